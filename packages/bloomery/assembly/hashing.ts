@@ -1,0 +1,79 @@
+// From bytes to 64-bit hashes, one key or a chunk of keys at a time. Everything works on linear memory that
+// the caller has filled; src/kernel/wasm-kernel.ts draws the map of it.
+
+import { sipHash24 } from './siphash';
+import { streamFinish, xxh64 } from './xxh64';
+
+export { streamStart, streamStripes } from './xxh64';
+
+const HIGH_WORD: usize = 16; // where a one-key call leaves the upper 32 bits; it returns the lower ones
+const SIP_KEY: usize = 32; // 16 bytes, written before each keyed call and wiped after it
+
+// @ts-ignore: decorator
+@inline
+function join(low: u32, high: u32): u64 {
+  return ((<u64>high) << 32) | low;
+}
+
+export function hashOneXxh64(pointer: usize, length: u32, seedLow: u32, seedHigh: u32): u32 {
+  const h = xxh64(pointer, length, join(seedLow, seedHigh));
+  store<u32>(HIGH_WORD, <u32>(h >> 32));
+  return <u32>h;
+}
+
+export function streamEnd(pointer: usize, tail: u32, total: f64): u32 {
+  const h = streamFinish(pointer, tail, total);
+  store<u32>(HIGH_WORD, <u32>(h >> 32));
+  return <u32>h;
+}
+
+export function hashOneSip(pointer: usize, length: u32): u32 {
+  const h = sipHash24(pointer, length, load<u64>(SIP_KEY), load<u64>(SIP_KEY, 8));
+  store<u32>(HIGH_WORD, <u32>(h >> 32));
+  return <u32>h;
+}
+
+// Key i is the bytes from bounds[i] up to bounds[i + 1] - gap, counted from `base`: gap 0 for packed keys,
+// 1 for lines, whose terminator does not belong to the key.
+export function hashSpansXxh64(
+  base: usize, bounds: usize, count: u32, gap: u32, hashes: usize, seedLow: u32, seedHigh: u32,
+): void {
+  const seed = join(seedLow, seedHigh);
+  let start = load<u32>(bounds);
+  for (let i: u32 = 0; i < count; i++) {
+    const next = load<u32>(bounds + ((i + 1) << 2));
+    store<u64>(hashes + (i << 3), xxh64(base + start, next - gap - start, seed));
+    start = next;
+  }
+}
+
+export function hashSpansSip(base: usize, bounds: usize, count: u32, gap: u32, hashes: usize): void {
+  const k0 = load<u64>(SIP_KEY);
+  const k1 = load<u64>(SIP_KEY, 8);
+  let start = load<u32>(bounds);
+  for (let i: u32 = 0; i < count; i++) {
+    const next = load<u32>(bounds + ((i + 1) << 2));
+    store<u64>(hashes + (i << 3), sipHash24(base + start, next - gap - start, k0, k1));
+    start = next;
+  }
+}
+
+// Writes bounds[0] = 0 and, for each newline among the first `length` bytes, the position after it.
+// Stops after `limit` lines; returns how many lines ended. Reads up to 15 bytes past the end.
+export function splitLines(base: usize, length: u32, limit: u32, bounds: usize): u32 {
+  store<u32>(bounds, 0);
+  const newline = i8x16.splat(10);
+  let count: u32 = 0;
+  for (let at: u32 = 0; at < length; at += 16) {
+    let mask = i8x16.bitmask(i8x16.eq(v128.load(base + at), newline));
+    while (mask != 0) {
+      const position = at + ctz<i32>(mask);
+      if (position >= length) return count;
+      count++;
+      store<u32>(bounds + (count << 2), position + 1);
+      if (count == limit) return count;
+      mask &= mask - 1;
+    }
+  }
+  return count;
+}

@@ -1,0 +1,8 @@
+// The WebAssembly kernel. Compiled by tools/build-kernel.mjs and embedded as text in
+// src/kernel/wasm-binary.ts; nothing is fetched at run time.
+
+export { blockedAdd, blockedHas, splitBlockAdd, splitBlockHas } from './blocked';
+export { classicAdd, classicHas } from './classic';
+export {
+  hashOneSip, hashOneXxh64, hashSpansSip, hashSpansXxh64, splitLines, streamEnd, streamStart, streamStripes,
+} from './hashing';

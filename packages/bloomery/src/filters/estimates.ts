@@ -1,0 +1,82 @@
+/**
+ * Sizes with confidence intervals, from the ones of one or two filters (survey 2.4). Functions and not methods, so
+ * that a program that only adds and asks does not carry the statistics; the methods `estimatedSize`,
+ * `estimatedUnionSize` and `estimatedIntersectionSize` give the bare values.
+ */
+
+import {
+  type Estimate,
+  estimateIntersectionSize,
+  estimateJaccard,
+  estimateSize,
+  estimateUnionSize,
+  type FilterLayout,
+} from '../math/estimators.ts';
+import { estimateSemiJoin, type SemiJoin } from '../math/join-size.ts';
+
+export interface EstimateOptions {
+  /** How often the interval from `low` to `high` holds the true value. Default 0.95. */
+  readonly confidence?: number;
+}
+
+/** A filter whose ones can be counted: `BloomFilter`, `BlockedBloomFilter`. */
+export interface Countable {
+  readonly bits: number;
+  readonly hashes: number;
+  readonly layout: FilterLayout;
+  onesCount(): number;
+}
+
+/** Two of one kind: their shared ones can be counted, or the filters say why not. */
+export interface Comparable<F> extends Countable {
+  sharedOnesCount(other: F): number;
+}
+
+/** How many distinct keys a filter holds. */
+export function sizeEstimate(filter: Countable, options: EstimateOptions = {}): Estimate {
+  return estimateSize({ ...shape(filter), ...options, ones: filter.onesCount() });
+}
+
+/** How many distinct keys two filters hold together. */
+export function unionEstimate<F extends Comparable<F>>(a: F, b: F, options: EstimateOptions = {}): Estimate {
+  return estimateUnionSize({ ...counts(a, b), ...options });
+}
+
+/** How many keys two filters have in common. Slightly negative for disjoint sets: that is noise, and unbiased. */
+export function intersectionEstimate<F extends Comparable<F>>(
+  a: F,
+  b: F,
+  options: EstimateOptions = {},
+): Estimate {
+  return estimateIntersectionSize({ ...counts(a, b), ...options });
+}
+
+/** The share of common keys among all keys of the two. */
+export function jaccardEstimate<F extends Comparable<F>>(
+  a: F,
+  b: F,
+  options: EstimateOptions = {},
+): Estimate {
+  return estimateJaccard({ ...counts(a, b), ...options });
+}
+
+/**
+ * How many of the `size` keys of `a` a semi-join with `b` keeps, and how many pass b's filter, false positives
+ * included. `size` is known where the keys of `a` are.
+ */
+export function semiJoinEstimate<F extends Comparable<F>>(
+  a: F,
+  b: F,
+  options: EstimateOptions & { readonly size: number },
+): SemiJoin {
+  const { size, ...rest } = options;
+  return estimateSemiJoin({ ...counts(a, b), ...rest, size1: size });
+}
+
+function shape({ bits, hashes, layout }: Countable) {
+  return { bits, hashes, layout };
+}
+
+function counts<F extends Comparable<F>>(a: F, b: F) {
+  return { ...shape(a), ones1: a.onesCount(), ones2: b.onesCount(), onesAnd: a.sharedOnesCount(b) };
+}

@@ -1,0 +1,148 @@
+/**
+ * The frame: how a filter is written to bytes. docs/frame.md specifies it with a worked example.
+ *
+ *     0   4  magic 'BLMY' (42 4C 4D 59)
+ *     4   1  version of this layout: 1
+ *     5   1  structure (STRUCTURES below)
+ *     6   1  variant of the structure, such as its layout
+ *     7   1  hash: 1 XXH64, 2 SipHash-2-4 with a secret key
+ *     8   8  seed of the hash; of a keyed one, the check value of the key (never the key)
+ *     16  …  the structure's parameters, each with its own width
+ *         …  payload
+ *         4  checksum: the lower 32 bits of XXH64, seed 0, of everything before
+ *
+ * Integers are little-endian. A frame says all that is needed to ask the filter, except a secret key, and
+ * nothing else, so the same keys under the same parameters give the same bytes on every platform.
+ *
+ * Bytes come from strangers. The structure compares the payload with its parameters before anything is
+ * allocated; what is wrong is a `FrameError` with the offset where it was seen. Nothing is half loaded.
+ */
+
+import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
+import { type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
+import type { SecretKey } from '../kernel/secret-key.ts';
+
+export const STRUCTURES = { bloom: 1, blocked: 2 } as const;
+export type StructureName = keyof typeof STRUCTURES;
+
+/** What went wrong with a frame, for those who treat an unreadable filter as "maybe" and go on. */
+export type FrameErrorCode =
+  | 'truncated' // fewer bytes than the parameters ask for
+  | 'trailing' // bytes after the end
+  | 'not-a-frame' // the magic is missing
+  | 'version' // written by a later version
+  | 'structure' // another structure, or an unknown one
+  | 'hash' // an unknown hash
+  | 'parameters' // parameters that no filter of ours has
+  | 'payload' // a payload that contradicts the parameters
+  | 'checksum' // the bytes were changed
+  | 'key'; // a keyed filter and no key, or another key
+
+export class FrameError extends Error {
+  override readonly name = 'FrameError';
+  readonly code: FrameErrorCode;
+  /** Where in the bytes it was seen. */
+  readonly offset: number;
+
+  constructor(code: FrameErrorCode, offset: number, message: string) {
+    super(`Cannot decode frame: ${message} (at byte ${offset})`);
+    this.code = code;
+    this.offset = offset;
+  }
+}
+
+export interface FrameContent {
+  readonly variant: number;
+  readonly scheme: HashScheme;
+  readonly parameters: readonly number[];
+  readonly payload: Uint8Array;
+}
+
+/** `widths`: how many bytes each parameter takes, at most 6. */
+export function encodeFrame(
+  structure: StructureName,
+  widths: readonly number[],
+  { variant, scheme, parameters, payload }: FrameContent,
+): Uint8Array<ArrayBuffer> {
+  const start = HEADER + sum(widths);
+  const bytes = new Uint8Array(start + payload.length + CHECKSUM);
+  const view = new DataView(bytes.buffer);
+  bytes.set([...MAGIC, VERSION, STRUCTURES[structure], variant, scheme.secret === null ? UNKEYED : KEYED]);
+  view.setBigUint64(8, scheme.seed, true);
+  let at = HEADER;
+  for (const [i, width] of widths.entries()) {
+    for (let byte = 0, rest = parameters[i]; byte < width; byte++, rest = Math.floor(rest / 256))
+      bytes[at++] = rest;
+  }
+  bytes.set(payload, start);
+  view.setUint32(start + payload.length, checksum(bytes), true);
+  return bytes;
+}
+
+/**
+ * Reads the frame of a `structure`. `payloadLength` checks variant and parameters (see `checkParameters`) and says
+ * how many bytes must follow them. The payload is a view of `bytes`.
+ */
+export function decodeFrame(
+  structure: StructureName,
+  widths: readonly number[],
+  bytes: Uint8Array,
+  key: SecretKey | undefined,
+  payloadLength: (variant: number, parameters: readonly number[]) => number,
+): FrameContent {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('A frame must be a Uint8Array');
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const fail = (code: FrameErrorCode, at: number, expected: unknown, got: unknown) => {
+    throw new FrameError(code, at, `expected ${expected}, got ${got}`);
+  };
+  for (let i = 0; i < 4 && i < bytes.length; i++) {
+    if (bytes[i] !== MAGIC[i]) fail('not-a-frame', i, `the magic bytes ${MAGIC}`, bytes[i]);
+  }
+  const start = HEADER + sum(widths);
+  if (bytes.length < start) fail('truncated', bytes.length, `${start} header bytes`, bytes.length);
+  if (bytes[4] !== VERSION) fail('version', 4, `version ${VERSION}`, bytes[4]);
+  if (bytes[5] !== STRUCTURES[structure])
+    fail('structure', 5, `${STRUCTURES[structure]} (${structure})`, bytes[5]);
+  const keyed = bytes[7] === KEYED;
+  if (!keyed && bytes[7] !== UNKEYED) fail('hash', 7, 'hash 1 or 2', bytes[7]);
+  let at = HEADER;
+  const parameters = widths.map((width) => {
+    let value = 0;
+    for (let byte = 0; byte < width; byte++) value += bytes[at++] * 256 ** byte;
+    return value;
+  });
+  const end = start + payloadLength(bytes[6], parameters);
+  const size = end + CHECKSUM;
+  if (bytes.length !== size)
+    fail(bytes.length < size ? 'truncated' : 'trailing', at, `${size} bytes in all`, bytes.length);
+  const found = view.getUint32(end, true);
+  if (found !== checksum(bytes)) fail('checksum', end, `checksum ${checksum(bytes)}`, found);
+  const seed = view.getBigUint64(8, true);
+  const scheme = hashScheme(key === undefined ? { seed } : { key });
+  if ((scheme.secret !== null) !== keyed || scheme.seed !== seed) {
+    fail('key', 7, keyed ? 'the secret key of the filter' : 'no key', key === undefined ? 'none' : 'another');
+  }
+  return { variant: bytes[6], scheme, parameters, payload: bytes.subarray(start, end) };
+}
+
+/** Refuses parameters that no filter of ours has. */
+export function checkParameters(sound: boolean, what: string): void {
+  if (!sound) throw new FrameError('parameters', HEADER, `no filter has ${what}`);
+}
+
+const MAGIC = [0x42, 0x4c, 0x4d, 0x59] as const;
+const VERSION = 1;
+const HEADER = 16;
+const CHECKSUM = 4;
+const UNKEYED = 1;
+const KEYED = 2;
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, n) => total + n, 0);
+}
+
+/** Of all bytes but the last four, where it is written. */
+function checksum(bytes: Uint8Array): number {
+  hashBytesInto(bytes.subarray(0, -CHECKSUM), hashScheme());
+  return hashOut[0] >>> 0;
+}

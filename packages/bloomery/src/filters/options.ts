@@ -1,0 +1,42 @@
+/** Checks that every structure makes of its options. Nothing is clamped and no misspelt option is ignored. */
+
+import type { HashOptions } from '../kernel/hash-scheme.ts';
+import type { SecretKey } from '../kernel/secret-key.ts';
+import { checkChoice } from '../math/checks.ts';
+
+/** What to do when a filter holds more keys than it was made for. */
+export type OverfullPolicy = 'allow' | 'warn' | 'throw';
+
+/** Options that all filters share. */
+export interface FilterOptions extends HashOptions {
+  /** Puts the bits into a SharedArrayBuffer, for use by several threads; see `share`. */
+  readonly shared?: boolean;
+  /** The shared buffer of another filter with the same parameters: both work on the same bits. */
+  readonly buffer?: SharedArrayBuffer;
+  /** The `scheme.id` that seed or key must give: tells a wrong or forgotten key. */
+  readonly hash?: string;
+  /** 'allow' (default), 'warn' (once, on the console) or 'throw' (an `OverfullError`). */
+  readonly overfull?: OverfullPolicy;
+}
+
+/** Options of every `decode`. */
+export interface DecodeOptions {
+  /** The secret key of a keyed filter. */
+  readonly key?: SecretKey;
+  readonly shared?: boolean;
+  readonly overfull?: OverfullPolicy;
+}
+
+export const FILTER_OPTIONS = ['seed', 'key', 'hash', 'shared', 'buffer', 'overfull'] as const;
+
+export function checkPolicy(policy: OverfullPolicy): OverfullPolicy {
+  return checkChoice('overfull', policy, ['allow', 'warn', 'throw']);
+}
+
+export function checkOptions(where: string, options: object, known: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) {
+      throw new TypeError(`${where} has no option '${name}'; it takes ${known.join(', ')}`);
+    }
+  }
+}

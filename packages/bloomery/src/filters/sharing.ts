@@ -1,0 +1,35 @@
+/**
+ * One filter in several threads. A filter made with `shared: true` keeps its bits in a SharedArrayBuffer, and
+ * `share()` gives the options that make the same filter in another thread:
+ *
+ *     worker.postMessage(filter.share());                    // here
+ *     const filter = new BloomFilter(message);               // there; a keyed one: { ...message, key }
+ *
+ * Additions are atomic, so several threads can build at once and nothing is lost. For the fastest build let each
+ * thread fill a private filter and merge them: an atomic OR costs several times a plain one.
+ */
+
+import { BitStore } from '../kernel/bit-store.ts';
+import { type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
+import type { FilterOptions } from './options.ts';
+
+/** The store and the scheme that options ask for. */
+export function openStore(bits: number, options: FilterOptions): [store: BitStore, scheme: HashScheme] {
+  const { buffer, shared, hash } = options;
+  const scheme = hashScheme(options);
+  if (hash !== undefined && hash !== scheme.id) {
+    throw new RangeError(`The filter is by ${hash}, but seed and key give ${scheme.id}`);
+  }
+  if (buffer === undefined) return [BitStore.allocate(bits, shared), scheme];
+  const store = new BitStore(new Uint32Array(buffer));
+  if (!store.shared || store.wordCount !== Math.ceil(bits / 32)) {
+    throw new RangeError(`buffer must be a SharedArrayBuffer of ${Math.ceil(bits / 32) * 4} bytes`);
+  }
+  return [store, scheme];
+}
+
+/** What `share` adds to a filter's parameters: plain data, without the secret key of a keyed filter. */
+export function sharedOptions({ shared, words }: BitStore, { secret, seed, id }: HashScheme) {
+  if (!shared) throw new TypeError('Only a filter made with shared: true can be shared');
+  return { buffer: words.buffer as SharedArrayBuffer, hash: id, ...(secret === null ? { seed } : {}) };
+}

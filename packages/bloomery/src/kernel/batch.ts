@@ -1,0 +1,127 @@
+/**
+ * Many keys at once. A batch is cut into chunks of at most 1024 keys; each chunk is hashed as a whole, and the
+ * visitor then works on all its hashes. Hashing and probing are two steps, so every source of keys goes with
+ * every kind of filter and neither knows the other.
+ */
+
+import { CHUNK_KEYS } from './chunk.ts';
+import { hashInto, hashOut } from './hash-key.ts';
+import type { HashScheme } from './hash-scheme.ts';
+import { wasmKernel } from './kernel-choice.ts';
+import type { Key } from './key.ts';
+import type { PackedKeys } from './packed-keys.ts';
+import type { WasmKernel } from './wasm-kernel.ts';
+import { WASM_POSSIBLE } from './wasm-possible.ts';
+
+/** Called with the number of keys in the chunk; their hashes are in `chunkHashes(wasm)`. */
+export type VisitChunk = (count: number, wasm: WasmKernel | null) => void;
+
+/** The hashes of the current chunk: low and high halves in turn, as int32. */
+export function chunkHashes(wasm: WasmKernel | null): Int32Array {
+  return WASM_POSSIBLE && wasm !== null ? wasm.hashes : (hashesOutside ??= new Int32Array(2 * CHUNK_KEYS));
+}
+
+let hashesOutside: Int32Array | undefined;
+
+/** Visits the hashes of any iterable of keys. The iterable's own code runs only between chunks. */
+export function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: VisitChunk): void {
+  if (typeof keys === 'string' || keys instanceof Uint8Array || !keys?.[Symbol.iterator]) {
+    throw new TypeError(
+      'Expected an iterable of keys; a single key: add or has, lines: addLines or hasLines',
+    );
+  }
+  if (Array.isArray(keys)) {
+    const inWasm: HashInWasm | null = WASM_POSSIBLE
+      ? (wasm, start) => wasm.hashJoined(keys, start, scheme)
+      : null;
+    eachIndexedChunk(keys.length, (i) => keys[i], inWasm, scheme, visit);
+    return;
+  }
+  let pending: Key[] = [];
+  for (const key of keys) {
+    if (pending.push(key) < CHUNK_KEYS) continue;
+    eachKeyChunk(pending, scheme, visit);
+    pending = [];
+  }
+  eachKeyChunk(pending, scheme, visit);
+}
+
+/** Visits the hashes of keys that are packed already. */
+export function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk): void {
+  const { bytes, offsets } = keys;
+  checkPacked(keys);
+  const inWasm: HashInWasm | null = WASM_POSSIBLE
+    ? (wasm, start) => wasm.hashPacked(keys, start, scheme)
+    : null;
+  const keyAt = (i: number) => bytes.subarray(offsets[i], offsets[i + 1]);
+  eachIndexedChunk(offsets.length - 1, keyAt, inWasm, scheme, visit);
+}
+
+/** Visits the hashes of newline-separated keys; a newline at the very end does not begin another key. */
+export function eachLineChunk(bytes: Uint8Array, scheme: HashScheme, visit: VisitChunk): void {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected a Uint8Array of newline-separated keys');
+  const wasm = wasmKernel();
+  if (WASM_POSSIBLE && wasm !== null) wasm.eachLineChunk(bytes, scheme, visit, eachKeyChunk);
+  else eachKeyChunk(linesOf(bytes), scheme, visit);
+}
+
+/** Visits hashes that were computed before: `words` holds low and high halves in turn. */
+export function eachHashChunk(words: Int32Array, visit: VisitChunk): void {
+  const wasm = wasmKernel();
+  for (let start = 0; start < words.length; start += 2 * CHUNK_KEYS) {
+    const part = words.subarray(start, start + 2 * CHUNK_KEYS);
+    chunkHashes(wasm).set(part);
+    visit(part.length / 2, wasm);
+  }
+}
+
+/** Hashes a chunk from `start` on and says how many keys it took; 0 if it cannot take the first ones. */
+type HashInWasm = (wasm: WasmKernel, start: number) => number;
+
+/** Visits keys that can be numbered; those that `inWasm` cannot take are hashed one by one. */
+function eachIndexedChunk(
+  total: number,
+  keyAt: (i: number) => Key,
+  inWasm: HashInWasm | null,
+  scheme: HashScheme,
+  visit: VisitChunk,
+): void {
+  const wasm = wasmKernel();
+  for (let start = 0; start < total; ) {
+    let count = WASM_POSSIBLE && wasm !== null && inWasm !== null ? inWasm(wasm, start) : 0;
+    if (count === 0) {
+      count = Math.min(CHUNK_KEYS, total - start);
+      const hashes = chunkHashes(wasm);
+      for (let i = 0; i < count; i++) {
+        hashInto(keyAt(start + i), scheme);
+        hashes[2 * i] = hashOut[0];
+        hashes[2 * i + 1] = hashOut[1];
+      }
+    }
+    visit(count, wasm);
+    start += count;
+  }
+}
+
+function* linesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; ) {
+    const newline = bytes.indexOf(10, start);
+    const end = newline < 0 ? bytes.length : newline;
+    yield bytes.subarray(start, end);
+    start = end + 1;
+  }
+}
+
+/** All of it, before anything is read: the kernel does not look twice. */
+function checkPacked({ bytes, offsets }: PackedKeys): void {
+  if (!(bytes instanceof Uint8Array && offsets instanceof Uint32Array && offsets.length > 0)) {
+    throw new TypeError('Packed keys are bytes (Uint8Array) and n + 1 offsets (Uint32Array)');
+  }
+  let last = 0;
+  for (const offset of offsets) {
+    if (offset < last || offset > bytes.length) {
+      throw new RangeError(`offsets must rise to at most ${bytes.length}, got ${offset} after ${last}`);
+    }
+    last = offset;
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * The words that hold a filter's bits: an ordinary buffer, a shared one, or, while batches run, a piece of
+ * WebAssembly memory (see wasm-kernel.ts). Bit i is bit i % 32 of word i / 32, so it is bit i % 8 of
+ * byte i / 8, which is also the order in frames.
+ */
+
+import type { Movable } from './wasm-kernel.ts';
+
+export class BitStore implements Movable {
+  words: Uint32Array;
+  address = 0;
+  readonly wordCount: number;
+  readonly shared: boolean;
+
+  constructor(words: Uint32Array) {
+    this.words = words;
+    this.wordCount = words.length;
+    this.shared = typeof SharedArrayBuffer !== 'undefined' && words.buffer instanceof SharedArrayBuffer;
+  }
+
+  /** All zeros. `bits` was checked by the caller; only the machine can still say no. */
+  static allocate(bits: number, shared = false): BitStore {
+    const bytes = Math.ceil(bits / 32) * 4;
+    try {
+      return new BitStore(new Uint32Array(shared ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes)));
+    } catch (cause) {
+      // No SharedArrayBuffer (in browsers: the page is not cross-origin isolated), or not so much memory.
+      throw new RangeError(`Cannot allocate ${bytes}${shared ? ' shared' : ''} bytes`, { cause });
+    }
+  }
+
+  copy(): BitStore {
+    return new BitStore(Uint32Array.from(this.words));
+  }
+
+  /** The first `length` bytes in frame order. */
+  toBytes(length: number): Uint8Array<ArrayBuffer> {
+    return Uint8Array.from(new Uint8Array(this.words.buffer, this.words.byteOffset, length));
+  }
+
+  /** The inverse; `bytes` must not be longer than the store. */
+  setBytes(bytes: Uint8Array): void {
+    new Uint8Array(this.words.buffer, this.words.byteOffset, this.words.byteLength).set(bytes);
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Hashing one key, and hash values as things of their own: compute once with `hashKey`, ask many filters with
+ * `hasHash`. A hash remembers its scheme, so asking a filter with another seed is an error and not a
+ * silent "no".
+ */
+
+import { type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
+import { wasmKernel } from './kernel-choice.ts';
+import { type Key, type KeyTarget, keyBytes, writeKey } from './key.ts';
+import { WASM_POSSIBLE } from './wasm-possible.ts';
+
+/** A key's 64-bit hash. `low` and `high` are its halves as unsigned numbers. */
+export interface KeyHash {
+  readonly scheme: HashScheme;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The hash of a key, for `hasHash` and `addHash` of any filter with the same seed or key. */
+export function hashKey(key: Key, options?: HashOptions | HashScheme): KeyHash {
+  const scheme = options instanceof HashScheme ? options : hashScheme(options);
+  hashInto(key, scheme);
+  return { scheme, low: hashOut[0] >>> 0, high: hashOut[1] >>> 0 };
+}
+
+/** @internal Where `hashInto` leaves its result: [low, high] as int32. Overwritten by the next call. */
+export const hashOut = /* @__PURE__ */ new Int32Array(2);
+
+/** @internal Hashes one key into `hashOut`. */
+export function hashInto(key: Key, scheme: HashScheme): void {
+  const wasm = wasmKernel();
+  if (WASM_POSSIBLE && wasm !== null) {
+    if (wasm.hashKey(key, scheme, hashOut)) return;
+  } else {
+    scratch ??= keyTarget(1024);
+    const length = writeKey(key, scratch);
+    if (length >= 0) {
+      scheme.hashWords(scratch.words, length, hashOut);
+      return;
+    }
+  }
+  hashBytesInto(keyBytes(key), scheme);
+}
+
+/** @internal The same for bytes of any length. */
+export function hashBytesInto(bytes: Uint8Array, scheme: HashScheme): void {
+  const wasm = wasmKernel();
+  if (WASM_POSSIBLE && wasm !== null && scheme.secret === null && bytes.length >= 32) {
+    wasm.hashLong(bytes, scheme, hashOut);
+    return;
+  }
+  const target = keyTarget(Math.ceil(bytes.length / 4) + 1);
+  scheme.hashWords(target.words, writeKey(bytes, target), hashOut);
+}
+
+/** Room for keys of up to 4096 bytes in the JavaScript kernel; longer ones get memory of their own. */
+let scratch: KeyTarget | undefined;
+
+function keyTarget(wordCount: number): KeyTarget {
+  const words = new Int32Array(wordCount);
+  return { words, bytes: new Uint8Array(words.buffer) };
+}

@@ -1,0 +1,71 @@
+/**
+ * Which hash a filter uses, under which seed or key. Two filters can be combined, and a hash computed for one
+ * can be asked of the other, exactly when their schemes are the same; `id` says it in one string.
+ */
+
+import type { SecretKey } from './secret-key.ts';
+import { type HashOut, xxh64Words } from './xxh64.ts';
+
+export type HashName = 'xxh64' | 'siphash-2-4';
+
+export interface HashOptions {
+  /** 64-bit seed of XXH64, an integer from 0 to 2^64 - 1. Default 0. Public: it is written into frames. */
+  readonly seed?: number | bigint;
+  /** Hashes with SipHash-2-4 under a secret key instead: for keys that an adversary may choose. */
+  readonly key?: SecretKey;
+}
+
+/** Hashes the first `length` bytes of little-endian `words`. */
+export type HashWords = (words: Int32Array, length: number, out: HashOut) => void;
+
+export class HashScheme {
+  /** The seed; of a keyed scheme, the check value of the key. */
+  readonly seed: bigint;
+  /** The hash and its seed or check value: equal for two schemes exactly when they hash alike. */
+  readonly id: string;
+  /** @internal */ readonly hashWords: HashWords;
+  // A private name, so that logging or serialising a filter does not show the secret.
+  readonly #secret: Int32Array | null;
+
+  constructor(name: HashName, seed: bigint, hashWords: HashWords, secret: Int32Array | null = null) {
+    if (new Uint8Array(Uint32Array.of(1).buffer)[0] === 0)
+      throw new Error('bloomery needs a little-endian machine');
+    this.seed = seed;
+    this.id = `${name}/${seed.toString(16)}`;
+    this.hashWords = hashWords;
+    this.#secret = secret;
+  }
+
+  /** @internal The secret key as four little-endian words, null if there is none. */
+  get secret(): Int32Array | null {
+    return this.#secret;
+  }
+}
+
+/** The scheme that options ask for. */
+export function hashScheme({ seed = 0, key }: HashOptions = {}): HashScheme {
+  if (key !== undefined) {
+    if (seed !== 0) throw new TypeError('Give a seed or a key, not both');
+    if (!(key?.scheme instanceof HashScheme))
+      throw new TypeError('key must be a SecretKey: new SecretKey(bytes)');
+    return key.scheme;
+  }
+  if (!(typeof seed === 'bigint' || Number.isSafeInteger(seed)) || seed < 0 || seed >= 2n ** 64n) {
+    throw new RangeError(`seed must be an integer from 0 to 2^64 - 1, got ${seed}`);
+  }
+  const value = BigInt(seed);
+  // The default one is a single object, so that comparing schemes is quick.
+  return value === 0n ? (unseeded ??= xxh64Scheme(0n)) : xxh64Scheme(value);
+}
+
+let unseeded: HashScheme | undefined;
+
+function xxh64Scheme(seed: bigint): HashScheme {
+  const [low, high] = halves(seed);
+  return new HashScheme('xxh64', seed, (words, length, out) => xxh64Words(words, length, low, high, out));
+}
+
+/** A seed as two int32. */
+export function halves(seed: bigint): readonly [low: number, high: number] {
+  return [Number(BigInt.asIntN(32, seed)), Number(BigInt.asIntN(32, seed >> 32n))];
+}

@@ -1,0 +1,37 @@
+/**
+ * The few globals that the library uses beyond ECMAScript. It compiles with `types: []`, so what it takes
+ * from its surroundings is written down here and nowhere else; each may be absent, and the callers say what
+ * happens then.
+ */
+
+interface TextEncoderLike {
+  encode(text: string): Uint8Array<ArrayBuffer>;
+  encodeInto(text: string, target: Uint8Array): { read: number; written: number };
+}
+
+export interface WasmMemory {
+  readonly buffer: ArrayBuffer;
+  grow(pages: number): number;
+}
+
+interface WebAssemblyLike {
+  Module: new (bytes: Uint8Array) => object;
+  Instance: new (module: object, imports: object) => { exports: object };
+  Memory: new (descriptor: { initial: number; maximum?: number }) => WasmMemory;
+}
+
+interface Platform {
+  TextEncoder: new () => TextEncoderLike;
+  WebAssembly?: WebAssemblyLike;
+  atob(base64: string): string;
+  readonly console?: { warn(message: string): void };
+}
+
+export const platform = globalThis as unknown as Platform;
+
+/** UTF-8 as the Encoding standard has it: a lone surrogate becomes U+FFFD (EF BF BD). */
+let encoder: TextEncoderLike | undefined;
+export function textEncoder(): TextEncoderLike {
+  encoder ??= new platform.TextEncoder();
+  return encoder;
+}

@@ -1,0 +1,341 @@
+/**
+ * The WebAssembly kernel: the map of its memory, the calls, and which filters live there.
+ *
+ * All that knows of WebAssembly is in this class, so that a bundle without the kernel is without all of it
+ * (kernel-choice.ts). The module itself is embedded in wasm-binary.ts.
+ *
+ *     0      scratch word for reads that only warm the cache
+ *     16     upper half of a one-key hash
+ *     32     the SipHash key, present only during a call
+ *     64     state of a long XXH64
+ *     1024   BOUNDS   where keys begin and end, 1025 words
+ *     8192   RESULTS  one byte a key
+ *     16384  HASHES   one 64-bit hash a key
+ *     32768  INPUT    the bytes of keys, 128 KiB and some bytes that may be over-read
+ *     ARENA  filters that are worked on in batches
+ *
+ * Why an arena. A kernel can only probe memory it owns, but a filter that owns linear memory would have to be
+ * freed by hand: WebAssembly memory never shrinks, and V8 does not know that a small object keeps megabytes
+ * alive. So a filter is born in an ordinary ArrayBuffer and moves into the arena when a batch comes that is
+ * large enough to pay for the copy; when the arena is full, everybody in it moves out again. Nothing leaks,
+ * nothing has to be disposed of, and a filter that is never used in batches never touches WebAssembly.
+ */
+
+import type { eachKeyChunk as EachKeyChunkFunction, VisitChunk } from './batch.ts';
+import { CHUNK_KEYS } from './chunk.ts';
+import { type HashScheme, halves } from './hash-scheme.ts';
+import { type Key, writeKey } from './key.ts';
+import type { PackedKeys } from './packed-keys.ts';
+import { platform, textEncoder, type WasmMemory } from './platform.ts';
+import { WASM_BASE64 } from './wasm-binary.ts';
+import type { HashOut } from './xxh64.ts';
+
+type EachKeyChunk = typeof EachKeyChunkFunction;
+
+/** Bytes that fit into linear memory in one go. */
+const INPUT_BYTES = 1 << 17;
+const HIGH_WORD = 16;
+const SIP_KEY = 32;
+const BOUNDS = 1024;
+const RESULTS = 8192;
+const HASHES = 16384;
+const INPUT = 32768;
+const ARENA = INPUT + INPUT_BYTES + 1024;
+const PAGE = 65536;
+/** All filters in the arena together; a single one may take half of it. */
+const ARENA_LIMIT = 1 << 29;
+const NEWLINE = 10;
+
+/** What moves in and out: the words of a filter, wherever they are at the moment. */
+export interface Movable {
+  words: Uint32Array;
+  readonly wordCount: number;
+  /** Shared words stay where the other threads see them. */
+  readonly shared: boolean;
+  /** Byte address in linear memory, 0 while the words are elsewhere. */
+  address: number;
+}
+
+export class WasmKernel {
+  /** The hashes of the current chunk: low and high halves in turn. A view, made anew when the memory grows. */
+  hashes!: Int32Array;
+  /** One byte a key of the current chunk. */
+  results!: Uint8Array;
+  readonly #call: KernelExports;
+  #input!: { bytes: Uint8Array; words: Int32Array };
+  #bounds!: Uint32Array;
+  #high!: Int32Array;
+  #sipKey!: Int32Array;
+  #seedOf: HashScheme | undefined;
+  #seedLow = 0;
+  #seedHigh = 0;
+  readonly #memory: WasmMemory;
+  #residents: WeakRef<Movable>[] = [];
+  #free = ARENA;
+
+  constructor() {
+    const wasm = platform.WebAssembly!;
+    const binary = Uint8Array.from(platform.atob(WASM_BASE64), (c) => c.charCodeAt(0));
+    const pages = Math.ceil(ARENA / PAGE) + 1;
+    this.#memory = new wasm.Memory({ initial: pages, maximum: ARENA_LIMIT / PAGE + pages });
+    const imports = { env: { memory: this.#memory } };
+    this.#call = new wasm.Instance(new wasm.Module(binary), imports).exports as unknown as KernelExports;
+    this.#makeViews();
+  }
+
+  /** Hashes one key into `out`; false if its bytes are more than the input region holds. */
+  hashKey(key: Key, scheme: HashScheme, out: HashOut): boolean {
+    const length = writeKey(key, this.#input);
+    if (length < 0) return false;
+    const { secret } = scheme;
+    if (secret === null) {
+      this.#useSeed(scheme);
+      out[0] = this.#call.hashOneXxh64(INPUT, length, this.#seedLow, this.#seedHigh);
+    } else {
+      out[0] = this.#withSecret(secret, () => this.#call.hashOneSip(INPUT, length));
+    }
+    out[1] = this.#high[0];
+    return true;
+  }
+
+  /** XXH64 of at least 32 bytes, piece by piece through the input region: long keys, checksums of frames. */
+  hashLong(bytes: Uint8Array, scheme: HashScheme, out: HashOut): void {
+    const input = this.#input.bytes;
+    const striped = bytes.length - (bytes.length % 32);
+    this.#useSeed(scheme);
+    this.#call.streamStart(this.#seedLow, this.#seedHigh);
+    for (let at = 0; at < striped; at += INPUT_BYTES) {
+      const end = Math.min(striped, at + INPUT_BYTES);
+      input.set(bytes.subarray(at, end));
+      this.#call.streamStripes(INPUT, end - at);
+    }
+    input.set(bytes.subarray(striped));
+    out[0] = this.#call.streamEnd(INPUT, bytes.length - striped, bytes.length);
+    out[1] = this.#high[0];
+  }
+
+  /**
+   * Hashes strings from `start` on: joined by newlines, encoded in one call, cut into lines again, which was
+   * measured to be the fastest road by far. Returns how many, or 0 if it does not work for these: another type
+   * among them, a key with a newline in it (seen in the count of lines), a very long one.
+   */
+  hashJoined(keys: readonly Key[], start: number, scheme: HashScheme): number {
+    const limit = Math.min(keys.length, start + CHUNK_KEYS);
+    let end = start;
+    for (let units = 0; end < limit; end++) {
+      const key = keys[end];
+      if (typeof key !== 'string') return 0;
+      // UTF-8 needs up to three bytes for each UTF-16 unit, and a separator follows.
+      units += key.length + 1;
+      if (3 * units > INPUT_BYTES) break;
+    }
+    if (end === start) return 0;
+    const { written } = textEncoder().encodeInto(keys.slice(start, end).join('\n'), this.#input.bytes);
+    this.#input.bytes[written] = NEWLINE;
+    const lines = this.#call.splitLines(INPUT, written + 1, CHUNK_KEYS, BOUNDS);
+    // A newline inside a key shows as too many lines, or, past the limit of a chunk, as text left over.
+    if (lines !== end - start || this.#bounds[lines] !== written + 1) return 0;
+    this.#hashSpans(INPUT, lines, 1, scheme);
+    return lines;
+  }
+
+  /** Hashes packed keys from `start` on, as many as fit; returns their number, 0 if not even one does. */
+  hashPacked({ bytes, offsets }: PackedKeys, start: number, scheme: HashScheme): number {
+    const first = offsets[start];
+    const limit = Math.min(offsets.length - 1, start + CHUNK_KEYS);
+    let end = start;
+    while (end < limit && offsets[end + 1] - first <= INPUT_BYTES) end++;
+    if (end === start) return 0;
+    this.#input.bytes.set(bytes.subarray(first, offsets[end]));
+    this.#bounds.set(offsets.subarray(start, end + 1));
+    this.#hashSpans(INPUT - first, end - start, 0, scheme);
+    return end - start;
+  }
+
+  /** Visits the lines of `bytes`; `eachKeyChunk` takes the ones that are longer than the input region. */
+  eachLineChunk(bytes: Uint8Array, scheme: HashScheme, visit: VisitChunk, eachKeyChunk: EachKeyChunk): void {
+    let window = INPUT_BYTES / 2;
+    for (let start = 0; start < bytes.length; ) {
+      // How much is copied follows the length of the lines seen: about what one chunk will use.
+      const size = Math.min(window, bytes.length - start);
+      this.#input.bytes.set(bytes.subarray(start, start + size));
+      const unended = start + size === bytes.length && bytes[bytes.length - 1] !== NEWLINE;
+      if (unended) this.#input.bytes[size] = NEWLINE;
+      const count = this.#call.splitLines(INPUT, unended ? size + 1 : size, CHUNK_KEYS, BOUNDS);
+      const used = this.#bounds[count];
+      const longest = INPUT_BYTES - 1;
+      if (count > 0) {
+        this.#hashSpans(INPUT, count, 1, scheme);
+        visit(count, this);
+        start += used;
+      } else if (window === longest) {
+        const newline = bytes.indexOf(NEWLINE, start);
+        const end = newline < 0 ? bytes.length : newline;
+        eachKeyChunk([bytes.subarray(start, end)], scheme, visit);
+        start = end + 1;
+      }
+      window = Math.min(longest, Math.ceil(count === CHUNK_KEYS ? used * 1.125 : 2 * window));
+    }
+  }
+
+  // The probes of a chunk. `address` is what `admit` gave. `…Has` leaves one byte a key in `results`, `…Add`
+  // returns how many keys changed a bit.
+
+  classicHas(count: number, address: number, range: number, stride: number, k: number): void {
+    this.#call.classicHas(HASHES, count, address, range, stride, k, RESULTS);
+  }
+
+  classicAdd(count: number, address: number, range: number, stride: number, k: number): number {
+    return this.#call.classicAdd(HASHES, count, address, range, stride, k);
+  }
+
+  blockedHas(count: number, address: number, blocks: number, k: number): void {
+    this.#call.blockedHas(HASHES, count, address, blocks, k, RESULTS);
+  }
+
+  blockedAdd(count: number, address: number, blocks: number, k: number): number {
+    return this.#call.blockedAdd(HASHES, count, address, blocks, k);
+  }
+
+  splitBlockHas(count: number, address: number, blocks: number): void {
+    this.#call.splitBlockHas(HASHES, count, address, blocks, RESULTS);
+  }
+
+  splitBlockAdd(count: number, address: number, blocks: number): number {
+    return this.#call.splitBlockAdd(HASHES, count, address, blocks);
+  }
+
+  /**
+   * Moves the words in if they are not there and if `keys` lookups pay for the copy (a word costs about as
+   * much to copy as an eighth of a key to look up). Returns the address, or 0 if they stay outside.
+   */
+  admit(store: Movable, keys: number): number {
+    if (store.address !== 0) return store.address;
+    const bytes = (store.wordCount * 4 + 63) & ~63;
+    if (store.shared || keys * 8 < store.wordCount || bytes > ARENA_LIMIT / 2) return 0;
+    if (this.#free + bytes > ARENA + ARENA_LIMIT) this.#evictAll();
+    if (!this.#reserve(this.#free + bytes)) return 0;
+    const inside = new Uint32Array(this.#memory.buffer, this.#free, store.wordCount);
+    inside.set(store.words);
+    store.words = inside;
+    store.address = this.#free;
+    this.#free += bytes;
+    this.#residents.push(new WeakRef(store));
+    return store.address;
+  }
+
+  #hashSpans(base: number, count: number, gap: number, scheme: HashScheme): void {
+    const { secret } = scheme;
+    if (secret === null) {
+      this.#useSeed(scheme);
+      this.#call.hashSpansXxh64(base, BOUNDS, count, gap, HASHES, this.#seedLow, this.#seedHigh);
+      return;
+    }
+    this.#withSecret(secret, () => {
+      this.#call.hashSpansSip(base, BOUNDS, count, gap, HASHES);
+      return 0;
+    });
+  }
+
+  /** A seed is a bigint, and taking it apart costs more than a hash: the halves of the last one are kept. */
+  #useSeed(scheme: HashScheme): void {
+    if (scheme === this.#seedOf) return;
+    [this.#seedLow, this.#seedHigh] = halves(scheme.seed);
+    this.#seedOf = scheme;
+  }
+
+  /** Runs `work` with the secret key in memory, and leaves none of it behind. */
+  #withSecret(secret: Int32Array, work: () => number): number {
+    this.#sipKey.set(secret);
+    try {
+      return work();
+    } finally {
+      this.#sipKey.fill(0);
+    }
+  }
+
+  #evictAll(): void {
+    for (const resident of this.#residents) {
+      const store = resident.deref();
+      if (store === undefined) continue;
+      store.words = store.words.slice();
+      store.address = 0;
+    }
+    this.#residents = [];
+    this.#free = ARENA;
+  }
+
+  #reserve(end: number): boolean {
+    const missing = end - this.#memory.buffer.byteLength;
+    if (missing <= 0) return true;
+    try {
+      // Grow by half of what is there at least, so that many small filters do not grow it many times.
+      const wanted = Math.max(missing, this.#memory.buffer.byteLength / 2);
+      const room = ARENA + ARENA_LIMIT - this.#memory.buffer.byteLength;
+      this.#memory.grow(Math.ceil(Math.max(missing, Math.min(wanted, room)) / PAGE));
+    } catch {
+      return false; // the machine has no more memory for us: the JavaScript twin works where the words are
+    }
+    this.#makeViews();
+    for (const resident of this.#residents) {
+      const store = resident.deref();
+      if (store !== undefined) {
+        store.words = new Uint32Array(this.#memory.buffer, store.address, store.wordCount);
+      }
+    }
+    return true;
+  }
+
+  #makeViews(): void {
+    const { buffer } = this.#memory;
+    this.#input = {
+      bytes: new Uint8Array(buffer, INPUT, INPUT_BYTES),
+      words: new Int32Array(buffer, INPUT, INPUT_BYTES / 4),
+    };
+    this.hashes = new Int32Array(buffer, HASHES, CHUNK_KEYS * 2);
+    this.#bounds = new Uint32Array(buffer, BOUNDS, CHUNK_KEYS + 1);
+    this.results = new Uint8Array(buffer, RESULTS, CHUNK_KEYS);
+    this.#high = new Int32Array(buffer, HIGH_WORD, 1);
+    this.#sipKey = new Int32Array(buffer, SIP_KEY, 4);
+  }
+}
+
+interface KernelExports {
+  hashOneXxh64(pointer: number, length: number, seedLow: number, seedHigh: number): number;
+  hashOneSip(pointer: number, length: number): number;
+  hashSpansXxh64(
+    base: number,
+    bounds: number,
+    count: number,
+    gap: number,
+    hashes: number,
+    seedLow: number,
+    seedHigh: number,
+  ): void;
+  hashSpansSip(base: number, bounds: number, count: number, gap: number, hashes: number): void;
+  streamStart(seedLow: number, seedHigh: number): void;
+  streamStripes(pointer: number, length: number): void;
+  streamEnd(pointer: number, tail: number, total: number): number;
+  splitLines(base: number, length: number, limit: number, bounds: number): number;
+  classicHas(
+    hashes: number,
+    count: number,
+    filter: number,
+    range: number,
+    stride: number,
+    k: number,
+    results: number,
+  ): number;
+  classicAdd(hashes: number, count: number, filter: number, range: number, stride: number, k: number): number;
+  blockedHas(
+    hashes: number,
+    count: number,
+    filter: number,
+    blocks: number,
+    k: number,
+    results: number,
+  ): number;
+  blockedAdd(hashes: number, count: number, filter: number, blocks: number, k: number): number;
+  splitBlockHas(hashes: number, count: number, filter: number, blocks: number, results: number): number;
+  splitBlockAdd(hashes: number, count: number, filter: number, blocks: number): number;
+}

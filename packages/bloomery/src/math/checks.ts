@@ -1,0 +1,56 @@
+/**
+ * Argument checks shared by every formula.
+ *
+ * A formula fed with a wrong number answers with a plausible wrong number, so each public function checks
+ * before it computes, and says which parameter was wrong, what was expected and what came. Nothing is
+ * clamped: a rate of 1.5 is a mistake of the caller, not a request for 1.
+ *
+ * TypeError: not a number at all. RangeError: a number, but not one that makes sense here.
+ */
+
+/** Larger filters are refused when sizing: 2^36 bits are 8 GiB, and every index up to there is an exact double. */
+export const MAX_BITS = 2 ** 36;
+
+/** Returns `value` if it is a finite number of at least `min` and at most `max`. */
+export function checkNumber(name: string, value: unknown, min = 0, max = Number.MAX_VALUE): number {
+  return check(
+    name,
+    value,
+    (value as number) >= min && (value as number) <= max,
+    range('a number ', min, max),
+  );
+}
+
+/** Returns `value` if it is an integer of at least `min` and at most `max`. */
+export function checkInteger(name: string, value: unknown, min = 0, max = Number.MAX_SAFE_INTEGER): number {
+  const sound = Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+  return check(name, value, sound, range('an integer ', min, max));
+}
+
+/** Returns `value` if it lies strictly between 0 and 1: no filter gives 0, and 1 needs no filter. */
+export function checkRate(name: string, value: unknown): number {
+  return check(name, value, (value as number) > 0 && (value as number) < 1, 'strictly between 0 and 1');
+}
+
+/** Returns `value` if it is one of a few words. */
+export function checkChoice<T extends string>(name: string, value: unknown, choices: readonly T[]): T {
+  if (!choices.includes(value as T)) {
+    throw new RangeError(
+      `${name} must be ${choices.map((c) => `'${c}'`).join(' or ')}, got ${String(value)}`,
+    );
+  }
+  return value as T;
+}
+
+function check(name: string, value: unknown, sound: boolean, expected: string): number {
+  if (typeof value === 'number' && sound) return value;
+  const message = `${name} must be ${expected}, got `;
+  if (typeof value === 'number') throw new RangeError(message + value);
+  throw new TypeError(
+    message + (typeof value === 'string' ? JSON.stringify(value) : value === null ? value : typeof value),
+  );
+}
+
+function range(kind: string, min: number, max: number): string {
+  return max < Number.MAX_SAFE_INTEGER ? `${kind}from ${min} to ${max}` : `${kind}of at least ${min}`;
+}

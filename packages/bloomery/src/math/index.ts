@@ -1,0 +1,90 @@
+/**
+ * Every formula of the papers, each with its citation, and the planner built on them: the entry point `bloomery/math`.
+ *
+ * Everything here is pure: numbers in, numbers out.
+ */
+
+export {
+  BLOCK_BITS,
+  type BlockedRateRequest,
+  inBlockRates,
+  type RateAtLoad,
+  rateBlocked,
+  rateOverLoads,
+  rateSplitBlock,
+  SPLIT_BLOCK_BITS,
+  SPLIT_BLOCK_HASHES,
+  splitBlockRate,
+} from './blocked-rate.ts';
+export {
+  BLOOM_OVERHEAD,
+  counterExactProbability,
+  counterOverflowBound,
+  counterOverflowBoundOptimal,
+  counterProbability,
+  fingerprintBits,
+  lowerBoundBits,
+  lowerBoundBitsInUniverse,
+  zeroFractionTailCompressed,
+  zeroFractionTailSurvey,
+} from './bounds.ts';
+export { MAX_BITS } from './checks.ts';
+export {
+  binaryEntropy,
+  bitsAtConfidence,
+  compressedBits,
+  compressedBitsDeviation,
+  counterEntropy,
+  deltaBits,
+  deltaBitsDeviation,
+  deltaDensity,
+  deltaFitProbability,
+  fitProbability,
+} from './entropy.ts';
+export {
+  type Estimate,
+  estimateIntersectionSize,
+  estimateJaccard,
+  estimateSize,
+  estimateUnionSize,
+  expectedInnerProduct,
+  type FilterLayout,
+  type FilterShape,
+  type TwoFilterCounts,
+} from './estimators.ts';
+export { estimateJoinSize, estimateSemiJoin, type JoinCounts, type SemiJoin } from './join-size.ts';
+export { normalProbability, normalQuantile } from './normal.ts';
+export {
+  occupancyDistribution,
+  occupancyMean,
+  occupancyVariance,
+  relativeZeroVariance,
+  zeroCovariance,
+} from './occupancy.ts';
+export {
+  DEFAULT_SPREAD,
+  type Plan,
+  type PlanBinding,
+  type PlanGoal,
+  type PlanLayout,
+  type PlanRequest,
+  plan,
+} from './plan.ts';
+export {
+  optimalHashes,
+  optimalHashesInteger,
+  rateAsymptotic,
+  rateExact,
+  ratePartitioned,
+  zeroProbability,
+  zeroProbabilityExact,
+  zeroProbabilityPartitioned,
+} from './rates.ts';
+export {
+  type BlockedSize,
+  type BlockedSizeRequest,
+  MAX_BLOCKED_HASHES,
+  sizeBlocked,
+} from './size-blocked.ts';
+export { type ClassicSize, type ClassicSizeRequest, sizeClassic } from './size-classic.ts';
+export { rateTrue, rateTrueVariance } from './true-rate.ts';

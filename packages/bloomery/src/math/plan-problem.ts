@@ -1,0 +1,160 @@
+/**
+ * What may be asked of the planner, and the checks that turn a request into a problem.
+ *
+ * A field with a typo must not be ignored: `falsePositveRate` would silently plan for another goal. So unknown fields
+ * are a TypeError, and fields that would have no effect with the goal at hand are a RangeError.
+ */
+
+import { checkInteger, checkNumber, checkRate, MAX_BITS } from './checks.ts';
+import { type LayoutModel, layoutModel, type PlanLayout } from './plan-layout.ts';
+
+/** Which resource is scarce: memory, the size of the filter sent whole, or the size of its changes. */
+export type PlanGoal = 'memory' | 'transmission' | 'delta';
+
+export interface PlanRequest {
+  /** n: number of distinct keys. Left out, the planner finds the largest possible. */
+  readonly capacity?: number | undefined;
+  /** Rate not to be exceeded at capacity. */
+  readonly falsePositiveRate?: number | undefined;
+  /** m: exact size of the bit array. */
+  readonly bits?: number | undefined;
+  /** k: exact number of hash functions. */
+  readonly hashes?: number | undefined;
+  /** z: expected bits of the compressed filter, or of the delta if that is the goal, not to be exceeded. */
+  readonly transmissionBits?: number | undefined;
+  /** c: fraction of the keys replaced between two deltas. */
+  readonly changedFraction?: number | undefined;
+  /** Bytes a compressed message must not exceed, with probability `fitProbability`. Headers are not counted. */
+  readonly maxMessageBytes?: number | undefined;
+  /** 0.99 unless told. */
+  readonly fitProbability?: number | undefined;
+  readonly maxHashes?: number | undefined;
+  readonly maxBits?: number | undefined;
+  /** 'classic' unless told. */
+  readonly layout?: PlanLayout | undefined;
+  /** Inferred unless told: changedFraction asks for deltas, else a message size for transmission, else memory. */
+  readonly goal?: PlanGoal | undefined;
+}
+
+/** The field that keeps the result from being better. */
+export type PlanBinding =
+  | 'falsePositiveRate'
+  | 'bits'
+  | 'hashes'
+  | 'maxHashes'
+  | 'maxBits'
+  | 'transmissionBits'
+  | 'maxMessageBytes';
+
+/** A checked request. */
+export interface Problem extends PlanRequest {
+  readonly model: LayoutModel;
+  readonly goal: PlanGoal;
+  readonly fitProbability: number;
+  /** The most hash functions to propose: maxHashes, or what is practical. */
+  readonly hashLimit: number;
+}
+
+/** A solution for a given capacity. */
+export interface Choice {
+  readonly bits: number;
+  readonly hashes: number;
+  readonly binding: PlanBinding;
+  readonly notes: readonly string[];
+}
+
+/** A solution, or the reason why there is none. */
+export type Outcome = Choice | { readonly impossible: string };
+
+export function checkRequest(request: PlanRequest): Problem {
+  if (typeof request !== 'object' || request === null) {
+    throw new TypeError(`plan expects an object, got ${request === null ? 'null' : typeof request}`);
+  }
+  for (const field of Object.keys(request)) {
+    if (!FIELDS.includes(field)) {
+      throw new TypeError(`unknown field ${JSON.stringify(field)}; the fields are ${FIELDS.join(', ')}`);
+    }
+  }
+  const { capacity, falsePositiveRate, bits, hashes, transmissionBits, changedFraction } = request;
+  const { maxMessageBytes, fitProbability = 0.99, maxHashes, maxBits, layout = 'classic' } = request;
+  if (capacity !== undefined) checkInteger('capacity', capacity, 1);
+  if (falsePositiveRate !== undefined) checkRate('falsePositiveRate', falsePositiveRate);
+  if (bits !== undefined) checkInteger('bits', bits, 1, MAX_BITS);
+  if (maxBits !== undefined) checkInteger('maxBits', maxBits, 1, MAX_BITS);
+  if (transmissionBits !== undefined) checkNumber('transmissionBits', transmissionBits, 1);
+  if (maxMessageBytes !== undefined) checkNumber('maxMessageBytes', maxMessageBytes, 1);
+  if (changedFraction !== undefined) checkRate('changedFraction', changedFraction);
+  checkRate('fitProbability', fitProbability);
+
+  const model = layoutModel(layout);
+  if (hashes !== undefined) checkInteger('hashes', hashes, model.minHashes, model.mostHashes);
+  if (maxHashes !== undefined) checkInteger('maxHashes', maxHashes, model.minHashes);
+  if (hashes !== undefined && maxHashes !== undefined && hashes > maxHashes) {
+    throw new RangeError(`hashes ${hashes} and maxHashes ${maxHashes} contradict`);
+  }
+  if (bits !== undefined && maxBits !== undefined && bits > maxBits) {
+    throw new RangeError(`bits ${bits} and maxBits ${maxBits} contradict`);
+  }
+  const goal = request.goal ?? inferGoal(request);
+  checkGoal(goal, request, model);
+  checkSufficient(request);
+  const hashLimit = Math.min(maxHashes ?? model.practicalHashes, model.mostHashes);
+  return { ...request, model, goal, fitProbability, hashLimit };
+}
+
+const FIELDS: readonly string[] = [
+  'capacity',
+  'falsePositiveRate',
+  'bits',
+  'hashes',
+  'transmissionBits',
+  'changedFraction',
+  'maxMessageBytes',
+  'fitProbability',
+  'maxHashes',
+  'maxBits',
+  'layout',
+  'goal',
+];
+
+function inferGoal({ changedFraction, transmissionBits, maxMessageBytes }: PlanRequest): PlanGoal {
+  if (changedFraction !== undefined) return 'delta';
+  return transmissionBits !== undefined || maxMessageBytes !== undefined ? 'transmission' : 'memory';
+}
+
+function checkGoal(goal: PlanGoal, request: PlanRequest, model: LayoutModel): void {
+  if (goal !== 'memory' && goal !== 'transmission' && goal !== 'delta') {
+    throw new RangeError(`goal must be 'memory', 'transmission' or 'delta', got ${String(goal)}`);
+  }
+  if (goal === 'memory') {
+    for (const field of ['transmissionBits', 'maxMessageBytes'] as const) {
+      if (request[field] !== undefined) {
+        throw new RangeError(
+          `goal 'memory' and ${field} ${request[field]} contradict: use goal 'transmission'`,
+        );
+      }
+    }
+  } else if (!model.sendable) {
+    throw new RangeError(
+      `goal '${goal}' and layout '${model.name}' contradict: blocks fill unevenly, use 'classic' or 'partitioned'`,
+    );
+  }
+  if (goal === 'delta' && request.changedFraction === undefined) {
+    throw new RangeError("goal 'delta' needs changedFraction");
+  }
+}
+
+function checkSufficient(request: PlanRequest): void {
+  const { capacity, falsePositiveRate, bits, maxBits, transmissionBits, maxMessageBytes } = request;
+  const size = bits ?? maxBits ?? transmissionBits ?? maxMessageBytes;
+  if (capacity === undefined && (falsePositiveRate === undefined || size === undefined)) {
+    throw new RangeError(
+      'without capacity the planner needs falsePositiveRate and one of bits, maxBits, transmissionBits, maxMessageBytes',
+    );
+  }
+  if (capacity !== undefined && falsePositiveRate === undefined && size === undefined) {
+    throw new RangeError(
+      `capacity ${capacity} alone is not enough: add falsePositiveRate, bits, maxBits, transmissionBits or maxMessageBytes`,
+    );
+  }
+}

@@ -1,0 +1,162 @@
+/** The contract of everything that is written to bytes and read back, perhaps by or from a stranger. */
+
+import { expect, test } from 'vitest';
+import { FrameError, SecretKey } from '../../src/index.ts';
+import { awkwardStrings } from '../keys.ts';
+import { Random } from '../statistics.ts';
+import { inBothKernels, type Membership, type Subject } from './subject.ts';
+
+export interface Golden {
+  /** The frame of an unseeded filter for 20 keys at 1 % with the keys 'key-0' … 'key-19', in hex. */
+  readonly hex: string;
+  /** The first ten numbers i for which 'other-i' is a false positive in a filter of 1000 keys at 10 %. */
+  readonly falsePositives: readonly number[];
+}
+
+const SECRET_BYTES = Uint8Array.from({ length: 16 }, (_, i) => 3 * i + 5);
+const SECRET = new SecretKey(SECRET_BYTES);
+
+export function codecContract<F extends Membership>(subject: Subject<F>, golden: Golden): void {
+  const { create, decode } = subject;
+  const small = (): F => {
+    const filter = create({ capacity: 20, falsePositiveRate: 0.01 });
+    filter.addMany(Array.from({ length: 20 }, (_, i) => `key-${i}`));
+    return filter;
+  };
+
+  inBothKernels(`${subject.name}: frames`, (kernel) => {
+    test('round trip: same bytes, same answers', () => {
+      for (const capacity of [1, 2, 7, 64, 1000, 30_000]) {
+        const filter = create({ capacity, falsePositiveRate: 0.03 });
+        const keys = awkwardStrings(capacity, capacity);
+        filter.addMany(keys);
+        const bytes = filter.encode();
+        const again = decode(bytes);
+        expect(again.encode()).toEqual(bytes);
+        expect(String(again)).toBe(String(filter));
+        for (const key of keys) expect(again.has(key)).toBe(true);
+        const probes = awkwardStrings(500, 9);
+        expect([...again.hasMany(probes)]).toEqual([...filter.hasMany(probes)]);
+      }
+    });
+
+    test('the decoded filter is independent of the bytes it came from, at any alignment', () => {
+      const bytes = small().encode();
+      const shifted = new Uint8Array(bytes.length + 3).subarray(3);
+      shifted.set(bytes);
+      const filter = decode(shifted);
+      shifted.fill(0xff);
+      expect(filter.encode()).toEqual(bytes);
+    });
+
+    test('golden bytes: what was written once can be read for ever, and is written the same again', () => {
+      const bytes = Uint8Array.from(golden.hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+      const keys = Array.from({ length: 20 }, (_, i) => `key-${i}`);
+      const old = decode(bytes);
+      for (const key of keys) expect(old.has(key)).toBe(true);
+      old.clear();
+      old.addMany(keys);
+      expect(old.encode()).toEqual(bytes);
+      expect(small().encode()).toEqual(bytes);
+      const filter = create({ capacity: 1000, falsePositiveRate: 0.1 });
+      filter.addMany(Array.from({ length: 1000 }, (_, i) => `key-${i}`));
+      const found: number[] = [];
+      for (let i = 0; found.length < 10; i++) if (filter.has(`other-${i}`)) found.push(i);
+      expect(found).toEqual(golden.falsePositives);
+    });
+
+    test('every strict prefix is a FrameError', () => {
+      const bytes = small().encode();
+      for (let length = 0; length < bytes.length; length++) {
+        expect(() => decode(bytes.subarray(0, length)), `${length} bytes`).toThrow(FrameError);
+      }
+      const longer = new Uint8Array(bytes.length + 1);
+      longer.set(bytes);
+      expect(code(() => decode(longer))).toBe('trailing');
+    });
+
+    test('every flipped bit is a FrameError', () => {
+      const bytes = small().encode();
+      for (let bit = 0; bit < 8 * bytes.length; bit++) {
+        bytes[bit >> 3] ^= 1 << (bit & 7);
+        expect(() => decode(bytes), `bit ${bit}`).toThrow(FrameError);
+        bytes[bit >> 3] ^= 1 << (bit & 7);
+      }
+      expect(decode(bytes).encode()).toEqual(bytes);
+    });
+
+    test('random and mutated bytes are FrameErrors, whatever they declare, and allocate nothing large', () => {
+      const random = new Random(31);
+      const original = small().encode();
+      const rounds = kernel === 'wasm' ? 20_000 : 5000;
+      for (let round = 0; round < rounds; round++) {
+        const bytes = round % 2 === 0 ? random.bytes(random.below(80)) : Uint8Array.from(original);
+        if (round % 4 === 0) bytes.set(original.subarray(0, Math.min(16, bytes.length)));
+        for (let n = random.below(6); n >= 0 && bytes.length > 0; n--) {
+          bytes[random.below(Math.min(bytes.length, 40))] = random.pick([
+            0,
+            1,
+            127,
+            128,
+            255,
+            random.bits() & 255,
+          ]);
+        }
+        try {
+          expect(decode(bytes).encode()).toEqual(original); // mutated into itself
+        } catch (error) {
+          if (!(error instanceof FrameError)) throw error;
+          expect(error.offset).toBeLessThanOrEqual(bytes.length);
+        }
+      }
+    });
+
+    test('says what is wrong', () => {
+      const bytes = small().encode();
+      const changed = (at: number, value: number) => Object.assign(Uint8Array.from(bytes), { [at]: value });
+      expect(code(() => decode(changed(0, 0)))).toBe('not-a-frame');
+      expect(code(() => decode(changed(4, 2)))).toBe('version');
+      expect(code(() => decode(changed(5, 200)))).toBe('structure');
+      expect(code(() => decode(changed(7, 9)))).toBe('hash');
+      expect(code(() => decode(changed(bytes.length - 1, bytes[bytes.length - 1] ^ 1)))).toBe('checksum');
+      expect(() => decode(bytes.subarray(0, 7))).toThrow(/expected \d+ header bytes, got 7/);
+      expect(() => decode('text' as never)).toThrow(TypeError);
+      expect(() => decode(bytes, { seed: 1 } as never)).toThrow(/no option 'seed'/);
+    });
+
+    test.runIf(subject.seedable)('a seed is in the frame, a key never is, and a wrong key is told', () => {
+      const options = { capacity: 50, falsePositiveRate: 0.01 };
+      const seeded = create({ ...options, seed: 0x0123456789abcdefn });
+      seeded.add('a');
+      expect(decode(seeded.encode()).scheme.id).toBe('xxh64/123456789abcdef');
+      expect(decode(seeded.encode()).has('a')).toBe(true);
+
+      const keyed = create({ ...options, key: SECRET });
+      keyed.add('a');
+      const bytes = keyed.encode();
+      expect(decode(bytes, { key: SECRET }).has('a')).toBe(true);
+      expect(code(() => decode(bytes))).toBe('key');
+      expect(code(() => decode(bytes, { key: new SecretKey(Uint8Array.from(SECRET_BYTES).reverse()) }))).toBe(
+        'key',
+      );
+      expect(code(() => decode(seeded.encode(), { key: SECRET }))).toBe('key');
+      const text = String.fromCharCode(...bytes);
+      for (let i = 0; i + 4 <= 16; i++) {
+        expect(text.includes(String.fromCharCode(...SECRET_BYTES.subarray(i, i + 4)))).toBe(false);
+      }
+      expect(JSON.stringify(keyed, (_, v) => (typeof v === 'bigint' ? `${v}` : v))).not.toContain(
+        String([...SECRET_BYTES]),
+      );
+    });
+  });
+}
+
+function code(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof FrameError) return error.code;
+    throw error;
+  }
+  return 'no error';
+}

@@ -1,0 +1,84 @@
+// Arrows point down only. npm hoists, so an import of an undeclared package would work by accident; and the
+// layers of the library are folders, so an import against their order would work too. This reads the imports
+// and says no.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const LAYERS = ['kernel', 'math', 'filters', 'wire', 'formats'];
+// A package may import those of lower rank only.
+const RANKS = { bloomery: 0, cache: 1, overlay: 1, packets: 1, stores: 1, sim: 1, cli: 2, console: 2 };
+const problems = [];
+let count = 0;
+
+for (const name of readdirSync(join(root, 'packages'))) checkPackage(name);
+if (problems.length > 0) {
+  console.error(problems.join('\n'));
+  process.exit(1);
+}
+console.log(`boundaries: ${count} files keep to their layers`);
+
+function checkPackage(name) {
+  const folder = join(root, 'packages', name);
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const declared = new Set(Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }));
+  if (RANKS[name] === undefined)
+    problems.push(`packages/${name}: give it a rank in tools/check-boundaries.mjs`);
+  if (name === 'bloomery' && declared.size > 0) problems.push('the library has no dependencies');
+  for (const path of sources(join(folder, 'src'))) {
+    count++;
+    const text = readFileSync(path, 'utf8');
+    const isTest = /\.test\.ts$/.test(path);
+    for (const specifier of importsOf(text)) {
+      if (specifier.startsWith('.')) {
+        if (name === 'bloomery') checkLayer(folder, path, specifier, isTest);
+        continue;
+      }
+      if (isTest && (specifier.startsWith('node:') || specifier === 'vitest')) continue;
+      const target = specifier.startsWith('@')
+        ? specifier.split('/').slice(0, 2).join('/')
+        : specifier.split('/')[0];
+      if (specifier.startsWith('node:') ? name === 'bloomery' : !declared.has(target)) {
+        report(path, `imports ${specifier}, which is not declared for packages/${name}`);
+      } else if (RANKS[target] !== undefined && RANKS[target] >= RANKS[name]) {
+        report(path, `imports ${target}, which does not stand below ${name}`);
+      }
+    }
+    // Time and chance are passed in.
+    if (name === 'bloomery' && !isTest) {
+      for (const forbidden of ['Math.random', 'Date.now', 'new Date', 'performance.now', 'crypto.']) {
+        if (withoutComments(text).includes(forbidden)) report(path, `uses ${forbidden}`);
+      }
+    }
+  }
+}
+
+function checkLayer(folder, path, specifier, isTest) {
+  const layer = (file) => LAYERS.indexOf(relative(join(folder, 'src'), file).split(/[\\/]/)[0]);
+  const from = layer(path);
+  const to = layer(resolve(dirname(path), specifier));
+  if (!isTest && from >= 0 && to > from)
+    report(path, `(${LAYERS[from]}) imports from ${LAYERS[to]}: ${specifier}`);
+}
+
+function sources(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
+function importsOf(text) {
+  return [...withoutComments(text).matchAll(/(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g)].map(
+    (match) => match[1],
+  );
+}
+
+function withoutComments(text) {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+}
+
+function report(path, message) {
+  problems.push(`${relative(root, path)} ${message}`);
+}

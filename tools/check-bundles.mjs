@@ -1,0 +1,84 @@
+// What an import costs in a page: each entry below is bundled by esbuild, minified, compressed with gzip -9 and
+// compared with its budget. The table in README.md is checked as well; `--write` updates it.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const JS_ONLY = { __BLOOMERY_WASM__: 'false' };
+
+// Budgets in bytes of gzip. The first line is a promise of the project (8 kB), the others keep us honest.
+const ENTRIES = [
+  {
+    label: "`{ BloomFilter } from 'bloomery'`, JavaScript kernel",
+    code: "export { BloomFilter } from 'bloomery'",
+    define: JS_ONLY,
+    budget: 8000,
+  },
+  {
+    label: "`{ BloomFilter } from 'bloomery'`",
+    code: "export { BloomFilter } from 'bloomery'",
+    budget: 13000,
+  },
+  {
+    label: "`{ BlockedBloomFilter } from 'bloomery'`, JavaScript kernel",
+    code: "export { BlockedBloomFilter } from 'bloomery'",
+    define: JS_ONLY,
+    budget: 8500,
+  },
+  {
+    label: "`{ BlockedBloomFilter } from 'bloomery'`",
+    code: "export { BlockedBloomFilter } from 'bloomery'",
+    budget: 13500,
+  },
+  { label: 'all of `bloomery`', code: "export * from 'bloomery'", budget: 15000 },
+  { label: 'all of `bloomery/math`', code: "export * from 'bloomery/math'", budget: 12000 },
+];
+const BEGIN = '<!-- bundle sizes: written by tools/check-bundles.mjs -->';
+const END = '<!-- end of bundle sizes -->';
+
+const rows = await Promise.all(ENTRIES.map(measure));
+for (const { label, gzip, budget } of rows) {
+  console.log(
+    `${gzip > budget ? 'OVER ' : ''}${label.replaceAll('`', '')}: ${gzip} bytes gzip, budget ${budget}`,
+  );
+}
+const over = rows.some(({ gzip, budget }) => gzip > budget);
+const readme = readFileSync(`${root}README.md`, 'utf8');
+const wanted = withTable(readme, table(rows));
+if (process.argv.includes('--write')) writeFileSync(`${root}README.md`, wanted);
+else if (wanted !== readme) {
+  console.error('The bundle sizes in README.md are not these: node tools/check-bundles.mjs --write');
+  process.exitCode = 1;
+}
+if (over) process.exitCode = 1;
+
+async function measure({ label, code, define = {}, budget }) {
+  const result = await build({
+    stdin: { contents: code, resolveDir: root },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    define,
+    write: false,
+  });
+  const bytes = result.outputFiles[0].contents;
+  return { label, budget, raw: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length };
+}
+
+// One digit: zlib versions differ by some bytes, and the table should not change with them.
+function table(rows) {
+  const kB = (bytes) => (bytes / 1000).toFixed(1);
+  const lines = rows.map(({ label, raw, gzip }) => `| ${label} | ${kB(raw)} kB | ${kB(gzip)} kB |`);
+  return ['| import | minified | gzip |', '|---|---|---|', ...lines].join('\n');
+}
+
+function withTable(text, table) {
+  const start = text.indexOf(BEGIN);
+  const end = text.indexOf(END);
+  if (start < 0 || end < start) throw new Error('README.md has no place for the bundle sizes');
+  return `${text.slice(0, start + BEGIN.length)}\n${table}\n${text.slice(end)}`;
+}
