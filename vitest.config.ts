@@ -9,7 +9,12 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'node', environment: 'node', include: [...isomorphicTests, 'tools/**/*.test.ts'] },
+        test: {
+          name: 'node',
+          environment: 'node',
+          include: isomorphicTests,
+          exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
+        },
       },
       {
         extends: true,

@@ -1,0 +1,4 @@
+/** What every runtime has, and `lib: ES2022` does not say. */
+interface ImportMeta {
+  readonly url: string;
+}
