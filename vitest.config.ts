@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 const isomorphicTests = ['packages/bloomery/{src,test}/**/*.test.ts'];
 
 export default defineConfig({
+  define: { __BLOOMERY_EFFORT__: process.env.BLOOMERY_EFFORT ?? '1' },
   test: {
     testTimeout: 120_000,
     projects: [

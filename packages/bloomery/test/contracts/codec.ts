@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { FrameError, SecretKey } from '../../src/index.ts';
+import { EFFORT } from '../effort.ts';
 import { awkwardStrings } from '../keys.ts';
 import { Random } from '../statistics.ts';
 import { inBothKernels, type Membership, type Subject } from './subject.ts';
@@ -88,7 +89,7 @@ export function codecContract<F extends Membership>(subject: Subject<F>, golden:
     test('random and mutated bytes are FrameErrors, whatever they declare, and allocate nothing large', () => {
       const random = new Random(31);
       const original = small().encode();
-      const rounds = kernel === 'wasm' ? 20_000 : 5000;
+      const rounds = EFFORT * (kernel === 'wasm' ? 20_000 : 5000);
       for (let round = 0; round < rounds; round++) {
         const bytes = round % 2 === 0 ? random.bytes(random.below(80)) : Uint8Array.from(original);
         if (round % 4 === 0) bytes.set(original.subarray(0, Math.min(16, bytes.length)));

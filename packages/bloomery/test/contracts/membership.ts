@@ -11,6 +11,7 @@ import {
   sizeEstimate,
 } from '../../src/index.ts';
 import { platform, textEncoder } from '../../src/kernel/platform.ts';
+import { EFFORT } from '../effort.ts';
 import { awkwardStrings, counterKeys } from '../keys.ts';
 import { Random } from '../statistics.ts';
 import { inBothKernels, type Membership, type Subject } from './subject.ts';
@@ -107,7 +108,7 @@ export function membershipContract<F extends Membership>(subject: Subject<F>): v
       const random = new Random(77);
       let filter = create({ capacity: 400, falsePositiveRate: 0.02 });
       const model = new Set<string>();
-      for (let step = 0; step < 10_000; step++) {
+      for (let step = 0; step < 10_000 * EFFORT; step++) {
         const key = `key ${random.below(1200)}`;
         const command = random.below(100);
         if (command < 30) {

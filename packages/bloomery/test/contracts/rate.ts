@@ -12,6 +12,7 @@
  */
 
 import { expect, test } from 'vitest';
+import { EFFORT } from '../effort.ts';
 import { counterKeys } from '../keys.ts';
 import { expectNormal } from '../statistics.ts';
 import { inBothKernels, type Membership, type Subject } from './subject.ts';
@@ -38,7 +39,7 @@ export function rateContract<F extends Membership>(
       const theory = subject.theory(first, n);
       expect(theory).toBeLessThanOrEqual(p * (1 + 1e-9));
 
-      const budget = kernel === 'wasm' ? (n === 1e6 ? 2e6 : 3e6) : 1e5;
+      const budget = EFFORT * (kernel === 'wasm' ? 2e6 : 1e5);
       const filters = n <= 65 ? (kernel === 'wasm' ? 1000 : 200) : n <= 1000 ? 50 : n <= 1e5 ? 6 : 2;
       const questions = Math.ceil(budget / filters);
       let found = 0;
