@@ -42,12 +42,10 @@ export function addBatch(
   before: (count: number) => void,
 ): number {
   let fresh = 0;
-  let seen = 0;
   source((count, wasm) => {
     before(count);
-    seen += count;
     if (WASM_POSSIBLE && wasm !== null && prober.inWasm !== null) {
-      const address = wasm.admit(store, Math.max(total, seen));
+      const address = wasm.admit(store, count, total);
       if (address !== 0) {
         fresh += prober.inWasm.add(wasm, count, address);
         return;
@@ -70,7 +68,7 @@ export function hasBatch(store: BitStore, prober: Prober, total: number, source:
       larger.set(answers);
       answers = larger;
     }
-    const address = WASM_POSSIBLE && wasm !== null ? wasm.admit(store, Math.max(total, seen + count)) : 0;
+    const address = WASM_POSSIBLE && wasm !== null ? wasm.admit(store, count, total) : 0;
     if (WASM_POSSIBLE && wasm !== null && prober.inWasm !== null && address !== 0) {
       prober.inWasm.has(wasm, count, address);
       answers.set(count === wasm.results.length ? wasm.results : wasm.results.subarray(0, count), seen);

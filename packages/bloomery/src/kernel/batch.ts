@@ -117,8 +117,8 @@ function checkPacked({ bytes, offsets }: PackedKeys): void {
   if (!(bytes instanceof Uint8Array && offsets instanceof Uint32Array && offsets.length > 0)) {
     throw new TypeError('Packed keys are bytes (Uint8Array) and n + 1 offsets (Uint32Array)');
   }
-  let last = 0;
-  for (const offset of offsets) {
+  for (let i = 0, last = 0; i < offsets.length; i++) {
+    const offset = offsets[i];
     if (offset < last || offset > bytes.length) {
       throw new RangeError(`offsets must rise to at most ${bytes.length}, got ${offset} after ${last}`);
     }

@@ -9,6 +9,7 @@ import type { Movable } from './wasm-kernel.ts';
 export class BitStore implements Movable {
   words: Uint32Array;
   address = 0;
+  demand = 0;
   readonly wordCount: number;
   readonly shared: boolean;
 
@@ -29,13 +30,14 @@ export class BitStore implements Movable {
     }
   }
 
+  /** In memory of its own, which is not shared. */
   copy(): BitStore {
-    return new BitStore(Uint32Array.from(this.words));
+    return new BitStore(this.words.slice());
   }
 
   /** The first `length` bytes in frame order. */
   toBytes(length: number): Uint8Array<ArrayBuffer> {
-    return Uint8Array.from(new Uint8Array(this.words.buffer, this.words.byteOffset, length));
+    return new Uint8Array(this.words.buffer, this.words.byteOffset, length).slice();
   }
 
   /** The inverse; `bytes` must not be longer than the store. */

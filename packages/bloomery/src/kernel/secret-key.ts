@@ -8,7 +8,8 @@ import { HashScheme } from './hash-scheme.ts';
 import { sipHash24Words } from './siphash.ts';
 
 export class SecretKey {
-  /** @internal */ readonly scheme: HashScheme;
+  /** How filters with this key hash; also for `hashKey(key, secret.scheme)`. */
+  readonly scheme: HashScheme;
 
   /** `bytes`: 16 of them, from a cryptographic source of randomness. */
   constructor(bytes: Uint8Array) {

@@ -54,6 +54,8 @@ export interface Movable {
   readonly shared: boolean;
   /** Byte address in linear memory, 0 while the words are elsewhere. */
   address: number;
+  /** Lookups by batches since the words are outside. */
+  demand: number;
 }
 
 export class WasmKernel {
@@ -206,13 +208,15 @@ export class WasmKernel {
   }
 
   /**
-   * Moves the words in if they are not there and if `keys` lookups pay for the copy (a word costs about as
-   * much to copy as an eighth of a key to look up). Returns the address, or 0 if they stay outside.
+   * Where the words of a filter are, for the next `keys` lookups out of a batch of `total`; 0 if they are outside.
+   * They move in when the lookups, those seen so far or those to come in the batch, pay for the copy: a word
+   * costs about as much to copy as an eighth of a key to look up.
    */
-  admit(store: Movable, keys: number): number {
+  admit(store: Movable, keys: number, total: number): number {
     if (store.address !== 0) return store.address;
+    store.demand += keys;
     const bytes = (store.wordCount * 4 + 63) & ~63;
-    if (store.shared || keys * 8 < store.wordCount || bytes > ARENA_LIMIT / 2) return 0;
+    if (store.shared || Math.max(total, store.demand) * 8 < store.wordCount || bytes > ARENA_LIMIT / 2) return 0;
     if (this.#free + bytes > ARENA + ARENA_LIMIT) this.#evictAll();
     if (!this.#reserve(this.#free + bytes)) return 0;
     const inside = new Uint32Array(this.#memory.buffer, this.#free, store.wordCount);
@@ -260,6 +264,7 @@ export class WasmKernel {
       if (store === undefined) continue;
       store.words = store.words.slice();
       store.address = 0;
+      store.demand = 0;
     }
     this.#residents = [];
     this.#free = ARENA;
