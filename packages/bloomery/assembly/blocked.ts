@@ -1,6 +1,8 @@
 // Probes of the blocked layout (512-bit blocks) and of Parquet's split-block layout. The derivation is
 // explained, and has its twin, in src/kernel/blocked.ts.
 
+import { hashKey } from './hashing';
+
 const MULTIPLIER: u64 = 0x9e3779b97f4a7c15;
 const GROUP: u32 = 64; // keys whose blocks are touched ahead; 16 and 512 were slower
 
@@ -37,6 +39,29 @@ function set(block: usize, word: u64, shift: u64): u32 {
   return old >> <u32>(word >> shift);
 }
 
+// 1 if all k bits of the hash are set in the block, else 0.
+// @ts-ignore: decorator
+@inline
+function hasInBlock(block: usize, h: u64, k: u32): u32 {
+  let v = (h ^ (h >> 32)) * MULTIPLIER;
+  let r: u32 = 1;
+  let left = k;
+  while (left >= 6) {
+    r &= test(block, v, 55) & test(block, v, 46) & test(block, v, 37);
+    r &= test(block, v, 23) & test(block, v, 14) & test(block, v, 5);
+    v = (v ^ (v >> 32)) * MULTIPLIER;
+    left -= 6;
+  }
+  if (left > 0) {
+    r &= test(block, v, 55);
+    if (left > 1) r &= test(block, v, 46);
+    if (left > 2) r &= test(block, v, 37);
+    if (left > 3) r &= test(block, v, 23);
+    if (left > 4) r &= test(block, v, 14);
+  }
+  return r;
+}
+
 export function blockedHas(
   hashes: usize, count: u32, filter: usize, blockCount: u32, k: u32, results: usize,
 ): u32 {
@@ -49,22 +74,7 @@ export function blockedHas(
     for (let j = group; j < end; j++) {
       const h = load<u64>(hashes + (j << 3));
       const block = blockAddress(filter, h, blocks, 6);
-      let v = (h ^ (h >> 32)) * MULTIPLIER;
-      let r: u32 = 1;
-      let left = k;
-      while (left >= 6) {
-        r &= test(block, v, 55) & test(block, v, 46) & test(block, v, 37);
-        r &= test(block, v, 23) & test(block, v, 14) & test(block, v, 5);
-        v = (v ^ (v >> 32)) * MULTIPLIER;
-        left -= 6;
-      }
-      if (left > 0) {
-        r &= test(block, v, 55);
-        if (left > 1) r &= test(block, v, 46);
-        if (left > 2) r &= test(block, v, 37);
-        if (left > 3) r &= test(block, v, 23);
-        if (left > 4) r &= test(block, v, 14);
-      }
+      const r = hasInBlock(block, h, k);
       store<u8>(results + j, <u8>r);
       found += r;
     }
@@ -116,6 +126,18 @@ function laneMask(low: u32, saltA: u32, saltB: u32, saltC: u32, saltD: u32): v12
   return i8x16.swizzle(i8x16(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0), index);
 }
 
+// @ts-ignore: decorator
+@inline
+function hasInSplitBlock(block: usize, h: u64): u32 {
+  const low = laneMask(<u32>h, 0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d);
+  const high = laneMask(<u32>h, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31);
+  const missing = v128.or(
+    v128.andnot(low, v128.load(block)),
+    v128.andnot(high, v128.load(block, 16)),
+  );
+  return <u32>!v128.any_true(missing);
+}
+
 export function splitBlockHas(hashes: usize, count: u32, filter: usize, blockCount: u32, results: usize): u32 {
   const blocks = <u64>blockCount;
   const ahead = blockCount > 16384;
@@ -126,13 +148,7 @@ export function splitBlockHas(hashes: usize, count: u32, filter: usize, blockCou
     for (let j = group; j < end; j++) {
       const h = load<u64>(hashes + (j << 3));
       const block = blockAddress(filter, h, blocks, 5);
-      const low = laneMask(<u32>h, 0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d);
-      const high = laneMask(<u32>h, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31);
-      const missing = v128.or(
-        v128.andnot(low, v128.load(block)),
-        v128.andnot(high, v128.load(block, 16)),
-      );
-      const r: u32 = <u32>!v128.any_true(missing);
+      const r = hasInSplitBlock(block, h);
       store<u8>(results + j, <u8>r);
       found += r;
     }
@@ -161,4 +177,20 @@ export function splitBlockAdd(hashes: usize, count: u32, filter: usize, blockCou
     }
   }
   return fresh;
+}
+
+// One key, hashed and looked up in one call: the key by key path of a filter that lives here.
+
+export function blockedHasOne(
+  pointer: usize, length: u32, seedLow: u32, seedHigh: u32, filter: usize, blockCount: u32, k: u32,
+): u32 {
+  const h = hashKey(pointer, length, seedLow, seedHigh);
+  return hasInBlock(blockAddress(filter, h, blockCount, 6), h, k);
+}
+
+export function splitBlockHasOne(
+  pointer: usize, length: u32, seedLow: u32, seedHigh: u32, filter: usize, blockCount: u32,
+): u32 {
+  const h = hashKey(pointer, length, seedLow, seedHigh);
+  return hasInSplitBlock(blockAddress(filter, h, blockCount, 5), h);
 }

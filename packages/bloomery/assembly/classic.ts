@@ -1,6 +1,8 @@
 // Probes of the classic and of the partitioned layout. The derivation of the indices is explained, and has
 // its twin, in src/kernel/classic.ts.
 
+import { hashKey } from './hashing';
+
 // @ts-ignore: decorator
 @inline
 function mix(z: u32): u32 {
@@ -77,4 +79,19 @@ export function classicAdd(hashes: usize, count: u32, filter: usize, range: f64,
     fresh += known ^ 1;
   }
   return fresh;
+}
+
+// One key, hashed and looked up in one call.
+export function classicHasOne(
+  pointer: usize, length: u32, seedLow: u32, seedHigh: u32, filter: usize, range: f64, stride: f64, k: u32,
+): u32 {
+  const h = hashKey(pointer, length, seedLow, seedHigh);
+  const m = <u64>range;
+  const step = <u64>stride;
+  let offset: u64 = 0;
+  for (let i: u32 = 0; i < k; i++) {
+    if ((test(filter, offset + index(<u32>h, <u32>(h >> 32), i, m)) & 1) == 0) return 0;
+    offset += step;
+  }
+  return 1;
 }

@@ -15,8 +15,13 @@ function join(low: u32, high: u32): u64 {
   return ((<u64>high) << 32) | low;
 }
 
+// Not inlined: three callers, and a call costs little beside the hash.
+export function hashKey(pointer: usize, length: u32, seedLow: u32, seedHigh: u32): u64 {
+  return xxh64(pointer, length, join(seedLow, seedHigh));
+}
+
 export function hashOneXxh64(pointer: usize, length: u32, seedLow: u32, seedHigh: u32): u32 {
-  const h = xxh64(pointer, length, join(seedLow, seedHigh));
+  const h = hashKey(pointer, length, seedLow, seedHigh);
   store<u32>(HIGH_WORD, <u32>(h >> 32));
   return <u32>h;
 }

@@ -1,8 +1,10 @@
 // The WebAssembly kernel. Compiled by tools/build-kernel.mjs and embedded as text in
 // src/kernel/wasm-binary.ts; nothing is fetched at run time.
 
-export { blockedAdd, blockedHas, splitBlockAdd, splitBlockHas } from './blocked';
-export { classicAdd, classicHas } from './classic';
+export {
+  blockedAdd, blockedHas, blockedHasOne, splitBlockAdd, splitBlockHas, splitBlockHasOne,
+} from './blocked';
+export { classicAdd, classicHas, classicHasOne } from './classic';
 export {
   hashOneSip, hashOneXxh64, hashSpansSip, hashSpansXxh64, splitLines, streamEnd, streamStart, streamStripes,
 } from './hashing';

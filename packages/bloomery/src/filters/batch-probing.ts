@@ -7,6 +7,7 @@
 import { chunkHashes, eachKeyChunk, eachPackedChunk, type VisitChunk } from '../kernel/batch.ts';
 import type { BitStore } from '../kernel/bit-store.ts';
 import type { HashScheme } from '../kernel/hash-scheme.ts';
+import { wasmKernel } from '../kernel/kernel-choice.ts';
 import type { Key } from '../kernel/key.ts';
 import { isPackedKeys, type PackedKeys } from '../kernel/packed-keys.ts';
 import type { WasmKernel } from '../kernel/wasm-kernel.ts';
@@ -21,10 +22,20 @@ export interface Prober {
 }
 
 export interface WasmProber {
+  /** Asks for one key: 1 or 0, or -1 if it has to be hashed and asked outside. */
+  hasKey(wasm: WasmKernel, key: Key, address: number): number;
   /** Leaves one byte a key in the kernel's results. */
   has(wasm: WasmKernel, count: number, address: number): void;
   /** Returns how many keys changed a bit. */
   add(wasm: WasmKernel, count: number, address: number): number;
+}
+
+/** Asks for one key in WebAssembly, if the filter lives there: 1 or 0; -1 if it does not. */
+export function hasKeyInWasm(store: BitStore, { inWasm }: Prober, key: Key): number {
+  const wasm = wasmKernel();
+  if (wasm === null || inWasm === null) return -1;
+  const address = wasm.admit(store, 1, 0);
+  return address === 0 ? -1 : inWasm.hasKey(wasm, key, address);
 }
 
 /** Feeds chunks to the visitor. */

@@ -35,7 +35,15 @@ import type { PackedKeys } from '../kernel/packed-keys.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
-import { addBatch, type ChunkSource, countOf, hasBatch, keySource, type Prober } from './batch-probing.ts';
+import {
+  addBatch,
+  type ChunkSource,
+  countOf,
+  hasBatch,
+  hasKeyInWasm,
+  keySource,
+  type Prober,
+} from './batch-probing.ts';
 import { checkSameScheme, unlikeFilters } from './compatibility.ts';
 import { checkParameters, decodeFrame, encodeFrame } from './frame.ts';
 import {
@@ -99,7 +107,7 @@ export class BlockedBloomFilter {
         "The split-block layout is Parquet's, which has neither seed nor key; use 'blocked'",
       );
     }
-    this.#prober = prober(this.layout, this.blocks, this.hashes, this.#store.shared);
+    this.#prober = prober(this.layout, blocks, this.hashes, this.scheme, this.#store.shared);
     // A key misses a bit if it goes to another block, or if all its probes in the bit's block miss it.
     const hit = this.layout === 'blocked' ? 1 - (1 - 1 / BLOCK_BITS) ** this.hashes : 1 / 32;
     this.#decay = decayOf(1, hit / blocks);
@@ -125,6 +133,8 @@ export class BlockedBloomFilter {
 
   /** Maybe (true) or certainly not (false). */
   has(key: Key): boolean {
+    const answer = WASM_POSSIBLE ? hasKeyInWasm(this.#store, this.#prober, key) : -1;
+    if (answer >= 0) return answer === 1;
     hashInto(key, this.scheme);
     const { words } = this.#store;
     return this.layout === 'blocked'
@@ -417,7 +427,13 @@ function checkHashes(layout: BlockedLayout, hashes: number | undefined): number 
   return 8;
 }
 
-function prober(layout: BlockedLayout, blocks: number, k: number, shared: boolean): Prober {
+function prober(
+  layout: BlockedLayout,
+  blocks: number,
+  k: number,
+  scheme: HashScheme,
+  shared: boolean,
+): Prober {
   const set = shared ? setShared : setPlain;
   if (layout === 'blocked') {
     return {
@@ -425,6 +441,7 @@ function prober(layout: BlockedLayout, blocks: number, k: number, shared: boolea
       add: (words, low, high) => blockedAdd(words, low, high, blocks, k, set),
       inWasm: WASM_POSSIBLE
         ? {
+            hasKey: (wasm, key, address) => wasm.blockedHasKey(key, scheme, address, blocks, k),
             has: (wasm, count, address) => wasm.blockedHas(count, address, blocks, k),
             add: (wasm, count, address) => wasm.blockedAdd(count, address, blocks, k),
           }
@@ -436,6 +453,7 @@ function prober(layout: BlockedLayout, blocks: number, k: number, shared: boolea
     add: (words, low, high) => splitBlockAdd(words, low, high, blocks, set),
     inWasm: WASM_POSSIBLE
       ? {
+          hasKey: (wasm, key, address) => wasm.splitBlockHasKey(key, scheme, address, blocks),
           has: (wasm, count, address) => wasm.splitBlockHas(count, address, blocks),
           add: (wasm, count, address) => wasm.splitBlockAdd(count, address, blocks),
         }

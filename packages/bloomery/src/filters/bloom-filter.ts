@@ -36,7 +36,15 @@ import type { PackedKeys } from '../kernel/packed-keys.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
-import { addBatch, type ChunkSource, countOf, hasBatch, keySource, type Prober } from './batch-probing.ts';
+import {
+  addBatch,
+  type ChunkSource,
+  countOf,
+  hasBatch,
+  hasKeyInWasm,
+  keySource,
+  type Prober,
+} from './batch-probing.ts';
 import { checkSameScheme, unlikeFilters } from './compatibility.ts';
 import { checkParameters, decodeFrame, encodeFrame, FrameError } from './frame.ts';
 import {
@@ -105,7 +113,7 @@ export class BloomFilter {
     this.#stride = this.layout === 'partitioned' ? bits / hashes : 0;
     this.#range = this.#stride || bits;
     [this.#store, this.scheme] = store && scheme ? [store, scheme] : openStore(bits, options);
-    this.#prober = prober(this.#range, this.#stride, hashes, this.#store.shared);
+    this.#prober = prober(this.#range, this.#stride, hashes, this.scheme, this.#store.shared);
     this.#decay = decayOf(this.#stride === 0 ? hashes : 1, 1 / this.#range);
     this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
   }
@@ -134,6 +142,8 @@ export class BloomFilter {
 
   /** Maybe (true) or certainly not (false). */
   has(key: Key): boolean {
+    const answer = WASM_POSSIBLE ? hasKeyInWasm(this.#store, this.#prober, key) : -1;
+    if (answer >= 0) return answer === 1;
     hashInto(key, this.scheme);
     return classicHas(this.#store.words, hashOut[0], hashOut[1], this.#range, this.#stride, this.hashes);
   }
@@ -380,13 +390,14 @@ function payloadLength(variant: number, [bits, hashes]: readonly number[]): numb
   return Math.ceil(bits / 8);
 }
 
-function prober(range: number, stride: number, k: number, shared: boolean): Prober {
+function prober(range: number, stride: number, k: number, scheme: HashScheme, shared: boolean): Prober {
   const set = shared ? setShared : setPlain;
   return {
     has: (words, low, high) => classicHas(words, low, high, range, stride, k),
     add: (words, low, high) => classicAdd(words, low, high, range, stride, k, set),
     inWasm: WASM_POSSIBLE
       ? {
+          hasKey: (wasm, key, address) => wasm.classicHasKey(key, scheme, address, range, stride, k),
           has: (wasm, count, address) => wasm.classicHas(count, address, range, stride, k),
           add: (wasm, count, address) => wasm.classicAdd(count, address, range, stride, k),
         }

@@ -117,26 +117,39 @@ export class WasmKernel {
   }
 
   /**
-   * Hashes strings from `start` on: joined by newlines, encoded in one call, cut into lines again, which was
-   * measured to be the fastest road by far. Returns how many, or 0 if it does not work for these: another type
-   * among them, a key with a newline in it (seen in the count of lines), a very long one.
+   * Hashes strings from `start` on: joined, and encoded in one call, which was measured to be the fastest road by
+   * far. As long as all is ASCII a key's bytes are as many as its characters. Returns how many, or 0 if it does
+   * not work for these: another type among them, a very long one.
    */
   hashJoined(keys: readonly Key[], start: number, scheme: HashScheme): number {
     const limit = Math.min(keys.length, start + CHUNK_KEYS);
+    const bounds = this.#bounds;
     let end = start;
-    for (let units = 0; end < limit; end++) {
+    let units = 0;
+    bounds[0] = 0;
+    for (; end < limit; end++) {
       const key = keys[end];
       if (typeof key !== 'string') return 0;
-      // UTF-8 needs up to three bytes for each UTF-16 unit, and a separator follows.
-      units += key.length + 1;
-      if (3 * units > INPUT_BYTES) break;
+      // UTF-8 needs up to three bytes for each UTF-16 unit, and a separator may follow.
+      if (3 * (units + key.length + 1) > INPUT_BYTES) break;
+      units += key.length;
+      bounds[end - start + 1] = units;
     }
     if (end === start) return 0;
-    const { written } = textEncoder().encodeInto(keys.slice(start, end).join('\n'), this.#input.bytes);
+    const slice = start === 0 && end === keys.length ? keys : keys.slice(start, end);
+    const { written } = textEncoder().encodeInto(slice.join(''), this.#input.bytes);
+    if (written !== units) return this.#hashJoinedLines(slice, scheme);
+    this.#hashSpans(INPUT, end - start, 0, scheme);
+    return end - start;
+  }
+
+  /** The same beyond ASCII: joined by newlines, encoded, and cut into lines again. 0 if a key has a newline. */
+  #hashJoinedLines(keys: readonly Key[], scheme: HashScheme): number {
+    const { written } = textEncoder().encodeInto(keys.join('\n'), this.#input.bytes);
     this.#input.bytes[written] = NEWLINE;
     const lines = this.#call.splitLines(INPUT, written + 1, CHUNK_KEYS, BOUNDS);
     // A newline inside a key shows as too many lines, or, past the limit of a chunk, as text left over.
-    if (lines !== end - start || this.#bounds[lines] !== written + 1) return 0;
+    if (lines !== keys.length || this.#bounds[lines] !== written + 1) return 0;
     this.#hashSpans(INPUT, lines, 1, scheme);
     return lines;
   }
@@ -144,9 +157,8 @@ export class WasmKernel {
   /** Hashes packed keys from `start` on, as many as fit; returns their number, 0 if not even one does. */
   hashPacked({ bytes, offsets }: PackedKeys, start: number, scheme: HashScheme): number {
     const first = offsets[start];
-    const limit = Math.min(offsets.length - 1, start + CHUNK_KEYS);
-    let end = start;
-    while (end < limit && offsets[end + 1] - first <= INPUT_BYTES) end++;
+    let end = Math.min(offsets.length - 1, start + CHUNK_KEYS);
+    while (offsets[end] - first > INPUT_BYTES) end--;
     if (end === start) return 0;
     this.#input.bytes.set(bytes.subarray(first, offsets[end]));
     this.#bounds.set(offsets.subarray(start, end + 1));
@@ -181,10 +193,24 @@ export class WasmKernel {
   }
 
   // The probes of a chunk. `address` is what `admit` gave. `…Has` leaves one byte a key in `results`, `…Add`
-  // returns how many keys changed a bit.
+  // returns how many keys changed a bit. `…HasKey` hashes and asks for one key in a single call: 1 or 0, or -1 if
+  // it cannot (a key longer than the input region, a keyed scheme).
 
   classicHas(count: number, address: number, range: number, stride: number, k: number): void {
     this.#call.classicHas(HASHES, count, address, range, stride, k, RESULTS);
+  }
+
+  classicHasKey(
+    key: Key,
+    scheme: HashScheme,
+    address: number,
+    range: number,
+    stride: number,
+    k: number,
+  ): number {
+    const length = this.#writeUnkeyed(key, scheme);
+    if (length < 0) return -1;
+    return this.#call.classicHasOne(INPUT, length, this.#seedLow, this.#seedHigh, address, range, stride, k);
   }
 
   classicAdd(count: number, address: number, range: number, stride: number, k: number): number {
@@ -195,12 +221,24 @@ export class WasmKernel {
     this.#call.blockedHas(HASHES, count, address, blocks, k, RESULTS);
   }
 
+  blockedHasKey(key: Key, scheme: HashScheme, address: number, blocks: number, k: number): number {
+    const length = this.#writeUnkeyed(key, scheme);
+    if (length < 0) return -1;
+    return this.#call.blockedHasOne(INPUT, length, this.#seedLow, this.#seedHigh, address, blocks, k);
+  }
+
   blockedAdd(count: number, address: number, blocks: number, k: number): number {
     return this.#call.blockedAdd(HASHES, count, address, blocks, k);
   }
 
   splitBlockHas(count: number, address: number, blocks: number): void {
     this.#call.splitBlockHas(HASHES, count, address, blocks, RESULTS);
+  }
+
+  splitBlockHasKey(key: Key, scheme: HashScheme, address: number, blocks: number): number {
+    const length = this.#writeUnkeyed(key, scheme);
+    if (length < 0) return -1;
+    return this.#call.splitBlockHasOne(INPUT, length, this.#seedLow, this.#seedHigh, address, blocks);
   }
 
   splitBlockAdd(count: number, address: number, blocks: number): number {
@@ -216,7 +254,8 @@ export class WasmKernel {
     if (store.address !== 0) return store.address;
     store.demand += keys;
     const bytes = (store.wordCount * 4 + 63) & ~63;
-    if (store.shared || Math.max(total, store.demand) * 8 < store.wordCount || bytes > ARENA_LIMIT / 2) return 0;
+    if (store.shared || Math.max(total, store.demand) * 8 < store.wordCount || bytes > ARENA_LIMIT / 2)
+      return 0;
     if (this.#free + bytes > ARENA + ARENA_LIMIT) this.#evictAll();
     if (!this.#reserve(this.#free + bytes)) return 0;
     const inside = new Uint32Array(this.#memory.buffer, this.#free, store.wordCount);
@@ -226,6 +265,12 @@ export class WasmKernel {
     this.#free += bytes;
     this.#residents.push(new WeakRef(store));
     return store.address;
+  }
+
+  #writeUnkeyed(key: Key, scheme: HashScheme): number {
+    if (scheme.secret !== null) return -1;
+    this.#useSeed(scheme);
+    return writeKey(key, this.#input);
   }
 
   #hashSpans(base: number, count: number, gap: number, scheme: HashScheme): void {
@@ -330,6 +375,33 @@ interface KernelExports {
     stride: number,
     k: number,
     results: number,
+  ): number;
+  classicHasOne(
+    pointer: number,
+    length: number,
+    seedLow: number,
+    seedHigh: number,
+    filter: number,
+    range: number,
+    stride: number,
+    k: number,
+  ): number;
+  blockedHasOne(
+    pointer: number,
+    length: number,
+    seedLow: number,
+    seedHigh: number,
+    filter: number,
+    blocks: number,
+    k: number,
+  ): number;
+  splitBlockHasOne(
+    pointer: number,
+    length: number,
+    seedLow: number,
+    seedHigh: number,
+    filter: number,
+    blocks: number,
   ): number;
   classicAdd(hashes: number, count: number, filter: number, range: number, stride: number, k: number): number;
   blockedHas(
