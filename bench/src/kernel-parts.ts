@@ -11,6 +11,7 @@ import {
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
 import { writeKey } from '../../packages/bloomery/dist/kernel/key.js';
+import { parquetHash } from '../../packages/bloomery/dist/kernel/parquet-hash.js';
 import type { Table } from './report.ts';
 import { median } from './statistics.ts';
 
@@ -70,6 +71,13 @@ function texts(length: number): string[] {
   return Array.from({ length: KEYS }, (_, i) => text(length, i));
 }
 
+function textsBetween(shortest: number, longest: number): string[] {
+  const span = longest - shortest + 1;
+  return Array.from({ length: KEYS }, (_, i) =>
+    text(shortest + ((Math.imul(i, 0x85ebca6b) >>> 16) % span), i),
+  );
+}
+
 /**
  * How a short string gets into memory: a loop over charCodeAt, which costs by the character, or encodeInto,
  * which costs a call out of V8. Where the lines cross is where SHORT_TEXT in kernel/key.ts belongs.
@@ -118,21 +126,23 @@ function writeByLoop(key: string, words: Int32Array): number {
 
 function hashPart(kernel: 'wasm' | 'javascript'): Table {
   useKernel(kernel);
-  const lengths = [5, 12, 20, 24, 32, 50, 100, 1000];
+  // Fixed lengths, and lengths that vary from key to key, which make a hash guess wrong where it branches on them.
+  const lengths = [5, 12, 20, 24, 32, 50, 100, 1000, [8, 16], [44, 56], [5, 60]] as const;
   const variants = lengths.flatMap((length): Variant[] => {
-    const strings = texts(length);
+    const strings = typeof length === 'number' ? texts(length) : textsBetween(length[0], length[1]);
     const packed = packKeys(strings);
     const lines = new TextEncoder().encode(`${strings.join('\n')}\n`);
-    const row = `${length} bytes`;
+    const row = typeof length === 'number' ? `${length} bytes` : `${length[0]} to ${length[1]} bytes`;
     const tiny = BloomFilter.forCapacity({ capacity: 10, falsePositiveRate: 0.5, maxHashes: 1 });
     return [
       { row, column: 'hashKey, one string a call', keys: KEYS, run: () => hashEach(strings) },
       { row, column: 'hashKeys, array of strings', keys: KEYS, run: () => hashKeys(strings) },
       { row, column: 'hashKeys, packed', keys: KEYS, run: () => hashKeys(packed) },
+      { row, column: 'the same, XXH64', keys: KEYS, run: () => hashKeys(packed, parquetHash()) },
       { row, column: 'hasLines of a tiny filter', keys: KEYS, run: () => tiny.hasLines(lines) },
     ];
   });
-  return table(`Hash only, ${kernel} kernel, XXH64`, 'key', variants, []);
+  return table(`Hash only, ${kernel} kernel`, 'key', variants, []);
 }
 
 function hashEach(strings: readonly string[]): number {

@@ -9,6 +9,7 @@ import {
   SecretKey,
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
+import { parquetHash } from '../../packages/bloomery/dist/kernel/parquet-hash.js';
 import type { Packed } from './keys.ts';
 import { type Chunk, type Form, type NativeTwin, type Subject, scalarForm } from './subject.ts';
 
@@ -92,6 +93,6 @@ function twin(filter: Filter): NativeTwin {
 }
 
 function checksum(bytes: Uint8Array): string {
-  const { low, high } = hashKey(bytes);
+  const { low, high } = hashKey(bytes, parquetHash()); // XXH64, which the native side has as well
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
 }

@@ -2,6 +2,7 @@
 // explained, and has its twin, in src/kernel/blocked.ts.
 
 import { hashKey } from './hashing';
+import { xxh64 } from './xxh64';
 
 const MULTIPLIER: u64 = 0x9e3779b97f4a7c15;
 const GROUP: u32 = 64; // keys whose blocks are touched ahead; 16 and 512 were slower
@@ -188,9 +189,7 @@ export function blockedHasOne(
   return hasInBlock(blockAddress(filter, h, blockCount, 6), h, k);
 }
 
-export function splitBlockHasOne(
-  pointer: usize, length: u32, seedLow: u32, seedHigh: u32, filter: usize, blockCount: u32,
-): u32 {
-  const h = hashKey(pointer, length, seedLow, seedHigh);
+export function splitBlockHasOne(pointer: usize, length: u32, filter: usize, blockCount: u32): u32 {
+  const h = xxh64(pointer, length);
   return hasInSplitBlock(blockAddress(filter, h, blockCount, 5), h);
 }

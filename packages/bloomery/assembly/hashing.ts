@@ -1,10 +1,11 @@
 // From bytes to 64-bit hashes, one key or a chunk of keys at a time. Everything works on linear memory that
 // the caller has filled; src/kernel/wasm-kernel.ts draws the map of it.
 
+import { forge64, streamHash } from './forge64';
 import { sipHash24 } from './siphash';
-import { streamFinish, xxh64 } from './xxh64';
+import { xxh64 } from './xxh64';
 
-export { streamStart, streamStripes } from './xxh64';
+export { streamBlocks, streamStart } from './forge64';
 
 const HIGH_WORD: usize = 16; // where a one-key call leaves the upper 32 bits; it returns the lower ones
 const SIP_KEY: usize = 32; // 16 bytes, written before each keyed call and wiped after it
@@ -15,39 +16,54 @@ function join(low: u32, high: u32): u64 {
   return ((<u64>high) << 32) | low;
 }
 
-// Not inlined: three callers, and a call costs little beside the hash.
+// @ts-ignore: decorator
+@inline
+function leave(h: u64): u32 {
+  store<u32>(HIGH_WORD, <u32>(h >> 32));
+  return <u32>h;
+}
+
+// Not inlined: several callers, and a call costs little beside the hash.
 export function hashKey(pointer: usize, length: u32, seedLow: u32, seedHigh: u32): u64 {
-  return xxh64(pointer, length, join(seedLow, seedHigh));
+  return forge64(pointer, length, join(seedLow, seedHigh));
 }
 
-export function hashOneXxh64(pointer: usize, length: u32, seedLow: u32, seedHigh: u32): u32 {
-  const h = hashKey(pointer, length, seedLow, seedHigh);
-  store<u32>(HIGH_WORD, <u32>(h >> 32));
-  return <u32>h;
+export function hashOneForge(pointer: usize, length: u32, seedLow: u32, seedHigh: u32): u32 {
+  return leave(hashKey(pointer, length, seedLow, seedHigh));
 }
 
-export function streamEnd(pointer: usize, tail: u32, total: f64): u32 {
-  const h = streamFinish(pointer, tail, total);
-  store<u32>(HIGH_WORD, <u32>(h >> 32));
-  return <u32>h;
+export function hashOneXxh64(pointer: usize, length: u32): u32 {
+  return leave(xxh64(pointer, length));
 }
 
 export function hashOneSip(pointer: usize, length: u32): u32 {
-  const h = sipHash24(pointer, length, load<u64>(SIP_KEY), load<u64>(SIP_KEY, 8));
-  store<u32>(HIGH_WORD, <u32>(h >> 32));
-  return <u32>h;
+  return leave(sipHash24(pointer, length, load<u64>(SIP_KEY), load<u64>(SIP_KEY, 8)));
+}
+
+export function streamEnd(): u32 {
+  return leave(streamHash());
 }
 
 // Key i is the bytes from bounds[i] up to bounds[i + 1] - gap, counted from `base`: gap 0 for packed keys,
 // 1 for lines, whose terminator does not belong to the key.
-export function hashSpansXxh64(
+
+export function hashSpansForge(
   base: usize, bounds: usize, count: u32, gap: u32, hashes: usize, seedLow: u32, seedHigh: u32,
 ): void {
   const seed = join(seedLow, seedHigh);
   let start = load<u32>(bounds);
   for (let i: u32 = 0; i < count; i++) {
     const next = load<u32>(bounds + ((i + 1) << 2));
-    store<u64>(hashes + (i << 3), xxh64(base + start, next - gap - start, seed));
+    store<u64>(hashes + (i << 3), forge64(base + start, next - gap - start, seed));
+    start = next;
+  }
+}
+
+export function hashSpansXxh64(base: usize, bounds: usize, count: u32, gap: u32, hashes: usize): void {
+  let start = load<u32>(bounds);
+  for (let i: u32 = 0; i < count; i++) {
+    const next = load<u32>(bounds + ((i + 1) << 2));
+    store<u64>(hashes + (i << 3), xxh64(base + start, next - gap - start));
     start = next;
   }
 }

@@ -6,5 +6,6 @@ export {
 } from './blocked';
 export { classicAdd, classicHas, classicHasOne } from './classic';
 export {
-  hashOneSip, hashOneXxh64, hashSpansSip, hashSpansXxh64, splitLines, streamEnd, streamStart, streamStripes,
+  hashOneForge, hashOneSip, hashOneXxh64, hashSpansForge, hashSpansSip, hashSpansXxh64, splitLines, streamBlocks,
+  streamEnd, streamStart,
 } from './hashing';

@@ -46,6 +46,32 @@ export function referenceXxh64(bytes: Uint8Array, seed: bigint): bigint {
   return h ^ (h >> 32n);
 }
 
+/** Forge64, from the definition at the top of kernel/forge64.ts. */
+export function referenceForge64(bytes: Uint8Array, seed: bigint): bigint {
+  const K3 = 0xd6e8feb86659fd93n;
+  let a = seed ^ 0x9e3779b97f4a7c15n;
+  let b = rotl(seed, 32n) ^ u64(BigInt(bytes.length) * K3);
+  for (let at = 0; at === 0 || at < bytes.length; at += 16) {
+    const word = (from: number): bigint => {
+      let value = 0n;
+      for (let i = 7; i >= 0; i--) value = (value << 8n) | BigInt(bytes[from + i] ?? 0);
+      return value;
+    };
+    const w1 = word(at + 8);
+    const u = word(at) ^ rotl(w1, 32n);
+    a = u64((a ^ u) * 0xbf58476d1ce4e5b9n);
+    b = u64((b ^ w1 ^ rotl(u, 21n)) * 0x94d049bb133111ebn);
+    a ^= a >> 32n;
+    b ^= b >> 32n;
+    a = u64(a + rotl(b, 17n));
+    b ^= rotl(a, 41n);
+  }
+  let h = a ^ seed ^ u64(b * K3);
+  h = u64((h ^ (h >> 32n)) * 0xff51afd7ed558ccdn);
+  h = u64((h ^ (h >> 29n)) * 0xc4ceb9fe1a85ec53n);
+  return h ^ (h >> 32n);
+}
+
 const u32 = (x: bigint): bigint => x & 0xffffffffn;
 
 /** Index i of a hash in a range, by the definition in kernel/classic.ts. */

@@ -29,9 +29,10 @@ import {
 import { setPlain, setShared } from '../kernel/classic.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import type { KeyHashes } from '../kernel/hash-keys.ts';
-import { type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
+import type { HashScheme } from '../kernel/hash-scheme.ts';
 import type { Key } from '../kernel/key.ts';
 import type { PackedKeys } from '../kernel/packed-keys.ts';
+import { parquetHash } from '../kernel/parquet-hash.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
@@ -101,12 +102,14 @@ export class BlockedBloomFilter {
     this.blocks = checkInteger('blocks', blocks, 1, MAX_BITS / blockBits(layout));
     this.hashes = checkHashes(this.layout, options.hashes);
     this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
-    [this.#store, this.scheme] = store && scheme ? [store, scheme] : openStore(this.bits, options);
-    if (this.layout === 'split-block' && this.scheme.id !== hashScheme().id) {
+    const foreign = this.layout === 'split-block';
+    if (foreign && (options.seed || options.key)) {
       throw new RangeError(
         "The split-block layout is Parquet's, which has neither seed nor key; use 'blocked'",
       );
     }
+    [this.#store, this.scheme] =
+      store && scheme ? [store, scheme] : openStore(this.bits, options, foreign ? parquetHash() : undefined);
     this.#prober = prober(this.layout, blocks, this.hashes, this.scheme, this.#store.shared);
     // A key misses a bit if it goes to another block, or if all its probes in the bit's block miss it.
     const hit = this.layout === 'blocked' ? 1 - (1 - 1 / BLOCK_BITS) ** this.hashes : 1 / 32;
@@ -331,10 +334,12 @@ export class BlockedBloomFilter {
       frame,
       key,
       payloadLength,
+      parquetHash(),
     );
     const [blocks, hashes, capacity] = parameters;
     const layout = LAYOUTS[variant];
-    checkParameters(layout === 'blocked' || scheme.id === hashScheme().id, `split blocks and ${scheme.id}`);
+    const fits = (layout === 'blocked') !== (scheme === parquetHash());
+    checkParameters(fits, `layout ${layout} and ${scheme.id}`);
     const store = BitStore.allocate(8 * payload.length, options.shared);
     store.setBytes(payload);
     return new BlockedBloomFilter(
@@ -453,7 +458,7 @@ function prober(
     add: (words, low, high) => splitBlockAdd(words, low, high, blocks, set),
     inWasm: WASM_POSSIBLE
       ? {
-          hasKey: (wasm, key, address) => wasm.splitBlockHasKey(key, scheme, address, blocks),
+          hasKey: (wasm, key, address) => wasm.splitBlockHasKey(key, address, blocks),
           has: (wasm, count, address) => wasm.splitBlockHas(count, address, blocks),
           add: (wasm, count, address) => wasm.splitBlockAdd(count, address, blocks),
         }

@@ -5,11 +5,11 @@
  *     4   1  version of this layout: 1
  *     5   1  structure (STRUCTURES below)
  *     6   1  variant of the structure, such as its layout
- *     7   1  hash: 1 XXH64, 2 SipHash-2-4 with a secret key
+ *     7   1  hash: 1 Forge64, 2 SipHash-2-4 with a secret key, 3 XXH64
  *     8   8  seed of the hash; of a keyed one, the check value of the key (never the key)
  *     16  …  the structure's parameters, each with its own width
  *         …  payload
- *         4  checksum: the lower 32 bits of XXH64, seed 0, of everything before
+ *         4  checksum: the lower 32 bits of Forge64, seed 0, of everything before
  *
  * Integers are little-endian. A frame says all that is needed to ask the filter, except a secret key, and
  * nothing else, so the same keys under the same parameters give the same bytes on every platform.
@@ -19,7 +19,7 @@
  */
 
 import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
-import { type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
+import { HASHES, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
 import type { SecretKey } from '../kernel/secret-key.ts';
 
 export const STRUCTURES = { bloom: 1, blocked: 2 } as const;
@@ -67,7 +67,7 @@ export function encodeFrame(
   const start = HEADER + sum(widths);
   const bytes = new Uint8Array(start + payload.length + CHECKSUM);
   const view = new DataView(bytes.buffer);
-  bytes.set([...MAGIC, VERSION, STRUCTURES[structure], variant, scheme.secret === null ? UNKEYED : KEYED]);
+  bytes.set([...MAGIC, VERSION, STRUCTURES[structure], variant, scheme.code]);
   view.setBigUint64(8, scheme.seed, true);
   let at = HEADER;
   for (const [i, width] of widths.entries()) {
@@ -81,7 +81,8 @@ export function encodeFrame(
 
 /**
  * Reads the frame of a `structure`. `payloadLength` checks variant and parameters (see `checkParameters`) and says
- * how many bytes must follow them. The payload is a view of `bytes`.
+ * how many bytes must follow them; `foreign` is a hash that is possible beside the library's own. The payload is a
+ * view of `bytes`.
  */
 export function decodeFrame(
   structure: StructureName,
@@ -89,6 +90,7 @@ export function decodeFrame(
   bytes: Uint8Array,
   key: SecretKey | undefined,
   payloadLength: (variant: number, parameters: readonly number[]) => number,
+  foreign?: HashScheme,
 ): FrameContent {
   if (!(bytes instanceof Uint8Array)) throw new TypeError('A frame must be a Uint8Array');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -103,8 +105,6 @@ export function decodeFrame(
   if (bytes[4] !== VERSION) fail('version', 4, `version ${VERSION}`, bytes[4]);
   if (bytes[5] !== STRUCTURES[structure])
     fail('structure', 5, `${STRUCTURES[structure]} (${structure})`, bytes[5]);
-  const keyed = bytes[7] === KEYED;
-  if (!keyed && bytes[7] !== UNKEYED) fail('hash', 7, 'hash 1 or 2', bytes[7]);
   let at = HEADER;
   const parameters = widths.map((width) => {
     let value = 0;
@@ -118,10 +118,12 @@ export function decodeFrame(
   const found = view.getUint32(end, true);
   if (found !== checksum(bytes)) fail('checksum', end, `checksum ${checksum(bytes)}`, found);
   const seed = view.getBigUint64(8, true);
-  const scheme = hashScheme(key === undefined ? { seed } : { key });
-  if ((scheme.secret !== null) !== keyed || scheme.seed !== seed) {
-    fail('key', 7, keyed ? 'the secret key of the filter' : 'no key', key === undefined ? 'none' : 'another');
-  }
+  const keyed = bytes[7] === HASHES['siphash-2-4'];
+  if (keyed !== (key !== undefined))
+    fail('key', 7, keyed ? 'a secret key' : 'no key', keyed ? 'none' : 'one');
+  const scheme = foreign?.code === bytes[7] ? foreign : hashScheme(key === undefined ? { seed } : { key });
+  if (scheme.code !== bytes[7]) fail('hash', 7, `hash ${scheme.code}`, bytes[7]);
+  if (scheme.seed !== seed) fail(keyed ? 'key' : 'hash', 8, scheme.id, seed.toString(16));
   return { variant: bytes[6], scheme, parameters, payload: bytes.subarray(start, end) };
 }
 
@@ -134,8 +136,6 @@ const MAGIC = [0x42, 0x4c, 0x4d, 0x59] as const;
 const VERSION = 1;
 const HEADER = 16;
 const CHECKSUM = 4;
-const UNKEYED = 1;
-const KEYED = 2;
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, n) => total + n, 0);

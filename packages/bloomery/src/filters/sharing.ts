@@ -14,9 +14,12 @@ import { type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
 import type { FilterOptions } from './options.ts';
 
 /** The store and the scheme that options ask for. */
-export function openStore(bits: number, options: FilterOptions): [store: BitStore, scheme: HashScheme] {
+export function openStore(
+  bits: number,
+  options: FilterOptions,
+  scheme: HashScheme = hashScheme(options),
+): [store: BitStore, scheme: HashScheme] {
   const { buffer, shared, hash } = options;
-  const scheme = hashScheme(options);
   if (hash !== undefined && hash !== scheme.id) {
     throw new RangeError(`The filter is by ${hash}, but seed and key give ${scheme.id}`);
   }
@@ -31,5 +34,9 @@ export function openStore(bits: number, options: FilterOptions): [store: BitStor
 /** What `share` adds to a filter's parameters: plain data, without the secret key of a keyed filter. */
 export function sharedOptions({ shared, words }: BitStore, { secret, seed, id }: HashScheme) {
   if (!shared) throw new TypeError('Only a filter made with shared: true can be shared');
-  return { buffer: words.buffer as SharedArrayBuffer, hash: id, ...(secret === null ? { seed } : {}) };
+  return {
+    buffer: words.buffer as SharedArrayBuffer,
+    hash: id,
+    ...(secret === null && seed !== 0n ? { seed } : {}),
+  };
 }

@@ -4,7 +4,7 @@
  * silent "no".
  */
 
-import { type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
+import { HASHES, type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
 import { type Key, type KeyTarget, keyBytes, writeKey } from './key.ts';
 import { WASM_POSSIBLE } from './wasm-possible.ts';
@@ -45,11 +45,11 @@ export function hashInto(key: Key, scheme: HashScheme): void {
 /** @internal The same for bytes of any length. */
 export function hashBytesInto(bytes: Uint8Array, scheme: HashScheme): void {
   const wasm = wasmKernel();
-  if (WASM_POSSIBLE && wasm !== null && scheme.secret === null && bytes.length >= 32) {
+  if (WASM_POSSIBLE && wasm !== null && scheme.code === HASHES.forge64) {
     wasm.hashLong(bytes, scheme, hashOut);
     return;
   }
-  const target = keyTarget(Math.ceil(bytes.length / 4) + 1);
+  const target = keyTarget(4 * Math.ceil(bytes.length / 16) + 4); // whole blocks: the hashes read in blocks
   scheme.hashWords(target.words, writeKey(bytes, target), hashOut);
 }
 

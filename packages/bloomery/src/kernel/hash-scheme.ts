@@ -3,13 +3,18 @@
  * can be asked of the other, exactly when their schemes are the same; `id` says it in one string.
  */
 
+import { forge64Words } from './forge64.ts';
 import type { SecretKey } from './secret-key.ts';
-import { type HashOut, xxh64Words } from './xxh64.ts';
 
-export type HashName = 'xxh64' | 'siphash-2-4';
+/** Forge64 with a seed; SipHash-2-4 with a secret key; XXH64, for filters of Parquet. The numbers are those of frames. */
+export const HASHES = { forge64: 1, 'siphash-2-4': 2, xxh64: 3 } as const;
+export type HashName = keyof typeof HASHES;
+
+/** Where hashes are left: [low 32 bits, high 32 bits]. An array because two numbers cannot be returned. */
+export type HashOut = Int32Array;
 
 export interface HashOptions {
-  /** 64-bit seed of XXH64, an integer from 0 to 2^64 - 1. Default 0. Public: it is written into frames. */
+  /** A 64-bit seed, an integer from 0 to 2^64 - 1. Default 0. Public: it is written into frames. */
   readonly seed?: number | bigint;
   /** Hashes with SipHash-2-4 under a secret key instead: for keys that an adversary may choose. */
   readonly key?: SecretKey;
@@ -23,6 +28,7 @@ export class HashScheme {
   readonly seed: bigint;
   /** The hash and its seed or check value: equal for two schemes exactly when they hash alike. */
   readonly id: string;
+  /** @internal The number of the hash in frames. */ readonly code: number;
   /** @internal */ readonly hashWords: HashWords;
   // A private name, so that logging or serialising a filter does not show the secret.
   readonly #secret: Int32Array | null;
@@ -31,6 +37,7 @@ export class HashScheme {
     if (new Uint8Array(Uint32Array.of(1).buffer)[0] === 0)
       throw new Error('bloomery needs a little-endian machine');
     this.seed = seed;
+    this.code = HASHES[name];
     this.id = `${name}/${seed.toString(16)}`;
     this.hashWords = hashWords;
     this.#secret = secret;
@@ -55,14 +62,14 @@ export function hashScheme({ seed = 0, key }: HashOptions = {}): HashScheme {
   }
   const value = BigInt(seed);
   // The default one is a single object, so that comparing schemes is quick.
-  return value === 0n ? (unseeded ??= xxh64Scheme(0n)) : xxh64Scheme(value);
+  return value === 0n ? (unseeded ??= forge64Scheme(0n)) : forge64Scheme(value);
 }
 
 let unseeded: HashScheme | undefined;
 
-function xxh64Scheme(seed: bigint): HashScheme {
+function forge64Scheme(seed: bigint): HashScheme {
   const [low, high] = halves(seed);
-  return new HashScheme('xxh64', seed, (words, length, out) => xxh64Words(words, length, low, high, out));
+  return new HashScheme('forge64', seed, (words, length, out) => forge64Words(words, length, low, high, out));
 }
 
 /** A seed as two int32. */

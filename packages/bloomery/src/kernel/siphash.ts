@@ -7,10 +7,10 @@
  * the standard choice for that; 2-4 rather than the faster 1-3 because its authors published vectors for it
  * and because a filter's answers are an oracle that an adversary may ask for years.
  *
- * Unlike XXH64 it has no multiplication, so 32-bit halves cost little. Twin: assembly/siphash.ts.
+ * It has no multiplication, so 32-bit halves cost little. Twin: assembly/siphash.ts.
  */
 
-import type { HashOut } from './xxh64.ts';
+import type { HashOut } from './hash-scheme.ts';
 
 /** Hashes the first `length` bytes of `words` (little-endian) under the four key words `key`. */
 export function sipHash24Words(words: Int32Array, length: number, key: Int32Array, out: HashOut): void {

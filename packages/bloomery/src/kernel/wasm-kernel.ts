@@ -7,10 +7,10 @@
  *     0      scratch word for reads that only warm the cache
  *     16     upper half of a one-key hash
  *     32     the SipHash key, present only during a call
- *     64     state of a long XXH64
+ *     64     state of a long Forge64
  *     1024   BOUNDS   where keys begin and end, 1025 words
  *     8192   RESULTS  one byte a key
- *     16384  HASHES   one 64-bit hash a key
+ *     16384  HASH_CHUNK   one 64-bit hash a key
  *     32768  INPUT    the bytes of keys, 128 KiB and some bytes that may be over-read
  *     ARENA  filters that are worked on in batches
  *
@@ -23,12 +23,11 @@
 
 import type { eachKeyChunk as EachKeyChunkFunction, VisitChunk } from './batch.ts';
 import { CHUNK_KEYS } from './chunk.ts';
-import { type HashScheme, halves } from './hash-scheme.ts';
+import { HASHES, type HashOut, type HashScheme, halves } from './hash-scheme.ts';
 import { type Key, writeKey } from './key.ts';
 import type { PackedKeys } from './packed-keys.ts';
 import { platform, textEncoder, type WasmMemory } from './platform.ts';
 import { WASM_BASE64 } from './wasm-binary.ts';
-import type { HashOut } from './xxh64.ts';
 
 type EachKeyChunk = typeof EachKeyChunkFunction;
 
@@ -38,7 +37,7 @@ const HIGH_WORD = 16;
 const SIP_KEY = 32;
 const BOUNDS = 1024;
 const RESULTS = 8192;
-const HASHES = 16384;
+const HASH_CHUNK = 16384;
 const INPUT = 32768;
 const ARENA = INPUT + INPUT_BYTES + 1024;
 const PAGE = 65536;
@@ -89,30 +88,33 @@ export class WasmKernel {
   hashKey(key: Key, scheme: HashScheme, out: HashOut): boolean {
     const length = writeKey(key, this.#input);
     if (length < 0) return false;
-    const { secret } = scheme;
-    if (secret === null) {
-      this.#useSeed(scheme);
-      out[0] = this.#call.hashOneXxh64(INPUT, length, this.#seedLow, this.#seedHigh);
-    } else {
+    const { secret, code } = scheme;
+    if (secret !== null) {
       out[0] = this.#withSecret(secret, () => this.#call.hashOneSip(INPUT, length));
+    } else if (code === HASHES.forge64) {
+      this.#useSeed(scheme);
+      out[0] = this.#call.hashOneForge(INPUT, length, this.#seedLow, this.#seedHigh);
+    } else {
+      out[0] = this.#call.hashOneXxh64(INPUT, length);
     }
     out[1] = this.#high[0];
     return true;
   }
 
-  /** XXH64 of at least 32 bytes, piece by piece through the input region: long keys, checksums of frames. */
+  /** Forge64 of any bytes, piece by piece through the input region: long keys, checksums of frames. */
   hashLong(bytes: Uint8Array, scheme: HashScheme, out: HashOut): void {
     const input = this.#input.bytes;
-    const striped = bytes.length - (bytes.length % 32);
     this.#useSeed(scheme);
-    this.#call.streamStart(this.#seedLow, this.#seedHigh);
-    for (let at = 0; at < striped; at += INPUT_BYTES) {
-      const end = Math.min(striped, at + INPUT_BYTES);
-      input.set(bytes.subarray(at, end));
-      this.#call.streamStripes(INPUT, end - at);
+    this.#call.streamStart(this.#seedLow, this.#seedHigh, bytes.length);
+    for (let at = 0; at === 0 || at < bytes.length; at += INPUT_BYTES) {
+      const piece = bytes.subarray(at, at + INPUT_BYTES);
+      input.set(piece);
+      // Only the last piece is not made of whole blocks; an empty input is one block of zeros.
+      const whole = Math.max(16, (piece.length + 15) & ~15);
+      input.fill(0, piece.length, whole);
+      this.#call.streamBlocks(INPUT, whole);
     }
-    input.set(bytes.subarray(striped));
-    out[0] = this.#call.streamEnd(INPUT, bytes.length - striped, bytes.length);
+    out[0] = this.#call.streamEnd();
     out[1] = this.#high[0];
   }
 
@@ -197,7 +199,7 @@ export class WasmKernel {
   // it cannot (a key longer than the input region, a keyed scheme).
 
   classicHas(count: number, address: number, range: number, stride: number, k: number): void {
-    this.#call.classicHas(HASHES, count, address, range, stride, k, RESULTS);
+    this.#call.classicHas(HASH_CHUNK, count, address, range, stride, k, RESULTS);
   }
 
   classicHasKey(
@@ -214,11 +216,11 @@ export class WasmKernel {
   }
 
   classicAdd(count: number, address: number, range: number, stride: number, k: number): number {
-    return this.#call.classicAdd(HASHES, count, address, range, stride, k);
+    return this.#call.classicAdd(HASH_CHUNK, count, address, range, stride, k);
   }
 
   blockedHas(count: number, address: number, blocks: number, k: number): void {
-    this.#call.blockedHas(HASHES, count, address, blocks, k, RESULTS);
+    this.#call.blockedHas(HASH_CHUNK, count, address, blocks, k, RESULTS);
   }
 
   blockedHasKey(key: Key, scheme: HashScheme, address: number, blocks: number, k: number): number {
@@ -228,21 +230,21 @@ export class WasmKernel {
   }
 
   blockedAdd(count: number, address: number, blocks: number, k: number): number {
-    return this.#call.blockedAdd(HASHES, count, address, blocks, k);
+    return this.#call.blockedAdd(HASH_CHUNK, count, address, blocks, k);
   }
 
   splitBlockHas(count: number, address: number, blocks: number): void {
-    this.#call.splitBlockHas(HASHES, count, address, blocks, RESULTS);
+    this.#call.splitBlockHas(HASH_CHUNK, count, address, blocks, RESULTS);
   }
 
-  splitBlockHasKey(key: Key, scheme: HashScheme, address: number, blocks: number): number {
-    const length = this.#writeUnkeyed(key, scheme);
+  splitBlockHasKey(key: Key, address: number, blocks: number): number {
+    const length = writeKey(key, this.#input);
     if (length < 0) return -1;
-    return this.#call.splitBlockHasOne(INPUT, length, this.#seedLow, this.#seedHigh, address, blocks);
+    return this.#call.splitBlockHasOne(INPUT, length, address, blocks);
   }
 
   splitBlockAdd(count: number, address: number, blocks: number): number {
-    return this.#call.splitBlockAdd(HASHES, count, address, blocks);
+    return this.#call.splitBlockAdd(HASH_CHUNK, count, address, blocks);
   }
 
   /**
@@ -274,16 +276,18 @@ export class WasmKernel {
   }
 
   #hashSpans(base: number, count: number, gap: number, scheme: HashScheme): void {
-    const { secret } = scheme;
-    if (secret === null) {
+    const { secret, code } = scheme;
+    if (secret !== null) {
+      this.#withSecret(secret, () => {
+        this.#call.hashSpansSip(base, BOUNDS, count, gap, HASH_CHUNK);
+        return 0;
+      });
+    } else if (code === HASHES.forge64) {
       this.#useSeed(scheme);
-      this.#call.hashSpansXxh64(base, BOUNDS, count, gap, HASHES, this.#seedLow, this.#seedHigh);
-      return;
+      this.#call.hashSpansForge(base, BOUNDS, count, gap, HASH_CHUNK, this.#seedLow, this.#seedHigh);
+    } else {
+      this.#call.hashSpansXxh64(base, BOUNDS, count, gap, HASH_CHUNK);
     }
-    this.#withSecret(secret, () => {
-      this.#call.hashSpansSip(base, BOUNDS, count, gap, HASHES);
-      return 0;
-    });
   }
 
   /** A seed is a bigint, and taking it apart costs more than a hash: the halves of the last one are kept. */
@@ -342,7 +346,7 @@ export class WasmKernel {
       bytes: new Uint8Array(buffer, INPUT, INPUT_BYTES),
       words: new Int32Array(buffer, INPUT, INPUT_BYTES / 4),
     };
-    this.hashes = new Int32Array(buffer, HASHES, CHUNK_KEYS * 2);
+    this.hashes = new Int32Array(buffer, HASH_CHUNK, CHUNK_KEYS * 2);
     this.#bounds = new Uint32Array(buffer, BOUNDS, CHUNK_KEYS + 1);
     this.results = new Uint8Array(buffer, RESULTS, CHUNK_KEYS);
     this.#high = new Int32Array(buffer, HIGH_WORD, 1);
@@ -351,9 +355,10 @@ export class WasmKernel {
 }
 
 interface KernelExports {
-  hashOneXxh64(pointer: number, length: number, seedLow: number, seedHigh: number): number;
+  hashOneForge(pointer: number, length: number, seedLow: number, seedHigh: number): number;
+  hashOneXxh64(pointer: number, length: number): number;
   hashOneSip(pointer: number, length: number): number;
-  hashSpansXxh64(
+  hashSpansForge(
     base: number,
     bounds: number,
     count: number,
@@ -362,10 +367,11 @@ interface KernelExports {
     seedLow: number,
     seedHigh: number,
   ): void;
+  hashSpansXxh64(base: number, bounds: number, count: number, gap: number, hashes: number): void;
   hashSpansSip(base: number, bounds: number, count: number, gap: number, hashes: number): void;
-  streamStart(seedLow: number, seedHigh: number): void;
-  streamStripes(pointer: number, length: number): void;
-  streamEnd(pointer: number, tail: number, total: number): number;
+  streamStart(seedLow: number, seedHigh: number, total: number): void;
+  streamBlocks(pointer: number, length: number): void;
+  streamEnd(): number;
   splitLines(base: number, length: number, limit: number, bounds: number): number;
   classicHas(
     hashes: number,
@@ -395,14 +401,7 @@ interface KernelExports {
     blocks: number,
     k: number,
   ): number;
-  splitBlockHasOne(
-    pointer: number,
-    length: number,
-    seedLow: number,
-    seedHigh: number,
-    filter: number,
-    blocks: number,
-  ): number;
+  splitBlockHasOne(pointer: number, length: number, filter: number, blocks: number): number;
   classicAdd(hashes: number, count: number, filter: number, range: number, stride: number, k: number): number;
   blockedHas(
     hashes: number,

@@ -1,24 +1,12 @@
 /**
- * XXH64 in JavaScript, bit for bit the hash of Yann Collet's specification (xxHash, doc/xxhash_spec.md).
- *
- * Why this hash. It is published, has vectors, exists in every language (so a frame of ours can be queried
- * from Go, Rust, Java or Python), is Parquet's hash, and fails 9 of SMHasher3's 250 tests where fasthash64
- * fails 99, MurmurHash3-128 87 and XXH3-64 28 (SMHasher3's results page). It needs only 64-bit
- * multiplication, which WebAssembly runs at native speed. What was refused: hashes on 64x64->128 products
- * (wyhash, rapidhash, XXH3: three to five times slower in WebAssembly), and a home-made hash, which would be
- * 1.5 times as fast on 50 bytes and would have to be ported by everybody else.
- *
- * What it costs. JavaScript has no 64-bit integers that are fast everywhere, so each product below is made of
- * seven 32-bit ones and a 50-byte key takes about 260 ns instead of the 14 ns of the WebAssembly twin
- * (assembly/xxh64.ts). BigInt would be fast in recent V8 alone and slower by two orders of magnitude elsewhere.
- *
- * XXH64 is not keyed: whoever knows the seed can make collisions. For hostile keys there is siphash.ts.
+ * XXH64 in JavaScript, bit for bit the hash of Yann Collet's specification (xxHash, doc/xxhash_spec.md): Parquet's
+ * hash, here for filters that are exchanged with Parquet. Twin: assembly/xxh64.ts. JavaScript has no 64-bit
+ * integers that are fast everywhere, so each product below is made of seven 32-bit ones.
  */
 
-const imul = Math.imul;
+import type { HashOut } from './hash-scheme.ts';
 
-/** Where hashes are left: [low 32 bits, high 32 bits]. An array because two numbers cannot be returned. */
-export type HashOut = Int32Array;
+const imul = Math.imul;
 
 /**
  * Hashes the first `length` bytes of `words`, which holds them as little-endian 32-bit words; the bytes after
