@@ -20,20 +20,20 @@ const ENTRIES = [
   {
     label: "`{ BloomFilter } from 'bloomery'`",
     code: "export { BloomFilter } from 'bloomery'",
-    budget: 14000,
+    budget: 14500,
   },
   {
     label: "`{ BlockedBloomFilter } from 'bloomery'`, JavaScript kernel",
     code: "export { BlockedBloomFilter } from 'bloomery'",
     define: JS_ONLY,
-    budget: 9000,
+    budget: 9500,
   },
   {
     label: "`{ BlockedBloomFilter } from 'bloomery'`",
     code: "export { BlockedBloomFilter } from 'bloomery'",
-    budget: 14500,
+    budget: 16000,
   },
-  { label: 'all of `bloomery`', code: "export * from 'bloomery'", budget: 20500 },
+  { label: 'all of `bloomery`', code: "export * from 'bloomery'", budget: 22000 },
   { label: 'all of `bloomery/math`', code: "export * from 'bloomery/math'", budget: 12000 },
 ];
 const BEGIN = '<!-- bundle sizes: written by tools/check-bundles.mjs -->';

@@ -28,13 +28,14 @@ function touch(hashes: usize, from: u32, to: u32, filter: usize, blocks: u64, sh
 // @ts-ignore: decorator
 @inline
 function test(block: usize, word: u64, shift: u64): u32 {
-  return load<u32>(block + ((<usize>(word >> (shift + 5)) & 15) << 2)) >> <u32>(word >> shift);
+  // Bits 5 to 8 of the probe choose the word: shifted two places less, they are its offset in bytes.
+  return load<u32>(block + (<usize>(word >> (shift + 3)) & 60)) >> <u32>(word >> shift);
 }
 
 // @ts-ignore: decorator
 @inline
 function set(block: usize, word: u64, shift: u64): u32 {
-  const p = block + ((<usize>(word >> (shift + 5)) & 15) << 2);
+  const p = block + (<usize>(word >> (shift + 3)) & 60);
   const old = load<u32>(p);
   store<u32>(p, old | (1 << <u32>(word >> shift)));
   return old >> <u32>(word >> shift);

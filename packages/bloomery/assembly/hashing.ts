@@ -79,6 +79,22 @@ export function hashSpansSip(base: usize, bounds: usize, count: u32, gap: u32, h
   }
 }
 
+// Whether none of the count + 1 bounds is smaller than the one before it.
+export function boundsRise(bounds: usize, count: u32): bool {
+  let falls = i32x4.splat(0);
+  let i: u32 = 0;
+  for (; i + 4 <= count; i += 4) {
+    const p = bounds + (i << 2);
+    falls = v128.or(falls, i32x4.gt_u(v128.load(p), v128.load(p, 4)));
+  }
+  let fall = v128.any_true(falls);
+  for (; i < count; i++) {
+    const p = bounds + (i << 2);
+    fall = fall || load<u32>(p) > load<u32>(p, 4);
+  }
+  return !fall;
+}
+
 // Writes bounds[0] = 0 and, for each newline among the first `length` bytes, the position after it.
 // Stops after `limit` lines; returns how many lines ended. Reads up to 15 bytes past the end.
 export function splitLines(base: usize, length: u32, limit: u32, bounds: usize): u32 {

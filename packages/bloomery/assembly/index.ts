@@ -6,6 +6,6 @@ export {
 } from './blocked';
 export { classicAdd, classicHas, classicHasOne } from './classic';
 export {
-  hashOneForge, hashOneSip, hashOneXxh64, hashSpansForge, hashSpansSip, hashSpansXxh64, splitLines, streamBlocks,
+  boundsRise, hashOneForge, hashOneSip, hashOneXxh64, hashSpansForge, hashSpansSip, hashSpansXxh64, splitLines, streamBlocks,
   streamEnd, streamStart,
 } from './hashing';

@@ -19,7 +19,7 @@
  */
 
 import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
-import { HASHES, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
+import { type HashScheme, hashScheme, SIPHASH24 } from '../kernel/hash-scheme.ts';
 import type { SecretKey } from '../kernel/secret-key.ts';
 
 export const STRUCTURES = { bloom: 1, blocked: 2 } as const;
@@ -118,7 +118,7 @@ export function decodeFrame(
   const found = view.getUint32(end, true);
   if (found !== checksum(bytes)) fail('checksum', end, `checksum ${checksum(bytes)}`, found);
   const seed = view.getBigUint64(8, true);
-  const keyed = bytes[7] === HASHES['siphash-2-4'];
+  const keyed = bytes[7] === SIPHASH24;
   if (keyed !== (key !== undefined))
     fail('key', 7, keyed ? 'a secret key' : 'no key', keyed ? 'none' : 'one');
   const scheme = foreign?.code === bytes[7] ? foreign : hashScheme(key === undefined ? { seed } : { key });

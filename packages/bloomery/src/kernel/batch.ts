@@ -46,15 +46,27 @@ export function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: Vis
   eachKeyChunk(pending, scheme, visit);
 }
 
-/** Visits the hashes of keys that are packed already. */
+/** Visits the hashes of keys that are packed already. A wrong offset is seen when its chunk comes. */
 export function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk): void {
   const { bytes, offsets } = keys;
-  checkPacked(keys);
+  if (!(bytes instanceof Uint8Array && offsets instanceof Uint32Array && offsets.length > 0)) {
+    throw new TypeError('Packed keys are bytes (Uint8Array) and n + 1 offsets (Uint32Array)');
+  }
   const inWasm: HashInWasm | null = WASM_POSSIBLE
     ? (wasm, start) => wasm.hashPacked(keys, start, scheme)
     : null;
-  const keyAt = (i: number) => bytes.subarray(offsets[i], offsets[i + 1]);
-  eachIndexedChunk(offsets.length - 1, keyAt, inWasm, scheme, visit);
+  const total = offsets.length - 1;
+  const check = (offset: number, least: number) => {
+    if (offset < least || offset > bytes.length) {
+      throw new RangeError(`offsets must rise to at most ${bytes.length}, got ${offset} after ${least}`);
+    }
+  };
+  check(offsets[total], 0);
+  const keyAt = (i: number) => {
+    check(offsets[i + 1], offsets[i]);
+    return bytes.subarray(offsets[i], offsets[i + 1]);
+  };
+  eachIndexedChunk(total, keyAt, inWasm, scheme, visit);
 }
 
 /** Visits the hashes of newline-separated keys; a newline at the very end does not begin another key. */
@@ -109,19 +121,5 @@ function* linesOf(bytes: Uint8Array): Generator<Uint8Array> {
     const end = newline < 0 ? bytes.length : newline;
     yield bytes.subarray(start, end);
     start = end + 1;
-  }
-}
-
-/** All of it, before anything is read: the kernel does not look twice. */
-function checkPacked({ bytes, offsets }: PackedKeys): void {
-  if (!(bytes instanceof Uint8Array && offsets instanceof Uint32Array && offsets.length > 0)) {
-    throw new TypeError('Packed keys are bytes (Uint8Array) and n + 1 offsets (Uint32Array)');
-  }
-  for (let i = 0, last = 0; i < offsets.length; i++) {
-    const offset = offsets[i];
-    if (offset < last || offset > bytes.length) {
-      throw new RangeError(`offsets must rise to at most ${bytes.length}, got ${offset} after ${last}`);
-    }
-    last = offset;
   }
 }

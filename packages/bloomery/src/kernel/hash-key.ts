@@ -4,7 +4,7 @@
  * silent "no".
  */
 
-import { HASHES, type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
+import { FORGE64, type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
 import { type Key, type KeyTarget, keyBytes, writeKey } from './key.ts';
 import { WASM_POSSIBLE } from './wasm-possible.ts';
@@ -45,7 +45,7 @@ export function hashInto(key: Key, scheme: HashScheme): void {
 /** @internal The same for bytes of any length. */
 export function hashBytesInto(bytes: Uint8Array, scheme: HashScheme): void {
   const wasm = wasmKernel();
-  if (WASM_POSSIBLE && wasm !== null && scheme.code === HASHES.forge64) {
+  if (WASM_POSSIBLE && wasm !== null && scheme.code === FORGE64) {
     wasm.hashLong(bytes, scheme, hashOut);
     return;
   }

@@ -6,9 +6,10 @@
 import { forge64Words } from './forge64.ts';
 import type { SecretKey } from './secret-key.ts';
 
-/** Forge64 with a seed; SipHash-2-4 with a secret key; XXH64, for filters of Parquet. The numbers are those of frames. */
-export const HASHES = { forge64: 1, 'siphash-2-4': 2, xxh64: 3 } as const;
-export type HashName = keyof typeof HASHES;
+/** The hashes, by their numbers in frames: with a seed, with a secret key, and Parquet's. */
+export const FORGE64 = 1;
+export const SIPHASH24 = 2;
+export const XXH64 = 3;
 
 /** Where hashes are left: [low 32 bits, high 32 bits]. An array because two numbers cannot be returned. */
 export type HashOut = Int32Array;
@@ -33,11 +34,17 @@ export class HashScheme {
   // A private name, so that logging or serialising a filter does not show the secret.
   readonly #secret: Int32Array | null;
 
-  constructor(name: HashName, seed: bigint, hashWords: HashWords, secret: Int32Array | null = null) {
+  constructor(
+    code: number,
+    name: string,
+    seed: bigint,
+    hashWords: HashWords,
+    secret: Int32Array | null = null,
+  ) {
     if (new Uint8Array(Uint32Array.of(1).buffer)[0] === 0)
       throw new Error('bloomery needs a little-endian machine');
     this.seed = seed;
-    this.code = HASHES[name];
+    this.code = code;
     this.id = `${name}/${seed.toString(16)}`;
     this.hashWords = hashWords;
     this.#secret = secret;
@@ -69,7 +76,9 @@ let unseeded: HashScheme | undefined;
 
 function forge64Scheme(seed: bigint): HashScheme {
   const [low, high] = halves(seed);
-  return new HashScheme('forge64', seed, (words, length, out) => forge64Words(words, length, low, high, out));
+  return new HashScheme(FORGE64, 'forge64', seed, (words, length, out) =>
+    forge64Words(words, length, low, high, out),
+  );
 }
 
 /** A seed as two int32. */

@@ -1,11 +1,11 @@
 /** The hash of Parquet's split-block filters: XXH64 with seed 0. One object, so that comparing schemes is quick. */
 
-import { HashScheme } from './hash-scheme.ts';
+import { HashScheme, XXH64 } from './hash-scheme.ts';
 import { xxh64Words } from './xxh64.ts';
 
 let scheme: HashScheme | undefined;
 
 export function parquetHash(): HashScheme {
-  scheme ??= new HashScheme('xxh64', 0n, (words, length, out) => xxh64Words(words, length, 0, 0, out));
+  scheme ??= new HashScheme(XXH64, 'xxh64', 0n, (words, length, out) => xxh64Words(words, length, 0, 0, out));
   return scheme;
 }

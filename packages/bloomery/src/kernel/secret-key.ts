@@ -4,7 +4,7 @@
  * mistaken for data, are not shown by a log, and so that programs without keyed mode do not carry its code.
  */
 
-import { HashScheme } from './hash-scheme.ts';
+import { HashScheme, SIPHASH24 } from './hash-scheme.ts';
 import { sipHash24Words } from './siphash.ts';
 
 export class SecretKey {
@@ -19,6 +19,7 @@ export class SecretKey {
     const view = new DataView(bytes.buffer, bytes.byteOffset, 16);
     const words = Int32Array.from({ length: 4 }, (_, i) => view.getInt32(4 * i, true));
     this.scheme = new HashScheme(
+      SIPHASH24,
       'siphash-2-4',
       checkValue(words),
       (message, length, out) => sipHash24Words(message, length, words, out),

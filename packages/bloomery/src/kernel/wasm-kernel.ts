@@ -23,7 +23,7 @@
 
 import type { eachKeyChunk as EachKeyChunkFunction, VisitChunk } from './batch.ts';
 import { CHUNK_KEYS } from './chunk.ts';
-import { HASHES, type HashOut, type HashScheme, halves } from './hash-scheme.ts';
+import { FORGE64, type HashOut, type HashScheme, halves } from './hash-scheme.ts';
 import { type Key, writeKey } from './key.ts';
 import type { PackedKeys } from './packed-keys.ts';
 import { platform, textEncoder, type WasmMemory } from './platform.ts';
@@ -91,7 +91,7 @@ export class WasmKernel {
     const { secret, code } = scheme;
     if (secret !== null) {
       out[0] = this.#withSecret(secret, () => this.#call.hashOneSip(INPUT, length));
-    } else if (code === HASHES.forge64) {
+    } else if (code === FORGE64) {
       this.#useSeed(scheme);
       out[0] = this.#call.hashOneForge(INPUT, length, this.#seedLow, this.#seedHigh);
     } else {
@@ -164,6 +164,9 @@ export class WasmKernel {
     if (end === start) return 0;
     this.#input.bytes.set(bytes.subarray(first, offsets[end]));
     this.#bounds.set(offsets.subarray(start, end + 1));
+    // Checked here and not beforehand: a pass in JavaScript would cost a tenth of the lookup. 0 leaves the chunk to
+    // the caller, who meets the wrong offset and says so.
+    if (!this.#call.boundsRise(BOUNDS, end - start)) return 0;
     this.#hashSpans(INPUT - first, end - start, 0, scheme);
     return end - start;
   }
@@ -282,7 +285,7 @@ export class WasmKernel {
         this.#call.hashSpansSip(base, BOUNDS, count, gap, HASH_CHUNK);
         return 0;
       });
-    } else if (code === HASHES.forge64) {
+    } else if (code === FORGE64) {
       this.#useSeed(scheme);
       this.#call.hashSpansForge(base, BOUNDS, count, gap, HASH_CHUNK, this.#seedLow, this.#seedHigh);
     } else {
@@ -372,6 +375,7 @@ interface KernelExports {
   streamStart(seedLow: number, seedHigh: number, total: number): void;
   streamBlocks(pointer: number, length: number): void;
   streamEnd(): number;
+  boundsRise(bounds: number, count: number): number;
   splitLines(base: number, length: number, limit: number, bounds: number): number;
   classicHas(
     hashes: number,
