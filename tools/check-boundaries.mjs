@@ -10,6 +10,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const LAYERS = ['kernel', 'math', 'filters', 'wire', 'formats'];
 // A package may import those of lower rank only.
 const RANKS = { bloomery: 0, cache: 1, overlay: 1, packets: 1, stores: 1, sim: 1, cli: 2, console: 2 };
+/** What tests may import beside Node: the development dependencies of the workspace. */
+const TEST_TOOLS = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devDependencies);
 const problems = [];
 let count = 0;
 
@@ -36,7 +38,7 @@ function checkPackage(name) {
         if (name === 'bloomery') checkLayer(folder, path, specifier, isTest);
         continue;
       }
-      if (isTest && (specifier.startsWith('node:') || specifier === 'vitest')) continue;
+      if (isTest && (specifier.startsWith('node:') || TEST_TOOLS.includes(specifier))) continue;
       const target = specifier.startsWith('@')
         ? specifier.split('/').slice(0, 2).join('/')
         : specifier.split('/')[0];
