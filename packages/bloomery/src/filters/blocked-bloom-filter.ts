@@ -5,7 +5,7 @@
  *
  * What it costs. Keys fall into blocks at random, some blocks get more than others, and the crowded ones have
  * most of the false positives. For the same rate it needs more bits than the classic filter: 3 % more at 1 %,
- * 8 % at 0.1 %, 14 % at 0.01 %. The sizing below knows that (math/blocked-rate.ts sums over the loads of the
+ * 8 % at 0.1 %, 15 % at 0.01 %. The sizing below knows that (math/blocked-rate.ts sums over the loads of the
  * blocks), so the rate at capacity is the one asked for; nothing is hidden. Small filters are whole blocks, so
  * a filter for three keys has 512 bits and a rate far below the one asked for.
  *

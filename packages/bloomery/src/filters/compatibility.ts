@@ -8,7 +8,7 @@ import type { HashScheme } from '../kernel/hash-scheme.ts';
 export function checkSameScheme(ofHash: HashScheme, ofFilter: HashScheme): void {
   if (ofHash !== ofFilter && ofHash?.id !== ofFilter.id) {
     throw new RangeError(
-      `The hash is by ${ofHash?.id}, the filter by ${ofFilter.id}: use the same seed or key`,
+      `The hash is by ${ofHash?.id}, the filter by ${ofFilter.id}: hash with filter.scheme`,
     );
   }
 }

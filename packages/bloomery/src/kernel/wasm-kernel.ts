@@ -43,6 +43,8 @@ const ARENA = INPUT + INPUT_BYTES + 1024;
 const PAGE = 65536;
 /** All filters in the arena together; a single one may take half of it. */
 const ARENA_LIMIT = 1 << 29;
+/** More, and the list of them, most of it garbage by then, would be a leak of its own. */
+const MOST_RESIDENTS = 10_000;
 const NEWLINE = 10;
 
 /** What moves in and out: the words of a filter, wherever they are at the moment. */
@@ -261,7 +263,8 @@ export class WasmKernel {
     const bytes = (store.wordCount * 4 + 63) & ~63;
     if (store.shared || Math.max(total, store.demand) * 8 < store.wordCount || bytes > ARENA_LIMIT / 2)
       return 0;
-    if (this.#free + bytes > ARENA + ARENA_LIMIT) this.#evictAll();
+    const full = this.#free + bytes > ARENA + ARENA_LIMIT || this.#residents.length === MOST_RESIDENTS;
+    if (full) this.#evictAll();
     if (!this.#reserve(this.#free + bytes)) return 0;
     const inside = new Uint32Array(this.#memory.buffer, this.#free, store.wordCount);
     inside.set(store.words);
