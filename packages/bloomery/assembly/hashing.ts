@@ -96,13 +96,15 @@ export function boundsRise(bounds: usize, count: u32): bool {
 }
 
 // Writes bounds[0] = 0 and, for each newline among the first `length` bytes, the position after it.
-// Stops after `limit` lines; returns how many lines ended. Reads up to 15 bytes past the end.
+// Stops after `limit` lines; returns how many lines ended. Reads up to 31 bytes past the end.
 export function splitLines(base: usize, length: u32, limit: u32, bounds: usize): u32 {
   store<u32>(bounds, 0);
   const newline = i8x16.splat(10);
   let count: u32 = 0;
-  for (let at: u32 = 0; at < length; at += 16) {
-    let mask = i8x16.bitmask(i8x16.eq(v128.load(base + at), newline));
+  for (let at: u32 = 0; at < length; at += 32) {
+    const low = i8x16.bitmask(i8x16.eq(v128.load(base + at), newline));
+    const high = i8x16.bitmask(i8x16.eq(v128.load(base + at, 16), newline));
+    let mask = low | (high << 16);
     while (mask != 0) {
       const position = at + ctz<i32>(mask);
       if (position >= length) return count;
