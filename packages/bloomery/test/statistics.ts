@@ -13,8 +13,9 @@ export function expectBinomial(observed: number, trials: number, p: number, what
 /** That `observed` lies within five times `deviation` of `mean`. */
 export function expectNormal(observed: number, mean: number, deviation: number, what: string): void {
   const sigmas = (observed - mean) / deviation;
-  // Counts of rare events are Poisson: below a handful of expected ones allow the next integer.
-  const slack = mean < 5 ? 5 / Math.max(deviation, 1e-9) : 0;
+  // Counts of rare events are Poisson: below a handful of expected ones allow the next integer. What must not
+  // happen at all gets no allowance.
+  const slack = mean > 0 && mean < 5 ? 1 / deviation : 0;
   expect(
     Math.abs(sigmas) <= 5 + slack,
     `${what}: observed ${observed}, expected ${mean} ± ${deviation} (${sigmas.toFixed(2)} sigma)`,

@@ -1,7 +1,7 @@
 /**
- * From chunks of hashes to answers: the part of every batch operation that all filters share. A chunk is
- * probed where the bits are: in WebAssembly if the filter is there or is worth moving there, else by the
- * JavaScript twin.
+ * From chunks of hashes to answers: the part of every batch operation that all filters share. A chunk, or a single
+ * key, is probed where the bits are: in WebAssembly if the filter is there or is worth moving there, else by
+ * the JavaScript twin.
  */
 
 import { chunkHashes, eachKeyChunk, eachPackedChunk, type VisitChunk } from '../kernel/batch.ts';

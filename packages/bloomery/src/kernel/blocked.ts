@@ -17,6 +17,7 @@
  */
 
 import type { SetBit } from './classic.ts';
+import { mulHigh } from './mul-high.ts';
 
 const imul = Math.imul;
 const M_LOW = 0x7f4a7c15 | 0;
@@ -48,7 +49,7 @@ export function blockedHas(
   for (let left = k; left > 0; left -= 6) {
     const x = vL;
     vL = imul(x, M_LOW);
-    vH = (mulHighM(x) + imul(vH, M_LOW) + imul(x, M_HIGH)) | 0;
+    vH = (mulHigh(x, M_LOW) + imul(vH, M_LOW) + imul(x, M_HIGH)) | 0;
     let r = words[base + (vH >>> 28)] >>> (vH >>> 23);
     if (left > 1) r &= words[base + ((vH >>> 19) & 15)] >>> (vH >>> 14);
     if (left > 2) r &= words[base + ((vH >>> 10) & 15)] >>> (vH >>> 5);
@@ -77,7 +78,7 @@ export function blockedAdd(
   for (let left = k; left > 0; left -= 6) {
     const x = vL;
     vL = imul(x, M_LOW);
-    vH = (mulHighM(x) + imul(vH, M_LOW) + imul(x, M_HIGH)) | 0;
+    vH = (mulHigh(x, M_LOW) + imul(vH, M_LOW) + imul(x, M_HIGH)) | 0;
     for (let probe = 0, half = vH; probe < 6 && probe < left; probe++) {
       if (probe === 3) half = vL;
       if (set(words, base + (half >>> 28), 1 << (half >>> 23))) changed = true;
@@ -114,12 +115,4 @@ export function splitBlockAdd(
     if (set(words, base + i, 1 << (imul(low, SALT[i]) >>> 27))) changed = true;
   }
   return changed;
-}
-
-/** The upper half of the unsigned product x * M_LOW. */
-function mulHighM(x: number): number {
-  const x0 = x & 0xffff;
-  const x1 = x >>> 16;
-  const middle = (imul(x1, 0x7c15) + (imul(x0, 0x7c15) >>> 16)) | 0;
-  return (imul(x1, 0x7f4a) + (middle >>> 16) + ((imul(x0, 0x7f4a) + (middle & 0xffff)) >>> 16)) | 0;
 }

@@ -29,6 +29,7 @@
  */
 
 import type { HashOut } from './hash-scheme.ts';
+import { mulHigh } from './mul-high.ts';
 
 const imul = Math.imul;
 const K1L = 0x1ce4e5b9;
@@ -89,14 +90,4 @@ export function forge64Words(
 /** The word, of which only the first `bytes` bytes belong to the key. */
 function kept(word: number, bytes: number): number {
   return bytes >= 4 ? word : bytes > 0 ? word & ((1 << (8 * bytes)) - 1) : 0;
-}
-
-/** The upper 32 bits of the unsigned product of two 32-bit numbers. */
-function mulHigh(a: number, c: number): number {
-  const a0 = a & 0xffff;
-  const a1 = a >>> 16;
-  const c0 = c & 0xffff;
-  const c1 = c >>> 16;
-  const middle = (imul(a1, c0) + (imul(a0, c0) >>> 16)) | 0;
-  return (imul(a1, c1) + (middle >>> 16) + ((imul(a0, c1) + (middle & 0xffff)) >>> 16)) | 0;
 }

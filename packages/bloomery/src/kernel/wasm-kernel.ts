@@ -12,13 +12,13 @@
  *     8192   RESULTS  one byte a key
  *     16384  HASH_CHUNK   one 64-bit hash a key
  *     32768  INPUT    the bytes of keys, 128 KiB and some bytes that may be over-read
- *     ARENA  filters that are worked on in batches
+ *     ARENA  filters that are much in use
  *
  * Why an arena. A kernel can only probe memory it owns, but a filter that owns linear memory would have to be
  * freed by hand: WebAssembly memory never shrinks, and V8 does not know that a small object keeps megabytes
- * alive. So a filter is born in an ordinary ArrayBuffer and moves into the arena when a batch comes that is
- * large enough to pay for the copy; when the arena is full, everybody in it moves out again. Nothing leaks,
- * nothing has to be disposed of, and a filter that is never used in batches never touches WebAssembly.
+ * alive. So a filter is born in an ordinary ArrayBuffer and moves into the arena when it has been asked often
+ * enough, or a batch comes that is large enough, to pay for the copy; when the arena is full, everybody in it moves
+ * out again. Nothing leaks, and nothing has to be disposed of.
  */
 
 import type { eachKeyChunk as EachKeyChunkFunction, VisitChunk } from './batch.ts';
@@ -55,7 +55,7 @@ export interface Movable {
   readonly shared: boolean;
   /** Byte address in linear memory, 0 while the words are elsewhere. */
   address: number;
-  /** Lookups by batches since the words are outside. */
+  /** Lookups since the words are outside. */
   demand: number;
 }
 
@@ -255,7 +255,7 @@ export class WasmKernel {
   /**
    * Where the words of a filter are, for the next `keys` lookups out of a batch of `total`; 0 if they are outside.
    * They move in when the lookups, those seen so far or those to come in the batch, pay for the copy: a word
-   * costs about as much to copy as an eighth of a key to look up.
+   * is reckoned at an eighth of a lookup, which is rather more than its copy costs.
    */
   admit(store: Movable, keys: number, total: number): number {
     if (store.address !== 0) return store.address;

@@ -5,6 +5,7 @@
  */
 
 import type { HashOut } from './hash-scheme.ts';
+import { mulHigh } from './mul-high.ts';
 
 const imul = Math.imul;
 
@@ -95,13 +96,7 @@ function rotate(at: number, turn: number): void {
 
 function multiply(at: number, low: number, high: number): void {
   const a = r[at];
-  const a0 = a & 0xffff;
-  const a1 = a >>> 16;
-  const c0 = low & 0xffff;
-  const c1 = low >>> 16;
-  const middle = (imul(a1, c0) + (imul(a0, c0) >>> 16)) | 0;
-  const carry = imul(a1, c1) + (middle >>> 16) + ((imul(a0, c1) + (middle & 0xffff)) >>> 16);
-  r[at + 1] = carry + imul(a, high) + imul(r[at + 1], low);
+  r[at + 1] = mulHigh(a, low) + imul(a, high) + imul(r[at + 1], low);
   r[at] = imul(a, low);
 }
 
