@@ -139,7 +139,7 @@ function hashPart(kernel: 'wasm' | 'javascript'): Table {
       { row, column: 'hashKeys, array of strings', keys: KEYS, run: () => hashKeys(strings) },
       { row, column: 'hashKeys, packed', keys: KEYS, run: () => hashKeys(packed) },
       { row, column: 'the same, XXH64', keys: KEYS, run: () => hashKeys(packed, parquetHash()) },
-      { row, column: 'hasLines of a tiny filter', keys: KEYS, run: () => tiny.hasLines(lines) },
+      { row, column: 'hasLines of a tiny filter', keys: KEYS, run: () => tiny.hasMany({ lines: lines }) },
     ];
   });
   return table(`Hash only, ${kernel} kernel`, 'key', variants, []);
@@ -163,7 +163,7 @@ function probePart(kernel: 'wasm' | 'javascript'): Table {
           ? BloomFilter.forCapacity({ ...options, layout })
           : BlockedBloomFilter.forCapacity({ ...options, layout });
       const stored = randomHashes(filter, capacity, 1);
-      filter.addHashes(stored);
+      filter.addMany(stored);
       const asked = 8192;
       const chunks = Array.from({ length: 16 }, (_, i) => {
         const start = Math.floor((i * Math.max(0, capacity - asked)) / 15);
@@ -175,7 +175,7 @@ function probePart(kernel: 'wasm' | 'javascript'): Table {
       });
       for (const kind of ['hit', 'miss'] as const) {
         let next = 0;
-        const run = () => filter.hasHashes(chunks[next++ % chunks.length][kind]);
+        const run = () => filter.hasMany(chunks[next++ % chunks.length][kind]);
         variants.push({ row: layout, column: `${kind} ${capacity}`, keys: chunks[0].hit.length, run });
       }
     }
@@ -215,7 +215,7 @@ function residencyRows(): string[][] {
   const rows: string[][] = [];
   for (const capacity of [1e4, 1e6, 1e7]) {
     const source = BlockedBloomFilter.forCapacity({ capacity, falsePositiveRate: 0.01 });
-    source.addHashes(randomHashes(source as BlockedBloomFilter, capacity, 1));
+    source.addMany(randomHashes(source as BlockedBloomFilter, capacity, 1));
     const frame = source.encode();
     for (const batch of [1024, 8192, 65536, 524288]) {
       const keys: PackedKeys = packKeys(Array.from({ length: batch }, (_, i) => text(16, i)));

@@ -47,13 +47,13 @@ export function library(capacity: number, options: LibraryOptions): Subject {
   const others: Form[] = [
     {
       name: 'lines',
-      add: (chunk) => scratch.addLines(chunk.lines),
-      has: (chunk) => full.hasLines(chunk.lines),
+      add: (chunk) => scratch.addMany({ lines: chunk.lines }),
+      has: (chunk) => full.hasMany({ lines: chunk.lines }),
     },
     {
       name: 'hashes',
-      add: (chunk) => scratch.addHashes(chunk.hashed(hash)),
-      has: (chunk) => full.hasHashes(chunk.hashed(hash)),
+      add: (chunk) => scratch.addMany(chunk.hashed(hash)),
+      has: (chunk) => full.hasMany(chunk.hashed(hash)),
     },
   ];
   return {

@@ -2,23 +2,7 @@
 // its twin, in src/kernel/classic.ts.
 
 import { hashKey } from './hashing';
-
-// @ts-ignore: decorator
-@inline
-function mix(z: u32): u32 {
-  z ^= z >> 16;
-  z *= 0x7feb352d;
-  z ^= z >> 15;
-  return z * 0x846ca68b;
-}
-
-// @ts-ignore: decorator
-@inline
-function index(a: u32, b: u32, i: u32, range: u64): u64 {
-  const x = <u64>mix(a + i * b);
-  const y = <u64>((b + 2 * i * a) >> 16);
-  return (x * range + ((y * range) >> 16)) >> 32;
-}
+import { probeIndex } from './probe-index';
 
 // @ts-ignore: decorator
 @inline
@@ -43,12 +27,12 @@ export function classicHas(
     let offset: u64 = 0;
     if (inCache) {
       for (let i: u32 = 0; i < k; i++) {
-        r &= test(filter, offset + index(a, b, i, m));
+        r &= test(filter, offset + probeIndex(a, b, i, m));
         offset += step;
       }
     } else {
       for (let i: u32 = 0; i < k && r != 0; i++) {
-        r &= test(filter, offset + index(a, b, i, m));
+        r &= test(filter, offset + probeIndex(a, b, i, m));
         offset += step;
       }
     }
@@ -69,7 +53,7 @@ export function classicAdd(hashes: usize, count: u32, filter: usize, range: f64,
     let known: u32 = 1;
     let offset: u64 = 0;
     for (let i: u32 = 0; i < k; i++) {
-      const bit = offset + index(a, b, i, m);
+      const bit = offset + probeIndex(a, b, i, m);
       const p = filter + <usize>(bit >> 3);
       const old = <u32>load<u8>(p);
       known &= old >> (<u32>bit & 7);
@@ -90,7 +74,7 @@ export function classicHasOne(
   const step = <u64>stride;
   let offset: u64 = 0;
   for (let i: u32 = 0; i < k; i++) {
-    if ((test(filter, offset + index(<u32>h, <u32>(h >> 32), i, m)) & 1) == 0) return 0;
+    if ((test(filter, offset + probeIndex(<u32>h, <u32>(h >> 32), i, m)) & 1) == 0) return 0;
     offset += step;
   }
   return 1;

@@ -36,6 +36,7 @@ export {
 export { FrameError, type FrameErrorCode } from './filters/frame.ts';
 export type { DecodeOptions, FilterOptions, OverfullPolicy } from './filters/options.ts';
 export { OverfullError } from './filters/overfull.ts';
+export type { KeyBatch, KeyLines } from './kernel/batch.ts';
 export { hashKey, type KeyHash } from './kernel/hash-key.ts';
 export { hashKeys, type KeyHashes } from './kernel/hash-keys.ts';
 export type { HashOptions, HashScheme } from './kernel/hash-scheme.ts';

@@ -4,12 +4,12 @@
  * the JavaScript twin.
  */
 
-import { chunkHashes, eachKeyChunk, eachPackedChunk, type VisitChunk } from '../kernel/batch.ts';
+import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batch.ts';
 import type { BitStore } from '../kernel/bit-store.ts';
+import { CHUNK_KEYS } from '../kernel/chunk.ts';
 import type { HashScheme } from '../kernel/hash-scheme.ts';
 import { wasmKernel } from '../kernel/kernel-choice.ts';
 import type { Key } from '../kernel/key.ts';
-import { isPackedKeys, type PackedKeys } from '../kernel/packed-keys.ts';
 import type { WasmKernel } from '../kernel/wasm-kernel.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 
@@ -38,72 +38,104 @@ export function hasKeyInWasm(store: BitStore, { inWasm }: Prober, key: Key): num
   return address === 0 ? -1 : inWasm.hasKey(wasm, key, address);
 }
 
-/** Feeds chunks to the visitor. */
-export type ChunkSource = (visit: VisitChunk) => void;
-
-/**
- * Adds all keys; returns how many changed a bit. `total` is the number of keys if it is known, else 0;
- * `before` is called ahead of each chunk and may refuse it.
- */
+/** Adds all keys; returns how many changed a bit. `before` is called ahead of each chunk and may refuse it. */
 export function addBatch(
   store: BitStore,
   prober: Prober,
-  total: number,
-  source: ChunkSource,
+  keys: KeyBatch,
+  scheme: HashScheme,
   before: (count: number) => void,
 ): number {
+  const { inWasm } = prober;
   let fresh = 0;
-  source((count, wasm) => {
-    before(count);
-    if (WASM_POSSIBLE && wasm !== null && prober.inWasm !== null) {
-      const address = wasm.admit(store, count, total);
-      if (address !== 0) {
-        fresh += prober.inWasm.add(wasm, count, address);
-        return;
-      }
-    }
-    const hashes = chunkHashes(wasm);
-    const { words } = store;
-    for (let i = 0; i < count; i++) if (prober.add(words, hashes[2 * i], hashes[2 * i + 1])) fresh++;
+  probeBatch(store, keys, scheme, {
+    before,
+    inWasm:
+      WASM_POSSIBLE && inWasm !== null
+        ? (wasm, count, address) => (fresh += inWasm.add(wasm, count, address))
+        : null,
+    outside: (low, high) => (fresh += prober.add(store.words, low, high) ? 1 : 0),
   });
   return fresh;
 }
 
 /** One byte a key, in order: 1 maybe, 0 certainly not. */
-export function hasBatch(store: BitStore, prober: Prober, total: number, source: ChunkSource): Uint8Array {
-  let answers = new Uint8Array(total || 1024);
-  let seen = 0;
-  source((count, wasm) => {
-    if (seen + count > answers.length) {
-      const larger = new Uint8Array(Math.max(2 * answers.length, seen + count));
-      larger.set(answers);
-      answers = larger;
-    }
-    const address = WASM_POSSIBLE && wasm !== null ? wasm.admit(store, count, total) : 0;
-    if (WASM_POSSIBLE && wasm !== null && prober.inWasm !== null && address !== 0) {
-      prober.inWasm.has(wasm, count, address);
-      answers.set(count === wasm.results.length ? wasm.results : wasm.results.subarray(0, count), seen);
-    } else {
-      const hashes = chunkHashes(wasm);
-      const { words } = store;
-      for (let i = 0; i < count; i++) {
-        answers[seen + i] = prober.has(words, hashes[2 * i], hashes[2 * i + 1]) ? 1 : 0;
-      }
-    }
-    seen += count;
+export function hasBatch(store: BitStore, prober: Prober, keys: KeyBatch, scheme: HashScheme): Uint8Array {
+  const { inWasm } = prober;
+  let answers = new Uint8Array(countOf(keys) || CHUNK_KEYS);
+  const seen = probeBatch(store, keys, scheme, {
+    before: (count, at) => (answers = withRoom(answers, at + count)),
+    inWasm:
+      WASM_POSSIBLE && inWasm !== null
+        ? (wasm, count, address, at) => {
+            inWasm.has(wasm, count, address);
+            answers.set(count === wasm.results.length ? wasm.results : wasm.results.subarray(0, count), at);
+          }
+        : null,
+    outside: (low, high, at) => (answers[at] = prober.has(store.words, low, high) ? 1 : 0),
   });
   return seen === answers.length ? answers : answers.slice(0, seen);
 }
 
-/** The chunks of an iterable or of packed keys. */
-export function keySource(keys: Iterable<Key> | PackedKeys, scheme: HashScheme): ChunkSource {
-  return isPackedKeys(keys)
-    ? (visit) => eachPackedChunk(keys, scheme, visit)
-    : (visit) => eachKeyChunk(keys, scheme, visit);
+/** What is done with a batch, where its keys can be probed. `at`: how many keys came before. */
+export interface BatchProbe {
+  /** Ahead of each chunk. */
+  before?(count: number, at: number): void;
+  /** For a chunk whose hashes are in the kernel and whose store is in its memory; null where there is no kernel. */
+  readonly inWasm: ((wasm: WasmKernel, count: number, address: number, at: number) => void) | null;
+  /** For one key, in JavaScript; the halves of its hash are int32. */
+  outside(low: number, high: number, at: number): void;
 }
 
-/** The number of keys where it is known beforehand, else 0. */
-export function countOf(keys: Iterable<Key> | PackedKeys): number {
-  if (isPackedKeys(keys)) return Math.max(0, keys.offsets.length - 1);
-  return Array.isArray(keys) ? keys.length : 0;
+/** Probes a store for each key of a batch; returns how many there were. */
+export function probeBatch(store: BitStore, keys: KeyBatch, scheme: HashScheme, probe: BatchProbe): number {
+  const total = countOf(keys);
+  let seen = 0;
+  eachChunk(keys, scheme, (count, wasm) => {
+    probe.before?.(count, seen);
+    const address =
+      WASM_POSSIBLE && wasm !== null && probe.inWasm !== null ? wasm.admit(store, count, total) : 0;
+    if (WASM_POSSIBLE && wasm !== null && address !== 0) {
+      probe.inWasm?.(wasm, count, address, seen);
+    } else {
+      const hashes = chunkHashes(wasm);
+      for (let i = 0; i < count; i++) probe.outside(hashes[2 * i], hashes[2 * i + 1], seen + i);
+    }
+    seen += count;
+  });
+  return seen;
+}
+
+/**
+ * One number a key, in order. `inWasm` leaves a chunk's numbers in the kernel's `values`; null where there is no
+ * kernel.
+ */
+export function valueBatch(
+  store: BitStore,
+  keys: KeyBatch,
+  scheme: HashScheme,
+  inWasm: ((wasm: WasmKernel, count: number, address: number) => void) | null,
+  outside: (low: number, high: number) => number,
+): Float64Array {
+  let values = new Float64Array(countOf(keys) || CHUNK_KEYS);
+  const seen = probeBatch(store, keys, scheme, {
+    before: (count, at) => (values = withRoom(values, at + count)),
+    inWasm:
+      WASM_POSSIBLE && inWasm !== null
+        ? (wasm, count, address, at) => {
+            inWasm(wasm, count, address);
+            values.set(wasm.values.subarray(0, count), at);
+          }
+        : null,
+    outside: (low, high, at) => (values[at] = outside(low, high)),
+  });
+  return seen === values.length ? values : values.slice(0, seen);
+}
+
+/** The array, or a larger copy of it where `length` does not fit. */
+function withRoom<T extends Uint8Array | Float64Array>(array: T, length: number): T {
+  if (length <= array.length) return array;
+  const larger = new (array.constructor as new (length: number) => T)(Math.max(2 * array.length, length));
+  larger.set(array);
+  return larger;
 }

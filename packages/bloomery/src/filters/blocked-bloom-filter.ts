@@ -15,7 +15,7 @@
  * bitset of a Parquet file, and `fromBlockBytes` reads one.
  */
 
-import { eachHashChunk, eachLineChunk } from '../kernel/batch.ts';
+import type { KeyBatch } from '../kernel/batch.ts';
 import { andInto, countOnes, countSharedOnes, isSubset, orInto } from '../kernel/bit-operations.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import {
@@ -28,25 +28,15 @@ import {
 } from '../kernel/blocked.ts';
 import { setPlain, setShared } from '../kernel/classic.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import type { KeyHashes } from '../kernel/hash-keys.ts';
-import type { HashScheme } from '../kernel/hash-scheme.ts';
+import { checkSameScheme, type HashScheme } from '../kernel/hash-scheme.ts';
 import type { Key } from '../kernel/key.ts';
-import type { PackedKeys } from '../kernel/packed-keys.ts';
 import { parquetHash } from '../kernel/parquet-hash.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
-import {
-  addBatch,
-  type ChunkSource,
-  countOf,
-  hasBatch,
-  hasKeyInWasm,
-  keySource,
-  type Prober,
-} from './batch-probing.ts';
-import { checkSameScheme, unlikeFilters } from './compatibility.ts';
-import { checkParameters, decodeFrame, encodeFrame } from './frame.ts';
+import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './batch-probing.ts';
+import { unlikeFilters } from './compatibility.ts';
+import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from './frame.ts';
 import {
   checkOptions,
   checkPolicy,
@@ -159,35 +149,13 @@ export class BlockedBloomFilter {
   }
 
   /** Adds many keys at once, the fast way. Returns how many of them were certainly not in before. */
-  addMany(keys: Iterable<Key> | PackedKeys): number {
-    return this.#addBatch(countOf(keys), keySource(keys, this.scheme));
+  addMany(keys: KeyBatch): number {
+    return addBatch(this.#store, this.#prober, keys, this.scheme, (count) => this.#guard.before(count));
   }
 
   /** One byte a key, in order: 1 maybe, 0 certainly not. */
-  hasMany(keys: Iterable<Key> | PackedKeys): Uint8Array {
-    return hasBatch(this.#store, this.#prober, countOf(keys), keySource(keys, this.scheme));
-  }
-
-  /** Adds each line of newline-separated bytes; a final newline does not begin another key. */
-  addLines(bytes: Uint8Array): number {
-    return this.#addBatch(0, (visit) => eachLineChunk(bytes, this.scheme, visit));
-  }
-
-  /** Like `hasMany`, for each line of newline-separated bytes. */
-  hasLines(bytes: Uint8Array): Uint8Array {
-    return hasBatch(this.#store, this.#prober, 0, (visit) => eachLineChunk(bytes, this.scheme, visit));
-  }
-
-  /** Adds many keys by their hashes; see `hashKeys`. */
-  addHashes(hashes: KeyHashes): number {
-    checkSameScheme(hashes.scheme, this.scheme);
-    return this.#addBatch(hashes.length, (visit) => eachHashChunk(hashes.words, visit));
-  }
-
-  /** Like `hasMany`, by the keys' hashes; see `hashKeys`. */
-  hasHashes(hashes: KeyHashes): Uint8Array {
-    checkSameScheme(hashes.scheme, this.scheme);
-    return hasBatch(this.#store, this.#prober, hashes.length, (visit) => eachHashChunk(hashes.words, visit));
+  hasMany(keys: KeyBatch): Uint8Array {
+    return hasBatch(this.#store, this.#prober, keys, this.scheme);
   }
 
   /** Removes all keys. */
@@ -317,7 +285,7 @@ export class BlockedBloomFilter {
 
   /** The filter as a frame: bytes to save or send, read back by `BlockedBloomFilter.decode` anywhere. */
   encode(): Uint8Array<ArrayBuffer> {
-    return encodeFrame('blocked', WIDTHS, {
+    return encodeFrame(FRAME, {
       variant: LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.blocks, this.hashes, this.capacity ?? 0],
@@ -328,14 +296,7 @@ export class BlockedBloomFilter {
   /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: DecodeOptions = {}): BlockedBloomFilter {
     checkOptions('BlockedBloomFilter.decode', options, ['shared', 'overfull']);
-    const { variant, parameters, payload, scheme } = decodeFrame(
-      'blocked',
-      WIDTHS,
-      frame,
-      key,
-      payloadLength,
-      parquetHash(),
-    );
+    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key, parquetHash());
     const [blocks, hashes, capacity] = parameters;
     const layout = LAYOUTS[variant];
     const fits = (layout === 'blocked') !== (scheme === parquetHash());
@@ -377,10 +338,6 @@ export class BlockedBloomFilter {
     return `BlockedBloomFilter(${this.blocks} blocks, ${this.hashes} hashes, ${this.layout}, ${this.scheme.id})`;
   }
 
-  #addBatch(total: number, source: ChunkSource): number {
-    return addBatch(this.#store, this.#prober, total, source, (count) => this.#guard.before(count));
-  }
-
   #parameters(): BlockedFilterOptions {
     const { blocks, hashes, layout, capacity } = this;
     return { blocks, hashes, layout, capacity, overfull: this.#guard.policy };
@@ -408,7 +365,7 @@ export class BlockedBloomFilter {
 const LAYOUTS = ['blocked', 'split-block'] as const satisfies readonly BlockedLayout[];
 const MAX_HASHES = 24;
 /** In a frame: blocks, hashes, capacity (0 if there is none). */
-const WIDTHS = [4, 1, 6];
+const FRAME: FrameKind = { code: 2, name: 'BlockedBloomFilter', widths: [4, 1, 6], payloadLength };
 const OPTIONS = ['blocks', 'hashes', 'layout', 'capacity', ...FILTER_OPTIONS];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'layout', 'hashes', 'foldings', ...FILTER_OPTIONS];
 

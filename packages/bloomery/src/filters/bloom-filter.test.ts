@@ -3,7 +3,7 @@ import { codecContract } from '../../test/contracts/codec.ts';
 import { membershipContract } from '../../test/contracts/membership.ts';
 import { mergeableContract } from '../../test/contracts/mergeable.ts';
 import { rateContract } from '../../test/contracts/rate.ts';
-import { inBothKernels, type Subject } from '../../test/contracts/subject.ts';
+import { codecSubject, inBothKernels, type Subject } from '../../test/contracts/subject.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { referenceForge64, referenceIndex } from '../../test/reference.ts';
 import { expectNormal } from '../../test/statistics.ts';
@@ -62,7 +62,7 @@ describe.each(['classic', 'partitioned'] as const)('%s', (layout) => {
       new BloomFilter({ bits, hashes, layout, key: new SecretKey(new Uint8Array(16)) }),
     ];
   });
-  codecContract(tested, goldens[layout]);
+  codecContract(codecSubject(tested), goldens[layout]);
   rateContract(tested, {
     again: ({ bits, hashes }, seed) => new BloomFilter({ bits, hashes, layout, seed }),
   });

@@ -17,7 +17,7 @@
  * if they have the same bits, hashes, layout and hash scheme; everything else is an error that says so.
  */
 
-import { eachHashChunk, eachLineChunk } from '../kernel/batch.ts';
+import type { KeyBatch } from '../kernel/batch.ts';
 import {
   andInto,
   countOnes,
@@ -29,24 +29,14 @@ import {
 import { BitStore } from '../kernel/bit-store.ts';
 import { classicAdd, classicHas, setPlain, setShared } from '../kernel/classic.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import type { KeyHashes } from '../kernel/hash-keys.ts';
-import type { HashScheme } from '../kernel/hash-scheme.ts';
+import { checkSameScheme, type HashScheme } from '../kernel/hash-scheme.ts';
 import type { Key } from '../kernel/key.ts';
-import type { PackedKeys } from '../kernel/packed-keys.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
-import {
-  addBatch,
-  type ChunkSource,
-  countOf,
-  hasBatch,
-  hasKeyInWasm,
-  keySource,
-  type Prober,
-} from './batch-probing.ts';
-import { checkSameScheme, unlikeFilters } from './compatibility.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError } from './frame.ts';
+import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './batch-probing.ts';
+import { unlikeFilters } from './compatibility.ts';
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
 import {
   checkOptions,
   checkPolicy,
@@ -162,35 +152,13 @@ export class BloomFilter {
   }
 
   /** Adds many keys at once, the fast way. Returns how many of them were certainly not in before. */
-  addMany(keys: Iterable<Key> | PackedKeys): number {
-    return this.#addBatch(countOf(keys), keySource(keys, this.scheme));
+  addMany(keys: KeyBatch): number {
+    return addBatch(this.#store, this.#prober, keys, this.scheme, (count) => this.#guard.before(count));
   }
 
   /** One byte a key, in order: 1 maybe, 0 certainly not. */
-  hasMany(keys: Iterable<Key> | PackedKeys): Uint8Array {
-    return hasBatch(this.#store, this.#prober, countOf(keys), keySource(keys, this.scheme));
-  }
-
-  /** Adds each line of newline-separated bytes; a final newline does not begin another key. */
-  addLines(bytes: Uint8Array): number {
-    return this.#addBatch(0, (visit) => eachLineChunk(bytes, this.scheme, visit));
-  }
-
-  /** Like `hasMany`, for each line of newline-separated bytes. */
-  hasLines(bytes: Uint8Array): Uint8Array {
-    return hasBatch(this.#store, this.#prober, 0, (visit) => eachLineChunk(bytes, this.scheme, visit));
-  }
-
-  /** Adds many keys by their hashes; see `hashKeys`. */
-  addHashes(hashes: KeyHashes): number {
-    checkSameScheme(hashes.scheme, this.scheme);
-    return this.#addBatch(hashes.length, (visit) => eachHashChunk(hashes.words, visit));
-  }
-
-  /** Like `hasMany`, by the keys' hashes; see `hashKeys`. */
-  hasHashes(hashes: KeyHashes): Uint8Array {
-    checkSameScheme(hashes.scheme, this.scheme);
-    return hasBatch(this.#store, this.#prober, hashes.length, (visit) => eachHashChunk(hashes.words, visit));
+  hasMany(keys: KeyBatch): Uint8Array {
+    return hasBatch(this.#store, this.#prober, keys, this.scheme);
   }
 
   /** Removes all keys. */
@@ -305,7 +273,7 @@ export class BloomFilter {
 
   /** The filter as a frame: bytes to save or send, read back by `BloomFilter.decode` anywhere. */
   encode(): Uint8Array<ArrayBuffer> {
-    return encodeFrame('bloom', WIDTHS, {
+    return encodeFrame(FRAME, {
       variant: LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.bits, this.hashes, this.capacity ?? 0],
@@ -316,7 +284,7 @@ export class BloomFilter {
   /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: DecodeOptions = {}): BloomFilter {
     checkOptions('BloomFilter.decode', options, ['shared', 'overfull']);
-    const { variant, parameters, payload, scheme } = decodeFrame('bloom', WIDTHS, frame, key, payloadLength);
+    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
     const [bits, hashes, capacity] = parameters;
     if (bits % 8 !== 0 && payload[payload.length - 1] >>> (bits % 8) !== 0) {
       throw new FrameError('payload', frame.length - 5, 'ones beyond the last bit');
@@ -338,10 +306,6 @@ export class BloomFilter {
 
   toString(): string {
     return `BloomFilter(${this.bits} bits, ${this.hashes} hashes, ${this.layout}, ${this.scheme.id})`;
-  }
-
-  #addBatch(total: number, source: ChunkSource): number {
-    return addBatch(this.#store, this.#prober, total, source, (count) => this.#guard.before(count));
   }
 
   #parameters(): BloomFilterOptions {
@@ -371,7 +335,7 @@ export class BloomFilter {
 const LAYOUTS = ['classic', 'partitioned'] as const satisfies readonly BloomLayout[];
 const MAX_HASHES = 255;
 /** In a frame: bits, hashes, capacity (0 if there is none). */
-const WIDTHS = [5, 1, 6];
+const FRAME: FrameKind = { code: 1, name: 'BloomFilter', widths: [5, 1, 6], payloadLength };
 const OPTIONS = ['bits', 'hashes', 'layout', 'capacity', ...FILTER_OPTIONS];
 const CAPACITY_OPTIONS = [
   'capacity',

@@ -3,7 +3,7 @@
  *
  *     0   4  magic 'BLMY' (42 4C 4D 59)
  *     4   1  version of this layout: 1
- *     5   1  structure (STRUCTURES below)
+ *     5   1  structure: the code of its `FrameKind`
  *     6   1  variant of the structure, such as its layout
  *     7   1  hash: 1 Forge64, 2 SipHash-2-4 with a secret key, 3 XXH64
  *     8   8  seed of the hash; of a keyed one, the check value of the key (never the key)
@@ -22,8 +22,16 @@ import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
 import { type HashScheme, hashScheme, SIPHASH24 } from '../kernel/hash-scheme.ts';
 import type { SecretKey } from '../kernel/secret-key.ts';
 
-export const STRUCTURES = { bloom: 1, blocked: 2 } as const;
-export type StructureName = keyof typeof STRUCTURES;
+/** What is particular to the frames of one structure. */
+export interface FrameKind {
+  /** Never given twice, never changed; docs/frame.md lists them. */
+  readonly code: number;
+  readonly name: string;
+  /** How many bytes each parameter takes, at most 6. */
+  readonly widths: readonly number[];
+  /** Checks variant and parameters (see `checkParameters`) and says how many bytes must follow them. */
+  payloadLength(variant: number, parameters: readonly number[]): number;
+}
 
 /** What went wrong with a frame, for those who treat an unreadable filter as "maybe" and go on. */
 export type FrameErrorCode =
@@ -58,16 +66,14 @@ export interface FrameContent {
   readonly payload: Uint8Array;
 }
 
-/** `widths`: how many bytes each parameter takes, at most 6. */
 export function encodeFrame(
-  structure: StructureName,
-  widths: readonly number[],
+  { code, widths }: FrameKind,
   { variant, scheme, parameters, payload }: FrameContent,
 ): Uint8Array<ArrayBuffer> {
   const start = HEADER + sum(widths);
   const bytes = new Uint8Array(start + payload.length + CHECKSUM);
   const view = new DataView(bytes.buffer);
-  bytes.set([...MAGIC, VERSION, STRUCTURES[structure], variant, scheme.code]);
+  bytes.set([...MAGIC, VERSION, code, variant, scheme.code]);
   view.setBigUint64(8, scheme.seed, true);
   let at = HEADER;
   for (const [i, width] of widths.entries()) {
@@ -79,23 +85,17 @@ export function encodeFrame(
   return bytes;
 }
 
-/**
- * Reads the frame of a `structure`. `payloadLength` checks variant and parameters (see `checkParameters`) and says
- * how many bytes must follow them; `foreign` is a hash that is possible beside the library's own. The payload is a
- * view of `bytes`.
- */
+/** Reads a frame. `foreign` is a hash that is possible beside the library's own. The payload is a view of `bytes`. */
 export function decodeFrame(
-  structure: StructureName,
-  widths: readonly number[],
+  { code, name, widths, payloadLength }: FrameKind,
   bytes: Uint8Array,
   key: SecretKey | undefined,
-  payloadLength: (variant: number, parameters: readonly number[]) => number,
   foreign?: HashScheme,
 ): FrameContent {
   if (!(bytes instanceof Uint8Array)) throw new TypeError('A frame must be a Uint8Array');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const fail = (code: FrameErrorCode, at: number, expected: unknown, got: unknown) => {
-    throw new FrameError(code, at, `expected ${expected}, got ${got}`);
+  const fail = (what: FrameErrorCode, at: number, expected: unknown, got: unknown) => {
+    throw new FrameError(what, at, `expected ${expected}, got ${got}`);
   };
   for (let i = 0; i < 4 && i < bytes.length; i++) {
     if (bytes[i] !== MAGIC[i]) fail('not-a-frame', i, `the magic bytes ${MAGIC}`, bytes[i]);
@@ -103,8 +103,7 @@ export function decodeFrame(
   const start = HEADER + sum(widths);
   if (bytes.length < start) fail('truncated', bytes.length, `${start} header bytes`, bytes.length);
   if (bytes[4] !== VERSION) fail('version', 4, `version ${VERSION}`, bytes[4]);
-  if (bytes[5] !== STRUCTURES[structure])
-    fail('structure', 5, `${STRUCTURES[structure]} (${structure})`, bytes[5]);
+  if (bytes[5] !== code) fail('structure', 5, `${code} (${name})`, bytes[5]);
   let at = HEADER;
   const parameters = widths.map((width) => {
     let value = 0;

@@ -1,17 +1,51 @@
 /**
  * Many keys at once. A batch is cut into chunks of at most 1024 keys; each chunk is hashed as a whole, and the
- * visitor then works on all its hashes. Hashing and probing are two steps, so every source of keys goes with
- * every kind of filter and neither knows the other.
+ * visitor then works on all its hashes. Hashing and probing are two steps, so every form of a batch goes with
+ * every structure and neither knows the other.
  */
 
 import { CHUNK_KEYS } from './chunk.ts';
 import { hashInto, hashOut } from './hash-key.ts';
-import type { HashScheme } from './hash-scheme.ts';
+import type { KeyHashes } from './hash-keys.ts';
+import { checkSameScheme, type HashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
 import type { Key } from './key.ts';
 import type { PackedKeys } from './packed-keys.ts';
 import type { WasmKernel } from './wasm-kernel.ts';
 import { WASM_POSSIBLE } from './wasm-possible.ts';
+
+/** Newline-separated keys, such as a file of them. A newline at the very end does not begin another key. */
+export interface KeyLines {
+  readonly lines: Uint8Array;
+}
+
+/** What every `…Many` method takes: any iterable of keys, keys packed end to end, lines, or hashes. */
+export type KeyBatch = Iterable<Key> | PackedKeys | KeyLines | KeyHashes;
+
+/** Visits the hashes of a batch, whatever its form. */
+export function eachChunk(keys: KeyBatch, scheme: HashScheme, visit: VisitChunk): void {
+  const { lines, words, offsets } = formOf(keys);
+  if (lines !== undefined) {
+    eachLineChunk(lines, scheme, visit);
+  } else if (words !== undefined) {
+    checkSameScheme((keys as KeyHashes).scheme, scheme);
+    eachHashChunk(words, visit);
+  } else if (offsets !== undefined) {
+    eachPackedChunk(keys as PackedKeys, scheme, visit);
+  } else {
+    eachKeyChunk(keys as Iterable<Key>, scheme, visit);
+  }
+}
+
+/** The number of keys in a batch where it is known beforehand, else 0. */
+export function countOf(keys: KeyBatch): number {
+  const { offsets, length } = formOf(keys);
+  return Math.max(0, offsets === undefined ? (length ?? 0) : offsets.length - 1);
+}
+
+function formOf(keys: KeyBatch): Partial<KeyLines & KeyHashes & PackedKeys> {
+  return (keys ?? {}) as Partial<KeyLines & KeyHashes & PackedKeys>;
+}
 
 /** Called with the number of keys in the chunk; their hashes are in `chunkHashes(wasm)`. */
 export type VisitChunk = (count: number, wasm: WasmKernel | null) => void;
@@ -24,10 +58,10 @@ export function chunkHashes(wasm: WasmKernel | null): Int32Array {
 let hashesOutside: Int32Array | undefined;
 
 /** Visits the hashes of any iterable of keys. The iterable's own code runs only between chunks. */
-export function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: VisitChunk): void {
+function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: VisitChunk): void {
   if (typeof keys === 'string' || keys instanceof Uint8Array || !keys?.[Symbol.iterator]) {
     throw new TypeError(
-      'Expected an iterable of keys; a single key: add or has, lines: addLines or hasLines',
+      'Expected an iterable of keys, packed keys, { lines } or hashes; for a single key there are add and has',
     );
   }
   if (Array.isArray(keys)) {
@@ -47,7 +81,7 @@ export function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: Vis
 }
 
 /** Visits the hashes of keys that are packed already. A wrong offset is seen when its chunk comes. */
-export function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk): void {
+function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk): void {
   const { bytes, offsets } = keys;
   if (!(bytes instanceof Uint8Array && offsets instanceof Uint32Array && offsets.length > 0)) {
     throw new TypeError('Packed keys are bytes (Uint8Array) and n + 1 offsets (Uint32Array)');
@@ -69,8 +103,7 @@ export function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: Vis
   eachIndexedChunk(total, keyAt, inWasm, scheme, visit);
 }
 
-/** Visits the hashes of newline-separated keys; a newline at the very end does not begin another key. */
-export function eachLineChunk(bytes: Uint8Array, scheme: HashScheme, visit: VisitChunk): void {
+function eachLineChunk(bytes: Uint8Array, scheme: HashScheme, visit: VisitChunk): void {
   if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected a Uint8Array of newline-separated keys');
   const wasm = wasmKernel();
   if (WASM_POSSIBLE && wasm !== null) wasm.eachLineChunk(bytes, scheme, visit, eachKeyChunk);
@@ -78,7 +111,7 @@ export function eachLineChunk(bytes: Uint8Array, scheme: HashScheme, visit: Visi
 }
 
 /** Visits hashes that were computed before: `words` holds low and high halves in turn. */
-export function eachHashChunk(words: Int32Array, visit: VisitChunk): void {
+function eachHashChunk(words: Int32Array, visit: VisitChunk): void {
   const wasm = wasmKernel();
   for (let start = 0; start < words.length; start += 2 * CHUNK_KEYS) {
     const part = words.subarray(start, start + 2 * CHUNK_KEYS);

@@ -1,11 +1,9 @@
-/** Many hashes at once: hash a batch of keys once, ask many filters with `hasHashes`. */
+/** Many hashes at once: hash a batch of keys once, give the hashes to many structures. */
 
-import { chunkHashes, eachKeyChunk, eachPackedChunk } from './batch.ts';
+import { chunkHashes, eachChunk, type KeyBatch } from './batch.ts';
 import { type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
-import type { Key } from './key.ts';
-import { isPackedKeys, type PackedKeys } from './packed-keys.ts';
 
-/** The hashes of a batch of keys, in order. */
+/** The hashes of a batch of keys, in order: itself a batch, for every structure with the same seed or key. */
 export interface KeyHashes {
   readonly scheme: HashScheme;
   /** The lower and the upper half of each hash in turn, as int32. */
@@ -13,11 +11,11 @@ export interface KeyHashes {
   readonly length: number;
 }
 
-export function hashKeys(keys: Iterable<Key> | PackedKeys, options?: HashOptions | HashScheme): KeyHashes {
+export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme): KeyHashes {
   const scheme = options instanceof HashScheme ? options : hashScheme(options);
   let words = new Int32Array(2048);
   let length = 0;
-  const visit = (count: number, wasm: Parameters<typeof chunkHashes>[0]) => {
+  eachChunk(keys, scheme, (count, wasm) => {
     if (2 * (length + count) > words.length) {
       const larger = new Int32Array(Math.max(2 * words.length, 2 * (length + count)));
       larger.set(words);
@@ -25,8 +23,6 @@ export function hashKeys(keys: Iterable<Key> | PackedKeys, options?: HashOptions
     }
     words.set(chunkHashes(wasm).subarray(0, 2 * count), 2 * length);
     length += count;
-  };
-  if (isPackedKeys(keys)) eachPackedChunk(keys, scheme, visit);
-  else eachKeyChunk(keys, scheme, visit);
+  });
   return { scheme, words: words.slice(0, 2 * length), length };
 }

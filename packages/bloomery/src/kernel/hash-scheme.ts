@@ -85,3 +85,12 @@ function forge64Scheme(seed: bigint): HashScheme {
 export function halves(seed: bigint): readonly [low: number, high: number] {
   return [Number(BigInt.asIntN(32, seed)), Number(BigInt.asIntN(32, seed >> 32n))];
 }
+
+/** Refuses a hash that was made by another scheme: asked of this filter, it would be a silent "no". */
+export function checkSameScheme(ofHash: HashScheme, ofFilter: HashScheme): void {
+  if (ofHash !== ofFilter && ofHash?.id !== ofFilter.id) {
+    throw new RangeError(
+      `The hash is by ${ofHash?.id}, the filter by ${ofFilter.id}: hash with filter.scheme`,
+    );
+  }
+}

@@ -41,10 +41,6 @@ export function packKeys(keys: Iterable<Key>): PackedKeys {
   return { bytes: bytes.slice(0, used), offsets: offsets.slice(0, count + 1) };
 }
 
-export function isPackedKeys(value: unknown): value is PackedKeys {
-  return typeof value === 'object' && value !== null && 'bytes' in value && 'offsets' in value;
-}
-
 function enlarged(bytes: Uint8Array<ArrayBuffer>, atLeast: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(Math.max(atLeast, 2 * bytes.length));
   larger.set(bytes);

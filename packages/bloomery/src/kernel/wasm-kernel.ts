@@ -2,7 +2,9 @@
  * The WebAssembly kernel: the map of its memory, the calls, and which filters live there.
  *
  * All that knows of WebAssembly is in this class, so that a bundle without the kernel is without all of it
- * (kernel-choice.ts). The module itself is embedded in wasm-binary.ts.
+ * (kernel-choice.ts). The module itself is embedded in wasm-binary.ts. It hashes and probes Bloom filters; the
+ * loops of other structures are modules of their own on the same memory (`link`), so that who does not use
+ * them does not load them.
  *
  *     0      scratch word for reads that only warm the cache
  *     16     upper half of a one-key hash
@@ -10,7 +12,9 @@
  *     64     state of a long Forge64
  *     1024   BOUNDS   where keys begin and end, 1025 words
  *     8192   RESULTS  one byte a key
+ *     9216   SCRATCH  7 KiB for the use of one call
  *     16384  HASH_CHUNK   one 64-bit hash a key
+ *     24576  VALUES   one double a key, in or out
  *     32768  INPUT    the bytes of keys, 128 KiB and some bytes that may be over-read
  *     ARENA  filters that are much in use
  *
@@ -21,7 +25,7 @@
  * out again. Nothing leaks, and nothing has to be disposed of.
  */
 
-import type { eachKeyChunk as EachKeyChunkFunction, VisitChunk } from './batch.ts';
+import type { VisitChunk } from './batch.ts';
 import { CHUNK_KEYS } from './chunk.ts';
 import { FORGE64, type HashOut, type HashScheme, halves } from './hash-scheme.ts';
 import { type Key, writeKey } from './key.ts';
@@ -29,15 +33,18 @@ import type { PackedKeys } from './packed-keys.ts';
 import { platform, textEncoder, type WasmMemory } from './platform.ts';
 import { WASM_BASE64 } from './wasm-binary.ts';
 
-type EachKeyChunk = typeof EachKeyChunkFunction;
+type EachKeyChunk = (keys: readonly Key[], scheme: HashScheme, visit: VisitChunk) => void;
 
 /** Bytes that fit into linear memory in one go. */
 const INPUT_BYTES = 1 << 17;
 const HIGH_WORD = 16;
 const SIP_KEY = 32;
 const BOUNDS = 1024;
-const RESULTS = 8192;
-const HASH_CHUNK = 16384;
+/** Exported: what the modules of other structures work on. */
+export const RESULTS = 8192;
+export const SCRATCH = 9216;
+export const HASH_CHUNK = 16384;
+export const VALUES = 24576;
 const INPUT = 32768;
 const ARENA = INPUT + INPUT_BYTES + 1024;
 const PAGE = 65536;
@@ -64,6 +71,8 @@ export class WasmKernel {
   hashes!: Int32Array;
   /** One byte a key of the current chunk. */
   results!: Uint8Array;
+  /** One double a key of the current chunk. */
+  values!: Float64Array;
   readonly #call: KernelExports;
   #input!: { bytes: Uint8Array; words: Int32Array };
   #bounds!: Uint32Array;
@@ -77,13 +86,15 @@ export class WasmKernel {
   #free = ARENA;
 
   constructor() {
-    const wasm = platform.WebAssembly!;
-    const binary = Uint8Array.from(platform.atob(WASM_BASE64), (c) => c.charCodeAt(0));
     const pages = Math.ceil(ARENA / PAGE) + 1;
-    this.#memory = new wasm.Memory({ initial: pages, maximum: ARENA_LIMIT / PAGE + pages });
-    const imports = { env: { memory: this.#memory } };
-    this.#call = new wasm.Instance(new wasm.Module(binary), imports).exports as unknown as KernelExports;
+    this.#memory = new platform.WebAssembly!.Memory({ initial: pages, maximum: ARENA_LIMIT / PAGE + pages });
+    this.#call = this.link(WASM_BASE64);
     this.#makeViews();
+  }
+
+  /** The exports of a module that works on this kernel's memory. To be called once a module: it compiles. */
+  link<Exports>(base64: string): Exports {
+    return linkModule(base64, this.#memory);
   }
 
   /** Hashes one key into `out`; false if its bytes are more than the input region holds. */
@@ -355,9 +366,17 @@ export class WasmKernel {
     this.hashes = new Int32Array(buffer, HASH_CHUNK, CHUNK_KEYS * 2);
     this.#bounds = new Uint32Array(buffer, BOUNDS, CHUNK_KEYS + 1);
     this.results = new Uint8Array(buffer, RESULTS, CHUNK_KEYS);
+    this.values = new Float64Array(buffer, VALUES, CHUNK_KEYS);
     this.#high = new Int32Array(buffer, HIGH_WORD, 1);
     this.#sipKey = new Int32Array(buffer, SIP_KEY, 4);
   }
+}
+
+/** Compiles an embedded module and binds it to a memory. */
+export function linkModule<Exports>(base64: string, memory: WasmMemory): Exports {
+  const wasm = platform.WebAssembly!;
+  const binary = Uint8Array.from(platform.atob(base64), (c) => c.charCodeAt(0));
+  return new wasm.Instance(new wasm.Module(binary), { env: { memory } }).exports as unknown as Exports;
 }
 
 interface KernelExports {
