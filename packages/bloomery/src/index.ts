@@ -24,6 +24,13 @@ export {
   type BloomLayout,
 } from './filters/bloom-filter.ts';
 export {
+  type CounterBits,
+  CountingBloomFilter,
+  type CountingCapacityOptions,
+  type CountingDecodeOptions,
+  type CountingFilterOptions,
+} from './filters/counting-bloom-filter.ts';
+export {
   type Comparable,
   type Countable,
   type EstimateOptions,

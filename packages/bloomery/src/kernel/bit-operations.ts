@@ -3,14 +3,14 @@
 /** The number of ones. */
 export function countOnes(words: Uint32Array): number {
   let total = 0;
-  for (let i = 0; i < words.length; i++) total += ones(words[i]);
+  for (let i = 0; i < words.length; i++) total += onesOf(words[i]);
   return total;
 }
 
 /** The number of ones that two arrays of one length share: their inner product (survey 2.4). */
 export function countSharedOnes(a: Uint32Array, b: Uint32Array): number {
   let total = 0;
-  for (let i = 0; i < a.length; i++) total += ones(a[i] & b[i]);
+  for (let i = 0; i < a.length; i++) total += onesOf(a[i] & b[i]);
   return total;
 }
 
@@ -43,14 +43,15 @@ export function foldNeighbours(words: Uint32Array, bits: number, target: Uint32A
   }
 }
 
-function ones(word: number): number {
+/** The number of ones in a word. */
+export function onesOf(word: number): number {
   let x = word - ((word >>> 1) & 0x55555555);
   x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
   return Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 /** Gathers the even bits of a word in its lower half. */
-function evenBits(word: number): number {
+export function evenBits(word: number): number {
   let x = word & 0x55555555;
   x = (x | (x >>> 1)) & 0x33333333;
   x = (x | (x >>> 2)) & 0x0f0f0f0f;

@@ -51,7 +51,7 @@ export function membershipContract<F extends Membership>(subject: Subject<F>): v
     });
 
     test.each(optionSets)('every way in gives the same filter and the same answers (%o)', (options) => {
-      const lines = awkwardStrings(3000, 3).map((text) => text.replaceAll('\n', '_'));
+      const lines = [...new Set(awkwardStrings(3000, 3).map((text) => text.replaceAll('\n', '_')))];
       lines[17] = 'z'.repeat(150_000); // longer than the kernel's input region
       const probes = [
         ...lines.slice(0, 500),

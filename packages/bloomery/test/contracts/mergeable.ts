@@ -15,7 +15,7 @@ export function mergeableContract<F extends Membership & Mergeable<F>>(
     filter.addMany(keys);
     return filter;
   };
-  const keys = awkwardStrings(600, 8);
+  const keys = [...new Set(awkwardStrings(700, 8))].slice(0, 600);
   const left = keys.slice(0, 250);
   const right = keys.slice(200, 500);
 

@@ -1,0 +1,503 @@
+/**
+ * The counting Bloom filter (Fan, Cao, Almeida, Broder 1998; survey 2.5): a counter in place of each bit, so that
+ * keys can be deleted again. A cache that evicts as often as it stores needs this one.
+ *
+ * What it promises. `has` answers true for every key that was added more often than it was deleted, whatever
+ * happened to the other keys, as long as nothing was deleted that is not in. Its answers, its rate and its
+ * `snapshot()` are those of the `BloomFilter` with the same parameters and the keys that are left.
+ *
+ * What it costs. A counter of 4 bits holds up to 15, and overflows with probability below 1.37e-15 * m at the
+ * best k (survey 2.5): 4 times the memory of the bits. Counters of 2 bits halve that and overflow now and then; 8
+ * and 16 are for keys that are added many times.
+ *
+ * Overflow. A counter at its maximum is stuck there: it does not know how many keys it stands for, so deleting
+ * never lowers it. That costs a false positive now and then (a key that was deleted and is still answered "maybe"), and
+ * never a false negative. `saturatedCount()` says how many are stuck; `clear` and adding anew frees them.
+ *
+ * Deleting what is not in. If one of the key's counters is 0 the key is certainly not in: `delete` returns false and
+ * changes nothing. If all of them are above 0 it cannot be known: a key that was never added but looks as if (a false
+ * positive) takes its counts from other keys, and one of those may be lost. Delete only what was added.
+ *
+ * Changes. With `trackChanges` one more bit a counter says which bits of the snapshot differ from what they were
+ * when the changes were last taken: what a summary that was sent before needs to be brought up to date, and no
+ * more (compressed IV). A bit that was set and cleared again since then is not among them.
+ *
+ * What it cannot do: halve (two counters of one key may fall together, and counted it once: halve the snapshot),
+ * and live in shared memory (several atomic steps a key could be seen half done).
+ */
+
+import type { KeyBatch } from '../kernel/batch.ts';
+import type { BitStore } from '../kernel/bit-store.ts';
+import { CounterArray } from '../kernel/counter-array.ts';
+import { addSaturating, type CombineCounters, smaller } from '../kernel/counter-operations.ts';
+import {
+  type CounterShape,
+  countingAdd,
+  countingCount,
+  countingDelete,
+  countingHas,
+} from '../kernel/counting.ts';
+import {
+  countingAddChunk,
+  countingAddOne,
+  countingCountChunk,
+  countingCountOne,
+  countingDeleteChunk,
+  countingDeleteOne,
+  countingHasChunk,
+  countingHasOne,
+} from '../kernel/counting-wasm.ts';
+import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
+import { wasmKernel } from '../kernel/kernel-choice.ts';
+import type { Key } from '../kernel/key.ts';
+import type { WasmKernel } from '../kernel/wasm-kernel.ts';
+import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
+import { sizeClassic } from '../math/size-classic.ts';
+import { addBatch, hasBatch, type Prober, probeBatch, valueBatch } from './batch-probing.ts';
+import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
+import { unlikeFilters } from './compatibility.ts';
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
+import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from './options.ts';
+import { OverfullGuard } from './overfull.ts';
+import { decayOf, sizeFromOnes } from './zero-decay.ts';
+
+export type CounterBits = 2 | 4 | 8 | 16;
+
+interface CommonOptions extends HashOptions {
+  /** The width of a counter: 2, 4, 8 or 16 bits. Default 4. */
+  readonly counterBits?: CounterBits;
+  readonly layout?: BloomLayout;
+  /** Remembers which bits of the snapshot change; see `takeChanges`. One more bit a counter. */
+  readonly trackChanges?: boolean;
+  /** 'allow' (default), 'warn' (once, on the console) or 'throw' (an `OverfullError`). */
+  readonly overfull?: OverfullPolicy;
+}
+
+export interface CountingFilterOptions extends CommonOptions {
+  /** m, the number of counters. A multiple of `hashes` in the partitioned layout. */
+  readonly counters: number;
+  /** k. From 1 to 255. */
+  readonly hashes: number;
+  /** The number of distinct keys it is meant for; only the overfull policy uses it. */
+  readonly capacity?: number | undefined;
+}
+
+export interface CountingCapacityOptions extends CommonOptions {
+  /** How many distinct keys are in at the same time, at most. */
+  readonly capacity: number;
+  /** The rate at capacity, strictly between 0 and 1. */
+  readonly falsePositiveRate: number;
+  /** Fixes k instead of choosing the best. */
+  readonly hashes?: number;
+  /** Limits k: fewer probes, more counters. */
+  readonly maxHashes?: number;
+}
+
+export interface CountingDecodeOptions extends Omit<DecodeOptions, 'shared'> {
+  readonly trackChanges?: boolean;
+}
+
+export class CountingBloomFilter {
+  readonly counters: number;
+  readonly hashes: number;
+  readonly counterBits: CounterBits;
+  readonly layout: BloomLayout;
+  readonly capacity: number | undefined;
+  readonly scheme: HashScheme;
+  readonly #shape: CounterShape;
+  readonly #decay: number;
+  readonly #array: CounterArray;
+  readonly #store: BitStore;
+  readonly #prober: Prober;
+  readonly #guard: OverfullGuard;
+
+  /** By counters and hashes. By capacity and rate: `CountingBloomFilter.forCapacity`. */
+  constructor(options: CountingFilterOptions);
+  /** @internal */
+  constructor(options: CountingFilterOptions, scheme: HashScheme);
+  constructor(options: CountingFilterOptions, scheme = hashScheme(options)) {
+    checkOptions('CountingBloomFilter', options, OPTIONS);
+    const { counters, hashes, counterBits = 4, layout = 'classic', capacity } = options;
+    this.counterBits = checkCounterBits(counterBits);
+    this.counters = checkInteger('counters', counters, 1, MAX_BITS / counterBits);
+    this.hashes = checkInteger('hashes', hashes, 1, MAX_HASHES);
+    this.layout = checkChoice('layout', layout, LAYOUTS);
+    this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
+    if (this.layout === 'partitioned' && counters % hashes !== 0) {
+      throw new RangeError(
+        `partitioned: counters must be a multiple of hashes, got ${counters} and ${hashes}`,
+      );
+    }
+    this.scheme = scheme;
+    this.#array = new CounterArray(counters, counterBits, options.trackChanges ?? false);
+    this.#store = this.#array.store;
+    const stride = this.layout === 'partitioned' ? counters / hashes : 0;
+    const range = stride || counters;
+    this.#shape = { range, stride, hashes, counterBits, changes: this.#array.changesAt };
+    this.#prober = prober(this.#shape);
+    this.#decay = decayOf(stride === 0 ? hashes : 1, 1 / range);
+    this.#guard = new OverfullGuard(checkPolicy(options.overfull ?? 'allow'), this, this.#decay);
+  }
+
+  /** The smallest filter that keeps the rate with `capacity` distinct keys in it. */
+  static forCapacity(options: CountingCapacityOptions): CountingBloomFilter {
+    checkOptions('CountingBloomFilter.forCapacity', options, CAPACITY_OPTIONS);
+    const { capacity, falsePositiveRate, hashes, maxHashes, ...rest } = options;
+    checkCounterBits(rest.counterBits ?? 4);
+    const { layout } = rest;
+    const size = sizeClassic({ capacity, falsePositiveRate, layout, hashes, maxHashes });
+    return new CountingBloomFilter({ ...rest, capacity, counters: size.bits, hashes: size.hashes });
+  }
+
+  /** The bits of the snapshot: one a counter. */
+  get bits(): number {
+    return this.counters;
+  }
+
+  /** What `count` answers at most: from there on it means "at least". */
+  get maxCount(): number {
+    return 2 ** this.counterBits - 1;
+  }
+
+  /** Whether changes are tracked; see `takeChanges`. */
+  get trackChanges(): boolean {
+    return this.#array.changesAt !== 0;
+  }
+
+  /** Adds a key, once more if it is in. True if it was certainly not in before, false if it may have been. */
+  add(key: Key): boolean {
+    this.#guard.before(1);
+    hashInto(key, this.scheme);
+    return this.#add(hashOut[0], hashOut[1]);
+  }
+
+  /** Maybe (true) or certainly not (false). */
+  has(key: Key): boolean {
+    hashInto(key, this.scheme);
+    return this.#has(hashOut[0], hashOut[1]);
+  }
+
+  /**
+   * Takes back one addition. False, and nothing is changed, if the key is certainly not in. A key that was never
+   * added must not be deleted: where it looks as if it were in, that cannot be seen, and other keys may be lost.
+   */
+  delete(key: Key): boolean {
+    hashInto(key, this.scheme);
+    return this.#delete(hashOut[0], hashOut[1]);
+  }
+
+  /** How often the key is in, at most; `maxCount` means at least so often. Too high at about the false positive rate. */
+  count(key: Key): number {
+    hashInto(key, this.scheme);
+    return this.#count(hashOut[0], hashOut[1]);
+  }
+
+  /** Adds a key by its hash; see `hashKey`. */
+  addHash(hash: KeyHash): boolean {
+    checkSameScheme(hash.scheme, this.scheme);
+    this.#guard.before(1);
+    return this.#add(hash.low | 0, hash.high | 0);
+  }
+
+  /** `has` by the key's hash; see `hashKey`. */
+  hasHash(hash: KeyHash): boolean {
+    checkSameScheme(hash.scheme, this.scheme);
+    return this.#has(hash.low | 0, hash.high | 0);
+  }
+
+  /** `delete` by the key's hash; see `hashKey`. */
+  deleteHash(hash: KeyHash): boolean {
+    checkSameScheme(hash.scheme, this.scheme);
+    return this.#delete(hash.low | 0, hash.high | 0);
+  }
+
+  /** `count` by the key's hash; see `hashKey`. */
+  countHash(hash: KeyHash): number {
+    checkSameScheme(hash.scheme, this.scheme);
+    return this.#count(hash.low | 0, hash.high | 0);
+  }
+
+  /** Adds many keys at once, the fast way. Returns how many of them were certainly not in before. */
+  addMany(keys: KeyBatch): number {
+    return addBatch(this.#store, this.#prober, keys, this.scheme, (count) => this.#guard.before(count));
+  }
+
+  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  hasMany(keys: KeyBatch): Uint8Array {
+    return hasBatch(this.#store, this.#prober, keys, this.scheme);
+  }
+
+  /** Deletes many keys at once. Returns how many were removed; the others were certainly not in. See `delete`. */
+  deleteMany(keys: KeyBatch): number {
+    let removed = 0;
+    probeBatch(this.#store, keys, this.scheme, {
+      inWasm: WASM_POSSIBLE
+        ? (wasm, count, address) => (removed += countingDeleteChunk(wasm, count, address, this.#shape))
+        : null,
+      outside: (low, high) => (removed += countingDelete(this.#store.words, low, high, this.#shape) ? 1 : 0),
+    });
+    return removed;
+  }
+
+  /** `count` for many keys, in order. */
+  countMany(keys: KeyBatch): Float64Array {
+    return valueBatch(
+      this.#store,
+      keys,
+      this.scheme,
+      WASM_POSSIBLE ? (wasm, count, address) => countingCountChunk(wasm, count, address, this.#shape) : null,
+      (low, high) => countingCount(this.#store.words, low, high, this.#shape),
+    );
+  }
+
+  /** The Bloom filter of the keys that are in: same parameters, same answers, a bit for each counter. One pass. */
+  snapshot(): BloomFilter {
+    const { bits, hashes, layout, capacity } = this;
+    return new BloomFilter({ bits, hashes, layout, capacity }, this.#array.nonZeroBits(), this.scheme);
+  }
+
+  /** How many bits of the snapshot differ from what they were when the changes were last taken. */
+  changedCount(): number {
+    return this.#array.changedCount();
+  }
+
+  /**
+   * Which bits of the snapshot changed since this was last called (or since the filter was made or decoded), rising;
+   * from now on changes are counted from here. Flip them in the old snapshot and it is the new one.
+   */
+  takeChanges(): Float64Array {
+    return this.#array.takeChanges();
+  }
+
+  /** Removes all keys. */
+  clear(): void {
+    this.#array.clear();
+    this.#guard.reset();
+  }
+
+  /** A filter of its own with the same keys; changes are tracked from here on if they are tracked in this one. */
+  copy(): CountingBloomFilter {
+    const copy = new CountingBloomFilter(this.#parameters(), this.scheme);
+    copy.#array.words.set(this.#array.words);
+    copy.#guard.reset();
+    return copy;
+  }
+
+  /** Adds all keys of another filter, as often as they are in it. */
+  merge(other: CountingBloomFilter): this {
+    this.#checkAlike(other, 'merge');
+    return this.#combine(other, addSaturating);
+  }
+
+  /** A new filter of the keys of both: exactly the one that adding all of them would have made. */
+  union(other: CountingBloomFilter): CountingBloomFilter {
+    return this.copy().merge(other);
+  }
+
+  /**
+   * A new filter that has every key that both may have, as often as in the one that has it less often. Its counters
+   * are at least those of the intersection's own filter; see the caveat at `BloomFilter.intersection`.
+   */
+  intersection(other: CountingBloomFilter): CountingBloomFilter {
+    this.#checkAlike(other, 'intersect');
+    return this.copy().#combine(other, smaller);
+  }
+
+  /** Whether no counter is above the other's: false means that some key is not there, or not so often. */
+  isSubsetOf(other: CountingBloomFilter): boolean {
+    this.#checkAlike(other, 'compare');
+    return this.#array.isWithin(other.#array);
+  }
+
+  /** Same parameters and same counters. */
+  equals(other: CountingBloomFilter): boolean {
+    return this.#isLike(other) && this.isSubsetOf(other) && other.isSubsetOf(this);
+  }
+
+  /** The number of counters that are not 0. A pass over the array. */
+  onesCount(): number {
+    return this.#array.nonZeroCount();
+  }
+
+  /** The share of counters that are not 0. A pass over the array. */
+  fill(): number {
+    return this.onesCount() / this.counters;
+  }
+
+  /** The number of counters that are not 0 in both. */
+  sharedOnesCount(other: CountingBloomFilter): number {
+    this.#checkAlike(other, 'compare');
+    return this.#array.bothNonZeroCount(other.#array);
+  }
+
+  /** How many counters are stuck at their maximum. A pass over the array. */
+  saturatedCount(): number {
+    return this.#array.saturatedCount();
+  }
+
+  /** How many distinct keys are in, by the zeros (survey 2.4); Infinity if there is none. See `sizeEstimate`. */
+  estimatedSize(): number {
+    return sizeFromOnes(this.counters, this.onesCount(), this.#decay);
+  }
+
+  /** The rate at which keys that are not in are answered with "maybe" now. */
+  estimatedFalsePositiveRate(): number {
+    return this.fill() ** this.hashes;
+  }
+
+  /** The bytes that counters and change bits take in memory. */
+  get byteLength(): number {
+    return this.#store.wordCount * 4;
+  }
+
+  /** The filter as a frame. Changes are not part of it: they belong to whoever sends them. */
+  encode(): Uint8Array<ArrayBuffer> {
+    return encodeFrame(FRAME, {
+      variant: LAYOUTS.indexOf(this.layout),
+      scheme: this.scheme,
+      parameters: [this.counters, this.hashes, this.counterBits, this.capacity ?? 0],
+      payload: this.#store.toBytes(payloadBytes(this.counters, this.counterBits)),
+    });
+  }
+
+  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  static decode(frame: Uint8Array, { key, ...options }: CountingDecodeOptions = {}): CountingBloomFilter {
+    checkOptions('CountingBloomFilter.decode', options, ['overfull', 'trackChanges']);
+    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const [counters, hashes, counterBits, capacity] = parameters;
+    const rest = (counters * counterBits) % 8;
+    if (rest !== 0 && payload[payload.length - 1] >>> rest !== 0) {
+      throw new FrameError('payload', frame.length - 5, 'ones beyond the last counter');
+    }
+    const filter = new CountingBloomFilter(
+      {
+        ...options,
+        counters,
+        hashes,
+        counterBits: counterBits as CounterBits,
+        layout: LAYOUTS[variant],
+        capacity: capacity || undefined,
+      },
+      scheme,
+    );
+    filter.#store.setBytes(payload);
+    return filter;
+  }
+
+  toString(): string {
+    const { counters, counterBits, hashes, layout, scheme } = this;
+    return `CountingBloomFilter(${counters} counters of ${counterBits} bits, ${hashes} hashes, ${layout}, ${scheme.id})`;
+  }
+
+  // One key, by the halves of its hash.
+
+  #add(low: number, high: number): boolean {
+    const wasm = WASM_POSSIBLE ? this.#home() : null;
+    return WASM_POSSIBLE && wasm !== null
+      ? countingAddOne(wasm, low, high, this.#store.address, this.#shape)
+      : countingAdd(this.#store.words, low, high, this.#shape);
+  }
+
+  #has(low: number, high: number): boolean {
+    const wasm = WASM_POSSIBLE ? this.#home() : null;
+    return WASM_POSSIBLE && wasm !== null
+      ? countingHasOne(wasm, low, high, this.#store.address, this.#shape)
+      : countingHas(this.#store.words, low, high, this.#shape);
+  }
+
+  #delete(low: number, high: number): boolean {
+    const wasm = WASM_POSSIBLE ? this.#home() : null;
+    return WASM_POSSIBLE && wasm !== null
+      ? countingDeleteOne(wasm, low, high, this.#store.address, this.#shape)
+      : countingDelete(this.#store.words, low, high, this.#shape);
+  }
+
+  #count(low: number, high: number): number {
+    const wasm = WASM_POSSIBLE ? this.#home() : null;
+    return WASM_POSSIBLE && wasm !== null
+      ? countingCountOne(wasm, low, high, this.#store.address, this.#shape)
+      : countingCount(this.#store.words, low, high, this.#shape);
+  }
+
+  /** The kernel if the counters are in its memory, or have been asked often enough to move there now. */
+  #home(): WasmKernel | null {
+    const wasm = wasmKernel();
+    return wasm !== null && wasm.admit(this.#store, 1, 0) !== 0 ? wasm : null;
+  }
+
+  #combine(other: CountingBloomFilter, combine: CombineCounters): this {
+    this.#array.combine(other.#array, combine);
+    this.#guard.reset();
+    return this;
+  }
+
+  #parameters(): CountingFilterOptions {
+    const { counters, hashes, counterBits, layout, capacity, trackChanges } = this;
+    return { counters, hashes, counterBits, layout, capacity, trackChanges, overfull: this.#guard.policy };
+  }
+
+  #isLike(other: CountingBloomFilter): boolean {
+    return (
+      other instanceof CountingBloomFilter &&
+      this.counters === other.counters &&
+      this.hashes === other.hashes &&
+      this.counterBits === other.counterBits &&
+      this.layout === other.layout &&
+      this.scheme.id === other.scheme.id
+    );
+  }
+
+  #checkAlike(other: CountingBloomFilter, verb: string): void {
+    if (!this.#isLike(other)) throw unlikeFilters(verb, this, other);
+  }
+}
+
+const LAYOUTS = ['classic', 'partitioned'] as const satisfies readonly BloomLayout[];
+const MAX_HASHES = 255;
+/** In a frame: counters, hashes, bits of a counter, capacity (0 if there is none). */
+const FRAME: FrameKind = { code: 3, name: 'CountingBloomFilter', widths: [5, 1, 1, 6], payloadLength };
+const COMMON = ['counterBits', 'layout', 'trackChanges', 'overfull', 'seed', 'key'];
+const OPTIONS = ['counters', 'hashes', 'capacity', ...COMMON];
+const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'maxHashes', ...COMMON];
+
+function checkCounterBits(counterBits: number): CounterBits {
+  if (![2, 4, 8, 16].includes(counterBits)) {
+    throw new RangeError(`counterBits must be 2, 4, 8 or 16, got ${counterBits}`);
+  }
+  return counterBits as CounterBits;
+}
+
+function payloadBytes(counters: number, counterBits: number): number {
+  return Math.ceil((counters * counterBits) / 8);
+}
+
+function payloadLength(variant: number, [counters, hashes, counterBits]: readonly number[]): number {
+  const sound =
+    variant < 2 &&
+    [2, 4, 8, 16].includes(counterBits) &&
+    counters > 0 &&
+    counters * counterBits <= MAX_BITS &&
+    hashes > 0 &&
+    (variant === 0 || counters % hashes === 0);
+  checkParameters(
+    sound,
+    `layout ${variant}, ${counters} counters of ${counterBits} bits and ${hashes} hashes`,
+  );
+  return payloadBytes(counters, counterBits);
+}
+
+function prober(shape: CounterShape): Prober {
+  return {
+    has: (words, low, high) => countingHas(words, low, high, shape),
+    add: (words, low, high) => countingAdd(words, low, high, shape),
+    inWasm: WASM_POSSIBLE
+      ? {
+          hasKey: () => -1,
+          has: (wasm, count, address) => countingHasChunk(wasm, count, address, shape),
+          add: (wasm, count, address) => countingAddChunk(wasm, count, address, shape),
+        }
+      : null,
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * An array of small counters as a whole: which are not zero, combined with another array, and which came from or went
+ * back to zero since somebody last asked. Behind the counters lie, if changes are tracked, as many change bits; both
+ * are in one store, because only one store at a time is sure of its place in WebAssembly memory.
+ *
+ * The change bits are flipped by the loops of counting.ts for each key, and here for changes at large.
+ */
+
+import { countOnes } from './bit-operations.ts';
+import { BitStore } from './bit-store.ts';
+import {
+  type CombineCounters,
+  combineCounters,
+  countBothNonZero,
+  countNonZero,
+  countSaturated,
+  noneLarger,
+  nonZeroBits,
+} from './counter-operations.ts';
+
+export class CounterArray {
+  readonly store: BitStore;
+  readonly count: number;
+  readonly counterBits: number;
+  /** Where the change bits begin, as a word index; 0 if they are not tracked. */
+  readonly changesAt: number;
+  readonly #counterWords: number;
+
+  constructor(count: number, counterBits: number, trackChanges: boolean) {
+    this.count = count;
+    this.counterBits = counterBits;
+    this.#counterWords = Math.ceil((count * counterBits) / 32);
+    this.changesAt = trackChanges ? this.#counterWords : 0;
+    this.store = BitStore.allocate(32 * this.#counterWords + (trackChanges ? count : 0));
+  }
+
+  /** The counters. A view that is valid until the next batch, which may move the words. */
+  get words(): Uint32Array {
+    return this.store.words.subarray(0, this.#counterWords);
+  }
+
+  nonZeroCount(): number {
+    return countNonZero(this.words, this.counterBits);
+  }
+
+  bothNonZeroCount(other: CounterArray): number {
+    return countBothNonZero(this.words, other.words, this.counterBits);
+  }
+
+  saturatedCount(): number {
+    return countSaturated(this.words, this.counterBits);
+  }
+
+  isWithin(other: CounterArray): boolean {
+    return noneLarger(this.words, other.words, this.counterBits);
+  }
+
+  /** One bit a counter: 1 where it is not 0. */
+  nonZeroBits(): BitStore {
+    const bits = BitStore.allocate(this.count);
+    nonZeroBits(this.words, this.counterBits, bits.words);
+    return bits;
+  }
+
+  clear(): void {
+    this.#atLarge(() => this.words.fill(0));
+  }
+
+  combine(other: CounterArray, combine: CombineCounters): void {
+    this.#atLarge(() => combineCounters(this.words, other.words, this.counterBits, combine));
+  }
+
+  /** How many counters differ in being zero from when the changes were last taken. */
+  changedCount(): number {
+    return countOnes(this.#changes());
+  }
+
+  /** Which these are, rising; from now on changes are counted from here. */
+  takeChanges(): Float64Array {
+    const changes = this.#changes();
+    const positions = new Float64Array(countOnes(changes));
+    let found = 0;
+    for (let i = 0; i < changes.length; i++) {
+      for (let word = changes[i]; word !== 0; word &= word - 1) {
+        positions[found++] = 32 * i + 31 - Math.clz32(word & -word);
+      }
+    }
+    changes.fill(0);
+    return positions;
+  }
+
+  #changes(): Uint32Array {
+    if (this.changesAt === 0) {
+      throw new TypeError('Changes are not tracked: make the filter with trackChanges: true');
+    }
+    return this.store.words.subarray(this.changesAt);
+  }
+
+  #atLarge(work: () => void): void {
+    if (this.changesAt !== 0) this.#flipNonZero();
+    work();
+    if (this.changesAt !== 0) this.#flipNonZero();
+  }
+
+  #flipNonZero(): void {
+    const { words } = this.nonZeroBits();
+    const changes = this.#changes();
+    for (let i = 0; i < words.length; i++) changes[i] ^= words[i];
+  }
+}
