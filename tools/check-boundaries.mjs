@@ -71,10 +71,12 @@ function sources(folder) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
+// Statements, and calls of import(): the word `from` alone also ends names and sentences.
 function importsOf(text) {
-  return [...withoutComments(text).matchAll(/(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g)].map(
-    (match) => match[1],
-  );
+  const code = withoutComments(text);
+  const statements = code.matchAll(/^\s*(?:import|export)\b(?:[^'"`;]*?\bfrom)?\s*['"]([^'"]+)['"]/gm);
+  const calls = code.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g);
+  return [...statements, ...calls].map((match) => match[1]);
 }
 
 function withoutComments(text) {

@@ -12,6 +12,11 @@
  */
 
 export {
+  AttenuatedBloomFilter,
+  type AttenuatedBloomFilterOptions,
+  type AttenuatedCapacityOptions,
+} from './filters/attenuated-bloom-filter.ts';
+export {
   BlockedBloomFilter,
   type BlockedCapacityOptions,
   type BlockedFilterOptions,
@@ -23,6 +28,15 @@ export {
   type BloomFilterOptions,
   type BloomLayout,
 } from './filters/bloom-filter.ts';
+export { BloomierFilter, type BloomierFilterOptions } from './filters/bloomier-filter.ts';
+export type { Amounts } from './filters/count-min-amounts.ts';
+export { type CountInterval, countEstimate } from './filters/count-min-estimate.ts';
+export {
+  type CountMinErrorOptions,
+  type CountMinOptions,
+  CountMinSketch,
+  type CountMinUpdate,
+} from './filters/count-min-sketch.ts';
 export {
   type CounterBits,
   CountingBloomFilter,
@@ -41,8 +55,40 @@ export {
   unionEstimate,
 } from './filters/estimates.ts';
 export { FrameError, type FrameErrorCode } from './filters/frame.ts';
+export {
+  HashList,
+  type HashListCapacityOptions,
+  type HashListDecodeOptions,
+  type HashListFromOptions,
+  type HashListOptions,
+} from './filters/hash-list.ts';
+export {
+  type HeavyHitter,
+  HeavyHitters,
+  type HeavyHittersOptions,
+  type HeavyThresholdOptions,
+} from './filters/heavy-hitters.ts';
 export type { DecodeOptions, FilterOptions, OverfullPolicy } from './filters/options.ts';
 export { OverfullError } from './filters/overfull.ts';
+export {
+  RotatingBloomFilter,
+  type RotatingBloomFilterOptions,
+  type Rotation,
+} from './filters/rotating-bloom-filter.ts';
+export {
+  ScalableBloomFilter,
+  type ScalableBloomFilterOptions,
+  type ScalableStage,
+  scalableSizeEstimate,
+} from './filters/scalable-bloom-filter.ts';
+export {
+  SpectralBloomFilter,
+  type SpectralCapacityOptions,
+  type SpectralDecodeOptions,
+  type SpectralFilterOptions,
+  type SpectralMethod,
+} from './filters/spectral-bloom-filter.ts';
+export { StaticFilter, type StaticFilterOptions } from './filters/static-filter.ts';
 export type { KeyBatch, KeyLines } from './kernel/batch.ts';
 export { hashKey, type KeyHash } from './kernel/hash-key.ts';
 export { hashKeys, type KeyHashes } from './kernel/hash-keys.ts';

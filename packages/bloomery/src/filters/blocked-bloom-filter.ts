@@ -285,7 +285,7 @@ export class BlockedBloomFilter {
 
   /** The filter as a frame: bytes to save or send, read back by `BlockedBloomFilter.decode` anywhere. */
   encode(): Uint8Array<ArrayBuffer> {
-    return encodeFrame(FRAME, {
+    return encodeFrame(BLOCKED_FRAME, {
       variant: LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.blocks, this.hashes, this.capacity ?? 0],
@@ -296,7 +296,7 @@ export class BlockedBloomFilter {
   /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: DecodeOptions = {}): BlockedBloomFilter {
     checkOptions('BlockedBloomFilter.decode', options, ['shared', 'overfull']);
-    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key, parquetHash());
+    const { variant, parameters, payload, scheme } = decodeFrame(BLOCKED_FRAME, frame, key, parquetHash());
     const [blocks, hashes, capacity] = parameters;
     const layout = LAYOUTS[variant];
     const fits = (layout === 'blocked') !== (scheme === parquetHash());
@@ -365,7 +365,12 @@ export class BlockedBloomFilter {
 const LAYOUTS = ['blocked', 'split-block'] as const satisfies readonly BlockedLayout[];
 const MAX_HASHES = 24;
 /** In a frame: blocks, hashes, capacity (0 if there is none). */
-const FRAME: FrameKind = { code: 2, name: 'BlockedBloomFilter', widths: [4, 1, 6], payloadLength };
+export const BLOCKED_FRAME: FrameKind = {
+  code: 2,
+  name: 'BlockedBloomFilter',
+  widths: [4, 1, 6],
+  payloadLength,
+};
 const OPTIONS = ['blocks', 'hashes', 'layout', 'capacity', ...FILTER_OPTIONS];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'layout', 'hashes', 'foldings', ...FILTER_OPTIONS];
 

@@ -273,7 +273,7 @@ export class BloomFilter {
 
   /** The filter as a frame: bytes to save or send, read back by `BloomFilter.decode` anywhere. */
   encode(): Uint8Array<ArrayBuffer> {
-    return encodeFrame(FRAME, {
+    return encodeFrame(BLOOM_FRAME, {
       variant: LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.bits, this.hashes, this.capacity ?? 0],
@@ -284,7 +284,7 @@ export class BloomFilter {
   /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: DecodeOptions = {}): BloomFilter {
     checkOptions('BloomFilter.decode', options, ['shared', 'overfull']);
-    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const { variant, parameters, payload, scheme } = decodeFrame(BLOOM_FRAME, frame, key);
     const [bits, hashes, capacity] = parameters;
     if (bits % 8 !== 0 && payload[payload.length - 1] >>> (bits % 8) !== 0) {
       throw new FrameError('payload', frame.length - 5, 'ones beyond the last bit');
@@ -335,7 +335,7 @@ export class BloomFilter {
 const LAYOUTS = ['classic', 'partitioned'] as const satisfies readonly BloomLayout[];
 const MAX_HASHES = 255;
 /** In a frame: bits, hashes, capacity (0 if there is none). */
-const FRAME: FrameKind = { code: 1, name: 'BloomFilter', widths: [5, 1, 6], payloadLength };
+export const BLOOM_FRAME: FrameKind = { code: 1, name: 'BloomFilter', widths: [5, 1, 6], payloadLength };
 const OPTIONS = ['bits', 'hashes', 'layout', 'capacity', ...FILTER_OPTIONS];
 const CAPACITY_OPTIONS = [
   'capacity',

@@ -354,7 +354,7 @@ export class CountingBloomFilter {
 
   /** The filter as a frame. Changes are not part of it: they belong to whoever sends them. */
   encode(): Uint8Array<ArrayBuffer> {
-    return encodeFrame(FRAME, {
+    return encodeFrame(COUNTING_FRAME, {
       variant: LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.counters, this.hashes, this.counterBits, this.capacity ?? 0],
@@ -365,7 +365,7 @@ export class CountingBloomFilter {
   /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: CountingDecodeOptions = {}): CountingBloomFilter {
     checkOptions('CountingBloomFilter.decode', options, ['overfull', 'trackChanges']);
-    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const { variant, parameters, payload, scheme } = decodeFrame(COUNTING_FRAME, frame, key);
     const [counters, hashes, counterBits, capacity] = parameters;
     const rest = (counters * counterBits) % 8;
     if (rest !== 0 && payload[payload.length - 1] >>> rest !== 0) {
@@ -457,7 +457,12 @@ export class CountingBloomFilter {
 const LAYOUTS = ['classic', 'partitioned'] as const satisfies readonly BloomLayout[];
 const MAX_HASHES = 255;
 /** In a frame: counters, hashes, bits of a counter, capacity (0 if there is none). */
-const FRAME: FrameKind = { code: 3, name: 'CountingBloomFilter', widths: [5, 1, 1, 6], payloadLength };
+export const COUNTING_FRAME: FrameKind = {
+  code: 3,
+  name: 'CountingBloomFilter',
+  widths: [5, 1, 1, 6],
+  payloadLength,
+};
 const COMMON = ['counterBits', 'layout', 'trackChanges', 'overfull', 'seed', 'key'];
 const OPTIONS = ['counters', 'hashes', 'capacity', ...COMMON];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'maxHashes', ...COMMON];

@@ -44,7 +44,8 @@ export type FrameErrorCode =
   | 'parameters' // parameters that no filter of ours has
   | 'payload' // a payload that contradicts the parameters
   | 'checksum' // the bytes were changed
-  | 'key'; // a keyed filter and no key, or another key
+  | 'key' // a keyed filter and no key, or another key
+  | 'limit'; // more memory than the caller allows
 
 export class FrameError extends Error {
   override readonly name = 'FrameError';
@@ -72,31 +73,29 @@ export function encodeFrame(
 ): Uint8Array<ArrayBuffer> {
   const start = HEADER + sum(widths);
   const bytes = new Uint8Array(start + payload.length + CHECKSUM);
-  const view = new DataView(bytes.buffer);
   bytes.set([...MAGIC, VERSION, code, variant, scheme.code]);
-  view.setBigUint64(8, scheme.seed, true);
+  viewOf(bytes).setBigUint64(8, scheme.seed, true);
   let at = HEADER;
   for (const [i, width] of widths.entries()) {
     for (let byte = 0, rest = parameters[i]; byte < width; byte++, rest = Math.floor(rest / 256))
       bytes[at++] = rest;
   }
   bytes.set(payload, start);
-  view.setUint32(start + payload.length, checksum(bytes), true);
+  writeChecksum(bytes);
   return bytes;
 }
 
-/** Reads a frame. `foreign` is a hash that is possible beside the library's own. The payload is a view of `bytes`. */
-export function decodeFrame(
-  { code, name, widths, payloadLength }: FrameKind,
-  bytes: Uint8Array,
-  key: SecretKey | undefined,
-  foreign?: HashScheme,
-): FrameContent {
+/** What stands before the payload. */
+export interface FrameHead {
+  readonly variant: number;
+  readonly parameters: readonly number[];
+  /** Where the payload begins. */
+  readonly start: number;
+}
+
+/** Reads what stands before the payload, and checks nothing that follows it. */
+export function readFrameHead({ code, name, widths }: FrameKind, bytes: Uint8Array): FrameHead {
   if (!(bytes instanceof Uint8Array)) throw new TypeError('A frame must be a Uint8Array');
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const fail = (what: FrameErrorCode, at: number, expected: unknown, got: unknown) => {
-    throw new FrameError(what, at, `expected ${expected}, got ${got}`);
-  };
   for (let i = 0; i < 4 && i < bytes.length; i++) {
     if (bytes[i] !== MAGIC[i]) fail('not-a-frame', i, `the magic bytes ${MAGIC}`, bytes[i]);
   }
@@ -110,20 +109,52 @@ export function decodeFrame(
     for (let byte = 0; byte < width; byte++) value += bytes[at++] * 256 ** byte;
     return value;
   });
-  const end = start + payloadLength(bytes[6], parameters);
+  return { variant: bytes[6], parameters, start };
+}
+
+/** Reads a frame. `foreign` is a hash that is possible beside the library's own. The payload is a view of `bytes`. */
+export function decodeFrame(
+  kind: FrameKind,
+  bytes: Uint8Array,
+  key: SecretKey | undefined,
+  foreign?: HashScheme,
+): FrameContent {
+  const { variant, parameters, start } = readFrameHead(kind, bytes);
+  const end = start + kind.payloadLength(variant, parameters);
   const size = end + CHECKSUM;
   if (bytes.length !== size)
-    fail(bytes.length < size ? 'truncated' : 'trailing', at, `${size} bytes in all`, bytes.length);
-  const found = view.getUint32(end, true);
-  if (found !== checksum(bytes)) fail('checksum', end, `checksum ${checksum(bytes)}`, found);
-  const seed = view.getBigUint64(8, true);
+    fail(bytes.length < size ? 'truncated' : 'trailing', start, `${size} bytes in all`, bytes.length);
+  checkChecksum(bytes);
+  return {
+    variant,
+    parameters,
+    payload: bytes.subarray(start, end),
+    scheme: readScheme(bytes, key, foreign),
+  };
+}
+
+/** The hash scheme that the head names. */
+export function readScheme(bytes: Uint8Array, key: SecretKey | undefined, foreign?: HashScheme): HashScheme {
+  const seed = viewOf(bytes).getBigUint64(8, true);
   const keyed = bytes[7] === SIPHASH24;
   if (keyed !== (key !== undefined))
     fail('key', 7, keyed ? 'a secret key' : 'no key', keyed ? 'none' : 'one');
   const scheme = foreign?.code === bytes[7] ? foreign : hashScheme(key === undefined ? { seed } : { key });
   if (scheme.code !== bytes[7]) fail('hash', 7, `hash ${scheme.code}`, bytes[7]);
   if (scheme.seed !== seed) fail(keyed ? 'key' : 'hash', 8, scheme.id, seed.toString(16));
-  return { variant: bytes[6], scheme, parameters, payload: bytes.subarray(start, end) };
+  return scheme;
+}
+
+/** Writes the checksum of all bytes but the last four into those. */
+export function writeChecksum(bytes: Uint8Array): void {
+  viewOf(bytes).setUint32(bytes.length - CHECKSUM, checksum(bytes), true);
+}
+
+/** Refuses bytes whose last four are not the checksum of the others. */
+export function checkChecksum(bytes: Uint8Array): void {
+  const at = bytes.length - CHECKSUM;
+  const found = viewOf(bytes).getUint32(at, true);
+  if (found !== checksum(bytes)) fail('checksum', at, `checksum ${checksum(bytes)}`, found);
 }
 
 /** Refuses parameters that no filter of ours has. */
@@ -131,10 +162,19 @@ export function checkParameters(sound: boolean, what: string): void {
   if (!sound) throw new FrameError('parameters', HEADER, `no filter has ${what}`);
 }
 
+function fail(code: FrameErrorCode, at: number, expected: unknown, got: unknown): never {
+  throw new FrameError(code, at, `expected ${expected}, got ${got}`);
+}
+
 const MAGIC = [0x42, 0x4c, 0x4d, 0x59] as const;
 const VERSION = 1;
 const HEADER = 16;
-const CHECKSUM = 4;
+/** The bytes of the checksum. */
+export const CHECKSUM = 4;
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, n) => total + n, 0);

@@ -66,7 +66,7 @@ export class OverfullGuard {
       return;
     }
     const size = Math.round(this.#filter.estimatedSize());
-    const message = `the filter was made for ${capacity} keys and holds about ${size}: more false positives than planned`;
+    const message = `the filter was made for ${capacity} keys and holds about ${size}`;
     if (this.policy === 'throw') throw new OverfullError(message);
     platform.console?.warn(`bloomery: ${message}`);
     this.#room = Number.POSITIVE_INFINITY;

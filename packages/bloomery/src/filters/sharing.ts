@@ -21,7 +21,7 @@ export function openStore(
 ): [store: BitStore, scheme: HashScheme] {
   const { buffer, shared, hash } = options;
   if (hash !== undefined && hash !== scheme.id) {
-    throw new RangeError(`The filter is by ${hash}, but seed and key give ${scheme.id}`);
+    throw new RangeError(`The filter is by ${hash}, seed and key give ${scheme.id}`);
   }
   if (buffer === undefined) return [BitStore.allocate(bits, shared), scheme];
   const store = new BitStore(new Uint32Array(buffer));

@@ -60,9 +60,7 @@ let hashesOutside: Int32Array | undefined;
 /** Visits the hashes of any iterable of keys. The iterable's own code runs only between chunks. */
 function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: VisitChunk): void {
   if (typeof keys === 'string' || keys instanceof Uint8Array || !keys?.[Symbol.iterator]) {
-    throw new TypeError(
-      'Expected an iterable of keys, packed keys, { lines } or hashes; for a single key there are add and has',
-    );
+    throw new TypeError('Expected an iterable of keys, packed keys, { lines } or hashes');
   }
   if (Array.isArray(keys)) {
     const inWasm: HashInWasm | null = WASM_POSSIBLE

@@ -1,0 +1,277 @@
+/**
+ * The attenuated Bloom filter (Rhea and Kubiatowicz, Probabilistic location and routing, INFOCOM 2002; survey 6.2):
+ * an array of Bloom filters by distance. Level 0 holds what is here, level i what can be reached over i hops.
+ *
+ * How nodes use it. Each keeps such an array for itself and one for each neighbour, as the neighbour sent it. What it
+ * sends is its own array after `absorb(neighbour)` for all of them: the neighbour's level i is what lies i+1 hops away
+ * from here, so it goes into level i+1, and its last level falls off the end. A question is passed to the neighbour
+ * whose array says the smallest distance.
+ *
+ * What it promises. If a key is reachable within fewer hops than there are levels, `distance` is never larger than the
+ * true distance: no false negative. It may be smaller, when a level in front of the right one has a false positive:
+ * with probability 1 - Π(1 - rate of each level in front). The sender of a question that went astray sees it when
+ * the hops are used up, and takes another way (survey 6.2: "a more expensive algorithm").
+ *
+ * Where it breaks down. Level i holds what all nodes i hops away have, which grows like their number: deeper levels are
+ * fuller and lie more often, and beyond a few hops all of them say yes. Rhea and Kubiatowicz weigh them less for that
+ * reason ("attenuated"); `estimatedFalsePositiveRate(level)` is the number to weigh by. And an array goes back where
+ * it came from: over a link that is passed to and fro, level 2 of a node holds its own keys again. That is right for
+ * "reachable over exactly two hops" and does no harm to the smallest distance.
+ *
+ * What it costs: as many filters as levels, all of one size, so that levels can be shifted into each other.
+ */
+
+import type { KeyBatch } from '../kernel/batch.ts';
+import { BitStore } from '../kernel/bit-store.ts';
+import { hashKey, type KeyHash } from '../kernel/hash-key.ts';
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
+import type { Key } from '../kernel/key.ts';
+import type { SecretKey } from '../kernel/secret-key.ts';
+import { checkInteger, MAX_BITS } from '../math/checks.ts';
+import { sizeClassic } from '../math/size-classic.ts';
+import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
+import { unlikeFilters } from './compatibility.ts';
+import { chainRate, firstHolder, firstHolders, hasInChain } from './filter-chain.ts';
+import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from './frame.ts';
+import { checkNested, joinFilters, splitFilters } from './nested-frames.ts';
+import { checkOptions } from './options.ts';
+
+export interface AttenuatedBloomFilterOptions extends HashOptions {
+  /** d, from 1 to 255: distances from 0 to d - 1. */
+  readonly levels: number;
+  /** m of each level. From 1 to 2^36; a multiple of `hashes` in the partitioned layout. */
+  readonly bits: number;
+  /** k. From 1 to 255. */
+  readonly hashes: number;
+  readonly layout?: BloomLayout;
+  /** The number of distinct keys that a level is meant for: noted in frames, otherwise without effect. */
+  readonly capacity?: number | undefined;
+}
+
+export interface AttenuatedCapacityOptions extends HashOptions {
+  readonly levels: number;
+  /** The distinct keys of the fullest level, which is the deepest as a rule. */
+  readonly capacity: number;
+  /** The rate of one level with that many keys in it. */
+  readonly falsePositiveRate: number;
+  readonly layout?: BloomLayout;
+}
+
+export class AttenuatedBloomFilter {
+  readonly levels: number;
+  readonly bits: number;
+  readonly hashes: number;
+  readonly layout: BloomLayout;
+  readonly capacity: number | undefined;
+  readonly scheme: HashScheme;
+  readonly #levels: readonly BloomFilter[];
+
+  /** By bits and hashes. By capacity and rate: `AttenuatedBloomFilter.forCapacity`. */
+  constructor(options: AttenuatedBloomFilterOptions);
+  /** @internal */
+  constructor(options: undefined, filters: readonly BloomFilter[]);
+  constructor(
+    options: AttenuatedBloomFilterOptions | undefined,
+    filters: readonly BloomFilter[] = emptyLevels(options as AttenuatedBloomFilterOptions),
+  ) {
+    const [{ bits, hashes, layout, capacity, scheme }] = filters;
+    this.levels = filters.length;
+    this.bits = bits;
+    this.hashes = hashes;
+    this.layout = layout;
+    this.capacity = capacity;
+    this.scheme = scheme;
+    this.#levels = filters;
+  }
+
+  /** Levels of the smallest size that keeps the rate with `capacity` distinct keys in one of them. */
+  static forCapacity(options: AttenuatedCapacityOptions): AttenuatedBloomFilter {
+    checkOptions('AttenuatedBloomFilter.forCapacity', options, CAPACITY_OPTIONS);
+    const { capacity, falsePositiveRate, layout = 'classic', ...rest } = options;
+    const { bits, hashes } = sizeClassic({ capacity, falsePositiveRate, layout });
+    return new AttenuatedBloomFilter({ ...rest, bits, hashes, layout, capacity });
+  }
+
+  /** Adds a key at a distance. True if it was certainly not at that distance before. */
+  add(key: Key, distance = 0): boolean {
+    return this.#levelAt(distance).add(key);
+  }
+
+  /** Adds a key by its hash; see `hashKey`. */
+  addHash(hash: KeyHash, distance = 0): boolean {
+    return this.#levelAt(distance).addHash(hash);
+  }
+
+  /** Adds many keys at one distance. Returns how many were certainly not there before. */
+  addMany(keys: KeyBatch, distance = 0): number {
+    return this.#levelAt(distance).addMany(keys);
+  }
+
+  /** The smallest distance at which the key may be; undefined: certainly at none of them. */
+  distance(key: Key): number | undefined {
+    return this.distanceHash(hashKey(key, this.scheme));
+  }
+
+  /** `distance` by the key's hash; see `hashKey`. */
+  distanceHash(hash: KeyHash): number | undefined {
+    checkSameScheme(hash.scheme, this.scheme);
+    const level = firstHolder(this.#levels, hash);
+    return level < 0 ? undefined : level;
+  }
+
+  /** The distances of many keys, in order; -1 for those that are at none. */
+  distanceMany(keys: KeyBatch): Int16Array {
+    return firstHolders(this.#levels, keys, this.scheme);
+  }
+
+  /** Whether the key may be at any of the distances. */
+  has(key: Key): boolean {
+    return this.distance(key) !== undefined;
+  }
+
+  /** `has` by the key's hash; see `hashKey`. */
+  hasHash(hash: KeyHash): boolean {
+    return this.distanceHash(hash) !== undefined;
+  }
+
+  /** One byte a key, in order: 1 maybe at some distance, 0 certainly at none. */
+  hasMany(keys: KeyBatch): Uint8Array {
+    return hasInChain(this.#levels, keys, this.scheme);
+  }
+
+  /** One level as a filter of its own. A copy. */
+  level(distance: number): BloomFilter {
+    return this.#levelAt(distance).copy();
+  }
+
+  /** Takes in what a neighbour offers, one hop further away: its level i into level i + 1. Its last level is lost. */
+  absorb(neighbour: AttenuatedBloomFilter): this {
+    this.#checkAlike(neighbour, 'absorb');
+    // From the deepest up, so that absorbing oneself reads each level before it changes.
+    for (let i = this.levels - 1; i > 0; i--) this.#levels[i].merge(neighbour.#levels[i - 1]);
+    return this;
+  }
+
+  /** What a neighbour of this node sees: all of it one hop further away, and nothing at distance 0. */
+  shifted(): AttenuatedBloomFilter {
+    const shifted = this.copy();
+    shifted.clear();
+    return shifted.absorb(this);
+  }
+
+  /** Adds another array of the same node, level by level. */
+  merge(other: AttenuatedBloomFilter): this {
+    this.#checkAlike(other, 'merge');
+    for (const [i, filter] of this.#levels.entries()) filter.merge(other.#levels[i]);
+    return this;
+  }
+
+  /** Removes the keys of one distance, or of all. */
+  clear(distance?: number): void {
+    if (distance !== undefined) this.#levelAt(distance).clear();
+    else for (const filter of this.#levels) filter.clear();
+  }
+
+  /** An array of its own with the same keys. */
+  copy(): AttenuatedBloomFilter {
+    return new AttenuatedBloomFilter(
+      undefined,
+      this.#levels.map((filter) => filter.copy()),
+    );
+  }
+
+  /** Same parameters and same bits at each level. */
+  equals(other: AttenuatedBloomFilter): boolean {
+    return this.#isLike(other) && this.#levels.every((filter, i) => filter.equals(other.#levels[i]));
+  }
+
+  /** How many distinct keys are at a distance, by the zeros of its level; `sizeEstimate(level(i))` with an interval. */
+  estimatedSize(distance: number): number {
+    return this.#levelAt(distance).estimatedSize();
+  }
+
+  /**
+   * The rate at which one level says "maybe" to keys that are not in it; without a level, the rate at which any does to
+   * keys that are in none. That is an upper bound where levels have keys in common: they err together then.
+   */
+  estimatedFalsePositiveRate(distance?: number): number {
+    if (distance !== undefined) return this.#levelAt(distance).estimatedFalsePositiveRate();
+    return chainRate(this.#levels.map((filter) => filter.estimatedFalsePositiveRate()));
+  }
+
+  /** The bytes that the bits of all levels take in memory. */
+  get byteLength(): number {
+    return this.levels * this.#levels[0].byteLength;
+  }
+
+  /** The array as a frame: bytes to save or send, read back by `AttenuatedBloomFilter.decode` anywhere. */
+  encode(): Uint8Array<ArrayBuffer> {
+    const payload = joinFilters(this.#levels.map((filter) => ({ filter, note: 0 })));
+    return encodeFrame(FRAME, {
+      variant: 0,
+      scheme: this.scheme,
+      parameters: [this.levels, payload.length],
+      payload,
+    });
+  }
+
+  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed one needs its key. */
+  static decode(
+    frame: Uint8Array,
+    { key, ...options }: { readonly key?: SecretKey } = {},
+  ): AttenuatedBloomFilter {
+    checkOptions('AttenuatedBloomFilter.decode', options, []);
+    const { parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const start = frame.length - CHECKSUM - payload.length;
+    const parts = splitFilters({ payload, start, count: parameters[0], scheme, key });
+    const first = parts[0].filter;
+    for (const [i, { filter, note, at }] of parts.entries()) {
+      const alike = String(filter) === String(first) && filter.capacity === first.capacity;
+      checkNested(alike, at, `expected level ${i} to be ${first}, got ${filter}`);
+      checkNested(note === 0, at, `expected 0 beside level ${i}, got ${note}`);
+    }
+    return new AttenuatedBloomFilter(
+      undefined,
+      parts.map(({ filter }) => filter),
+    );
+  }
+
+  toString(): string {
+    const { levels, bits, hashes, layout, scheme } = this;
+    return `AttenuatedBloomFilter(${levels} levels, ${bits} bits, ${hashes} hashes, ${layout}, ${scheme.id})`;
+  }
+
+  #levelAt(distance: number): BloomFilter {
+    return this.#levels[checkInteger('distance', distance, 0, this.levels - 1)];
+  }
+
+  #isLike(other: AttenuatedBloomFilter): boolean {
+    return other instanceof AttenuatedBloomFilter && String(this) === String(other);
+  }
+
+  #checkAlike(other: AttenuatedBloomFilter, verb: string): void {
+    if (!this.#isLike(other)) throw unlikeFilters(verb, this, other);
+  }
+}
+
+const MAX_LEVELS = 255;
+const CHECKSUM = 4;
+/** In a frame: levels, bytes of the payload. */
+const FRAME: FrameKind = { code: 11, name: 'AttenuatedBloomFilter', widths: [1, 6], payloadLength };
+const OPTIONS = ['levels', 'bits', 'hashes', 'layout', 'capacity', 'seed', 'key'];
+const CAPACITY_OPTIONS = ['levels', 'capacity', 'falsePositiveRate', 'layout', 'seed', 'key'];
+
+function emptyLevels(options: AttenuatedBloomFilterOptions): BloomFilter[] {
+  checkOptions('AttenuatedBloomFilter', options, OPTIONS);
+  const { levels, bits, hashes, layout = 'classic', capacity } = options;
+  checkInteger('levels', levels, 1, MAX_LEVELS);
+  checkInteger('bits', bits, 1, MAX_BITS);
+  const scheme = hashScheme(options);
+  const make = () => new BloomFilter({ bits, hashes, layout, capacity }, BitStore.allocate(bits), scheme);
+  return Array.from({ length: levels }, make);
+}
+
+function payloadLength(variant: number, [levels, length]: readonly number[]): number {
+  checkParameters(variant === 0 && levels > 0, `variant ${variant} and ${levels} levels`);
+  return length;
+}

@@ -1,0 +1,369 @@
+/**
+ * The Bloomier filter (Chazelle, Kilian, Rubinfeld, Tal 2004; survey section 9): values for a fixed set of keys,
+ * without the keys. A Bloom filter says whether a key is in a set; this one says what belongs to it.
+ *
+ * What it promises. `get` gives every key of the set its value. For any other key it gives undefined, except with the
+ * false positive rate, which is 2^-c exactly for c check bits, at every size; then it gives some value. Values can be
+ * changed at any time (`set`), the set of keys cannot: `set` touches the value of its key and of no other.
+ * The same keys with the same values give the same bytes, whatever the order in which they came and whatever was
+ * set before.
+ *
+ * How. A binary fuse table (kernel/fuse.ts) has four slots for each key, and solving it gives each key one of them for
+ * its own. A slot has two fields. The first fields of the four slots, XORed with the key's fingerprint, make c zeros
+ * and the number of the own slot, two bits; the second field of that slot is the value. These are the two tables of
+ * the mutable form in section 3 of the paper, side by side, so that one access to memory fetches both.
+ *
+ * What it costs. About 1.07 (c + 2 + r) bits a key for values of r bits at a million keys, 1.37 times the sum at a
+ * thousand (math/fuse-size.ts); c = 8 and r = 8 take 19.3 bits, where a Map takes hundreds, and the keys. A lookup
+ * reads four slots. The two bits are the price of `set`.
+ *
+ * What it cannot do. It cannot add or delete a key (the table solves equations for all keys together: build again),
+ * list its keys (they are not in it), or merge. `set` of a key that is not in the set throws if that can be seen; with
+ * the false positive rate it cannot, and then the value of another key may be overwritten (at a million keys, 93 times
+ * in a hundred such cases). So set only keys that you know to be there. Keys are told apart by their 64-bit
+ * hashes: two keys of one hash would share their value, once in n^2 / 2^65 sets, and are refused if the values differ.
+ */
+
+import type { KeyBatch } from '../kernel/batch.ts';
+import { BitStore } from '../kernel/bit-store.ts';
+import { FuseLayout, fuseAnswer, isSoundTable, located, readField, writeField } from '../kernel/fuse.ts';
+import { buildFuse, hashesOf } from '../kernel/fuse-build.ts';
+import { fuseGetInWasm, fuseHasInWasm, fuseSetInWasm } from '../kernel/fuse-wasm.ts';
+import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
+import type { KeyHashes } from '../kernel/hash-keys.ts';
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
+import type { Key } from '../kernel/key.ts';
+import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import { checkInteger, checkRate } from '../math/checks.ts';
+import { fuseShape } from '../math/fuse-size.ts';
+import { hasBatch, type Prober, probeBatch, valueBatch } from './batch-probing.ts';
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
+import { checkOptions, type DecodeOptions } from './options.ts';
+
+export interface BloomierFilterOptions extends HashOptions {
+  /** r: values are integers from 0 to 2^valueBits - 1. From 1 to 32. */
+  readonly valueBits: number;
+  /** c, from 1 to 30: other keys are given a value at the rate 2^-checkBits. Default 8. */
+  readonly checkBits?: number;
+  /** Instead: the rate, which is rounded down to a power of two. At least 2^-30. */
+  readonly falsePositiveRate?: number;
+}
+
+export class BloomierFilter {
+  /** The number of different keys, exactly (of different 64-bit hashes, see above). */
+  readonly size: number;
+  readonly valueBits: number;
+  readonly checkBits: number;
+  readonly scheme: HashScheme;
+  readonly #layout: FuseLayout;
+  readonly #store: BitStore;
+  readonly #prober: Prober;
+
+  private constructor(size: number, layout: FuseLayout, store: BitStore, scheme: HashScheme) {
+    this.size = size;
+    this.valueBits = layout.stride - layout.width;
+    this.checkBits = layout.width - INDEX_BITS;
+    this.scheme = scheme;
+    this.#layout = layout;
+    this.#store = store;
+    this.#prober = prober(layout);
+  }
+
+  /** From pairs of a key and its value, such as a Map. A key may come again, with the same value. */
+  static from(
+    entries: Iterable<readonly [key: Key, value: number]>,
+    options: BloomierFilterOptions,
+  ): BloomierFilter {
+    if (typeof entries?.[Symbol.iterator] !== 'function') {
+      throw new TypeError('Expected pairs of a key and a value; for two columns there is fromColumns');
+    }
+    const keys: Key[] = [];
+    const values: number[] = [];
+    for (const entry of entries) {
+      if (!Array.isArray(entry) || entry.length !== 2) {
+        throw new TypeError(`Entry ${keys.length} must be a pair of a key and a value`);
+      }
+      keys.push(entry[0]);
+      values.push(entry[1]);
+    }
+    return BloomierFilter.fromColumns(keys, values, options);
+  }
+
+  /** From a batch of keys and, in the same order, their values. */
+  static fromColumns(
+    keys: KeyBatch,
+    values: ArrayLike<number>,
+    options: BloomierFilterOptions,
+  ): BloomierFilter {
+    checkOptions('BloomierFilter', options, OPTIONS);
+    const valueBits = checkInteger('valueBits', options.valueBits, 1, MOST_VALUE_BITS);
+    const width = INDEX_BITS + checkBitsOf(options);
+    const scheme = hashScheme(options);
+    const hashes = hashesOf(keys, scheme);
+    checkValues(values, hashes.length / 2, valueBits);
+    const fields = { stride: width + valueBits, width };
+    const { size, layout, words } = buildFuse(hashes, { ...fields, ownIndex: true, shapeOf: fuseShape });
+    const filter = new BloomierFilter(size, layout, new BitStore(words), scheme);
+    filter.#fill(filter.#hashes(hashes), values);
+    return filter;
+  }
+
+  /** The key's value; undefined if it is certainly not in the set. */
+  get(key: Key): number | undefined {
+    hashInto(key, this.scheme);
+    return this.#valueAt(this.#ownSlot(hashOut[0], hashOut[1]));
+  }
+
+  /** `get` by the key's hash; see `hashKey`. */
+  getHash(hash: KeyHash): number | undefined {
+    return this.#valueAt(this.#slotOf(hash));
+  }
+
+  /** One number a key, in order: its value, or NaN where `get` gives undefined. */
+  getMany(keys: KeyBatch): Float64Array {
+    const layout = this.#layout;
+    const values = valueBatch(
+      this.#store,
+      keys,
+      this.scheme,
+      WASM_POSSIBLE ? (wasm, count, address) => fuseGetInWasm(wasm, count, address, layout) : null,
+      (low, high) => this.#valueAt(this.#ownSlot(low, high)) ?? Number.NaN,
+    );
+    return this.size > 0 ? values : values.fill(Number.NaN);
+  }
+
+  /** Whether the key has a value: maybe (true) or certainly not (false). */
+  has(key: Key): boolean {
+    hashInto(key, this.scheme);
+    return this.#ownSlot(hashOut[0], hashOut[1]) >= 0;
+  }
+
+  /** `has` by the key's hash; see `hashKey`. */
+  hasHash(hash: KeyHash): boolean {
+    return this.#slotOf(hash) >= 0;
+  }
+
+  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  hasMany(keys: KeyBatch): Uint8Array {
+    const answers = hasBatch(this.#store, this.#prober, keys, this.scheme);
+    return this.size > 0 ? answers : answers.fill(0);
+  }
+
+  /** Changes the value of a key of the set. A RangeError if it is certainly none; see above for the rest. */
+  set(key: Key, value: number): this {
+    hashInto(key, this.scheme);
+    return this.#change(this.#ownSlot(hashOut[0], hashOut[1]), value);
+  }
+
+  /** `set` by the key's hash; see `hashKey`. */
+  setHash(hash: KeyHash, value: number): this {
+    return this.#change(this.#slotOf(hash), value);
+  }
+
+  /** `set` for a batch of keys and, in the same order, their values; the last one counts. If it throws, nothing changed. */
+  setMany(keys: KeyBatch, values: ArrayLike<number>): this {
+    const hashes = this.#hashes(hashesOf(keys, this.scheme));
+    checkValues(values, hashes.length, this.valueBits);
+    const absent = this.hasMany(hashes).indexOf(0);
+    if (absent >= 0) {
+      throw new RangeError(`Key ${absent} of the batch is not in the set: keys cannot be added`);
+    }
+    this.#writeMany(hashes, values);
+    return this;
+  }
+
+  /** A filter of its own with the same keys and values. */
+  copy(): BloomierFilter {
+    return new BloomierFilter(this.size, this.#layout, this.#store.copy(), this.scheme);
+  }
+
+  /** The same table: equal for equal keys with equal values and options. */
+  equals(other: BloomierFilter): boolean {
+    if (!(other instanceof BloomierFilter) || String(this) !== String(other)) return false;
+    if (this.#layout.attempt !== other.#layout.attempt) return false;
+    const { words } = other.#store;
+    return this.#store.words.every((word, i) => word === words[i]);
+  }
+
+  /** The rate at which keys that are not in the set are given a value: 2^-checkBits; 0 for no keys. */
+  get falsePositiveRate(): number {
+    return this.size > 0 ? 2 ** -this.checkBits : 0;
+  }
+
+  /** The bytes that the table takes in memory. */
+  get byteLength(): number {
+    return this.#store.wordCount * 4;
+  }
+
+  /** All bits in memory, divided by the number of keys; 0 for no keys. */
+  get bitsPerKey(): number {
+    return this.size > 0 ? (8 * this.byteLength) / this.size : 0;
+  }
+
+  /** The filter as a frame: bytes to save or send, read back by `BloomierFilter.decode` anywhere. */
+  encode(): Uint8Array<ArrayBuffer> {
+    const { attempt, segments, segmentLength, payloadLength } = this.#layout;
+    return encodeFrame(FRAME, {
+      variant: 0,
+      scheme: this.scheme,
+      parameters: [this.size, this.checkBits, this.valueBits, attempt, segments, segmentLength],
+      payload: this.#store.toBytes(payloadLength),
+    });
+  }
+
+  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  static decode(frame: Uint8Array, { key, ...options }: Pick<DecodeOptions, 'key'> = {}): BloomierFilter {
+    checkOptions('BloomierFilter.decode', options, []);
+    const { parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const [size, checkBits, valueBits, attempt, segments, segmentLength] = parameters;
+    const width = INDEX_BITS + checkBits;
+    const stride = width + valueBits;
+    const layout = new FuseLayout({ segments, segmentLength }, attempt, { stride, width });
+    const spare = 8 * payload.length - layout.slots * stride;
+    if (spare > 0 && payload[payload.length - 1] >>> (8 - spare) !== 0) {
+      throw new FrameError('payload', frame.length - 5, 'ones beyond the last slot');
+    }
+    const store = BitStore.allocate(32 * layout.wordCount);
+    store.setBytes(payload);
+    return new BloomierFilter(size, layout, store, scheme);
+  }
+
+  toString(): string {
+    const { size, checkBits, valueBits, scheme } = this;
+    return `BloomierFilter(${size} keys, ${valueBits} value bits, ${checkBits} check bits, ${this.#layout.slots} slots, ${scheme.id})`;
+  }
+
+  /** The slot that holds the value of a hash, -1 if it has none. */
+  #ownSlot(low: number, high: number): number {
+    if (this.size === 0) return -1;
+    const answer = fuseAnswer(this.#store.words, this.#layout, low, high);
+    return answer < 4 ? located[answer] : -1;
+  }
+
+  #slotOf(hash: KeyHash): number {
+    checkSameScheme(hash.scheme, this.scheme);
+    return this.#ownSlot(hash.low | 0, hash.high | 0);
+  }
+
+  #valueAt(slot: number): number | undefined {
+    if (slot < 0) return undefined;
+    const { stride, width } = this.#layout;
+    return readField(this.#store.words, slot, stride, width, this.valueBits);
+  }
+
+  #write(slot: number, value: number): void {
+    const { stride, width } = this.#layout;
+    writeField(this.#store.words, slot, stride, width, this.valueBits, value);
+  }
+
+  #change(slot: number, value: number): this {
+    checkInteger(`a value of ${this.valueBits} bits`, value, 0, 2 ** this.valueBits - 1);
+    if (slot < 0)
+      throw new RangeError('The key is not in the set: values can be changed, keys cannot be added');
+    this.#write(slot, value);
+    return this;
+  }
+
+  /** Writes the values of keys that have one. */
+  #writeMany(hashes: KeyHashes, values: ArrayLike<number>): void {
+    const layout = this.#layout;
+    probeBatch(this.#store, hashes, this.scheme, {
+      inWasm: WASM_POSSIBLE
+        ? (wasm, count, address, at) => {
+            for (let i = 0; i < count; i++) wasm.values[i] = values[at + i];
+            fuseSetInWasm(wasm, count, address, layout);
+          }
+        : null,
+      outside: (low, high, at) => this.#write(this.#ownSlot(low, high), values[at]),
+    });
+  }
+
+  /** Writes all values for the first time. A key that comes twice has its last value then: see whether it was the first. */
+  #fill(hashes: KeyHashes, values: ArrayLike<number>): void {
+    this.#writeMany(hashes, values);
+    const written = this.getMany(hashes);
+    for (let i = 0; i < written.length; i++) {
+      if (written[i] !== values[i]) {
+        throw new RangeError(`Entry ${i} gives a key the value ${values[i]}, a later one ${written[i]}`);
+      }
+    }
+  }
+
+  #hashes(words: Int32Array): KeyHashes {
+    return { scheme: this.scheme, words, length: words.length / 2 };
+  }
+}
+
+/** Which of its four slots is the key's own. */
+const INDEX_BITS = 2;
+const MOST_VALUE_BITS = 32;
+const MOST_CHECK_BITS = 30;
+const OPTIONS = ['valueBits', 'checkBits', 'falsePositiveRate', 'seed', 'key'];
+/** In a frame: size, check bits, value bits, attempt, segments, length of a segment. */
+const FRAME: FrameKind = { code: 6, name: 'BloomierFilter', widths: [4, 1, 1, 1, 3, 3], payloadLength };
+
+function payloadLength(variant: number, parameters: readonly number[]): number {
+  const [size, checkBits, valueBits, attempt, segments, segmentLength] = parameters;
+  const stride = INDEX_BITS + checkBits + valueBits;
+  const sound =
+    variant === 0 &&
+    checkBits >= 1 &&
+    checkBits <= MOST_CHECK_BITS &&
+    valueBits >= 1 &&
+    valueBits <= MOST_VALUE_BITS &&
+    isSoundTable(size, { segments, segmentLength }, attempt, stride);
+  checkParameters(sound, `variant ${variant} and the parameters ${parameters.join(', ')}`);
+  return Math.ceil(((segments + 3) * segmentLength * stride) / 8);
+}
+
+/** How many check bits the options ask for. */
+function checkBitsOf({ checkBits, falsePositiveRate }: BloomierFilterOptions): number {
+  if (falsePositiveRate === undefined) return checkInteger('checkBits', checkBits ?? 8, 1, MOST_CHECK_BITS);
+  if (checkBits !== undefined) throw new TypeError('Give checkBits or falsePositiveRate, not both');
+  checkRate('falsePositiveRate', falsePositiveRate);
+  let bits = 1;
+  while (2 ** -bits > falsePositiveRate && bits <= MOST_CHECK_BITS) bits++;
+  if (bits > MOST_CHECK_BITS) {
+    throw new RangeError(
+      `falsePositiveRate must be at least 2^-30 in a BloomierFilter, got ${falsePositiveRate}`,
+    );
+  }
+  return bits;
+}
+
+/** That there is a sound value for each key. */
+function checkValues(values: ArrayLike<number>, keys: number, valueBits: number): void {
+  if (typeof values?.length !== 'number' || typeof values === 'string') {
+    throw new TypeError('Expected values as an array or a typed array of numbers');
+  }
+  if (values.length !== keys) {
+    throw new RangeError(`Expected a value for each key, got ${values.length} values for ${keys} keys`);
+  }
+  const most = 2 ** valueBits - 1;
+  for (let i = 0; i < keys; i++) {
+    const value = values[i];
+    // The name of the value is made only for the message.
+    if (!(Number.isInteger(value) && value >= 0 && value <= most)) {
+      checkInteger(`value ${i}, of ${valueBits} bits,`, value, 0, most);
+    }
+  }
+}
+
+function prober(layout: FuseLayout): Prober {
+  return {
+    has: (words, low, high) => fuseAnswer(words, layout, low, high) < 4,
+    add: cannotAdd,
+    inWasm: WASM_POSSIBLE
+      ? {
+          hasKey: () => -1,
+          has: (wasm, count, address) => fuseHasInWasm(wasm, count, address, layout, INDEX_BITS),
+          add: cannotAdd,
+        }
+      : null,
+  };
+}
+
+/** Never called: there is no method that adds. */
+function cannotAdd(): never {
+  throw new TypeError('Keys cannot be added to a BloomierFilter');
+}

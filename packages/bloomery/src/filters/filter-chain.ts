@@ -1,0 +1,86 @@
+/**
+ * Asking a row of Bloom filters of one hash scheme, in order, until one may have the key: the stages of a growing
+ * filter, the generations of a forgetting one, the levels of an attenuated one. A key is hashed once, and a batch goes to
+ * the next filter without the keys that were found.
+ */
+
+import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batch.ts';
+import type { KeyHash } from '../kernel/hash-key.ts';
+import type { KeyHashes } from '../kernel/hash-keys.ts';
+import type { HashScheme } from '../kernel/hash-scheme.ts';
+import type { WasmKernel } from '../kernel/wasm-kernel.ts';
+import type { BloomFilter } from './bloom-filter.ts';
+
+/** The index of the first filter that may have the key; -1 if all say no. */
+export function firstHolder(filters: readonly BloomFilter[], hash: KeyHash): number {
+  for (let i = 0; i < filters.length; i++) if (filters[i].hasHash(hash)) return i;
+  return -1;
+}
+
+/** The same for many keys, in order. `filters` may change between chunks: keys may come from a generator. */
+export function firstHolders(
+  filters: readonly BloomFilter[],
+  keys: KeyBatch,
+  scheme: HashScheme,
+): Int16Array {
+  let holders = new Int16Array(countOf(keys));
+  let seen = 0;
+  eachChunk(keys, scheme, (count, wasm) => {
+    if (seen + count > holders.length) {
+      const larger = new Int16Array(Math.max(2 * holders.length, seen + count));
+      larger.set(holders);
+      holders = larger;
+    }
+    holders.set(holdersOfChunk(filters, ownHashes(scheme, count, wasm)), seen);
+    seen += count;
+  });
+  return seen === holders.length ? holders : holders.slice(0, seen);
+}
+
+/** One byte a key: 1 if one of the filters may have it. */
+export function hasInChain(filters: readonly BloomFilter[], keys: KeyBatch, scheme: HashScheme): Uint8Array {
+  return Uint8Array.from(firstHolders(filters, keys, scheme), (holder) => (holder < 0 ? 0 : 1));
+}
+
+/** The holders of a chunk whose hashes are in memory of their own. They are left alone. */
+export function holdersOfChunk(filters: readonly BloomFilter[], hashes: KeyHashes): Int16Array {
+  const holders = new Int16Array(hashes.length).fill(-1);
+  const places = Int32Array.from(holders.keys());
+  const words = hashes.words.slice();
+  let length = hashes.length;
+  for (let f = 0; f < filters.length && length > 0; f++) {
+    const open = { scheme: hashes.scheme, words: words.subarray(0, 2 * length), length };
+    const answers = filters[f].hasMany(open);
+    let left = 0;
+    for (let i = 0; i < length; i++) {
+      if (answers[i] === 1) {
+        holders[places[i]] = f;
+        continue;
+      }
+      // Those still open move to the front.
+      words[2 * left] = words[2 * i];
+      words[2 * left + 1] = words[2 * i + 1];
+      places[left++] = places[i];
+    }
+    length = left;
+  }
+  return holders;
+}
+
+/** The hashes of the current chunk, copied: asking a filter may move the kernel's memory. */
+export function ownHashes(scheme: HashScheme, count: number, wasm: WasmKernel | null): KeyHashes {
+  return { scheme, words: chunkHashes(wasm).slice(0, 2 * count), length: count };
+}
+
+/** Hash number i of many. */
+export function hashAt({ scheme, words }: KeyHashes, i: number): KeyHash {
+  return { scheme, low: words[2 * i] >>> 0, high: words[2 * i + 1] >>> 0 };
+}
+
+/**
+ * The rate at which a chain answers "maybe" for keys that are in none of its filters: 1 - Π(1 - rate). Exact for
+ * filters of unrelated keys; filters that share keys err together, and the chain errs less often than this.
+ */
+export function chainRate(rates: readonly number[]): number {
+  return 0 - Math.expm1(rates.reduce((sum, rate) => sum + Math.log1p(-rate), 0));
+}

@@ -1,0 +1,149 @@
+/**
+ * The keys that may be heavy: those whose count may be at least a share of the total. What `HeavyHitters` remembers
+ * beside its sketch; the proofs are in heavy-hitters.ts.
+ *
+ * A record is stale when its count has fallen below the bar, because the total has grown. A stale record is as good as
+ * none, everywhere: when it is thrown away depends on chance, and nothing else may.
+ */
+
+import type { Key } from '../kernel/key.ts';
+import { keyBytes } from '../kernel/key.ts';
+import { identityOf, keyFromBytes, keyTag, rememberedKey } from './heavy-keys.ts';
+
+export interface Candidate {
+  readonly key: Key;
+  /** No less than the true count. */
+  readonly count: number;
+  /** No more than the true count: the additions seen since the key became a candidate. */
+  readonly atLeast: number;
+}
+
+export class Candidates {
+  // A little below the threshold: in a merge the bars of two totals, each rounded, must not exceed that of their sum.
+  readonly #share: number;
+  readonly #records = new Map<string, Candidate>();
+  #limit = LEAST_LIMIT;
+
+  constructor(threshold: number) {
+    this.#share = threshold * (1 - 2 ** -48);
+  }
+
+  /** Below this count nobody is a candidate. */
+  bar(total: number): number {
+    return this.#share * total;
+  }
+
+  /**
+   * A key was added: `estimate` is what the sketch says now (Infinity if it cannot tell), `before` the total before.
+   * Returns the best upper bound of its count.
+   */
+  add(key: Key, estimate: number, amount: number, before: number): number {
+    const bar = this.bar(before + amount);
+    if (estimate < bar || amount === 0) return estimate;
+    const identity = identityOf(key);
+    const record = this.#live(identity, before);
+    const count = Math.min(estimate, (record?.count ?? this.unseenBound(before)) + amount);
+    if (count >= bar) {
+      this.#records.set(identity, {
+        key: record?.key ?? rememberedKey(key),
+        count,
+        atLeast: (record?.atLeast ?? 0) + amount,
+      });
+      if (this.#records.size > this.#limit) this.prune(before + amount);
+    }
+    return count;
+  }
+
+  /** The record of a key; undefined if it is no candidate. */
+  get(key: Key, total: number): Candidate | undefined {
+    return this.#live(identityOf(key), total);
+  }
+
+  /** What a key that is no candidate can have at most. */
+  unseenBound(total: number): number {
+    return Math.max(0, Math.ceil(this.bar(total)) - 1);
+  }
+
+  /** Throws stale records away; returns how many are left. */
+  prune(total: number): number {
+    for (const [identity, { count }] of this.#records) {
+      if (count < this.bar(total)) this.#records.delete(identity);
+    }
+    this.#limit = Math.max(LEAST_LIMIT, 2 * this.#records.size);
+    return this.#records.size;
+  }
+
+  clear(): void {
+    this.#records.clear();
+    this.#limit = LEAST_LIMIT;
+  }
+
+  /** All candidates, the largest counts first; equal ones in the order of their bytes. */
+  sorted(total: number): Candidate[] {
+    this.prune(total);
+    return [...this.#records]
+      .sort(([a, x], [b, y]) => y.count - x.count || (a < b ? -1 : 1))
+      .map(([, record]) => record);
+  }
+
+  /** Takes over the records that are candidates at this total. False if a key comes twice. */
+  fill(records: Iterable<Candidate>, total: number): boolean {
+    this.clear();
+    for (const record of records) {
+      if (record.count < this.bar(total)) continue;
+      const identity = identityOf(record.key);
+      if (this.#records.has(identity)) return false;
+      this.#records.set(identity, record);
+    }
+    this.#limit = Math.max(LEAST_LIMIT, 2 * this.#records.size);
+    return true;
+  }
+
+  #live(identity: string, total: number): Candidate | undefined {
+    const record = this.#records.get(identity);
+    return record !== undefined && record.count >= this.bar(total) ? record : undefined;
+  }
+}
+
+/** Below this many records nobody looks for stale ones. */
+const LEAST_LIMIT = 64;
+
+/** One after the other: type (1), count (8), at least (8), length of the key (4), its bytes. */
+export function encodeCandidates(candidates: readonly Candidate[]): Uint8Array {
+  const keys = candidates.map(({ key }) => keyBytes(key));
+  const bytes = new Uint8Array(keys.reduce((sum, key) => sum + RECORD_BYTES + key.length, 0));
+  const view = new DataView(bytes.buffer);
+  let at = 0;
+  for (const [i, { key, count, atLeast }] of candidates.entries()) {
+    view.setUint8(at, keyTag(key));
+    view.setBigUint64(at + 1, BigInt(count), true);
+    view.setBigUint64(at + 9, BigInt(atLeast), true);
+    view.setUint32(at + 17, keys[i].length, true);
+    bytes.set(keys[i], at + RECORD_BYTES);
+    at += RECORD_BYTES + keys[i].length;
+  }
+  return bytes;
+}
+
+/** Reads them; `fail` throws, with the offset in `bytes` where something is wrong. */
+export function decodeCandidates(bytes: Uint8Array, fail: (at: number, what: string) => never): Candidate[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const candidates: Candidate[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    if (at + RECORD_BYTES > bytes.length) fail(at, 'a candidate that is cut off');
+    const start = at + RECORD_BYTES;
+    const end = start + view.getUint32(at + 17, true);
+    if (end > bytes.length)
+      fail(at + 17, `a key of ${end - start} bytes where ${bytes.length - start} are left`);
+    const key = keyFromBytes(bytes[at], bytes.subarray(start, end));
+    if (key === undefined) return fail(at, `a key of type ${bytes[at]} with such bytes`);
+    const count = Number(view.getBigUint64(at + 1, true));
+    const atLeast = Number(view.getBigUint64(at + 9, true));
+    if (!(atLeast >= 1 && atLeast <= count)) fail(at + 9, `a candidate of ${atLeast} to ${count}`);
+    candidates.push({ key, count, atLeast });
+    at = end;
+  }
+  return candidates;
+}
+
+const RECORD_BYTES = 21;

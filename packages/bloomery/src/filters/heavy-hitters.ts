@@ -1,0 +1,403 @@
+/**
+ * Heavy hitters: the keys that make up at least a share φ (`threshold`) of a stream, with their counts, in memory that does
+ * not grow with the stream (survey 8.1: the flows whose least counter is above a threshold are put on a list; Cormode and
+ * Muthukrishnan, LATIN 2004, for the bounds of the sketch).
+ *
+ * What it promises. N is the `total`, f the true count of a key.
+ * - Every key with f >= φ·N is in `list()`. Always, for any stream, whatever the hash does.
+ * - A key with f < (φ - ε)·N is in it with probability at most δ. ε and δ are those of the sketch.
+ * - `count` of an entry is at least f, `atLeast` is at most f.
+ * - Memory: the sketch, and at most about (2 + ln(φ·N))/φ keys, for any stream.
+ *
+ * How. A Count-Min sketch estimates each key as it is added, and a key whose estimate reaches the bar φ·N becomes a
+ * candidate. A candidate carries an upper bound of its count, which is what the list shows.
+ *
+ * Why no heavy key is missed. Let U be the bound of a candidate, taken at its last addition. If f >= φ·N holds now, then
+ * at its last addition f was the same and N no larger, so its bound U >= f >= φ·N >= the bar of then and of every moment
+ * since: it became or stayed a candidate and was never thrown out, for only those with U below the bar are.
+ *
+ * Why the memory is bounded. The estimate alone does not do it: whoever knows the hash can send any number of keys that
+ * share all counters with a heavy one, and each of them is estimated above the bar. But by the first promise a key that is
+ * no candidate has less than φ·N, so when it becomes one at a total of n, U is at most φ·n + what is added, however
+ * large its estimate. From then on U grows only by what is seen of it. So of a candidate that came at n, at least
+ * φ·(N - n) additions were seen in the last N - n: it has to keep up a share of φ, or goes. Order the candidates by
+ * their age d = N - n and let S be the sum of the j smallest ages; their additions all lie in the last d_j, hence
+ * φ·S_j <= d_j = S_j - S_(j-1), that is S_j >= S_(j-1)/(1 - φ). And d_j >= j. So S grows from about 1/(2φ²) at j = 1/φ by
+ * the factor 1/(1 - φ) with each further candidate, to N/φ at most: there are at most 1/φ + 1 + ln(2φN)/φ. (The argument of
+ * lossy counting: Manku and Motwani, VLDB 2002.) For φ = 1 % and 10^9 additions that is 1800 keys in the worst case;
+ * a stream that is not made to hurt has about 1/φ. Stale records are cleared when their number has doubled. Merging
+ * adds the bounds of the two sides.
+ *
+ * What was refused. A mode for "the K largest" without a share: the K-th largest may be as small as one addition, and
+ * nothing bounded can promise to find it; use φ = 1/K and `list().slice(0, K)`. Deleting: a key that is heavy
+ * after others left was perhaps no candidate when it was last seen.
+ *
+ * Conservative update is the default here: nothing is ever subtracted. Keys can be of all types; they come back as they
+ * were first given, bytes as a copy. A batch of hashes is refused: hashes cannot be listed.
+ */
+
+import type { KeyBatch, KeyLines } from '../kernel/batch.ts';
+import { type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
+import type { Key } from '../kernel/key.ts';
+import type { PackedKeys } from '../kernel/packed-keys.ts';
+import type { SecretKey } from '../kernel/secret-key.ts';
+import { checkRate, MAX_BITS } from '../math/checks.ts';
+import { sizeCountMin } from '../math/count-min.ts';
+import { unlikeFilters } from './compatibility.ts';
+import type { Amounts } from './count-min-amounts.ts';
+import { CountMinSketch, type CountMinUpdate, countMinPayloadBytes } from './count-min-sketch.ts';
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
+import { type Candidate, Candidates, decodeCandidates, encodeCandidates } from './heavy-candidates.ts';
+import { rememberedKey } from './heavy-keys.ts';
+import { checkOptions } from './options.ts';
+
+interface CommonOptions extends HashOptions {
+  /** φ: the share of the total that makes a key heavy, strictly between 0 and 1. */
+  readonly threshold: number;
+  /** 'conservative' (default) or 'plain'; see `CountMinSketch`. */
+  readonly update?: CountMinUpdate | undefined;
+  /** 32 (default) or 64. */
+  readonly counterBits?: 32 | 64 | undefined;
+}
+
+export interface HeavyHittersOptions extends CommonOptions {
+  /** Counters in a row of the sketch. */
+  readonly width: number;
+  /** Rows of the sketch. */
+  readonly depth: number;
+}
+
+export interface HeavyThresholdOptions extends CommonOptions {
+  /** Keys below (threshold - epsilon) of the total are listed … Default: a tenth of the threshold. */
+  readonly epsilon?: number | undefined;
+  /** … with at most this probability. Default 0.001. */
+  readonly delta?: number | undefined;
+}
+
+/** A key of the list. Its true count lies between `atLeast` and `count`. */
+export type HeavyHitter = Candidate;
+
+export class HeavyHitters {
+  readonly threshold: number;
+  readonly #sketch: CountMinSketch;
+  readonly #candidates: Candidates;
+
+  /** By the size of the sketch. By threshold and error: `HeavyHitters.forThreshold`. */
+  constructor(options: HeavyHittersOptions);
+  /** @internal */
+  constructor(options: HeavyHittersOptions, scheme: HashScheme, sketch?: CountMinSketch);
+  constructor(options: HeavyHittersOptions, scheme?: HashScheme, sketch?: CountMinSketch) {
+    checkOptions('HeavyHitters', options, OPTIONS);
+    const { threshold, width, depth, update = 'conservative', counterBits = 32 } = options;
+    this.threshold = checkRate('threshold', threshold);
+    this.#sketch =
+      sketch ?? new CountMinSketch({ width, depth, update, counterBits }, scheme ?? hashScheme(options));
+    this.#candidates = new Candidates(this.threshold);
+  }
+
+  /** The smallest tracker that lists all heavy keys, and others below (threshold - epsilon) only with `delta`. */
+  static forThreshold(options: HeavyThresholdOptions): HeavyHitters {
+    checkOptions('HeavyHitters.forThreshold', options, THRESHOLD_OPTIONS);
+    const { epsilon, delta = 0.001, ...rest } = options;
+    const threshold = checkRate('threshold', options.threshold);
+    return new HeavyHitters({ ...rest, ...sizeCountMin({ epsilon: epsilon ?? threshold / 10, delta }) });
+  }
+
+  /** Counters in a row of the sketch, and its rows. */
+  get width(): number {
+    return this.#sketch.width;
+  }
+
+  get depth(): number {
+    return this.#sketch.depth;
+  }
+
+  get update(): CountMinUpdate {
+    return this.#sketch.update;
+  }
+
+  get counterBits(): 32 | 64 {
+    return this.#sketch.counterBits;
+  }
+
+  get scheme(): HashScheme {
+    return this.#sketch.scheme;
+  }
+
+  /** The exact sum of all that was added, N. */
+  get total(): number {
+    return this.#sketch.total;
+  }
+
+  /** Adds a key `count` times. Returns the upper bound of its count. */
+  add(key: Key, count = 1): number {
+    const before = this.total;
+    return this.#candidates.add(key, this.#bound(this.#sketch.add(key, count)), count, before);
+  }
+
+  /** Adds many keys at once: each `counts` times, or each its own number of times. Not hashes. */
+  addMany(keys: KeyBatch, counts?: Amounts): void {
+    const { lines, words, offsets } = (keys ?? {}) as Partial<KeyLines & PackedKeys & { words: unknown }>;
+    if (words !== undefined) throw new TypeError('HeavyHitters lists keys: give it keys, not their hashes');
+    if (lines !== undefined) this.#addEach(keys, counts, lineKeys(lines));
+    else if (offsets !== undefined) this.#addEach(keys, counts, packedKeys(keys as PackedKeys));
+    else if (Array.isArray(keys)) this.#addEach(keys, counts, (i) => keys[i]);
+    else this.#addIterable(keys as Iterable<Key>, counts);
+  }
+
+  /** How often a key was added: never less than the truth. */
+  count(key: Key): number {
+    const estimate = this.#sketch.count(key);
+    return this.#candidates.get(key, this.total)?.count ?? estimate;
+  }
+
+  /** The heavy keys, the largest counts first. */
+  list(): HeavyHitter[] {
+    const bar = this.threshold * this.total;
+    return this.#candidates
+      .sorted(this.total)
+      .filter(({ count }) => count >= bar)
+      .map(({ key, count, atLeast }) => ({ key: rememberedKey(key), count, atLeast }));
+  }
+
+  /** The heavy keys, the largest counts first. */
+  [Symbol.iterator](): Iterator<HeavyHitter> {
+    return this.list()[Symbol.iterator]();
+  }
+
+  /** How many keys are remembered: the heavy ones and a few that just missed it. */
+  candidateCount(): number {
+    return this.#candidates.prune(this.total);
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#sketch.clear();
+    this.#candidates.clear();
+  }
+
+  /** A tracker of its own with the same state. */
+  copy(): HeavyHitters {
+    const copy = new HeavyHitters(this.#parameters(), this.scheme, this.#sketch.copy());
+    copy.#candidates.fill(this.#candidates.sorted(this.total), this.total);
+    return copy;
+  }
+
+  /**
+   * Adds all that another tracker has seen. A key that is heavy in both streams together is heavy in at least one of
+   * them, so it is among the candidates of one; where it is not, its count there is below that tracker's bar.
+   */
+  merge(other: HeavyHitters): this {
+    if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
+    const merged: Candidate[] = [];
+    for (const mine of this.#candidates.sorted(this.total)) {
+      const theirs = other.#candidates.get(mine.key, other.total);
+      merged.push({
+        key: mine.key,
+        count: mine.count + other.#most(mine.key),
+        atLeast: mine.atLeast + (theirs?.atLeast ?? 0),
+      });
+    }
+    for (const theirs of other.#candidates.sorted(other.total)) {
+      if (this.#candidates.get(theirs.key, this.total) !== undefined) continue;
+      merged.push({
+        ...theirs,
+        key: rememberedKey(theirs.key),
+        count: theirs.count + this.#most(theirs.key),
+      });
+    }
+    this.#sketch.merge(other.#sketch);
+    this.#candidates.fill(
+      merged.map((one) => ({ ...one, count: Math.min(one.count, this.#bound(this.#sketch.count(one.key))) })),
+      this.total,
+    );
+    return this;
+  }
+
+  /** A new tracker of both streams; see `merge`. */
+  union(other: HeavyHitters): HeavyHitters {
+    return this.copy().merge(other);
+  }
+
+  /** Same parameters, same sketch, same candidates. */
+  equals(other: HeavyHitters): boolean {
+    if (!this.#isLike(other) || !this.#sketch.equals(other.#sketch)) return false;
+    const mine = this.#candidates.sorted(this.total);
+    if (mine.length !== other.#candidates.prune(other.total)) return false;
+    return mine.every(({ key, count, atLeast }) => {
+      const theirs = other.#candidates.get(key, other.total);
+      return theirs?.count === count && theirs.atLeast === atLeast;
+    });
+  }
+
+  /** The bytes that the counters take in memory; the candidates come on top. */
+  get byteLength(): number {
+    return this.#sketch.byteLength;
+  }
+
+  /** The tracker as a frame: bytes to save or send, read back by `HeavyHitters.decode` anywhere. */
+  encode(): Uint8Array<ArrayBuffer> {
+    const counters = this.#sketch.encodeCounters();
+    const candidates = encodeCandidates(this.#candidates.sorted(this.total));
+    const payload = new Uint8Array(counters.length + candidates.length);
+    payload.set(counters);
+    payload.set(candidates, counters.length);
+    const [low, high] = new Uint32Array(Float64Array.of(this.threshold).buffer);
+    const { width, depth, counterBits, update, scheme } = this;
+    return encodeFrame(FRAME, {
+      variant: UPDATES.indexOf(update),
+      scheme,
+      parameters: [width, depth, counterBits, low, high, candidates.length],
+      payload,
+    });
+  }
+
+  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed tracker needs its key. */
+  static decode(
+    frame: Uint8Array,
+    { key, ...options }: { readonly key?: SecretKey | undefined } = {},
+  ): HeavyHitters {
+    checkOptions('HeavyHitters.decode', options, []);
+    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const [width, depth, bits, low, high] = parameters;
+    const counterBits = bits as 32 | 64;
+    const start = frame.length - payload.length - 4;
+    const counters = countMinPayloadBytes(width, depth, counterBits);
+    const tracker = new HeavyHitters(
+      { threshold: thresholdOf(low, high), width, depth, counterBits, update: UPDATES[variant] },
+      scheme,
+    );
+    tracker.#sketch.decodeCounters(payload.subarray(0, counters), start);
+    const fail = (at: number, what: string): never => {
+      throw new FrameError('payload', start + counters + at, `no tracker has ${what}`);
+    };
+    const candidates = decodeCandidates(payload.subarray(counters), fail);
+    const wrong = tracker.#contradiction(candidates);
+    return wrong === undefined ? tracker : fail(0, wrong);
+  }
+
+  toString(): string {
+    const { threshold, width, depth, counterBits, update, scheme } = this;
+    return `HeavyHitters(threshold ${threshold}, ${depth} rows of ${width} counters, ${counterBits} bits, ${update}, ${scheme.id})`;
+  }
+
+  /** Takes candidates over, if a tracker with this sketch can have them. */
+  #contradiction(candidates: readonly Candidate[]): string | undefined {
+    for (const { key, count } of candidates) {
+      if (count > this.#bound(this.#sketch.count(key)) || count > this.total) {
+        return `a candidate of ${count} where the sketch has fewer`;
+      }
+    }
+    const seen = candidates.reduce((sum, { atLeast }) => sum + atLeast, 0);
+    if (seen > this.total) return `candidates that add up to ${seen} with a total of ${this.total}`;
+    if (!this.#candidates.fill(candidates, this.total)) return 'one key as two candidates';
+    const sorted = this.#candidates.sorted(this.total);
+    return candidates.every((one, i) => one === sorted[i])
+      ? undefined
+      : 'candidates below the threshold, or in another order';
+  }
+
+  /** The most that a key can have. */
+  #most(key: Key): number {
+    const record = this.#candidates.get(key, this.total);
+    const { total } = this;
+    return (
+      record?.count ?? Math.min(this.#bound(this.#sketch.count(key)), this.#candidates.unseenBound(total))
+    );
+  }
+
+  /** A count of the sketch as a bound: a saturated one bounds nothing. */
+  #bound(count: number): number {
+    return count === this.#sketch.maximum ? Number.POSITIVE_INFINITY : count;
+  }
+
+  #addEach(keys: KeyBatch, counts: Amounts | undefined, keyAt: (i: number) => Key): void {
+    let before = this.total;
+    this.#sketch.addManySeen(keys, counts, (least, amount, at) => {
+      const bound = this.#bound(Math.min(least + amount, this.#sketch.maximum));
+      // Most keys are light, and need not be taken from the batch at all.
+      if (bound >= this.#candidates.bar(before + amount)) {
+        this.#candidates.add(keyAt(at), bound, amount, before);
+      }
+      before += amount;
+    });
+  }
+
+  #addIterable(keys: Iterable<Key>, counts: Amounts | undefined): void {
+    const iterable = typeof keys === 'object' && keys !== null && Symbol.iterator in keys;
+    if (!iterable || keys instanceof Uint8Array || typeof counts === 'object') {
+      // With a count a key, all keys and counts are compared before anything is added. The rest is no batch.
+      const all = iterable && !(keys instanceof Uint8Array) ? [...keys] : keys;
+      this.#addEach(all, counts, (i) => (all as Key[])[i]);
+      return;
+    }
+    let pending: Key[] = [];
+    const flush = () => this.#addEach(pending, counts, (i) => pending[i]);
+    for (const key of keys) {
+      if (pending.push(key) < PENDING_KEYS) continue;
+      flush();
+      pending = [];
+    }
+    flush();
+  }
+
+  #parameters(): HeavyHittersOptions {
+    const { threshold, width, depth, update, counterBits } = this;
+    return { threshold, width, depth, update, counterBits };
+  }
+
+  #isLike(other: HeavyHitters): boolean {
+    return (
+      other instanceof HeavyHitters &&
+      this.threshold === other.threshold &&
+      this.width === other.width &&
+      this.depth === other.depth &&
+      this.update === other.update &&
+      this.counterBits === other.counterBits &&
+      this.scheme.id === other.scheme.id
+    );
+  }
+}
+
+const UPDATES = ['plain', 'conservative'] as const satisfies readonly CountMinUpdate[];
+/** Keys of an iterable that are added together. */
+const PENDING_KEYS = 1024;
+const COMMON_OPTIONS = ['threshold', 'update', 'counterBits', 'seed', 'key'];
+const OPTIONS = ['width', 'depth', ...COMMON_OPTIONS];
+const THRESHOLD_OPTIONS = ['epsilon', 'delta', ...COMMON_OPTIONS];
+/** In a frame: width, depth, bits of a counter, threshold (a double, in two halves), bytes of the candidates. */
+const FRAME: FrameKind = { code: 12, name: 'HeavyHitters', widths: [5, 1, 1, 4, 4, 5], payloadLength };
+
+function payloadLength(variant: number, parameters: readonly number[]): number {
+  const [width, depth, counterBits, low, high, candidateBytes] = parameters;
+  const threshold = thresholdOf(low, high);
+  const sound =
+    variant < UPDATES.length &&
+    (counterBits === 32 || counterBits === 64) &&
+    width > 0 &&
+    depth > 0 &&
+    width * depth * counterBits <= MAX_BITS &&
+    threshold > 0 &&
+    threshold < 1;
+  const sketch = `${depth} rows of ${width} counters of ${counterBits} bits`;
+  checkParameters(sound, `update ${variant}, ${sketch} and threshold ${threshold}`);
+  return countMinPayloadBytes(width, depth, counterBits as 32 | 64) + candidateBytes;
+}
+
+function thresholdOf(low: number, high: number): number {
+  return new Float64Array(Uint32Array.of(low, high).buffer)[0];
+}
+
+function packedKeys({ bytes, offsets }: PackedKeys): (i: number) => Uint8Array {
+  return (i) => bytes.subarray(offsets[i], offsets[i + 1]);
+}
+
+/** Key i of newline-separated ones; asked in rising order only. */
+function lineKeys(lines: Uint8Array): (i: number) => Uint8Array {
+  let [number, start] = [0, 0];
+  return (i) => {
+    for (; number < i; number++) start = lines.indexOf(10, start) + 1;
+    const newline = lines.indexOf(10, start);
+    return lines.subarray(start, newline < 0 ? lines.length : newline);
+  };
+}

@@ -1,0 +1,376 @@
+/**
+ * A Bloom filter that forgets: keys go into the newest of a few generations, questions go to all of them, and a
+ * rotation drops the oldest generation whole and begins a new one. Adding a key again renews it.
+ *
+ * When it rotates, one of three ways:
+ * - by hand: `rotate()`, whenever the program likes;
+ * - by time: `ttlMs`, with the time passed in by `advance(nowMs)`, never read from a clock;
+ * - when full: `rotateWhenFull`, as soon as the newest generation holds `capacity` distinct keys and another comes.
+ *
+ * What it promises. The compound rate of all G generations, each filled to its capacity, is at most the one asked for:
+ * each is sized for 1 - (1-P)^(1/G). By time: a generation lasts ttlMs/(G-1), and is dropped G such periods after it
+ * began. A key is added at some moment of the first of them, so it is remembered for more than G-1 periods, that is
+ * for at least ttlMs, and forgotten after at most G periods, ttlMs·G/(G-1): 1.5 times with three generations, 1.14
+ * with eight. (But for false positives, and if `advance` is called before each use.)
+ *
+ * Periods begin at multiples of ttlMs/(G-1) since time 0, not when the filter was made. So two filters with the same ttl
+ * rotate at the same moments wherever they are, and can be merged generation by generation. A time before the last one
+ * is ignored: clocks are set back, and what was forgotten cannot be remembered.
+ *
+ * What it costs. G filters, each for `capacity` keys: 3 generations at 1 % take 11.9 bits for each of the keys that may be
+ * in (one filter for all of them would take 9.6, and could not forget). A lookup asks all generations, newest first.
+ *
+ * Refused: a capacity and a time at once. If a full generation made room early, the ttl would not be kept; size it for
+ * the keys of one period instead, and look at `estimatedFalsePositiveRate()`.
+ */
+
+import { eachChunk, type KeyBatch } from '../kernel/batch.ts';
+import { hashKey, type KeyHash } from '../kernel/hash-key.ts';
+import type { KeyHashes } from '../kernel/hash-keys.ts';
+import { checkSameScheme, type HashScheme } from '../kernel/hash-scheme.ts';
+import type { Key } from '../kernel/key.ts';
+import type { SecretKey } from '../kernel/secret-key.ts';
+import { checkInteger } from '../math/checks.ts';
+import type { BloomFilter, BloomLayout } from './bloom-filter.ts';
+import { unlikeFilters } from './compatibility.ts';
+import {
+  chainRate,
+  firstHolder,
+  firstHolders,
+  hashAt,
+  hasInChain,
+  holdersOfChunk,
+  ownHashes,
+} from './filter-chain.ts';
+import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from './frame.ts';
+import { checkNested, joinFilters, splitFilters } from './nested-frames.ts';
+import { checkOptions } from './options.ts';
+import {
+  MAX_GENERATIONS,
+  MAX_TIME,
+  ROTATIONS,
+  type RotatingBloomFilterOptions,
+  type RotatingState,
+  type Rotation,
+  rotatingState,
+} from './rotating-state.ts';
+
+export type { RotatingBloomFilterOptions, Rotation } from './rotating-state.ts';
+
+export class RotatingBloomFilter {
+  readonly generations: number;
+  readonly capacity: number;
+  readonly bits: number;
+  readonly hashes: number;
+  readonly layout: BloomLayout;
+  readonly rotation: Rotation;
+  readonly ttlMs: number | undefined;
+  readonly scheme: HashScheme;
+  /** Newest first. */
+  readonly #filters: BloomFilter[];
+  /** By time: the last time that was passed in. Otherwise: the number of rotations so far. */
+  #clock: number;
+  /** When full: how many distinct keys went into the newest generation. Otherwise 0. */
+  #count: number;
+
+  constructor(options: RotatingBloomFilterOptions);
+  /** @internal */
+  constructor(options: undefined, state: RotatingState);
+  constructor(
+    options: RotatingBloomFilterOptions | undefined,
+    state = rotatingState(options as RotatingBloomFilterOptions),
+  ) {
+    const [{ bits, hashes, layout, capacity = 0, scheme }] = state.filters;
+    this.generations = state.filters.length;
+    this.capacity = capacity;
+    this.bits = bits;
+    this.hashes = hashes;
+    this.layout = layout;
+    this.scheme = scheme;
+    this.rotation = state.rotation;
+    this.ttlMs = state.ttlMs;
+    this.#filters = [...state.filters];
+    this.#clock = state.clock;
+    this.#count = state.count;
+  }
+
+  /** Adds a key to the newest generation. True if it was certainly in none before: a new key, or a forgotten one. */
+  add(key: Key): boolean {
+    return this.addHash(hashKey(key, this.scheme));
+  }
+
+  /** Maybe (true) or certainly not (false). */
+  has(key: Key): boolean {
+    return this.hasHash(hashKey(key, this.scheme));
+  }
+
+  /** Adds a key by its hash; see `hashKey`. */
+  addHash(hash: KeyHash): boolean {
+    checkSameScheme(hash.scheme, this.scheme);
+    const known = firstHolder(this.#filters, hash);
+    if (known === 0) return false;
+    if (this.#count === this.capacity) this.rotate();
+    this.#filters[0].addHash(hash);
+    if (this.rotation === 'when-full') this.#count++;
+    return known < 0;
+  }
+
+  /** `has` by the key's hash; see `hashKey`. */
+  hasHash(hash: KeyHash): boolean {
+    return this.ageHash(hash) !== undefined;
+  }
+
+  /** Adds many keys at once, the fast way. Returns how many of them were certainly in no generation before. */
+  addMany(keys: KeyBatch): number {
+    let fresh = 0;
+    eachChunk(keys, this.scheme, (count, wasm) => {
+      fresh += this.#addChunk(ownHashes(this.scheme, count, wasm));
+    });
+    return fresh;
+  }
+
+  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  hasMany(keys: KeyBatch): Uint8Array {
+    return hasInChain(this.#filters, keys, this.scheme);
+  }
+
+  /**
+   * How many rotations ago a key was last added, 0 being the newest generation; undefined if it is forgotten or was never
+   * added. A false positive of a newer generation can make a key look younger than it is, never older.
+   */
+  age(key: Key): number | undefined {
+    return this.ageHash(hashKey(key, this.scheme));
+  }
+
+  /** `age` by the key's hash; see `hashKey`. */
+  ageHash(hash: KeyHash): number | undefined {
+    checkSameScheme(hash.scheme, this.scheme);
+    const holder = firstHolder(this.#filters, hash);
+    return holder < 0 ? undefined : holder;
+  }
+
+  /** The ages of many keys, in order; -1 for those that are not remembered. */
+  ageMany(keys: KeyBatch): Int16Array {
+    return firstHolders(this.#filters, keys, this.scheme);
+  }
+
+  /** Forgets the oldest generation and begins a new one. Not where time rotates. */
+  rotate(): void {
+    if (this.rotation === 'by-time') {
+      throw new TypeError('Time rotates this filter, and nothing else does: advance(nowMs)');
+    }
+    this.#rotate(1);
+    this.#clock++;
+  }
+
+  /**
+   * Says what time it is: rotates as often as is due since the last time, and returns how often that was. A time before
+   * the last one is ignored.
+   */
+  advance(nowMs: number): number {
+    if (this.rotation !== 'by-time') throw new TypeError('advance needs a filter that was made with ttlMs');
+    checkInteger('nowMs', nowMs, 0, MAX_TIME);
+    if (nowMs <= this.#clock) return 0;
+    const due = this.#periodAt(nowMs) - this.#periodAt(this.#clock);
+    this.#rotate(due);
+    this.#clock = nowMs;
+    return due;
+  }
+
+  /** The time that was last passed in; undefined where time does not rotate. */
+  get nowMs(): number | undefined {
+    return this.rotation === 'by-time' ? this.#clock : undefined;
+  }
+
+  /** Which generation is the newest: the number of rotations so far, or of periods since time 0. */
+  get turn(): number {
+    return this.rotation === 'by-time' ? this.#periodAt(this.#clock) : this.#clock;
+  }
+
+  /** Forgets all keys. Time, and the number of rotations, stay. */
+  clear(): void {
+    for (const filter of this.#filters) filter.clear();
+    this.#count = 0;
+  }
+
+  /** A filter of its own with the same keys. */
+  copy(): RotatingBloomFilter {
+    const { rotation, ttlMs } = this;
+    return new RotatingBloomFilter(undefined, {
+      rotation,
+      ttlMs,
+      clock: this.#clock,
+      count: this.#count,
+      filters: this.#filters.map((filter) => filter.copy()),
+    });
+  }
+
+  /**
+   * Adds all keys of another filter, each to the generation of the same turn: exactly the filter that all of them would
+   * have made. Both must have the same parameters and stand at the same turn. Not where full generations rotate: each
+   * such filter turns at moments of its own.
+   */
+  merge(other: RotatingBloomFilter): this {
+    if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
+    if (this.rotation === 'when-full') {
+      throw new TypeError('Filters that rotate when full cannot be merged: each turns at moments of its own');
+    }
+    if (this.turn !== other.turn) {
+      throw new RangeError(
+        `Cannot merge filters at turns ${this.turn} and ${other.turn}: advance both alike`,
+      );
+    }
+    for (const [i, filter] of this.#filters.entries()) filter.merge(other.#filters[i]);
+    this.#clock = Math.max(this.#clock, other.#clock);
+    return this;
+  }
+
+  /** Same parameters, same turn, same time, same bits in each generation. */
+  equals(other: RotatingBloomFilter): boolean {
+    return (
+      this.#isLike(other) &&
+      this.#clock === other.#clock &&
+      this.#count === other.#count &&
+      this.#filters.every((filter, i) => filter.equals(other.#filters[i]))
+    );
+  }
+
+  /** One generation as a filter of its own, by its age: 0 is the newest. A copy. */
+  generation(age: number): BloomFilter {
+    return this.#filters[checkInteger('age', age, 0, this.generations - 1)].copy();
+  }
+
+  /** All that is remembered as one filter: the union of the generations. Fuller than each, so with a higher rate. */
+  flattened(): BloomFilter {
+    const [newest, ...older] = this.#filters;
+    return older.reduce((union, filter) => union.merge(filter), newest.copy());
+  }
+
+  /**
+   * How many distinct keys are remembered, by the zeros of the union; `sizeEstimate(filter.flattened())` with an interval.
+   * Keys that are in several generations count once. With many full generations no zero is left, and it is
+   * Infinity; the sum of `estimatedSizes()` is an upper bound then.
+   */
+  estimatedSize(): number {
+    return this.flattened().estimatedSize();
+  }
+
+  /** How many distinct keys each generation holds, newest first. */
+  estimatedSizes(): number[] {
+    return this.#filters.map((filter) => filter.estimatedSize());
+  }
+
+  /**
+   * The rate at which keys that are not remembered are answered with "maybe" now. An upper bound where generations have
+   * keys in common, because they err together then.
+   */
+  estimatedFalsePositiveRate(): number {
+    return chainRate(this.#filters.map((filter) => filter.estimatedFalsePositiveRate()));
+  }
+
+  /** The bytes that the bits of all generations take in memory. */
+  get byteLength(): number {
+    return this.#filters.reduce((sum, filter) => sum + filter.byteLength, 0);
+  }
+
+  /** The filter as a frame, time included: bytes to save or send, read back by `RotatingBloomFilter.decode`. */
+  encode(): Uint8Array<ArrayBuffer> {
+    const payload = joinFilters(
+      this.#filters.map((filter, age) => ({ filter, note: age === 0 ? this.#count : 0 })),
+    );
+    return encodeFrame(FRAME, {
+      variant: ROTATIONS.indexOf(this.rotation),
+      scheme: this.scheme,
+      parameters: [this.generations, this.ttlMs ?? 0, this.#clock, payload.length],
+      payload,
+    });
+  }
+
+  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  static decode(
+    frame: Uint8Array,
+    { key, ...options }: { readonly key?: SecretKey } = {},
+  ): RotatingBloomFilter {
+    checkOptions('RotatingBloomFilter.decode', options, []);
+    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const [generations, ttlMs, clock] = parameters;
+    const start = frame.length - CHECKSUM - payload.length;
+    const parts = splitFilters({ payload, start, count: generations, scheme, key });
+    const rotation = ROTATIONS[variant];
+    const newest = parts[0].filter;
+    for (const [age, { filter, note, at }] of parts.entries()) {
+      const alike = String(filter) === String(newest) && filter.capacity === newest.capacity;
+      checkNested(alike, at, `expected generation ${age} to be ${newest}, got ${filter}`);
+      checkNested(filter.capacity !== undefined, at, `generation ${age} has no capacity`);
+      const counted = age === 0 && rotation === 'when-full';
+      const ones = filter.onesCount();
+      const sound = counted
+        ? note <= (filter.capacity ?? 0) && ones <= note * filter.hashes && ones > 0 === note > 0
+        : note === 0;
+      checkNested(sound, at, `generation ${age} has ${ones} ones and cannot have ${note} keys`);
+    }
+    return new RotatingBloomFilter(undefined, {
+      rotation,
+      ttlMs: ttlMs || undefined,
+      clock,
+      count: parts[0].note,
+      filters: parts.map(({ filter }) => filter),
+    });
+  }
+
+  toString(): string {
+    const { generations, capacity, bits, hashes, layout, rotation, ttlMs, scheme } = this;
+    const how = ttlMs === undefined ? rotation : `${rotation} of ${ttlMs} ms`;
+    return `RotatingBloomFilter(${generations} generations of ${capacity} keys, ${bits} bits, ${hashes} hashes, ${layout}, ${how}, ${scheme.id})`;
+  }
+
+  /** Adds a chunk as one by one would. */
+  #addChunk(hashes: KeyHashes): number {
+    const older = holdersOfChunk(this.#filters.slice(1), hashes);
+    const counted = this.rotation === 'when-full';
+    const room = !counted || this.capacity - this.#count >= hashes.length;
+    let fresh = 0;
+    if (room && older.every((holder) => holder < 0)) {
+      fresh = this.#filters[0].addMany(hashes);
+      if (counted) this.#count += fresh;
+      return fresh;
+    }
+    // Whether a key is new depends on those before it, so with one among them that an older generation may have, or
+    // with a rotation ahead, they go one by one.
+    for (let i = 0; i < hashes.length; i++) if (this.addHash(hashAt(hashes, i))) fresh++;
+    return fresh;
+  }
+
+  #rotate(times: number): void {
+    if (times === 0) return;
+    for (let i = 0; i < Math.min(times, this.generations); i++) {
+      const oldest = this.#filters.pop()!;
+      oldest.clear();
+      this.#filters.unshift(oldest);
+    }
+    this.#count = 0;
+  }
+
+  /** In which period a time lies. Integers below 2^53 throughout, so nothing is rounded but down, as it should be. */
+  #periodAt(nowMs: number): number {
+    return Math.floor((nowMs * (this.generations - 1)) / (this.ttlMs ?? 1));
+  }
+
+  #isLike(other: RotatingBloomFilter): boolean {
+    return other instanceof RotatingBloomFilter && String(this) === String(other);
+  }
+}
+
+const CHECKSUM = 4;
+/** In a frame: generations, ttlMs (0 if there is none), time or number of rotations, bytes of the payload. */
+const FRAME: FrameKind = { code: 10, name: 'RotatingBloomFilter', widths: [1, 6, 6, 6], payloadLength };
+function payloadLength(variant: number, parameters: readonly number[]): number {
+  const [generations, ttlMs, , length] = parameters;
+  const sound =
+    variant < ROTATIONS.length &&
+    generations >= 2 &&
+    generations <= MAX_GENERATIONS &&
+    ttlMs > 0 === (ROTATIONS[variant] === 'by-time');
+  checkParameters(sound, `rotation ${variant}, ${generations} generations and a ttl of ${ttlMs} ms`);
+  return length;
+}

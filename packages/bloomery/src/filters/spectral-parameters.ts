@@ -1,0 +1,134 @@
+/**
+ * What describes a spectral Bloom filter: its options, how they are checked, how they stand in a frame. The filter itself,
+ * and what its methods mean, is in spectral-bloom-filter.ts.
+ */
+
+import type { HashOptions } from '../kernel/hash-scheme.ts';
+import type { SecretKey } from '../kernel/secret-key.ts';
+import { checkInteger, MAX_BITS } from '../math/checks.ts';
+import { type CounterRule, type CountersOptions, payloadBytes } from './count-min-counters.ts';
+import { checkParameters, type FrameKind } from './frame.ts';
+import type { OverfullPolicy } from './options.ts';
+
+export type SpectralMethod = 'minimum-selection' | 'minimal-increase' | 'recurring-minimum';
+
+interface CommonOptions extends HashOptions {
+  readonly method?: SpectralMethod | undefined;
+  /** 8, 16 (default) or 32. */
+  readonly counterBits?: 8 | 16 | 32 | undefined;
+  /** 'allow' (default), 'warn' (once, on the console) or 'throw' (an `OverfullError`). */
+  readonly overfull?: OverfullPolicy;
+}
+
+export interface SpectralFilterOptions extends CommonOptions {
+  /** m, the counters of the (first) array. */
+  readonly counters: number;
+  /** k, from 1 to 255. */
+  readonly hashes: number;
+  /** Recurring minimum only: the counters of the second array. Default: half as many, rounded up. */
+  readonly secondary?: number | undefined;
+  /** The number of distinct keys it is meant for; only the overfull policy uses it. */
+  readonly capacity?: number | undefined;
+}
+
+export interface SpectralCapacityOptions extends CommonOptions {
+  /** How many distinct keys it is to hold. How often each is added does not matter but for `counterBits`. */
+  readonly capacity: number;
+  /** The rate of `has` at capacity, strictly between 0 and 1. */
+  readonly falsePositiveRate: number;
+}
+
+/** Options of `SpectralBloomFilter.decode`. */
+export interface SpectralDecodeOptions {
+  /** The secret key of a keyed filter. */
+  readonly key?: SecretKey | undefined;
+  readonly overfull?: OverfullPolicy;
+}
+
+/** The parameters that a filter cannot do without. */
+export interface SpectralShape {
+  readonly counters: number;
+  readonly secondary: number;
+  readonly hashes: number;
+  readonly counterBits: 8 | 16 | 32;
+  readonly method: SpectralMethod;
+}
+
+export const METHODS = [
+  'minimum-selection',
+  'minimal-increase',
+  'recurring-minimum',
+] as const satisfies readonly SpectralMethod[];
+const RULES: Record<SpectralMethod, CounterRule> = {
+  'minimum-selection': 'sum',
+  'minimal-increase': 'raise',
+  'recurring-minimum': 'recurring',
+};
+export const MAX_HASHES = 255;
+const COMMON_OPTIONS = ['method', 'counterBits', 'seed', 'key', 'overfull'];
+export const OPTIONS = ['counters', 'hashes', 'secondary', 'capacity', ...COMMON_OPTIONS];
+export const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', ...COMMON_OPTIONS];
+/** In a frame: counters, counters of the second array, hashes, bits of a counter, capacity (0 if there is none). */
+export const FRAME: FrameKind = {
+  code: 4,
+  name: 'SpectralBloomFilter',
+  widths: [5, 5, 1, 1, 6],
+  payloadLength,
+};
+
+function payloadLength(variant: number, parameters: readonly number[]): number {
+  const [counters, secondary, hashes, counterBits] = parameters;
+  const sound =
+    variant < METHODS.length &&
+    [8, 16, 32].includes(counterBits) &&
+    counters > 0 &&
+    secondary > 0 === (METHODS[variant] === 'recurring-minimum') &&
+    hashes > 0 &&
+    (counters + secondary) * counterBits <= MAX_BITS;
+  checkParameters(
+    sound,
+    `method ${variant}, ${counters} + ${secondary} counters of ${counterBits} bits and ${hashes} hashes`,
+  );
+  const method = METHODS[variant];
+  return payloadBytes(
+    countersOptions({ method, counters, secondary, hashes, counterBits: counterBits as 8 | 16 | 32 }),
+  );
+}
+
+export function countersOptions({
+  counters,
+  secondary,
+  hashes,
+  counterBits,
+  method,
+}: SpectralShape): CountersOptions {
+  return {
+    bits: counterBits,
+    range: counters,
+    stride: 0,
+    k: hashes,
+    rule: RULES[method],
+    second: secondary,
+  };
+}
+
+export function checkCounterBits(value: unknown): 8 | 16 | 32 {
+  if (value === 8 || value === 16 || value === 32) return value;
+  throw new RangeError(`counterBits must be 8, 16 or 32, got ${String(value)}`);
+}
+
+export function checkSecondary(
+  { method, counters, counterBits }: Pick<SpectralShape, 'method' | 'counters' | 'counterBits'>,
+  secondary: number | undefined,
+): number {
+  if (method !== 'recurring-minimum') {
+    if (secondary === undefined) return 0;
+    throw new TypeError(`secondary is for recurring-minimum only, the method is ${method}`);
+  }
+  return checkInteger(
+    'secondary',
+    secondary ?? Math.ceil(counters / 2),
+    1,
+    MAX_BITS / counterBits - counters,
+  );
+}

@@ -1,0 +1,125 @@
+/**
+ * The WebAssembly loops over shared counters (sketches.ts). Hashes come in the kernel's chunk. Amounts come in its
+ * `values`, one a key, and are replaced by answers.
+ */
+
+import type { CounterShape } from './sketches.ts';
+import { SKETCHES_BASE64 } from './sketches-binary.ts';
+import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from './wasm-kernel.ts';
+
+/** Leaves the least counter of each key in `values`, and whether it is above 0 in `results`. */
+export function countChunk(wasm: WasmKernel, count: number, address: number, shape: CounterShape): void {
+  const { bits, range, stride, k } = shape;
+  call(wasm).sketchCount(HASH_CHUNK, count, address, bits, range, stride, k, VALUES, RESULTS);
+}
+
+/** Rule "sum": leaves the least counter before adding in `values`, returns how many of them were 0. */
+export function sumChunk(wasm: WasmKernel, count: number, address: number, shape: CounterShape): number {
+  const { bits, range, stride, k } = shape;
+  return call(wasm).sketchSum(HASH_CHUNK, count, address, bits, range, stride, k, VALUES);
+}
+
+/** Rule "raise", likewise. */
+export function raiseChunk(wasm: WasmKernel, count: number, address: number, shape: CounterShape): number {
+  const { bits, range, stride, k } = shape;
+  return call(wasm).sketchRaise(HASH_CHUNK, count, address, bits, range, stride, k, VALUES);
+}
+
+/** Subtracts; leaves in `results` whether it could, returns how often. `total` is all there is to subtract from. */
+export function subtractChunk(
+  wasm: WasmKernel,
+  count: number,
+  address: number,
+  shape: CounterShape,
+  total: number,
+): number {
+  const { bits, range, stride, k } = shape;
+  return call(wasm).sketchSubtract(
+    HASH_CHUNK,
+    count,
+    address,
+    bits,
+    range,
+    stride,
+    k,
+    VALUES,
+    RESULTS,
+    total,
+  );
+}
+
+// Rule "recurring". The second array has `range2` counters and follows the first.
+
+export function recurringCountChunk(
+  wasm: WasmKernel,
+  count: number,
+  address: number,
+  shape: CounterShape,
+  range2: number,
+): void {
+  const { bits, range, k } = shape;
+  call(wasm).recurringCount(HASH_CHUNK, count, address, bits, range, range2, k, VALUES);
+}
+
+export function recurringSumChunk(
+  wasm: WasmKernel,
+  count: number,
+  address: number,
+  shape: CounterShape,
+  range2: number,
+): number {
+  const { bits, range, k } = shape;
+  return call(wasm).recurringSum(HASH_CHUNK, count, address, bits, range, range2, k, VALUES);
+}
+
+export function recurringSubtractChunk(
+  wasm: WasmKernel,
+  count: number,
+  address: number,
+  shape: CounterShape,
+  range2: number,
+  total: number,
+): number {
+  const { bits, range, k } = shape;
+  return call(wasm).recurringSubtract(
+    HASH_CHUNK,
+    count,
+    address,
+    bits,
+    range,
+    range2,
+    k,
+    VALUES,
+    RESULTS,
+    total,
+  );
+}
+
+/** The sixth argument is the stride of the rows, or the length of the second array. */
+type Loop<More extends number[], Result> = (
+  hashes: number,
+  count: number,
+  filter: number,
+  bits: number,
+  range: number,
+  other: number,
+  k: number,
+  values: number,
+  ...more: More
+) => Result;
+
+interface SketchExports {
+  sketchCount: Loop<[results: number], void>;
+  sketchSum: Loop<[], number>;
+  sketchRaise: Loop<[], number>;
+  sketchSubtract: Loop<[results: number, total: number], number>;
+  recurringCount: Loop<[], void>;
+  recurringSum: Loop<[], number>;
+  recurringSubtract: Loop<[results: number, total: number], number>;
+}
+
+let exports: SketchExports | undefined;
+
+function call(wasm: WasmKernel): SketchExports {
+  return (exports ??= wasm.link<SketchExports>(SKETCHES_BASE64));
+}

@@ -1,0 +1,215 @@
+/**
+ * Counters that keys share: the loops of the Count-Min sketch and of the spectral Bloom filter. Twin:
+ * assembly/modules/sketches.ts.
+ *
+ * A key owns k counters: counter i is `offset + i * stride + probeIndex(a, b, first + i, range)`. With stride =
+ * range the k indices fall into k rows of their own (Count-Min); with stride 0 they share one array (spectral),
+ * and some of a key's indices may coincide. Such a counter is one counter: all values are read before any is
+ * written, so writing it twice writes the same number twice.
+ *
+ * A counter has 8, 16, 32 or 64 bits, little-endian, so counter j of 32 bits is word j. Those of 64 bits hold integers
+ * up to 2^53 - 1 only, which are exact in a double. Counters saturate, and a saturated one is never decremented: what it
+ * has missed is unknown, and any lower value could be below the truth.
+ *
+ * Three rules of updating:
+ *
+ * - sum: each counter grows by the amount (Cormode and Muthukrishnan, LATIN 2004; "minimum selection" of Cohen and
+ *   Matias, SIGMOD 2003). Can be undone.
+ * - raise: with M the least of the k counters, each becomes at least M + amount ("conservative update" of Estan and
+ *   Varghese, SIGCOMM 2002, survey 8.1; "minimal increase" of Cohen and Matias). Cannot be undone.
+ * - recurring: sum, and a key whose least value occurs in only one of its counters is counted a second time in a second
+ *   array ("recurring minimum" of Cohen and Matias). filters/spectral-bloom-filter.ts says why.
+ *
+ * The k positions and values of the key at hand lie in two small arrays of the module: a closure or a fresh array for each
+ * key would cost more than the probes.
+ */
+
+import { probeIndex } from './classic.ts';
+
+export type CounterBits = 8 | 16 | 32 | 64;
+
+/** Where a key's counters are. */
+export interface CounterShape {
+  readonly bits: CounterBits;
+  readonly range: number;
+  /** 0: one array. Else the length of a row. */
+  readonly stride: number;
+  readonly k: number;
+  /** The number of the first probe: two arrays for one hash use probes of different numbers. */
+  readonly first: number;
+  /** The number of the first counter. */
+  readonly offset: number;
+}
+
+/** The value at which a counter stops: it stands for "this or more". */
+export function counterMaximum(bits: CounterBits): number {
+  // Not 2 ** bits - 1: the power costs as much as the probes of a key.
+  return bits === 32 ? 0xffffffff : bits === 64 ? Number.MAX_SAFE_INTEGER : bits === 16 ? 0xffff : 0xff;
+}
+
+/** The least of the key's counters. Looks no further than a 0. */
+export function leastCounter(words: Uint32Array, shape: CounterShape, a: number, b: number): number {
+  const { bits, range, stride, k, first } = shape;
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0, start = shape.offset; i < k && least > 0; i++, start += stride) {
+    const value = readCounter(words, bits, start + probeIndex(a, b, first + i, range));
+    if (value < least) least = value;
+  }
+  return least;
+}
+
+/** Rule "sum". Returns the least counter as it was before. */
+export function sumInto(
+  words: Uint32Array,
+  shape: CounterShape,
+  a: number,
+  b: number,
+  amount: number,
+): number {
+  const { bits, k } = shape;
+  const maximum = counterMaximum(bits);
+  const least = find(words, shape, a, b);
+  for (let i = 0; i < k; i++) {
+    // The sum may leave the exact integers, but only beyond the maximum.
+    writeCounter(words, bits, positions[i], Math.min(values[i] + amount, maximum));
+  }
+  return least;
+}
+
+/** Rule "raise". Returns the least counter as it was before. */
+export function raiseInto(
+  words: Uint32Array,
+  shape: CounterShape,
+  a: number,
+  b: number,
+  amount: number,
+): number {
+  const { bits, k } = shape;
+  const least = find(words, shape, a, b);
+  const target = Math.min(least + amount, counterMaximum(bits));
+  for (let i = 0; i < k; i++) if (values[i] < target) writeCounter(words, bits, positions[i], target);
+  return least;
+}
+
+/** Undoes `sumInto`. False, and nothing changed, if a counter is too small: the key was not added that often. */
+export function subtractFrom(
+  words: Uint32Array,
+  shape: CounterShape,
+  a: number,
+  b: number,
+  amount: number,
+): boolean {
+  const { bits, k } = shape;
+  const maximum = counterMaximum(bits);
+  find(words, shape, a, b);
+  for (let i = 0; i < k; i++) if (values[i] < amount && values[i] < maximum) return false;
+  for (let i = 0; i < k; i++) {
+    if (values[i] < maximum) writeCounter(words, bits, positions[i], values[i] - amount);
+  }
+  return true;
+}
+
+/** Rule "recurring": the count of a key. The second array is believed only where the first is in doubt. */
+export function recurringCount(
+  words: Uint32Array,
+  first: CounterShape,
+  second: CounterShape,
+  a: number,
+  b: number,
+): number {
+  const least = find(words, first, a, b);
+  if (least === 0 || recurs(first.k, least)) return least;
+  const moved = leastCounter(words, second, a, b);
+  return moved > 0 && moved < least ? moved : least;
+}
+
+/** Rule "recurring": adds. Returns the least counter of the first array as it was before. */
+export function recurringInto(
+  words: Uint32Array,
+  first: CounterShape,
+  second: CounterShape,
+  a: number,
+  b: number,
+  amount: number,
+): number {
+  const before = sumInto(words, first, a, b, amount);
+  if (amount === 0) return before;
+  const maximum = counterMaximum(first.bits);
+  const least = Math.min(maximum, before + amount);
+  // All equal, whatever they were before, if the least is at its maximum.
+  const single = least === maximum ? !distinct(first.k) : !recurs(first.k, before);
+  const moved = leastCounter(words, second, a, b);
+  if (moved > 0) sumInto(words, second, a, b, amount);
+  else if (single) sumInto(words, second, a, b, least);
+  return before;
+}
+
+/** Rule "recurring": undoes adding. False, and nothing changed, if the key was not added that often. */
+export function recurringFrom(
+  words: Uint32Array,
+  first: CounterShape,
+  second: CounterShape,
+  a: number,
+  b: number,
+  amount: number,
+): boolean {
+  if (!subtractFrom(words, first, a, b, amount)) return false;
+  // A key that is in the second array is there with all its additions, so if this fails the key never was there.
+  if (leastCounter(words, second, a, b) > 0) subtractFrom(words, second, a, b, amount);
+  return true;
+}
+
+export function readCounter(words: Uint32Array, bits: CounterBits, at: number): number {
+  if (bits === 32) return words[at];
+  if (bits === 64) return words[2 * at] + words[2 * at + 1] * 4294967296;
+  if (bits === 16) return (words[Math.floor(at / 2)] >>> ((at & 1) << 4)) & 0xffff;
+  return (words[Math.floor(at / 4)] >>> ((at & 3) << 3)) & 0xff;
+}
+
+export function writeCounter(words: Uint32Array, bits: CounterBits, at: number, value: number): void {
+  if (bits === 32) {
+    words[at] = value;
+  } else if (bits === 64) {
+    words[2 * at] = value; // typed arrays store modulo 2^32
+    words[2 * at + 1] = value / 4294967296;
+  } else {
+    const word = Math.floor(bits === 16 ? at / 2 : at / 4);
+    const shift = bits === 16 ? (at & 1) << 4 : (at & 3) << 3;
+    words[word] = (words[word] & ~((bits === 16 ? 0xffff : 0xff) << shift)) | (value << shift);
+  }
+}
+
+/** Of the key at hand. k is at most 255. */
+const positions = /* @__PURE__ */ new Float64Array(256);
+const values = /* @__PURE__ */ new Float64Array(256);
+
+/** Leaves the key's counters in `positions` and `values`, and returns the least value. */
+function find(words: Uint32Array, shape: CounterShape, a: number, b: number): number {
+  const { bits, range, stride, k, first } = shape;
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0, start = shape.offset; i < k; i++, start += stride) {
+    const at = start + probeIndex(a, b, first + i, range);
+    const value = readCounter(words, bits, at);
+    positions[i] = at;
+    values[i] = value;
+    if (value < least) least = value;
+  }
+  return least;
+}
+
+/** Whether two different ones of the counters that were found hold the least value. */
+function recurs(k: number, least: number): boolean {
+  let seen = -1;
+  for (let i = 0; i < k; i++) {
+    if (values[i] !== least || positions[i] === seen) continue;
+    if (seen >= 0) return true;
+    seen = positions[i];
+  }
+  return false;
+}
+
+/** Whether there are at least two different counters among those that were found. */
+function distinct(k: number): boolean {
+  for (let i = 1; i < k; i++) if (positions[i] !== positions[0]) return true;
+  return false;
+}

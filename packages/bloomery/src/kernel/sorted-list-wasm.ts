@@ -1,0 +1,36 @@
+/** Sorted lists in the WebAssembly kernel: a module of its own, loaded with the first list that is asked there. */
+
+import { SORTED_LIST_BASE64 } from './sorted-list-binary.ts';
+import { HASH_CHUNK, RESULTS, type WasmKernel } from './wasm-kernel.ts';
+
+/** Asks for a chunk of hashes; leaves one byte a key in the kernel's results. `address` is what `admit` gave. */
+export function listHasChunk(
+  wasm: WasmKernel,
+  count: number,
+  address: number,
+  width: number,
+  length: number,
+  m: number,
+  k: number,
+): void {
+  call(wasm).listHas(HASH_CHUNK, count, address, width, length, m, k, RESULTS);
+}
+
+interface ListExports {
+  listHas(
+    hashes: number,
+    count: number,
+    list: number,
+    width: number,
+    length: number,
+    range: number,
+    k: number,
+    results: number,
+  ): void;
+}
+
+let exports: ListExports | undefined;
+
+function call(wasm: WasmKernel): ListExports {
+  return (exports ??= wasm.link<ListExports>(SORTED_LIST_BASE64));
+}

@@ -1,0 +1,50 @@
+/**
+ * Positions that wait to be merged into a sorted list, so that adding one does not move the whole list. Sorted
+ * itself, in doubles: a binary search, and an insertion that moves a few kilobytes at most.
+ */
+
+export class SortedTail {
+  count = 0;
+  #positions = new Float64Array(0);
+
+  get byteLength(): number {
+    return this.#positions.byteLength;
+  }
+
+  has(position: number): boolean {
+    return this.count > 0 && this.#positions[this.#placeOf(position)] === position;
+  }
+
+  /** To be called with positions that are not in. */
+  insert(position: number): void {
+    if (this.count === this.#positions.length) {
+      const larger = new Float64Array(Math.max(16, 2 * this.count)).fill(Number.POSITIVE_INFINITY);
+      larger.set(this.#positions);
+      this.#positions = larger;
+    }
+    const at = this.#placeOf(position);
+    this.#positions.copyWithin(at + 1, at, this.count);
+    this.#positions[at] = position;
+    this.count++;
+  }
+
+  /** Gives the positions away, and is empty then. */
+  take(): Float64Array {
+    const positions = this.#positions.subarray(0, this.count);
+    this.#positions = new Float64Array(0);
+    this.count = 0;
+    return positions;
+  }
+
+  /** Where the first position stands that is not below. What is not used yet is Infinity. */
+  #placeOf(position: number): number {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#positions[middle] < position) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
