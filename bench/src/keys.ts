@@ -10,12 +10,13 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-export type KeyKind = 'url' | 'url50' | 'key12';
+export type KeyKind = 'url' | 'url50' | 'key12' | 'stream';
 
 export const KEY_KINDS: Readonly<Record<KeyKind, string>> = {
   url: 'URLs of 44 to 56 characters, 50 on average',
   url50: 'URLs of exactly 50 characters',
   key12: 'keys of exactly 12 characters',
+  stream: 'occurrences of URLs, Zipf-distributed',
 };
 
 /** Where the keys of one kind are: `bytes` end to end, and n + 1 offsets as 32-bit integers. */
@@ -46,11 +47,12 @@ export function writeKeys(directory: string, kind: KeyKind, count: number, heldO
   const ends = new Uint32Array(BATCH);
   let total = 0;
   writeSync(offsetsFile, new Uint32Array(1));
+  const text = heldOut && kind === 'stream' ? 'url' : kind;
   for (let start = 0; start < count; start += BATCH) {
     const end = Math.min(count, start + BATCH);
     let used = 0;
     for (let i = start; i < end; i++) {
-      used += buffer.write(keyText(kind, heldOut ? i + HELD_OUT : i), used, 'latin1');
+      used += buffer.write(keyText(text, heldOut ? i + HELD_OUT : i), used, 'latin1');
       ends[i - start] = total + used;
     }
     total += used;
@@ -97,10 +99,42 @@ export function lines({ bytes, offsets }: Packed): Uint8Array {
   return out;
 }
 
+/**
+ * A 64-bit integer for each key, as who uses a structure that takes nothing else would make it. Two hashes of
+ * 32 bits (FNV-1a's step, two multipliers, MurmurHash3's end); no two keys of this benchmark meet.
+ */
+export function integers({ bytes, offsets }: Packed): bigint[] {
+  const out = new Array<bigint>(offsets.length - 1);
+  const halves = new Uint32Array(2);
+  const whole = new BigUint64Array(halves.buffer);
+  for (let i = 0; i < out.length; i++) {
+    let a = 0x811c9dc5;
+    let b = 0x9747b28c;
+    for (let at = offsets[i]; at < offsets[i + 1]; at++) {
+      a = Math.imul(a ^ bytes[at], 0x01000193);
+      b = Math.imul(b ^ bytes[at], 0x5bd1e995);
+      b ^= b >>> 15;
+    }
+    halves[0] = scramble(a);
+    halves[1] = scramble(b ^ 0x2545f491);
+    out[i] = whole[0];
+  }
+  return out;
+}
+
+/** How many different keys the first `count` ones are. Only a stream repeats itself. */
+export function distinctKeys(kind: KeyKind, count: number): number {
+  if (kind !== 'stream') return count;
+  const seen = new Uint8Array(STREAM_KEYS);
+  for (let i = 0; i < count; i++) seen[zipfRank(i)] = 1;
+  return seen.reduce((sum, one) => sum + one, 0);
+}
+
 const HOSTS = ['www.example.org', 'www.example.com', 'shop.example.net', 'news.example.org'];
 const SECTIONS = ['news', 'items', 'photos', 'articles'];
 
 export function keyText(kind: KeyKind, i: number): string {
+  if (kind === 'stream') return keyText('url', zipfRank(i));
   const id = scramble(i);
   const hex = id.toString(16).padStart(8, '0');
   if (kind === 'key12') return `user${hex}`;
@@ -110,6 +144,28 @@ export function keyText(kind: KeyKind, i: number): string {
   const section = SECTIONS[(id >>> 2) & 3];
   const page = hex.slice(0, 1 + ((id >>> 4) & 7));
   return `https://${host}/${section}/${hex}?page=${page}`;
+}
+
+/** The ranks that a stream draws from, and its seed. */
+const STREAM_KEYS = 1_000_000;
+const STREAM_SEED = 0x5eed;
+let zipfSums: Float64Array | undefined;
+
+/** The key at place i of a stream: rank r (from 0) has a share proportional to 1 / (r + 1), Zipf's law. */
+function zipfRank(i: number): number {
+  if (zipfSums === undefined) {
+    zipfSums = new Float64Array(STREAM_KEYS);
+    for (let r = 0, sum = 0; r < STREAM_KEYS; r++) zipfSums[r] = sum += 1 / (r + 1);
+  }
+  const point = (scramble(i ^ STREAM_SEED) / 2 ** 32) * zipfSums[STREAM_KEYS - 1];
+  let low = 0;
+  let high = STREAM_KEYS - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (zipfSums[middle] <= point) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** A bijection of 32-bit integers (the mixing function of MurmurHash3). */

@@ -9,8 +9,9 @@ import type { LibraryOptions } from './library.ts';
 import type { Subject } from './subject.ts';
 
 export interface Lane {
+  /** Unique among all benchmarks: a process finds its lane by it. */
   readonly name: string;
-  /** Too slow to be filled with millions of keys: gets fewer operations, and above `FILL_LIMIT` only the sample. */
+  /** Too slow to be filled with millions of keys: gets fewer operations, and above `fillLimit` only the sample. */
   readonly slow?: boolean;
   /** The largest key set it is measured with. */
   readonly maxKeys: number;

@@ -4,14 +4,13 @@ import {
   BlockedBloomFilter,
   BloomFilter,
   hashKey,
-  hashKeys,
   type KernelChoice,
   SecretKey,
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
 import { parquetHash } from '../../packages/bloomery/dist/kernel/parquet-hash.js';
-import type { Packed } from './keys.ts';
-import { type Chunk, type Form, type NativeTwin, type Subject, scalarForm } from './subject.ts';
+import { hasher, libraryForms } from './library-forms.ts';
+import { type Chunk, FORM_NAMES, type FormName, type NativeTwin, type Subject } from './subject.ts';
 
 export type Layout = 'classic' | 'partitioned' | 'blocked' | 'split-block';
 
@@ -29,40 +28,24 @@ export function library(capacity: number, options: LibraryOptions): Subject {
   const full = make(capacity, options.layout, key);
   const scratch = make(capacity, options.layout, key);
   const { scheme } = full;
-  const hash = (packed: Packed) => hashKeys(packed, scheme);
-  const scalar = scalarForm(
-    (key) => scratch.add(key),
-    (key) => full.has(key),
+  const hash = hasher(scheme);
+  const forms = libraryForms(
+    {
+      add: (key) => scratch.add(key),
+      addMany: (keys) => scratch.addMany(keys),
+      has: (key) => full.has(key),
+      hasMany: (keys) => full.hasMany(keys),
+    },
+    hash,
   );
-  const packed: Form = {
-    name: 'packed',
-    add: (chunk) => scratch.addMany(chunk.packed),
-    has: (chunk) => full.hasMany(chunk.packed),
-  };
-  const batch: Form = {
-    name: 'batch',
-    add: (chunk) => scratch.addMany(chunk.strings),
-    has: (chunk) => full.hasMany(chunk.strings),
-  };
-  const others: Form[] = [
-    {
-      name: 'lines',
-      add: (chunk) => scratch.addMany({ lines: chunk.lines }),
-      has: (chunk) => full.hasMany({ lines: chunk.lines }),
-    },
-    {
-      name: 'hashes',
-      add: (chunk) => scratch.addMany(chunk.hashed(hash)),
-      has: (chunk) => full.hasMany(chunk.hashed(hash)),
-    },
-  ];
+  // What hashing costs in JavaScript shows in two or three forms; all of them would double the run.
+  const shown: readonly FormName[] = options.keyed
+    ? ['scalar', 'packed']
+    : options.kernel === 'javascript'
+      ? ['scalar', 'batch', 'packed']
+      : FORM_NAMES;
   return {
-    // What hashing costs in JavaScript shows in two or three forms; all of them would double the run.
-    forms: options.keyed
-      ? [scalar, packed]
-      : options.kernel === 'javascript'
-        ? [scalar, batch, packed]
-        : [scalar, batch, packed, ...others],
+    forms: forms.filter(({ name }) => shown.includes(name)),
     fill: (chunk: Chunk) => full.addMany(chunk.packed),
     warmScratch: (chunk: Chunk) => scratch.addMany(chunk.packed),
     reset: () => scratch.clear(),

@@ -4,38 +4,27 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, freemem, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Bench, KeySetPlan } from './bench.ts';
 import { compileForNode, compileNative, NATIVE_FLAGS } from './compile.ts';
-import { measureSection, type Plan } from './interleave.ts';
-import { KEY_KINDS, type KeyFiles, type KeyKind, writeKeys } from './keys.ts';
+import { FILTERS_BENCH } from './filters-bench.ts';
+import { measureSection, type Plan, runTrials } from './interleave.ts';
+import { distinctKeys, type KeyFiles, type KeyKind, writeKeys } from './keys.ts';
 import type { KeySet } from './lane.ts';
-import { asMarkdown, asText, machineLines, tables } from './report.ts';
+import { asMarkdown, asText, machineLine } from './report.ts';
 import { type Results, type Section, sizeName } from './results.ts';
-
-const HELP = `npm run bench -- [options]
-
-  --quick            10 k and 1 M keys, fewer rounds and rows: about a minute
-  --only PATTERN     only rows whose name (such as "bloomery blocked packed") matches; ${'`bloomfilter`'} always runs
-  --sizes LIST       numbers of keys, such as 10000,1000000
-  --keys LIST        kinds of keys: ${Object.keys(KEY_KINDS).join(', ')}
-  --rounds N         how often everything is measured
-  --json FILE        write every single measurement
-  --markdown FILE    write the tables
-  --help
-
-The full form measures 10 k, 1 M and 10 M keys, and 50 M where memory allows: a quarter of an hour.`;
+import { STRUCTURES_BENCH } from './structures-bench.ts';
 
 /** Held-out keys: enough that a rate of 1 % is known to within 0.02 percentage points (one sigma). */
 const HELD_OUT = 1 << 18;
 /** Keys of one timed call, and of one batch. */
 const CHUNK = 1 << 13;
 const CHUNKS = 32;
-const FULL_SETS = { url: [1e4, 1e6, 1e7, 5e7], url50: [1e6], key12: [1e4, 1e6, 1e7] } as const;
-const QUICK_SETS = { url: [1e4, 1e6], url50: [], key12: [1e6] } as const;
 /** The largest set needs this much: key files in the page cache, and a dozen processes. */
 const BYTES_FOR_50M = 10 * 2 ** 30;
 
 const { values: options } = parseArgs({
   options: {
+    structures: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
     sizes: { type: 'string' },
@@ -47,10 +36,28 @@ const { values: options } = parseArgs({
   },
 });
 
+const bench = options.structures ? STRUCTURES_BENCH : FILTERS_BENCH;
 if (options.help) {
-  console.log(HELP);
+  console.log(help(bench));
 } else {
   await main();
+}
+
+function help({ command, about, full }: Bench): string {
+  const kinds = new Set(full.map(({ kind }) => kind));
+  return `${command} -- [options]
+
+  --quick            ${about.quick}
+  --only PATTERN     ${about.only}
+  --sizes LIST       numbers of keys, such as 10000,1000000
+  --keys LIST        kinds of keys: ${[...kinds].join(', ')}
+  --rounds N         how often everything is measured
+  --json FILE        write every single measurement
+  --markdown FILE    write the tables
+  --structures       the benchmark of the other structures (npm run bench:structures)
+  --help
+
+${about.full}`;
 }
 
 async function main(): Promise<void> {
@@ -58,37 +65,47 @@ async function main(): Promise<void> {
   const progress = (text: string) => {
     process.stderr.write(`[${((Date.now() - started) / 1000).toFixed(0).padStart(4)} s] ${text}\n`);
   };
+  const sets = chosenSets();
   const laneProgram = await compileForNode('lane');
-  const native = compileNative();
-  if ('missing' in native) progress(`NO NATIVE YARDSTICK: ${native.missing}. Everything else is measured.`);
+  const native = sets.some(({ suite }) => suite.native) ? compileNative() : null;
+  if (native !== null && 'missing' in native) {
+    progress(`NO NATIVE YARDSTICK: ${native.missing}. Everything else is measured.`);
+  }
   const plan: Omit<Plan, 'progress'> = {
     rounds: positive('--rounds', options.rounds) ?? (options.quick ? 15 : 31),
+    buildRounds: options.quick ? 3 : 9,
     // Short slices and many rounds: this kind of machine has slow seconds, and a round should fit into one.
     sliceMs: options.quick ? 2 : 3,
     warmUpMs: options.quick ? 20 : 40,
     quick: options.quick,
     only: options.only ?? null,
     laneProgram,
-    nativeProgram: 'program' in native ? native.program : null,
+    nativeProgram: native !== null && 'program' in native ? native.program : null,
   };
-  const sets = chosenSets();
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-'));
   const sections: Section[] = [];
   const exit = () => rmSync(directory, { recursive: true, force: true });
   process.on('exit', exit);
   process.on('SIGINT', () => process.exit(130));
-  for (const [kind, sizes] of sets) {
-    if (sizes.length === 0) continue;
-    progress(`writing ${sizeName(Math.max(...sizes))} ${kind} keys`);
-    const stored = writeKeys(directory, kind, Math.max(...sizes), false);
+  for (const kind of new Set(sets.map((set) => set.kind))) {
+    const ofKind = sets.filter((set) => set.kind === kind && set.sizes.length > 0);
+    if (ofKind.length === 0) continue;
+    const most = Math.max(...ofKind.flatMap(({ suite, sizes }) => [...sizes, trialKeys(suite)]));
+    progress(`writing ${sizeName(most)} ${kind} keys`);
+    const stored = writeKeys(directory, kind, most, false);
     const heldOut = writeKeys(directory, kind, HELD_OUT, true);
-    for (const size of sizes) {
-      const name = `${sizeName(size)} ${kind}`;
-      const section = await measureSection(keySet(stored, heldOut, size), {
-        ...plan,
-        progress: (text) => progress(`${name}: ${text}`),
-      });
-      sections.push(section);
+    for (const { suite, sizes } of ofKind) {
+      for (const size of sizes) {
+        const keys = keySet(stored, heldOut, size);
+        const name = `${suite.name}, ${sizeName(size)} ${kind}`;
+        const planned = { ...plan, progress: (text: string) => progress(`${name}: ${text}`) };
+        const section = await measureSection(keys, suite, planned);
+        if (section === null) continue;
+        sections.push(section);
+        if (trialKeys(suite) > 0 && size === sizes[sizes.length - 1]) {
+          section.trials.push(...(await runTrials(keys, suite, planned)));
+        }
+      }
     }
     rmSync(stored.bytes);
   }
@@ -99,43 +116,63 @@ async function main(): Promise<void> {
       memoryGb: Math.round(totalmem() / 2 ** 30),
       node: process.version,
       v8: process.versions.v8,
-      compiler: 'compiler' in native ? `${native.compiler} ${NATIVE_FLAGS.join(' ')}` : native.missing,
+      compiler:
+        native === null
+          ? null
+          : 'compiler' in native
+            ? `${native.compiler} ${NATIVE_FLAGS.join(' ')}`
+            : native.missing,
       date: new Date().toISOString().slice(0, 10),
     },
     rounds: plan.rounds,
     sliceMs: plan.sliceMs,
     sections,
   };
-  const head = machineLines(results);
-  console.log(`${head.join('\n')}\n`);
-  for (const table of tables(results)) console.log(asText(table));
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 1)}\n`);
-  if (options.markdown !== undefined) writeFileSync(options.markdown, markdown(results));
+  const { targets, sections: tables } = bench.tables(results);
+  console.log(`${[machineLine(results.machine), ...bench.legend(results)].join('\n')}\n`);
+  for (const table of [...tables, targets]) console.log(asText(table));
+  if (options.json !== undefined) {
+    const json = { ...bench.summary?.(results), ...results };
+    writeFileSync(options.json, `${JSON.stringify(json, null, 1)}\n`);
+  }
+  // The targets first: they are what most readers came for.
+  if (options.markdown !== undefined) {
+    const text = [targets, ...tables].map(asMarkdown).join('\n');
+    writeFileSync(options.markdown, `${markdownHead(results)}\n\n${text}`);
+  }
   progress('done');
 }
 
-function markdown(results: Results): string {
-  const [machine, ...legend] = machineLines(results);
-  // The targets first: they are what most readers came for.
-  const [targets, ...rest] = tables(results).reverse();
-  const text = [targets, ...rest.reverse()].map(asMarkdown).join('\n');
-  return `# Results\n\nWritten by \`npm run bench\`; see README.md for what is measured and how.\n\n${machine}\n\n${legend.join('\n')}\n\n${text}`;
+function markdownHead(results: Results): string {
+  return [
+    `# ${bench.title}`,
+    `Written by \`${bench.command}\`; see README.md for what is measured and how.`,
+    machineLine(results.machine),
+    bench.legend(results).join('\n'),
+  ].join('\n\n');
 }
 
-function chosenSets(): [KeyKind, number[]][] {
-  const defaults: Record<KeyKind, readonly number[]> = options.quick ? QUICK_SETS : FULL_SETS;
+/** Keys that the trials of a suite need; none in the quick form. */
+function trialKeys({ trials }: KeySetPlan['suite']): number {
+  return trials === undefined || options.quick ? 0 : trials.size * trials.sets;
+}
+
+function chosenSets(): KeySetPlan[] {
   const sizes = options.sizes?.split(',').map((text) => positive('--sizes', text)!);
-  const kinds = (options.keys?.split(',') ?? Object.keys(defaults)) as KeyKind[];
-  const unknown = kinds.find((kind) => !(kind in KEY_KINDS));
+  const known = new Set(bench.full.map(({ kind }) => kind));
+  const kinds = options.keys?.split(',') as KeyKind[] | undefined;
+  const unknown = kinds?.find((kind) => !known.has(kind));
   if (unknown !== undefined) {
-    throw new RangeError(`--keys: expected some of ${Object.keys(KEY_KINDS).join(', ')}, got ${unknown}`);
+    throw new RangeError(`--keys: expected some of ${[...known].join(', ')}, got ${unknown}`);
   }
-  return kinds.map((kind) => [
-    kind,
-    (sizes ?? defaults[kind]).filter(
-      (size) => size < 5e7 || sizes !== undefined || freemem() > BYTES_FOR_50M,
-    ),
-  ]);
+  return (options.quick ? bench.quick : bench.full)
+    .filter(({ kind }) => kinds === undefined || kinds.includes(kind))
+    .map((set) => ({
+      ...set,
+      sizes: (sizes ?? set.sizes).filter(
+        (size) => size < 5e7 || sizes !== undefined || freemem() > BYTES_FOR_50M,
+      ),
+    }));
 }
 
 function keySet(stored: KeyFiles, heldOut: KeyFiles, size: number): KeySet {
@@ -145,7 +182,8 @@ function keySet(stored: KeyFiles, heldOut: KeyFiles, size: number): KeySet {
   const starts = Array.from({ length: count }, (_, i) =>
     Math.floor((i * (size - chunkKeys)) / Math.max(1, count - 1)),
   );
-  return { stored, heldOut, size, chunkKeys, starts, fillLimit: options.quick ? 1e5 : 1e6 };
+  const distinct = distinctKeys(stored.kind, size);
+  return { stored, heldOut, size, distinct, chunkKeys, starts, fillLimit: options.quick ? 1e5 : 1e6 };
 }
 
 function positive(name: string, text: string | undefined): number | undefined {

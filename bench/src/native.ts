@@ -6,6 +6,7 @@
 import type { RunningRow } from './interleave.ts';
 import type { KeySet, Prepared } from './lane.ts';
 import type { NativeProcess } from './processes.ts';
+import { emptyRounds } from './results.ts';
 import type { NativeTwin } from './subject.ts';
 
 /** The native filter that is the library's split-block layout with a hash that only native code runs fast. */
@@ -38,11 +39,13 @@ export async function nativeRows(
       row: {
         lane,
         form: 'packed',
-        rounds: { add: [], hit: [], miss: [] },
+        rounds: emptyRounds(),
         bitsPerKey: bits / keys.size,
         rate: built.falsePositives / keys.heldOut.count,
         rateKeys: keys.heldOut.count,
+        counts: null,
         parameters: `${size} ${layout === 'classic' ? 'bits' : 'blocks'}, ${hashes} hashes`,
+        figures: {},
       },
       runner,
       name,

@@ -6,7 +6,7 @@
 import { createBloomFilter, createCuckooFilter } from '@libp2p/utils';
 import bloomFilters from 'bloom-filters';
 import { BloomFilter } from 'bloomfilter';
-import { type Chunk, type Subject, scalarForm } from './subject.ts';
+import { eachString, type Subject, scalarForm } from './subject.ts';
 
 const RATE = 0.01;
 
@@ -22,7 +22,7 @@ export function bloomfilter(capacity: number): Subject {
         (key) => full.test(key),
       ),
     ],
-    fill: each((key) => full.add(key)),
+    fill: eachString((key) => full.add(key)),
     reset: () => {
       scratch = make();
     },
@@ -43,7 +43,7 @@ export function bloomFiltersPeer(capacity: number): Subject {
         (key) => full.has(key),
       ),
     ],
-    fill: each((key) => full.add(key)),
+    fill: eachString((key) => full.add(key)),
     reset: () => {
       scratch = make();
     },
@@ -64,7 +64,7 @@ export function libp2pBloom(capacity: number): Subject {
         (key) => full.has(key),
       ),
     ],
-    fill: each((key) => full.add(key)),
+    fill: eachString((key) => full.add(key)),
     reset: () => {
       scratch = make();
     },
@@ -86,7 +86,7 @@ export function libp2pCuckoo(capacity: number): Subject {
         (key) => full.has(key),
       ),
     ],
-    fill: each((key) => full.add(key)),
+    fill: eachString((key) => full.add(key)),
     reset: () => {
       scratch = make();
     },
@@ -109,7 +109,7 @@ export function builtInSet(): Subject {
         (key) => full.has(key),
       ),
     ],
-    fill: each((key) => full.add(key)),
+    fill: eachString((key) => full.add(key)),
     reset: () => {
       scratch = new Set();
     },
@@ -122,7 +122,6 @@ export function readingTheKey(): Subject {
   return {
     forms: [scalarForm(undefined, sumsToOdd)],
     fill: () => {},
-    reset: () => {},
     bits: () => 0,
     describe: () => 'a sum over charCodeAt',
   };
@@ -132,10 +131,4 @@ function sumsToOdd(key: string): boolean {
   let sum = 0;
   for (let i = 0; i < key.length; i++) sum += key.charCodeAt(i);
   return (sum & 1) === 1;
-}
-
-function each(add: (key: string) => unknown): (chunk: Chunk) => void {
-  return ({ strings }) => {
-    for (const key of strings) add(key);
-  };
 }

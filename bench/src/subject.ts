@@ -1,9 +1,9 @@
 /** What is measured: a filter (or something else that answers `has`), and the ways keys get into it. */
 
-import { flatStrings, lines, type Packed } from './keys.ts';
+import { flatStrings, integers, lines, type Packed } from './keys.ts';
 
 /** The ways in. One process measures one subject, in all of its forms. */
-export type FormName = 'scalar' | 'batch' | 'packed' | 'lines' | 'hashes';
+export type FormName = 'scalar' | 'batch' | 'packed' | 'lines' | 'hashes' | 'integers';
 
 export const FORMS: Readonly<Record<FormName, string>> = {
   scalar: 'one string a call',
@@ -11,9 +11,17 @@ export const FORMS: Readonly<Record<FormName, string>> = {
   packed: 'packed bytes',
   lines: 'newline-separated bytes',
   hashes: 'hashes computed before',
+  integers: 'one 64-bit bigint a call',
 };
 
-export type Action = 'add' | 'hit' | 'miss';
+export const FORM_NAMES = Object.keys(FORMS) as readonly FormName[];
+
+/**
+ * What is timed, in ns per key. 'hit' and 'miss' ask for stored keys and for others, whatever the question is
+ * (has, count, get); 'build' makes a whole structure of all keys.
+ */
+export const ACTIONS = ['add', 'hit', 'miss', 'delete', 'build'] as const;
+export type Action = (typeof ACTIONS)[number];
 
 /** A run of keys in the shapes the forms need, each made when it is first asked for (outside the timing). */
 export class Chunk {
@@ -21,6 +29,7 @@ export class Chunk {
   readonly count: number;
   #strings: string[] | undefined;
   #lines: Uint8Array | undefined;
+  #integers: bigint[] | undefined;
   #hashes: unknown;
 
   constructor(packed: Packed) {
@@ -36,6 +45,11 @@ export class Chunk {
     return (this.#lines ??= lines(this.packed));
   }
 
+  /** A 64-bit integer for each key, for structures that know nothing else. */
+  get integers(): bigint[] {
+    return (this.#integers ??= integers(this.packed));
+  }
+
   /** What `hash` made of the packed keys, computed once. */
   hashed<T>(hash: (packed: Packed) => T): T {
     this.#hashes ??= hash(this.packed);
@@ -43,17 +57,27 @@ export class Chunk {
   }
 }
 
+/** One number a key: `Subject.no` or anything else, which is "maybe". Or how many were "maybe". */
+export type Answers = number | ArrayLike<number>;
+
 export interface Form {
   readonly name: FormName;
-  /** Adds all keys of the chunk to the scratch filter. Absent where that makes no sense. */
+  /** Adds all keys of the chunk to the scratch filter (see `Subject`). Absent where that makes no sense. */
   readonly add?: (chunk: Chunk) => void;
-  /** Asks the full filter for all keys: how many "maybe", or one byte a key (counted outside the timing). */
-  readonly has: (chunk: Chunk) => number | Uint8Array;
+  /** Asks the full filter for all keys. Answers are counted outside the timing. */
+  readonly has: (chunk: Chunk) => Answers;
+  /** Removes all keys from the full filter, and says how many of them it removed. `Subject.undo` puts them back. */
+  readonly delete?: (chunk: Chunk) => number;
+  /** Makes a structure of all keys of the chunk, for those that are made at once, and returns its `has`. */
+  readonly build?: (chunk: Chunk) => (chunk: Chunk) => Answers;
 }
 
 /**
  * Two filters of the same parameters: the full one holds the whole key set and is queried; the scratch one is
  * what `add` works on, emptied whenever the sample of keys has been added.
+ *
+ * A structure that can forget needs no second one. It says how to `undo`, and `add` then adds keys that are not
+ * in to the full one.
  */
 export interface Subject {
   readonly forms: readonly Form[];
@@ -61,13 +85,26 @@ export interface Subject {
   fill(chunk: Chunk): void;
   /** Brings the scratch filter where it will be when used (a resident of WebAssembly memory). */
   warmScratch?(chunk: Chunk): void;
-  reset(): void;
+  /** Empties the scratch filter, if there is one. */
+  reset?(): void;
+  /** Takes back what was done to the full filter, outside the timing. */
+  readonly undo?: { readonly add: (chunk: Chunk) => void; readonly delete: (chunk: Chunk) => void };
+  /** The answer that means "certainly not": 0 if absent. */
+  readonly no?: number;
   /** What `hashes` forms work on, computed outside the timing. */
   hash?(packed: Packed): unknown;
+  /** The estimate of each key's count, of structures that count. Compared with the true ones after the rounds. */
+  counts?(keys: readonly string[]): ArrayLike<number>;
+  /** Where its counts end: that many or more. */
+  readonly maxCount?: number;
+  /** Its counts may be too low, and it says so. */
+  readonly mayCountLow?: boolean;
   /** Memory of the structure in bits; undefined where it consists of objects and the heap has to be asked. */
   bits?(): number;
   /** The parameters, for people. */
   describe(): string;
+  /** What else is known of it, such as bits per counter. */
+  figures?(): Readonly<Record<string, number>>;
   /** For the native twin: its parameters, and the XXH64 of the filter's bytes, by which the two are compared. */
   twin?(): NativeTwin;
 }
@@ -80,21 +117,53 @@ export interface NativeTwin {
   readonly checksum: string;
 }
 
-/** A chunk-wide loop over strings. Every process has its own copy of this code, so each call in it is of one kind. */
-export function scalarForm(add: ((key: string) => unknown) | undefined, has: (key: string) => boolean): Form {
-  const form = {
-    name: 'scalar' as const,
+/**
+ * Chunk-wide loops over strings. Every process has its own copy of this code, so each call in it is of one kind.
+ * `has` may answer with a number: a count, a value.
+ */
+export function scalarForm(
+  add: ((key: string) => unknown) | undefined,
+  has: (key: string) => boolean | number,
+  remove?: (key: string) => boolean,
+): Form {
+  return {
+    name: 'scalar',
     has: ({ strings }: Chunk) => {
       let found = 0;
       for (let i = 0; i < strings.length; i++) if (has(strings[i])) found++;
       return found;
     },
+    ...(add !== undefined && {
+      add: ({ strings }: Chunk) => {
+        for (let i = 0; i < strings.length; i++) add(strings[i]);
+      },
+    }),
+    ...(remove !== undefined && {
+      delete: ({ strings }: Chunk) => {
+        let removed = 0;
+        for (let i = 0; i < strings.length; i++) if (remove(strings[i])) removed++;
+        return removed;
+      },
+    }),
   };
-  if (add === undefined) return form;
+}
+
+/** A loop over 64-bit integers. */
+export function integerForm(has: (key: bigint) => boolean, build: Form['build'] & {}): Form {
   return {
-    ...form,
-    add: ({ strings }: Chunk) => {
-      for (let i = 0; i < strings.length; i++) add(strings[i]);
+    name: 'integers',
+    has: ({ integers }) => {
+      let found = 0;
+      for (let i = 0; i < integers.length; i++) if (has(integers[i])) found++;
+      return found;
     },
+    build,
+  };
+}
+
+/** Calls `visit` for each key of a chunk: the way to fill what has no batches. */
+export function eachString(visit: (key: string) => unknown): (chunk: Chunk) => void {
+  return ({ strings }) => {
+    for (const key of strings) visit(key);
   };
 }

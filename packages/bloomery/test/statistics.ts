@@ -7,15 +7,24 @@ import { expect } from 'vitest';
 
 /** That `observed` successes in `trials` independent trials of probability p are within 5 sigma. */
 export function expectBinomial(observed: number, trials: number, p: number, what: string): void {
-  expectNormal(observed, trials * p, Math.sqrt(trials * p * (1 - p)), what);
+  expectCount(observed, trials * p, Math.sqrt(trials * p * (1 - p)), what);
+}
+
+/**
+ * `expectNormal` for a count of events. Rare ones are Poisson: below a handful of expected ones the next integer is
+ * allowed as well. What must not happen at all gets no allowance.
+ */
+export function expectCount(observed: number, mean: number, deviation: number, what: string): void {
+  expectWithin(observed, mean, deviation, mean > 0 && mean < 5 ? 1 / deviation : 0, what);
 }
 
 /** That `observed` lies within five times `deviation` of `mean`. */
 export function expectNormal(observed: number, mean: number, deviation: number, what: string): void {
+  expectWithin(observed, mean, deviation, 0, what);
+}
+
+function expectWithin(observed: number, mean: number, deviation: number, slack: number, what: string): void {
   const sigmas = (observed - mean) / deviation;
-  // Counts of rare events are Poisson: below a handful of expected ones allow the next integer. What must not
-  // happen at all gets no allowance.
-  const slack = mean > 0 && mean < 5 ? 1 / deviation : 0;
   expect(
     Math.abs(sigmas) <= 5 + slack,
     `${what}: observed ${observed}, expected ${mean} ± ${deviation} (${sigmas.toFixed(2)} sigma)`,

@@ -20,6 +20,14 @@ function answer(h: u64, table: usize, length: u64, segments: u64, attempt: u32, 
   return ((slots << (32 - width)) >> (32 - width)) ^ fingerprint(z, width);
 }
 
+// The answer for one key, by the halves of its hash.
+export function fuseOne(
+  low: u32, high: u32, table: usize, length: u32, segments: u32, attempt: u32, stride: u32, width: u32,
+): u32 {
+  const h = (<u64>high << 32) | low;
+  return answer(h, table, length, segments, attempt, tableSeed(attempt), stride, width);
+}
+
 // One byte a key: 1 if the upper bits of the answer, without the lowest `spare` ones, are 0.
 export function fuseHas(
   hashes: usize, count: u32, table: usize, length: u32, segments: u32, attempt: u32, stride: u32, width: u32,

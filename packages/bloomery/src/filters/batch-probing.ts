@@ -38,6 +38,12 @@ export function hasKeyInWasm(store: BitStore, { inWasm }: Prober, key: Key): num
   return address === 0 ? -1 : inWasm.hasKey(wasm, key, address);
 }
 
+/** The kernel if the store is in its memory, or has been asked often enough to move there now; else null. */
+export function residence(store: BitStore): WasmKernel | null {
+  const wasm = wasmKernel();
+  return wasm !== null && wasm.admit(store, 1, 0) !== 0 ? wasm : null;
+}
+
 /** Adds all keys; returns how many changed a bit. `before` is called ahead of each chunk and may refuse it. */
 export function addBatch(
   store: BitStore,

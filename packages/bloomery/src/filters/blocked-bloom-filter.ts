@@ -36,7 +36,8 @@ import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './batch-probing.ts';
 import { unlikeFilters } from './compatibility.ts';
-import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from './frame.ts';
+import { checkParameters, decodeFrame, encodeFrame } from './frame.ts';
+import { BLOCKED_FRAME, MAX_BLOCK_HASHES } from './frame-kinds.ts';
 import {
   checkOptions,
   checkPolicy,
@@ -363,14 +364,6 @@ export class BlockedBloomFilter {
 }
 
 const LAYOUTS = ['blocked', 'split-block'] as const satisfies readonly BlockedLayout[];
-const MAX_HASHES = 24;
-/** In a frame: blocks, hashes, capacity (0 if there is none). */
-export const BLOCKED_FRAME: FrameKind = {
-  code: 2,
-  name: 'BlockedBloomFilter',
-  widths: [4, 1, 6],
-  payloadLength,
-};
 const OPTIONS = ['blocks', 'hashes', 'layout', 'capacity', ...FILTER_OPTIONS];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'layout', 'hashes', 'foldings', ...FILTER_OPTIONS];
 
@@ -378,16 +371,8 @@ function blockBits(layout: BlockedLayout): number {
   return layout === 'blocked' ? BLOCK_BITS : SPLIT_BLOCK_BITS;
 }
 
-function payloadLength(variant: number, [blocks, hashes]: readonly number[]): number {
-  const bits = blocks * (variant === 0 ? BLOCK_BITS : SPLIT_BLOCK_BITS);
-  const soundHashes = variant === 0 ? hashes > 0 && hashes <= MAX_HASHES : hashes === 8;
-  const sound = variant < 2 && bits > 0 && bits <= MAX_BITS && soundHashes;
-  checkParameters(sound, `layout ${variant}, ${blocks} blocks and ${hashes} hashes`);
-  return bits / 8;
-}
-
 function checkHashes(layout: BlockedLayout, hashes: number | undefined): number {
-  if (layout === 'blocked') return checkInteger('hashes', hashes, 1, MAX_HASHES);
+  if (layout === 'blocked') return checkInteger('hashes', hashes, 1, MAX_BLOCK_HASHES);
   if (hashes !== undefined && hashes !== 8) {
     throw new RangeError(`The split-block layout always has 8 hashes, got ${hashes}`);
   }

@@ -36,7 +36,8 @@ import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './batch-probing.ts';
 import { unlikeFilters } from './compatibility.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
+import { decodeFrame, encodeFrame, FrameError } from './frame.ts';
+import { BLOOM_FRAME } from './frame-kinds.ts';
 import {
   checkOptions,
   checkPolicy,
@@ -334,8 +335,6 @@ export class BloomFilter {
 
 const LAYOUTS = ['classic', 'partitioned'] as const satisfies readonly BloomLayout[];
 const MAX_HASHES = 255;
-/** In a frame: bits, hashes, capacity (0 if there is none). */
-export const BLOOM_FRAME: FrameKind = { code: 1, name: 'BloomFilter', widths: [5, 1, 6], payloadLength };
 const OPTIONS = ['bits', 'hashes', 'layout', 'capacity', ...FILTER_OPTIONS];
 const CAPACITY_OPTIONS = [
   'capacity',
@@ -346,13 +345,6 @@ const CAPACITY_OPTIONS = [
   'halvings',
   ...FILTER_OPTIONS,
 ];
-
-function payloadLength(variant: number, [bits, hashes]: readonly number[]): number {
-  const sound =
-    variant < 2 && bits > 0 && bits <= MAX_BITS && hashes > 0 && (variant === 0 || bits % hashes === 0);
-  checkParameters(sound, `layout ${variant}, ${bits} bits and ${hashes} hashes`);
-  return Math.ceil(bits / 8);
-}
 
 function prober(range: number, stride: number, k: number, scheme: HashScheme, shared: boolean): Prober {
   const set = shared ? setShared : setPlain;

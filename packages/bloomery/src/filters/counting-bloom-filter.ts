@@ -49,16 +49,15 @@ import {
 } from '../kernel/counting-wasm.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import { wasmKernel } from '../kernel/kernel-choice.ts';
 import type { Key } from '../kernel/key.ts';
-import type { WasmKernel } from '../kernel/wasm-kernel.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
-import { addBatch, hasBatch, type Prober, probeBatch, valueBatch } from './batch-probing.ts';
+import { addBatch, hasBatch, type Prober, probeBatch, residence, valueBatch } from './batch-probing.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
 import { unlikeFilters } from './compatibility.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
+import { decodeFrame, encodeFrame, FrameError } from './frame.ts';
+import { COUNTING_FRAME } from './frame-kinds.ts';
 import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from './options.ts';
 import { OverfullGuard } from './overfull.ts';
 import { decayOf, sizeFromOnes } from './zero-decay.ts';
@@ -358,7 +357,7 @@ export class CountingBloomFilter {
       variant: LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.counters, this.hashes, this.counterBits, this.capacity ?? 0],
-      payload: this.#store.toBytes(payloadBytes(this.counters, this.counterBits)),
+      payload: this.#store.toBytes(Math.ceil((this.counters * this.counterBits) / 8)),
     });
   }
 
@@ -394,37 +393,31 @@ export class CountingBloomFilter {
   // One key, by the halves of its hash.
 
   #add(low: number, high: number): boolean {
-    const wasm = WASM_POSSIBLE ? this.#home() : null;
+    const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
     return WASM_POSSIBLE && wasm !== null
       ? countingAddOne(wasm, low, high, this.#store.address, this.#shape)
       : countingAdd(this.#store.words, low, high, this.#shape);
   }
 
   #has(low: number, high: number): boolean {
-    const wasm = WASM_POSSIBLE ? this.#home() : null;
+    const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
     return WASM_POSSIBLE && wasm !== null
       ? countingHasOne(wasm, low, high, this.#store.address, this.#shape)
       : countingHas(this.#store.words, low, high, this.#shape);
   }
 
   #delete(low: number, high: number): boolean {
-    const wasm = WASM_POSSIBLE ? this.#home() : null;
+    const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
     return WASM_POSSIBLE && wasm !== null
       ? countingDeleteOne(wasm, low, high, this.#store.address, this.#shape)
       : countingDelete(this.#store.words, low, high, this.#shape);
   }
 
   #count(low: number, high: number): number {
-    const wasm = WASM_POSSIBLE ? this.#home() : null;
+    const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
     return WASM_POSSIBLE && wasm !== null
       ? countingCountOne(wasm, low, high, this.#store.address, this.#shape)
       : countingCount(this.#store.words, low, high, this.#shape);
-  }
-
-  /** The kernel if the counters are in its memory, or have been asked often enough to move there now. */
-  #home(): WasmKernel | null {
-    const wasm = wasmKernel();
-    return wasm !== null && wasm.admit(this.#store, 1, 0) !== 0 ? wasm : null;
   }
 
   #combine(other: CountingBloomFilter, combine: CombineCounters): this {
@@ -456,13 +449,6 @@ export class CountingBloomFilter {
 
 const LAYOUTS = ['classic', 'partitioned'] as const satisfies readonly BloomLayout[];
 const MAX_HASHES = 255;
-/** In a frame: counters, hashes, bits of a counter, capacity (0 if there is none). */
-export const COUNTING_FRAME: FrameKind = {
-  code: 3,
-  name: 'CountingBloomFilter',
-  widths: [5, 1, 1, 6],
-  payloadLength,
-};
 const COMMON = ['counterBits', 'layout', 'trackChanges', 'overfull', 'seed', 'key'];
 const OPTIONS = ['counters', 'hashes', 'capacity', ...COMMON];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'maxHashes', ...COMMON];
@@ -472,25 +458,6 @@ function checkCounterBits(counterBits: number): CounterBits {
     throw new RangeError(`counterBits must be 2, 4, 8 or 16, got ${counterBits}`);
   }
   return counterBits as CounterBits;
-}
-
-function payloadBytes(counters: number, counterBits: number): number {
-  return Math.ceil((counters * counterBits) / 8);
-}
-
-function payloadLength(variant: number, [counters, hashes, counterBits]: readonly number[]): number {
-  const sound =
-    variant < 2 &&
-    [2, 4, 8, 16].includes(counterBits) &&
-    counters > 0 &&
-    counters * counterBits <= MAX_BITS &&
-    hashes > 0 &&
-    (variant === 0 || counters % hashes === 0);
-  checkParameters(
-    sound,
-    `layout ${variant}, ${counters} counters of ${counterBits} bits and ${hashes} hashes`,
-  );
-  return payloadBytes(counters, counterBits);
 }
 
 function prober(shape: CounterShape): Prober {

@@ -33,14 +33,14 @@ import type { KeyBatch } from '../kernel/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { FuseLayout, fuseAnswer, isSoundTable } from '../kernel/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/fuse-build.ts';
-import { fuseHasInWasm } from '../kernel/fuse-wasm.ts';
+import { fuseAnswerInWasm, fuseHasInWasm } from '../kernel/fuse-wasm.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
 import type { Key } from '../kernel/key.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
-import { hasBatch, type Prober } from './batch-probing.ts';
+import { hasBatch, type Prober, residence } from './batch-probing.ts';
 import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
 import { checkOptions, type DecodeOptions } from './options.ts';
 
@@ -82,13 +82,13 @@ export class StaticFilter {
   /** Maybe (true) or certainly not (false). */
   has(key: Key): boolean {
     hashInto(key, this.scheme);
-    return this.size > 0 && fuseAnswer(this.#store.words, this.#layout, hashOut[0], hashOut[1]) === 0;
+    return this.#has(hashOut[0], hashOut[1]);
   }
 
   /** `has` by the key's hash; see `hashKey`. */
   hasHash(hash: KeyHash): boolean {
     checkSameScheme(hash.scheme, this.scheme);
-    return this.size > 0 && fuseAnswer(this.#store.words, this.#layout, hash.low | 0, hash.high | 0) === 0;
+    return this.#has(hash.low | 0, hash.high | 0);
   }
 
   /** One byte a key, in order: 1 maybe, 0 certainly not. */
@@ -155,6 +155,16 @@ export class StaticFilter {
   toString(): string {
     const { slots } = this.#layout;
     return `StaticFilter(${this.size} keys, ${this.fingerprintBits} fingerprint bits, ${slots} slots, ${this.scheme.id})`;
+  }
+
+  #has(low: number, high: number): boolean {
+    const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
+    const answer =
+      WASM_POSSIBLE && wasm !== null
+        ? fuseAnswerInWasm(wasm, low, high, this.#store.address, this.#layout)
+        : fuseAnswer(this.#store.words, this.#layout, low, high);
+    // Fingerprints of 0 would match the table of no keys.
+    return answer === 0 && this.size > 0;
   }
 }
 

@@ -82,7 +82,7 @@ function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: VisitChunk
 function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk): void {
   const { bytes, offsets } = keys;
   if (!(bytes instanceof Uint8Array && offsets instanceof Uint32Array && offsets.length > 0)) {
-    throw new TypeError('Packed keys are bytes (Uint8Array) and n + 1 offsets (Uint32Array)');
+    throw new TypeError('Packed keys are bytes (Uint8Array) and offsets (Uint32Array)');
   }
   const inWasm: HashInWasm | null = WASM_POSSIBLE
     ? (wasm, start) => wasm.hashPacked(keys, start, scheme)

@@ -24,6 +24,17 @@ function call(wasm: WasmKernel): FuseExports {
   return (exports ??= wasm.link<FuseExports>(FUSE_BASE64));
 }
 
+/** The answer for one key, as `fuseAnswer` gives it. */
+export function fuseAnswerInWasm(
+  wasm: WasmKernel,
+  low: number,
+  high: number,
+  address: number,
+  { segmentLength, segments, attempt, stride, width }: FuseLayout,
+): number {
+  return call(wasm).fuseOne(low, high, address, segmentLength, segments, attempt, stride, width) >>> 0;
+}
+
 /** Leaves one byte a key in the kernel's results: 1 if the answer without its `spare` lowest bits is 0. */
 export function fuseHasInWasm(
   wasm: WasmKernel,
@@ -156,6 +167,16 @@ function reserve({ memory }: SolverMemory, end: number): boolean {
 }
 
 interface FuseExports {
+  fuseOne(
+    low: number,
+    high: number,
+    table: number,
+    length: number,
+    segments: number,
+    attempt: number,
+    stride: number,
+    width: number,
+  ): number;
   fuseHas(
     hashes: number,
     count: number,

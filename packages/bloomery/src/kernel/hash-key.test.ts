@@ -181,7 +181,7 @@ describe.each(['wasm', 'javascript'] as const)('hashing in %s', (kernel) => {
     const bytes = new Uint8Array(4);
     expect(() => hashKeys({ bytes, offsets: Uint32Array.of(0, 5) })).toThrow(/at most 4, got 5/);
     expect(() => hashKeys({ bytes, offsets: Uint32Array.of(0, 3, 2, 4) })).toThrow(/got 2 after 3/);
-    expect(() => hashKeys({ bytes, offsets: new Uint32Array(0) })).toThrow(/n \+ 1 offsets/);
+    expect(() => hashKeys({ bytes, offsets: new Uint32Array(0) })).toThrow(/offsets \(Uint32Array\)/);
     expect(hashKeys({ bytes, offsets: Uint32Array.of(0) }).length).toBe(0);
     expect(hashKeys([]).length).toBe(0);
   });

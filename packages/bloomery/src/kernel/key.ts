@@ -52,7 +52,8 @@ export function writeKey(key: Key, target: KeyTarget): number {
   if (typeof key === 'bigint') {
     // Six times as fast as making the bytes.
     signed[0] = key; // modulo 2^64
-    target.words.set(halves);
+    target.words[0] = halves[0];
+    target.words[1] = halves[1];
     if (signed[0] === key) return 8;
     target.words[2] = 0; // from 2^63 to 2^64 - 1: a ninth byte for the sign
     if (BigInt.asUintN(64, key) === key) return 9;

@@ -5,7 +5,7 @@
  * The search. Positions are hashes, so they are uniform, and interpolation search finds one in about log2 log2 n
  * looks (Perl, Itai, Avni, Interpolation search: a log log n search, CACM 1978; the "[8]" of Mitzenmacher,
  * compressed III.A): guess where the position must stand by its share of the interval, look, and go on in the part
- * that is left. Measured for absent positions, the longer case: 4.1 looks at a thousand positions, 5.1 at a million,
+ * that is left. Measured for absent positions, the longer case: 4.05 looks at a thousand positions, 5.1 at a million,
  * 5.5 at ten million (bisection: 10, 20, 23); half a look less for present ones.
  *
  * On lists that are not uniform interpolation may creep: one entry a look, all n of them. Lists come from strangers,

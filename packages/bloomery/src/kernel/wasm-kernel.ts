@@ -144,7 +144,7 @@ export class WasmKernel {
     bounds[0] = 0;
     for (; end < limit; end++) {
       const key = keys[end];
-      if (typeof key !== 'string') return 0;
+      if (typeof key !== 'string') return end === start ? this.#hashIntegers(keys, start, limit, scheme) : 0;
       // UTF-8 needs up to three bytes for each UTF-16 unit, and a separator may follow.
       if (3 * (units + key.length + 1) > INPUT_BYTES) break;
       units += key.length;
@@ -155,6 +155,35 @@ export class WasmKernel {
     const { written } = textEncoder().encodeInto(slice.join(''), this.#input.bytes);
     if (written !== units) return this.#hashJoinedLines(slice, scheme);
     this.#hashSpans(INPUT, end - start, 0, scheme);
+    return end - start;
+  }
+
+  /** Hashes integers up to 64 bits, as many as come one after the other; see key.ts for their bytes. */
+  #hashIntegers(keys: readonly Key[], start: number, limit: number, scheme: HashScheme): number {
+    const view = new DataView(this.#memory.buffer, INPUT);
+    const bounds = this.#bounds;
+    let used = 0;
+    let end = start;
+    bounds[0] = 0;
+    for (; end < limit; end++) {
+      const key = keys[end];
+      if (typeof key === 'number' && Number.isSafeInteger(key)) {
+        view.setInt32(used, key | 0, true);
+        view.setInt32(used + 4, Math.floor(key / 4294967296) | 0, true);
+        used += 8;
+      } else if (typeof key === 'bigint' && BigInt.asIntN(64, key) === key) {
+        view.setBigInt64(used, key, true);
+        used += 8;
+      } else if (typeof key === 'bigint' && BigInt.asUintN(64, key) === key) {
+        view.setBigInt64(used, key, true);
+        view.setUint8(used + 8, 0); // for the sign
+        used += 9;
+      } else {
+        break;
+      }
+      bounds[end - start + 1] = used;
+    }
+    if (end > start) this.#hashSpans(INPUT, end - start, 0, scheme);
     return end - start;
   }
 

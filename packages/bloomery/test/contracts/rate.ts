@@ -14,7 +14,7 @@
 import { expect, test } from 'vitest';
 import { EFFORT } from '../effort.ts';
 import { counterKeys } from '../keys.ts';
-import { expectNormal } from '../statistics.ts';
+import { expectCount } from '../statistics.ts';
 import { inBothKernels, type Membership, type Subject } from './subject.ts';
 
 const CAPACITIES = [1, 2, 20, 63, 64, 65, 1e3, 1e5, 1e6];
@@ -60,8 +60,8 @@ export function rateContract<F extends Membership>(
       const mean = ownRates / filters;
       const scatter = (filters / Math.max(1, filters - 1)) * Math.max(0, ownSquares / filters - mean * mean);
       const deviation = Math.sqrt(total * theory * (1 - theory) + filters * questions * questions * scatter);
-      expectNormal(found, total * theory, deviation, `rate of ${filters} filters, asked ${p}`);
-      expectNormal(found, questions * ownRates, Math.sqrt(ownVariance) || 1e-9, 'rate of the very filters');
+      expectCount(found, total * theory, deviation, `rate of ${filters} filters, asked ${p}`);
+      expectCount(found, questions * ownRates, Math.sqrt(ownVariance) || 1e-9, 'rate of the very filters');
     });
   });
 }

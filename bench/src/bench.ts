@@ -1,0 +1,45 @@
+/**
+ * What a benchmark is: suites of lanes that are measured side by side, the key sets they get, and the tables
+ * that come of it. There are two (filters-bench.ts, structures-bench.ts); all the machinery is common.
+ */
+
+import type { KeyKind } from './keys.ts';
+import type { Lane } from './lanes.ts';
+import type { Table } from './report.ts';
+import type { Results } from './results.ts';
+import type { FormName } from './subject.ts';
+
+/** Lanes that answer the same question: one section for each key set. */
+export interface Suite {
+  readonly name: string;
+  readonly lanes: readonly Lane[];
+  /** The forms to measure, of those that a subject has. */
+  readonly forms: readonly FormName[];
+  /** Lanes that are measured whatever `--only` says. */
+  readonly always: readonly string[];
+  /** Whether the native yardstick runs beside it. */
+  readonly native: boolean;
+  /** Many small structures built one after the other, to see which fail; full form only. */
+  readonly trials?: { readonly size: number; readonly sets: number; readonly lanes: readonly string[] };
+}
+
+export interface KeySetPlan {
+  readonly suite: Suite;
+  readonly kind: KeyKind;
+  readonly sizes: readonly number[];
+}
+
+export interface Bench {
+  /** The heading of the Markdown file. */
+  readonly title: string;
+  readonly command: string;
+  /** The lines of --help that differ. */
+  readonly about: { readonly quick: string; readonly only: string; readonly full: string };
+  readonly quick: readonly KeySetPlan[];
+  readonly full: readonly KeySetPlan[];
+  /** What the columns mean. */
+  readonly legend: (results: Results) => string[];
+  readonly tables: (results: Results) => { readonly targets: Table; readonly sections: readonly Table[] };
+  /** What --json has besides every single measurement. */
+  readonly summary?: (results: Results) => object;
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { EFFORT } from '../../test/effort.ts';
+import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
+import { FUSE8_C, FUSE8_GO, FUSE16_C } from '../../test/golden/foreign-files.ts';
+import { Random } from '../../test/statistics.ts';
+import { BinaryFuseFile, firstCell } from './binary-fuse.ts';
+import type { FormatError } from './format-error.ts';
+
+const key = (i: number) => 1_000_003 * i + 7;
+const common = {
+  format: 'binary-fuse',
+  headerLength: 28,
+  decode: BinaryFuseFile.decode,
+  absent: (i: number) => 2 ** 40 + 17 * i,
+  probe: 5,
+} as const;
+
+for (const [name, file, layout] of [
+  ['Go', FUSE8_GO, 'go'],
+  ['C', FUSE8_C, 'c'],
+] as const) {
+  describe(name, () => {
+    foreignContract<number | bigint>({
+      ...common,
+      name: `binary fuse, ${name}`,
+      file,
+      keys: Array.from({ length: 1000 }, (_, i) => key(i)),
+      bitBytes: 1408,
+    });
+
+    test('says what the file says', () => {
+      const filter = BinaryFuseFile.decode(file);
+      expect([filter.layout, filter.fingerprintBits, filter.bits]).toEqual([layout, 8, 8 * 1408]);
+      expect(filter.size).toBe(layout === 'c' ? 1000 : undefined);
+      expect(filter.has(BigInt(key(999)))).toBe(true);
+    });
+  });
+}
+
+describe('16 bits from C, with the four bytes too many', () => {
+  foreignContract<number | bigint>({
+    ...common,
+    name: 'binary fuse 16, C',
+    file: FUSE16_C,
+    keys: Array.from({ length: 100 }, (_, i) => key(i)),
+    bitBytes: 2 * 192 + 4,
+    // Without the tail it is a whole file as well; and half of it looks like one of 8 bits.
+    wholePrefix: (length) => length === FUSE16_C.length - 4 || length === 28 + 192,
+  });
+
+  test('a width that is asked for is insisted on', () => {
+    expect(BinaryFuseFile.decode(FUSE16_C, { fingerprintBits: 16 }).fingerprintBits).toBe(16);
+    const half = () => BinaryFuseFile.decode(FUSE16_C.subarray(0, 28 + 192), { fingerprintBits: 16 });
+    expect(half).toThrow(/expected fingerprints of 16 bits, got 8/);
+  });
+});
+
+test('16 bits in the layout of Go: the same cells behind the other header', () => {
+  const bytes = FUSE16_C.slice(0, -4);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(8, 64, true);
+  view.setUint32(12, 63, true);
+  const filter = BinaryFuseFile.decode(bytes);
+  expect([filter.layout, filter.fingerprintBits]).toEqual(['go', 16]);
+  for (let i = 0; i < 100; i++) expect(filter.has(key(i))).toBe(true);
+  expect(filter.encode()).toEqual(bytes);
+});
+
+test('the cells of a key, against the definition in BigInt', () => {
+  const random = new Random(12);
+  const bytes = Uint8Array.from(FUSE8_GO);
+  for (let i = 28; i < bytes.length; i++) bytes[i] = random.bits();
+  const filter = BinaryFuseFile.decode(bytes);
+  const wrap = (x: bigint) => BigInt.asUintN(64, x);
+  const reference = (x: bigint) => {
+    let h = wrap(x + filter.seed);
+    h = wrap((h ^ (h >> 33n)) * 0xff51afd7ed558ccdn);
+    h = wrap((h ^ (h >> 33n)) * 0xc4ceb9fe1a85ec53n);
+    h ^= h >> 33n;
+    const h0 = (h * 1152n) >> 64n;
+    const h1 = (h0 + 128n) ^ ((h >> 18n) & 127n);
+    const h2 = (h0 + 256n) ^ (h & 127n);
+    const cell = (at: bigint) => bytes[28 + Number(at)];
+    return Number((h ^ (h >> 32n)) & 255n) === (cell(h0) ^ cell(h1) ^ cell(h2));
+  };
+  let yes = 0;
+  for (let i = 0; i < 20_000 * EFFORT; i++) {
+    const x = (BigInt(random.bits() >>> 0) << 32n) | BigInt(random.bits() >>> 0);
+    expect(filter.has(x)).toBe(reference(x));
+    if (reference(x)) yes++;
+  }
+  expect(yes).toBeGreaterThan(20);
+});
+
+test('the first cell is exact for ranges of up to 2^32 - 1', () => {
+  const random = new Random(13);
+  for (let i = 0; i < 10_000; i++) {
+    const [low, high, range] = [random.bits(), random.bits(), random.bits() >>> random.below(32)];
+    const hash = (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0);
+    if (BigInt(firstCell(low, high, range)) !== (hash * BigInt(range)) >> 64n) {
+      expect.fail(`${hash} · ${range}: got ${firstCell(low, high, range)}`);
+    }
+  }
+});
+
+test('keys are 64-bit integers', () => {
+  const filter = BinaryFuseFile.decode(FUSE8_C);
+  expect(filter.has(-1)).toBe(filter.has(2n ** 64n - 1n));
+  expect(filter.has(-1)).toBe(filter.has(-1n));
+  for (const wrong of [0.5, 2 ** 53, 2n ** 64n, 'x', null]) {
+    expect(() => filter.has(wrong as never)).toThrow(/The key must be a 64-bit integer, got/);
+  }
+});
+
+test('sizes that contradict each other', () => {
+  const changed = (at: number, value: number) => {
+    const bytes = Uint8Array.from(FUSE8_C);
+    bytes[at] = value;
+    return errorOf(() => BinaryFuseFile.decode(bytes)) as FormatError;
+  };
+  for (const at of [12, 16, 20, 24]) expect(changed(at, 3).code).toBe('parameters');
+  expect(changed(12, 3).message).toMatch(
+    /expected segments of a power of two, and the cells that they make, got 1000, 3, 9/,
+  );
+});

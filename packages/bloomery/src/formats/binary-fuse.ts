@@ -1,0 +1,187 @@
+/**
+ * Binary fuse filters of FastFilter (Graf, Lemire 2022), as Go's `Save` and C's `binary_fuse8_serialize` and
+ * `binary_fuse16_serialize` write them. Read only: they are static, and each program builds another filter from the
+ * same keys.
+ *
+ *     Go  u64 seed | u32 segment length | u32 its mask | u32 segments | u32 segments · length | u32 fingerprints
+ *     C   u64 seed | u32 keys | u32 segment length     | u32 segments | u32 segments · length | u32 fingerprints
+ *
+ * and the fingerprints, of 8, 16 or (Go) 32 bits, all little-endian. No field says which program or which width it
+ * was. The first five fields are so bound to each other that only one layout can fit, and the width follows from the
+ * length: a file of 16 bits that was cut exactly in half looks like one of 8, unless `fingerprintBits` is given. C's
+ * `binary_fuse16_serialization_bytes` counts 4 bytes too many; such a tail is taken and written back.
+ *
+ * Keys are 64-bit integers, most often hashes that the caller made: how, the file does not say. A key is present if
+ * its fingerprint is the XOR of three cells. None of the programs checks what it loads; here the sizes must agree,
+ * so every cell that a key can lead to exists. Not read: C's packed form, and XOR filters.
+ */
+
+import { checkOptions } from '../filters/options.ts';
+import { mulHigh } from '../kernel/mul-high.ts';
+import { ByteReader, type ForeignDecodeOptions } from './byte-reader.ts';
+import { ForeignBits } from './foreign-bits.ts';
+import type { ForeignFilter } from './foreign-filter.ts';
+import { add, r, set } from './int64.ts';
+import { finish } from './murmur3.ts';
+
+export type { ForeignDecodeOptions } from './byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './format-error.ts';
+
+export interface BinaryFuseDecodeOptions extends ForeignDecodeOptions {
+  /** Insists on this width: a file of 16 bits that was cut in half looks like one of 8. */
+  readonly fingerprintBits?: 8 | 16 | 32;
+}
+
+export class BinaryFuseFile implements ForeignFilter<number | bigint> {
+  readonly format = 'binary-fuse';
+  readonly hash: string;
+  /** Three cells are read for a key. */
+  readonly hashes = 3;
+  readonly layout: 'go' | 'c';
+  readonly fingerprintBits: 8 | 16 | 32;
+  /** How many keys went in; only C's layout says it. */
+  readonly size: number | undefined;
+  readonly seed: bigint;
+  readonly #shape: FuseShape;
+  readonly #seedLow: number;
+  readonly #seedHigh: number;
+  readonly #header: Uint8Array;
+  readonly #cells: ForeignBits;
+
+  private constructor(header: Uint8Array, shape: FuseShape, cells: ForeignBits) {
+    this.layout = shape.layout;
+    this.fingerprintBits = shape.fingerprintBits;
+    this.size = shape.size;
+    this.seed = new DataView(header.buffer, header.byteOffset).getBigUint64(0, true);
+    this.hash = `murmur3-finaliser/${this.seed.toString(16)} fuse${this.fingerprintBits}`;
+    this.#seedLow = Number(BigInt.asIntN(32, this.seed));
+    this.#seedHigh = Number(BigInt.asIntN(32, this.seed >> 32n));
+    this.#shape = shape;
+    this.#header = header;
+    this.#cells = cells;
+  }
+
+  static decode(bytes: Uint8Array, options: BinaryFuseDecodeOptions = {}): BinaryFuseFile {
+    checkOptions('BinaryFuseFile.decode', options, ['maxBytes', 'fingerprintBits']);
+    const { fingerprintBits } = options;
+    const shape = readFuseHeader(bytes, options);
+    if (fingerprintBits !== undefined && fingerprintBits !== shape.fingerprintBits) {
+      const reader = new ByteReader('binary-fuse', bytes, 'little-endian');
+      reader.fail('payload', `fingerprints of ${fingerprintBits} bits`, shape.fingerprintBits, HEADER);
+    }
+    const length = bytes.length - HEADER;
+    return new BinaryFuseFile(bytes.slice(0, HEADER), shape, ForeignBits.of(bytes, HEADER, length));
+  }
+
+  /** The key is an unsigned 64-bit integer; a negative one stands for the same bits. */
+  has(key: number | bigint): boolean {
+    if (typeof key === 'number' && Number.isSafeInteger(key)) {
+      set(0, key | 0, Math.floor(key / 4294967296) | 0);
+    } else if (typeof key === 'bigint' && key >= -(2n ** 63n) && key < 2n ** 64n) {
+      set(0, Number(BigInt.asIntN(32, key)), Number(BigInt.asIntN(32, key >> 32n)));
+    } else {
+      throw new TypeError(
+        `The key must be a 64-bit integer, got ${typeof key === 'string' ? 'string' : String(key)}`,
+      );
+    }
+    add(0, this.#seedLow, this.#seedHigh);
+    finish(r, 0);
+    return this.#matches(r[0], r[1]);
+  }
+
+  get bits(): number {
+    return this.#shape.cells * this.fingerprintBits;
+  }
+
+  get byteLength(): number {
+    return this.bits / 8;
+  }
+
+  /** 2^-bits of a fingerprint: how full it is does not matter. */
+  estimatedFalsePositiveRate(): number {
+    return 2 ** -this.fingerprintBits;
+  }
+
+  encode(): Uint8Array<ArrayBuffer> {
+    const bytes = new Uint8Array(HEADER + this.#cells.length);
+    bytes.set(this.#header);
+    this.#cells.writeTo(bytes, HEADER);
+    return bytes;
+  }
+
+  toString(): string {
+    const { cells, segmentLength } = this.#shape;
+    return `BinaryFuseFile(${this.layout}, ${cells} cells of ${this.fingerprintBits} bits, segments of ${segmentLength})`;
+  }
+
+  #matches(low: number, high: number): boolean {
+    const { segmentLength, range } = this.#shape;
+    const h0 = firstCell(low, high, range);
+    const mask = segmentLength - 1;
+    const h1 = (h0 + segmentLength) ^ (((low >>> 18) | (high << 14)) & mask);
+    const h2 = (h0 + 2 * segmentLength) ^ (low & mask);
+    const width = this.fingerprintBits / 8;
+    const cell = this.#cells;
+    const fingerprint = low ^ high;
+    for (let i = 0; i < width; i++) {
+      const found =
+        cell.byte(h0 * width + i) ^ cell.byte((h1 >>> 0) * width + i) ^ cell.byte((h2 >>> 0) * width + i);
+      if (found !== ((fingerprint >>> (8 * i)) & 255)) return false;
+    }
+    return true;
+  }
+}
+
+/** @internal The upper 64 bits of the product of a 64-bit hash and a range of 32 bits. */
+export function firstCell(low: number, high: number, range: number): number {
+  const carried = (mulHigh(low, range) >>> 0) + (Math.imul(high, range) >>> 0);
+  return (mulHigh(high, range) >>> 0) + (carried >= 4294967296 ? 1 : 0);
+}
+
+interface FuseShape {
+  readonly layout: 'go' | 'c';
+  readonly size: number | undefined;
+  readonly segmentLength: number;
+  /** What the first cell of a key ranges over: segments · segment length. */
+  readonly range: number;
+  readonly cells: number;
+  readonly fingerprintBits: 8 | 16 | 32;
+}
+
+/** @internal Reads and checks all but the fingerprints. */
+export function readFuseHeader(bytes: Uint8Array, options: ForeignDecodeOptions): FuseShape {
+  const reader = new ByteReader('binary-fuse', bytes, 'little-endian');
+  reader.u64('seed');
+  const one = reader.u32('segment length or key count');
+  const two = reader.u32('segment mask or segment length');
+  const segments = reader.u32('segment count');
+  const range = reader.u32('segment count length');
+  const cells = reader.u32('fingerprint count');
+  const fits = (segmentLength: number) =>
+    segmentLength > 0 &&
+    (segmentLength & (segmentLength - 1)) === 0 &&
+    segments > 0 &&
+    range === segments * segmentLength &&
+    cells === (segments + 2) * segmentLength;
+  const go = fits(one) && two === one - 1;
+  if (!go && !fits(two)) {
+    const got = `${one}, ${two}, ${segments}, ${range}, ${cells}`;
+    reader.fail('parameters', 'segments of a power of two, and the cells that they make', got, 8);
+  }
+  const layout = go ? 'go' : 'c';
+  const width = ([1, 2, 4] as const).find((w) => {
+    const tail = reader.left - w * cells;
+    return tail === 0 || (layout === 'c' && w === 2 && tail === C_TAIL);
+  });
+  if (width === undefined) {
+    const code = reader.left < cells ? 'truncated' : reader.left > 4 * cells ? 'trailing' : 'payload';
+    return reader.fail(code, `${cells} fingerprints of 1, 2 or 4 bytes`, reader.left);
+  }
+  if (layout === 'c' && width === 4) reader.fail('payload', 'fingerprints of 1 or 2 bytes from C', '4 bytes');
+  reader.payload(reader.left, options);
+  const fingerprintBits = (8 * width) as 8 | 16 | 32;
+  return { layout, size: go ? undefined : one, segmentLength: go ? one : two, range, cells, fingerprintBits };
+}
+
+const HEADER = 28;
+const C_TAIL = 4;

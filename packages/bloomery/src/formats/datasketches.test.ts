@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
+import { DATASKETCHES, KEYS } from '../../test/golden/foreign-files.ts';
+import { xxh64Words } from '../kernel/xxh64.ts';
+import { DataSketchesFilter, type DataSketchesKey } from './datasketches.ts';
+import { keyWords, loadKey } from './foreign-key.ts';
+import type { FormatError } from './format-error.ts';
+
+foreignContract<DataSketchesKey>({
+  name: 'DataSketches',
+  format: 'datasketches',
+  file: DATASKETCHES,
+  headerLength: 32,
+  decode: DataSketchesFilter.decode,
+  keys: KEYS,
+  absent: (i) => `absent-${i}`,
+  probe: 'x',
+  bitBytes: 1200,
+});
+
+test('the header, and a count of ones that must be right if there is one', () => {
+  const filter = DataSketchesFilter.decode(DATASKETCHES);
+  expect([filter.seed, filter.hashes, filter.bits]).toEqual([9001n, 7, 9600]);
+  const counted = Uint8Array.from(DATASKETCHES);
+  const view = new DataView(counted.buffer);
+  view.setBigInt64(24, BigInt(filter.onesCount()), true);
+  expect(DataSketchesFilter.decode(counted).encode()).toEqual(counted);
+  view.setBigInt64(24, BigInt(filter.onesCount() + 1), true);
+  expect((errorOf(() => DataSketchesFilter.decode(counted)) as FormatError).code).toBe('payload');
+});
+
+test('an empty filter is 24 bytes, has nothing, and costs nothing whatever it declares', () => {
+  const empty = DATASKETCHES.slice(0, 24);
+  empty[0] = 3;
+  empty[3] = 4;
+  new DataView(empty.buffer).setUint32(16, 2 ** 30, true);
+  const filter = DataSketchesFilter.decode(empty);
+  expect([filter.has('key-1'), filter.has(1), filter.onesCount(), filter.byteLength]).toEqual([
+    false,
+    false,
+    0,
+    0,
+  ]);
+  expect(filter.encode()).toEqual(empty);
+  expect(filter.estimatedSize()).toBe(0);
+});
+
+test('longs and doubles are other keys; the empty string is in no filter', () => {
+  // One key in a filter of 640 bits, made by the definition in BigInt.
+  const make = (key: Uint8Array) => {
+    const bytes = new Uint8Array(32 + 80);
+    bytes.set(DATASKETCHES.subarray(0, 32));
+    const view = new DataView(bytes.buffer);
+    view.setUint32(16, 10, true);
+    const xxh64 = (seed: bigint) => {
+      const out = new Int32Array(2);
+      const length = loadKey(key);
+      xxh64Words(
+        keyWords(),
+        length,
+        Number(BigInt.asIntN(32, seed)),
+        Number(BigInt.asIntN(32, seed >> 32n)),
+        out,
+      );
+      return (BigInt(out[1] >>> 0) << 32n) | BigInt(out[0] >>> 0);
+    };
+    const h0 = xxh64(9001n);
+    const h1 = xxh64(h0);
+    for (let i = 1n; i <= 7n; i++) {
+      const index = Number((BigInt.asUintN(64, h0 + i * h1) >> 1n) % 640n);
+      bytes[32 + (index >> 3)] |= 1 << (index & 7);
+    }
+    return DataSketchesFilter.decode(bytes);
+  };
+  const five = make(Uint8Array.of(5, 0, 0, 0, 0, 0, 0, 0));
+  expect([five.has(5), five.has(5n), five.hasDouble(5), five.has('5')]).toEqual([true, true, false, false]);
+  const double = make(Uint8Array.of(0, 0, 0, 0, 0, 0, 0x14, 0x40));
+  expect([double.hasDouble(5), double.has(5)]).toEqual([true, false]);
+  const nan = make(Uint8Array.of(0, 0, 0, 0, 0, 0, 0xf8, 0x7f));
+  expect(nan.hasDouble(Number.NaN)).toBe(true);
+  const nothing = make(new Uint8Array(0));
+  expect([nothing.has(''), nothing.has(new Uint8Array(0))]).toEqual([false, true]);
+  const both = five.union(double);
+  expect([both.has(5), both.hasDouble(5)]).toEqual([true, true]);
+  expect(DataSketchesFilter.decode(both.encode()).onesCount()).toBe(both.onesCount());
+  expect(() => five.union(DataSketchesFilter.decode(DATASKETCHES))).toThrow(
+    /Cannot merge unlike filters.*640 bits/,
+  );
+  expect(() => five.has(0.5)).toThrow(/safe integer/);
+});
+
+test('what is wrong is named', () => {
+  const changed = (at: number, value: number) => {
+    const bytes = Uint8Array.from(DATASKETCHES);
+    bytes[at] = value;
+    return errorOf(() => DataSketchesFilter.decode(bytes)) as FormatError;
+  };
+  expect(changed(0, 5).message).toMatch(/expected a preamble of 3 or 4 longs, got 5/);
+  expect(changed(1, 2).code).toBe('version');
+  expect(changed(2, 18).message).toMatch(/expected family 21, Bloom filters, got 18/);
+  expect(changed(4, 0).message).toMatch(/expected k from 1 to 32767, got 0/);
+  expect(changed(19, 0xff).message).toMatch(/expected 1 to 1073741824 longs/);
+});

@@ -1,0 +1,175 @@
+/**
+ * The Bloom filter of Apache DataSketches (Java and C++), as `toByteArray` and `serialize` write it. Read only.
+ *
+ *     0   u8   longs before the bits: 3 if empty, else 4
+ *     1   u8   version: 1;  u8 family: 21;  u8 flags: 4 if empty
+ *     4   u16  k, u16 0
+ *     8   u64  seed
+ *     16  u32  length of the bits in longs, u32 0; here an empty filter ends
+ *     24  i64  number of ones, or -1 if nobody counted
+ *     32       the bits; bit i is bit i % 8 of byte i / 8
+ *
+ * Everything is little-endian. h0 is XXH64 under the seed, h1 under h0; index i from 1 to k is (h0 + i h1 mod 2^64) / 2
+ * mod m. A string is UTF-8 as Java has it, and the empty string is in no filter; an integer is a long, and `hasDouble`
+ * asks for a double. The seed is random unless the program gave one, so two filters rarely can be combined.
+ */
+
+import { unlikeFilters } from '../filters/compatibility.ts';
+import { checkOptions } from '../filters/options.ts';
+import { xxh64Words } from '../kernel/xxh64.ts';
+import { MAX_BITS } from '../math/checks.ts';
+import { ByteReader, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './byte-reader.ts';
+import { estimatedKeys, ForeignBits } from './foreign-bits.ts';
+import type { ForeignBloomFilter } from './foreign-filter.ts';
+import { keyWords, loadInt64, loadJavaKey, loadKey } from './foreign-key.ts';
+import { Modulus } from './modulus.ts';
+
+export type { ForeignDecodeOptions } from './byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './format-error.ts';
+
+/** A string, bytes, or an integer, which is a long. */
+export type DataSketchesKey = string | Uint8Array | number | bigint;
+
+export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
+  readonly format = 'datasketches';
+  readonly seed: bigint;
+  readonly hashes: number;
+  readonly #seedLow: number;
+  readonly #seedHigh: number;
+  readonly #header: Uint8Array;
+  readonly #modulus: Modulus;
+  /** Null: empty, without bits in the file or here. */
+  readonly #bits: ForeignBits | null;
+
+  private constructor(header: Uint8Array, bits: ForeignBits | null) {
+    const view = new DataView(header.buffer, header.byteOffset);
+    this.seed = view.getBigUint64(8, true);
+    this.hashes = view.getUint16(4, true);
+    this.#seedLow = view.getInt32(8, true);
+    this.#seedHigh = view.getInt32(12, true);
+    this.#modulus = new Modulus(64 * view.getUint32(16, true));
+    this.#header = header;
+    this.#bits = bits;
+  }
+
+  static decode(bytes: Uint8Array, options: ForeignDecodeOptions = {}): DataSketchesFilter {
+    checkOptions('DataSketchesFilter.decode', options, ['maxBytes']);
+    const { start, length, ones } = readDataSketchesHeader(bytes, options);
+    const header = bytes.slice(0, start);
+    if (length === 0) return new DataSketchesFilter(header, null);
+    const bits = ForeignBits.of(bytes, start, length);
+    if (ones !== -1n && ones !== BigInt(bits.ones())) {
+      const reader = new ByteReader('datasketches', bytes, 'little-endian');
+      reader.fail('payload', `${ones} ones, or -1 for no count`, bits.ones(), EMPTY_HEADER);
+    }
+    return new DataSketchesFilter(header, bits);
+  }
+
+  has(key: DataSketchesKey): boolean {
+    if (key === '') return false;
+    return this.#ask(typeof key === 'number' || typeof key === 'bigint' ? loadInt64(key) : loadJavaKey(key));
+  }
+
+  /** For a filter of doubles: 5 and 5.0 are other keys there than the long 5. */
+  hasDouble(value: number): boolean {
+    const view = new DataView(new ArrayBuffer(8));
+    view.setFloat64(0, value, true);
+    if (Number.isNaN(value)) view.setBigUint64(0, 0x7ff8000000000000n, true); // Java's only NaN
+    return this.#ask(loadKey(new Uint8Array(view.buffer)));
+  }
+
+  /** A new filter of the keys of both; they must have the same seed, k and size. */
+  union(other: DataSketchesFilter): DataSketchesFilter {
+    if (!(other instanceof DataSketchesFilter) || String(this) !== String(other)) {
+      throw unlikeFilters('merge', this, other);
+    }
+    if (this.#bits === null) return other;
+    const bits = this.#bits.copy();
+    if (other.#bits !== null) bits.merge(other.#bits);
+    const header = this.#header.slice();
+    new DataView(header.buffer).setBigInt64(EMPTY_HEADER, BigInt(bits.ones()), true);
+    return new DataSketchesFilter(header, bits);
+  }
+
+  get hash(): string {
+    return `xxh64/${this.seed.toString(16)} datasketches`;
+  }
+
+  get bits(): number {
+    return this.#modulus.m;
+  }
+
+  get byteLength(): number {
+    return this.#bits?.length ?? 0;
+  }
+
+  onesCount(): number {
+    return this.#bits?.ones() ?? 0;
+  }
+
+  estimatedSize(): number {
+    return estimatedKeys(this.bits, this.hashes, this.onesCount());
+  }
+
+  estimatedFalsePositiveRate(): number {
+    return (this.onesCount() / this.bits) ** this.hashes;
+  }
+
+  encode(): Uint8Array<ArrayBuffer> {
+    const bytes = new Uint8Array(this.#header.length + this.byteLength);
+    bytes.set(this.#header);
+    this.#bits?.writeTo(bytes, this.#header.length);
+    return bytes;
+  }
+
+  toString(): string {
+    return `DataSketchesFilter(${this.bits} bits, ${this.hashes} hashes, seed ${this.seed})`;
+  }
+
+  /** Asks for the key of `length` bytes that was loaded. */
+  #ask(length: number): boolean {
+    if (this.#bits === null) return false;
+    xxh64Words(keyWords(), length, this.#seedLow, this.#seedHigh, first);
+    xxh64Words(keyWords(), length, first[0], first[1], second);
+    let low = first[0];
+    let high = first[1];
+    for (let i = 1; i <= this.hashes; i++) {
+      const sum = (low + second[0]) | 0;
+      high = (high + second[1] + (sum >>> 0 < low >>> 0 ? 1 : 0)) | 0;
+      low = sum;
+      if (!this.#bits.has(this.#modulus.of(high >>> 1, (low >>> 1) | (high << 31)))) return false;
+    }
+    return true;
+  }
+}
+
+/** @internal Reads and checks all but the bits; `length` is 0 for an empty filter. */
+export function readDataSketchesHeader(
+  bytes: Uint8Array,
+  options: ForeignDecodeOptions,
+): { readonly start: number; readonly length: number; readonly ones: bigint } {
+  const reader = new ByteReader('datasketches', bytes, 'little-endian');
+  const preamble = reader.u8('preamble');
+  reader.expect(preamble === 3 || preamble === 4, 1, 'a preamble of 3 or 4 longs', preamble);
+  const version = reader.u8('version');
+  if (version !== 1) reader.fail('version', 'version 1', version, 1);
+  const family = reader.u8('family');
+  if (family !== FAMILY) reader.fail('not-this-format', `family ${FAMILY}, Bloom filters`, family, 2);
+  const empty = (reader.u8('flags') & EMPTY) !== 0;
+  const hashes = reader.u16('k');
+  reader.expect(hashes > 0 && hashes <= MAX_FOREIGN_HASHES, 2, `k from 1 to ${MAX_FOREIGN_HASHES}`, hashes);
+  reader.u16('padding');
+  reader.u64('seed');
+  const longs = reader.u32('length');
+  reader.expect(longs > 0 && 64 * longs <= MAX_BITS, 4, `1 to ${MAX_BITS / 64} longs`, longs);
+  reader.u32('padding');
+  if (empty) return { start: reader.payload(0, options), length: 0, ones: 0n };
+  const ones = BigInt.asIntN(64, reader.u64('ones'));
+  return { start: reader.payload(8 * longs, options), length: 8 * longs, ones };
+}
+
+const FAMILY = 21;
+const EMPTY = 4;
+const EMPTY_HEADER = 24;
+const first = /* @__PURE__ */ new Int32Array(2);
+const second = /* @__PURE__ */ new Int32Array(2);

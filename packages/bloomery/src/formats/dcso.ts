@@ -1,0 +1,247 @@
+/**
+ * DCSO's `.bloom` files: the Go library and command `bloom`, also flor (Python) and fleur (C), used to pass around
+ * lists of indicators and hashes.
+ *
+ *     0   u64  version and flags: 1
+ *     8   u64  n, the capacity
+ *     16  f64  p, the false positive rate
+ *     24  u64  k
+ *     32  u64  m
+ *     40  u64  N, the keys that were added and were not in yet
+ *     48  ceil(m / 64) words of 64 bits; then free bytes to the end of the file, `data`
+ *
+ * Everything is little-endian. h is FNV-1 (64 bits) of the key, mod P; k times h = (h · g mod 2^64) mod P, and the index
+ * is h mod m, with P = 2^64 - 59 and g = P - 1410. The wrap at 2^64 before the division by P makes it something else
+ * than the generator that its authors describe; what counts is that it is the same here.
+ *
+ * m is rounded down, unlike elsewhere. The whole file may be in gzip: `decodeMaybeGzip` and `encodeGzip`. What gzip
+ * makes of the same bytes differs between programs; the bytes inside do not.
+ *
+ * A file whose flags have more than the version may be one of Poppy's, with other indices: it is refused.
+ */
+
+import { unlikeFilters } from '../filters/compatibility.ts';
+import { checkOptions } from '../filters/options.ts';
+import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
+import { ByteReader, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './byte-reader.ts';
+import { beginSequence, nextInSequence } from './dcso-generator.ts';
+import { fnv1 } from './fnv1.ts';
+import { estimatedKeys, ForeignBits } from './foreign-bits.ts';
+import type { ForeignBloomFilter } from './foreign-filter.ts';
+import { keyWords, loadKey } from './foreign-key.ts';
+import { gunzip, gzip, isGzip } from './gzip.ts';
+import { r } from './int64.ts';
+import { Modulus } from './modulus.ts';
+
+export type { ForeignDecodeOptions } from './byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './format-error.ts';
+
+export interface DcsoCreateOptions {
+  readonly capacity: number;
+  readonly falsePositiveRate: number;
+  /** Free bytes behind the bits. */
+  readonly data?: Uint8Array;
+}
+
+export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
+  readonly format = 'dcso';
+  readonly hash = 'fnv1-64/dcso';
+  readonly capacity: number;
+  /** The rate it was made for. */
+  readonly falsePositiveRate: number;
+  readonly hashes: number;
+  /** Free bytes behind the bits: the command's `set-data` and `get-data`. */
+  data: Uint8Array;
+  #size: number;
+  readonly #modulus: Modulus;
+  readonly #bits: ForeignBits;
+
+  private constructor(header: DcsoHeader, bits: ForeignBits, data: Uint8Array) {
+    this.capacity = header.capacity;
+    this.falsePositiveRate = header.falsePositiveRate;
+    this.hashes = header.hashes;
+    this.#size = header.size;
+    this.#modulus = new Modulus(header.bits);
+    this.#bits = bits;
+    this.data = data;
+  }
+
+  /** A filter as `bloom create` sizes it. */
+  static create(options: DcsoCreateOptions): DcsoFilter {
+    checkOptions('DcsoFilter.create', options, ['capacity', 'falsePositiveRate', 'data']);
+    const { capacity, falsePositiveRate, data = new Uint8Array(0) } = options;
+    checkInteger('capacity', capacity, 1);
+    checkRate('falsePositiveRate', falsePositiveRate);
+    const bits = Math.abs(Math.ceil((capacity * Math.log(falsePositiveRate)) / Math.LN2 ** 2));
+    checkInteger('bits', bits, 1, MAX_BITS);
+    const hashes = Math.ceil((Math.LN2 * bits) / capacity);
+    const header = { capacity, falsePositiveRate, hashes, bits, size: 0 };
+    return new DcsoFilter(header, ForeignBits.zeros(8 * Math.ceil(bits / 64)), data);
+  }
+
+  /** Reads a file that is not compressed. */
+  static decode(bytes: Uint8Array, options: ForeignDecodeOptions = {}): DcsoFilter {
+    checkOptions('DcsoFilter.decode', options, ['maxBytes']);
+    const { start, length, ...header } = readDcsoHeader(bytes, options);
+    const bits = ForeignBits.of(bytes, start, length);
+    const beyond = bits.onesFrom(header.bits);
+    if (beyond > 0) {
+      const reader = new ByteReader('dcso', bytes, 'little-endian');
+      reader.fail('payload', `no ones from bit ${header.bits} on`, beyond, start + length - 8);
+    }
+    return new DcsoFilter(header, bits, bytes.slice(start + length));
+  }
+
+  /** Reads a file, compressed or not. The limit holds for what comes out of gzip. */
+  static async decodeMaybeGzip(bytes: Uint8Array, options: ForeignDecodeOptions = {}): Promise<DcsoFilter> {
+    if (!isGzip(bytes)) return DcsoFilter.decode(bytes, options);
+    checkOptions('DcsoFilter.decodeMaybeGzip', options, ['maxBytes']);
+    return DcsoFilter.decode(await gunzip('dcso', bytes, limitOf(options)), options);
+  }
+
+  /** Adds a key. True if a bit changed: then it counts in `size`. */
+  add(key: string | Uint8Array): boolean {
+    const changed = this.#probe(key, true);
+    if (changed) this.#size++;
+    return changed;
+  }
+
+  has(key: string | Uint8Array): boolean {
+    return this.#probe(key, false);
+  }
+
+  /** Adds all keys of a filter with the same parameters, as `bloom join` does: the sizes are added up. */
+  merge(other: DcsoFilter): this {
+    if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
+    this.#bits.merge(other.#bits);
+    this.#size += other.#size;
+    return this;
+  }
+
+  /** A new filter of the keys of both, with the data of this one. */
+  union(other: DcsoFilter): DcsoFilter {
+    return this.copy().merge(other);
+  }
+
+  copy(): DcsoFilter {
+    return new DcsoFilter(this, this.#bits.copy(), this.data.slice());
+  }
+
+  /** Same parameters, bits and size; the data may differ. */
+  equals(other: DcsoFilter): boolean {
+    return this.#isLike(other) && this.#size === other.#size && this.#bits.equals(other.#bits);
+  }
+
+  /** N: how many keys were added and not in yet; after `merge` an upper bound. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get bits(): number {
+    return this.#modulus.m;
+  }
+
+  get byteLength(): number {
+    return this.#bits.length;
+  }
+
+  onesCount(): number {
+    return this.#bits.ones();
+  }
+
+  estimatedSize(): number {
+    return estimatedKeys(this.bits, this.hashes, this.onesCount());
+  }
+
+  estimatedFalsePositiveRate(): number {
+    return (this.onesCount() / this.bits) ** this.hashes;
+  }
+
+  encode(): Uint8Array<ArrayBuffer> {
+    const bytes = new Uint8Array(HEADER + this.#bits.length + this.data.length);
+    const view = new DataView(bytes.buffer);
+    view.setUint8(0, VERSION);
+    view.setBigUint64(8, BigInt(this.capacity), true);
+    view.setFloat64(16, this.falsePositiveRate, true);
+    view.setBigUint64(24, BigInt(this.hashes), true);
+    view.setBigUint64(32, BigInt(this.bits), true);
+    view.setBigUint64(40, BigInt(this.#size), true);
+    this.#bits.writeTo(bytes, HEADER);
+    bytes.set(this.data, HEADER + this.#bits.length);
+    return bytes;
+  }
+
+  /** The file in gzip. */
+  encodeGzip(): Promise<Uint8Array<ArrayBuffer>> {
+    return gzip(this.encode());
+  }
+
+  toString(): string {
+    const { capacity, falsePositiveRate, bits, hashes } = this;
+    return `DcsoFilter(capacity ${capacity}, rate ${falsePositiveRate}, ${bits} bits, ${hashes} hashes)`;
+  }
+
+  #isLike(other: DcsoFilter): boolean {
+    return (
+      other instanceof DcsoFilter &&
+      this.capacity === other.capacity &&
+      this.falsePositiveRate === other.falsePositiveRate &&
+      this.hashes === other.hashes &&
+      this.bits === other.bits
+    );
+  }
+
+  #probe(key: string | Uint8Array, adding: boolean): boolean {
+    const length = loadKey(key);
+    fnv1(keyWords(), length, hash);
+    beginSequence(hash[0], hash[1]);
+    let changed = false;
+    for (let i = 0; i < this.hashes; i++) {
+      nextInSequence();
+      const index = this.#modulus.of(r[1], r[0]);
+      if (adding) changed = this.#bits.set(index) || changed;
+      else if (!this.#bits.has(index)) return false;
+    }
+    return adding ? changed : true;
+  }
+}
+
+interface DcsoHeader {
+  readonly capacity: number;
+  readonly falsePositiveRate: number;
+  readonly hashes: number;
+  readonly bits: number;
+  readonly size: number;
+}
+
+/** @internal Reads and checks all but the bits. */
+export function readDcsoHeader(
+  bytes: Uint8Array,
+  options: ForeignDecodeOptions,
+): DcsoHeader & { readonly start: number; readonly length: number } {
+  const reader = new ByteReader('dcso', bytes, 'little-endian');
+  if (isGzip(bytes)) reader.fail('not-this-format', 'a plain file', 'gzip: use decodeMaybeGzip');
+  const flags = reader.u64('version and flags');
+  if (flags !== BigInt(VERSION)) reader.fail('version', `version ${VERSION} without flags`, flags, 0);
+  const capacity = reader.size('capacity');
+  reader.expect(capacity > 0, 8, 'a capacity of at least 1', capacity);
+  const falsePositiveRate = reader.f64('false positive rate');
+  reader.expect(
+    falsePositiveRate > 0 && falsePositiveRate < 1,
+    8,
+    'a rate between 0 and 1',
+    falsePositiveRate,
+  );
+  const hashes = Number(reader.u64('k'));
+  reader.expect(hashes > 0 && hashes <= MAX_FOREIGN_HASHES, 8, `k from 1 to ${MAX_FOREIGN_HASHES}`, hashes);
+  const bits = Number(reader.u64('m'));
+  reader.expect(bits > 0 && bits <= MAX_BITS, 8, `m from 1 to ${MAX_BITS}`, bits);
+  const size = reader.size('key count');
+  const length = 8 * Math.ceil(bits / 64);
+  const start = reader.payload(length, options, false);
+  return { capacity, falsePositiveRate, hashes, bits, size, start, length };
+}
+
+const VERSION = 1;
+const HEADER = 48;
+const hash = /* @__PURE__ */ new Int32Array(2);

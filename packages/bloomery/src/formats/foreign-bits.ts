@@ -1,0 +1,111 @@
+/**
+ * The bits of a foreign filter, kept in the byte order of its file, so that loading and writing are copies and
+ * nothing can be lost between them. Two orders exist: bytes (bit i is bit i % 8 of byte i / 8, also the order of
+ * little-endian words) and big-endian words of 64 bits, where the eight bytes of each word stand the other way round.
+ */
+
+import { decayOf, sizeFromOnes } from '../filters/zero-decay.ts';
+import { countOnes, orInto } from '../kernel/bit-operations.ts';
+import { BitStore } from '../kernel/bit-store.ts';
+
+export type BitOrder = 'bytes' | 'big-endian words';
+
+export class ForeignBits {
+  readonly order: BitOrder;
+  /** The length in bytes as the file has it. */
+  readonly length: number;
+  readonly #words: Uint32Array;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  readonly #swapped: boolean;
+
+  private constructor(order: BitOrder, length: number, words: Uint32Array) {
+    this.order = order;
+    this.length = length;
+    this.#words = words;
+    this.#bytes = new Uint8Array(words.buffer as ArrayBuffer);
+    this.#swapped = order === 'big-endian words';
+  }
+
+  /** All zeros. */
+  static zeros(length: number, order: BitOrder = 'bytes'): ForeignBits {
+    return new ForeignBits(order, length, BitStore.allocate(8 * length).words);
+  }
+
+  /** A copy of `length` bytes of a file. */
+  static of(bytes: Uint8Array, start: number, length: number, order: BitOrder = 'bytes'): ForeignBits {
+    const bits = ForeignBits.zeros(length, order);
+    bits.#bytes.set(bytes.subarray(start, start + length));
+    return bits;
+  }
+
+  /** False beyond the end. */
+  has(index: number): boolean {
+    return ((this.#bytes[this.#byteOf(index)] >>> (index & 7)) & 1) === 1;
+  }
+
+  /** True if the bit was 0. */
+  set(index: number): boolean {
+    const at = this.#byteOf(index);
+    const before = this.#bytes[at];
+    const after = before | (1 << (index & 7));
+    this.#bytes[at] = after;
+    return after !== before;
+  }
+
+  /** A byte as the file has it. */
+  byte(at: number): number {
+    return this.#bytes[at];
+  }
+
+  ones(): number {
+    return countOnes(this.#words);
+  }
+
+  /** The number of ones at indices from `from` on: bits that a sound file leaves 0. */
+  onesFrom(from: number): number {
+    let count = 0;
+    for (let index = from; index < 8 * this.length; index++) if (this.has(index)) count++;
+    return count;
+  }
+
+  merge(other: ForeignBits): void {
+    orInto(this.#words, other.#words, false);
+  }
+
+  clear(): void {
+    this.#words.fill(0);
+  }
+
+  copy(): ForeignBits {
+    return new ForeignBits(this.order, this.length, this.#words.slice());
+  }
+
+  equals(other: ForeignBits): boolean {
+    return this.length === other.length && this.#words.every((word, i) => word === other.#words[i]);
+  }
+
+  /** Writes the bits as the file has them. */
+  writeTo(target: Uint8Array, at: number): void {
+    target.set(this.#bytes.subarray(0, this.length), at);
+  }
+
+  /** Takes in some of the bytes of a file. */
+  put(at: number, bytes: Uint8Array): void {
+    this.#bytes.set(bytes, at);
+  }
+
+  /** A copy of some of the bytes. */
+  slice(start: number, end: number): Uint8Array<ArrayBuffer> {
+    return this.#bytes.slice(start, end);
+  }
+
+  #byteOf(index: number): number {
+    const at = Math.floor(index / 8);
+    return this.#swapped ? at + 7 - 2 * (at & 7) : at;
+  }
+}
+
+/** How many keys set `ones` of `bits` bits with `hashes` indices each (survey 2.4). */
+export function estimatedKeys(bits: number, hashes: number, ones: number): number {
+  return sizeFromOnes(bits, ones, decayOf(hashes, 1 / bits));
+}

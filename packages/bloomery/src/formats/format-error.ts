@@ -1,0 +1,41 @@
+/**
+ * What went wrong with a foreign file. Other systems' readers hang, crash or allocate gigabytes on bad bytes
+ * (google/guava#8463, hashlookup/fleur#10); here it is always this error, thrown before anything is allocated.
+ */
+
+/** The formats, as `FormatError`, `ForeignFilter` and `sniffFormat` name them. */
+export type ForeignFormat =
+  | 'guava'
+  | 'redisbloom'
+  | 'parquet'
+  | 'dcso'
+  | 'go-bloom'
+  | 'squid'
+  | 'binary-fuse'
+  | 'spark'
+  | 'datasketches';
+
+/** For those who treat an unreadable filter as "maybe" and go on. */
+export type FormatErrorCode =
+  | 'truncated' // fewer bytes than the header asks for
+  | 'trailing' // bytes after the end
+  | 'not-this-format' // the bytes are something else
+  | 'version' // a version or variant that is not known here
+  | 'parameters' // parameters that no filter of this format has
+  | 'payload' // bits that contradict the parameters
+  | 'limit'; // sound perhaps, but larger than `maxBytes`
+
+export class FormatError extends Error {
+  override readonly name = 'FormatError';
+  readonly format: ForeignFormat;
+  readonly code: FormatErrorCode;
+  /** Where in the bytes it was seen. */
+  readonly offset: number;
+
+  constructor(format: ForeignFormat, code: FormatErrorCode, offset: number, message: string) {
+    super(`Cannot read ${format} filter: ${message} (at byte ${offset})`);
+    this.format = format;
+    this.code = code;
+    this.offset = offset;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * gzip through the platform's own streams, which browsers, Node, Deno and Bun have. Asynchronous for that reason.
+ * The output is bounded: a few kilobytes can unpack to gigabytes, so unpacking stops at the limit, and nothing
+ * beyond one chunk of the platform (64 KiB in Node) is ever held above it.
+ */
+
+import { type ForeignFormat, FormatError } from './format-error.ts';
+
+/** Whether the bytes begin as gzip files do. */
+export function isGzip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+export async function gzip(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  return collect(
+    new streams.CompressionStream('gzip'),
+    bytes,
+    Number.MAX_SAFE_INTEGER,
+    () => undefined as never,
+  );
+}
+
+export async function gunzip(
+  format: ForeignFormat,
+  bytes: Uint8Array,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await collect(new streams.DecompressionStream('gzip'), bytes, maxBytes, () => {
+      throw new FormatError(format, 'limit', 0, `expected at most ${maxBytes} bytes out of gzip, got more`);
+    });
+  } catch (cause) {
+    if (cause instanceof FormatError) throw cause;
+    // The platform's words differ: 'incorrect header check', 'unexpected end of file', 'Junk found'.
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new FormatError(format, 'payload', 0, `expected a whole gzip file, got one that fails: ${reason}`);
+  }
+}
+
+async function collect(
+  { writable, readable }: ByteTransform,
+  bytes: Uint8Array,
+  maxBytes: number,
+  tooLong: () => never,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const writer = writable.getWriter();
+  // A failure shows on the reading side; here it only must not go unhandled.
+  const written = writer
+    .write(bytes)
+    .then(() => writer.close())
+    .catch(() => undefined);
+  const reader = readable.getReader();
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    total += value.length;
+    if (total > maxBytes) {
+      await reader.cancel().catch(() => undefined);
+      tooLong();
+    }
+    chunks.push(value);
+  }
+  await written;
+  const all = new Uint8Array(total);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
+}
+
+interface ByteTransform {
+  readonly writable: { getWriter(): { write(chunk: Uint8Array): Promise<void>; close(): Promise<void> } };
+  readonly readable: {
+    getReader(): {
+      read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: undefined }>;
+      cancel(): Promise<void>;
+    };
+  };
+}
+
+const streams = globalThis as unknown as {
+  readonly CompressionStream: new (format: string) => ByteTransform;
+  readonly DecompressionStream: new (format: string) => ByteTransform;
+};

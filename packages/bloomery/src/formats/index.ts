@@ -1,0 +1,13 @@
+/**
+ * What all foreign formats share: `bloomery/formats`. Each format is an entry point of its own, such as
+ * `bloomery/formats/guava`, so that a program carries only the ones it names; `bloomery/formats/sniff` carries all.
+ */
+
+export type { ForeignDecodeOptions } from './byte-reader.ts';
+export {
+  cannotConvert,
+  type ForeignBloomFilter,
+  type ForeignFilter,
+  type HashedFormat,
+} from './foreign-filter.ts';
+export { type ForeignFormat, FormatError, type FormatErrorCode } from './format-error.ts';

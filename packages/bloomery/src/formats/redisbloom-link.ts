@@ -1,0 +1,116 @@
+/**
+ * A link of RedisBloom's chain: its size as the server computes it (deps/bloom/bloom.c), and its bits. The parameters
+ * of a link that was read are never computed again.
+ */
+
+import { checkInteger, MAX_BITS } from '../math/checks.ts';
+import { ForeignBits } from './foreign-bits.ts';
+import { keyWords, loadKey } from './foreign-key.ts';
+import { Modulus } from './modulus.ts';
+import { murmur2, murmur64a } from './murmur2.ts';
+import { preciseLog } from './precise-log.ts';
+
+/** Options of a chain. Servers of today write NOROUND and FORCE64, and NO_SCALING if asked. */
+export const NOROUND = 1;
+export const ENTS_IS_BITS = 2;
+export const FORCE64 = 4;
+export const NO_SCALING = 8;
+
+/** A link of the chain, as BF.DEBUG shows it. */
+export interface RedisBloomLink {
+  readonly bits: number;
+  readonly hashes: number;
+  /** How many keys it is for, and how many it has. */
+  readonly entries: number;
+  readonly size: number;
+  readonly error: number;
+}
+
+/** A link with its bits. */
+export interface Link extends RedisBloomLink {
+  size: number;
+  readonly perEntry: number;
+  /** log2 of the range of indices in old filters; 0: they range over all bits. */
+  readonly n2: number;
+  readonly range: Modulus;
+  readonly data: ForeignBits;
+}
+
+/** What a dump says of a link. */
+export type LinkHeader = Omit<Link, 'data' | 'range'>;
+
+/** Sizes a link as bloom_init does. */
+export function newLink(capacity: number, error: number, flags: number): Link {
+  if (capacity < 1) throw new RangeError('The filter is full, and its expansion of 0 lets it not grow');
+  const perEntry = Math.abs(preciseLog(error) / LN2_SQUARED);
+  const hashes = hashesFor(perEntry);
+  let entries = capacity;
+  let n2 = 0;
+  let bits: number;
+  if (flags & ENTS_IS_BITS) {
+    // The capacity is a number of bits, as a power of two.
+    n2 = checkInteger('log2 of the bits of the next link', capacity, 1, 36);
+    bits = 2 ** n2;
+    entries = Math.floor(bits / perEntry);
+  } else if (flags & NOROUND) {
+    bits = Math.max(1, Math.floor(capacity * perEntry));
+  } else {
+    // Up to a power of two, and more entries for the bits that were won.
+    for (n2 = 1; 2 ** n2 <= capacity * perEntry; ) n2++;
+    bits = 2 ** n2;
+    entries += Math.floor(Math.floor(bits - capacity * perEntry) / perEntry);
+  }
+  const length = 8 * Math.ceil(bits / 64);
+  checkInteger('bits of the next link', 8 * length, 1, MAX_BITS);
+  const link = { bits: 8 * length, size: 0, error, perEntry, hashes, entries, n2 };
+  return { ...link, data: ForeignBits.zeros(length), range: rangeOf(link) };
+}
+
+/** What indices range over. */
+export function rangeOf({ n2, bits }: LinkHeader): Modulus {
+  return new Modulus(n2 > 0 ? 2 ** n2 : bits);
+}
+
+/** Asks a link for the bits of the key that was hashed last, or sets them. */
+export function probe({ hashes, range, data }: Link, adding: boolean): boolean {
+  let low = first[0];
+  let high = first[1];
+  for (let i = 0; i < hashes; i++) {
+    const index = range.of(high, low);
+    if (adding) data.set(index);
+    else if (!data.has(index)) return false;
+    const sum = (low + second[0]) | 0;
+    high = (high + second[1] + (sum >>> 0 < low >>> 0 ? 1 : 0)) | 0;
+    low = sum;
+  }
+  return true;
+}
+
+/** Hashes a key for `probe`. */
+export function hashForLinks(key: string | Uint8Array, flags: number): void {
+  const length = loadKey(key);
+  const words = keyWords();
+  if (flags & FORCE64) {
+    murmur64a(words, length, SEED_LOW, SEED_HIGH, first);
+    murmur64a(words, length, first[0], first[1], second);
+  } else {
+    first[0] = murmur2(words, length, OLD_SEED);
+    second[0] = murmur2(words, length, first[0]);
+    first[1] = second[1] = 0;
+  }
+}
+
+/** The hashes that `bitsPerEntry` bits a key call for. */
+export function hashesFor(bitsPerEntry: number): number {
+  return Math.ceil(LN2 * bitsPerEntry);
+}
+
+// As the server has them, to fifteen digits: more would give other sizes.
+// biome-ignore lint/suspicious/noApproximativeNumericConstant: the last digit matters
+const LN2 = 0.693147180559945;
+const LN2_SQUARED = 0.480453013918201;
+const SEED_LOW = 0x5bd1e995;
+const SEED_HIGH = 0xc6a4a793 | 0;
+const OLD_SEED = 0x9747b28c | 0;
+const first = /* @__PURE__ */ new Int32Array(2);
+const second = /* @__PURE__ */ new Int32Array(2);

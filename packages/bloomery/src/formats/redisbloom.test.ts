@@ -1,0 +1,250 @@
+import { describe, expect, test } from 'vitest';
+import { EFFORT } from '../../test/effort.ts';
+import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
+import * as files from '../../test/golden/foreign-files.ts';
+import { Random } from '../../test/statistics.ts';
+import { FormatError } from './format-error.ts';
+import { Modulus } from './modulus.ts';
+import { preciseLog } from './precise-log.ts';
+import { type RedisBloomChunk, RedisBloomFilter } from './redisbloom.ts';
+
+const { KEYS } = files;
+
+describe('one link', () => {
+  foreignContract<string | Uint8Array>({
+    name: 'RedisBloom',
+    format: 'redisbloom',
+    file: files.REDISBLOOM,
+    headerLength: 16 + 73 + 16,
+    decode: RedisBloomFilter.decode,
+    keys: KEYS,
+    absent: (i) => `absent-${i}`,
+    probe: 'x',
+    bitBytes: 11072 / 8,
+  });
+});
+
+describe('five links', () => {
+  foreignContract<string | Uint8Array>({
+    name: 'RedisBloom, a chain',
+    format: 'redisbloom',
+    file: files.REDISBLOOM_CHAIN,
+    headerLength: 16 + 20 + 5 * 53 + 16,
+    decode: RedisBloomFilter.decode,
+    keys: KEYS,
+    absent: (i) => `absent-${i}`,
+    probe: 'x',
+    bitBytes: (448 + 1024 + 2240 + 4928 + 10752) / 8,
+    rate: chainRate(files.REDISBLOOM_CHAIN),
+  });
+});
+
+test.each([
+  ['one link', files.REDISBLOOM, { capacity: 1000 }, 1000, 998],
+  ['five links', files.REDISBLOOM_CHAIN, { capacity: 40 }, 1000, 985],
+  [
+    'expansion 3',
+    files.REDISBLOOM_EXPANSION_3,
+    { capacity: 10, falsePositiveRate: 0.001, expansion: 3 },
+    300,
+    298,
+  ],
+])('the same keys give the dump of the server: %s', (_, file, options, count, size) => {
+  const filter = RedisBloomFilter.create(options);
+  for (const key of KEYS.slice(0, count)) filter.add(key);
+  expect(filter.encode()).toEqual(file);
+  expect(filter.size).toBe(size); // the others were taken for keys that were in: BF.CARD says so too
+  expect(Math.abs(filter.estimatedSize() - size)).toBeLessThan(0.1 * size);
+});
+
+test('a filter that does not scale refuses keys when it is full, as the server does', () => {
+  const filter = RedisBloomFilter.create({ capacity: 100, nonScaling: true });
+  let refused = 0;
+  for (const key of KEYS.slice(0, 120)) {
+    const error = errorOf(() => filter.add(key));
+    if (error === undefined) continue;
+    refused++;
+    expect((error as Error).message).toBe('The filter does not scale and is full: it has 100 keys');
+  }
+  expect(filter.encode()).toEqual(files.REDISBLOOM_NONSCALING);
+  expect(refused).toBe(19);
+  expect(filter.scaling).toBe(false);
+  expect(RedisBloomFilter.create({ capacity: 5, expansion: 0 }).scaling).toBe(false);
+  expect(RedisBloomFilter.create({ capacity: 5, expansion: 0, nonScaling: false }).scaling).toBe(false);
+});
+
+test.each([
+  ['powers of two', files.REDISBLOOM_OLD64_EMPTY, files.REDISBLOOM_OLD64, 'murmur64a/c6a4a7935bd1e995'],
+  ['and 32-bit hashes', files.REDISBLOOM_OLD32_EMPTY, files.REDISBLOOM_OLD32, 'murmur2/9747b28c'],
+  ['32-bit hashes alone', files.REDISBLOOM_NOROUND32_EMPTY, files.REDISBLOOM_NOROUND32, 'murmur2/9747b28c'],
+])('filters of old servers are read, and go on growing: %s', (_, empty, full, hash) => {
+  const filter = RedisBloomFilter.decode(empty);
+  for (const key of KEYS.slice(0, 300)) filter.add(key);
+  expect(filter.encode()).toEqual(full);
+  expect(filter.hash).toBe(hash);
+  expect(KEYS.slice(0, 300).every((key) => filter.has(key))).toBe(true);
+});
+
+test('chunks: at most 16 MiB, never over the end of a link, with iterators that say where they belong', () => {
+  const filter = RedisBloomFilter.create({ capacity: 20_000_000, falsePositiveRate: 0.001 });
+  filter.add('a');
+  const chunks = filter.toChunks();
+  expect(chunks.map(({ data }) => data.length)).toEqual([73, 2 ** 24, 2 ** 24, filter.byteLength - 2 ** 25]);
+  expect(chunks.map(({ iterator }) => iterator)).toEqual([
+    1,
+    1 + 2 ** 24,
+    1 + 2 ** 25,
+    1 + filter.byteLength,
+  ]);
+  // As a server answers: the last iterator is 0.
+  const again = RedisBloomFilter.fromChunks([...chunks, { iterator: 0, data: new Uint8Array(0) }]);
+  expect(again.equals(filter)).toBe(true);
+  expect(again.has('a')).toBe(true);
+});
+
+test('chunks that do not make a filter', () => {
+  const chunks = RedisBloomFilter.decode(files.REDISBLOOM_CHAIN).toChunks();
+  expect(chunks).toHaveLength(6);
+  const code = (list: readonly RedisBloomChunk[]) =>
+    (errorOf(() => RedisBloomFilter.fromChunks(list)) as FormatError).code;
+  expect(code([])).toBe('truncated');
+  expect(code(chunks.slice(1))).toBe('payload'); // no header
+  expect(code(chunks.slice(0, 5))).toBe('truncated');
+  expect(code([...chunks, chunks[5]])).toBe('trailing');
+  expect(code([...chunks, { iterator: 5000, data: new Uint8Array(0) }])).toBe('trailing');
+  expect(code([chunks[0], chunks[2], chunks[1], ...chunks.slice(3)])).toBe('payload');
+  const joined = Uint8Array.of(...chunks[1].data, ...chunks[2].data); // over the end of a link
+  expect(code([chunks[0], { iterator: chunks[2].iterator, data: joined }, ...chunks.slice(3)])).toBe(
+    'payload',
+  );
+  expect(code([chunks[0], { ...chunks[1], iterator: 5 }, ...chunks.slice(2)])).toBe('payload');
+  expect(
+    code(chunks.map((chunk, i) => (i === 0 ? { ...chunk, data: chunk.data.subarray(1) } : chunk))),
+  ).toMatch(/truncated|parameters/);
+});
+
+test('what the server’s loader checks', () => {
+  const header = RedisBloomFilter.decode(files.REDISBLOOM).toChunks();
+  const changed = (at: number, value: number) => {
+    const data = Uint8Array.from(header[0].data);
+    data[at] = value;
+    return errorOf(() =>
+      RedisBloomFilter.fromChunks([{ iterator: 1, data }, ...header.slice(1)]),
+    ) as FormatError;
+  };
+  expect(changed(0, 5).message).toMatch(/expected 998 keys, the sum of the links, got/);
+  expect(changed(8, 0).message).toMatch(/at least 1 link, got 0/);
+  expect(changed(12, 16).message).toMatch(/options from 0 to 15, got 16/);
+  expect(changed(20, 0).message).toMatch(/bits, got 11072/); // bits ≠ 8 bytes
+  expect(changed(51, 0xbf).message).toMatch(/an error rate between 0 and 1/);
+  expect(changed(60, 9).message).toMatch(/hashes of 11\.0277.* bits per entry, 1 to 32767, got 9/);
+  expect(changed(72, 64).message).toMatch(/a power of two that makes 11072 bits, got 2\^64/);
+  for (const at of [0, 8, 12, 20, 51, 60, 72]) expect(changed(at, 255)).toBeInstanceOf(FormatError);
+});
+
+test('union: same links only; sizes are added up', () => {
+  const make = (from: number, capacity = 300) => {
+    const filter = RedisBloomFilter.create({ capacity });
+    for (const key of KEYS.slice(from, from + 100)) filter.add(key);
+    return filter;
+  };
+  const both = make(0).union(make(100));
+  expect(KEYS.slice(0, 200).every((key) => both.has(key))).toBe(true);
+  expect(both.size).toBe(make(0).size + make(100).size);
+  expect(RedisBloomFilter.decode(both.encode()).equals(both)).toBe(true);
+  expect(() => make(0).merge(make(0, 400))).toThrow(
+    /Cannot merge unlike filters: RedisBloomFilter\(3328 bits/,
+  );
+});
+
+test('small links have more false positives than their fill says', () => {
+  const chain = RedisBloomFilter.decode(files.REDISBLOOM_CHAIN);
+  expect(chain.estimatedFalsePositiveRate()).toBeCloseTo(0.0096, 4);
+  expect(chainRate(files.REDISBLOOM_CHAIN)).toBe(0.013246);
+});
+
+/**
+ * The rate of a chain with small links, by half a million random hashes. Double hashing gives few different sets of
+ * bits in an array of some hundred, so the rate is above fill^k.
+ */
+function chainRate(file: Uint8Array): number {
+  const chain = RedisBloomFilter.decode(file);
+  const chunks = chain.toChunks().slice(1);
+  const links = chain.links.map(({ bits, hashes }, i) => ({
+    hashes,
+    range: new Modulus(bits),
+    data: chunks[i].data,
+  }));
+  const random = new Random(77);
+  const draws = 500_000;
+  let hits = 0;
+  for (let draw = 0; draw < draws; draw++) {
+    const [low, high, stepLow, stepHigh] = [random.bits(), random.bits(), random.bits(), random.bits()];
+    const maybe = links.some(({ hashes, range, data }) => {
+      let [l, h] = [low >>> 0, high >>> 0];
+      for (let i = 0; i < hashes; i++) {
+        const index = range.of(h, l);
+        if (((data[index >> 3] >> (index & 7)) & 1) === 0) return false;
+        const sum = l + (stepLow >>> 0);
+        l = sum >>> 0;
+        h = (h + stepHigh + (sum >= 2 ** 32 ? 1 : 0)) >>> 0;
+      }
+      return true;
+    });
+    if (maybe) hits++;
+  }
+  return hits / draws;
+}
+
+test('options that make no sense', () => {
+  const create = (options: object) => () => RedisBloomFilter.create({ capacity: 10, ...options });
+  expect(create({ capacity: 0 })).toThrow(/capacity must be an integer from 1 to 1073741824, got 0/);
+  expect(create({ falsePositiveRate: 0.3 })).toThrow(
+    /falsePositiveRate must be a number from .* to 0.25, got 0.3/,
+  );
+  expect(create({ expansion: 40_000 })).toThrow(/expansion must be an integer from 0 to 32768/);
+  expect(create({ error: 1 })).toThrow(/no option 'error'/);
+  expect(() => create({})().has(5 as never)).toThrow('The key must be a string or a Uint8Array, got 5');
+});
+
+test('a chain against a model: every key that was added is in, whatever the growth', () => {
+  const random = new Random(3);
+  for (let round = 0; round < 20 * EFFORT; round++) {
+    const filter = RedisBloomFilter.create({
+      capacity: 1 + random.below(30),
+      falsePositiveRate: random.pick([0.2, 0.05, 0.001]),
+      expansion: 1 + random.below(4),
+    });
+    const model = new Set<string>();
+    let added = 0;
+    for (let i = 0; i < 300; i++) {
+      const key = `${random.below(400)}`;
+      if (filter.add(key)) {
+        added++;
+        expect(model.has(key)).toBe(false);
+      }
+      model.add(key);
+    }
+    expect([...model].every((key) => filter.has(key))).toBe(true);
+    expect(filter.size).toBe(added);
+    expect(RedisBloomFilter.decode(filter.encode()).encode()).toEqual(filter.encode());
+  }
+});
+
+test('the logarithm is the correctly rounded one', () => {
+  // Where V8's Math.log is off by one unit in the last place: 0.01 / 2^5, which a fifth link has. 30 digits of it:
+  // -8.07090608878781789430546180494
+  expect(preciseLog(0.0003125)).toBe(-8.070906088787817);
+  expect(preciseLog(1)).toBe(0);
+  expect(preciseLog(2)).toBe(Math.LN2);
+  expect(preciseLog(10)).toBe(Math.LN10);
+  expect(preciseLog(Number.MIN_VALUE)).toBe(-744.4400719213812);
+  expect(preciseLog(Number.MAX_VALUE)).toBe(709.782712893384);
+  for (let i = 1; i < 2000; i++) {
+    const x = i / 997;
+    expect(Math.abs(preciseLog(x) - Math.log(x))).toBeLessThanOrEqual(
+      2 ** -52 * Math.max(1, Math.abs(Math.log(x))),
+    );
+  }
+  expect(() => preciseLog(0)).toThrow(RangeError);
+});

@@ -1,0 +1,262 @@
+/**
+ * RedisBloom's filter (the BF. commands of Redis 8), as BF.SCANDUMP gives and BF.LOADCHUNK takes it.
+ *
+ * A filter is a chain of links. `add` asks all links first and adds to the newest only what none of them has; when
+ * the newest is full a link is put behind it with `expansion` times its capacity and half its error. The first link
+ * has half the error that was asked for, so the chain as a whole keeps it. All of that is repeated here, so a filter
+ * made here and loaded there goes on growing as if it had been made there, and BF.INFO and BF.CARD are right.
+ *
+ * The dump is a header and chunks; every chunk is sent back with the iterator that came with it:
+ *
+ *     header   u64 size | u32 links | u32 options | u32 expansion, then for each link
+ *              u64 bytes | u64 bits | u64 size | f64 error | f64 bits per entry | u32 hashes | u64 entries | u8 n2
+ *     chunk    up to 16 MiB of one link; bit i is bit i % 8 of byte i / 8
+ *
+ * Its place in the links laid end to end is iterator - 1 - length. Everything is little-endian. The indices are
+ * (a + i b mod 2^64) mod bits, where a and b are MurmurHash64A under the seeds c6a4a7935bd1e995 and a.
+ *
+ * `encode` and `decode` put the chunks into one file, a record for each: u64 iterator | u64 length | data. That file
+ * is this library's, not Redis's; `toChunks` and `fromChunks` are what a client of a server needs.
+ *
+ * The loader of the server checks little (RedisBloom#721, #1002); this one checks what it does and more. Old filters,
+ * with sizes that are powers of two and 32-bit hashes, are read and extended too. Not read: RDB files and DUMP.
+ *
+ * `bits per entry` is a logarithm, to its last digit the one of C (precise-log.ts), so that headers are equal too.
+ */
+
+import { unlikeFilters } from '../filters/compatibility.ts';
+import { checkOptions } from '../filters/options.ts';
+import { checkInteger, checkNumber } from '../math/checks.ts';
+import type { ForeignDecodeOptions } from './byte-reader.ts';
+import { estimatedKeys } from './foreign-bits.ts';
+import type { ForeignBloomFilter } from './foreign-filter.ts';
+import {
+  type RedisBloomChunk,
+  readChunkRecords,
+  readChunks,
+  writeChunkRecords,
+  writeChunks,
+} from './redisbloom-dump.ts';
+import {
+  FORCE64,
+  hashForLinks,
+  type Link,
+  NO_SCALING,
+  NOROUND,
+  newLink,
+  probe,
+  type RedisBloomLink,
+} from './redisbloom-link.ts';
+
+export type { ForeignDecodeOptions } from './byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './format-error.ts';
+export type { RedisBloomChunk } from './redisbloom-dump.ts';
+export type { RedisBloomLink } from './redisbloom-link.ts';
+
+export interface RedisBloomCreateOptions {
+  /** Keys until the first link is full, from 1 to 2^30. */
+  readonly capacity: number;
+  /** Of the whole chain, at most 0.25 as in the server. Default 0.01. */
+  readonly falsePositiveRate?: number;
+  /** How much larger each link is than the one before; 0: never grow. Default 2. */
+  readonly expansion?: number;
+  /** Refuses keys beyond the capacity instead of growing: NONSCALING. */
+  readonly nonScaling?: boolean;
+}
+
+export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
+  readonly format = 'redisbloom';
+  /** How much larger each link is than the one before. */
+  readonly expansion: number;
+  readonly #options: number;
+  readonly #links: Link[];
+
+  private constructor(options: number, expansion: number, links: Link[]) {
+    this.#options = options;
+    this.expansion = expansion;
+    this.#links = links;
+  }
+
+  /** A filter as BF.RESERVE makes it. */
+  static create(options: RedisBloomCreateOptions): RedisBloomFilter {
+    checkOptions('RedisBloomFilter.create', options, CREATE_OPTIONS);
+    const { capacity, falsePositiveRate = 0.01, expansion = 2 } = options;
+    const nonScaling = options.nonScaling === true || expansion === 0;
+    checkInteger('capacity', capacity, 1, 2 ** 30);
+    checkNumber('falsePositiveRate', falsePositiveRate, Number.MIN_VALUE, 0.25);
+    checkInteger('expansion', expansion, 0, 32768);
+    const error = nonScaling ? falsePositiveRate : falsePositiveRate * TIGHTENING;
+    const flags = NOROUND | FORCE64 | (nonScaling ? NO_SCALING : 0);
+    return new RedisBloomFilter(flags, expansion, [newLink(capacity, error, flags)]);
+  }
+
+  /** The filter of all answers of BF.SCANDUMP, in order; the last, empty one may be left out. */
+  static fromChunks(chunks: Iterable<RedisBloomChunk>, options: ForeignDecodeOptions = {}): RedisBloomFilter {
+    checkOptions('RedisBloomFilter.fromChunks', options, ['maxBytes']);
+    const all = [...chunks];
+    if (all.length > 1 && all[all.length - 1].iterator === 0) all.pop();
+    const { flags, expansion, links } = readChunks(all, options);
+    return new RedisBloomFilter(flags, expansion, links);
+  }
+
+  /** Reads the file that `encode` writes. */
+  static decode(bytes: Uint8Array, options: ForeignDecodeOptions = {}): RedisBloomFilter {
+    checkOptions('RedisBloomFilter.decode', options, ['maxBytes']);
+    return RedisBloomFilter.fromChunks(readChunkRecords(bytes), options);
+  }
+
+  /**
+   * Adds a key as BF.ADD does. False if some link may have it already: then nothing changes. A full filter that does
+   * not scale is a RangeError, as it is an error there.
+   */
+  add(key: string | Uint8Array): boolean {
+    hashForLinks(key, this.#options);
+    if (this.#find()) return false;
+    let link = this.#links[this.#links.length - 1];
+    if (link.size >= link.entries) {
+      if (this.#options & NO_SCALING) {
+        throw new RangeError(`The filter does not scale and is full: it has ${link.size} keys`);
+      }
+      link = newLink(link.entries * this.expansion, link.error * TIGHTENING, this.#options);
+      this.#links.push(link);
+    }
+    probe(link, true);
+    link.size++;
+    return true;
+  }
+
+  has(key: string | Uint8Array): boolean {
+    hashForLinks(key, this.#options);
+    return this.#find();
+  }
+
+  /**
+   * Adds all keys of another chain with the same links. Redis has no such command. As there, a key that both have
+   * counts once for each, so `size` becomes an upper bound and the filter grows a little early, never late.
+   */
+  merge(other: RedisBloomFilter): this {
+    if (!(other instanceof RedisBloomFilter) || this.#shape() !== other.#shape()) {
+      throw unlikeFilters('merge', this, other);
+    }
+    for (const [i, link] of this.#links.entries()) {
+      link.data.merge(other.#links[i].data);
+      link.size += other.#links[i].size;
+    }
+    return this;
+  }
+
+  /** A new filter of the keys of both. */
+  union(other: RedisBloomFilter): RedisBloomFilter {
+    return this.copy().merge(other);
+  }
+
+  copy(): RedisBloomFilter {
+    const links = this.#links.map((link) => ({ ...link, data: link.data.copy() }));
+    return new RedisBloomFilter(this.#options, this.expansion, links);
+  }
+
+  equals(other: RedisBloomFilter): boolean {
+    return (
+      other instanceof RedisBloomFilter &&
+      this.#shape() === other.#shape() &&
+      this.#links.every(
+        (link, i) => link.size === other.#links[i].size && link.data.equals(other.#links[i].data),
+      )
+    );
+  }
+
+  /** How many keys were added: BF.CARD. Keys that were taken for others are not among them. */
+  get size(): number {
+    return this.#links.reduce((sum, link) => sum + link.size, 0);
+  }
+
+  /** Whether it grows instead of refusing keys. */
+  get scaling(): boolean {
+    return (this.#options & NO_SCALING) === 0;
+  }
+
+  /** The links, oldest first. */
+  get links(): readonly RedisBloomLink[] {
+    return this.#links.map(({ bits, hashes, entries, size, error }) => ({
+      bits,
+      hashes,
+      entries,
+      size,
+      error,
+    }));
+  }
+
+  get hash(): string {
+    return this.#options & FORCE64 ? 'murmur64a/c6a4a7935bd1e995' : 'murmur2/9747b28c';
+  }
+
+  /** Of all links. */
+  get bits(): number {
+    return this.#links.reduce((sum, link) => sum + link.bits, 0);
+  }
+
+  /** Of the newest link; older ones have fewer. */
+  get hashes(): number {
+    return this.#links[this.#links.length - 1].hashes;
+  }
+
+  get byteLength(): number {
+    return this.bits / 8;
+  }
+
+  onesCount(): number {
+    return this.#links.reduce((sum, link) => sum + link.data.ones(), 0);
+  }
+
+  /** By the zeros, link by link; `size` is the server's own count. */
+  estimatedSize(): number {
+    return this.#links.reduce(
+      (sum, { range, hashes, data }) => sum + estimatedKeys(range.m, hashes, data.ones()),
+      0,
+    );
+  }
+
+  /** That some link says "maybe". */
+  estimatedFalsePositiveRate(): number {
+    const none = this.#links.reduce(
+      (product, { range, hashes, data }) => product * (1 - (data.ones() / range.m) ** hashes),
+      1,
+    );
+    return 1 - none;
+  }
+
+  /** What BF.LOADCHUNK takes, in order. */
+  toChunks(): RedisBloomChunk[] {
+    return writeChunks({ flags: this.#options, expansion: this.expansion, links: this.#links });
+  }
+
+  encode(): Uint8Array<ArrayBuffer> {
+    return writeChunkRecords(this.toChunks());
+  }
+
+  toString(): string {
+    const links = this.#links.map(({ bits, hashes }) => `${bits} bits ${hashes} hashes`).join(', ');
+    return `RedisBloomFilter(${links}; expansion ${this.scaling ? this.expansion : 'none'}, ${this.hash})`;
+  }
+
+  #find(): boolean {
+    for (let i = this.#links.length - 1; i >= 0; i--) if (probe(this.#links[i], false)) return true;
+    return false;
+  }
+
+  /** All parameters but the counts. */
+  #shape(): string {
+    const links = this.#links.map(({ bits, error, perEntry, hashes, entries, n2 }) => [
+      bits,
+      error,
+      perEntry,
+      hashes,
+      entries,
+      n2,
+    ]);
+    return JSON.stringify([this.#options, this.expansion, links]);
+  }
+}
+
+const TIGHTENING = 0.5;
+const CREATE_OPTIONS = ['capacity', 'falsePositiveRate', 'expansion', 'nonScaling'];

@@ -1,0 +1,120 @@
+/**
+ * Which format a file may be. Of these formats only Bloomery's own frame and gzip have a magic number; the others are
+ * recognised by their sizes agreeing with each other and with the length of the file. That is evidence, not proof:
+ * each guess says what agreed, and how many bits of a random file would have to agree by chance. A file of zeros, or
+ * one that was made to fool, is not random.
+ *
+ * The file says nothing about how keys became bytes; see each format.
+ */
+
+import { readFuseHeader } from './binary-fuse.ts';
+import type { ForeignDecodeOptions } from './byte-reader.ts';
+import { readDataSketchesHeader } from './datasketches.ts';
+import { readDcsoHeader } from './dcso.ts';
+import { type ForeignFormat, FormatError } from './format-error.ts';
+import { readGoBloomHeader } from './go-bloom.ts';
+import { readGuavaHeader } from './guava.ts';
+import { isGzip } from './gzip.ts';
+import { readParquetHeader } from './parquet.ts';
+import { readChunkRecords, readRedisBloomHeader } from './redisbloom-dump.ts';
+import { readSparkHeader } from './spark.ts';
+import { readSquidHeader } from './squid.ts';
+
+export interface FormatGuess {
+  /** 'bloomery' is this library's own frame, 'gzip' a compressed file, which among these only DCSO's are. */
+  readonly format: ForeignFormat | 'bloomery' | 'gzip';
+  /** How many bits agree that would not in a random file, roughly. */
+  readonly evidenceBits: number;
+  readonly reason: string;
+}
+
+/** All formats whose readers would take the header, the best founded first; none: an empty list. */
+export function sniffFormat(bytes: Uint8Array): readonly FormatGuess[] {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected a Uint8Array');
+  const guesses: FormatGuess[] = [];
+  for (const { format, evidenceBits, reason, read } of READERS) {
+    try {
+      const got = read(bytes);
+      if (got !== false) guesses.push({ format, evidenceBits, reason });
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+    }
+  }
+  return guesses.sort((a, b) => b.evidenceBits - a.evidenceBits);
+}
+
+interface Reader extends FormatGuess {
+  /** Throws a `FormatError` or returns false if it is another format. */
+  readonly read: (bytes: Uint8Array) => unknown;
+}
+
+/** Headers only: nothing is allocated, so the limit does not matter. */
+const ANY_SIZE: ForeignDecodeOptions = { maxBytes: Number.MAX_SAFE_INTEGER };
+const MAGIC = [0x42, 0x4c, 0x4d, 0x59];
+
+const READERS: readonly Reader[] = [
+  {
+    format: 'bloomery',
+    evidenceBits: 32,
+    reason: "begins with 'BLMY'",
+    read: (bytes) => MAGIC.every((byte, i) => bytes[i] === byte),
+  },
+  { format: 'gzip', evidenceBits: 16, reason: 'begins with 1F 8B', read: isGzip },
+  {
+    format: 'guava',
+    evidenceBits: 39,
+    reason: 'strategy 0 or 1, and as many words as it declares',
+    read: (bytes) => readGuavaHeader(bytes, ANY_SIZE),
+  },
+  {
+    format: 'redisbloom',
+    evidenceBits: 190,
+    reason: 'chunks with their iterators, and a header whose sizes and hashes agree',
+    read: (bytes) => {
+      const [head] = readChunkRecords(bytes);
+      return head.iterator === 1 && readRedisBloomHeader(head.data);
+    },
+  },
+  {
+    format: 'parquet',
+    evidenceBits: 134,
+    reason: 'the Thrift header of a split-block filter with XXHASH, and as many bytes as it declares',
+    read: (bytes) => readParquetHeader(bytes, ANY_SIZE, true),
+  },
+  {
+    format: 'dcso',
+    evidenceBits: 152,
+    reason: 'version 1 without flags, a rate between 0 and 1, sane k and m, and enough words',
+    read: (bytes) => readDcsoHeader(bytes, ANY_SIZE),
+  },
+  {
+    format: 'go-bloom',
+    evidenceBits: 120,
+    reason: 'sane m and k, and a bitset as long as it declares',
+    read: (bytes) => readGoBloomHeader(bytes, ANY_SIZE),
+  },
+  {
+    format: 'squid',
+    evidenceBits: 100,
+    reason: 'version 5 or older, 4 hash functions, and a mask of the declared capacity',
+    read: (bytes) => readSquidHeader(bytes, ANY_SIZE),
+  },
+  {
+    format: 'binary-fuse',
+    evidenceBits: 120,
+    reason: 'segments of a power of two, and as many fingerprints as they make',
+    read: (bytes) => readFuseHeader(bytes, ANY_SIZE),
+  },
+  {
+    format: 'spark',
+    evidenceBits: 80,
+    reason: 'version 1 or 2, sane k, and as many words as it declares',
+    read: (bytes) => readSparkHeader(bytes, ANY_SIZE),
+  },
+  {
+    format: 'datasketches',
+    evidenceBits: 55,
+    reason: 'version 1 of family 21, and as many longs as it declares',
+    read: (bytes) => readDataSketchesHeader(bytes, ANY_SIZE),
+  },
+];

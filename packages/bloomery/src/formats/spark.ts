@@ -1,0 +1,150 @@
+/**
+ * Spark's BloomFilter (`df.stat.bloomFilter`, runtime join filters), as `writeTo` writes it. Read only.
+ *
+ *     version 1  i32 1 | i32 k | i32 words            | words of 64 bits
+ *     version 2  i32 2 | i32 k | i32 seed | i32 words | words of 64 bits          (the default since Spark 4.1)
+ *
+ * Everything is big-endian; bit i is bit i % 64 of word i / 64, and indices range over all of them. h1 and h2 are
+ * Spark's 32-bit Murmur3 under the seed (version 1: 0) and under h1. Version 1 walks with 32 bits, so it reaches 2^31
+ * bits only and its rate suffers beyond (SPARK-47547); version 2 walks with 64.
+ *
+ * Strings are UTF-8 as Java has it, integers are longs.
+ */
+
+import { unlikeFilters } from '../filters/compatibility.ts';
+import { checkOptions } from '../filters/options.ts';
+import { MAX_BITS } from '../math/checks.ts';
+import { ByteReader, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './byte-reader.ts';
+import { estimatedKeys, ForeignBits } from './foreign-bits.ts';
+import type { ForeignBloomFilter } from './foreign-filter.ts';
+import { keyWords, loadInt64, loadJavaKey } from './foreign-key.ts';
+import { add, r, set } from './int64.ts';
+import { Modulus } from './modulus.ts';
+import { sparkMurmur3 } from './murmur3.ts';
+
+export type { ForeignDecodeOptions } from './byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './format-error.ts';
+
+/** A string, bytes (`putBinary`), or an integer (`putLong`). */
+export type SparkKey = string | Uint8Array | number | bigint;
+
+export class SparkFilter implements ForeignBloomFilter<SparkKey> {
+  readonly format = 'spark';
+  readonly version: 1 | 2;
+  readonly seed: number;
+  readonly hashes: number;
+  readonly #bits: ForeignBits;
+  readonly #modulus: Modulus;
+
+  private constructor({ version, seed, hashes }: SparkHeader, bits: ForeignBits) {
+    this.version = version;
+    this.seed = seed;
+    this.hashes = hashes;
+    this.#bits = bits;
+    this.#modulus = new Modulus(8 * bits.length);
+  }
+
+  static decode(bytes: Uint8Array, options: ForeignDecodeOptions = {}): SparkFilter {
+    checkOptions('SparkFilter.decode', options, ['maxBytes']);
+    const header = readSparkHeader(bytes, options);
+    return new SparkFilter(header, ForeignBits.of(bytes, header.start, header.length, 'big-endian words'));
+  }
+
+  has(key: SparkKey): boolean {
+    const integer = typeof key === 'number' || typeof key === 'bigint';
+    const length = integer ? loadInt64(key) : loadJavaKey(key);
+    const h1 = sparkMurmur3(keyWords(), length, this.seed);
+    const h2 = sparkMurmur3(keyWords(), length, h1);
+    return this.version === 1 ? this.#walk32(h1, h2) : this.#walk64(h1, h2);
+  }
+
+  /** A new filter of the keys of both: `mergeInPlace`. */
+  union(other: SparkFilter): SparkFilter {
+    const like = other instanceof SparkFilter && String(this) === String(other);
+    if (!like) throw unlikeFilters('merge', this, other);
+    const bits = this.#bits.copy();
+    bits.merge(other.#bits);
+    return new SparkFilter(this, bits);
+  }
+
+  get hash(): string {
+    return `spark-murmur3/${this.seed} version ${this.version}`;
+  }
+
+  get bits(): number {
+    return this.#modulus.m;
+  }
+
+  get byteLength(): number {
+    return this.#bits.length;
+  }
+
+  onesCount(): number {
+    return this.#bits.ones();
+  }
+
+  estimatedSize(): number {
+    return estimatedKeys(this.bits, this.hashes, this.onesCount());
+  }
+
+  estimatedFalsePositiveRate(): number {
+    return (this.onesCount() / this.bits) ** this.hashes;
+  }
+
+  encode(): Uint8Array<ArrayBuffer> {
+    const fields = [this.version, this.hashes, this.seed, this.#bits.length / 8];
+    if (this.version === 1) fields.splice(2, 1);
+    const bytes = new Uint8Array(4 * fields.length + this.#bits.length);
+    const view = new DataView(bytes.buffer);
+    for (const [i, field] of fields.entries()) view.setInt32(4 * i, field);
+    this.#bits.writeTo(bytes, 4 * fields.length);
+    return bytes;
+  }
+
+  toString(): string {
+    return `SparkFilter(version ${this.version}, ${this.bits} bits, ${this.hashes} hashes, seed ${this.seed})`;
+  }
+
+  #walk32(h1: number, h2: number): boolean {
+    let sum = h1;
+    for (let i = 0; i < this.hashes; i++) {
+      sum = (sum + h2) | 0;
+      if (!this.#bits.has((sum < 0 ? ~sum : sum) % this.bits)) return false;
+    }
+    return true;
+  }
+
+  #walk64(h1: number, h2: number): boolean {
+    // h1 (2^31 - 1), as h1 2^31 - h1.
+    set(0, h1 << 31, h1 >> 1);
+    add(0, -h1, h1 > 0 ? -1 : 0);
+    for (let i = 0; i < this.hashes; i++) {
+      add(0, h2, h2 >> 31);
+      const flip = r[1] >> 31; // all ones if negative
+      if (!this.#bits.has(this.#modulus.of(r[1] ^ flip, r[0] ^ flip))) return false;
+    }
+    return true;
+  }
+}
+
+interface SparkHeader {
+  readonly version: 1 | 2;
+  readonly seed: number;
+  readonly hashes: number;
+}
+
+/** @internal Reads and checks all but the bits. */
+export function readSparkHeader(
+  bytes: Uint8Array,
+  options: ForeignDecodeOptions,
+): SparkHeader & { readonly start: number; readonly length: number } {
+  const reader = new ByteReader('spark', bytes, 'big-endian');
+  const version = reader.i32('version');
+  if (version !== 1 && version !== 2) return reader.fail('version', 'version 1 or 2', version, 0);
+  const hashes = reader.i32('k');
+  reader.expect(hashes > 0 && hashes <= MAX_FOREIGN_HASHES, 4, `k from 1 to ${MAX_FOREIGN_HASHES}`, hashes);
+  const seed = version === 2 ? reader.i32('seed') : 0;
+  const words = reader.i32('word count');
+  reader.expect(words > 0 && 64 * words <= MAX_BITS, 4, `1 to ${MAX_BITS / 64} words`, words);
+  return { version, seed, hashes, start: reader.payload(8 * words, options), length: 8 * words };
+}

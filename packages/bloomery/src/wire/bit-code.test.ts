@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import { inBothKernels } from '../../test/contracts/subject.ts';
+import { EFFORT } from '../../test/effort.ts';
+import { Random } from '../../test/statistics.ts';
+import { FrameError } from '../filters/frame.ts';
+import { countOnes } from '../kernel/bit-operations.ts';
+import { useKernel } from '../kernel/kernel-choice.ts';
+import { binaryEntropy } from '../math/entropy.ts';
+import { CodedBits, decodeBits, type Effort, encodeBits } from './bit-code.ts';
+
+function randomBits(seed: number, bits: number, density: number): Uint32Array {
+  const random = new Random(seed);
+  const words = new Uint32Array(Math.ceil(bits / 32));
+  if (density > 0.02) {
+    for (let i = 0; i < bits; i++) {
+      if (random.below(1e6) < density * 1e6) words[i >>> 5] |= 1 << (i & 31);
+    }
+  } else {
+    for (let n = 0; n < bits * density; n++) {
+      const i = random.below(bits);
+      words[i >>> 5] |= 1 << (i & 31);
+    }
+  }
+  return words;
+}
+
+const EFFORTS: readonly Effort[] = ['small', 'fast'];
+
+inBothKernels('bit codes', (kernel) => {
+  test.each(EFFORTS)('%s: what goes in comes out, near the entropy, at every size and density', (effort) => {
+    const sizes = kernel === 'wasm' ? [10_000, 100_000, 2_000_000] : [10_000, 300_000];
+    for (const bits of sizes) {
+      for (const density of [0.001, 0.004, 0.01, 0.03, 0.055, 0.065, 0.133, 0.25, 0.4, 0.47, 0.5]) {
+        const words = randomBits(bits, bits, density);
+        const code = encodeBits(words, bits, effort);
+        expect(decodeBits(code, bits)).toEqual(words);
+        const entropy = (bits * binaryEntropy(countOnes(words) / bits)) / 8;
+        const allowed = effort === 'small' ? 1.003 : 1.012;
+        expect(code.length, `${bits} bits at ${density}, entropy ${entropy}`).toBeLessThanOrEqual(
+          entropy * allowed + 16,
+        );
+      }
+    }
+  });
+
+  test('the smallest kind is taken and named', () => {
+    const bits = 5000;
+    const words = new Uint32Array(Math.ceil(bits / 32));
+    const coding = (effort: Effort) => new CodedBits(encodeBits(words, bits, effort), bits).coding;
+    expect([coding('small'), coding('fast')]).toEqual(['empty', 'empty']);
+    expect(encodeBits(words, bits).length).toBe(1);
+    words[7] = 5;
+    expect([coding('small'), coding('fast')]).toEqual(['range', 'gaps']);
+    words.set(randomBits(1, bits, 0.35));
+    expect([coding('small'), coding('fast')]).toEqual(['range', 'rans']);
+    words.set(randomBits(1, bits, 0.5));
+    expect([coding('small'), coding('fast')]).toEqual(['plain', 'plain']);
+    for (let i = 0; i < bits; i++) words[i >>> 5] |= 1 << (i & 31);
+    expect([coding('small'), coding('fast')]).toEqual(['full', 'full']);
+    expect(decodeBits(encodeBits(words, bits), bits)).toEqual(words);
+  });
+
+  test.each(EFFORTS)('%s: pieces decode on their own, in any order', (effort) => {
+    for (const density of [0.01, 0.2]) {
+      const bits = 700_001;
+      const words = randomBits(9, bits, density);
+      const coded = new CodedBits(encodeBits(words, bits, effort), bits);
+      expect(coded.pieceCount).toBeGreaterThan(density > 0.1 ? 2 : 0);
+      for (let i = coded.pieceCount - 1; i >= 0; i--) {
+        const from = (i * coded.pieceBits) / 32;
+        const to = Math.min(words.length, Math.ceil(from + coded.pieceBits / 32));
+        expect(coded.piece(i)).toEqual(words.slice(from, to));
+      }
+    }
+  });
+
+  test.each(EFFORTS)('%s: tiny arrays of every content', (effort) => {
+    for (let bits = 1; bits <= 9; bits++) {
+      for (let content = 0; content < 2 ** bits; content++) {
+        const words = Uint32Array.of(content);
+        const code = encodeBits(words, bits, effort);
+        expect(decodeBits(code, bits)).toEqual(words);
+        expect(code.length).toBeLessThanOrEqual(1 + Math.ceil(bits / 8));
+      }
+    }
+  });
+
+  test('prefixes, changed bytes and noise are FrameErrors or other bits, never anything else', () => {
+    const random = new Random(8);
+    for (const [bits, density, effort] of [
+      [3000, 0.05, 'small'],
+      [3000, 0.05, 'fast'],
+      [3000, 0.2, 'fast'],
+      [200_000, 0.13, 'small'],
+      [400_000, 0.2, 'fast'],
+      [64, 0.5, 'small'],
+    ] as const) {
+      const code = encodeBits(randomBits(2, bits, density), bits, effort);
+      const attempt = (bytes: Uint8Array) => {
+        try {
+          const words = decodeBits(bytes, bits, 28);
+          expect(words.length).toBe(Math.ceil(bits / 32));
+          if (bits % 32 !== 0) expect(words[words.length - 1] >>> (bits % 32)).toBe(0);
+        } catch (error) {
+          if (!(error instanceof FrameError)) throw error;
+        }
+      };
+      for (let length = 0; length < Math.min(code.length, 60); length++) attempt(code.subarray(0, length));
+      expect(() => decodeBits(new Uint8Array(0), bits)).toThrow(FrameError);
+      for (let round = 0; round < (kernel === 'wasm' ? 200 : 40) * EFFORT; round++) {
+        const changed = round % 3 === 0 ? random.bytes(random.below(100)) : Uint8Array.from(code);
+        for (let n = random.below(5); n >= 0 && changed.length > 0; n--) {
+          changed[random.below(random.below(2) === 0 ? Math.min(12, changed.length) : changed.length)] =
+            random.bits() & 255;
+        }
+        attempt(changed);
+      }
+    }
+  });
+
+  test('a code that declares more pieces than it has bytes is refused before anything is allocated', () => {
+    const lie = Uint8Array.of(3, 1, 2, 3);
+    expect(() => new CodedBits(lie, 2 ** 36)).toThrow(/2097152 pieces/);
+    expect(() => new CodedBits(Uint8Array.of(9), 100)).toThrow(/coding/);
+    expect(() => new CodedBits(Uint8Array.of(3 | (10 << 3), 0), 100)).toThrow(/size of its pieces, got 83/);
+    expect(() => new CodedBits(Uint8Array.of(1 | (1 << 3)), 100)).toThrow(/size of its pieces, got 9/);
+    expect(() => new CodedBits(Uint8Array.of(4, 0, 0), 100)).toThrow(/0 ones/);
+    expect(() => new CodedBits(Uint8Array.of(1, 1), 100)).toThrow(/expected the end/);
+    expect(() => new CodedBits(Uint8Array.of(0, 1), 100)).toThrow(/13 bytes of plain bits/);
+  });
+});
+
+describe('bit codes', () => {
+  test('the two kernels write the same bytes', () => {
+    for (const bits of [100, 5000, 300_000]) {
+      for (const density of [0.003, 0.1, 0.3, 0.9]) {
+        const words = randomBits(4, bits, density);
+        for (const effort of EFFORTS) {
+          const codes = (['wasm', 'javascript'] as const).map((kernel) => {
+            useKernel(kernel);
+            const code = encodeBits(words, bits, effort);
+            useKernel('auto');
+            return code;
+          });
+          expect(codes[0]).toEqual(codes[1]);
+        }
+      }
+    }
+  });
+
+  test('golden bytes', () => {
+    // Ones at 3, 17, 18 and 40 of 100 bits; see docs/wire.md.
+    const words = Uint32Array.of((1 << 3) | (1 << 17) | (1 << 18), 1 << 8, 0, 0);
+    expect(hex(encodeBits(words, 100, 'small'))).toBe('0304213c4d');
+    expect(hex(encodeBits(words, 100, 'fast'))).toBe('051104670709');
+  });
+
+  test('an effort that does not exist is an error', () => {
+    expect(() => encodeBits(new Uint32Array(1), 8, 'tiny' as Effort)).toThrow(/effort/);
+  });
+});
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

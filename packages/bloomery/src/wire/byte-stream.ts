@@ -1,0 +1,90 @@
+/** Bytes written and read one field after the other; numbers are LEB128, seven bits a byte, least significant first. */
+
+import { FrameError } from '../filters/frame.ts';
+
+export class ByteWriter {
+  readonly #parts: Uint8Array[] = [];
+  #small: number[] = [];
+
+  byte(value: number): void {
+    this.#small.push(value);
+  }
+
+  /** An integer from 0 to 2^53 - 1. */
+  number(value: number): void {
+    let rest = value;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) this.#small.push((rest % 128) | 128);
+    this.#small.push(rest);
+  }
+
+  bytes(bytes: Uint8Array): void {
+    this.#parts.push(Uint8Array.from(this.#small), bytes);
+    this.#small = [];
+  }
+
+  finish(): Uint8Array<ArrayBuffer> {
+    this.bytes(new Uint8Array(0));
+    const whole = new Uint8Array(this.#parts.reduce((sum, part) => sum + part.length, 0));
+    let at = 0;
+    for (const part of this.#parts) {
+      whole.set(part, at);
+      at += part.length;
+    }
+    return whole;
+  }
+}
+
+export class ByteReader {
+  readonly #bytes: Uint8Array;
+  /** Where the bytes stand in the message, for errors. */
+  readonly #base: number;
+  #at = 0;
+
+  constructor(bytes: Uint8Array, base = 0) {
+    this.#bytes = bytes;
+    this.#base = base;
+  }
+
+  get offset(): number {
+    return this.#base + this.#at;
+  }
+
+  get left(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  byte(what: string): number {
+    if (this.left < 1) this.fail('truncated', `expected ${what}, got the end`);
+    return this.#bytes[this.#at++];
+  }
+
+  /** One that is not written in the shortest way, or is beyond 2^53 - 1, is refused: bytes have one meaning each. */
+  number(what: string, most = Number.MAX_SAFE_INTEGER): number {
+    let value = 0;
+    for (let unit = 1; ; unit *= 128) {
+      const byte = this.byte(what);
+      value += (byte & 127) * unit;
+      if (value > most) this.fail('payload', `expected ${what} of at most ${most}, got more`);
+      if (byte < 128) {
+        if (byte === 0 && unit > 1) this.fail('payload', `expected ${what} in its shortest form`);
+        return value;
+      }
+      if (unit >= 2 ** 49) this.fail('payload', `expected ${what}, got a number without end`);
+    }
+  }
+
+  /** A view. */
+  bytes(length: number, what: string): Uint8Array {
+    if (this.left < length) this.fail('truncated', `expected ${length} bytes of ${what}, got ${this.left}`);
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+
+  end(): void {
+    if (this.left > 0) this.fail('trailing', `expected the end, got ${this.left} bytes more`);
+  }
+
+  fail(code: 'truncated' | 'trailing' | 'payload', message: string): never {
+    throw new FrameError(code, this.offset, message);
+  }
+}

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { inBothKernels } from '../../test/contracts/subject.ts';
+import { EFFORT } from '../../test/effort.ts';
+import { counterKeys } from '../../test/keys.ts';
+import { expectNormal, Random } from '../../test/statistics.ts';
+import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
+import { CountingBloomFilter } from '../filters/counting-bloom-filter.ts';
+import { FrameError } from '../filters/frame.ts';
+import { deltaBits, deltaBitsDeviation } from '../math/entropy.ts';
+import { applyDelta, deltaEnds, frameSum, makeDelta, OtherSnapshotError } from './delta.ts';
+
+function snapshots(n: number, replaced: number, bits: number, hashes: number, seed = 0) {
+  const set = new CountingBloomFilter({ counters: bits, hashes, counterBits: 8, seed });
+  set.addMany(counterKeys(n));
+  const from = set.snapshot().encode();
+  set.deleteMany(counterKeys(replaced));
+  set.addMany(counterKeys(replaced, n));
+  return { from, to: set.snapshot().encode() };
+}
+
+inBothKernels('deltas', () => {
+  test.each(['small', 'fast'] as const)('%s: from one snapshot to the other, byte for byte', (effort) => {
+    for (const [n, replaced] of [
+      [100, 0],
+      [100, 5],
+      [5000, 250],
+      [5000, 5000],
+    ]) {
+      const { from, to } = snapshots(n, replaced, 12 * n, 3);
+      const delta = makeDelta(from, to, { effort });
+      expect(applyDelta(from, delta)).toEqual(to);
+      expect(applyDelta(to, makeDelta(to, from))).toEqual(from);
+      expect(deltaEnds(delta)).toEqual({ base: frameSum(from), result: frameSum(to) });
+    }
+    const [a, b] = [1, 2].map((keys) => {
+      const filter = BlockedBloomFilter.forCapacity({ capacity: 1000, falsePositiveRate: 0.01 });
+      filter.addMany(counterKeys(500 * keys));
+      return filter.encode();
+    });
+    expect(applyDelta(a, makeDelta(a, b, { effort }))).toEqual(b);
+  });
+
+  test('never applied to another snapshot than the one it was made from', () => {
+    const { from, to } = snapshots(1000, 50, 12_000, 3);
+    const delta = makeDelta(from, to);
+    expect(() => applyDelta(to, delta)).toThrow(OtherSnapshotError);
+    const { from: other } = snapshots(1000, 50, 12_000, 3, 5);
+    expect(() => applyDelta(other, delta)).toThrow(OtherSnapshotError);
+    expect(() => makeDelta(from, other)).toThrow(/same parameters, seed and size/);
+    expect(() => makeDelta(from, snapshots(10, 1, 120, 3).to)).toThrow(RangeError);
+  });
+
+  test('every prefix, every flipped bit and noise are errors with a name', () => {
+    const { from, to } = snapshots(300, 15, 3600, 3);
+    const delta = makeDelta(from, to);
+    for (let length = 0; length < delta.length; length++) {
+      expect(() => applyDelta(from, delta.subarray(0, length))).toThrow(FrameError);
+    }
+    for (let bit = 0; bit < 8 * delta.length; bit++) {
+      delta[bit >> 3] ^= 1 << (bit & 7);
+      expect(() => applyDelta(from, delta), `bit ${bit}`).toThrow(FrameError);
+      delta[bit >> 3] ^= 1 << (bit & 7);
+    }
+    const random = new Random(3);
+    for (let round = 0; round < 1000 * EFFORT; round++) {
+      const bytes = random.bytes(random.below(80));
+      if (round % 2 === 0) bytes.set(delta.subarray(0, Math.min(bytes.length, 21)));
+      expect(() => applyDelta(from, bytes)).toThrow(FrameError);
+    }
+    expect(() => applyDelta(from, 'x' as never)).toThrow(TypeError);
+  });
+
+  test('tables VI and VII: the size is that of the formula', () => {
+    for (const [ratio, k, c] of [
+      [8, 5, 0.05],
+      [12, 3, 0.05],
+      [32, 2, 0.05],
+      [13, 2, 0.01],
+      [48, 2, 0.01],
+    ]) {
+      const n = 10_000;
+      const m = ratio * n;
+      const { from, to } = snapshots(n, Math.round(c * n), m, k);
+      const bytes = makeDelta(from, to).length - 25;
+      // Coding, piece and ones of the only piece or two: up to ten bytes beside the entropy.
+      const theory = deltaBits(m, k, n, c) / 8;
+      expectNormal(bytes - 6, theory, deltaBitsDeviation(m, k, n, c) / 8 + 1, `m/n = ${ratio}, c = ${c}`);
+    }
+  });
+});

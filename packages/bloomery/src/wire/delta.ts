@@ -1,0 +1,160 @@
+/**
+ * What changed between two snapshots of a filter (Mitzenmacher, compressed IV): the XOR of their bits, which is sparse and
+ * so codes far below either of them.
+ *
+ *     0   4  magic 'BLMD' (42 4C 4D 44)
+ *     4   1  version: 1
+ *     5   8  the checksum of the frame it starts from: 64 bits of Forge64, seed 0, of all its bytes
+ *     13  8  the checksum of the frame it leads to
+ *     21  …  the changed bits, as a bit code (bit-code.ts)
+ *         4  checksum of the bytes before, as in a frame
+ *
+ * A delta is applied to the very snapshot it was made from and to no other: the first checksum is compared before
+ * anything is done, the second after. Whoever holds another snapshot gets an error, never a filter that has lost keys.
+ * (The checksums guard against mistakes, not against forgers: who can change messages needs authenticated transport.)
+ *
+ * Both ends speak of plain frames (`filter.encode()`), so every filter whose payload is bits can be updated like this.
+ */
+
+import {
+  CHECKSUM,
+  checkChecksum,
+  FrameError,
+  type FrameKind,
+  readFrameHead,
+  writeChecksum,
+} from '../filters/frame.ts';
+import { BLOCKED_FRAME, BLOOM_FRAME } from '../filters/frame-kinds.ts';
+import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
+import { hashScheme } from '../kernel/hash-scheme.ts';
+import { decodeBits, type Effort, encodeBits } from './bit-code.ts';
+
+/** A delta that does not start from the snapshot at hand: ask for the whole state. */
+export class OtherSnapshotError extends Error {
+  override readonly name = 'OtherSnapshotError';
+  readonly code = 'other-snapshot';
+}
+
+export interface DeltaOptions {
+  readonly effort?: Effort;
+}
+
+/** The delta that leads from one plain frame to another of the same parameters. */
+export function makeDelta(
+  from: Uint8Array,
+  to: Uint8Array,
+  { effort = 'small' }: DeltaOptions = {},
+): Uint8Array {
+  const { start, bits } = shapeOf(from);
+  if (from.length !== to.length || !sameBytes(from, to, start)) {
+    throw new RangeError('A delta leads from a frame to another one with the same parameters, seed and size');
+  }
+  const changed = wordsOf(from.subarray(start, -CHECKSUM));
+  const target = wordsOf(to.subarray(start, -CHECKSUM));
+  for (let i = 0; i < changed.length; i++) changed[i] ^= target[i];
+  return assemble(frameSum(from), frameSum(to), encodeBits(changed, bits, effort));
+}
+
+/** The frame that a delta leads to. */
+export function applyDelta(from: Uint8Array, delta: Uint8Array): Uint8Array {
+  const { start, bits } = shapeOf(from);
+  const { base, result, code } = readDelta(delta);
+  const own = frameSum(from);
+  if (own !== base) {
+    throw new OtherSnapshotError(`The delta starts from snapshot ${hex(base)}, this one is ${hex(own)}`);
+  }
+  const changed = decodeBits(code, bits, CODE_START);
+  const to = Uint8Array.from(from);
+  const bytes = new Uint8Array(changed.buffer);
+  for (let i = start; i < to.length - CHECKSUM; i++) to[i] ^= bytes[i - start];
+  writeChecksum(to);
+  if (frameSum(to) !== result) {
+    throw new FrameError(
+      'payload',
+      CODE_START,
+      `expected a way to snapshot ${hex(result)}, got to ${hex(frameSum(to))}`,
+    );
+  }
+  return to;
+}
+
+/** Where a delta starts from and leads to: the `frameSum` of these frames. */
+export function deltaEnds(delta: Uint8Array): { readonly base: bigint; readonly result: bigint } {
+  const { base, result } = readDelta(delta);
+  return { base, result };
+}
+
+/** The checksum that names a snapshot: 64 bits of Forge64, seed 0, of a whole plain frame. */
+export function frameSum(frame: Uint8Array): bigint {
+  hashBytesInto(frame, hashScheme());
+  return (BigInt(hashOut[1] >>> 0) << 32n) | BigInt(hashOut[0] >>> 0);
+}
+
+const MAGIC = [0x42, 0x4c, 0x4d, 0x44] as const;
+const VERSION = 1;
+const CODE_START = 21;
+const KINDS = [BLOOM_FRAME, BLOCKED_FRAME];
+
+function shapeOf(frame: Uint8Array): { start: number; bits: number } {
+  const kind: FrameKind = KINDS.find(({ code }) => code === frame?.[5]) ?? BLOOM_FRAME;
+  const { start, variant, parameters } = readFrameHead(kind, frame);
+  const bytes = kind.payloadLength(variant, parameters);
+  if (frame.length !== start + bytes + CHECKSUM) {
+    throw new FrameError(
+      'truncated',
+      frame.length,
+      `expected ${start + bytes + CHECKSUM} bytes, got ${frame.length}`,
+    );
+  }
+  return { start, bits: kind === BLOOM_FRAME ? parameters[0] : 8 * bytes };
+}
+
+function readDelta(delta: Uint8Array) {
+  if (!(delta instanceof Uint8Array)) throw new TypeError('A delta must be a Uint8Array');
+  for (let i = 0; i < 4 && i < delta.length; i++) {
+    if (delta[i] !== MAGIC[i])
+      throw new FrameError('not-a-frame', i, `expected the magic bytes ${MAGIC}, got ${delta[i]}`);
+  }
+  if (delta.length <= CODE_START + CHECKSUM) {
+    throw new FrameError(
+      'truncated',
+      delta.length,
+      `expected more than ${CODE_START + CHECKSUM} bytes, got ${delta.length}`,
+    );
+  }
+  if (delta[4] !== VERSION)
+    throw new FrameError('version', 4, `expected version ${VERSION}, got ${delta[4]}`);
+  checkChecksum(delta);
+  const view = new DataView(delta.buffer, delta.byteOffset);
+  return {
+    base: view.getBigUint64(5, true),
+    result: view.getBigUint64(13, true),
+    code: delta.subarray(CODE_START, -CHECKSUM),
+  };
+}
+
+function assemble(base: bigint, result: bigint, code: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(CODE_START + code.length + CHECKSUM);
+  const view = new DataView(bytes.buffer);
+  bytes.set([...MAGIC, VERSION]);
+  view.setBigUint64(5, base, true);
+  view.setBigUint64(13, result, true);
+  bytes.set(code, CODE_START);
+  writeChecksum(bytes);
+  return bytes;
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array, length: number): boolean {
+  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+function wordsOf(payload: Uint8Array): Uint32Array {
+  const words = new Uint32Array(Math.ceil(payload.length / 4));
+  new Uint8Array(words.buffer).set(payload);
+  return words;
+}
+
+function hex(sum: bigint): string {
+  return sum.toString(16).padStart(16, '0');
+}

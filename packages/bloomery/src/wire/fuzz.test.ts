@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { inBothKernels } from '../../test/contracts/subject.ts';
+import { EFFORT } from '../../test/effort.ts';
+import { FRAME_SUBJECTS, fuzzReader } from '../../test/fuzz-frames.ts';
+
+// The full form, ten million rounds each, is `node tools/fuzz.mjs`.
+inBothKernels('everything that reads bytes of our own', (kernel) => {
+  test.each(FRAME_SUBJECTS)('$name: a typed error, or the same bytes again', (subject) => {
+    const rounds = (kernel === 'wasm' ? 2000 : 500) * EFFORT;
+    const { accepted, refused } = fuzzReader(subject, rounds, 5);
+    expect(accepted + refused).toBe(rounds);
+    // Unchanged bytes are read: the rounds above did not refuse everything.
+    expect(() => subject.read(subject.file)).not.toThrow();
+  });
+});

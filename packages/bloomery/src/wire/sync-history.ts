@@ -1,0 +1,101 @@
+/**
+ * What changed in the last generations of a summary, so that a subscriber who missed some of them can be sent their sum
+ * and not the whole state. The changes between two generations that are not neighbours are the XOR of those in
+ * between: a bit that was set and cleared again is in none.
+ *
+ * Kept as the gaps between the changed bits in LEB128: one or two bytes a bit. The entropy coder would take a fifth less
+ * where 3 % of the bits changed, and half where 0.4 % did; but its time goes with the size of the filter, and this one's
+ * with the number of changes.
+ *
+ * Bounded by generations and by bytes; what is older than that is forgotten, and who needs it gets the whole state.
+ */
+
+import type { Generation } from './sync-message.ts';
+
+export class ChangeHistory {
+  readonly #bits: number;
+  readonly #maxGenerations: number;
+  readonly #maxBytes: number;
+  /** From the oldest on; each leads to the next one, and the last to the present. */
+  #steps: Step[] = [];
+  #byteLength = 0;
+
+  constructor(bits: number, maxGenerations: number, maxBytes: number) {
+    this.#bits = bits;
+    this.#maxGenerations = maxGenerations;
+    this.#maxBytes = maxBytes;
+  }
+
+  get length(): number {
+    return this.#steps.length;
+  }
+
+  get byteLength(): number {
+    return this.#byteLength;
+  }
+
+  /** Remembers the changed bits, rising, that led away from a generation: the one after the last that was pushed. */
+  push(from: Generation, changed: Float64Array): void {
+    const gaps = gapsOf(changed);
+    this.#steps.push({ from, gaps });
+    this.#byteLength += gaps.length;
+    let forgotten = 0;
+    while (
+      forgotten < this.#steps.length &&
+      (this.#steps.length - forgotten > this.#maxGenerations || this.#byteLength > this.#maxBytes)
+    ) {
+      this.#byteLength -= this.#steps[forgotten++].gaps.length;
+    }
+    if (forgotten > 0) this.#steps = this.#steps.slice(forgotten);
+  }
+
+  /** Whether the way from this very generation to the present is known. */
+  knows({ sequence, sum }: Generation): boolean {
+    return this.#steps[this.#indexOf(sequence)]?.from.sum === sum;
+  }
+
+  /** The bits that differ between that generation, which is known, and the present. */
+  changesSince(sequence: number): Uint32Array {
+    const words = new Uint32Array(Math.ceil(this.#bits / 32));
+    for (let i = this.#indexOf(sequence); i < this.#steps.length; i++) flip(words, this.#steps[i].gaps);
+    return words;
+  }
+
+  #indexOf(sequence: number): number {
+    return this.#steps.length === 0 ? -1 : sequence - this.#steps[0].from.sequence;
+  }
+}
+
+interface Step {
+  readonly from: Generation;
+  readonly gaps: Uint8Array;
+}
+
+function gapsOf(positions: Float64Array): Uint8Array {
+  let bytes = new Uint8Array(2 * positions.length + 8);
+  let at = 0;
+  let next = 0;
+  for (const position of positions) {
+    if (at + 6 > bytes.length) {
+      const larger = new Uint8Array(2 * bytes.length);
+      larger.set(bytes);
+      bytes = larger;
+    }
+    let gap = position - next;
+    for (; gap >= 128; gap = Math.floor(gap / 128)) bytes[at++] = (gap % 128) | 128;
+    bytes[at++] = gap;
+    next = position + 1;
+  }
+  return bytes.slice(0, at);
+}
+
+function flip(words: Uint32Array, gaps: Uint8Array): void {
+  let position = 0;
+  for (let at = 0; at < gaps.length; ) {
+    let unit = 1;
+    for (; gaps[at] >= 128; unit *= 128) position += (gaps[at++] & 127) * unit;
+    position += gaps[at++] * unit;
+    words[Math.floor(position / 32)] ^= 1 << (position % 32);
+    position++;
+  }
+}

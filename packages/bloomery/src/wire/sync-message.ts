@@ -1,0 +1,250 @@
+/**
+ * The messages between a publisher and the subscribers of its summary: bytes to data and back, nothing else. What they
+ * make happen is in publisher.ts and subscriber.ts; docs/sync.md specifies them for other languages.
+ *
+ *     0   4  magic 'BLMS' (42 4C 4D 53)
+ *     4   1  version: 1
+ *     5   1  type: 1 full, 2 delta, 3 heartbeat, 4 request; with bit 7 set it is the answer to a request
+ *     6   8  publisher
+ *     14  …  body
+ *         4  checksum of the bytes before, as in a frame
+ *
+ *     full, delta, heartbeat:   epoch (8), sequence, sum (8), question (4, of an answer only), then
+ *       full:                   the summary as a frame, coded (compressed-frame.ts) or plain
+ *       delta:                  how many generations it goes back, the changed bits as a bit code (bit-code.ts)
+ *     request:                  flags (1), epoch, sequence and sum of what is held (flag 1),
+ *                               epoch and sequence of the latest generation heard of (flag 2)
+ *
+ * Integers are little-endian; sequence numbers are LEB128. A heartbeat is 35 bytes, and a delta 36 and its code, for
+ * sequence numbers below 128.
+ *
+ * The sum is the 64-bit `frameSum` of the plain frame. It names the contents: wherever two sides name one generation and
+ * mean different bits, the sums differ, except once in 2^64. Half of it would have done against accidents in transit,
+ * for which there is the checksum; but the sum is also what tells a publisher that began to count anew, and a
+ * fleet that compares a million summaries a day must not be wrong within a human's life: 32 bits are once in
+ * 12 years, 64 bits once in 50 billion. Four bytes in a message of a hundred are worth that. A delta has no sum of
+ * its base: applied to another base it leads to another sum.
+ *
+ * The question of an answer is the checksum of the request: see subscriber.ts for what it is good for.
+ */
+
+import { CHECKSUM, checkChecksum, FrameError, writeChecksum } from '../filters/frame.ts';
+import { ByteReader, ByteWriter } from './byte-stream.ts';
+
+/** Which generation: ordered by epoch, then by sequence number. */
+export interface GenerationName {
+  /** An unsigned 64-bit integer. Nothing of an earlier epoch is of use in a later one. */
+  readonly epoch: bigint;
+  /** Counts the generations of an epoch, from 0 on. */
+  readonly sequence: number;
+}
+
+/** One closed state of a publisher's set. */
+export interface Generation extends GenerationName {
+  /** The `frameSum` of its plain frame. */
+  readonly sum: bigint;
+}
+
+interface Told {
+  readonly publisherId: bigint;
+  /** The generation that it tells of: for a delta the one that it leads to. */
+  readonly generation: Generation;
+  /** The question that it answers; undefined if it was sent unasked. */
+  readonly question: number | undefined;
+}
+
+export interface FullMessage extends Told {
+  readonly type: 'full';
+  readonly frame: Uint8Array;
+}
+
+export interface DeltaMessage extends Told {
+  readonly type: 'delta';
+  /** The sequence number that it starts from, in the same epoch. */
+  readonly base: number;
+  readonly code: Uint8Array;
+}
+
+export interface HeartbeatMessage extends Told {
+  readonly type: 'heartbeat';
+}
+
+export interface RequestMessage {
+  readonly type: 'request';
+  readonly publisherId: bigint;
+  readonly held: Generation | undefined;
+  /** Given if it is not the one that is held. */
+  readonly heard: GenerationName | undefined;
+}
+
+export type PublisherMessage = FullMessage | DeltaMessage | HeartbeatMessage;
+export type SyncMessage = PublisherMessage | RequestMessage;
+
+/** What stands before the body. */
+export interface SyncHead {
+  readonly type: SyncMessage['type'];
+  readonly isAnswer: boolean;
+  readonly publisherId: bigint;
+}
+
+export function writeSyncMessage(message: SyncMessage): Uint8Array<ArrayBuffer> {
+  const writer = new ByteWriter();
+  const isAnswer = message.type !== 'request' && message.question !== undefined;
+  for (const byte of [...MAGIC, VERSION]) writer.byte(byte);
+  writer.byte((TYPES.indexOf(message.type) + 1) | (isAnswer ? ANSWER : 0));
+  writeFixed(writer, message.publisherId, 8);
+  if (message.type === 'request') {
+    const { held, heard } = message;
+    writer.byte((held === undefined ? 0 : HOLDS) | (heard === undefined ? 0 : HEARD));
+    if (held !== undefined) writeGeneration(writer, held);
+    if (heard !== undefined) writeName(writer, heard);
+  } else {
+    writeGeneration(writer, message.generation);
+    if (message.question !== undefined) writeFixed(writer, BigInt(message.question), 4);
+    if (message.type === 'full') writer.bytes(message.frame);
+    if (message.type === 'delta') {
+      writer.number(message.generation.sequence - message.base);
+      writer.bytes(message.code);
+    }
+  }
+  writer.bytes(new Uint8Array(CHECKSUM));
+  const bytes = writer.finish();
+  writeChecksum(bytes);
+  return bytes;
+}
+
+/** Reads a message. What is wrong with it is a `FrameError`. Frames and codes are views of `bytes`, not looked into. */
+export function readSyncMessage(bytes: Uint8Array): SyncMessage {
+  const head = readSyncHead(bytes);
+  checkChecksum(bytes);
+  return readSyncBody(head, bytes);
+}
+
+/** @internal Reads what follows the head; the checksum was compared before. */
+export function readSyncBody(head: SyncHead, bytes: Uint8Array): SyncMessage {
+  return head.type === 'request' ? readRequest(head, bytes) : readTold(head, bytes);
+}
+
+/** Reads what stands before the body, and checks nothing that follows it but that there is something. */
+export function readSyncHead(bytes: Uint8Array): SyncHead {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('A message must be a Uint8Array');
+  for (let i = 0; i < 4 && i < bytes.length; i++) {
+    if (bytes[i] !== MAGIC[i])
+      throw new FrameError('not-a-frame', i, `expected the magic bytes ${MAGIC}, got ${bytes[i]}`);
+  }
+  if (bytes.length <= HEAD + CHECKSUM) {
+    throw new FrameError(
+      'truncated',
+      bytes.length,
+      `expected more than ${HEAD + CHECKSUM} bytes, got ${bytes.length}`,
+    );
+  }
+  if (bytes[4] !== VERSION)
+    throw new FrameError('version', 4, `expected version ${VERSION}, got ${bytes[4]}`);
+  const type = TYPES[(bytes[5] & ~ANSWER) - 1];
+  const isAnswer = (bytes[5] & ANSWER) !== 0;
+  if (type === undefined || (isAnswer && type === 'request'))
+    throw new FrameError('structure', 5, `expected a type of message, got ${bytes[5]}`);
+  // Requests come from strangers, and nobody need hash a long one to see that it is none.
+  if (type === 'request' && bytes.length > LONGEST_REQUEST) {
+    throw new FrameError(
+      'trailing',
+      LONGEST_REQUEST,
+      `expected a request of at most ${LONGEST_REQUEST} bytes, got ${bytes.length}`,
+    );
+  }
+  return { type, isAnswer, publisherId: readFixed(bytes.subarray(6, HEAD)) };
+}
+
+/** What an answer calls the request that it answers: the request's checksum. */
+export function questionOf(request: Uint8Array): number {
+  return Number(readFixed(request.subarray(-CHECKSUM)));
+}
+
+/** Negative if `a` is the earlier one, 0 if they have one name. */
+export function compareGenerations(a: GenerationName, b: GenerationName): number {
+  if (a.epoch !== b.epoch) return a.epoch < b.epoch ? -1 : 1;
+  return a.sequence - b.sequence;
+}
+
+/** Returns an unsigned 64-bit integer, such as a publisher's id, as a bigint. */
+export function checkUnsigned64(name: string, value: number | bigint): bigint {
+  if (!(typeof value === 'bigint' || Number.isSafeInteger(value)) || value < 0 || value >= 2n ** 64n) {
+    throw new RangeError(`${name} must be an integer from 0 to 2^64 - 1, got ${String(value)}`);
+  }
+  return BigInt(value);
+}
+
+const MAGIC = [0x42, 0x4c, 0x4d, 0x53] as const;
+const VERSION = 1;
+const HEAD = 14;
+const TYPES = ['full', 'delta', 'heartbeat', 'request'] as const;
+const ANSWER = 128;
+const HOLDS = 1;
+const HEARD = 2;
+/** Flags, two names, a sum and the checksum; a sequence number takes up to 8 bytes. */
+const LONGEST_REQUEST = HEAD + 1 + 2 * (8 + 8) + 8 + CHECKSUM;
+
+function readTold({ type, isAnswer, publisherId }: SyncHead, bytes: Uint8Array): SyncMessage {
+  const reader = bodyOf(bytes);
+  const generation = readGeneration(reader);
+  const question = isAnswer ? Number(readFixed(reader.bytes(4, 'a question'))) : undefined;
+  const told = { publisherId, generation, question };
+  if (type === 'full') return { type, ...told, frame: reader.bytes(reader.left, 'a frame') };
+  if (type === 'delta') {
+    const back = reader.number('generations back', generation.sequence);
+    if (back === 0) reader.fail('payload', 'expected a delta from an earlier generation, got 0 back');
+    return {
+      type,
+      ...told,
+      base: generation.sequence - back,
+      code: reader.bytes(reader.left, 'changed bits'),
+    };
+  }
+  reader.end();
+  return { type: 'heartbeat', ...told };
+}
+
+function readRequest({ publisherId }: SyncHead, bytes: Uint8Array): RequestMessage {
+  const reader = bodyOf(bytes);
+  const flags = reader.byte('flags');
+  if (flags > (HOLDS | HEARD)) reader.fail('payload', `expected flags below 4, got ${flags}`);
+  const held = flags & HOLDS ? readGeneration(reader) : undefined;
+  const heard = flags & HEARD ? readName(reader) : undefined;
+  reader.end();
+  return { type: 'request', publisherId, held, heard };
+}
+
+function bodyOf(bytes: Uint8Array): ByteReader {
+  return new ByteReader(bytes.subarray(HEAD, -CHECKSUM), HEAD);
+}
+
+function writeGeneration(writer: ByteWriter, generation: Generation): void {
+  writeName(writer, generation);
+  writeFixed(writer, generation.sum, 8);
+}
+
+function readGeneration(reader: ByteReader): Generation {
+  const name = readName(reader);
+  return { ...name, sum: readFixed(reader.bytes(8, 'a sum')) };
+}
+
+function writeName(writer: ByteWriter, { epoch, sequence }: GenerationName): void {
+  writeFixed(writer, epoch, 8);
+  writer.number(sequence);
+}
+
+function readName(reader: ByteReader): GenerationName {
+  const epoch = readFixed(reader.bytes(8, 'an epoch'));
+  return { epoch, sequence: reader.number('a sequence number') };
+}
+
+function writeFixed(writer: ByteWriter, value: bigint, width: number): void {
+  for (let i = 0, rest = value; i < width; i++, rest >>= 8n) writer.byte(Number(rest & 255n));
+}
+
+function readFixed(bytes: Uint8Array): bigint {
+  let value = 0n;
+  for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i]);
+  return value;
+}

@@ -1,0 +1,179 @@
+/**
+ * Random and mutated bytes for everything that reads frames and messages of our own. Whatever comes, the answer must be a
+ * structure that writes the same bytes again, or a typed error. Half of the mutated frames get a right checksum, as a
+ * stranger would give them, so that what lies behind it is reached.
+ */
+
+import { writeChecksum } from '../src/filters/frame.ts';
+import {
+  AttenuatedBloomFilter,
+  BlockedBloomFilter,
+  BloomFilter,
+  BloomierFilter,
+  CountingBloomFilter,
+  CountMinSketch,
+  FrameError,
+  HashList,
+  HeavyHitters,
+  RotatingBloomFilter,
+  ScalableBloomFilter,
+  SpectralBloomFilter,
+  StaticFilter,
+} from '../src/index.ts';
+import {
+  applyDelta,
+  compressFrame,
+  expandFrame,
+  makeDelta,
+  OtherSnapshotError,
+  Publisher,
+  readSyncMessage,
+  Subscriber,
+} from '../src/wire/index.ts';
+import { Random } from './statistics.ts';
+
+export interface FrameSubject {
+  readonly name: string;
+  /** Bytes that are read without an error. */
+  readonly file: Uint8Array;
+  readonly read: (bytes: Uint8Array) => unknown;
+  /** Whether `read` returns bytes, which must be the same again. */
+  readonly rewrites?: boolean;
+}
+
+const KEYS = Array.from({ length: 20 }, (_, i) => `key-${i}`);
+const SIZE = { capacity: 20, falsePositiveRate: 0.05 };
+/** Enough for all that the samples unpack to, and too little for what mutated ones may declare. */
+const LIMIT = { maxBytes: 2 ** 16 };
+
+export const FRAME_SUBJECTS: readonly FrameSubject[] = [
+  structure(BloomFilter, filled(BloomFilter.forCapacity(SIZE))),
+  structure(BlockedBloomFilter, filled(BlockedBloomFilter.forCapacity(SIZE))),
+  structure(CountingBloomFilter, filled(CountingBloomFilter.forCapacity(SIZE))),
+  structure(
+    SpectralBloomFilter,
+    filled(SpectralBloomFilter.forCapacity({ ...SIZE, method: 'recurring-minimum' })),
+  ),
+  structure(CountMinSketch, filled(CountMinSketch.forError({ epsilon: 0.2, delta: 0.1 }))),
+  structure(HeavyHitters, filled(HeavyHitters.forThreshold({ threshold: 0.1, epsilon: 0.09, delta: 0.1 }))),
+  structure(
+    BloomierFilter,
+    BloomierFilter.fromColumns(
+      KEYS,
+      KEYS.map((_, i) => i),
+      { valueBits: 5 },
+    ),
+  ),
+  structure(StaticFilter, StaticFilter.from(KEYS)),
+  structure(HashList, filled(HashList.forCapacity(SIZE))),
+  structure(
+    ScalableBloomFilter,
+    filled(new ScalableBloomFilter({ falsePositiveRate: 0.05, initialCapacity: 8 })),
+  ),
+  structure(RotatingBloomFilter, filled(new RotatingBloomFilter({ ...SIZE, ttlMs: 1000, nowMs: 5 }))),
+  structure(
+    AttenuatedBloomFilter,
+    filled(AttenuatedBloomFilter.forCapacity({ ...SIZE, capacity: 20, levels: 2 })),
+  ),
+  ...(['small', 'fast'] as const).map((effort) => ({
+    name: `coded frame, ${effort}`,
+    file: compressFrame(filled(new BloomFilter({ bits: 2000, hashes: 2 })).encode(), { effort }),
+    read: (bytes: Uint8Array) => expandFrame(bytes, LIMIT),
+  })),
+  {
+    name: 'coded counting filter',
+    file: compressFrame(filled(CountingBloomFilter.forCapacity(SIZE)).encode()),
+    read: (bytes) => expandFrame(bytes, LIMIT),
+  },
+  delta(),
+  {
+    name: 'sync message',
+    file: publisher().full(),
+    read: (bytes) => readSyncMessage(bytes),
+  },
+  {
+    name: 'subscriber',
+    file: publisher().full(),
+    // Strangers' messages are outcomes and not errors, and do no harm to what it holds.
+    read: (bytes) => {
+      const subscriber = new Subscriber(LIMIT);
+      subscriber.receive(publisher().full());
+      subscriber.receive(bytes);
+      if (KEYS.some((key) => !subscriber.has(key))) throw new Error('a subscriber has lost a key');
+    },
+  },
+  {
+    name: 'publisher',
+    file: new Subscriber().request(),
+    read: (bytes) => publisher().answer(bytes),
+  },
+];
+
+export function fuzzReader(
+  { name, file, read, rewrites }: FrameSubject,
+  rounds: number,
+  seed: number,
+): { readonly accepted: number; readonly refused: number } {
+  const random = new Random(seed);
+  let accepted = 0;
+  for (let round = 0; round < rounds; round++) {
+    const bytes = mutated(random, file, round);
+    try {
+      const again = read(bytes);
+      if (rewrites && !same(again as Uint8Array, bytes)) throw new Error('other bytes were written');
+      accepted++;
+    } catch (error) {
+      if (error instanceof OtherSnapshotError) continue;
+      if (error instanceof FrameError && error.offset >= 0 && error.offset <= bytes.length) continue;
+      throw new Error(`${name}, round ${round}: ${[...bytes.subarray(0, 200)]}`, { cause: error });
+    }
+  }
+  return { accepted, refused: rounds - accepted };
+}
+
+function mutated(random: Random, file: Uint8Array, round: number): Uint8Array {
+  if (round % 8 === 0) return random.bytes(random.below(120));
+  const length = round % 8 === 1 ? random.below(file.length + 9) : file.length;
+  const bytes = new Uint8Array(length);
+  bytes.set(file.subarray(0, length));
+  const reach = random.below(2) === 0 ? length : Math.min(length, 48);
+  for (let n = random.below(5); n >= 0 && reach > 0; n--) {
+    bytes[random.below(reach)] = random.pick([0, 1, 0x7f, 0x80, 0xff, random.bits() & 255]);
+  }
+  if (round % 2 === 1 && length >= 4) writeChecksum(bytes);
+  return bytes;
+}
+
+function structure(
+  kind: { readonly name: string; decode(bytes: Uint8Array): { encode(): Uint8Array } },
+  sample: { encode(): Uint8Array },
+): FrameSubject {
+  return {
+    name: kind.name,
+    file: sample.encode(),
+    read: (bytes) => kind.decode(bytes).encode(),
+    rewrites: true,
+  };
+}
+
+function delta(): FrameSubject {
+  const from = new BloomFilter({ bits: 2000, hashes: 2 });
+  const to = filled(from.copy());
+  const file = makeDelta(from.encode(), to.encode());
+  return { name: 'delta', file, read: (bytes) => applyDelta(from.encode(), bytes) };
+}
+
+function publisher(): Publisher {
+  const filter = new CountingBloomFilter({ counters: 300, hashes: 2, trackChanges: true });
+  filter.addMany(KEYS);
+  return new Publisher({ filter, incarnation: 1 });
+}
+
+function filled<S extends { addMany(keys: readonly string[]): unknown }>(sample: S): S {
+  sample.addMany(KEYS);
+  return sample;
+}
+
+function same(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

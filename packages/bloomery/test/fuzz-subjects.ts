@@ -1,0 +1,43 @@
+/** Every decoder of a foreign format with a file to begin from: for `node tools/fuzz.mjs`. */
+
+import { BinaryFuseFile } from '../src/formats/binary-fuse.ts';
+import { DataSketchesFilter } from '../src/formats/datasketches.ts';
+import { DcsoFilter } from '../src/formats/dcso.ts';
+import { GoBloomFilter } from '../src/formats/go-bloom.ts';
+import { GuavaFilter } from '../src/formats/guava.ts';
+import { ParquetFilter } from '../src/formats/parquet.ts';
+import { RedisBloomFilter } from '../src/formats/redisbloom.ts';
+import { SparkFilter } from '../src/formats/spark.ts';
+import { SquidDigest } from '../src/formats/squid.ts';
+import { type FuzzSubject, fuzzDecoder } from './fuzz-formats.ts';
+import * as files from './golden/foreign-files.ts';
+
+export { fuzzDecoder };
+
+const guava = (bytes: Uint8Array) => GuavaFilter.decode(bytes, { funnel: 'utf8' });
+
+export const SUBJECTS: readonly FuzzSubject[] = [
+  { name: 'guava', format: 'guava', file: files.GUAVA_UTF8, headerLength: 6, decode: guava, probe: 'x' },
+  subject('redisbloom', 'redisbloom', files.REDISBLOOM, 105, RedisBloomFilter.decode),
+  subject('redisbloom-chain', 'redisbloom', files.REDISBLOOM_CHAIN, 317, RedisBloomFilter.decode),
+  subject('redisbloom-old', 'redisbloom', files.REDISBLOOM_OLD32, 158, RedisBloomFilter.decode),
+  subject('parquet', 'parquet', files.PARQUET_XXHASH, 16, ParquetFilter.decode),
+  subject('dcso', 'dcso', files.DCSO, 48, DcsoFilter.decode),
+  subject('go-binary', 'go-bloom', files.GO_BINARY, 24, GoBloomFilter.decode),
+  { ...subject('go-json', 'go-bloom', files.GO_JSON, 40, GoBloomFilter.decode), manyForms: true },
+  { ...subject('squid', 'squid', files.SQUID, 128, SquidDigest.decode), probe: 'http://x/' },
+  { ...subject('fuse-go', 'binary-fuse', files.FUSE8_GO, 28, BinaryFuseFile.decode), probe: 7 },
+  { ...subject('fuse-c16', 'binary-fuse', files.FUSE16_C, 28, BinaryFuseFile.decode), probe: 7 },
+  subject('spark', 'spark', files.SPARK_V2, 16, SparkFilter.decode),
+  subject('datasketches', 'datasketches', files.DATASKETCHES, 32, DataSketchesFilter.decode),
+];
+
+function subject(
+  name: string,
+  format: FuzzSubject['format'],
+  file: Uint8Array,
+  headerLength: number,
+  decode: FuzzSubject['decode'],
+): FuzzSubject {
+  return { name, format, file, headerLength, decode: (bytes) => decode(bytes), probe: 'x' };
+}
