@@ -51,6 +51,14 @@ export function structureTargets({ sections }: Results): Target[] {
                   ...against(
                     STATIC_REFERENCE,
                     'bloomery StaticFilter',
+                    'hashes',
+                    measure,
+                    wanted,
+                    measure === 'has' ? '64-bit hashes for both; a batch here' : '64-bit hashes for both',
+                  ),
+                  ...against(
+                    STATIC_REFERENCE,
+                    'bloomery StaticFilter',
                     measure === 'has' ? 'scalar' : 'batch',
                     measure,
                     wanted,

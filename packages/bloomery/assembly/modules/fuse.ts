@@ -20,6 +20,20 @@ function answer(h: u64, table: usize, length: u64, segments: u64, attempt: u32, 
   return ((slots << (32 - width)) >> (32 - width)) ^ fingerprint(z, width);
 }
 
+// The kernel's own: it returns the lower half of the hash and leaves the upper one at HIGH_WORD.
+@external('env', 'hashOneForge')
+declare function hashOneForge(pointer: usize, length: u32, seedLow: u32, seedHigh: u32): u32;
+const HIGH_WORD: usize = 16;
+
+// The answer for one key, hashed here.
+export function fuseKey(
+  pointer: usize, bytes: u32, seedLow: u32, seedHigh: u32,
+  table: usize, length: u32, segments: u32, attempt: u32, stride: u32, width: u32,
+): u32 {
+  const low = hashOneForge(pointer, bytes, seedLow, seedHigh);
+  return fuseOne(low, load<u32>(HIGH_WORD), table, length, segments, attempt, stride, width);
+}
+
 // The answer for one key, by the halves of its hash.
 export function fuseOne(
   low: u32, high: u32, table: usize, length: u32, segments: u32, attempt: u32, stride: u32, width: u32,

@@ -33,7 +33,7 @@ import type { KeyBatch } from '../kernel/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { FuseLayout, fuseAnswer, isSoundTable } from '../kernel/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/fuse-build.ts';
-import { fuseAnswerInWasm, fuseHasInWasm } from '../kernel/fuse-wasm.ts';
+import { fuseAnswerInWasm, fuseHasInWasm, fuseKeyInWasm } from '../kernel/fuse-wasm.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
 import type { Key } from '../kernel/key.ts';
@@ -81,6 +81,11 @@ export class StaticFilter {
 
   /** Maybe (true) or certainly not (false). */
   has(key: Key): boolean {
+    const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
+    if (WASM_POSSIBLE && wasm !== null) {
+      const answer = fuseKeyInWasm(wasm, key, this.scheme, this.#store.address, this.#layout);
+      if (answer >= 0) return answer === 0 && this.size > 0;
+    }
     hashInto(key, this.scheme);
     return this.#has(hashOut[0], hashOut[1]);
   }

@@ -15,13 +15,41 @@
 import type { FuseLayout } from './fuse.ts';
 import { FUSE_BASE64 } from './fuse-binary.ts';
 import type { FuseSolver } from './fuse-build.ts';
+import type { HashScheme } from './hash-scheme.ts';
+import type { Key } from './key.ts';
 import { platform, type WasmMemory } from './platform.ts';
-import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from './wasm-kernel.ts';
+import { HASH_CHUNK, INPUT, RESULTS, VALUES, type WasmKernel } from './wasm-kernel.ts';
 
 let exports: FuseExports | undefined;
 
 function call(wasm: WasmKernel): FuseExports {
   return (exports ??= wasm.link<FuseExports>(FUSE_BASE64));
+}
+
+/** The answer for a key that is hashed in the same call; -1 if it has to be hashed outside. */
+export function fuseKeyInWasm(
+  wasm: WasmKernel,
+  key: Key,
+  scheme: HashScheme,
+  address: number,
+  { segmentLength, segments, attempt, stride, width }: FuseLayout,
+): number {
+  const length = wasm.placeKey(key, scheme);
+  if (length < 0) return -1;
+  const { seedLow, seedHigh } = wasm;
+  const found = call(wasm).fuseKey(
+    INPUT,
+    length,
+    seedLow,
+    seedHigh,
+    address,
+    segmentLength,
+    segments,
+    attempt,
+    stride,
+    width,
+  );
+  return found >>> 0;
 }
 
 /** The answer for one key, as `fuseAnswer` gives it. */
@@ -147,7 +175,8 @@ function takeMemory(): SolverMemory | null {
 function link(memory: WasmMemory): FuseExports {
   const wasm = platform.WebAssembly!;
   compiled ??= new wasm.Module(Uint8Array.from(platform.atob(FUSE_BASE64), (c) => c.charCodeAt(0)));
-  return new wasm.Instance(compiled, { env: { memory } }).exports as FuseExports;
+  // It never hashes.
+  return new wasm.Instance(compiled, { env: { memory, hashOneForge: () => 0 } }).exports as FuseExports;
 }
 
 let compiled: object | undefined;
@@ -167,6 +196,18 @@ function reserve({ memory }: SolverMemory, end: number): boolean {
 }
 
 interface FuseExports {
+  fuseKey(
+    pointer: number,
+    bytes: number,
+    seedLow: number,
+    seedHigh: number,
+    table: number,
+    length: number,
+    segments: number,
+    attempt: number,
+    stride: number,
+    width: number,
+  ): number;
   fuseOne(
     low: number,
     high: number,

@@ -1,6 +1,7 @@
 /** Many hashes at once: hash a batch of keys once, give the hashes to many structures. */
 
-import { chunkHashes, eachChunk, type KeyBatch } from './batch.ts';
+import { chunkHashes, countOf, eachChunk, type KeyBatch } from './batch.ts';
+import { CHUNK_KEYS } from './chunk.ts';
 import { type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
 
 /** The hashes of a batch of keys, in order: itself a batch, for every structure with the same seed or key. */
@@ -13,7 +14,7 @@ export interface KeyHashes {
 
 export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme): KeyHashes {
   const scheme = options instanceof HashScheme ? options : hashScheme(options);
-  let words = new Int32Array(2048);
+  let words = new Int32Array(2 * (countOf(keys) || CHUNK_KEYS));
   let length = 0;
   eachChunk(keys, scheme, (count, wasm) => {
     if (2 * (length + count) > words.length) {
@@ -24,5 +25,5 @@ export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme): Ke
     words.set(chunkHashes(wasm).subarray(0, 2 * count), 2 * length);
     length += count;
   });
-  return { scheme, words: words.slice(0, 2 * length), length };
+  return { scheme, words: words.length === 2 * length ? words : words.slice(0, 2 * length), length };
 }

@@ -45,7 +45,7 @@ export const RESULTS = 8192;
 export const SCRATCH = 9216;
 export const HASH_CHUNK = 16384;
 export const VALUES = 24576;
-const INPUT = 32768;
+export const INPUT = 32768;
 const ARENA = INPUT + INPUT_BYTES + 1024;
 const PAGE = 65536;
 /** All filters in the arena together; a single one may take half of it. */
@@ -79,8 +79,9 @@ export class WasmKernel {
   #high!: Int32Array;
   #sipKey!: Int32Array;
   #seedOf: HashScheme | undefined;
-  #seedLow = 0;
-  #seedHigh = 0;
+  /** Of the key that was placed last. */
+  seedLow = 0;
+  seedHigh = 0;
   readonly #memory: WasmMemory;
   #residents: WeakRef<Movable>[] = [];
   #free = ARENA;
@@ -94,7 +95,7 @@ export class WasmKernel {
 
   /** The exports of a module that works on this kernel's memory. To be called once a module: it compiles. */
   link<Exports>(base64: string): Exports {
-    return linkModule(base64, this.#memory);
+    return linkModule(base64, this.#memory, this.#call);
   }
 
   /** Hashes one key into `out`; false if its bytes are more than the input region holds. */
@@ -106,7 +107,7 @@ export class WasmKernel {
       out[0] = this.#withSecret(secret, () => this.#call.hashOneSip(INPUT, length));
     } else if (code === FORGE64) {
       this.#useSeed(scheme);
-      out[0] = this.#call.hashOneForge(INPUT, length, this.#seedLow, this.#seedHigh);
+      out[0] = this.#call.hashOneForge(INPUT, length, this.seedLow, this.seedHigh);
     } else {
       out[0] = this.#call.hashOneXxh64(INPUT, length);
     }
@@ -118,7 +119,7 @@ export class WasmKernel {
   hashLong(bytes: Uint8Array, scheme: HashScheme, out: HashOut): void {
     const input = this.#input.bytes;
     this.#useSeed(scheme);
-    this.#call.streamStart(this.#seedLow, this.#seedHigh, bytes.length);
+    this.#call.streamStart(this.seedLow, this.seedHigh, bytes.length);
     for (let at = 0; at === 0 || at < bytes.length; at += INPUT_BYTES) {
       const piece = bytes.subarray(at, at + INPUT_BYTES);
       input.set(piece);
@@ -255,9 +256,9 @@ export class WasmKernel {
     stride: number,
     k: number,
   ): number {
-    const length = this.#writeUnkeyed(key, scheme);
+    const length = this.placeKey(key, scheme);
     if (length < 0) return -1;
-    return this.#call.classicHasOne(INPUT, length, this.#seedLow, this.#seedHigh, address, range, stride, k);
+    return this.#call.classicHasOne(INPUT, length, this.seedLow, this.seedHigh, address, range, stride, k);
   }
 
   classicAdd(count: number, address: number, range: number, stride: number, k: number): number {
@@ -269,9 +270,9 @@ export class WasmKernel {
   }
 
   blockedHasKey(key: Key, scheme: HashScheme, address: number, blocks: number, k: number): number {
-    const length = this.#writeUnkeyed(key, scheme);
+    const length = this.placeKey(key, scheme);
     if (length < 0) return -1;
-    return this.#call.blockedHasOne(INPUT, length, this.#seedLow, this.#seedHigh, address, blocks, k);
+    return this.#call.blockedHasOne(INPUT, length, this.seedLow, this.seedHigh, address, blocks, k);
   }
 
   blockedAdd(count: number, address: number, blocks: number, k: number): number {
@@ -315,7 +316,11 @@ export class WasmKernel {
     return store.address;
   }
 
-  #writeUnkeyed(key: Key, scheme: HashScheme): number {
+  /**
+   * Puts a key at INPUT for a call that hashes and asks in one go, and its seed into `seedLow` and `seedHigh`. Returns
+   * the bytes of the key, or -1 if it cannot be done so: a key longer than the input region, a keyed scheme.
+   */
+  placeKey(key: Key, scheme: HashScheme): number {
     if (scheme.secret !== null) return -1;
     this.#useSeed(scheme);
     return writeKey(key, this.#input);
@@ -330,7 +335,7 @@ export class WasmKernel {
       });
     } else if (code === FORGE64) {
       this.#useSeed(scheme);
-      this.#call.hashSpansForge(base, BOUNDS, count, gap, HASH_CHUNK, this.#seedLow, this.#seedHigh);
+      this.#call.hashSpansForge(base, BOUNDS, count, gap, HASH_CHUNK, this.seedLow, this.seedHigh);
     } else {
       this.#call.hashSpansXxh64(base, BOUNDS, count, gap, HASH_CHUNK);
     }
@@ -339,7 +344,7 @@ export class WasmKernel {
   /** A seed is a bigint, and taking it apart costs more than a hash: the halves of the last one are kept. */
   #useSeed(scheme: HashScheme): void {
     if (scheme === this.#seedOf) return;
-    [this.#seedLow, this.#seedHigh] = halves(scheme.seed);
+    [this.seedLow, this.seedHigh] = halves(scheme.seed);
     this.#seedOf = scheme;
   }
 
@@ -401,11 +406,12 @@ export class WasmKernel {
   }
 }
 
-/** Compiles an embedded module and binds it to a memory. */
-export function linkModule<Exports>(base64: string, memory: WasmMemory): Exports {
+/** Compiles an embedded module and binds it to a memory; `functions` are what else it may import. */
+export function linkModule<Exports>(base64: string, memory: WasmMemory, functions: object = {}): Exports {
   const wasm = platform.WebAssembly!;
   const binary = Uint8Array.from(platform.atob(base64), (c) => c.charCodeAt(0));
-  return new wasm.Instance(new wasm.Module(binary), { env: { memory } }).exports as unknown as Exports;
+  return new wasm.Instance(new wasm.Module(binary), { env: { ...functions, memory } })
+    .exports as unknown as Exports;
 }
 
 interface KernelExports {
