@@ -14,7 +14,7 @@ import { StaticFilter } from '../../packages/bloomery/src/filters/static-filter.
 import { BloomFilter, CountingBloomFilter, type PackedKeys } from '../../packages/bloomery/src/index.ts';
 import { countOnes } from '../../packages/bloomery/src/kernel/bit-operations.ts';
 import { encodeRange } from '../../packages/bloomery/src/kernel/coders.ts';
-import { encodeBits } from '../../packages/bloomery/src/wire/bit-code.ts';
+import { encodeBits } from '../../packages/bloomery/src/wire/encode-bits.ts';
 
 interface Shape {
   /** A name, unique in a run: it is the key of the results. */

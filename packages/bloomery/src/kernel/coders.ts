@@ -17,8 +17,9 @@ export function encodeRange(words: Uint32Array, bits: number, ones: number): Uin
   return target.slice(0, rangeEncode(words, bits, ones, target));
 }
 
-/** False if the code is not of `ones` ones. `into` is overwritten. */
+/** False if the code is not of `ones` ones, or ends with a zero, which is never written. `into` is overwritten. */
 export function decodeRange(code: Uint8Array, bits: number, ones: number, into: Uint32Array): boolean {
+  if (code.length > 0 && code[code.length - 1] === 0) return false;
   const wasm = entropyKernel();
   if (WASM_POSSIBLE && wasm !== null) return wasm.rangeDecode(code, bits, ones, into);
   return rangeDecode(code, bits, ones, into);

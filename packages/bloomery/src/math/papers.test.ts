@@ -13,7 +13,7 @@ import { BloomFilter } from '../filters/bloom-filter.ts';
 import { CHECKSUM } from '../filters/frame.ts';
 import { countOnes } from '../kernel/bit-operations.ts';
 import { encodeRange } from '../kernel/coders.ts';
-import { encodeBits } from '../wire/bit-code.ts';
+import { encodeBits } from '../wire/encode-bits.ts';
 import {
   BLOOM_OVERHEAD,
   binaryEntropy,

@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../test/contracts/subject.ts';
 import { EFFORT } from '../../test/effort.ts';
+import { expectSameBytes } from '../../test/same-bytes.ts';
 import { Random } from '../../test/statistics.ts';
 import { FrameError } from '../filters/frame.ts';
 import { countOnes } from '../kernel/bit-operations.ts';
 import { useKernel } from '../kernel/kernel-choice.ts';
 import { binaryEntropy } from '../math/entropy.ts';
-import { CodedBits, decodeBits, type Effort, encodeBits } from './bit-code.ts';
+import { CodedBits, decodeBits, unpackStream } from './bit-code.ts';
+import { type Effort, encodeBits, encodePiece, joinPieces, pieceCount, planBits } from './encode-bits.ts';
 
 function randomBits(seed: number, bits: number, density: number): Uint32Array {
   const random = new Random(seed);
@@ -126,7 +128,71 @@ inBothKernels('bit codes', (kernel) => {
     expect(() => new CodedBits(Uint8Array.of(1 | (1 << 3)), 100)).toThrow(/size of its pieces, got 9/);
     expect(() => new CodedBits(Uint8Array.of(4, 0, 0), 100)).toThrow(/0 ones/);
     expect(() => new CodedBits(Uint8Array.of(1, 1), 100)).toThrow(/expected the end/);
-    expect(() => new CodedBits(Uint8Array.of(0, 1), 100)).toThrow(/13 bytes of plain bits/);
+    expect(() => new CodedBits(Uint8Array.of(0, 1), 100)).toThrow(/13 bytes of a piece/);
+  });
+});
+
+inBothKernels('bit codes in parts', () => {
+  test.each(EFFORTS)('%s: pieces that were coded apart join to the same bytes', (effort) => {
+    for (const [bits, density] of [
+      [1_000_001, 0.12],
+      [900_000, 0.01],
+      [5000, 0.1],
+    ]) {
+      const words = randomBits(3, bits, density);
+      const plan = planBits(countOnes(words), bits, effort)!;
+      const size = 2 ** plan.pieceLog / 32;
+      const pieces = Array.from({ length: pieceCount(plan) }, (_, i) => i)
+        .reverse()
+        .map((i) => [i, encodePiece({ ...plan }, words.slice(i * size, (i + 1) * size), i)] as const);
+      const inOrder = pieces.sort(([a], [b]) => a - b).map(([, piece]) => piece);
+      expectSameBytes(joinPieces(plan, inOrder), encodeBits(words, bits, effort));
+      expect(() => joinPieces(plan, inOrder.slice(1))).toThrow(/pieces with/);
+      expect(() => encodePiece(plan, words.slice(0, 1), 0)).toThrow(/words, got 1/);
+      expect(() => encodePiece(plan, words, pieceCount(plan))).toThrow(/index/);
+    }
+    expect(planBits(0, 10, effort)).toBe(null);
+    expect(planBits(10, 10, effort)).toBe(null);
+    expect(() => planBits(11, 10, effort)).toThrow(/ones/);
+  });
+
+  test.each(EFFORTS)('%s: a code that arrives in parts is unpacked piece by piece', async (effort) => {
+    for (const [bits, density, partBytes] of [
+      [1_000_001, 0.12, 1000],
+      [1_000_001, 0.02, 70_000],
+      [900, 0.1, 1],
+      [900, 0.5, 7],
+      [100, 0, 1],
+      [100, 1, 1],
+    ]) {
+      const words = randomBits(6, bits, density);
+      const code = encodeBits(words, bits, effort);
+      const parts = Array.from({ length: Math.ceil(code.length / partBytes) }, (_, i) =>
+        code.subarray(i * partBytes, (i + 1) * partBytes),
+      );
+      const back: number[] = [];
+      let first = 0; // how many parts had arrived when the first piece came out
+      let taken = 0;
+      const counted = (function* () {
+        for (const part of parts) {
+          taken++;
+          yield part;
+        }
+      })();
+      for await (const piece of unpackStream(counted, bits)) {
+        first ||= taken;
+        for (const word of piece) back.push(word);
+      }
+      expect(Uint32Array.from(back)).toEqual(words);
+      if (bits > 1e6 && density > 0.1) expect(first).toBeLessThan(parts.length / 2);
+      const all = async (bytes: Uint8Array[]) => {
+        for await (const _ of unpackStream(bytes, bits));
+      };
+      await expect(all([])).rejects.toThrow(FrameError);
+      await expect(all([...parts, Uint8Array.of(0)])).rejects.toThrow(FrameError);
+      // (The code of a single piece in range coding has no length: where it is cut it names other bits.)
+      if (bits > 1e6) await expect(all(parts.slice(0, -1))).rejects.toThrow(FrameError);
+    }
   });
 });
 

@@ -22,37 +22,12 @@
  */
 
 import { FrameError } from '../filters/frame.ts';
-import { countOnes } from '../kernel/bit-operations.ts';
-import {
-  decodeGolomb,
-  decodeRange,
-  decodeRans,
-  encodeGolomb,
-  encodeRange,
-  encodeRans,
-} from '../kernel/coders.ts';
-import { golombParameter } from '../kernel/golomb.ts';
+import { decodeGolomb, decodeRange, decodeRans } from '../kernel/coders.ts';
 import { ByteModel } from '../kernel/rans.ts';
-import { checkChoice } from '../math/checks.ts';
-import { binaryEntropy } from '../math/entropy.ts';
-import { ByteReader, ByteWriter } from './byte-stream.ts';
+import { ByteReader } from './byte-stream.ts';
+import { CODINGS, type Coding, LEAST_LOG, lanesOf, MOST_LOG, PIECED } from './codings.ts';
 
-export type Effort = 'small' | 'fast';
-export type Coding = 'plain' | 'empty' | 'full' | 'range' | 'rans' | 'gaps';
-
-/** Codes the first `bits` bits of `words`; those beyond must be 0. */
-export function encodeBits(words: Uint32Array, bits: number, effort: Effort = 'small'): Uint8Array {
-  checkChoice('effort', effort, ['small', 'fast']);
-  const ones = countOnes(words);
-  if (ones === 0) return Uint8Array.of(CODINGS.indexOf('empty'));
-  if (ones === bits) return Uint8Array.of(CODINGS.indexOf('full'));
-  const density = ones / bits;
-  const fast = density < sparseBelow(bits) ? 'gaps' : 'rans';
-  // Nearly half ones: nothing to gain, and the fast mode does not try.
-  if (effort === 'fast' && Math.abs(density - 0.5) < NOTHING_TO_GAIN) return encodePlain(words, bits);
-  const coded = encodePieces(words, bits, ones, effort === 'small' ? 'range' : fast);
-  return coded.length < 1 + Math.ceil(bits / 8) ? coded : encodePlain(words, bits);
-}
+export type { Coding } from './codings.ts';
 
 /** The bits of a code. What is wrong with it is a `FrameError`; `base` is where the code stands in its message. */
 export function decodeBits(code: Uint8Array, bits: number, base = 0): Uint32Array<ArrayBuffer> {
@@ -61,195 +36,174 @@ export function decodeBits(code: Uint8Array, bits: number, base = 0): Uint32Arra
 
 /** A code whose pieces can be unpacked one by one. */
 export class CodedBits {
-  readonly coding: Coding;
-  readonly bits: number;
-  /** The bits of every piece but the last, which may be shorter. */
-  readonly pieceBits: number;
+  readonly #table: PieceTable;
+  readonly #codes: readonly Uint8Array[];
   readonly #base: number;
-  readonly #pieces: readonly Piece[];
-  readonly #model: ByteModel | null = null;
-  readonly #parameter: number = 0;
 
   constructor(code: Uint8Array, bits: number, base = 0) {
     const reader = new ByteReader(code, base);
-    const head = reader.byte('a coding');
-    const coding = CODINGS[head & 7];
-    const log = LEAST_LOG + (head >>> 3);
-    if (coding === undefined || log > MOST_LOG || (head > 7 && !PIECED.includes(coding))) {
-      throw new FrameError('payload', base, `expected a coding and the size of its pieces, got ${head}`);
-    }
-    this.coding = coding;
-    this.bits = bits;
     this.#base = base;
-    if (coding === 'plain') {
-      this.pieceBits = bits;
-      this.#pieces = [{ code: reader.bytes(Math.ceil(bits / 8), 'plain bits'), ones: 0 }];
-    } else if (coding === 'empty' || coding === 'full') {
-      this.pieceBits = bits;
-      this.#pieces = [{ code: new Uint8Array(0), ones: 0 }];
-    } else {
-      this.pieceBits = Math.min(bits, 2 ** log);
-      if (coding === 'rans') this.#model = new ByteModel(this.#share(reader), bits);
-      if (coding === 'gaps') this.#parameter = Math.max(1, reader.number('a Golomb parameter', 2 ** 30));
-      this.#pieces = this.#table(reader);
-    }
+    this.#table = readTable(reader, bits);
+    this.#codes = this.#table.pieces.map(({ length }) => reader.bytes(length ?? reader.left, 'a piece'));
     reader.end();
   }
 
+  get coding(): Coding {
+    return this.#table.coding;
+  }
+
+  get bits(): number {
+    return this.#table.bits;
+  }
+
+  /** The bits of every piece but the last, which may be shorter. */
+  get pieceBits(): number {
+    return this.#table.pieceBits;
+  }
+
   get pieceCount(): number {
-    return this.#pieces.length;
+    return this.#codes.length;
   }
 
   /** One piece: the bits from index * pieceBits on. */
   piece(index: number): Uint32Array<ArrayBuffer> {
-    const { code, ones } = this.#pieces[index];
-    const bits = this.#bitsOf(index);
-    const words = new Uint32Array(Math.ceil(bits / 32));
-    const bytes = new Uint8Array(words.buffer, 0, Math.ceil(bits / 8));
-    if (!this.#decode(code, ones, bits, words, bytes) || !clearBeyond(words, bits)) {
-      throw new FrameError(
-        'payload',
-        this.#base,
-        `expected piece ${index} in ${this.coding} coding, got other bytes`,
-      );
-    }
-    return words;
+    return unpackPiece(this.#table, index, this.#codes[index], this.#base);
   }
 
   /** All bits. */
   unpack(): Uint32Array<ArrayBuffer> {
-    if (this.#pieces.length === 1) return this.piece(0);
+    if (this.pieceCount === 1) return this.piece(0);
     const words = new Uint32Array(Math.ceil(this.bits / 32));
-    for (let i = 0; i < this.#pieces.length; i++) words.set(this.piece(i), (i * this.pieceBits) / 32);
+    for (let i = 0; i < this.pieceCount; i++) words.set(this.piece(i), (i * this.pieceBits) / 32);
     return words;
   }
-
-  #decode(code: Uint8Array, ones: number, bits: number, words: Uint32Array, bytes: Uint8Array): boolean {
-    switch (this.coding) {
-      case 'plain':
-        bytes.set(code);
-        return true;
-      case 'empty':
-        return true;
-      case 'full':
-        bytes.fill(255);
-        if (bits % 32 !== 0) words[words.length - 1] &= 2 ** (bits % 32) - 1;
-        return true;
-      case 'range':
-        return decodeRange(code, bits, ones, words);
-      case 'gaps':
-        return decodeGolomb(code, bits, ones, this.#parameter, words);
-      case 'rans':
-        return this.#model !== null && decodeRans(code, this.#model, lanesOf(this.pieceBits), bytes);
-    }
-  }
-
-  #share(reader: ByteReader): number {
-    const ones = reader.number('the number of ones', this.bits);
-    if (ones === 0 || ones === this.bits) reader.fail('payload', `expected a coded array, got ${ones} ones`);
-    return ones;
-  }
-
-  #table(reader: ByteReader): Piece[] {
-    const count = Math.ceil(this.bits / this.pieceBits);
-    // Each piece has a byte in the table at least: what was declared is there.
-    if (count > 1 && reader.left < count)
-      reader.fail('truncated', `expected ${count} pieces in ${reader.left} bytes`);
-    const entries: { ones: number; length: number }[] = [];
-    for (let i = 0; i < count; i++) {
-      const ones = this.coding === 'rans' ? 0 : reader.number('the ones of a piece', this.#bitsOf(i));
-      const length = count === 1 ? reader.left : reader.number('the length of a piece', reader.left);
-      entries.push({ ones, length });
-    }
-    return entries.map(({ ones, length }) => ({ ones, code: reader.bytes(length, 'a piece') }));
-  }
-
-  #bitsOf(index: number): number {
-    return Math.min(this.pieceBits, this.bits - index * this.pieceBits);
-  }
-}
-
-interface Piece {
-  readonly code: Uint8Array;
-  /** Not used by plain, empty, full and rANS. */
-  readonly ones: number;
-}
-
-const CODINGS: readonly Coding[] = ['plain', 'empty', 'full', 'range', 'rans', 'gaps'];
-const PIECED: readonly Coding[] = ['range', 'rans', 'gaps'];
-const NOTHING_TO_GAIN = 0.04;
-/** Pieces are 2^15 to 2^24 bits. */
-const LEAST_LOG = 15;
-const MOST_LOG = 24;
-const PIECE_BYTES = 16_384;
-
-function encodePlain(words: Uint32Array, bits: number): Uint8Array {
-  const writer = new ByteWriter();
-  writer.byte(CODINGS.indexOf('plain'));
-  writer.bytes(new Uint8Array(words.buffer, words.byteOffset, Math.ceil(bits / 8)));
-  return writer.finish();
-}
-
-function encodePieces(
-  words: Uint32Array,
-  bits: number,
-  ones: number,
-  coding: 'range' | 'rans' | 'gaps',
-): Uint8Array {
-  const log = pieceLog(bits, ones);
-  const pieceBits = 2 ** log;
-  const model = coding === 'rans' ? new ByteModel(ones, bits) : null;
-  const parameter = golombParameter(ones, bits);
-  const codes: Uint8Array[] = [];
-  const counts: number[] = [];
-  for (let start = 0; start < bits; start += pieceBits) {
-    const length = Math.min(pieceBits, bits - start);
-    const piece = words.subarray(start / 32, Math.ceil((start + length) / 32));
-    const count = countOnes(piece);
-    counts.push(count);
-    if (model !== null) {
-      const bytes = new Uint8Array(piece.buffer, piece.byteOffset, Math.ceil(length / 8));
-      codes.push(encodeRans(bytes, model, lanesOf(Math.min(bits, pieceBits))));
-    } else if (coding === 'gaps') {
-      codes.push(encodeGolomb(piece, length, count, parameter));
-    } else {
-      codes.push(encodeRange(piece, length, count));
-    }
-  }
-  const writer = new ByteWriter();
-  writer.byte(CODINGS.indexOf(coding) | ((log - LEAST_LOG) << 3));
-  if (coding === 'rans') writer.number(ones);
-  if (coding === 'gaps') writer.number(parameter);
-  for (const [i, code] of codes.entries()) {
-    if (coding !== 'rans') writer.number(counts[i]);
-    if (codes.length > 1) writer.number(code.length);
-  }
-  for (const code of codes) writer.bytes(code);
-  return writer.finish();
-}
-
-/** The smallest piece that takes `PIECE_BYTES` of code on the average. */
-function pieceLog(bits: number, ones: number): number {
-  const entropy = binaryEntropy(ones / bits);
-  let log = LEAST_LOG;
-  while (log < MOST_LOG && 2 ** log < bits && 2 ** log * entropy < 8 * PIECE_BYTES) log++;
-  return log;
 }
 
 /**
- * Below which share of ones gaps are taken: they need no model, so on small arrays they are faster than rANS even where
- * they are a little larger.
+ * The pieces of a code that arrives in parts, each as soon as it is there, in order. Holds the table and what has arrived
+ * of the next piece, and no more.
  */
-function sparseBelow(bits: number): number {
-  return bits < 2 ** 14 ? 0.3 : bits < 2 ** 17 ? 0.2 : 0.04;
+export async function* unpackStream(
+  parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bits: number,
+): AsyncGenerator<Uint32Array<ArrayBuffer>> {
+  let arrived = new Uint8Array(0);
+  let before = 0;
+  let table: PieceTable | undefined;
+  let next = 0;
+  for await (const part of parts) {
+    const longer = new Uint8Array(arrived.length + part.length);
+    longer.set(arrived);
+    longer.set(part, arrived.length);
+    arrived = longer;
+    if (table === undefined) {
+      const reader = new ByteReader(arrived);
+      table = readTableIfThere(reader, bits);
+      if (table === undefined) continue;
+      before = reader.offset;
+      arrived = arrived.slice(before);
+    }
+    for (; next < table.pieces.length; next++) {
+      const { length } = table.pieces[next];
+      if (length === undefined || arrived.length < length) break; // not yet
+      yield unpackPiece(table, next, arrived.subarray(0, length), before);
+      arrived = arrived.slice(length);
+      before += length;
+    }
+  }
+  const reader = new ByteReader(arrived, before);
+  table ??= readTable(reader, bits);
+  for (; next < table.pieces.length; next++) {
+    const code = reader.bytes(table.pieces[next].length ?? reader.left, 'a piece');
+    yield unpackPiece(table, next, code, before);
+  }
+  reader.end();
 }
 
-/** How many rANS states take turns: four where a piece is long enough to pay for them. */
-function lanesOf(pieceBits: number): number {
-  return pieceBits >= 2 ** 16 ? 4 : 1;
+/** What stands before the codes of the pieces. */
+interface PieceTable {
+  readonly coding: Coding;
+  readonly bits: number;
+  readonly pieceBits: number;
+  readonly model: ByteModel | null;
+  readonly parameter: number;
+  readonly pieces: readonly PieceEntry[];
 }
 
-/** False if there are ones beyond the last bit. */
-function clearBeyond(words: Uint32Array, bits: number): boolean {
-  return bits % 32 === 0 || words[words.length - 1] >>> (bits % 32) === 0;
+interface PieceEntry {
+  /** Not used by plain, empty, full and rANS. */
+  readonly ones: number;
+  /** Of its code; undefined: all that is left. */
+  readonly length: number | undefined;
+}
+
+function readTable(reader: ByteReader, bits: number): PieceTable {
+  const at = reader.offset;
+  const head = reader.byte('a coding');
+  const coding = CODINGS[head & 7];
+  const log = LEAST_LOG + (head >>> 3);
+  if (coding === undefined || log > MOST_LOG || (head > 7 && !PIECED.includes(coding))) {
+    throw new FrameError('payload', at, `expected a coding and the size of its pieces, got ${head}`);
+  }
+  const whole = { coding, bits, pieceBits: bits, model: null, parameter: 0 };
+  if (coding === 'plain') return { ...whole, pieces: [{ ones: 0, length: Math.ceil(bits / 8) }] };
+  if (!PIECED.includes(coding)) return { ...whole, pieces: [{ ones: 0, length: 0 }] };
+  const model = coding === 'rans' ? new ByteModel(readShare(reader, bits), bits) : null;
+  const parameter = coding === 'gaps' ? Math.max(1, reader.number('a Golomb parameter', 2 ** 30)) : 0;
+  const pieceBits = Math.min(bits, 2 ** log);
+  const count = Math.ceil(bits / pieceBits);
+  // Each piece has a byte in the table at least: what was declared is there.
+  if (count > 1 && reader.left < count)
+    reader.fail('truncated', `expected ${count} pieces in ${reader.left} bytes`);
+  const pieces: PieceEntry[] = [];
+  for (let i = 0; i < count; i++) {
+    const most = Math.min(pieceBits, bits - i * pieceBits);
+    const ones = coding === 'rans' ? 0 : reader.number('the ones of a piece', most);
+    // No code is longer than two bytes for each of its own.
+    const length = count === 1 ? undefined : reader.number('the length of a piece', pieceBits / 4 + 64);
+    pieces.push({ ones, length });
+  }
+  return { coding, bits, pieceBits, model, parameter, pieces };
+}
+
+/** Undefined as long as bytes are missing. */
+function readTableIfThere(reader: ByteReader, bits: number): PieceTable | undefined {
+  try {
+    return readTable(reader, bits);
+  } catch (error) {
+    if (error instanceof FrameError && error.code === 'truncated') return undefined;
+    throw error;
+  }
+}
+
+function readShare(reader: ByteReader, bits: number): number {
+  const ones = reader.number('the number of ones', bits);
+  if (ones === 0 || ones === bits) reader.fail('payload', `expected a coded array, got ${ones} ones`);
+  return ones;
+}
+
+function unpackPiece(
+  { coding, bits, pieceBits, model, parameter, pieces }: PieceTable,
+  index: number,
+  code: Uint8Array,
+  base: number,
+): Uint32Array<ArrayBuffer> {
+  const { ones } = pieces[index];
+  const length = Math.min(pieceBits, bits - index * pieceBits);
+  const words = new Uint32Array(Math.ceil(length / 32));
+  const bytes = new Uint8Array(words.buffer, 0, Math.ceil(length / 8));
+  let sound = true;
+  if (coding === 'plain') bytes.set(code);
+  if (coding === 'full') {
+    bytes.fill(255);
+    if (length % 32 !== 0) words[words.length - 1] &= 2 ** (length % 32) - 1;
+  }
+  if (coding === 'range') sound = decodeRange(code, length, ones, words);
+  if (coding === 'gaps') sound = decodeGolomb(code, length, ones, parameter, words);
+  if (model !== null) sound = decodeRans(code, model, lanesOf(pieceBits), bytes);
+  const beyond = length % 32 === 0 ? 0 : words[words.length - 1] >>> (length % 32);
+  if (!sound || beyond !== 0) {
+    throw new FrameError('payload', base, `expected piece ${index} in ${coding} coding, got other bytes`);
+  }
+  return words;
 }

@@ -26,8 +26,9 @@ import {
   writeChecksum,
 } from '../filters/frame.ts';
 import { BLOCKED_FRAME, BLOOM_FRAME, COUNTING_FRAME } from '../filters/frame-kinds.ts';
-import { CodedBits, type Coding, decodeBits, type Effort, encodeBits } from './bit-code.ts';
+import { CodedBits, type Coding, decodeBits } from './bit-code.ts';
 import { decodeCounters, encodeCounters } from './counter-planes.ts';
+import { type Effort, encodeBits } from './encode-bits.ts';
 
 export interface CompressOptions {
   /** 'small' (default): a byte or so above the entropy. 'fast': within 0.8 % of it, and several times as fast. */

@@ -11,8 +11,9 @@
 
 import { countOnes } from '../kernel/bit-operations.ts';
 import { counterAt } from '../kernel/counting.ts';
-import { decodeBits, type Effort, encodeBits } from './bit-code.ts';
+import { decodeBits } from './bit-code.ts';
 import { ByteReader, ByteWriter } from './byte-stream.ts';
+import { type Effort, encodeBits } from './encode-bits.ts';
 
 export function encodeCounters(
   counters: Uint32Array,

@@ -27,7 +27,8 @@ import {
 import { BLOCKED_FRAME, BLOOM_FRAME } from '../filters/frame-kinds.ts';
 import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
 import { hashScheme } from '../kernel/hash-scheme.ts';
-import { decodeBits, type Effort, encodeBits } from './bit-code.ts';
+import { decodeBits } from './bit-code.ts';
+import { type Effort, encodeBits } from './encode-bits.ts';
 
 /** A delta that does not start from the snapshot at hand: ask for the whole state. */
 export class OtherSnapshotError extends Error {

@@ -12,7 +12,7 @@
  * ```
  */
 
-export { CodedBits, type Coding, decodeBits, type Effort, encodeBits } from './bit-code.ts';
+export { CodedBits, type Coding, decodeBits, unpackStream } from './bit-code.ts';
 export { CompressedBloomFilter, type CompressedFilterOptions } from './compressed-bloom-filter.ts';
 export {
   type CompressOptions,
@@ -29,6 +29,16 @@ export {
   makeDelta,
   OtherSnapshotError,
 } from './delta.ts';
+export {
+  type BitsPlan,
+  type CodedPiece,
+  type Effort,
+  encodeBits,
+  encodePiece,
+  joinPieces,
+  pieceCount,
+  planBits,
+} from './encode-bits.ts';
 export { type FittedMessage, fitMessage } from './fit-message.ts';
 export { Publisher, type PublisherOptions } from './publisher.ts';
 export {

@@ -42,9 +42,9 @@ import type { KeyHash } from '../kernel/hash-key.ts';
 import type { Key } from '../kernel/key.ts';
 import { checkChoice, checkInteger } from '../math/checks.ts';
 import { binaryEntropy } from '../math/entropy.ts';
-import { type Effort, encodeBits } from './bit-code.ts';
 import { compressFrame } from './compressed-frame.ts';
 import { frameSum } from './delta.ts';
+import { type Effort, encodeBits } from './encode-bits.ts';
 import { ChangeHistory } from './sync-history.ts';
 import {
   checkUnsigned64,

@@ -1,0 +1,141 @@
+/**
+ * Writing bit codes (bit-code.ts), at once or piece by piece: a plan is plain data that goes to any worker, each worker
+ * codes pieces of its own, and whoever has all of them joins them.
+ *
+ *     const plan = planBits(ones, bits, 'small');                                        // null: encodeBits as it is
+ *     const pieces = await Promise.all(parts.map((words, i) => worker.encode(plan, words, i)));   // encodePiece there
+ *     const code = joinPieces(plan, pieces);                                             // the bytes of encodeBits
+ */
+
+import { countOnes } from '../kernel/bit-operations.ts';
+import { encodeGolomb, encodeRange, encodeRans } from '../kernel/coders.ts';
+import { golombParameter } from '../kernel/golomb.ts';
+import { ByteModel } from '../kernel/rans.ts';
+import { checkChoice, checkInteger } from '../math/checks.ts';
+import { binaryEntropy } from '../math/entropy.ts';
+import { ByteWriter } from './byte-stream.ts';
+import { CODINGS, LEAST_LOG, lanesOf, MOST_LOG, type PiecedCoding } from './codings.ts';
+
+export type Effort = 'small' | 'fast';
+
+/** How an array is coded: plain data. */
+export interface BitsPlan {
+  readonly bits: number;
+  readonly ones: number;
+  readonly coding: PiecedCoding;
+  /** A piece has 2^pieceLog bits; the last may be shorter. */
+  readonly pieceLog: number;
+}
+
+/** What `encodePiece` makes of a piece: plain data. */
+export interface CodedPiece {
+  readonly ones: number;
+  readonly code: Uint8Array;
+}
+
+/** Codes the first `bits` bits of `words`; those beyond must be 0. */
+export function encodeBits(words: Uint32Array, bits: number, effort: Effort = 'small'): Uint8Array {
+  const ones = countOnes(words);
+  const plan = planBits(ones, bits, effort);
+  if (ones === 0) return Uint8Array.of(CODINGS.indexOf('empty'));
+  if (ones === bits) return Uint8Array.of(CODINGS.indexOf('full'));
+  if (plan === null) return encodePlain(words, bits);
+  const wordsOfPiece = 2 ** plan.pieceLog / 32;
+  const pieces = Array.from({ length: pieceCount(plan) }, (_, i) =>
+    encodePiece(plan, words.subarray(i * wordsOfPiece, (i + 1) * wordsOfPiece), i),
+  );
+  const coded = joinPieces(plan, pieces);
+  return coded.length < 1 + Math.ceil(bits / 8) ? coded : encodePlain(words, bits);
+}
+
+/** How an array with so many ones is best coded; null if it has none, only ones, or nothing to gain. */
+export function planBits(ones: number, bits: number, effort: Effort = 'small'): BitsPlan | null {
+  checkChoice('effort', effort, ['small', 'fast']);
+  checkInteger('ones', ones, 0, checkInteger('bits', bits, 1));
+  const density = ones / bits;
+  // Nearly half ones: nothing to gain, and the fast mode does not try.
+  const hopeless = effort === 'fast' && Math.abs(density - 0.5) < NOTHING_TO_GAIN;
+  if (ones === 0 || ones === bits || hopeless) return null;
+  const fast = density < sparseBelow(bits) ? 'gaps' : 'rans';
+  return { bits, ones, coding: effort === 'small' ? 'range' : fast, pieceLog: pieceLogOf(bits, ones) };
+}
+
+/** How many pieces there are. */
+export function pieceCount({ bits, pieceLog }: BitsPlan): number {
+  return Math.ceil(bits / 2 ** pieceLog);
+}
+
+/** Codes piece number `index`; `words` are those of the piece. */
+export function encodePiece(plan: BitsPlan, words: Uint32Array, index: number): CodedPiece {
+  const { bits, ones, coding, pieceLog } = plan;
+  checkInteger('index', index, 0, pieceCount(plan) - 1);
+  const pieceBits = Math.min(bits, 2 ** pieceLog);
+  const length = Math.min(pieceBits, bits - index * 2 ** pieceLog);
+  if (words.length !== Math.ceil(length / 32)) {
+    throw new RangeError(`Piece ${index} has ${Math.ceil(length / 32)} words, got ${words.length}`);
+  }
+  const count = countOnes(words);
+  if (coding === 'range') return { ones: count, code: encodeRange(words, length, count) };
+  if (coding === 'gaps') {
+    return { ones: count, code: encodeGolomb(words, length, count, golombParameter(ones, bits)) };
+  }
+  const bytes = new Uint8Array(words.buffer, words.byteOffset, Math.ceil(length / 8));
+  return { ones: count, code: encodeRans(bytes, modelOf(plan), lanesOf(pieceBits)) };
+}
+
+/** The code of all pieces, in order. */
+export function joinPieces(plan: BitsPlan, pieces: readonly CodedPiece[]): Uint8Array {
+  const { bits, ones, coding, pieceLog } = plan;
+  const sum = pieces.reduce((total, piece) => total + piece.ones, 0);
+  if (pieces.length !== pieceCount(plan) || sum !== ones) {
+    throw new RangeError(
+      `Expected ${pieceCount(plan)} pieces with ${ones} ones, got ${pieces.length} with ${sum}`,
+    );
+  }
+  const writer = new ByteWriter();
+  writer.byte(CODINGS.indexOf(coding) | ((pieceLog - LEAST_LOG) << 3));
+  if (coding === 'rans') writer.number(ones);
+  if (coding === 'gaps') writer.number(golombParameter(ones, bits));
+  for (const { ones: count, code } of pieces) {
+    if (coding !== 'rans') writer.number(count);
+    if (pieces.length > 1) writer.number(code.length);
+  }
+  for (const { code } of pieces) writer.bytes(code);
+  return writer.finish();
+}
+
+const NOTHING_TO_GAIN = 0.04;
+const PIECE_BYTES = 16_384;
+
+function encodePlain(words: Uint32Array, bits: number): Uint8Array {
+  const writer = new ByteWriter();
+  writer.byte(CODINGS.indexOf('plain'));
+  writer.bytes(new Uint8Array(words.buffer, words.byteOffset, Math.ceil(bits / 8)));
+  return writer.finish();
+}
+
+/** The smallest piece that takes `PIECE_BYTES` of code on the average. */
+function pieceLogOf(bits: number, ones: number): number {
+  const entropy = binaryEntropy(ones / bits);
+  let log = LEAST_LOG;
+  while (log < MOST_LOG && 2 ** log < bits && 2 ** log * entropy < 8 * PIECE_BYTES) log++;
+  return log;
+}
+
+/**
+ * Below which share of ones gaps are taken: they need no model, so on small arrays they are faster than rANS even where
+ * they are a little larger.
+ */
+function sparseBelow(bits: number): number {
+  return bits < 2 ** 14 ? 0.3 : bits < 2 ** 17 ? 0.2 : 0.04;
+}
+
+/** All pieces of an array have one model: the last one is kept. */
+let lastModel: { readonly ones: number; readonly bits: number; readonly model: ByteModel } | undefined;
+
+function modelOf({ ones, bits }: BitsPlan): ByteModel {
+  if (lastModel?.ones !== ones || lastModel.bits !== bits) {
+    lastModel = { ones, bits, model: new ByteModel(ones, bits) };
+  }
+  return lastModel.model;
+}
