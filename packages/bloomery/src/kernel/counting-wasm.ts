@@ -1,4 +1,7 @@
-/** The WebAssembly loops of the counting filter. Hashes come in the kernel's chunk, answers go to its results or values. */
+/**
+ * The WebAssembly loops of the counting filter: for a chunk, whose hashes are in the kernel and whose answers go to its
+ * results or values, and for one key, by the halves of its hash. `address` is where the counters are.
+ */
 
 import type { CounterShape } from './counting.ts';
 import { COUNTING_BASE64 } from './counting-binary.ts';
@@ -11,8 +14,7 @@ export function countingHasChunk(
   address: number,
   shape: CounterShape,
 ): void {
-  const { range, stride, hashes, counterBits } = shape;
-  call(wasm).countingHas(HASH_CHUNK, count, address, range, stride, hashes, counterBits, RESULTS);
+  chunk(call(wasm).countingHas, count, address, shape, RESULTS);
 }
 
 /** One number a key in `wasm.values`. */
@@ -22,8 +24,7 @@ export function countingCountChunk(
   address: number,
   shape: CounterShape,
 ): void {
-  const { range, stride, hashes, counterBits } = shape;
-  call(wasm).countingCount(HASH_CHUNK, count, address, range, stride, hashes, counterBits, VALUES);
+  chunk(call(wasm).countingCount, count, address, shape, VALUES);
 }
 
 /** How many keys were certainly not in before. */
@@ -33,9 +34,7 @@ export function countingAddChunk(
   address: number,
   shape: CounterShape,
 ): number {
-  const { range, stride, hashes, counterBits } = shape;
-  const changes = changesAddress(address, shape);
-  return call(wasm).countingAdd(HASH_CHUNK, count, address, range, stride, hashes, counterBits, changes);
+  return chunk(call(wasm).countingAdd, count, address, shape, changesAddress(address, shape));
 }
 
 /** How many keys were removed. */
@@ -45,12 +44,8 @@ export function countingDeleteChunk(
   address: number,
   shape: CounterShape,
 ): number {
-  const { range, stride, hashes, counterBits } = shape;
-  const changes = changesAddress(address, shape);
-  return call(wasm).countingDelete(HASH_CHUNK, count, address, range, stride, hashes, counterBits, changes);
+  return chunk(call(wasm).countingDelete, count, address, shape, changesAddress(address, shape));
 }
-
-// The same for one key, by the halves of its hash.
 
 export function countingHasOne(
   wasm: WasmKernel,
@@ -59,8 +54,7 @@ export function countingHasOne(
   address: number,
   shape: CounterShape,
 ): boolean {
-  const { range, stride, hashes, counterBits } = shape;
-  return call(wasm).countingHasOne(low, high, address, range, stride, hashes, counterBits) !== 0;
+  return one(call(wasm).countingHasOne, low, high, address, shape) !== 0;
 }
 
 export function countingCountOne(
@@ -70,8 +64,7 @@ export function countingCountOne(
   address: number,
   shape: CounterShape,
 ): number {
-  const { range, stride, hashes, counterBits } = shape;
-  return call(wasm).countingCountOne(low, high, address, range, stride, hashes, counterBits);
+  return one(call(wasm).countingCountOne, low, high, address, shape);
 }
 
 export function countingAddOne(
@@ -81,9 +74,7 @@ export function countingAddOne(
   address: number,
   shape: CounterShape,
 ): boolean {
-  const { range, stride, hashes, counterBits } = shape;
-  const changes = changesAddress(address, shape);
-  return call(wasm).countingAddOne(low, high, address, range, stride, hashes, counterBits, changes) !== 0;
+  return one(call(wasm).countingAddOne, low, high, address, shape) !== 0;
 }
 
 export function countingDeleteOne(
@@ -93,30 +84,36 @@ export function countingDeleteOne(
   address: number,
   shape: CounterShape,
 ): boolean {
-  const { range, stride, hashes, counterBits } = shape;
-  const changes = changesAddress(address, shape);
-  return call(wasm).countingDeleteOne(low, high, address, range, stride, hashes, counterBits, changes) !== 0;
+  return one(call(wasm).countingDeleteOne, low, high, address, shape) !== 0;
 }
 
+function chunk<Result>(
+  loop: Loop<Result>,
+  count: number,
+  address: number,
+  { range, stride, hashes, counterBits }: CounterShape,
+  last: number,
+): Result {
+  return loop(HASH_CHUNK, count, address, range, stride, hashes, counterBits, last);
+}
+
+function one(loop: Loop<number>, low: number, high: number, address: number, shape: CounterShape): number {
+  const { range, stride, hashes, counterBits } = shape;
+  return loop(low, high, address, range, stride, hashes, counterBits, changesAddress(address, shape));
+}
+
+/** 0 if changes are not tracked. */
 function changesAddress(address: number, { changes }: CounterShape): number {
   return changes === 0 ? 0 : address + 4 * changes;
 }
 
-interface CountingExports {
-  countingHas: Loop<void>;
-  countingCount: Loop<void>;
-  countingAdd: Loop<number>;
-  countingDelete: Loop<number>;
-  countingHasOne: One;
-  countingCountOne: One;
-  countingAddOne: One;
-  countingDeleteOne: One;
-}
-
-/** The last argument: where the answers go, or the change bits. */
+/**
+ * Of a chunk the first two are where the hashes are and their number, of one key the halves of its hash. The last is where
+ * the answers go, or the change bits; loops that need neither ignore it.
+ */
 type Loop<Result> = (
-  hashes: number,
-  count: number,
+  first: number,
+  second: number,
   filter: number,
   range: number,
   stride: number,
@@ -125,16 +122,16 @@ type Loop<Result> = (
   last: number,
 ) => Result;
 
-type One = (
-  low: number,
-  high: number,
-  filter: number,
-  range: number,
-  stride: number,
-  k: number,
-  counterBits: number,
-  changes?: number,
-) => number;
+interface CountingExports {
+  countingHas: Loop<void>;
+  countingCount: Loop<void>;
+  countingAdd: Loop<number>;
+  countingDelete: Loop<number>;
+  countingHasOne: Loop<number>;
+  countingCountOne: Loop<number>;
+  countingAddOne: Loop<number>;
+  countingDeleteOne: Loop<number>;
+}
 
 let exports: CountingExports | undefined;
 
