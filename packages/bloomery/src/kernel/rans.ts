@@ -18,6 +18,8 @@
  * stand at the beginning, 4 bytes each, little-endian.
  */
 
+import { onesOf } from './bit-operations.ts';
+
 export const SCALE_BITS = 14;
 const SCALE = 1 << SCALE_BITS;
 const LOWER = 2 ** 16;
@@ -33,7 +35,7 @@ export class ByteModel {
     const classes = classFrequencies(ones, bits);
     let at = 0;
     for (let byte = 0; byte < 256; byte++) {
-      this.frequencies[byte] = classes[onesInByte(byte)];
+      this.frequencies[byte] = classes[onesOf(byte)];
       this.starts[byte] = at;
       at += this.frequencies[byte];
     }
@@ -137,9 +139,3 @@ export function ransDecode(code: Uint8Array, model: ByteModel, lanes: number, ta
 }
 
 const CLASS_SIZES = [1, 8, 28, 56, 70, 56, 28, 8, 1] as const;
-
-function onesInByte(byte: number): number {
-  let count = 0;
-  for (let rest = byte; rest !== 0; rest &= rest - 1) count++;
-  return count;
-}

@@ -74,7 +74,7 @@ export function encodePiece(plan: BitsPlan, words: Uint32Array, index: number): 
   if (words.length !== Math.ceil(length / 32)) {
     throw new RangeError(`Piece ${index} has ${Math.ceil(length / 32)} words, got ${words.length}`);
   }
-  const count = countOnes(words);
+  const count = pieceCount(plan) === 1 ? ones : countOnes(words);
   if (coding === 'range') return { ones: count, code: encodeRange(words, length, count) };
   if (coding === 'gaps') {
     return { ones: count, code: encodeGolomb(words, length, count, golombParameter(ones, bits)) };
@@ -127,7 +127,7 @@ function pieceLogOf(bits: number, ones: number): number {
  * they are a little larger.
  */
 function sparseBelow(bits: number): number {
-  return bits < 2 ** 14 ? 0.3 : bits < 2 ** 17 ? 0.2 : 0.04;
+  return bits < 2 ** 14 ? 0.15 : 0.04;
 }
 
 /** All pieces of an array have one model: the last one is kept. */
