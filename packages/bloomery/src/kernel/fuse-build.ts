@@ -19,8 +19,7 @@
  * The WebAssembly solver works in a memory of its own (about 31 bytes a key), which is dropped afterwards.
  */
 
-import { chunkHashes, countOf, eachChunk, type KeyBatch } from './batch.ts';
-import { CHUNK_KEYS } from './chunk.ts';
+import type { KeyBatch } from './batch.ts';
 import {
   type FuseFields,
   FuseLayout,
@@ -32,7 +31,7 @@ import {
   writeField,
 } from './fuse.ts';
 import { openWasmSolver } from './fuse-wasm.ts';
-import type { KeyHashes } from './hash-keys.ts';
+import { hashKeys, type KeyHashes } from './hash-keys.ts';
 import { checkSameScheme, type HashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
 import { WASM_POSSIBLE } from './wasm-possible.ts';
@@ -84,18 +83,7 @@ export function hashesOf(keys: KeyBatch, scheme: HashScheme): Int32Array {
     checkSameScheme(by, scheme);
     return given;
   }
-  let words = new Int32Array(2 * (countOf(keys) || CHUNK_KEYS));
-  let used = 0;
-  eachChunk(keys, scheme, (count, wasm) => {
-    if (used + 2 * count > words.length) {
-      const larger = new Int32Array(2 * words.length);
-      larger.set(words);
-      words = larger;
-    }
-    words.set(chunkHashes(wasm).subarray(0, 2 * count), used);
-    used += 2 * count;
-  });
-  return words.subarray(0, used);
+  return hashKeys(keys, scheme).words;
 }
 
 /** The solver in JavaScript. */

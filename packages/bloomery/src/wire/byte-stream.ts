@@ -88,3 +88,10 @@ export class ByteReader {
     throw new FrameError(code, this.offset, message);
   }
 }
+
+/** Bytes as words of their own, with zeros at the end. */
+export function wordsOf(bytes: Uint8Array): Uint32Array {
+  const words = new Uint32Array(Math.ceil(bytes.length / 4));
+  new Uint8Array(words.buffer).set(bytes);
+  return words;
+}

@@ -27,6 +27,7 @@ import {
 } from '../filters/frame.ts';
 import { BLOCKED_FRAME, BLOOM_FRAME, COUNTING_FRAME } from '../filters/frame-kinds.ts';
 import { CodedBits, type Coding, decodeBits } from './bit-code.ts';
+import { wordsOf } from './byte-stream.ts';
 import { decodeCounters, encodeCounters } from './counter-planes.ts';
 import { type Effort, encodeBits } from './encode-bits.ts';
 
@@ -143,11 +144,4 @@ function assemble(frame: Uint8Array, head: FrameHead, variant: number, payload: 
   bytes.set(payload, head.start);
   writeChecksum(bytes);
   return bytes;
-}
-
-/** The payload in words of its own, with zeros at the end. */
-function wordsOf(payload: Uint8Array): Uint32Array {
-  const words = new Uint32Array(Math.ceil(payload.length / 4));
-  new Uint8Array(words.buffer).set(payload);
-  return words;
 }

@@ -28,6 +28,7 @@ import { BLOCKED_FRAME, BLOOM_FRAME } from '../filters/frame-kinds.ts';
 import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
 import { hashScheme } from '../kernel/hash-scheme.ts';
 import { decodeBits } from './bit-code.ts';
+import { wordsOf } from './byte-stream.ts';
 import { type Effort, encodeBits } from './encode-bits.ts';
 
 /** A delta that does not start from the snapshot at hand: ask for the whole state. */
@@ -148,12 +149,6 @@ function assemble(base: bigint, result: bigint, code: Uint8Array): Uint8Array {
 function sameBytes(a: Uint8Array, b: Uint8Array, length: number): boolean {
   for (let i = 0; i < length; i++) if (a[i] !== b[i]) return false;
   return true;
-}
-
-function wordsOf(payload: Uint8Array): Uint32Array {
-  const words = new Uint32Array(Math.ceil(payload.length / 4));
-  new Uint8Array(words.buffer).set(payload);
-  return words;
 }
 
 function hex(sum: bigint): string {
