@@ -87,156 +87,250 @@ export function rangeDecode(code: usize, length: u32, bits: u32, ones: u32, targ
   return onesLeft == 0;
 }
 
-// `table`: for each byte value its frequency (16 bits) and its first slot (16 bits). The code is written backwards from
-// `end`; returns where it begins.
-export function ransEncode(source: usize, length: u32, table: usize, lanes: u32, end: usize): usize {
-  let x0: u32 = 1 << 16;
-  let x1: u32 = 1 << 16;
-  let x2: u32 = 1 << 16;
-  let x3: u32 = 1 << 16;
+// Where the tables of the rANS model stand: see the map in src/kernel/entropy-wasm.ts.
+const SYMBOLS: usize = 0; // the byte value of each of the 2^14 slots; the last store may go 15 bytes beyond
+const SPREADS: usize = 16640; // 16 masks of 16 bytes
+const CLASSES: usize = 16896; // for j ones: 9 words, the frequency; then 9 products of 8 bytes
+const PRODUCTS: usize = 16936;
+const STATES: usize = 17024; // 16 words
+const TABLE: usize = 17408; // 256 words: frequency (16 bits) and first slot (16 bits) of each byte value
+
+// The tables of the model for a share of ones, out of 2^16; those that only decoding needs if asked for.
+export function ransModel(share: u32, decoding: bool): void {
+  classFrequencies(share);
+  let at: u32 = 0;
+  for (let byte: u32 = 0; byte < 256; byte++) {
+    const f = load<u32>(<usize>popcnt<u32>(byte) << 2, CLASSES);
+    store<u32>(<usize>byte << 2, f | (at << 16), TABLE);
+    if (decoding) {
+      // Sixteen at a time: what is too much is overwritten by the next byte value.
+      const sixteen = i8x16.splat(<i8>byte);
+      for (let slot = at; slot < at + f; slot += 16) v128.store(<usize>slot, sixteen, SYMBOLS);
+    }
+    at += f;
+  }
+  if (!decoding) return;
+  // For each set of states that need a word: where in the next words each finds its own, and zeros elsewhere.
+  for (let need: u32 = 0; need < 16; need++) {
+    let word: u32 = 0;
+    for (let lane: u32 = 0; lane < 4; lane++) {
+      const takes = (need >> lane) & 1;
+      store<u32>((<usize>need << 4) + (<usize>lane << 2), takes ? 0xffff0100 + word * 0x0202 : 0xffffffff, SPREADS);
+      word += takes;
+    }
+  }
+}
+
+// In integers what rans.ts does in doubles that are exact: shares are 2^38 times as large.
+function classFrequencies(share: u32): void {
+  let ofOnes: u64 = 1 << 26;
+  for (let j: usize = 0; j < 9; j++) {
+    let product = ofOnes;
+    let ofZeros: u64 = 1 << 26;
+    for (let i: usize = 0; i < 8 - j; i++) ofZeros = (ofZeros * (65536 - share)) >> 16;
+    product *= ofZeros;
+    store<u64>(j << 3, product, PRODUCTS);
+    ofOnes = (ofOnes * share) >> 16;
+  }
+  let left: i32 = 1 << 14;
+  for (let j: u32 = 0; j < 9; j++) {
+    const f = max<u32>(1, <u32>(load<u64>(<usize>j << 3, PRODUCTS) >> 38));
+    store<u32>(<usize>j << 2, f, CLASSES);
+    store<i64>(<usize>j << 3, load<i64>(<usize>j << 3, PRODUCTS) - (<i64>f << 38), PRODUCTS);
+    left -= classSize(j) * f;
+  }
+  // What is lost, the largest first; each once.
+  for (let n = 0; n < 9; n++) {
+    let best: u32 = 0;
+    for (let j: u32 = 1; j < 9; j++) {
+      if (load<i64>(<usize>j << 3, PRODUCTS) > load<i64>(<usize>best << 3, PRODUCTS)) best = j;
+    }
+    const loss = load<i64>(<usize>best << 3, PRODUCTS);
+    if (loss <= 0) break;
+    store<i64>(<usize>best << 3, -1, PRODUCTS);
+    if (left < classSize(best)) continue;
+    store<u32>(<usize>best << 2, load<u32>(<usize>best << 2, CLASSES) + 1, CLASSES);
+    left -= classSize(best);
+  }
+  const most = CLASSES + (share > 32768 ? 32 : 0);
+  store<u32>(most, load<u32>(most) + left);
+}
+
+// How many byte values have j ones: 1, 8, 28, 56, 70, 56, 28, 8, 1.
+// @ts-ignore: decorator
+@inline
+function classSize(j: u32): i32 {
+  return j == 8 ? 1 : <i32>((<u64>0x081c3846381c0801 >> (j << 3)) & 255);
+}
+
+// The code is written backwards from `end`; returns where it begins. Sources are followed by at least 32 zeros. The
+// states live in memory: the processor is busy with divisions, and hides the way there and back.
+export function ransEncode(source: usize, length: u32, lanes: u32, end: usize): usize {
+  const coded: u32 = length > 2 * lanes ? length - 2 * lanes : 0;
+  for (let lane: u32 = 0; lane < lanes; lane++) {
+    store<u32>(<usize>lane << 2, (1 << 16) | load<u16>(source + coded + (lane << 1)), STATES);
+  }
   let out = end;
-  let i = length;
-  if (lanes == 4) {
-    while (i % 4 != 0) {
-      i--;
-      const entry = load<u32>(table + (<usize>load<u8>(source + i) << 2));
-      if (i % 4 == 0) {
-        out = spill(x0, entry, out);
-        x0 = step(x0, entry);
-      } else if (i % 4 == 1) {
-        out = spill(x1, entry, out);
-        x1 = step(x1, entry);
-      } else {
-        out = spill(x2, entry, out);
-        x2 = step(x2, entry);
-      }
-    }
-    while (i > 0) {
-      i -= 4;
-      const four = load<u32>(source + i);
-      const e3 = load<u32>(table + ((four >> 24) << 2));
-      const e2 = load<u32>(table + (((four >> 16) & 255) << 2));
-      const e1 = load<u32>(table + (((four >> 8) & 255) << 2));
-      const e0 = load<u32>(table + ((four & 255) << 2));
-      out = spill(x3, e3, out);
-      x3 = step(x3, e3);
-      out = spill(x2, e2, out);
-      x2 = step(x2, e2);
-      out = spill(x1, e1, out);
-      x1 = step(x1, e1);
-      out = spill(x0, e0, out);
-      x0 = step(x0, e0);
-    }
-    store<u32>(out - 4, x3);
-    store<u32>(out - 8, x2);
-    store<u32>(out - 12, x1);
-    store<u32>(out - 16, x0);
-    return out - 16;
+  let i = coded;
+  while (i % 8 != 0) {
+    i--;
+    out = take(load<u8>(source + i), STATES + (<usize>(i & (lanes - 1)) << 2), out);
   }
   while (i > 0) {
-    const entry = load<u32>(table + (<usize>load<u8>(source + --i) << 2));
-    out = spill(x0, entry, out);
-    x0 = step(x0, entry);
+    i -= 8;
+    const eight = load<u64>(source + i);
+    const states = STATES + (<usize>(i & (lanes - 1)) << 2);
+    out = take(<usize>(eight >> 56), states + 28, out);
+    out = take(<usize>(eight >> 48) & 255, states + 24, out);
+    out = take(<usize>(eight >> 40) & 255, states + 20, out);
+    out = take(<usize>(eight >> 32) & 255, states + 16, out);
+    out = take(<usize>(eight >> 24) & 255, states + 12, out);
+    out = take(<usize>(eight >> 16) & 255, states + 8, out);
+    out = take(<usize>(eight >> 8) & 255, states + 4, out);
+    out = take(<usize>eight & 255, states, out);
   }
-  store<u32>(out - 4, x0);
-  return out - 4;
+  out -= lanes << 2;
+  memory.copy(out, STATES, lanes << 2);
+  return out;
 }
 
-// Puts the lower half of a state out if it has no room for the byte. Written in any case, kept if it counts.
+// A state takes up a byte. Its lower half goes out first if there is no room: written in any case, kept if it counts.
 // @ts-ignore: decorator
 @inline
-function spill(x: u32, entry: u32, out: usize): usize {
-  store<u16>(out - 2, <u16>x);
-  return out - (<usize>(<u64>x >= (<u64>(entry & 0xffff) << 18)) << 1);
-}
-
-// @ts-ignore: decorator
-@inline
-function step(x: u32, entry: u32): u32 {
+function take(byte: usize, state: usize, out: usize): usize {
+  const entry = load<u32>(byte << 2, TABLE);
   const f = entry & 0xffff;
-  const y = <u64>x >= <u64>f << 18 ? x >> 16 : x;
+  const x = load<u32>(state);
+  const full = <u32>(x >> 18 >= f);
+  store<u16>(out - 2, <u16>x);
+  const y = x >> (full << 4);
   const q = y / f;
-  return (q << 14) + (y - q * f) + (entry >> 16);
+  store<u32>(state, (q << 14) + (y - q * f) + (entry >> 16));
+  return out - (full << 1);
 }
 
-// `symbols`: the byte value of each of the 2^14 slots.
-export function ransDecode(
-  code: usize, length: u32, table: usize, symbols: usize, lanes: u32, target: usize, count: u32,
-): bool {
+// Up to 32 bytes behind the code may be read, and up to 32 behind the target written. The states live in vectors: only
+// the lookups go one by one, and four states take their words at once (SPREADS).
+export function ransDecode(code: usize, length: u32, lanes: u32, target: usize, count: u32): bool {
   const end = code + length;
-  let x0 = load<u32>(code);
-  let next = code + 4;
+  const coded: u32 = count > 2 * lanes ? count - 2 * lanes : 0;
+  let x = v128.load(code);
+  let y = v128.load(code, 16);
+  let next = code + (lanes << 2);
   let i: u32 = 0;
-  if (lanes == 4) {
-    let x1 = load<u32>(code, 4);
-    let x2 = load<u32>(code, 8);
-    let x3 = load<u32>(code, 12);
-    next = code + 16;
-    for (; i + 4 <= count && next <= end; i += 4) {
-      const s0 = load<u8>(symbols + (x0 & 0x3fff));
-      const s1 = load<u8>(symbols + (x1 & 0x3fff));
-      const s2 = load<u8>(symbols + (x2 & 0x3fff));
-      const s3 = load<u8>(symbols + (x3 & 0x3fff));
-      store<u32>(target + i, <u32>s0 | (<u32>s1 << 8) | (<u32>s2 << 16) | (<u32>s3 << 24));
-      x0 = unstep(x0, load<u32>(table + (<usize>s0 << 2)));
-      x1 = unstep(x1, load<u32>(table + (<usize>s1 << 2)));
-      x2 = unstep(x2, load<u32>(table + (<usize>s2 << 2)));
-      x3 = unstep(x3, load<u32>(table + (<usize>s3 << 2)));
-      let need = <u32>(x0 >> 16 == 0);
-      x0 = select<u32>((x0 << 16) | load<u16>(next), x0, need);
-      next += <usize>need << 1;
-      need = <u32>(x1 >> 16 == 0);
-      x1 = select<u32>((x1 << 16) | load<u16>(next), x1, need);
-      next += <usize>need << 1;
-      need = <u32>(x2 >> 16 == 0);
-      x2 = select<u32>((x2 << 16) | load<u16>(next), x2, need);
-      next += <usize>need << 1;
-      need = <u32>(x3 >> 16 == 0);
-      x3 = select<u32>((x3 << 16) | load<u16>(next), x3, need);
-      next += <usize>need << 1;
+  if (lanes == 16) {
+    let z = v128.load(code, 32);
+    let w = v128.load(code, 48);
+    for (; i + 16 <= coded && next <= end; i += 16) {
+      x = unstep(x, target + i);
+      y = unstep(y, target + i + 4);
+      z = unstep(z, target + i + 8);
+      w = unstep(w, target + i + 12);
+      const needX = low(x);
+      const needY = low(y);
+      const needZ = low(z);
+      const needW = low(w);
+      x = refill(x, needX, next);
+      next += taken(needX);
+      y = refill(y, needY, next);
+      next += taken(needY);
+      z = refill(z, needZ, next);
+      next += taken(needZ);
+      w = refill(w, needW, next);
+      next += taken(needW);
     }
-    for (; i < count && next <= end; i++) {
-      const s = load<u8>(symbols + (x0 & 0x3fff));
-      store<u8>(target + i, s);
-      x0 = unstep(x0, load<u32>(table + (<usize>s << 2)));
-      if (x0 >> 16 == 0) {
-        x0 = (x0 << 16) | load<u16>(next);
-        next += 2;
-      }
-      const first = x0;
-      x0 = x1;
-      x1 = x2;
-      x2 = x3;
-      x3 = first;
+    v128.store(STATES, z, 32);
+    v128.store(STATES, w, 48);
+  } else {
+    for (; i + 8 <= coded && next <= end; i += 8) {
+      x = unstep(x, target + i);
+      y = unstep(y, target + i + 4);
+      const needX = low(x);
+      const needY = low(y);
+      x = refill(x, needX, next);
+      next += taken(needX);
+      y = refill(y, needY, next);
+      next += taken(needY);
     }
-    return i == count && next == end && (x0 & x1 & x2 & x3) == 1 << 16 && (x0 | x1 | x2 | x3) == 1 << 16;
   }
-  for (; i < count && next <= end; i++) {
-    const s = load<u8>(symbols + (x0 & 0x3fff));
+  v128.store(STATES, x);
+  v128.store(STATES, y, 16);
+  // The bytes that do not fill a round.
+  for (; i < coded && next <= end; i++) {
+    const lane = <usize>(i & (lanes - 1)) << 2;
+    let one = load<u32>(lane, STATES);
+    const s = load<u8>(<usize>(one & 0x3fff), SYMBOLS);
     store<u8>(target + i, s);
-    x0 = unstep(x0, load<u32>(table + (<usize>s << 2)));
-    if (x0 >> 16 == 0) {
-      x0 = (x0 << 16) | load<u16>(next);
+    const entry = load<u32>(<usize>s << 2, TABLE);
+    one = (entry & 0xffff) * (one >> 14) + (one & 0x3fff) - (entry >> 16);
+    if (one >> 16 == 0) {
+      one = (one << 16) | load<u16>(next);
       next += 2;
     }
+    store<u32>(lane, one, STATES);
   }
-  return i == count && next == end && x0 == 1 << 16;
+  if (i < coded || next != end) return false;
+  for (let lane: u32 = 0; lane < lanes; lane++) {
+    const one = load<u32>(<usize>lane << 2, STATES);
+    if (one >> 16 != 1) return false;
+    store<u16>(target + coded + (lane << 1), <u16>one);
+  }
+  // What a piece shorter than the states does not have must be zeros.
+  for (let p = target + count, stop = target + coded + 2 * lanes; p < stop; p++) {
+    if (load<u8>(p) != 0) return false;
+  }
+  return true;
+}
+
+// Four states give a byte each, which go to `target`.
+// @ts-ignore: decorator
+@inline
+function unstep(x: v128, target: usize): v128 {
+  const slot = v128.and(x, i32x4.splat(0x3fff));
+  let s: usize = load<u8>(<usize>i32x4.extract_lane(slot, 0), SYMBOLS);
+  store<u8>(target, <u8>s);
+  let entry = v128.load32_zero(s << 2, TABLE);
+  s = load<u8>(<usize>i32x4.extract_lane(slot, 1), SYMBOLS);
+  store<u8>(target, <u8>s, 1);
+  entry = v128.load_lane<u32>(s << 2, entry, 1, TABLE);
+  s = load<u8>(<usize>i32x4.extract_lane(slot, 2), SYMBOLS);
+  store<u8>(target, <u8>s, 2);
+  entry = v128.load_lane<u32>(s << 2, entry, 2, TABLE);
+  s = load<u8>(<usize>i32x4.extract_lane(slot, 3), SYMBOLS);
+  store<u8>(target, <u8>s, 3);
+  entry = v128.load_lane<u32>(s << 2, entry, 3, TABLE);
+  const frequency = v128.and(entry, i32x4.splat(0xffff));
+  return i32x4.add(i32x4.mul(frequency, i32x4.shr_u(x, 14)), i32x4.sub(slot, i32x4.shr_u(entry, 16)));
+}
+
+// Which states are below 2^16.
+// @ts-ignore: decorator
+@inline
+function low(x: v128): v128 {
+  return i32x4.eq(i32x4.shr_u(x, 16), i32x4.splat(0));
 }
 
 // @ts-ignore: decorator
 @inline
-function unstep(x: u32, entry: u32): u32 {
-  return (entry & 0xffff) * (x >> 14) + (x & 0x3fff) - (entry >> 16);
+function refill(x: v128, need: v128, next: usize): v128 {
+  const spread = v128.load(<usize>i32x4.bitmask(need) << 4, SPREADS);
+  return v128.bitselect(v128.or(i32x4.shl(x, 16), v128.swizzle(v128.load64_zero(next), spread)), x, need);
 }
 
-// `b` and `cut` follow from the parameter; `target` holds zeros.
-export function golombEncode(source: usize, words: u32, parameter: u32, b: u32, cut: u32, target: usize): u32 {
+// @ts-ignore: decorator
+@inline
+function taken(need: v128): usize {
+  return popcnt<usize>(<usize>i32x4.bitmask(need)) << 1;
+}
+
+// `b` and `cut` follow from the parameter; `target` holds zeros. The source is followed by at least seven zeros.
+export function golombEncode(source: usize, length: u32, parameter: u32, b: u32, cut: u32, target: usize): u32 {
   let at: u64 = 0;
   let next: u32 = 0;
-  for (let i: u32 = 0; i < words; i++) {
-    let word = load<u32>(source + (i << 2));
+  for (let i: u32 = 0; i < length; i += 8) {
+    let word = load<u64>(source + i);
     while (word != 0) {
-      const position: u32 = (i << 5) + <u32>ctz<u32>(word);
+      const position: u32 = (i << 3) + <u32>ctz<u64>(word);
       word &= word - 1;
       const gap: u32 = position - next;
       next = position + 1;
@@ -291,4 +385,11 @@ export function golombDecode(
   }
   if (end - at >= 8) return false;
   return at == end || load<u8>(code + <usize>(at >> 3)) >> (<u8>at & 7) == 0;
+}
+
+// `length` bytes, followed by at least seven zeros.
+export function countOnes(source: usize, length: u32): u32 {
+  let total: u64 = 0;
+  for (let p = source, end = source + length; p < end; p += 8) total += popcnt<u64>(load<u64>(p));
+  return <u32>total;
 }

@@ -1,11 +1,18 @@
 /** The three coders of bit arrays, by whichever kernel is in use. Both give the same bytes. */
 
+import { countOnes } from './bit-operations.ts';
 import { EntropyKernel } from './entropy-wasm.ts';
 import { golombBound, golombDecode, golombEncode, remainderBits } from './golomb.ts';
 import { wasmKernel } from './kernel-choice.ts';
 import { rangeDecode, rangeEncode } from './range-coder.ts';
 import { type ByteModel, ransDecode, ransEncode } from './rans.ts';
 import { WASM_POSSIBLE } from './wasm-possible.ts';
+
+/** The number of ones. */
+export function onesIn(words: Uint32Array): number {
+  const wasm = entropyKernel();
+  return WASM_POSSIBLE && wasm !== null ? wasm.countOnes(words) : countOnes(words);
+}
 
 /** The exact form: see range-coder.ts. `bits` up to 2^31. */
 export function encodeRange(words: Uint32Array, bits: number, ones: number): Uint8Array {
@@ -27,8 +34,8 @@ export function decodeRange(code: Uint8Array, bits: number, ones: number, into: 
 
 /** The fast form for arrays that are not sparse: see rans.ts. */
 export function encodeRans(bytes: Uint8Array, model: ByteModel, lanes: number): Uint8Array {
-  // A byte of frequency 1 takes 15 bits, and a state 4 bytes.
-  const room = 2 * bytes.length + 4 * lanes + 64;
+  // A byte of frequency 1 takes 15 bits.
+  const room = 2 * bytes.length + 4 * lanes + 2;
   const wasm = entropyKernel();
   if (WASM_POSSIBLE && wasm !== null) return wasm.ransEncode(bytes, model, lanes, room);
   const target = new Uint8Array(room);

@@ -1,10 +1,13 @@
 /**
  * The coders of bit arrays in WebAssembly, on a memory of their own that grows with the largest piece it has seen.
  *
- *     0       SYMBOLS  16384 bytes: the byte value of each slot of the model
- *     32768   TABLE    256 words: frequency and first slot of each byte value
- *     36864   SOURCE   what is coded or decoded, and 16 zero bytes
- *     …       TARGET   on the next 64-byte boundary
+ *     0       SYMBOLS  16384 bytes: the byte value of each slot of the rANS model
+ *     16640   SPREADS  256 bytes: how words are dealt out to states
+ *     16896   CLASSES  frequencies of the bytes with 0 to 8 ones, and what they are made from
+ *     17024   STATES   16 words
+ *     17408   TABLE    256 words: frequency and first slot of each byte value
+ *     20480   SOURCE   what is coded or decoded, and at least 64 zero bytes
+ *     …       TARGET   on the next 64-byte boundary, and 64 bytes that may be overwritten
  */
 
 import { ENTROPY_BASE64 } from './entropy-binary.ts';
@@ -12,19 +15,35 @@ import { platform, type WasmMemory } from './platform.ts';
 import type { ByteModel } from './rans.ts';
 import { linkModule } from './wasm-kernel.ts';
 
-const SYMBOLS = 0;
-const TABLE = 32768;
-const SOURCE = 36864;
+const SOURCE = 20480;
 const PAGE = 65536;
+/** What is counted at once: copying to a place that the processor holds near costs least. */
+const COUNTED = 131072;
 
 export class EntropyKernel {
   readonly #memory: WasmMemory;
   readonly #call: EntropyExports;
+  /** All of the memory; growing makes another. */
+  #bytes: Uint8Array<ArrayBuffer>;
+  /** Whose tables stand in the memory, and whether those for decoding do. */
   #model: ByteModel | undefined;
+  #decoding = false;
 
   constructor() {
     this.#memory = new platform.WebAssembly!.Memory({ initial: 4 });
     this.#call = linkModule(ENTROPY_BASE64, this.#memory);
+    this.#bytes = new Uint8Array(this.#memory.buffer);
+  }
+
+  countOnes(words: Uint32Array): number {
+    const bytes = bytesOf(words);
+    let total = 0;
+    for (let at = 0; at < bytes.length; at += COUNTED) {
+      const part = bytes.subarray(at, at + COUNTED);
+      this.#place(part, 0);
+      total += this.#call.countOnes(SOURCE, part.length);
+    }
+    return total;
   }
 
   rangeEncode(source: Uint32Array, bits: number, ones: number, room: number): Uint8Array<ArrayBuffer> {
@@ -35,23 +54,22 @@ export class EntropyKernel {
   rangeDecode(code: Uint8Array, bits: number, ones: number, into: Uint32Array): boolean {
     const target = this.#place(code, into.byteLength);
     const sound = this.#call.rangeDecode(SOURCE, code.length, bits, ones, target) !== 0;
-    bytesOf(into).set(this.#bytes(target, into.byteLength));
+    this.#copyOut(target, bytesOf(into));
     return sound;
   }
 
   ransEncode(source: Uint8Array, model: ByteModel, lanes: number, room: number): Uint8Array<ArrayBuffer> {
     const target = this.#place(source, room);
     this.#useModel(model, false);
-    const start = this.#call.ransEncode(SOURCE, source.length, TABLE, lanes, target + room);
+    const start = this.#call.ransEncode(SOURCE, source.length, lanes, target + room);
     return this.#take(start, target + room - start);
   }
 
   ransDecode(code: Uint8Array, model: ByteModel, lanes: number, into: Uint8Array): boolean {
     const target = this.#place(code, into.length);
     this.#useModel(model, true);
-    const { length } = into;
-    const sound = this.#call.ransDecode(SOURCE, code.length, TABLE, SYMBOLS, lanes, target, length) !== 0;
-    into.set(this.#bytes(target, length));
+    const sound = this.#call.ransDecode(SOURCE, code.length, lanes, target, into.length) !== 0;
+    this.#copyOut(target, into);
     return sound;
   }
 
@@ -63,8 +81,8 @@ export class EntropyKernel {
     room: number,
   ): Uint8Array<ArrayBuffer> {
     const target = this.#place(bytesOf(source), room);
-    this.#bytes(target, room + 16).fill(0);
-    return this.#take(target, this.#call.golombEncode(SOURCE, source.length, parameter, b, cut, target));
+    this.#bytes.fill(0, target, target + room + 16);
+    return this.#take(target, this.#call.golombEncode(SOURCE, source.byteLength, parameter, b, cut, target));
   }
 
   golombDecode(
@@ -77,42 +95,38 @@ export class EntropyKernel {
     into: Uint32Array,
   ): boolean {
     const target = this.#place(code, into.byteLength);
-    this.#bytes(target, into.byteLength).fill(0);
+    this.#bytes.fill(0, target, target + into.byteLength);
     const sound = this.#call.golombDecode(SOURCE, code.length, bits, ones, parameter, b, cut, target) !== 0;
-    bytesOf(into).set(this.#bytes(target, into.byteLength));
+    this.#copyOut(target, bytesOf(into));
     return sound;
   }
 
   /** Copies the source in, with zeros behind it, and says where the target is. */
   #place(source: Uint8Array, room: number): number {
-    const target = (SOURCE + source.length + 16 + 63) & ~63;
-    // Stores may be eight bytes wide.
-    const missing = target + room + 16 - this.#memory.buffer.byteLength;
-    if (missing > 0) this.#memory.grow(Math.ceil(missing / PAGE));
-    const bytes = new Uint8Array(this.#memory.buffer);
-    bytes.set(source, SOURCE);
-    bytes.fill(0, SOURCE + source.length, target);
+    const target = (SOURCE + source.length + 64 + 63) & ~63;
+    const missing = target + room + 64 - this.#bytes.length;
+    if (missing > 0) {
+      this.#memory.grow(Math.ceil(missing / PAGE));
+      this.#bytes = new Uint8Array(this.#memory.buffer);
+    }
+    this.#bytes.set(source, SOURCE);
+    this.#bytes.fill(0, SOURCE + source.length, target);
     return target;
   }
 
   #useModel(model: ByteModel, decoding: boolean): void {
-    if (this.#model === model) return;
-    const { frequencies, starts } = model;
-    const table = new Uint16Array(this.#memory.buffer, TABLE, 512);
-    for (let byte = 0; byte < 256; byte++) {
-      table[2 * byte] = frequencies[byte];
-      table[2 * byte + 1] = starts[byte];
-    }
-    if (decoding) this.#bytes(SYMBOLS, model.symbols.length).set(model.symbols);
-    this.#model = decoding ? model : undefined;
+    if (this.#model === model && (this.#decoding || !decoding)) return;
+    this.#call.ransModel(model.share, decoding ? 1 : 0);
+    this.#model = model;
+    this.#decoding = decoding;
   }
 
   #take(start: number, length: number): Uint8Array<ArrayBuffer> {
-    return this.#bytes(start, length).slice();
+    return this.#bytes.slice(start, start + length);
   }
 
-  #bytes(start: number, length: number): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#memory.buffer, start, length);
+  #copyOut(start: number, into: Uint8Array): void {
+    into.set(this.#bytes.subarray(start, start + into.length));
   }
 }
 
@@ -121,21 +135,15 @@ function bytesOf(words: Uint32Array): Uint8Array {
 }
 
 interface EntropyExports {
+  countOnes(source: number, length: number): number;
   rangeEncode(source: number, bits: number, ones: number, target: number): number;
   rangeDecode(code: number, length: number, bits: number, ones: number, target: number): number;
-  ransEncode(source: number, length: number, table: number, lanes: number, end: number): number;
-  ransDecode(
-    code: number,
-    length: number,
-    table: number,
-    symbols: number,
-    lanes: number,
-    target: number,
-    count: number,
-  ): number;
+  ransModel(share: number, decoding: number): void;
+  ransEncode(source: number, length: number, lanes: number, end: number): number;
+  ransDecode(code: number, length: number, lanes: number, target: number, count: number): number;
   golombEncode(
     source: number,
-    words: number,
+    length: number,
     parameter: number,
     b: number,
     cut: number,

@@ -13,9 +13,11 @@
  *     decode:  slot = x mod 2^14, s = symbol[slot], x = f * (x >>> 14) + slot - b
  *              if x < 2^16: x = x * 2^16 + the next 16 bits
  *
- * Encoding goes from the last byte to the first and writes backwards, so that decoding reads forwards. One state, or
- * four in turn (byte i belongs to state i mod 4), which lets the processor work on four at once; the states
- * stand at the beginning, 4 bytes each, little-endian.
+ * Encoding goes from the last byte to the first and writes backwards, so that decoding reads forwards. Several states
+ * take turns (byte i belongs to state i mod lanes), which lets the processor work on all at once: a state alone is bound
+ * by the latency of its own chain. What they cost, mostly comes back: an encoder has to begin with states from 2^16 on, so
+ * the last bytes of the piece stand in there as they are, two in each, instead of two bytes of nothing each. The states
+ * come first in the code, 4 bytes each, little-endian.
  */
 
 import { onesOf } from './bit-operations.ts';
@@ -24,33 +26,39 @@ export const SCALE_BITS = 14;
 const SCALE = 1 << SCALE_BITS;
 const LOWER = 2 ** 16;
 
-/** The model of an array: frequency and first slot of each byte value, and the byte value of each slot. */
+/** The model of an array: the share of ones, out of 2^16, and for this kernel the tables that follow from it. */
 export class ByteModel {
-  readonly frequencies = new Uint16Array(256);
-  readonly starts = new Uint16Array(256);
-  #symbols: Uint8Array | undefined;
+  readonly share: number;
+  #tables: ByteTables | undefined;
 
-  /** From the number of ones among `bits` bits, neither none nor all. Every frequency is at least 1. */
+  /** From the number of ones among `bits` bits, neither none nor all. */
   constructor(ones: number, bits: number) {
-    const classes = classFrequencies(ones, bits);
-    let at = 0;
-    for (let byte = 0; byte < 256; byte++) {
-      this.frequencies[byte] = classes[onesOf(byte)];
-      this.starts[byte] = at;
-      at += this.frequencies[byte];
-    }
+    this.share = Math.max(1, Math.min(65535, Math.floor((65536 * ones) / bits)));
   }
 
-  /** Made when a decoder asks for it: an encoder does not. */
-  get symbols(): Uint8Array {
-    if (this.#symbols === undefined) {
-      this.#symbols = new Uint8Array(SCALE);
-      for (let byte = 0; byte < 256; byte++) {
-        this.#symbols.fill(byte, this.starts[byte], this.starts[byte] + this.frequencies[byte]);
-      }
-    }
-    return this.#symbols;
+  get tables(): ByteTables {
+    return (this.#tables ??= byteTables(classFrequencies(this.share)));
   }
+}
+
+interface ByteTables {
+  /** Of each byte value. */
+  readonly frequencies: Uint16Array;
+  readonly starts: Uint16Array;
+  /** The byte value of each slot. */
+  readonly symbols: Uint8Array;
+}
+
+function byteTables(classes: readonly number[]): ByteTables {
+  const frequencies = Uint16Array.from({ length: 256 }, (_, byte) => classes[onesOf(byte)]);
+  const starts = new Uint16Array(256);
+  const symbols = new Uint8Array(SCALE);
+  for (let byte = 0, at = 0; byte < 256; byte++) {
+    starts[byte] = at;
+    symbols.fill(byte, at, at + frequencies[byte]);
+    at += frequencies[byte];
+  }
+  return { frequencies, starts, symbols };
 }
 
 /**
@@ -63,15 +71,14 @@ export class ByteModel {
  *     share(j) = power(P, j) * power(2^16 - P, 8 - j)        below 2^52, exact in a double
  *     frequency(j) = max(1, floor(share(j) / 2^38))
  */
-function classFrequencies(ones: number, bits: number): number[] {
-  const one = Math.max(1, Math.min(65535, Math.floor((65536 * ones) / bits)));
-  const ofOnes = powers(one);
-  const ofZeros = powers(65536 - one);
-  const shares = Array.from({ length: 9 }, (_, j) => (ofOnes[j] * ofZeros[8 - j]) / 2 ** 38);
-  const frequencies = shares.map((share) => Math.max(1, Math.floor(share)));
+function classFrequencies(share: number): number[] {
+  const ofOnes = powers(share);
+  const ofZeros = powers(65536 - share);
+  const wanted = Array.from({ length: 9 }, (_, j) => (ofOnes[j] * ofZeros[8 - j]) / 2 ** 38);
+  const frequencies = wanted.map((value) => Math.max(1, Math.floor(value)));
   let left = SCALE;
   for (let j = 0; j < 9; j++) left -= CLASS_SIZES[j] * frequencies[j];
-  const loss = (j: number) => shares[j] - frequencies[j];
+  const loss = (j: number) => wanted[j] - frequencies[j];
   const byLoss = [0, 1, 2, 3, 4, 5, 6, 7, 8].sort((a, b) => loss(b) - loss(a) || a - b);
   for (const j of byLoss) {
     if (loss(j) <= 0 || left < CLASS_SIZES[j]) continue;
@@ -79,7 +86,7 @@ function classFrequencies(ones: number, bits: number): number[] {
     left -= CLASS_SIZES[j];
   }
   // Where raising rare bytes to 1 has taken too much, the most frequent byte gives it back.
-  frequencies[one > 32768 ? 8 : 0] += left;
+  frequencies[share > 32768 ? 8 : 0] += left;
   return frequencies;
 }
 
@@ -91,10 +98,13 @@ function powers(x: number): number[] {
 
 /** Codes `source`; returns where in `target` the code begins: it ends with `target`, which must be long enough. */
 export function ransEncode(source: Uint8Array, model: ByteModel, lanes: number, target: Uint8Array): number {
-  const { frequencies, starts } = model;
-  const states = new Float64Array(lanes).fill(LOWER);
+  const { frequencies, starts } = model.tables;
+  const coded = Math.max(0, source.length - 2 * lanes);
+  // Beyond the end of a short source there are zeros.
+  const tail = (i: number) => (coded + i < source.length ? source[coded + i] : 0);
+  const states = Float64Array.from({ length: lanes }, (_, i) => LOWER + tail(2 * i) + 256 * tail(2 * i + 1));
   let at = target.length;
-  for (let i = source.length - 1; i >= 0; i--) {
+  for (let i = coded - 1; i >= 0; i--) {
     const lane = i % lanes;
     const byte = source[i];
     const frequency = frequencies[byte];
@@ -115,27 +125,30 @@ export function ransEncode(source: Uint8Array, model: ByteModel, lanes: number, 
 
 /** The inverse. False if the code does not end where and how the encoder began. */
 export function ransDecode(code: Uint8Array, model: ByteModel, lanes: number, target: Uint8Array): boolean {
-  const { frequencies, starts, symbols } = model;
-  const states = new Float64Array(lanes);
-  let at = 0;
-  for (let lane = 0; lane < lanes; lane++, at += 4) {
-    states[lane] = (code[at] | (code[at + 1] << 8) | (code[at + 2] << 16) | (code[at + 3] << 24)) >>> 0;
-  }
-  for (let i = 0; i < target.length; i++) {
+  const { frequencies, starts, symbols } = model.tables;
+  const words = new DataView(code.buffer, code.byteOffset, code.length);
+  const states = Float64Array.from({ length: lanes }, (_, i) => words.getUint32(4 * i, true));
+  const coded = Math.max(0, target.length - 2 * lanes);
+  let at = 4 * lanes;
+  for (let i = 0; i < coded; i++) {
     const lane = i % lanes;
-    let x = states[lane];
-    const slot = x & (SCALE - 1);
+    const slot = states[lane] % SCALE;
     const byte = symbols[slot];
-    x = frequencies[byte] * (x >>> SCALE_BITS) + slot - starts[byte];
+    let x = frequencies[byte] * Math.floor(states[lane] / SCALE) + slot - starts[byte];
     if (x < LOWER) {
-      // Beyond the end there are zeros, and the check at the end fails.
-      x = x * 65536 + (at + 1 < code.length ? code[at] | (code[at + 1] << 8) : 0);
+      if (at + 2 > code.length) return false;
+      x = x * 65536 + words.getUint16(at, true);
       at += 2;
     }
     target[i] = byte;
     states[lane] = x;
   }
-  return at === code.length && states.every((x) => x === LOWER);
+  for (let i = 0; i < 2 * lanes; i++) {
+    const byte = (states[i >> 1] >>> (i % 2 === 0 ? 0 : 8)) & 255;
+    if (coded + i < target.length) target[coded + i] = byte;
+    else if (byte !== 0) return false;
+  }
+  return at === code.length && states.every((x) => x >= LOWER && x < 2 * LOWER);
 }
 
 const CLASS_SIZES = [1, 8, 28, 56, 70, 56, 28, 8, 1] as const;

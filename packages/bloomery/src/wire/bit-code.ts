@@ -67,14 +67,20 @@ export class CodedBits {
 
   /** One piece: the bits from index * pieceBits on. */
   piece(index: number): Uint32Array<ArrayBuffer> {
-    return unpackPiece(this.#table, index, this.#codes[index], this.#base);
+    const words = new Uint32Array(wordsIn(this.#table, index));
+    unpackPiece(this.#table, index, this.#codes[index], this.#base, words);
+    return words;
   }
 
   /** All bits. */
   unpack(): Uint32Array<ArrayBuffer> {
     if (this.pieceCount === 1) return this.piece(0);
     const words = new Uint32Array(Math.ceil(this.bits / 32));
-    for (let i = 0; i < this.pieceCount; i++) words.set(this.piece(i), (i * this.pieceBits) / 32);
+    for (let i = 0; i < this.pieceCount; i++) {
+      const start = (i * this.pieceBits) / 32;
+      const piece = words.subarray(start, start + wordsIn(this.#table, i));
+      unpackPiece(this.#table, i, this.#codes[i], this.#base, piece);
+    }
     return words;
   }
 }
@@ -106,7 +112,9 @@ export async function* unpackStream(
     for (; next < table.pieces.length; next++) {
       const { length } = table.pieces[next];
       if (length === undefined || arrived.length < length) break; // not yet
-      yield unpackPiece(table, next, arrived.subarray(0, length), before);
+      const words = new Uint32Array(wordsIn(table, next));
+      unpackPiece(table, next, arrived.subarray(0, length), before, words);
+      yield words;
       arrived = arrived.slice(length);
       before += length;
     }
@@ -115,7 +123,9 @@ export async function* unpackStream(
   table ??= readTable(reader, bits);
   for (; next < table.pieces.length; next++) {
     const code = reader.bytes(table.pieces[next].length ?? reader.left, 'a piece');
-    yield unpackPiece(table, next, code, before);
+    const words = new Uint32Array(wordsIn(table, next));
+    unpackPiece(table, next, code, before, words);
+    yield words;
   }
   reader.end();
 }
@@ -182,16 +192,21 @@ function readShare(reader: ByteReader, bits: number): number {
   return ones;
 }
 
+function wordsIn({ bits, pieceBits }: PieceTable, index: number): number {
+  return Math.ceil(Math.min(pieceBits, bits - index * pieceBits) / 32);
+}
+
+/** Into `words`, which holds zeros. */
 function unpackPiece(
   { coding, bits, pieceBits, model, parameter, pieces }: PieceTable,
   index: number,
   code: Uint8Array,
   base: number,
-): Uint32Array<ArrayBuffer> {
+  words: Uint32Array,
+): void {
   const { ones } = pieces[index];
   const length = Math.min(pieceBits, bits - index * pieceBits);
-  const words = new Uint32Array(Math.ceil(length / 32));
-  const bytes = new Uint8Array(words.buffer, 0, Math.ceil(length / 8));
+  const bytes = new Uint8Array(words.buffer, words.byteOffset, Math.ceil(length / 8));
   let sound = true;
   if (coding === 'plain') bytes.set(code);
   if (coding === 'full') {
@@ -205,5 +220,4 @@ function unpackPiece(
   if (!sound || beyond !== 0) {
     throw new FrameError('payload', base, `expected piece ${index} in ${coding} coding, got other bytes`);
   }
-  return words;
 }

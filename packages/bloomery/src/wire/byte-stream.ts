@@ -3,8 +3,10 @@
 import { FrameError } from '../filters/frame.ts';
 
 export class ByteWriter {
-  readonly #parts: Uint8Array[] = [];
+  readonly #parts: (Uint8Array | number[])[] = [];
+  /** What was written since the last bytes. */
   #small: number[] = [];
+  #length = 0;
 
   byte(value: number): void {
     this.#small.push(value);
@@ -18,18 +20,23 @@ export class ByteWriter {
   }
 
   bytes(bytes: Uint8Array): void {
-    this.#parts.push(Uint8Array.from(this.#small), bytes);
-    this.#small = [];
+    if (this.#small.length > 0) {
+      this.#parts.push(this.#small);
+      this.#length += this.#small.length;
+      this.#small = [];
+    }
+    this.#parts.push(bytes);
+    this.#length += bytes.length;
   }
 
   finish(): Uint8Array<ArrayBuffer> {
-    this.bytes(new Uint8Array(0));
-    const whole = new Uint8Array(this.#parts.reduce((sum, part) => sum + part.length, 0));
+    const whole = new Uint8Array(this.#length + this.#small.length);
     let at = 0;
     for (const part of this.#parts) {
       whole.set(part, at);
       at += part.length;
     }
+    whole.set(this.#small, at);
     return whole;
   }
 }

@@ -11,7 +11,7 @@ export const PIECED: readonly Coding[] = ['range', 'rans', 'gaps'];
 export const LEAST_LOG = 15;
 export const MOST_LOG = 24;
 
-/** How many rANS states take turns: four where a piece is long enough to pay for them. */
+/** How many rANS states take turns: more where a piece is long enough to pay for them. */
 export function lanesOf(pieceBits: number): number {
-  return pieceBits >= 2 ** 16 ? 4 : 1;
+  return pieceBits >= 2 ** 16 ? 16 : 8;
 }

@@ -7,8 +7,7 @@
  *     const code = joinPieces(plan, pieces);                                             // the bytes of encodeBits
  */
 
-import { countOnes } from '../kernel/bit-operations.ts';
-import { encodeGolomb, encodeRange, encodeRans } from '../kernel/coders.ts';
+import { encodeGolomb, encodeRange, encodeRans, onesIn } from '../kernel/coders.ts';
 import { golombParameter } from '../kernel/golomb.ts';
 import { ByteModel } from '../kernel/rans.ts';
 import { checkChoice, checkInteger } from '../math/checks.ts';
@@ -35,7 +34,7 @@ export interface CodedPiece {
 
 /** Codes the first `bits` bits of `words`; those beyond must be 0. */
 export function encodeBits(words: Uint32Array, bits: number, effort: Effort = 'small'): Uint8Array {
-  const ones = countOnes(words);
+  const ones = onesIn(words);
   const plan = planBits(ones, bits, effort);
   if (ones === 0) return Uint8Array.of(CODINGS.indexOf('empty'));
   if (ones === bits) return Uint8Array.of(CODINGS.indexOf('full'));
@@ -56,8 +55,8 @@ export function planBits(ones: number, bits: number, effort: Effort = 'small'): 
   // Nearly half ones: nothing to gain, and the fast mode does not try.
   const hopeless = effort === 'fast' && Math.abs(density - 0.5) < NOTHING_TO_GAIN;
   if (ones === 0 || ones === bits || hopeless) return null;
-  const fast = density < sparseBelow(bits) ? 'gaps' : 'rans';
-  return { bits, ones, coding: effort === 'small' ? 'range' : fast, pieceLog: pieceLogOf(bits, ones) };
+  const coding = effort === 'small' ? 'range' : fastCoding(density, bits);
+  return { bits, ones, coding, pieceLog: pieceLogOf(bits, ones) };
 }
 
 /** How many pieces there are. */
@@ -74,7 +73,7 @@ export function encodePiece(plan: BitsPlan, words: Uint32Array, index: number): 
   if (words.length !== Math.ceil(length / 32)) {
     throw new RangeError(`Piece ${index} has ${Math.ceil(length / 32)} words, got ${words.length}`);
   }
-  const count = pieceCount(plan) === 1 ? ones : countOnes(words);
+  const count = pieceCount(plan) === 1 ? ones : onesIn(words);
   if (coding === 'range') return { ones: count, code: encodeRange(words, length, count) };
   if (coding === 'gaps') {
     return { ones: count, code: encodeGolomb(words, length, count, golombParameter(ones, bits)) };
@@ -123,11 +122,12 @@ function pieceLogOf(bits: number, ones: number): number {
 }
 
 /**
- * Below which share of ones gaps are taken: they need no model, so on small arrays they are faster than rANS even where
- * they are a little larger.
+ * What is fast. The smallest arrays are over before a model is made. Gaps take a step for each one, rANS for each byte;
+ * on small arrays gaps are taken a little longer, as eight states and a model cost more there.
  */
-function sparseBelow(bits: number): number {
-  return bits < 2 ** 14 ? 0.15 : 0.04;
+function fastCoding(density: number, bits: number): PiecedCoding {
+  if (bits < 2 ** 12) return density < 0.1 ? 'gaps' : 'range';
+  return density < (bits < 2 ** 14 ? 0.08 : 0.04) ? 'gaps' : 'rans';
 }
 
 /** All pieces of an array have one model: the last one is kept. */
