@@ -9,10 +9,12 @@
  *     8   8  seed of the hash; of a keyed one, the check value of the key (never the key)
  *     16  …  the structure's parameters, each with its own width
  *         …  payload
- *         4  checksum: the lower 32 bits of Forge64, seed 0, of everything before
+ *         4  checksum of everything before: the XOR over its pages of 4096 bytes of the lower 32 bits of Forge64,
+ *            with the number of the page as seed
  *
  * Integers are little-endian. A frame says all that is needed to ask the filter, except a secret key, and
- * nothing else, so the same keys under the same parameters give the same bytes on every platform.
+ * nothing else, so the same keys under the same parameters give the same bytes on every platform. The checksum goes by
+ * pages so that a file can be changed in place: who changes a page knows how the sum changes without reading the others.
  *
  * Bytes come from strangers. The structure compares the payload with its parameters before anything is
  * allocated; what is wrong is a `FrameError` with the offset where it was seen. Nothing is half loaded.
@@ -123,7 +125,7 @@ export function decodeFrame(
   const end = start + kind.payloadLength(variant, parameters);
   const size = end + CHECKSUM;
   if (bytes.length !== size)
-    fail(bytes.length < size ? 'truncated' : 'trailing', start, `${size} bytes in all`, bytes.length);
+    fail(bytes.length < size ? 'truncated' : 'trailing', start, `${size} bytes`, bytes.length);
   checkChecksum(bytes);
   return {
     variant,
@@ -154,7 +156,8 @@ export function writeChecksum(bytes: Uint8Array): void {
 export function checkChecksum(bytes: Uint8Array): void {
   const at = bytes.length - CHECKSUM;
   const found = viewOf(bytes).getUint32(at, true);
-  if (found !== checksum(bytes)) fail('checksum', at, `checksum ${checksum(bytes)}`, found);
+  const expected = checksum(bytes);
+  if (found !== expected) fail('checksum', at, `checksum ${expected}`, found);
 }
 
 /** Refuses parameters that no filter of ours has. */
@@ -172,6 +175,15 @@ const HEADER = 16;
 /** The bytes of the checksum. */
 export const CHECKSUM = 4;
 
+/** The pages of the checksum. */
+export const PAGE = 4096;
+
+/** What page number `page` of a frame, without its checksum, adds to that by XOR. */
+export function pageSum(page: number, bytes: Uint8Array): number {
+  hashBytesInto(bytes.subarray(page * PAGE, (page + 1) * PAGE), hashScheme({ seed: page }));
+  return hashOut[0];
+}
+
 function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
@@ -182,6 +194,8 @@ function sum(numbers: readonly number[]): number {
 
 /** Of all bytes but the last four, where it is written. */
 function checksum(bytes: Uint8Array): number {
-  hashBytesInto(bytes.subarray(0, -CHECKSUM), hashScheme());
-  return hashOut[0] >>> 0;
+  let total = 0;
+  for (let page = 0; page * PAGE < bytes.length - CHECKSUM; page++)
+    total ^= pageSum(page, bytes.subarray(0, -CHECKSUM));
+  return total >>> 0;
 }

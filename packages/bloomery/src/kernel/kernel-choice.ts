@@ -14,7 +14,12 @@ let loaded: WasmKernel | null | undefined;
 
 /** The kernel in use, null where JavaScript does the work. */
 export function wasmKernel(): WasmKernel | null {
-  if (loaded === undefined) loaded = choice === 'javascript' ? null : load();
+  // Not WASM_POSSIBLE: bundlers decide what to keep before they inline constants.
+  return typeof __BLOOMERY_WASM__ === 'undefined' || __BLOOMERY_WASM__ ? chosenKernel() : null;
+}
+
+function chosenKernel(): WasmKernel | null {
+  if (loaded === undefined) loaded = choice === 'javascript' ? null : compile();
   return loaded;
 }
 
@@ -45,11 +50,6 @@ export function useKernel(wanted: KernelChoice): void {
 }
 
 let instance: WasmKernel | undefined;
-
-function load(): WasmKernel | null {
-  // Not WASM_POSSIBLE: bundlers decide what to keep before they inline constants.
-  return typeof __BLOOMERY_WASM__ === 'undefined' || __BLOOMERY_WASM__ ? compile() : null;
-}
 
 function compile(): WasmKernel | null {
   if (platform.WebAssembly === undefined) return null;
