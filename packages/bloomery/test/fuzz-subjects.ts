@@ -15,9 +15,14 @@ import * as files from './golden/foreign-files.ts';
 export { fuzzDecoder };
 
 const guava = (bytes: Uint8Array) => GuavaFilter.decode(bytes, { funnel: 'utf8' });
+// Variants that no file in golden/ has: the same bits behind another header.
+const guava32 = Uint8Array.from(files.GUAVA_UTF8).fill(0, 0, 1);
+const spark1 = Uint8Array.of(0, 0, 0, 1, ...files.SPARK_V2.subarray(4, 8), ...files.SPARK_V2.subarray(12));
+const emptySketch = Uint8Array.of(3, 1, 21, 4, ...files.DATASKETCHES.subarray(4, 24));
 
 export const SUBJECTS: readonly FuzzSubject[] = [
   { name: 'guava', format: 'guava', file: files.GUAVA_UTF8, headerLength: 6, decode: guava, probe: 'x' },
+  { name: 'guava-32', format: 'guava', file: guava32, headerLength: 6, decode: guava, probe: 'x' },
   subject('redisbloom', 'redisbloom', files.REDISBLOOM, 105, RedisBloomFilter.decode),
   subject('redisbloom-chain', 'redisbloom', files.REDISBLOOM_CHAIN, 317, RedisBloomFilter.decode),
   subject('redisbloom-old', 'redisbloom', files.REDISBLOOM_OLD32, 158, RedisBloomFilter.decode),
@@ -29,7 +34,9 @@ export const SUBJECTS: readonly FuzzSubject[] = [
   { ...subject('fuse-go', 'binary-fuse', files.FUSE8_GO, 28, BinaryFuseFile.decode), probe: 7 },
   { ...subject('fuse-c16', 'binary-fuse', files.FUSE16_C, 28, BinaryFuseFile.decode), probe: 7 },
   subject('spark', 'spark', files.SPARK_V2, 16, SparkFilter.decode),
+  subject('spark-1', 'spark', spark1, 12, SparkFilter.decode),
   subject('datasketches', 'datasketches', files.DATASKETCHES, 32, DataSketchesFilter.decode),
+  subject('datasketches-empty', 'datasketches', emptySketch, 24, DataSketchesFilter.decode),
 ];
 
 function subject(

@@ -52,6 +52,9 @@ describe('16 bits from C, with the four bytes too many', () => {
     expect(BinaryFuseFile.decode(FUSE16_C, { fingerprintBits: 16 }).fingerprintBits).toBe(16);
     const half = () => BinaryFuseFile.decode(FUSE16_C.subarray(0, 28 + 192), { fingerprintBits: 16 });
     expect(half).toThrow(/expected fingerprints of 16 bits, got 8/);
+    expect(() => BinaryFuseFile.decode(FUSE16_C, { fingerprintBits: 12 as never })).toThrow(
+      'fingerprintBits must be 8, 16 or 32, got 12',
+    );
   });
 });
 
@@ -110,6 +113,43 @@ test('keys are 64-bit integers', () => {
   for (const wrong of [0.5, 2 ** 53, 2n ** 64n, 'x', null]) {
     expect(() => filter.has(wrong as never)).toThrow(/The key must be a 64-bit integer, got/);
   }
+});
+
+test('every cell that a key can lead to exists: headers that would break this are refused', () => {
+  const code = (fields: readonly number[], length: number) => {
+    const bytes = new Uint8Array(28 + length);
+    for (const [i, field] of fields.entries()) new DataView(bytes.buffer).setUint32(8 + 4 * i, field, true);
+    return (errorOf(() => BinaryFuseFile.decode(bytes)) as FormatError)?.code;
+  };
+  const go = (length: number, segments: number, cells: number) => [
+    length,
+    length - 1,
+    segments,
+    length * segments,
+    cells,
+  ];
+  const c = (length: number, segments: number, cells: number) => [
+    7,
+    length,
+    segments,
+    length * segments,
+    cells,
+  ];
+  for (const layout of [go, c]) {
+    expect(code(layout(4, 2, 16), 16)).toBeUndefined();
+    expect(code(layout(3, 2, 12), 12)).toBe('parameters'); // no power of two
+    expect(code(layout(4, 0, 8), 8)).toBe('parameters'); // no segments
+    expect(code(layout(4, 2, 20), 20)).toBe('parameters'); // more cells than segments make
+    expect(code(layout(4, 2, 12), 12)).toBe('parameters'); // fewer
+    expect(code(layout(0, 2, 0), 0)).toBe('parameters');
+    expect(code(layout(4, 2, 16), 15)).toBe('truncated');
+    expect(code(layout(4, 2, 16), 17)).toBe('payload');
+    expect(code(layout(4, 2, 16), 65)).toBe('trailing');
+  }
+  expect(code(go(4, 2, 16), 64)).toBeUndefined(); // 32 bits
+  expect(code(c(4, 2, 16), 64)).toBe('payload'); // which C has not
+  expect(code(go(4, 2, 16), 36)).toBe('payload'); // four bytes too many, which only C writes
+  expect(code(go(4, 2 ** 30 + 2, 16), 16)).toBe('parameters'); // 2^32 + 8 cells are no 8
 });
 
 test('sizes that contradict each other', () => {

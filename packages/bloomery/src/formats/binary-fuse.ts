@@ -18,7 +18,7 @@
 
 import { checkOptions } from '../filters/options.ts';
 import { mulHigh } from '../kernel/mul-high.ts';
-import { ByteReader, type ForeignDecodeOptions } from './byte-reader.ts';
+import { ByteReader, copyOf, type ForeignDecodeOptions } from './byte-reader.ts';
 import { ForeignBits } from './foreign-bits.ts';
 import type { ForeignFilter } from './foreign-filter.ts';
 import { add, r, set } from './int64.ts';
@@ -64,13 +64,16 @@ export class BinaryFuseFile implements ForeignFilter<number | bigint> {
   static decode(bytes: Uint8Array, options: BinaryFuseDecodeOptions = {}): BinaryFuseFile {
     checkOptions('BinaryFuseFile.decode', options, ['maxBytes', 'fingerprintBits']);
     const { fingerprintBits } = options;
+    if (fingerprintBits !== undefined && ![8, 16, 32].includes(fingerprintBits)) {
+      throw new RangeError(`fingerprintBits must be 8, 16 or 32, got ${String(fingerprintBits)}`);
+    }
     const shape = readFuseHeader(bytes, options);
     if (fingerprintBits !== undefined && fingerprintBits !== shape.fingerprintBits) {
       const reader = new ByteReader('binary-fuse', bytes, 'little-endian');
       reader.fail('payload', `fingerprints of ${fingerprintBits} bits`, shape.fingerprintBits, HEADER);
     }
     const length = bytes.length - HEADER;
-    return new BinaryFuseFile(bytes.slice(0, HEADER), shape, ForeignBits.of(bytes, HEADER, length));
+    return new BinaryFuseFile(copyOf(bytes, 0, HEADER), shape, ForeignBits.of(bytes, HEADER, length));
   }
 
   /** The key is an unsigned 64-bit integer; a negative one stands for the same bits. */

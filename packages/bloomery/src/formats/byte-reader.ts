@@ -45,6 +45,10 @@ export class ByteReader {
     return this.#view.getUint16(this.#take(2, what), this.#little);
   }
 
+  i16(what: string): number {
+    return this.#view.getInt16(this.#take(2, what), this.#little);
+  }
+
   u32(what: string): number {
     return this.#view.getUint32(this.#take(4, what), this.#little);
   }
@@ -95,6 +99,11 @@ export class ByteReader {
     this.at += count;
     return this.at - count;
   }
+}
+
+/** Bytes of a file in memory of their own. Not `bytes.slice`: that of Node's Buffer is a view of the same memory. */
+export function copyOf(bytes: Uint8Array, start: number, end = bytes.length): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(bytes.subarray(start, end));
 }
 
 /** The limit that the caller set, or the default. */

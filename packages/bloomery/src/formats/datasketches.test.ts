@@ -26,7 +26,24 @@ test('the header, and a count of ones that must be right if there is one', () =>
   view.setBigInt64(24, BigInt(filter.onesCount()), true);
   expect(DataSketchesFilter.decode(counted).encode()).toEqual(counted);
   view.setBigInt64(24, BigInt(filter.onesCount() + 1), true);
+  expect((errorOf(() => DataSketchesFilter.decode(counted)) as FormatError).message).toMatch(
+    /expected at most 4985 ones, or -1 for no count, got 4986 \(at byte 24\)/,
+  );
+  view.setBigInt64(24, -2n, true);
   expect((errorOf(() => DataSketchesFilter.decode(counted)) as FormatError).code).toBe('payload');
+  // C++ after update and query_and_update: too few. Every key is in all the same.
+  view.setBigInt64(24, 7n, true);
+  const few = DataSketchesFilter.decode(counted);
+  expect(KEYS.every((key) => few.has(key))).toBe(true);
+  expect(few.encode()).toEqual(counted);
+});
+
+test('early Java wrote a preamble of 3 longs before four', () => {
+  const early = Uint8Array.from(DATASKETCHES);
+  early[0] = 3;
+  const filter = DataSketchesFilter.decode(early);
+  expect(KEYS.every((key) => filter.has(key))).toBe(true);
+  expect(filter.encode()).toEqual(early);
 });
 
 test('an empty filter is 24 bytes, has nothing, and costs nothing whatever it declares', () => {
@@ -43,6 +60,15 @@ test('an empty filter is 24 bytes, has nothing, and costs nothing whatever it de
   ]);
   expect(filter.encode()).toEqual(empty);
   expect(filter.estimatedSize()).toBe(0);
+  // In a union it adds nothing, on either side.
+  new DataView(empty.buffer).setUint32(16, 150, true);
+  const nothing = DataSketchesFilter.decode(empty);
+  const full = DataSketchesFilter.decode(DATASKETCHES);
+  for (const union of [nothing.union(full), full.union(nothing)]) {
+    expect(KEYS.every((key) => union.has(key))).toBe(true);
+    expect(union.encode().subarray(32)).toEqual(DATASKETCHES.subarray(32));
+  }
+  expect(nothing.union(nothing).encode()).toEqual(empty);
 });
 
 test('longs and doubles are other keys; the empty string is in no filter', () => {
@@ -78,6 +104,12 @@ test('longs and doubles are other keys; the empty string is in no filter', () =>
   expect([double.hasDouble(5), double.has(5)]).toEqual([true, false]);
   const nan = make(Uint8Array.of(0, 0, 0, 0, 0, 0, 0xf8, 0x7f));
   expect(nan.hasDouble(Number.NaN)).toBe(true);
+  // -0.0 is 0.0 in C++ and a key of its own in Java: neither may be missed.
+  const zero = make(new Uint8Array(8));
+  expect([zero.hasDouble(0), zero.hasDouble(-0)]).toEqual([true, true]);
+  const minus = make(Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0x80));
+  expect([minus.hasDouble(0), minus.hasDouble(-0)]).toEqual([false, true]);
+  expect(() => five.hasDouble('5' as never)).toThrow('The key must be a number, got string');
   const nothing = make(new Uint8Array(0));
   expect([nothing.has(''), nothing.has(new Uint8Array(0))]).toEqual([false, true]);
   const both = five.union(double);
@@ -100,4 +132,6 @@ test('what is wrong is named', () => {
   expect(changed(2, 18).message).toMatch(/expected family 21, Bloom filters, got 18/);
   expect(changed(4, 0).message).toMatch(/expected k from 1 to 32767, got 0/);
   expect(changed(19, 0xff).message).toMatch(/expected 1 to 1073741824 longs/);
+  expect(changed(16, 0).message).toMatch(/expected 1 to 1073741824 longs, got 0/);
+  expect(changed(5, 0x80).message).toMatch(/expected k from 1 to 32767, got 32775/);
 });

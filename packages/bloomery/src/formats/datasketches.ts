@@ -6,22 +6,27 @@
  *     4   u16  k, u16 0
  *     8   u64  seed
  *     16  u32  length of the bits in longs, u32 0; here an empty filter ends
- *     24  i64  number of ones, or -1 if nobody counted
+ *     24  i64  number of ones, or -1 if nobody counted; C++ may write too few, see below
  *     32       the bits; bit i is bit i % 8 of byte i / 8
  *
  * Everything is little-endian. h0 is XXH64 under the seed, h1 under h0; index i from 1 to k is (h0 + i h1 mod 2^64) / 2
  * mod m. A string is UTF-8 as Java has it, and the empty string is in no filter; an integer is a long, and `hasDouble`
  * asks for a double. The seed is random unless the program gave one, so two filters rarely can be combined.
+ *
+ * The count of ones. C++ forgets what `update` set when `query_and_update` counts on from there, so a sound file can
+ * say too few. One that says more than there are has lost ones, and would answer "no" for keys that are in: refused.
+ *
+ * -0.0 is a double of its own in Java, and 0.0 in C++. The file does not say which it was, so both are asked for.
  */
 
 import { unlikeFilters } from '../filters/compatibility.ts';
 import { checkOptions } from '../filters/options.ts';
 import { xxh64Words } from '../kernel/xxh64.ts';
 import { MAX_BITS } from '../math/checks.ts';
-import { ByteReader, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './byte-reader.ts';
+import { ByteReader, copyOf, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './byte-reader.ts';
 import { estimatedKeys, ForeignBits } from './foreign-bits.ts';
 import type { ForeignBloomFilter } from './foreign-filter.ts';
-import { keyWords, loadInt64, loadJavaKey, loadKey } from './foreign-key.ts';
+import { keyWords, loadInt64, loadJavaKey, loadKey, unlikeKey } from './foreign-key.ts';
 import { Modulus } from './modulus.ts';
 
 export type { ForeignDecodeOptions } from './byte-reader.ts';
@@ -55,12 +60,13 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
   static decode(bytes: Uint8Array, options: ForeignDecodeOptions = {}): DataSketchesFilter {
     checkOptions('DataSketchesFilter.decode', options, ['maxBytes']);
     const { start, length, ones } = readDataSketchesHeader(bytes, options);
-    const header = bytes.slice(0, start);
+    const header = copyOf(bytes, 0, start);
     if (length === 0) return new DataSketchesFilter(header, null);
     const bits = ForeignBits.of(bytes, start, length);
-    if (ones !== -1n && ones !== BigInt(bits.ones())) {
+    const found = bits.ones();
+    if (ones < -1n || ones > BigInt(found)) {
       const reader = new ByteReader('datasketches', bytes, 'little-endian');
-      reader.fail('payload', `${ones} ones, or -1 for no count`, bits.ones(), EMPTY_HEADER);
+      reader.fail('payload', `at most ${found} ones, or -1 for no count`, ones, EMPTY_HEADER);
     }
     return new DataSketchesFilter(header, bits);
   }
@@ -72,6 +78,8 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
 
   /** For a filter of doubles: 5 and 5.0 are other keys there than the long 5. */
   hasDouble(value: number): boolean {
+    if (typeof value !== 'number') throw unlikeKey('a number', value);
+    if (Object.is(value, -0) && this.hasDouble(0)) return true;
     const view = new DataView(new ArrayBuffer(8));
     view.setFloat64(0, value, true);
     if (Number.isNaN(value)) view.setBigUint64(0, 0x7ff8000000000000n, true); // Java's only NaN

@@ -105,6 +105,13 @@ describe('gzip', () => {
     expect(error.code).toBe('limit');
   });
 
+  test('the limit holds for all that comes out, to the byte', async () => {
+    expect((await DcsoFilter.decodeMaybeGzip(DCSO_GZIP, { maxBytes: 1248 })).bits).toBe(9585);
+    const error = await DcsoFilter.decodeMaybeGzip(DCSO_GZIP, { maxBytes: 1247 }).catch((e) => e);
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.code).toBe('limit');
+  });
+
   test('broken ones are FormatErrors', async () => {
     for (const length of [0, 1, 2, 10, 11, 100, 600, DCSO_GZIP.length - 9, DCSO_GZIP.length - 1]) {
       const error = await DcsoFilter.decodeMaybeGzip(DCSO_GZIP.subarray(0, length)).catch((e) => e);
@@ -138,6 +145,68 @@ test('ones beyond m, and flags that nobody knows, are refused', () => {
   const poppy = Uint8Array.from(DCSO);
   poppy[1] = 1;
   expect((errorOf(() => DcsoFilter.decode(poppy)) as FormatError).code).toBe('version');
+});
+
+test('free data is bytes, and its owner is the filter', () => {
+  const options = { capacity: 10, falsePositiveRate: 0.1 };
+  expect(() => DcsoFilter.create({ ...options, data: 'text' as never })).toThrow(
+    'data must be a Uint8Array, got string',
+  );
+  const data = Uint8Array.of(1, 2, 3);
+  const filter = DcsoFilter.create({ ...options, data });
+  const copy = filter.copy();
+  data.fill(9);
+  filter.data[0] = 7;
+  expect([[...filter.data], [...copy.data]]).toEqual([
+    [7, 2, 3],
+    [1, 2, 3],
+  ]);
+  filter.data = 'text' as never;
+  expect(() => filter.encode()).toThrow('data must be a Uint8Array, got string');
+});
+
+test('what is wrong is named', () => {
+  const changed = (at: number, write: (view: DataView) => void) => {
+    const bytes = Uint8Array.from(DCSO);
+    write(new DataView(bytes.buffer));
+    const error = errorOf(() => DcsoFilter.decode(bytes)) as FormatError;
+    expect([error.code, error.offset]).toEqual(['parameters', at]);
+    return error.message;
+  };
+  for (const rate of [0, 1, 1.5, -0.01, Number.NaN, Number.POSITIVE_INFINITY]) {
+    expect(changed(16, (view) => view.setFloat64(16, rate, true))).toMatch(
+      /expected a rate between 0 and 1, got/,
+    );
+  }
+  for (const k of [0n, 32768n, 2n ** 64n - 1n]) {
+    expect(changed(24, (view) => view.setBigUint64(24, k, true))).toMatch(/expected k from 1 to 32767, got/);
+  }
+  for (const m of [0n, 2n ** 36n + 1n]) {
+    expect(changed(32, (view) => view.setBigUint64(32, m, true))).toMatch(
+      /expected m from 1 to 68719476736, got/,
+    );
+  }
+  expect(changed(40, (view) => view.setBigUint64(40, 2n ** 53n, true))).toMatch(
+    /key count of at most 2\^53 - 1/,
+  );
+});
+
+test('equal filters have equal parameters, bits and sizes', () => {
+  const filter = DcsoFilter.decode(DCSO);
+  const changed = (at: number, value: number) => {
+    const bytes = Uint8Array.from(DCSO);
+    bytes[at] = value;
+    return DcsoFilter.decode(bytes);
+  };
+  expect(filter.equals(DcsoFilter.decode(DCSO))).toBe(true);
+  expect(filter.equals(changed(DCSO.length - 1, 0))).toBe(true); // free data
+  expect(filter.equals(changed(40, 1))).toBe(false); // N
+  expect(filter.equals(changed(48, DCSO[48] ^ 1))).toBe(false); // a bit
+  for (const at of [8, 16, 24]) {
+    const other = changed(at, 5); // n, p, k
+    expect(filter.equals(other)).toBe(false);
+    expect(() => filter.copy().merge(other)).toThrow(/Cannot merge unlike filters/);
+  }
 });
 
 test('join: the sizes are added up, the data stays', () => {

@@ -23,7 +23,7 @@
 import { unlikeFilters } from '../filters/compatibility.ts';
 import { checkOptions } from '../filters/options.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
-import { ByteReader, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './byte-reader.ts';
+import { ByteReader, copyOf, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './byte-reader.ts';
 import { beginSequence, nextInSequence } from './dcso-generator.ts';
 import { fnv1 } from './fnv1.ts';
 import { estimatedKeys, ForeignBits } from './foreign-bits.ts';
@@ -72,11 +72,12 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
     const { capacity, falsePositiveRate, data = new Uint8Array(0) } = options;
     checkInteger('capacity', capacity, 1);
     checkRate('falsePositiveRate', falsePositiveRate);
+    checkData(data);
     const bits = Math.abs(Math.ceil((capacity * Math.log(falsePositiveRate)) / Math.LN2 ** 2));
     checkInteger('bits', bits, 1, MAX_BITS);
     const hashes = Math.ceil((Math.LN2 * bits) / capacity);
     const header = { capacity, falsePositiveRate, hashes, bits, size: 0 };
-    return new DcsoFilter(header, ForeignBits.zeros(8 * Math.ceil(bits / 64)), data);
+    return new DcsoFilter(header, ForeignBits.zeros(8 * Math.ceil(bits / 64)), copyOf(data, 0));
   }
 
   /** Reads a file that is not compressed. */
@@ -89,7 +90,7 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
       const reader = new ByteReader('dcso', bytes, 'little-endian');
       reader.fail('payload', `no ones from bit ${header.bits} on`, beyond, start + length - 8);
     }
-    return new DcsoFilter(header, bits, bytes.slice(start + length));
+    return new DcsoFilter(header, bits, copyOf(bytes, start + length));
   }
 
   /** Reads a file, compressed or not. The limit holds for what comes out of gzip. */
@@ -124,7 +125,7 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
   }
 
   copy(): DcsoFilter {
-    return new DcsoFilter(this, this.#bits.copy(), this.data.slice());
+    return new DcsoFilter(this, this.#bits.copy(), copyOf(this.data, 0));
   }
 
   /** Same parameters, bits and size; the data may differ. */
@@ -158,6 +159,7 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
   }
 
   encode(): Uint8Array<ArrayBuffer> {
+    checkData(this.data);
     const bytes = new Uint8Array(HEADER + this.#bits.length + this.data.length);
     const view = new DataView(bytes.buffer);
     view.setUint8(0, VERSION);
@@ -240,6 +242,11 @@ export function readDcsoHeader(
   const length = 8 * Math.ceil(bits / 64);
   const start = reader.payload(length, options, false);
   return { capacity, falsePositiveRate, hashes, bits, size, start, length };
+}
+
+/** A string would be written as zeros. */
+function checkData(data: unknown): void {
+  if (!(data instanceof Uint8Array)) throw new TypeError(`data must be a Uint8Array, got ${typeof data}`);
 }
 
 const VERSION = 1;

@@ -46,6 +46,7 @@ test('the switches of the Go program are seen: little-endian words, the other ba
   expect(filter.byteOrder).toBe('little-endian');
   expect(KEYS.every((key) => filter.has(key))).toBe(true);
   expect(filter.encode()).toEqual(little);
+  expect((errorOf(() => GoBloomFilter.decode(little.subarray(0, -8))) as FormatError).code).toBe('truncated');
   // The bits are the same, their order is not: Go could not merge these either without reading both alike.
   expect(() => filter.merge(GoBloomFilter.decode(GO_BINARY))).toThrow(/little-endian.*big-endian/);
 
@@ -79,6 +80,21 @@ test('FromWithM: indices range over m, whatever the length of the bitset', () =>
   const shorter = GoBloomFilter.decode(make(2 ** 36, 64));
   expect(shorter.has('x')).toBe(false);
   expect(() => shorter.add('x')).toThrow(/bitset has 64 of 68719476736 bits/);
+  // A bit short: the words would have room for it, the bitset has not.
+  const bytes = make(64, 63).fill(0, 24);
+  expect(() => GoBloomFilter.decode(bytes).add('x')).toThrow(/bitset has 63 of 64 bits/);
+  expect(longer.estimatedSize()).toBe(Number.POSITIVE_INFINITY);
+  const longest = GoBloomFilter.decode(make(1000, 1088));
+  expect(longer.equals(longest)).toBe(false);
+  expect(() => longer.merge(longest)).toThrow(/bitset of 1024.*bitset of 1088/);
+  expect(() => longer.merge(GoBloomFilter.decode(make(1001, 1024)))).toThrow(/1000 bits.*1001 bits/);
+});
+
+test('a filter of one bit: full is full', () => {
+  const filter = GoBloomFilter.create({ capacity: 1, falsePositiveRate: 0.9 });
+  expect([filter.bits, filter.estimatedSize()]).toEqual([1, 0]);
+  filter.add('x');
+  expect(filter.estimatedSize()).toBe(Number.POSITIVE_INFINITY);
 });
 
 test('JSON that is none, or says nonsense', () => {
@@ -92,6 +108,14 @@ test('JSON that is none, or says nonsense', () => {
   expect(code('{"m":64,"k":1,"b":"AAAA"}')).toBe('payload');
   expect(code('{"m":64,"k":1,"b":"AAAAAAAAAEA="}')).toBe('truncated');
   expect(code('{"m":64,"k":1,"b":"AAAAAAAAAEAAAAAAAAAA!A=="}')).toBe('payload');
+  // Values that cannot be shown: no text of their own, too deep, too long.
+  expect(code('{"m":{"toString":1,"valueOf":1},"k":1,"b":""}')).toBe('parameters');
+  expect(code('{"m":64,"k":{"toString":null},"b":""}')).toBe('parameters');
+  expect(code(`{"m":${'['.repeat(50_000)}${']'.repeat(50_000)},"k":1,"b":""}`)).toBe('parameters');
+  const long = errorOf(() => GoBloomFilter.decode(bytesOf(`{"m":"${'x'.repeat(10_000)}"}`))) as FormatError;
+  expect(long.message).toBe(
+    'Cannot read go-bloom filter: expected m from 1 to 68719476736, got string (at byte 0)',
+  );
   expect(code(`{${'['.repeat(100_000)}`)).toBe('not-this-format');
   expect(code(`{"m":${'['.repeat(100_000)}`)).toBe('not-this-format');
 });

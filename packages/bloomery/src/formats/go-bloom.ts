@@ -253,9 +253,11 @@ function parseObject(reader: ByteReader): { m?: unknown; k?: unknown; b?: unknow
 function checkParameters(reader: ByteReader, bits: unknown, hashes: unknown): void {
   const within = (value: unknown, max: number) =>
     Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max;
-  if (!within(bits, MAX_BITS)) reader.fail('parameters', `m from 1 to ${MAX_BITS}`, bits, 0);
+  // JSON can hold anything, also objects whose `toString` is no function: those are named by their type.
+  const shown = (value: unknown) => (typeof value === 'number' ? value : typeof value);
+  if (!within(bits, MAX_BITS)) reader.fail('parameters', `m from 1 to ${MAX_BITS}`, shown(bits), 0);
   if (!within(hashes, MAX_FOREIGN_HASHES)) {
-    reader.fail('parameters', `k from 1 to ${MAX_FOREIGN_HASHES}`, hashes, Math.min(8, reader.at));
+    reader.fail('parameters', `k from 1 to ${MAX_FOREIGN_HASHES}`, shown(hashes), Math.min(8, reader.at));
   }
 }
 

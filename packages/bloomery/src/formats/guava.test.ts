@@ -59,6 +59,24 @@ test('integers: an int and a long are other keys, a number and a bigint are not'
   expect(() => int.merge(long)).toThrow(/Cannot merge unlike filters: GuavaFilter.*funnel int.*funnel long/);
 });
 
+test('like filters only: a funnel that is not known goes with any, another strategy with none', () => {
+  const nameless = GuavaFilter.decode(GUAVA_UTF8);
+  const named = GuavaFilter.decode(GUAVA_UTF8, { funnel: 'utf8' });
+  expect(nameless.union(named).encode()).toEqual(GUAVA_UTF8);
+  expect(named.union(nameless).funnel).toBe('utf8');
+  expect([named.equals(nameless), nameless.equals(named)]).toEqual([true, true]);
+  const other = GuavaFilter.decode(Uint8Array.from(GUAVA_UTF8).fill(0, 0, 1), { funnel: 'utf8' });
+  expect(other.equals(named)).toBe(false);
+  expect(() => other.merge(named)).toThrow(/MURMUR128_MITZ_32.*MURMUR128_MITZ_64/);
+  const fewer = GuavaFilter.decode(Uint8Array.from(GUAVA_UTF8).fill(6, 1, 2), { funnel: 'utf8' });
+  expect(() => fewer.merge(named)).toThrow(/6 hashes.*7 hashes/);
+});
+
+test('a filter without hashes would have every key', () => {
+  const error = errorOf(() => GuavaFilter.decode(Uint8Array.from(GUAVA_UTF8).fill(0, 1, 2))) as FormatError;
+  expect([error.code, error.offset]).toEqual(['parameters', 1]);
+});
+
 test('six bytes that declare 17 GB are refused at once (google/guava#8463)', () => {
   const error = errorOf(() => GuavaFilter.decode(GUAVA_8463)) as FormatError;
   expect(error.code).toBe('parameters');

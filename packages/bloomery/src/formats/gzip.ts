@@ -25,8 +25,9 @@ export async function gunzip(
   bytes: Uint8Array,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const unpacking = new streams.DecompressionStream('gzip'); // a platform without it is not the file's fault
   try {
-    return await collect(new streams.DecompressionStream('gzip'), bytes, maxBytes, () => {
+    return await collect(unpacking, bytes, maxBytes, () => {
       throw new FormatError(format, 'limit', 0, `expected at most ${maxBytes} bytes out of gzip, got more`);
     });
   } catch (cause) {

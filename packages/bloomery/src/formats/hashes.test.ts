@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { Random } from '../../test/statistics.ts';
+import { ForeignBits } from './foreign-bits.ts';
 import {
   appendByte,
   keyWords,
@@ -101,10 +102,26 @@ test('keys become the bytes that the programs hash', () => {
     expect(bytes(loadUtf16('x'.repeat(length)))).toHaveLength(2 * length);
     expect(loadKey('€'.repeat(length))).toBe(3 * length);
   }
+  // A key that fills the buffer to its last byte.
+  const full = 4 * keyWords().length;
+  expect(bytes(appendByte(loadKey(new Uint8Array(full).fill(9)), 1))).toHaveLength(full + 1);
+  expect(bytes(full + 1).slice(-2)).toEqual([9, 1]);
   expect(() => loadKey(5 as never)).toThrow('The key must be a string or a Uint8Array, got 5');
   expect(() => loadInt32(2 ** 31)).toThrow(/integer from -2\^31/);
   expect(() => loadInt64(0.5)).toThrow(/safe integer/);
   expect(() => loadInt64(2n ** 63n)).toThrow(/bigint from/);
+});
+
+test('bits beyond 2^32 have places of their own', () => {
+  // Half a gigabyte that nobody touches but for two pages.
+  for (const order of ['bytes', 'big-endian words'] as const) {
+    const bits = ForeignBits.zeros(2 ** 29 + 64, order);
+    const index = 2 ** 32 + 13;
+    expect([bits.set(index), bits.set(index)]).toEqual([true, false]);
+    expect([bits.has(index), bits.has(13), bits.has(index - 2 ** 31)]).toEqual([true, false, false]);
+    expect(bits.byte(2 ** 29 + (order === 'bytes' ? 1 : 6))).toBe(1 << 5);
+    expect(bits.has(8 * (2 ** 29 + 64))).toBe(false);
+  }
 });
 
 /** The key as words, with other bytes behind it that must not matter. */

@@ -55,7 +55,16 @@ test('inside a file, at an offset', () => {
   expect(end).toBe(5 + PARQUET_XXHASH.length);
   expect(filter.encode()).toEqual(PARQUET_XXHASH);
   expect(() => ParquetFilter.decodeAt(bytes, -1)).toThrow(RangeError);
-  expect((errorOf(() => ParquetFilter.decodeAt(bytes, 6)) as FormatError).code).toBe('not-this-format');
+  const misplaced = errorOf(() => ParquetFilter.decodeAt(bytes, 6)) as FormatError;
+  expect([misplaced.code, misplaced.offset]).toEqual(['not-this-format', 6]);
+  // Offsets in errors are those in the file.
+  bytes[5 + 8] = 0x2c;
+  expect((errorOf(() => ParquetFilter.decodeAt(bytes, 5)) as FormatError).offset).toBe(5 + 8);
+  const cut = bytes.subarray(0, 5 + 2);
+  expect((errorOf(() => ParquetFilter.decodeAt(cut, 5)) as FormatError).offset).toBe(7);
+  expect((errorOf(() => ParquetFilter.decodeAt(cut, 7)) as FormatError).code).toBe('truncated');
+  expect(() => ParquetFilter.decodeAt(cut, 8)).toThrow(RangeError);
+  expect(() => ParquetFilter.decodeAt('text' as never, 0)).toThrow('A parquet filter must be a Uint8Array');
 });
 
 test('other algorithms, hashes, compressions and sizes are refused by name', () => {
@@ -70,6 +79,15 @@ test('other algorithms, hashes, compressions and sizes are refused by name', () 
   expect(changed(1, 0x81)).toMatch(/a multiple of 32, got 1024.5/);
   expect(changed(1, 0x82)).toMatch(/a multiple of 32, got 1025/);
   expect(changed(15, 1)).toMatch(/the end of the header/);
+  // 2^31 bytes, which an i32 cannot hold, and a number that does not end.
+  for (const size of [
+    [0x80, 0x80, 0x80, 0x80, 0x10],
+    [0x80, 0x80, 0x80, 0x80, 0x80, 0x80],
+  ]) {
+    const bytes = Uint8Array.of(0x15, ...size, ...PARQUET_XXHASH.subarray(3));
+    const error = errorOf(() => ParquetFilter.decode(bytes, { maxBytes: 2 ** 40 })) as FormatError;
+    expect([error.code, error.offset]).toEqual(['parameters', 1]);
+  }
   // The size with a byte of padding would be read, and written back shorter.
   const padded = Uint8Array.of(0x15, 0x80, 0x90, 0, ...PARQUET_XXHASH.subarray(3));
   expect(() => ParquetFilter.decode(padded)).toThrow(
@@ -84,6 +102,9 @@ test('sizes as parquet-java has them: powers of two', () => {
   expect(bytes(1000, 0.01)).toBe(2048); // 9681 bits
   expect(bytes(100_000, 0.01)).toBe(131_072); // 968,100 bits
   expect(bytes(1_000_000, 0.001)).toBe(2_097_152); // 16,879,600 bits > 2^24: 4 MiB would be 2^25
+  // Where its rounding up to blocks shows: it adds 255 and then clears bit 8.
+  const ofBits = (bits: number) => bytes(1, (1 - Math.exp(-8 / (bits + 0.5))) ** 8);
+  expect([256, 257, 512, 513, 520, 521].map(ofBits)).toEqual([32, 64, 128, 64, 64, 128]);
   expect(() => bytes(10 ** 9, 0.01)).toThrow(/bits must be an integer from 0 to 1073741824/);
   const filter = ParquetFilter.create({ capacity: 1000 });
   for (const key of KEYS) filter.add(key);
@@ -98,12 +119,36 @@ test('keys as columns store them', () => {
   expect([...plainBytes(1.5, 'DOUBLE')]).toEqual([0, 0, 0, 0, 0, 0, 0xf8, 0x3f]);
   expect(() => plainBytes(2 ** 31, 'INT32')).toThrow(/value must be an integer from -2147483648/);
   expect(() => plainBytes(2n ** 63n, 'INT64')).toThrow(/64-bit integer/);
+  expect(() => plainBytes(2 ** 53, 'INT64')).toThrow(/safe integer or a bigint/); // may have been rounded
+  expect(() => plainBytes(0.5, 'INT64')).toThrow(/safe integer or a bigint/);
+  expect([...plainBytes(2n ** 63n - 1n, 'INT64')]).toEqual([255, 255, 255, 255, 255, 255, 255, 127]);
+  expect(plainBytes(-2n, 'INT32')).toEqual(plainBytes(-2, 'INT32'));
+  expect(() => plainBytes(2n ** 31n, 'INT32')).toThrow(/value must be an integer from -2147483648/);
+  expect(() => plainBytes('5' as never, 'DOUBLE')).toThrow('value must be a number or a bigint, got string');
   expect(() => plainBytes(1, 'INT96' as never)).toThrow(/type must be INT32/);
   const filter = ParquetFilter.create({ capacity: 100 });
   filter.add(42); // an INT64
   expect(filter.has(plainBytes(42, 'INT64'))).toBe(true);
   expect(filter.has(42n)).toBe(true);
   expect(filter.has(plainBytes(42, 'INT32'))).toBe(false);
+  // The library's own key for 2^64 - 1 has nine bytes, a column's has eight.
+  filter.add(-1);
+  expect(filter.has(BigInt.asIntN(64, 2n ** 64n - 1n))).toBe(true);
+  expect(() => filter.has(2n ** 64n - 1n)).toThrow(
+    /is a 64-bit integer, got 18446744073709551615; for unsigned/,
+  );
+  expect(() => filter.add(2n ** 63n)).toThrow(RangeError);
+});
+
+test('what no header can declare is not written', () => {
+  // 2 GiB, without allocating them.
+  const huge = Object.create(BlockedBloomFilter.prototype, {
+    layout: { value: 'split-block' },
+    byteLength: { value: 2 ** 31 },
+  });
+  expect(() => new ParquetFilter(huge).encode()).toThrow(
+    /byteLength must be .* to 2147483616, got 2147483648/,
+  );
 });
 
 test('only split blocks', () => {

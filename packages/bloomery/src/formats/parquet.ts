@@ -84,19 +84,18 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
     options: ForeignDecodeOptions = {},
   ): { readonly filter: ParquetFilter; readonly end: number } {
     checkOptions('ParquetFilter.decodeAt', options, ['maxBytes']);
-    checkInteger('offset', offset, 0, bytes.length);
-    const rest = bytes.subarray(offset);
-    const { start, length } = readParquetHeader(rest, options, false);
-    return { filter: fromBitset(rest, start, length), end: offset + start + length };
+    if (bytes instanceof Uint8Array) checkInteger('offset', offset, 0, bytes.length);
+    const { start, length } = readParquetHeader(bytes, options, false, offset);
+    return { filter: fromBitset(bytes, start, length), end: start + length };
   }
 
   /** Adds a value of a BYTE_ARRAY or INT64 column, or the bytes of `plainBytes`. True if a bit changed. */
   add(key: Key): boolean {
-    return this.filter.add(key);
+    return this.filter.add(checkKey(key));
   }
 
   has(key: Key): boolean {
-    return this.filter.has(key);
+    return this.filter.has(checkKey(key));
   }
 
   /** Adds all keys of another filter of the same size. */
@@ -139,7 +138,9 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
     return this.filter.estimatedFalsePositiveRate();
   }
 
+  /** A filter of 2 GiB and more cannot be written: the header has 31 bits for its size. */
   encode(): Uint8Array<ArrayBuffer> {
+    checkInteger('byteLength', this.byteLength, 32, 2 ** 31 - 32);
     const bitset = this.filter.toBlockBytes();
     const size: number[] = [];
     for (let rest = 2 * bitset.length; rest > 0; rest = Math.floor(rest / 128)) {
@@ -157,15 +158,24 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
   }
 }
 
-/** The bytes that a column of that type stores for a value, which are its key. */
+/**
+ * The bytes that a column of that type stores for a value, which are its key. A column of unsigned integers stores
+ * the same bits: 2^64 - 1 is -1 there.
+ */
 export function plainBytes(value: number | bigint, type: ParquetType): Uint8Array<ArrayBuffer> {
+  if (typeof value !== 'number' && typeof value !== 'bigint') {
+    throw new TypeError(`value must be a number or a bigint, got ${typeof value}`);
+  }
   const view = new DataView(new ArrayBuffer(type === 'INT32' || type === 'FLOAT' ? 4 : 8));
   if (type === 'INT32') {
-    view.setInt32(0, checkInteger('value', value, -(2 ** 31), 2 ** 31 - 1), true);
+    view.setInt32(0, checkInteger('value', Number(value), -(2 ** 31), 2 ** 31 - 1), true);
   } else if (type === 'INT64') {
-    const big = BigInt(value);
-    if (BigInt.asIntN(64, big) !== big) throw new RangeError(`value must be a 64-bit integer, got ${value}`);
-    view.setBigInt64(0, big, true);
+    const sound =
+      typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
+    if (!sound) {
+      throw new RangeError(`value must be a safe integer or a bigint that is a 64-bit integer, got ${value}`);
+    }
+    view.setBigInt64(0, BigInt(value), true);
   } else if (type === 'FLOAT') view.setFloat32(0, Number(value), true);
   else if (type === 'DOUBLE') view.setFloat64(0, Number(value), true);
   else throw new RangeError(`type must be INT32, INT64, FLOAT or DOUBLE, got ${String(type)}`);
@@ -177,10 +187,12 @@ export function readParquetHeader(
   bytes: Uint8Array,
   options: ForeignDecodeOptions,
   exactly: boolean,
+  offset = 0,
 ): { readonly start: number; readonly length: number } {
   const reader = new ByteReader('parquet', bytes, 'little-endian');
+  reader.at = offset;
   const field = reader.u8('header');
-  if (field !== NUM_BYTES) reader.fail('not-this-format', `field 1 (${NUM_BYTES})`, field, 0);
+  if (field !== NUM_BYTES) reader.fail('not-this-format', `field 1 (${NUM_BYTES})`, field, offset);
   let zigzag = 0;
   let last: number;
   let shift = 0;
@@ -202,6 +214,16 @@ export function readParquetHeader(
   const stop = reader.u8('header');
   if (stop !== STOP) reader.fail('version', 'the end of the header (0)', stop, reader.at - 1);
   return { start: reader.payload(length, options, exactly), length };
+}
+
+/** The library has keys of more than 64 bits, a column has not: asking for one would be a silent "no". */
+function checkKey(key: Key): Key {
+  if (typeof key === 'bigint' && BigInt.asIntN(64, key) !== key) {
+    throw new RangeError(
+      `A key of an INT64 column is a 64-bit integer, got ${key}; for unsigned ones: BigInt.asIntN(64, key)`,
+    );
+  }
+  return key;
 }
 
 function fromBitset(bytes: Uint8Array, start: number, length: number): ParquetFilter {

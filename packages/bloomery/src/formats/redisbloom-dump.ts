@@ -30,35 +30,42 @@ export interface Chain {
   readonly links: Link[];
 }
 
-/** The chain of all chunks, in order. */
-export function readChunks(chunks: readonly RedisBloomChunk[], options: ForeignDecodeOptions): Chain {
+/** The chain of all chunks, in order. They are gone through twice: once for their sizes, then for their bytes. */
+export function readChunks(chunks: Iterable<RedisBloomChunk>, options: ForeignDecodeOptions): Chain {
   const maxBytes = limitOf(options);
   const fail = (
     code: 'truncated' | 'trailing' | 'limit' | 'payload',
     at: number,
     expected: string,
     got: unknown,
-  ) => {
+  ): never => {
     throw new FormatError('redisbloom', code, at, `expected ${expected}, got ${got}`);
   };
-  const [head, ...body] = chunks;
-  if (head === undefined) fail('truncated', 0, 'a header chunk', 'none');
+  const [head] = chunks;
+  if (head === undefined) return fail('truncated', 0, 'a header chunk', 'none');
   if (head.iterator !== 1) fail('payload', 0, 'a header chunk with iterator 1', head.iterator);
   const { flags, expansion, links } = readRedisBloomHeader(head.data);
   // The sizes against what is there, before anything is allocated.
   const wanted = links.reduce((sum, link) => sum + link.bits / 8, 0);
-  const present = body.reduce((sum, { data }) => sum + data.length, 0);
+  let present = -head.data.length;
+  let count = 0;
+  for (const { data } of chunks) {
+    present += data.length;
+    count++;
+  }
   if (wanted > maxBytes) fail('limit', HEADER, `at most ${maxBytes} bytes of bits`, wanted);
   if (present !== wanted) {
     fail(present < wanted ? 'truncated' : 'trailing', HEADER, `chunks of ${wanted} bytes in all`, present);
   }
   let at = 0;
-  let next = 0;
+  let taken = 1;
+  const body = chunks[Symbol.iterator]();
+  body.next(); // the header
   const loaded = links.map((link) => {
     const length = link.bits / 8;
     const data = ForeignBits.zeros(length);
-    for (let filled = 0; filled < length; next++) {
-      const { iterator, data: piece } = body[next];
+    for (let filled = 0; filled < length; taken++) {
+      const { iterator, data: piece }: RedisBloomChunk = body.next().value;
       if (iterator - 1 - piece.length !== at || piece.length === 0 || piece.length > length - filled) {
         const place = `a chunk at ${at} that ends with its link at ${at + length - filled}`;
         fail('payload', at, place, `${piece.length} bytes with iterator ${iterator}`);
@@ -72,22 +79,29 @@ export function readChunks(chunks: readonly RedisBloomChunk[], options: ForeignD
     if (beyond > 0) fail('payload', at - 1, `no ones from bit ${range.m} of a link on`, beyond);
     return { ...link, data, range };
   });
-  if (next < body.length) fail('trailing', at, 'no more chunks', body.length - next);
+  if (taken < count) fail('trailing', at, 'no more chunks', count - taken);
   return { flags, expansion, links: loaded };
 }
 
-/** The chunks in a file that `encode` wrote, as views of its bytes. */
-export function readChunkRecords(bytes: Uint8Array): RedisBloomChunk[] {
-  const reader = new ByteReader('redisbloom', bytes, 'little-endian');
-  const chunks: RedisBloomChunk[] = [];
-  do {
-    const iterator = reader.size('iterator');
-    const length = reader.size('chunk length');
-    if (length > reader.left) reader.fail('truncated', `a chunk of ${length} bytes`, reader.left);
-    chunks.push({ iterator, data: bytes.subarray(reader.at, reader.at + length) });
-    reader.at += length;
-  } while (reader.left > 0);
-  return chunks;
+/**
+ * The chunks in a file that `encode` wrote, as views of its bytes. Never all at once: a file of zeros is a record of
+ * nothing in every 16 bytes, and an object for each would take ten times the file.
+ */
+export function chunkRecords(bytes: Uint8Array): Iterable<RedisBloomChunk> {
+  return {
+    *[Symbol.iterator]() {
+      const reader = new ByteReader('redisbloom', bytes, 'little-endian');
+      do {
+        const iterator = reader.size('iterator');
+        const length = reader.size('chunk length');
+        if (length > reader.left) reader.fail('truncated', `a chunk of ${length} bytes`, reader.left);
+        if (iterator === 0 && length === 0 && reader.at > RECORD && reader.left === 0) return; // the server's last
+        if (length === 0) reader.fail('payload', 'a chunk of at least 1 byte', length, reader.at - 8);
+        yield { iterator, data: bytes.subarray(reader.at, reader.at + length) };
+        reader.at += length;
+      } while (reader.left > 0);
+    },
+  };
 }
 
 /** Reads and checks the header chunk. */
@@ -99,7 +113,7 @@ export function readRedisBloomHeader(bytes: Uint8Array): {
   const reader = new ByteReader('redisbloom', bytes, 'little-endian');
   const size = reader.size('size');
   const count = reader.u32('link count');
-  reader.expect(count > 0, 4, 'at least 1 link', count);
+  reader.expect(count > 0 && count <= MAX_LINKS, 4, `1 to ${MAX_LINKS} links`, count);
   const flags = reader.u32('options');
   reader.expect((flags & ~ALL_OPTIONS) === 0, 4, 'options from 0 to 15', flags);
   const expansion = reader.u32('expansion');
@@ -189,6 +203,8 @@ function writeHeader({ flags, expansion, links }: Chain): Uint8Array<ArrayBuffer
 
 const ALL_OPTIONS = NOROUND | ENTS_IS_BITS | FORCE64 | NO_SCALING;
 const MAX_CHUNK = 2 ** 24;
+/** Each link has half the error of the one before, and the 1076th would have 0: no server makes it. */
+const MAX_LINKS = 1075;
 const HEADER = 20;
 const LINK = 53;
 const RECORD = 16;

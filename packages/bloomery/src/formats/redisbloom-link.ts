@@ -42,6 +42,7 @@ export type LinkHeader = Omit<Link, 'data' | 'range'>;
 /** Sizes a link as bloom_init does. */
 export function newLink(capacity: number, error: number, flags: number): Link {
   if (capacity < 1) throw new RangeError('The filter is full, and its expansion of 0 lets it not grow');
+  if (error === 0) throw new RangeError('The filter is full, and the error of a next link would be 0');
   const perEntry = Math.abs(preciseLog(error) / LN2_SQUARED);
   const hashes = hashesFor(perEntry);
   let entries = capacity;

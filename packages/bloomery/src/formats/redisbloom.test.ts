@@ -7,6 +7,7 @@ import { FormatError } from './format-error.ts';
 import { Modulus } from './modulus.ts';
 import { preciseLog } from './precise-log.ts';
 import { type RedisBloomChunk, RedisBloomFilter } from './redisbloom.ts';
+import { chunkRecords } from './redisbloom-dump.ts';
 
 const { KEYS } = files;
 
@@ -85,6 +86,60 @@ test.each([
   expect(KEYS.slice(0, 300).every((key) => filter.has(key))).toBe(true);
 });
 
+/** A link of old servers, whose indices range over 2^n2 bits in a word of 64. */
+function smallLink(options: number, n2: number, entries: number, bits: number): RedisBloomChunk[] {
+  const header = new Uint8Array(73);
+  const view = new DataView(header.buffer);
+  view.setUint32(8, 1, true);
+  view.setUint32(12, options, true);
+  view.setUint32(16, 2, true); // expansion
+  view.setUint32(20, 8, true);
+  view.setUint32(28, 64, true);
+  view.setFloat64(44, 0.2, true);
+  view.setFloat64(52, -preciseLog(0.2) / 0.480453013918201, true);
+  view.setUint32(60, 3, true);
+  view.setUint32(64, entries, true);
+  view.setUint8(72, n2);
+  const data = new Uint8Array(8).fill(bits, 0, 1);
+  return [
+    { iterator: 1, data: header },
+    { iterator: 9, data },
+  ];
+}
+
+test('links of fewer bits than a word: indices stay below the power of two', () => {
+  const full = RedisBloomFilter.fromChunks(smallLink(4, 2, 1, 0b1111));
+  expect(KEYS.every((key) => full.has(key))).toBe(true);
+  expect([full.estimatedFalsePositiveRate(), full.estimatedSize()]).toEqual([1, Number.POSITIVE_INFINITY]);
+  const empty = RedisBloomFilter.fromChunks(smallLink(4, 2, 1, 0));
+  empty.add('key-1');
+  expect(empty.toChunks()[1].data[0]).toBeGreaterThan(0);
+  expect(empty.toChunks()[1].data[0]).toBeLessThan(16);
+  const beyond = errorOf(() => RedisBloomFilter.fromChunks(smallLink(4, 2, 1, 0b10000))) as FormatError;
+  expect(beyond.message).toMatch(/expected no ones from bit 4 of a link on, got 1/);
+});
+
+test('sizes given as a power of two (ENTS_IS_BITS): the next link has entries times expansion as its power', () => {
+  const chain = RedisBloomFilter.fromChunks(smallLink(6, 3, 2, 0));
+  for (let i = 0; chain.links.length < 2; i++) chain.add(`${i}`);
+  // bloom_init: n2 = 2 · 2, entries = trunc(16 / bits per entry of 0.1).
+  expect(chain.links[1]).toEqual({ bits: 64, hashes: 4, entries: 3, size: 1, error: 0.1 });
+  expect(chain.toChunks()[0].data[20 + 53 + 52]).toBe(4);
+  expect(RedisBloomFilter.decode(chain.encode()).equals(chain)).toBe(true);
+  const none = errorOf(() => RedisBloomFilter.fromChunks(smallLink(6, 0, 2, 0))) as FormatError;
+  expect(none.message).toMatch(/expected n2 of at least 1 with these options, got 0/);
+});
+
+test('an expansion of 0 in a chain that scales: full is full', () => {
+  const [head, body] = RedisBloomFilter.create({ capacity: 5 }).toChunks();
+  head.data[16] = 0;
+  const filter = RedisBloomFilter.fromChunks([head, body]);
+  for (const key of KEYS.slice(0, 5)) expect(filter.add(key)).toBe(true);
+  const before = filter.encode();
+  expect(() => filter.add('key-6')).toThrow('The filter is full, and its expansion of 0 lets it not grow');
+  expect(filter.encode()).toEqual(before);
+});
+
 test('chunks: at most 16 MiB, never over the end of a link, with iterators that say where they belong', () => {
   const filter = RedisBloomFilter.create({ capacity: 20_000_000, falsePositiveRate: 0.001 });
   filter.add('a');
@@ -118,9 +173,65 @@ test('chunks that do not make a filter', () => {
     'payload',
   );
   expect(code([chunks[0], { ...chunks[1], iterator: 5 }, ...chunks.slice(2)])).toBe('payload');
+  expect(code([chunks[0], { iterator: 1, data: new Uint8Array(0) }, ...chunks.slice(1)])).toBe('payload');
   expect(
     code(chunks.map((chunk, i) => (i === 0 ? { ...chunk, data: chunk.data.subarray(1) } : chunk))),
   ).toMatch(/truncated|parameters/);
+});
+
+test('chunks that a client decoded as text are refused, not loaded as zeros', () => {
+  const chunks = RedisBloomFilter.decode(files.REDISBLOOM).toChunks();
+  const text = String.fromCharCode(...chunks[1].data);
+  const wrong = (chunk: object) => () => RedisBloomFilter.fromChunks([chunks[0], chunk as never]);
+  expect(wrong({ iterator: chunks[1].iterator, data: text })).toThrow(TypeError);
+  expect(wrong({ iterator: chunks[1].iterator, data: text })).toThrow(
+    /Uint8Array as data, got number and string/,
+  );
+  expect(wrong({ iterator: chunks[1].iterator, data: [...chunks[1].data] })).toThrow(TypeError);
+  expect(wrong({ iterator: String(chunks[1].iterator), data: chunks[1].data })).toThrow(
+    /got string and object/,
+  );
+});
+
+test('a file of chunks: empty ones are refused at once, but for the last answer of a server', () => {
+  expect(() => [...chunkRecords(new Uint8Array(64))]).toThrow(
+    /expected a chunk of at least 1 byte, got 0 \(at byte 8\)/,
+  );
+  const file = files.REDISBLOOM;
+  const ended = new Uint8Array(file.length + 16);
+  ended.set(file);
+  expect(RedisBloomFilter.decode(ended).encode()).toEqual(file);
+  ended[file.length] = 1; // iterator 1, nothing
+  expect((errorOf(() => RedisBloomFilter.decode(ended)) as FormatError).code).toBe('payload');
+  const twice = new Uint8Array(file.length + 32);
+  twice.set(file);
+  expect((errorOf(() => RedisBloomFilter.decode(twice)) as FormatError).code).toBe('payload');
+});
+
+test('a chain ends where the error of its next link would be 0', () => {
+  // Every key opens a link, of half the error. A chain that began just below 1 would have 1075 links.
+  const chain = RedisBloomFilter.create({ capacity: 1, falsePositiveRate: 2 ** -1050, expansion: 1 });
+  let full: unknown;
+  for (let i = 0; full === undefined; i++) full = errorOf(() => chain.add(`${i}`));
+  expect(full).toBeInstanceOf(RangeError);
+  expect((full as Error).message).toBe('The filter is full, and the error of a next link would be 0');
+  expect(chain.links.length).toBe(24); // 2^-1051 to 2^-1074
+  expect(RedisBloomFilter.decode(chain.encode()).equals(chain)).toBe(true);
+  const [head, ...body] = chain.toChunks();
+  const many = (count: number) => {
+    const data = new Uint8Array(20 + 53 * count);
+    for (let i = 0; i < count; i++) data.set(head.data.subarray(20, 73), 20 + 53 * i);
+    const view = new DataView(data.buffer);
+    view.setUint32(0, count, true); // a key in each
+    view.setUint32(8, count, true);
+    view.setUint32(12, 5, true);
+    return errorOf(() => RedisBloomFilter.fromChunks([{ iterator: 1, data }, ...body])) as FormatError;
+  };
+  expect(many(1075).message).toMatch(/chunks of 206400 bytes in all/);
+  expect(many(1076).message).toMatch(/expected 1 to 1075 links, got 1076 \(at byte 8\)/);
+  expect(() => RedisBloomFilter.create({ capacity: 1, falsePositiveRate: Number.MIN_VALUE })).toThrow(
+    /falsePositiveRate must be a number from 1e-323/,
+  );
 });
 
 test('what the server’s loader checks', () => {
@@ -133,7 +244,7 @@ test('what the server’s loader checks', () => {
     ) as FormatError;
   };
   expect(changed(0, 5).message).toMatch(/expected 998 keys, the sum of the links, got/);
-  expect(changed(8, 0).message).toMatch(/at least 1 link, got 0/);
+  expect(changed(8, 0).message).toMatch(/1 to 1075 links, got 0/);
   expect(changed(12, 16).message).toMatch(/options from 0 to 15, got 16/);
   expect(changed(20, 0).message).toMatch(/bits, got 11072/); // bits ≠ 8 bytes
   expect(changed(51, 0xbf).message).toMatch(/an error rate between 0 and 1/);
@@ -152,6 +263,8 @@ test('union: same links only; sizes are added up', () => {
   expect(KEYS.slice(0, 200).every((key) => both.has(key))).toBe(true);
   expect(both.size).toBe(make(0).size + make(100).size);
   expect(RedisBloomFilter.decode(both.encode()).equals(both)).toBe(true);
+  expect(make(0).equals(make(0))).toBe(true);
+  expect(make(0).equals(make(0).merge(make(0)))).toBe(false); // the same bits, twice the size
   expect(() => make(0).merge(make(0, 400))).toThrow(
     /Cannot merge unlike filters: RedisBloomFilter\(3328 bits/,
   );
@@ -236,6 +349,9 @@ test('the logarithm is the correctly rounded one', () => {
   // -8.07090608878781789430546180494
   expect(preciseLog(0.0003125)).toBe(-8.070906088787817);
   expect(preciseLog(1)).toBe(0);
+  // Beside 1, by its series: x - x^2 / 2, and no more of it in 53 bits.
+  expect(preciseLog(1 + 2 ** -40)).toBe(2 ** -40 - 2 ** -81);
+  expect(preciseLog(1 - 2 ** -40)).toBe(-(2 ** -40) - 2 ** -81);
   expect(preciseLog(2)).toBe(Math.LN2);
   expect(preciseLog(10)).toBe(Math.LN10);
   expect(preciseLog(Number.MIN_VALUE)).toBe(-744.4400719213812);

@@ -31,8 +31,8 @@ import type { ForeignDecodeOptions } from './byte-reader.ts';
 import { estimatedKeys } from './foreign-bits.ts';
 import type { ForeignBloomFilter } from './foreign-filter.ts';
 import {
+  chunkRecords,
   type RedisBloomChunk,
-  readChunkRecords,
   readChunks,
   writeChunkRecords,
   writeChunks,
@@ -83,7 +83,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     const { capacity, falsePositiveRate = 0.01, expansion = 2 } = options;
     const nonScaling = options.nonScaling === true || expansion === 0;
     checkInteger('capacity', capacity, 1, 2 ** 30);
-    checkNumber('falsePositiveRate', falsePositiveRate, Number.MIN_VALUE, 0.25);
+    checkNumber('falsePositiveRate', falsePositiveRate, 2 * Number.MIN_VALUE, 0.25); // half of it is a rate too
     checkInteger('expansion', expansion, 0, 32768);
     const error = nonScaling ? falsePositiveRate : falsePositiveRate * TIGHTENING;
     const flags = NOROUND | FORCE64 | (nonScaling ? NO_SCALING : 0);
@@ -94,15 +94,27 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
   static fromChunks(chunks: Iterable<RedisBloomChunk>, options: ForeignDecodeOptions = {}): RedisBloomFilter {
     checkOptions('RedisBloomFilter.fromChunks', options, ['maxBytes']);
     const all = [...chunks];
+    for (const { iterator, data } of all) {
+      // Clients that decode answers as text give strings, which would be loaded as zeros.
+      if (typeof iterator !== 'number' || !(data instanceof Uint8Array)) {
+        throw new TypeError(
+          `A chunk must have a number as iterator and a Uint8Array as data, got ${typeof iterator} and ${typeof data}`,
+        );
+      }
+    }
     if (all.length > 1 && all[all.length - 1].iterator === 0) all.pop();
-    const { flags, expansion, links } = readChunks(all, options);
-    return new RedisBloomFilter(flags, expansion, links);
+    return RedisBloomFilter.#read(all, options);
   }
 
   /** Reads the file that `encode` writes. */
   static decode(bytes: Uint8Array, options: ForeignDecodeOptions = {}): RedisBloomFilter {
     checkOptions('RedisBloomFilter.decode', options, ['maxBytes']);
-    return RedisBloomFilter.fromChunks(readChunkRecords(bytes), options);
+    return RedisBloomFilter.#read(chunkRecords(bytes), options);
+  }
+
+  static #read(chunks: Iterable<RedisBloomChunk>, options: ForeignDecodeOptions): RedisBloomFilter {
+    const { flags, expansion, links } = readChunks(chunks, options);
+    return new RedisBloomFilter(flags, expansion, links);
   }
 
   /**

@@ -8,6 +8,7 @@ import { cannotConvert } from './foreign-filter.ts';
 import { GuavaFilter } from './guava.ts';
 import { RedisBloomFilter } from './redisbloom.ts';
 import { sniffFormat } from './sniff.ts';
+import { SquidDigest } from './squid.ts';
 
 const FILES = [
   ['guava', files.GUAVA_UTF8],
@@ -36,6 +37,14 @@ test('every file is taken for what it is, and for nothing else', () => {
   expect(sniffFormat(frame).map(({ format }) => format)).toEqual(['bloomery']);
 });
 
+test('a file that two formats would take: the better founded guess comes first', () => {
+  // The version and required version of Squid, 00 05 00 03, are strategy 0, k = 5 and 2^17 + 2^16 words or more to
+  // Guava; for this capacity that makes the length of the file.
+  const digest = SquidDigest.create({ capacity: 2_516_873 }).encode();
+  expect(GuavaFilter.decode(digest).hashes).toBe(5);
+  expect(sniffFormat(digest).map((guess) => guess.format)).toEqual(['squid', 'guava']);
+});
+
 test('what is no filter is taken for none', () => {
   for (const bytes of [
     [],
@@ -50,6 +59,15 @@ test('what is no filter is taken for none', () => {
     expect(sniffFormat(Uint8Array.from(bytes))).toEqual([]);
   }
   expect(sniffFormat(files.FLEUR_HANG)).toEqual([]);
+  // The header of a chain without whole records behind it, and a record that is no header.
+  expect(sniffFormat(files.REDISBLOOM.subarray(0, -1))).toEqual([]);
+  const later = Uint8Array.from(files.REDISBLOOM);
+  later[0] = 2;
+  expect(sniffFormat(later)).toEqual([]);
+  // A byte too many.
+  expect(sniffFormat(Uint8Array.of(...files.PARQUET_XXHASH, 0))).toEqual([]);
+  // A file of zeros, as disks leave behind: looked at once, without an object for every 16 bytes.
+  expect(sniffFormat(new Uint8Array(2 ** 26))).toEqual([]);
   expect(() => sniffFormat('x' as never)).toThrow(TypeError);
   const random = new Random(2);
   for (let i = 0; i < 3000 * EFFORT; i++) {

@@ -16,7 +16,7 @@ import { readGoBloomHeader } from './go-bloom.ts';
 import { readGuavaHeader } from './guava.ts';
 import { isGzip } from './gzip.ts';
 import { readParquetHeader } from './parquet.ts';
-import { readChunkRecords, readRedisBloomHeader } from './redisbloom-dump.ts';
+import { chunkRecords, readRedisBloomHeader } from './redisbloom-dump.ts';
 import { readSparkHeader } from './spark.ts';
 import { readSquidHeader } from './squid.ts';
 
@@ -48,7 +48,7 @@ interface Reader extends FormatGuess {
   readonly read: (bytes: Uint8Array) => unknown;
 }
 
-/** Headers only: nothing is allocated, so the limit does not matter. */
+/** Headers only: nothing is allocated but what JSON takes, so the limit does not matter. */
 const ANY_SIZE: ForeignDecodeOptions = { maxBytes: Number.MAX_SAFE_INTEGER };
 const MAGIC = [0x42, 0x4c, 0x4d, 0x59];
 
@@ -71,8 +71,12 @@ const READERS: readonly Reader[] = [
     evidenceBits: 190,
     reason: 'chunks with their iterators, and a header whose sizes and hashes agree',
     read: (bytes) => {
-      const [head] = readChunkRecords(bytes);
-      return head.iterator === 1 && readRedisBloomHeader(head.data);
+      let header: unknown;
+      for (const { iterator, data } of chunkRecords(bytes)) {
+        if (header === undefined && iterator !== 1) return false;
+        header ??= readRedisBloomHeader(data);
+      }
+      return header;
     },
   },
   {

@@ -97,6 +97,13 @@ test('URLs are brought into the form that Squid hashes', () => {
   expect(canonicalUrl('http://a:8080/')).toBe('http://a:8080/');
   expect(canonicalUrl('http://a:443/')).toBe('http://a:443/');
   expect(canonicalUrl('https://a:443?q')).toBe('https://a/?q');
+  expect(canonicalUrl('http://User:Word@Example.com/')).toBe('http://example.com/');
+  expect(canonicalUrl('https://a@b@c:443/@')).toBe('https://c/@');
+  expect(canonicalUrl('ftp://User@a:21/x')).toBe('ftp://user@a/x');
+  expect(canonicalUrl('http://a.test./')).toBe('http://a.test/');
+  expect(canonicalUrl('http://a.test.:80/b.')).toBe('http://a.test/b.');
+  expect(canonicalUrl('http://a.test.:8080/')).toBe('http://a.test:8080/');
+  expect(canonicalUrl('http://[::1]:80/')).toBe('http://[::1]/');
   expect(() => canonicalUrl('/path')).toThrow('Expected an absolute URL, got "/path"');
   const digest = SquidDigest.create({ capacity: 10, bitsPerEntry: 32 });
   expect(digest.add('http://Example.com:80')).toBe(true);
@@ -109,12 +116,42 @@ test('URLs are brought into the form that Squid hashes', () => {
   expect(() => squidKey('http://a/', 'PATCH' as never)).toThrow(/method must be one of GET, POST, PUT, HEAD/);
 });
 
+test('a key that is refused is not counted', () => {
+  const digest = SquidDigest.create({ capacity: 10 });
+  for (const wrong of [null, 5, '/path', new Uint8Array(3), { method: 'GET' }]) {
+    expect(() => digest.add(wrong as never)).toThrow();
+  }
+  expect(digest.count).toBe(0);
+  expect(() => digest.has(null as never)).toThrow(/The key must be a URL, .* got object/);
+  expect(() => digest.has(5 as never)).toThrow(/The key must be a URL, .* got 5/);
+});
+
 test('too full for Squid', () => {
   const digest = SquidDigest.create({ capacity: 100 });
   for (let i = 0; i < 100; i++) digest.add(`http://a/${i}`);
   expect(digest.useful).toBe(true);
   for (let i = 100; i < 300; i++) digest.add(`http://a/${i}`);
   expect(digest.useful).toBe(false);
+});
+
+test('65 % ones are useful, one more is not', () => {
+  const bytes = SquidDigest.create({ capacity: 160 }).encode(); // 800 bits
+  bytes.fill(0xff, 128, 128 + 65);
+  expect(SquidDigest.decode(bytes).useful).toBe(true);
+  bytes[128 + 65] = 1;
+  expect(SquidDigest.decode(bytes).useful).toBe(false);
+});
+
+test('unlike digests, and a count at its end', () => {
+  const digest = SquidDigest.create({ capacity: 252 });
+  const other = SquidDigest.create({ capacity: 253 });
+  expect(digest.equals(other)).toBe(false);
+  expect(() => digest.merge(other)).toThrow(/capacity 252.*capacity 253/);
+  const bytes = digest.encode();
+  new DataView(bytes.buffer).setInt32(8, 2 ** 31 - 1);
+  const full = SquidDigest.decode(bytes);
+  full.add('http://a/');
+  expect(SquidDigest.decode(full.encode()).count).toBe(2 ** 31 - 1);
 });
 
 test('what Squid refuses', () => {
@@ -125,10 +162,27 @@ test('what Squid refuses', () => {
   };
   expect(changed(3, 6).code).toBe('version');
   expect(changed(1, 2).code).toBe('version');
+  expect(changed(0, 0x80).message).toMatch(/got -32763 that requires 3/); // the numbers are signed
+  const older = Uint8Array.from(SQUID);
+  older.set([0, 3, 0, 4]); // version 3 that requires 4
+  expect((errorOf(() => SquidDigest.decode(older)) as FormatError).code).toBe('version');
+  older.set([0, 3, 0, 3]);
+  expect(SquidDigest.decode(older).encode()).toEqual(older);
+  expect(changed(8, 0x80).message).toMatch(/expected a count of at least 0, got -2147483346/);
   expect(changed(7, 0).message).toMatch(/expected a capacity of at least 1, got 0/);
   expect(changed(19, 150).message).toMatch(/expected 158 bytes of mask, got 150/);
   expect(changed(20, 6).message).toMatch(/expected 189 bytes of mask, got 158/);
   expect(changed(21, 5).message).toMatch(/expected 4 hash functions, got 5/);
+  const large = new Uint8Array(128);
+  const view = new DataView(large.buffer);
+  large.set(SQUID.subarray(0, 128));
+  view.setInt32(4, 2 ** 31 - 1);
+  view.setInt32(16, 2 ** 28);
+  view.setUint8(20, 1);
+  expect(() => SquidDigest.decode(large)).toThrow(/fewer than 268435456 bytes of mask, got 268435456/);
+  view.setInt32(4, 2 ** 31 - 9);
+  view.setInt32(16, 2 ** 28 - 1);
+  expect((errorOf(() => SquidDigest.decode(large)) as FormatError).code).toBe('truncated');
   expect(() => SquidDigest.create({ capacity: 2 ** 30 })).toThrow(
     /capacity must be an integer from 1 to 429496727/,
   );

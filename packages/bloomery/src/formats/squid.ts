@@ -12,8 +12,8 @@
  *
  * Everything is big-endian. A key is the MD5 of a byte for the method (GET 1, POST 2, PUT 3, HEAD 4) and the URL; its four
  * words of 32 bits, mod the bits of the mask, are the indices. `canonicalUrl` brings a URL into the form that Squid
- * hashes, and `add` and `has` do that by themselves: host in lower case, no default port, `/` for an empty path,
- * escapes as they are.
+ * hashes, and `add` and `has` do that by themselves: host in lower case and without a dot at its end, no user, no
+ * default port, `/` for an empty path, escapes as they are.
  *
  * Squid refuses a digest with more than 65 % ones, so `useful` says if it would; the tests of a version and of sizes
  * are those of Squid. With 4 hashes fixed the rate is set by the bits per entry alone: 9.2 % for 5 (Squid's
@@ -23,10 +23,10 @@
 import { unlikeFilters } from '../filters/compatibility.ts';
 import { checkOptions } from '../filters/options.ts';
 import { checkInteger } from '../math/checks.ts';
-import { ByteReader, type ForeignDecodeOptions } from './byte-reader.ts';
+import { ByteReader, copyOf, type ForeignDecodeOptions } from './byte-reader.ts';
 import { estimatedKeys, ForeignBits } from './foreign-bits.ts';
 import type { ForeignBloomFilter } from './foreign-filter.ts';
-import { keyWords, loadKey } from './foreign-key.ts';
+import { keyWords, loadKey, unlikeKey } from './foreign-key.ts';
 import { md5 } from './md5.ts';
 
 export type { ForeignDecodeOptions } from './byte-reader.ts';
@@ -82,13 +82,13 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
   static decode(bytes: Uint8Array, options: ForeignDecodeOptions = {}): SquidDigest {
     checkOptions('SquidDigest.decode', options, ['maxBytes']);
     const length = readSquidHeader(bytes, options);
-    return new SquidDigest(bytes.slice(0, HEADER), ForeignBits.of(bytes, HEADER, length));
+    return new SquidDigest(copyOf(bytes, 0, HEADER), ForeignBits.of(bytes, HEADER, length));
   }
 
   /** Adds a key. True if a bit changed. `count` goes up in any case, as in Squid. */
   add(key: SquidKey): boolean {
-    this.#count++;
     this.#hash(key);
+    this.#count++;
     let changed = false;
     for (let i = 0; i < HASHES; i++) changed = this.#bits.set(this.#index(i)) || changed;
     return changed;
@@ -177,7 +177,8 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
       return;
     }
     if (typeof key === 'string') hashRequest(key, 'GET', digest);
-    else hashRequest(key.url, key.method, digest);
+    else if (typeof key === 'object' && key !== null) hashRequest(key.url, key.method, digest);
+    else throw unlikeKey('a URL, { method, url } or the 16 bytes of a cache key', key);
   }
 
   /** Word i of the digest, which MD5 leaves little-endian and Squid reads big-endian. */
@@ -195,23 +196,27 @@ export function squidKey(url: string, method: SquidMethod = 'GET'): Uint8Array<A
   return new Uint8Array(out.buffer);
 }
 
-/** An absolute URL as Squid hashes it. Squid changes more in strange ones (spaces, authorities without a host). */
+/**
+ * An absolute URL as Squid hashes it (AnyP::Uri::parse and absolute). Squid changes more in strange ones (spaces,
+ * authorities without a host), and older ones kept the user in an https URL, which no client should send.
+ */
 export function canonicalUrl(url: string): string {
   const parts = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)(.*)$/is.exec(url);
   if (parts === null) throw new TypeError(`Expected an absolute URL, got ${JSON.stringify(url)}`);
   const scheme = parts[1].toLowerCase();
-  const authority = parts[2].toLowerCase();
+  const web = scheme === 'http' || scheme === 'https';
+  const authority = parts[2].slice(web ? parts[2].lastIndexOf('@') + 1 : 0).toLowerCase();
   const port = `:${PORTS[scheme]}`;
   const host = authority.endsWith(port) ? authority.slice(0, -port.length) : authority;
   const path = parts[3].startsWith('/') ? parts[3] : `/${parts[3]}`;
-  return `${scheme}://${host}${path}`;
+  return `${scheme}://${host.replace(/\.(?=$|:\d*$)/, '')}${path}`;
 }
 
 /** @internal Reads and checks the header; returns the bytes of the mask. */
 export function readSquidHeader(bytes: Uint8Array, options: ForeignDecodeOptions): number {
   const reader = new ByteReader('squid', bytes, 'big-endian');
-  const current = reader.u16('version');
-  const required = reader.u16('required version');
+  const current = reader.i16('version');
+  const required = reader.i16('required version');
   if (required > CURRENT || current < REQUIRED || required > current) {
     reader.fail(
       'version',
@@ -230,9 +235,11 @@ export function readSquidHeader(bytes: Uint8Array, options: ForeignDecodeOptions
   reader.expect(bitsPerEntry > 0, 1, 'at least 1 bit per entry', bitsPerEntry);
   const hashes = reader.u8('hash functions');
   reader.expect(hashes === HASHES, 1, `${HASHES} hash functions`, hashes);
-  if (length !== maskBytes(capacity, bitsPerEntry) || length >= 2 ** 28) {
+  if (length !== maskBytes(capacity, bitsPerEntry)) {
     reader.fail('parameters', `${maskBytes(capacity, bitsPerEntry)} bytes of mask`, length, 16);
   }
+  // Squid counts bits in an int.
+  if (length >= 2 ** 28) reader.fail('parameters', `fewer than ${2 ** 28} bytes of mask`, length, 16);
   if (bytes.length < HEADER) reader.fail('truncated', `${HEADER} header bytes`, bytes.length, bytes.length);
   reader.at = HEADER;
   reader.payload(length, options);
