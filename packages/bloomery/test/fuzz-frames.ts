@@ -22,6 +22,7 @@ import {
 } from '../src/index.ts';
 import {
   applyDelta,
+  CompressedBloomFilter,
   compressFrame,
   expandFrame,
   makeDelta,
@@ -39,10 +40,14 @@ export interface FrameSubject {
   readonly read: (bytes: Uint8Array) => unknown;
   /** Whether `read` returns bytes, which must be the same again. */
   readonly rewrites?: boolean;
+  /** Where a frame with a checksum of its own begins inside the file. */
+  readonly inner?: number;
 }
 
 const KEYS = Array.from({ length: 20 }, (_, i) => `key-${i}`);
 const SIZE = { capacity: 20, falsePositiveRate: 0.05 };
+/** Where the frame stands in a full state: behind the head, the epoch, a sequence number of one byte and the sum. */
+const FULL_FRAME = 14 + 8 + 1 + 8;
 /** Enough for all that the samples unpack to, and too little for what mutated ones may declare. */
 const LIMIT = { maxBytes: 2 ** 16 };
 
@@ -80,10 +85,26 @@ export const FRAME_SUBJECTS: readonly FrameSubject[] = [
     file: compressFrame(filled(new BloomFilter({ bits: 2000, hashes: 2 })).encode(), { effort }),
     read: (bytes: Uint8Array) => expandFrame(bytes, LIMIT),
   })),
+  ...([2, 16] as const).map((counterBits) => ({
+    name: `coded counting filter, ${counterBits} bits`,
+    file: compressFrame(filled(CountingBloomFilter.forCapacity({ ...SIZE, counterBits })).encode()),
+    read: (bytes: Uint8Array) => expandFrame(bytes, LIMIT),
+  })),
   {
-    name: 'coded counting filter',
-    file: compressFrame(filled(CountingBloomFilter.forCapacity(SIZE)).encode()),
-    read: (bytes) => expandFrame(bytes, LIMIT),
+    name: 'frame to be coded',
+    file: filled(BloomFilter.forCapacity(SIZE)).encode(),
+    // What can be coded comes back.
+    read: (bytes) => {
+      const coded = compressFrame(bytes);
+      return coded[6] === bytes[6] ? bytes : expandFrame(coded, LIMIT);
+    },
+    rewrites: true,
+  },
+  {
+    // Without a limit: what it unpacks for a lookup is a small part, whatever is declared.
+    name: 'filter that stays compressed',
+    file: compressFrame(filled(new BloomFilter({ bits: 100_000, hashes: 2 })).encode()),
+    read: (bytes) => new CompressedBloomFilter(bytes).hasMany(KEYS),
   },
   delta(),
   {
@@ -94,30 +115,36 @@ export const FRAME_SUBJECTS: readonly FrameSubject[] = [
   {
     name: 'subscriber',
     file: publisher().full(),
+    inner: FULL_FRAME,
     // Strangers' messages are outcomes and not errors, and do no harm to what it holds.
-    read: (bytes) => {
-      const subscriber = new Subscriber(LIMIT);
-      subscriber.receive(publisher().full());
-      subscriber.receive(bytes);
-      if (KEYS.some((key) => !subscriber.has(key))) throw new Error('a subscriber has lost a key');
-    },
+    read: receive,
+  },
+  {
+    name: 'subscriber that gets a delta',
+    file: deltaMessage(),
+    read: receive,
   },
   {
     name: 'publisher',
     file: new Subscriber().request(),
     read: (bytes) => publisher().answer(bytes),
   },
+  {
+    name: 'publisher that is asked by name',
+    file: holding().request(),
+    read: (bytes) => publisher().answer(bytes),
+  },
 ];
 
 export function fuzzReader(
-  { name, file, read, rewrites }: FrameSubject,
+  { name, file, read, rewrites, inner }: FrameSubject,
   rounds: number,
   seed: number,
 ): { readonly accepted: number; readonly refused: number } {
   const random = new Random(seed);
   let accepted = 0;
   for (let round = 0; round < rounds; round++) {
-    const bytes = mutated(random, file, round);
+    const bytes = mutated(random, file, round, inner);
     try {
       const again = read(bytes);
       if (rewrites && !same(again as Uint8Array, bytes)) throw new Error('other bytes were written');
@@ -131,7 +158,7 @@ export function fuzzReader(
   return { accepted, refused: rounds - accepted };
 }
 
-function mutated(random: Random, file: Uint8Array, round: number): Uint8Array {
+function mutated(random: Random, file: Uint8Array, round: number, inner = 0): Uint8Array {
   if (round % 8 === 0) return random.bytes(random.below(120));
   const length = round % 8 === 1 ? random.below(file.length + 9) : file.length;
   const bytes = new Uint8Array(length);
@@ -140,6 +167,7 @@ function mutated(random: Random, file: Uint8Array, round: number): Uint8Array {
   for (let n = random.below(5); n >= 0 && reach > 0; n--) {
     bytes[random.below(reach)] = random.pick([0, 1, 0x7f, 0x80, 0xff, random.bits() & 255]);
   }
+  if (round % 2 === 1 && inner > 0 && length >= inner + 8) writeChecksum(bytes.subarray(inner, -4));
   if (round % 2 === 1 && length >= 4) writeChecksum(bytes);
   return bytes;
 }
@@ -167,6 +195,24 @@ function publisher(): Publisher {
   const filter = new CountingBloomFilter({ counters: 300, hashes: 2, trackChanges: true });
   filter.addMany(KEYS);
   return new Publisher({ filter, incarnation: 1 });
+}
+
+function holding(): Subscriber {
+  const subscriber = new Subscriber(LIMIT);
+  subscriber.receive(publisher().full());
+  return subscriber;
+}
+
+function receive(bytes: Uint8Array): void {
+  const subscriber = holding();
+  subscriber.receive(bytes);
+  if (KEYS.some((key) => !subscriber.has(key))) throw new Error('a subscriber has lost a key');
+}
+
+function deltaMessage(): Uint8Array {
+  const sender = publisher();
+  sender.addMany(['one', 'more']);
+  return sender.publish() ?? new Uint8Array(0);
 }
 
 function filled<S extends { addMany(keys: readonly string[]): unknown }>(sample: S): S {

@@ -7,6 +7,10 @@
  * millisecond with the exact coder and a fifth of it with the fast one; in a kept piece it is an ordinary probe. Half of the
  * keys that are not in end at the first probe, so most lookups touch one or two pieces. If most keys are asked of
  * one filter, `expand()` it.
+ *
+ * Bytes from strangers: the table of the pieces is read at once, a piece when a lookup touches it. So a frame whose checksum is
+ * right and whose pieces are not is found out by a lookup, which throws a `FrameError`: whoever takes the filter as a hint
+ * reads that as "maybe". A piece is 2 MiB at most, or the bits as they are in the frame.
  */
 
 import { BloomFilter } from '../filters/bloom-filter.ts';
@@ -22,7 +26,9 @@ import { checkInteger } from '../math/checks.ts';
 import type { CodedBits } from './bit-code.ts';
 import { compressFrame, type ExpandOptions, expandFrame, openBits } from './compressed-frame.ts';
 
-export interface CompressedFilterOptions extends Pick<DecodeOptions, 'key'>, ExpandOptions {
+export interface CompressedFilterOptions extends Pick<DecodeOptions, 'key'> {
+  /** Refuses a filter whose bits would take more memory than this. Default: any; 128 MiB for `expand`. */
+  readonly maxBytes?: number;
   /** How many unpacked pieces are kept. Default 8. */
   readonly keptPieces?: number;
 }
@@ -36,19 +42,22 @@ export class CompressedBloomFilter {
   readonly #range: number;
   readonly #stride: number;
   readonly #key: DecodeOptions['key'];
+  readonly #limit: ExpandOptions;
   readonly #keptPieces: number;
   /** In the order of their last use. */
   readonly #kept = new Map<number, Uint32Array>();
   #unpackings = 0;
 
   /** From a coded frame, or a plain one, which is coded first. */
-  constructor(frame: Uint8Array, { key, keptPieces = 8, ...options }: CompressedFilterOptions = {}) {
-    checkOptions('CompressedBloomFilter', options, ['maxBytes']);
+  constructor(frame: Uint8Array, options: CompressedFilterOptions = {}) {
+    checkOptions('CompressedBloomFilter', options, ['key', 'keptPieces', 'maxBytes']);
+    const { key, keptPieces = 8, maxBytes } = options;
     this.#frame = Uint8Array.from(compressFrame(frame));
     this.#keptPieces = checkInteger('keptPieces', keptPieces, 1);
     const { variant, parameters } = readFrameHead(BLOOM_FRAME, this.#frame);
     const [bits, hashes] = parameters;
-    this.#coded = openBits(this.#frame, BLOOM_FRAME, { maxBytes: Number.POSITIVE_INFINITY, ...options });
+    this.#coded = openBits(this.#frame, BLOOM_FRAME, { maxBytes: maxBytes ?? Number.POSITIVE_INFINITY });
+    this.#limit = maxBytes === undefined ? {} : { maxBytes };
     this.scheme = readScheme(this.#frame, key);
     this.#key = key;
     this.bits = bits;
@@ -80,9 +89,9 @@ export class CompressedBloomFilter {
     return Uint8Array.from(answers);
   }
 
-  /** The filter itself. */
+  /** The filter itself. One above 128 MiB needs a `maxBytes` that allows it. */
   expand(): BloomFilter {
-    const plain = expandFrame(this.#frame, { maxBytes: Number.POSITIVE_INFINITY });
+    const plain = expandFrame(this.#frame, this.#limit);
     return BloomFilter.decode(plain, this.#key === undefined ? {} : { key: this.#key });
   }
 
@@ -108,12 +117,15 @@ export class CompressedBloomFilter {
   }
 
   #has(low: number, high: number): boolean {
-    const { pieceBits } = this.#coded;
+    const { coding, pieceBits } = this.#coded;
+    // These two are a single piece of any size, and not worth unpacking.
+    if (coding === 'empty' || coding === 'full') return coding === 'full';
     for (let i = 0, offset = 0; i < this.hashes; i++, offset += this.#stride) {
       const bit = offset + probeIndex(low, high, i, this.#range);
       const index = Math.floor(bit / pieceBits);
       const within = bit - index * pieceBits;
-      if (((this.#piece(index)[within >>> 5] >>> (within & 31)) & 1) === 0) return false;
+      // Beyond 2^32 where the bits are plain, which are one piece: no shifts.
+      if (((this.#piece(index)[Math.floor(within / 32)] >>> (within % 32)) & 1) === 0) return false;
     }
     return true;
   }

@@ -10,7 +10,8 @@
  * fewer hashes, which `plan()` of bloomery/math does (goal 'transmission').
  *
  * Counting filters (compressed V) are coded in planes: which counters are not 0; of those, which are above 1; of those,
- * which are above 2; and so on. Each plane is a bit array of independent bits, so this loses nothing.
+ * which are above 2; and so on. Each plane is a bit array of independent bits, so this loses nothing. Counters that are so
+ * high that planes do not pay (counter-planes.ts) are left in their plain frame.
  *
  * Bytes from strangers: a few bytes can stand for a large array, so the size is compared with a limit before anything is
  * allocated. The default allows 128 MiB; whoever expects more says so.
@@ -26,6 +27,8 @@ import {
   writeChecksum,
 } from '../filters/frame.ts';
 import { BLOCKED_FRAME, BLOOM_FRAME, COUNTING_FRAME } from '../filters/frame-kinds.ts';
+import { checkOptions } from '../filters/options.ts';
+import { checkChoice, checkNumber } from '../math/checks.ts';
 import { CodedBits, type Coding, decodeBits } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';
 import { decodeCounters, encodeCounters } from './counter-planes.ts';
@@ -41,25 +44,27 @@ export interface ExpandOptions {
   readonly maxBytes?: number;
 }
 
-/** The coded frame of a plain one, which `encode` of a filter gives. A coded frame is left as it is. */
-export function compressFrame(frame: Uint8Array, { effort = 'small' }: CompressOptions = {}): Uint8Array {
+/**
+ * The coded frame of a plain one, which `encode` of a filter gives. A coded frame is left as it is, and so is the plain one
+ * of a counting filter that would not get smaller.
+ */
+export function compressFrame(frame: Uint8Array, options: CompressOptions = {}): Uint8Array {
+  checkOptions('compressFrame', options, ['effort']);
+  const effort = checkChoice('effort', options.effort ?? 'small', ['small', 'fast']);
   const kind = kindOf(frame);
   const head = readFrameHead(kind, frame);
   if (isCoded(head)) return frame;
-  const payload = frame.subarray(head.start, -CHECKSUM);
-  if (frame.length !== head.start + kind.payloadLength(head.variant, head.parameters) + CHECKSUM) {
-    throw new FrameError('truncated', frame.length, 'the frame is not whole');
-  }
-  checkChecksum(frame);
-  const [units, unitBits] = unitsOf(kind, head);
-  const words = wordsOf(payload);
+  const { units, unitBits } = unitsOf(kind, head);
+  checkPlain(frame, head.start, units * unitBits);
+  const words = wordsOf(frame.subarray(head.start, -CHECKSUM));
   const code =
     unitBits === 1 ? encodeBits(words, units, effort) : encodeCounters(words, units, unitBits, effort);
-  return assemble(frame, head, head.variant | CODED, code);
+  return code === null ? frame : assemble(frame, head, head.variant | CODED, code);
 }
 
 /** The plain frame of a coded one, for `decode`. A plain frame is left as it is. */
 export function expandFrame(frame: Uint8Array, options: ExpandOptions = {}): Uint8Array {
+  checkOptions('expandFrame', options, ['maxBytes']);
   const kind = kindOf(frame);
   const head = readFrameHead(kind, frame);
   if (!isCoded(head)) return frame;
@@ -88,6 +93,24 @@ export function openBits(frame: Uint8Array, kind: FrameKind, options: ExpandOpti
   return new CodedBits(code, units, head.start);
 }
 
+/** @internal Refuses a plain frame that is not whole, was changed, or has ones beyond its last bit. */
+export function checkPlain(frame: Uint8Array, start: number, bits: number): void {
+  const size = start + Math.ceil(bits / 8) + CHECKSUM;
+  if (frame.length !== size) {
+    const code = frame.length < size ? 'truncated' : 'trailing';
+    throw new FrameError(code, Math.min(size, frame.length), `expected ${size} bytes, got ${frame.length}`);
+  }
+  checkChecksum(frame);
+  const last = size - CHECKSUM - 1;
+  if (bits % 8 !== 0 && frame[last] >>> (bits % 8) !== 0) {
+    throw new FrameError(
+      'payload',
+      last,
+      `expected zeros beyond the last of ${bits} bits, got ${frame[last]}`,
+    );
+  }
+}
+
 /** What the variant of a coded frame has beside that of the plain one. */
 export const CODED = 128;
 const MAX_BYTES = 2 ** 27;
@@ -104,11 +127,11 @@ function kindOf(frame: Uint8Array): FrameKind {
   return kind ?? BLOOM_FRAME;
 }
 
-/** How many bits or counters the payload holds, and how wide they are. */
-function unitsOf(kind: FrameKind, { variant, parameters }: FrameHead): [units: number, unitBits: number] {
-  if (kind === COUNTING_FRAME) return [parameters[0], parameters[2]];
-  if (kind === BLOOM_FRAME) return [parameters[0], 1];
-  return [8 * kind.payloadLength(variant & ~CODED, parameters), 1];
+/** How many bits or counters the payload holds, how wide they are, and the bytes that they take; parameters are checked. */
+function unitsOf(kind: FrameKind, { variant, parameters }: FrameHead) {
+  const bytes = kind.payloadLength(variant & ~CODED, parameters);
+  if (kind === COUNTING_FRAME) return { bytes, units: parameters[0], unitBits: parameters[2] };
+  return { bytes, units: kind === BLOOM_FRAME ? parameters[0] : 8 * bytes, unitBits: 1 };
 }
 
 function openCoded(
@@ -117,7 +140,8 @@ function openCoded(
   head: FrameHead,
   { maxBytes = MAX_BYTES }: ExpandOptions,
 ) {
-  const bytes = kind.payloadLength(head.variant & ~CODED, head.parameters);
+  checkNumber('maxBytes', maxBytes, 0, Number.POSITIVE_INFINITY);
+  const { bytes, units, unitBits } = unitsOf(kind, head);
   if (frame.length < head.start + 1 + CHECKSUM) {
     throw new FrameError(
       'truncated',
@@ -133,7 +157,6 @@ function openCoded(
       `expected at most ${maxBytes} bytes unpacked (maxBytes), got ${bytes}`,
     );
   }
-  const [units, unitBits] = unitsOf(kind, head);
   return { bytes, units, unitBits, code: frame.subarray(head.start, -CHECKSUM) };
 }
 

@@ -5,7 +5,7 @@ import { counterKeys } from '../../test/keys.ts';
 import { expectNormal, Random } from '../../test/statistics.ts';
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import { CountingBloomFilter } from '../filters/counting-bloom-filter.ts';
-import { FrameError } from '../filters/frame.ts';
+import { FrameError, writeChecksum } from '../filters/frame.ts';
 import { deltaBits, deltaBitsDeviation } from '../math/entropy.ts';
 import { applyDelta, deltaEnds, frameSum, makeDelta, OtherSnapshotError } from './delta.ts';
 
@@ -48,6 +48,49 @@ inBothKernels('deltas', () => {
     expect(() => applyDelta(other, delta)).toThrow(OtherSnapshotError);
     expect(() => makeDelta(from, other)).toThrow(/same parameters, seed and size/);
     expect(() => makeDelta(from, snapshots(10, 1, 120, 3).to)).toThrow(RangeError);
+    const blocked = new BlockedBloomFilter({ blocks: 2, hashes: 3 });
+    expect(() => makeDelta(blocked.encode(), from)).toThrow(RangeError);
+  });
+
+  test('made of sound frames only', () => {
+    const { from, to } = snapshots(100, 5, 1201, 3);
+    for (const make of [
+      (frame: Uint8Array) => makeDelta(frame, to),
+      (frame: Uint8Array) => makeDelta(from, frame),
+    ]) {
+      const changed = from.slice();
+      changed[40] ^= 1;
+      expect(() => make(changed)).toThrow(/checksum/);
+      const stray = from.slice();
+      stray[stray.length - 5] |= 2;
+      writeChecksum(stray);
+      expect(() => make(stray)).toThrow(/expected zeros beyond the last of 1201 bits/);
+      expect(() => make(from.subarray(0, 100))).toThrow(/expected 183 bytes, got 100 \(at byte 100\)/);
+      expect(() => make(Uint8Array.of(...from, 7))).toThrow(/expected 183 bytes, got 184 \(at byte 183\)/);
+      expect(() => make(undefined as never)).toThrow(TypeError);
+    }
+    expect(() => makeDelta(from, to, { efort: 'fast' } as never)).toThrow(/no option 'efort'/);
+  });
+
+  test('never leads elsewhere than it says, also under a right checksum', () => {
+    const { from, to } = snapshots(100, 5, 1201, 3);
+    const delta = makeDelta(from, to);
+    for (let at = 13; at < delta.length - 4; at++) {
+      const forged = delta.slice();
+      forged[at] ^= 1;
+      writeChecksum(forged);
+      expect(() => applyDelta(from, forged), `byte ${at}`).toThrow(FrameError);
+    }
+    const elsewhere = delta.slice();
+    elsewhere[13] ^= 1;
+    writeChecksum(elsewhere);
+    expect(() => applyDelta(from, elsewhere)).toThrow(/expected a way to snapshot [0-9a-f]{16}, got to/);
+    // 1201 bits, and not the 1208 of the bytes: in plain coding, a one beyond them is refused.
+    const plain = new Uint8Array(21 + 1 + 151 + 4);
+    plain.set(delta.subarray(0, 21));
+    plain[21 + 151] = 2;
+    writeChecksum(plain);
+    expect(() => applyDelta(from, plain)).toThrow(/expected piece 0 in plain coding, got other bytes/);
   });
 
   test('every prefix, every flipped bit and noise are errors with a name', () => {

@@ -25,10 +25,12 @@ import {
   writeChecksum,
 } from '../filters/frame.ts';
 import { BLOCKED_FRAME, BLOOM_FRAME } from '../filters/frame-kinds.ts';
+import { checkOptions } from '../filters/options.ts';
 import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
 import { hashScheme } from '../kernel/hash-scheme.ts';
 import { decodeBits } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';
+import { checkPlain } from './compressed-frame.ts';
 import { type Effort, encodeBits } from './encode-bits.ts';
 
 /** A delta that does not start from the snapshot at hand: ask for the whole state. */
@@ -42,15 +44,16 @@ export interface DeltaOptions {
 }
 
 /** The delta that leads from one plain frame to another of the same parameters. */
-export function makeDelta(
-  from: Uint8Array,
-  to: Uint8Array,
-  { effort = 'small' }: DeltaOptions = {},
-): Uint8Array {
+export function makeDelta(from: Uint8Array, to: Uint8Array, options: DeltaOptions = {}): Uint8Array {
+  checkOptions('makeDelta', options, ['effort']);
+  const { effort = 'small' } = options;
   const { start, bits } = shapeOf(from);
+  shapeOf(to);
   if (from.length !== to.length || !sameBytes(from, to, start)) {
     throw new RangeError('A delta leads from a frame to another one with the same parameters, seed and size');
   }
+  checkPlain(from, start, bits);
+  checkPlain(to, start, bits);
   const changed = wordsOf(from.subarray(start, -CHECKSUM));
   const target = wordsOf(to.subarray(start, -CHECKSUM));
   for (let i = 0; i < changed.length; i++) changed[i] ^= target[i];
@@ -102,11 +105,9 @@ function shapeOf(frame: Uint8Array): { start: number; bits: number } {
   const { start, variant, parameters } = readFrameHead(kind, frame);
   const bytes = kind.payloadLength(variant, parameters);
   if (frame.length !== start + bytes + CHECKSUM) {
-    throw new FrameError(
-      'truncated',
-      frame.length,
-      `expected ${start + bytes + CHECKSUM} bytes, got ${frame.length}`,
-    );
+    const size = start + bytes + CHECKSUM;
+    const code = frame.length < size ? 'truncated' : 'trailing';
+    throw new FrameError(code, Math.min(size, frame.length), `expected ${size} bytes, got ${frame.length}`);
   }
   return { start, bits: kind === BLOOM_FRAME ? parameters[0] : 8 * bytes };
 }

@@ -28,6 +28,7 @@ export function fitMessage(
   filter: BloomFilter,
   { maxBytes, ...options }: CompressOptions & { readonly maxBytes: number },
 ): FittedMessage {
+  if (!(filter instanceof BloomFilter)) throw new TypeError('filter must be a BloomFilter');
   checkInteger('maxBytes', maxBytes, LEAST_BYTES);
   let smaller = filter;
   for (let halvings = 0; ; halvings++) {

@@ -133,6 +133,12 @@ inBothKernels('a publisher', () => {
       expect(types.slice(0, 2)).toEqual(['full', 'full']);
       expect(types.slice(3)).toEqual(['delta', 'heartbeat']);
     }
+    const usual = publisherOf();
+    for (let i = 0; i < 70; i++) {
+      usual.add(`later-${i}`);
+      usual.publish();
+    }
+    expect(usual.historyLength).toBe(64);
     const without = publisherOf({ historyGenerations: 0 });
     const held = without.generation;
     without.add('x');
@@ -202,6 +208,42 @@ inBothKernels('a publisher', () => {
       base: 0,
       generation: { epoch: 65537n, sequence: 1 },
     });
+  });
+
+  it('is alone in taking the changes of its filter', () => {
+    const publisher = publisherOf();
+    const { filter } = publisher;
+    const state = publisher.full();
+    const other = new Publisher({ filter, incarnation: 1, publisherId: 2 });
+    filter.add('x');
+    expect(typeOf(other.publish())).toBe('delta');
+    expect(() => publisher.publish()).toThrow(
+      new TypeError('The filter was given to another publisher, which takes its changes: replace it'),
+    );
+    // What it published is still so; and with a filter of its own, or with this one again, it goes on.
+    expect(publisher.full()).toEqual(state);
+    publisher.replace(filter.copy());
+    publisher.add('y');
+    expect(typeOf(publisher.publish())).toBe('delta');
+    expect(publisher.generation.sum).toBe(frameSum(publisher.filter.snapshot().encode()));
+    publisher.replace(filter);
+    expect(publisher.publish()).toBe(null);
+    expect(() => other.publish()).toThrow(TypeError);
+  });
+
+  it('has all that happens to the filter in its deltas', () => {
+    const publisher = publisherOf();
+    const other = new CountingBloomFilter({ counters: 4000, hashes: 3 });
+    other.addMany(['p', 'q']);
+    for (const change of [
+      () => publisher.filter.merge(other),
+      () => publisher.filter.clear(),
+      () => publisher.filter.addMany(['r']),
+    ]) {
+      change();
+      expect(publisher.publish()).not.toBe(null);
+      expect(publisher.generation.sum).toBe(frameSum(publisher.filter.snapshot().encode()));
+    }
   });
 
   it('codes in the fast way where that is asked for', () => {
@@ -294,6 +336,17 @@ describe('a publisher’s options', () => {
     expect(() => make({})().replace(new CountingBloomFilter({ counters: 64, hashes: 2 }))).toThrow(
       'trackChanges: true',
     );
+  });
+
+  it('leave it as it was where a replacement is refused', () => {
+    const publisher = publisherOf();
+    const { generation } = publisher;
+    const state = publisher.full();
+    const untracked = new CountingBloomFilter({ counters: 64, hashes: 2 });
+    expect(() => publisher.replace(untracked)).toThrow(TypeError);
+    expect([publisher.generation, publisher.full()]).toEqual([generation, state]);
+    publisher.add('x');
+    expect(typeOf(publisher.publish())).toBe('delta');
   });
 
   it('leave an incarnation 65535 replacements', () => {

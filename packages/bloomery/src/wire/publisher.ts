@@ -26,7 +26,9 @@
  * million keys at 1 %, of which half a per cent was replaced) in WebAssembly, with effort 'fast' 15 ms. The coded full
  * state and each merged delta are made when first asked for, and kept until the next generation.
  *
- * It takes the filter's changes (`takeChanges`), and nobody else may. Keys may be added to the filter directly.
+ * It takes the filter's changes (`takeChanges`), and nobody else may: what another took would be missing in every summary
+ * from then on. So a filter has one publisher, the last that was given it; the one before refuses to publish. Keys may
+ * be added to the filter directly.
  *
  * What was refused. Resizing: a counting filter cannot, somebody who still has the keys makes a larger one for
  * `replace`. Deltas from an epoch to the next: the bits have nothing in common. Knowing the subscribers: an answer
@@ -95,7 +97,7 @@ export class Publisher {
     const epoch = BigInt(checkInteger('incarnation', incarnation, 0, 2 ** 48 - 1)) * EPOCHS;
     this.#lastEpoch = epoch + EPOCHS - 1n;
     this.#filter = checkFilter(filter);
-    this.#published = this.#publishWhole();
+    this.#published = this.#publishWhole(filter);
     this.#generation = { epoch, sequence: 0, sum: frameSum(this.#published.frame) };
   }
 
@@ -150,6 +152,9 @@ export class Publisher {
    * that is smaller. Null, and no new generation, if no bit has changed.
    */
   publish(): Uint8Array | null {
+    if (PUBLISHERS.get(this.#filter) !== this) {
+      throw new TypeError('The filter was given to another publisher, which takes its changes: replace it');
+    }
     const changed = this.#filter.takeChanges();
     if (changed.length === 0) return null;
     const { epoch, sequence } = this.#generation;
@@ -170,8 +175,8 @@ export class Publisher {
     if (epoch > this.#lastEpoch) {
       throw new RangeError(`A publisher can be replaced ${EPOCHS - 1n} times: make one of a new incarnation`);
     }
-    this.#filter = checkFilter(filter);
-    this.#published = this.#publishWhole();
+    this.#published = this.#publishWhole(checkFilter(filter));
+    this.#filter = filter;
     this.#generation = { epoch, sequence: 0, sum: frameSum(this.#published.frame) };
     return this.full();
   }
@@ -262,10 +267,11 @@ export class Publisher {
   }
 
   /** A generation that has nothing to do with the ones before. */
-  #publishWhole(): Published {
-    this.#filter.takeChanges();
-    const snapshot = this.#filter.snapshot();
+  #publishWhole(filter: CountingBloomFilter): Published {
+    const snapshot = filter.snapshot();
     const frame = snapshot.encode();
+    filter.takeChanges();
+    PUBLISHERS.set(filter, this);
     const historyBytes = this.#historyBytes ?? 2 * frame.length;
     return {
       frame,
@@ -297,6 +303,8 @@ interface Published {
 }
 
 const OPTIONS = ['filter', 'incarnation', 'publisherId', 'effort', 'historyGenerations', 'historyBytes'];
+/** Who takes the changes of a filter. */
+const PUBLISHERS = /* @__PURE__ */ new WeakMap<CountingBloomFilter, Publisher>();
 /** The epochs of an incarnation. */
 const EPOCHS = 2n ** 16n;
 

@@ -162,6 +162,19 @@ inBothKernels('a subscriber', () => {
     expectSame(subscriber, publisher);
   });
 
+  it('asks on after a late answer that brought it on, and is not enough', () => {
+    const publisher = publisherOf();
+    const subscriber = currentOf(publisher);
+    const asked = subscriber.request();
+    publishing(publisher, 'a');
+    const late = publisher.answer(asked);
+    publishing(publisher, 'b');
+    expect(effect(subscriber, publisher.heartbeat())).toBe('missing, behind, asks');
+    expect(effect(subscriber, late)).toBe('taken, behind, asks');
+    expect(effect(subscriber, publisher.answer(subscriber.request()))).toBe('taken, current');
+    expectSame(subscriber, publisher);
+  });
+
   it('takes a later epoch at once, and asks about an earlier one', () => {
     const publisher = publisherOf();
     const subscriber = currentOf(publisher);
@@ -222,6 +235,41 @@ inBothKernels('a subscriber', () => {
     const asking = currentOf(publisherOf(1));
     expect(effect(asking, again.answer(asking.request()))).toBe('taken, current');
     expectSame(asking, again);
+  });
+
+  it('is not current with what it knows to be wrong, though it cannot read what is right', () => {
+    // The name of what it holds, for a summary that is too large here, or keyed: the answer is of no use, and proves enough.
+    const key = new SecretKey(new Uint8Array(16));
+    for (const [options, problem] of [
+      [{ counters: 9000 }, 'limit'],
+      [{ key }, 'key'],
+    ] as const) {
+      const subscriber = new Subscriber({ maxBytes: 300 });
+      subscriber.receive(publisherOf(1).full());
+      const again = publisherOf(1, ['other'], options);
+      const answer = again.answer(subscriber.request())!;
+      expect(subscriber.receive(answer)).toEqual({
+        verdict: 'unreadable',
+        status: 'empty',
+        changed: true,
+        problem,
+      });
+      expect(subscriber.has('other')).toBe(true);
+    }
+  });
+
+  it('is not current with other bits than those that were announced under the name', () => {
+    const before = publisherOf(1);
+    const again = publisherOf(1, ['other']);
+    const subscriber = currentOf(before);
+    const late = publishing(before, 'a');
+    publishing(again, 'b');
+    expect(effect(subscriber, again.heartbeat())).toBe('missing, behind, asks');
+    expect(effect(subscriber, late)).toBe('taken, behind, asks'); // the name is right, the sum is not
+    expect(subscriber.has('b')).toBe(true);
+    expect(effect(subscriber, before.heartbeat())).toBe('old, behind, asks');
+    expect(effect(subscriber, again.answer(subscriber.request()))).toBe('taken, current');
+    expectSame(subscriber, again);
   });
 
   it('renames what it holds when the bits are the same', () => {
@@ -390,6 +438,18 @@ inBothKernels('a subscriber', () => {
         problem: 'structure',
       });
     }
+    // Cut short before it was sent, not on its way: it would come again.
+    expect(
+      new Subscriber().receive(forged(publisher.full(), () => ({ frame: plain.subarray(0, 100) }))),
+    ).toEqual({ verdict: 'unreadable', status: 'empty', changed: false, problem: 'truncated' });
+    const damaged = plain.slice();
+    damaged[50] ^= 1;
+    expect(new Subscriber().receive(forged(publisher.full(), () => ({ frame: damaged })))).toEqual({
+      verdict: 'unreadable',
+      status: 'empty',
+      changed: false,
+      problem: 'checksum',
+    });
     // A sound frame that is not the one that was announced.
     const other = new BloomFilter({ bits: 2000, hashes: 3 }).encode();
     expect(new Subscriber().receive(forged(publisher.full(), () => ({ frame: other })))).toMatchObject({
@@ -483,6 +543,8 @@ describe('a subscriber’s options', () => {
     const make = (options: object) => () => new Subscriber(options);
     expect(make({ publisherId: 1.5 })).toThrow('publisherId must be an integer from 0 to 2^64 - 1, got 1.5');
     expect(make({ maxBytes: -1 })).toThrow('maxBytes must be a number of at least 0, got -1');
+    expect(make({ maxBytes: Number.NaN })).toThrow('maxBytes must be a number of at least 0, got NaN');
+    expect(make({ maxBytes: Number.POSITIVE_INFINITY })).not.toThrow();
     expect(make({ key: 'secret' })).toThrow('key must be a SecretKey');
     expect(make({ seed: 4 })).toThrow("Subscriber has no option 'seed'");
     expect(() => new Subscriber().receive('BLMS' as never)).toThrow(TypeError);

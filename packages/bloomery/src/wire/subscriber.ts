@@ -16,7 +16,7 @@
  * later than what is held; a delta if it starts exactly there; and the bits that come out must have the sum that was said, or
  * nothing is taken. A message that tells of a later generation and does not help to get there leads to a request. One that
  * contradicts what is held (same name, another sum; a delta that leads elsewhere) proves that it is worth nothing: it is
- * dropped, and the request is a newcomer's.
+ * dropped, whether or not the message brings something better, and the request is a newcomer's.
  *
  * Questions. Names rise, so what is lower is old and is passed over. Except when a publisher has lost its counter, and has
  * begun again below: then what looks old is the truth. A late message cannot be told from such a one, but an answer can: it
@@ -106,20 +106,22 @@ export class Subscriber {
   readonly #key: SecretKey | undefined;
   #held: Held | undefined;
   /** The latest generation that the publisher is known to have reached. */
-  #heard: GenerationName | undefined;
+  #heard: Generation | undefined;
 
   constructor(options: SubscriberOptions = {}) {
     checkOptions('Subscriber', options, ['publisherId', 'key', 'maxBytes']);
     const { publisherId = 0, key, maxBytes = MAX_BYTES } = options;
     this.publisherId = checkUnsigned64('publisherId', publisherId);
-    this.maxBytes = checkNumber('maxBytes', maxBytes);
+    this.maxBytes = checkNumber('maxBytes', maxBytes, 0, Number.POSITIVE_INFINITY);
     if (key !== undefined) hashScheme({ key }); // refuses what is no key
     this.#key = key;
   }
 
   get status(): SyncStatus {
     if (this.#held === undefined) return 'empty';
-    return isSame(this.#held.generation, this.#heard) ? 'current' : 'behind';
+    // The sum as well: where a name was used twice, what came under it need not be what was announced.
+    const { generation } = this.#held;
+    return isSame(generation, this.#heard) && generation.sum === this.#heard?.sum ? 'current' : 'behind';
   }
 
   /** The generation that is held, in whatever status. */
@@ -200,7 +202,11 @@ export class Subscriber {
         this.#held = { ...this.#held, generation: said };
         return 'taken';
       }
-      if (order === 0 && !(isAnswer && message.type === 'full')) return this.#drop();
+      if (order === 0) {
+        // It goes before the answer is looked into: one that cannot be used proves no less.
+        const conflict = this.#drop();
+        if (!(isAnswer && message.type === 'full')) return conflict;
+      }
     }
     if (message.type === 'full') return this.#takeFull(message);
     if (message.type === 'heartbeat' || !isSame({ ...said, sequence: message.base }, held)) return 'missing';

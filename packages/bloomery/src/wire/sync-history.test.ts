@@ -59,9 +59,35 @@ describe('the history of changes', () => {
     expect([byBytes.length, byBytes.byteLength]).toEqual([0, 0]);
     byBytes.push(at(11), Float64Array.of(4));
     expect(byBytes.knows(at(11))).toBe(true);
+    const exact = new ChangeHistory(1000, 100, 10);
+    for (let s = 0; s < 3; s++)
+      exact.push(
+        at(s),
+        Float64Array.from({ length: 5 }, (_, i) => i),
+      );
+    expect([exact.length, exact.byteLength]).toEqual([2, 10]); // as many bytes as it may have
     const none = new ChangeHistory(1000, 0, 1000);
     none.push(at(0), Float64Array.of(1));
     expect(none.length).toBe(0);
+  });
+
+  it('keeps gaps of any length, however many', () => {
+    const bits = 2 ** 25;
+    for (const [count, gap] of [
+      [1, bits],
+      [6, 2 ** 21 + 1],
+      [9, 2 ** 21 - 1],
+      [33, 2 ** 19],
+      [1000, 2 ** 14 + 5],
+      [1001, 2 ** 14],
+      [5000, 127],
+      [5000, 129],
+    ]) {
+      const history = new ChangeHistory(bits, 8, 10 ** 9);
+      const positions = Float64Array.from({ length: count }, (_, i) => (i + 1) * gap - 1);
+      history.push(at(0), positions);
+      expect(onesOf(history.changesSince(0))).toEqual([...positions]);
+    }
   });
 
   it('keeps positions beyond 32 bits', () => {

@@ -45,6 +45,12 @@ const KINDS: readonly [title: string, message: SyncMessage, type: number, body: 
     4,
     `03${name()}ffffffffffffffffffffffffffffff0f`,
   ],
+  [
+    'the longest request',
+    { type: 'request', publisherId, held: { ...heard, sum: 1n }, heard },
+    4,
+    '03ffffffffffffffffffffffffffffff0f0100000000000000ffffffffffffffffffffffffffffff0f',
+  ],
 ];
 
 describe.each(KINDS)('%s', (_, message, type, body) => {
@@ -128,6 +134,31 @@ describe('sync messages', () => {
     );
     expect(problem(`424c4d530102${id}${name()}ad0250`)).toContain('generations back of at most 300');
     expect(() => readSyncMessage('BLMS' as never)).toThrow(new TypeError('A message must be a Uint8Array'));
+  });
+
+  it('are not written where they could not be read back', () => {
+    const beat = { type: 'heartbeat', ...told };
+    const delta = { type: 'delta', ...told, base: 299, code };
+    const request = { type: 'request', publisherId, held: generation, heard };
+    const wrong: [message: object, problem: string][] = [
+      [{ ...beat, type: 'beat' }, "type must be 'full' or 'delta' or 'heartbeat' or 'request', got beat"],
+      [{ ...beat, publisherId: 4 }, 'publisherId must be a bigint, got number'],
+      [{ ...beat, publisherId: 2n ** 64n }, 'publisherId must be an integer from 0 to 2^64 - 1'],
+      [{ ...beat, question: 2 ** 32 }, 'question must be an integer from 0 to 4294967295, got 4294967296'],
+      [{ ...beat, generation: { ...generation, sum: -1n } }, 'sum must be an integer from 0 to 2^64 - 1'],
+      [{ ...beat, generation: { ...generation, epoch: -1n } }, 'epoch must be an integer'],
+      [{ ...beat, generation: { ...generation, sequence: 2 ** 53 } }, 'sequence must be an integer'],
+      [{ ...delta, base: 300 }, 'base must be an integer from 0 to 299, got 300'],
+      [{ ...delta, base: -1 }, 'base must be an integer from 0 to 299, got -1'],
+      [{ ...request, held: { ...generation, sum: 3 } }, 'sum must be a bigint, got number'],
+      [
+        { ...request, heard: { epoch: 1n, sequence: Number.POSITIVE_INFINITY } },
+        'sequence must be an integer',
+      ],
+    ];
+    for (const [message, problem] of wrong) {
+      expect(() => writeSyncMessage(message as SyncMessage)).toThrow(problem);
+    }
   });
 
   it('call a request by its checksum', () => {

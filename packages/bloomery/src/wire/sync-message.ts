@@ -29,6 +29,7 @@
  */
 
 import { CHECKSUM, checkChecksum, FrameError, writeChecksum } from '../filters/frame.ts';
+import { checkChoice, checkInteger } from '../math/checks.ts';
 import { ByteReader, ByteWriter } from './byte-stream.ts';
 
 /** Which generation: ordered by epoch, then by sequence number. */
@@ -87,7 +88,9 @@ export interface SyncHead {
   readonly publisherId: bigint;
 }
 
+/** Writes a message. What `readSyncMessage` would not give back is an error. */
 export function writeSyncMessage(message: SyncMessage): Uint8Array<ArrayBuffer> {
+  checkMessage(message);
   const writer = new ByteWriter();
   const isAnswer = message.type !== 'request' && message.question !== undefined;
   for (const byte of [...MAGIC, VERSION]) writer.byte(byte);
@@ -184,6 +187,35 @@ const HOLDS = 1;
 const HEARD = 2;
 /** Flags, two names, a sum and the checksum; a sequence number takes up to 8 bytes. */
 const LONGEST_REQUEST = HEAD + 1 + 2 * (8 + 8) + 8 + CHECKSUM;
+
+function checkMessage(message: SyncMessage): void {
+  checkChoice('type', message.type, TYPES);
+  checkBigint('publisherId', message.publisherId);
+  if (message.type === 'request') {
+    if (message.held !== undefined) checkGeneration(message.held);
+    if (message.heard !== undefined) checkName(message.heard);
+    return;
+  }
+  checkGeneration(message.generation);
+  if (message.question !== undefined) checkInteger('question', message.question, 0, 2 ** 32 - 1);
+  // Without a generation before it there is nothing that a delta could start from.
+  if (message.type === 'delta') checkInteger('base', message.base, 0, message.generation.sequence - 1);
+}
+
+function checkGeneration(generation: Generation): void {
+  checkName(generation);
+  checkBigint('sum', generation.sum);
+}
+
+function checkName({ epoch, sequence }: GenerationName): void {
+  checkBigint('epoch', epoch);
+  checkInteger('sequence', sequence);
+}
+
+function checkBigint(name: string, value: bigint): void {
+  if (typeof value !== 'bigint') throw new TypeError(`${name} must be a bigint, got ${typeof value}`);
+  checkUnsigned64(name, value);
+}
 
 function readTold({ type, isAnswer, publisherId }: SyncHead, bytes: Uint8Array): SyncMessage {
   const reader = bodyOf(bytes);
