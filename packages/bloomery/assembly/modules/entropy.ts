@@ -93,19 +93,30 @@ const SPREADS: usize = 16640; // 16 masks of 16 bytes
 const CLASSES: usize = 16896; // for j ones: 9 words, the frequency; then 9 products of 8 bytes
 const PRODUCTS: usize = 16936;
 const STATES: usize = 17024; // 16 words
-const TABLE: usize = 17408; // 256 words: frequency (16 bits) and first slot (16 bits) of each byte value
+const TABLE: usize = 17408; // for decoding, 256 words: frequency (16 bits) and first slot (16 bits) of each byte value
+const STEPS: usize = 18432; // for encoding, 16 bytes each: 2^46 / frequency rounded up (8), frequency (4), first slot (4)
 
 // The tables of the model for a share of ones, out of 2^16; those that only decoding needs if asked for.
 export function ransModel(share: u32, decoding: bool): void {
   classFrequencies(share);
+  if (!decoding) {
+    for (let j: usize = 0; j < 9; j++) {
+      const f = <u64>load<u32>(j << 2, CLASSES);
+      store<u64>(j << 3, ((1 << 46) + f - 1) / f, PRODUCTS);
+    }
+  }
   let at: u32 = 0;
   for (let byte: u32 = 0; byte < 256; byte++) {
     const f = load<u32>(<usize>popcnt<u32>(byte) << 2, CLASSES);
-    store<u32>(<usize>byte << 2, f | (at << 16), TABLE);
     if (decoding) {
+      store<u32>(<usize>byte << 2, f | (at << 16), TABLE);
       // Sixteen at a time: what is too much is overwritten by the next byte value.
       const sixteen = i8x16.splat(<i8>byte);
       for (let slot = at; slot < at + f; slot += 16) v128.store(<usize>slot, sixteen, SYMBOLS);
+    } else {
+      const step = <usize>byte << 4;
+      store<u64>(step, load<u64>(<usize>popcnt<u32>(byte) << 3, PRODUCTS), STEPS);
+      store<u64>(step, <u64>f | (<u64>at << 32), STEPS + 8);
     }
     at += f;
   }
@@ -195,17 +206,20 @@ export function ransEncode(source: usize, length: u32, lanes: u32, end: usize): 
 }
 
 // A state takes up a byte. Its lower half goes out first if there is no room: written in any case, kept if it counts.
+// The quotient by multiplication: y < f * 2^18, so that y * ceil(2^46 / f) stays below 2^64, and is too large by less than
+// f * 2^-28 < 1 / f after the shift.
 // @ts-ignore: decorator
 @inline
 function take(byte: usize, state: usize, out: usize): usize {
-  const entry = load<u32>(byte << 2, TABLE);
-  const f = entry & 0xffff;
+  const step = byte << 4;
+  const rest = load<u64>(step, STEPS + 8);
+  const f = <u32>rest;
   const x = load<u32>(state);
   const full = <u32>(x >> 18 >= f);
   store<u16>(out - 2, <u16>x);
   const y = x >> (full << 4);
-  const q = y / f;
-  store<u32>(state, (q << 14) + (y - q * f) + (entry >> 16));
+  const q = <u32>((<u64>y * load<u64>(step, STEPS)) >> 46);
+  store<u32>(state, y + q * (16384 - f) + <u32>(rest >> 32));
   return out - (full << 1);
 }
 
@@ -365,13 +379,15 @@ export function golombDecode(
       if (at >= end) return false;
       window = load<u64>(code + <usize>(at >> 3));
     }
-    at += ctz<u64>(window);
+    const zeros = ctz<u64>(window);
+    at += zeros;
     const quotient = at - start;
     at++;
     let remainder: u32 = 0;
     if (b > 0) {
+      // What follows is in the window already, unless there were many zeros: at least 57 bits of it are from the code.
+      const rest = zeros + b < 56 ? window >> (zeros + 1) : load<u64>(code + <usize>(at >> 3)) >> (at & 7);
       // Without a branch: which of the two lengths it is cannot be foreseen.
-      const rest = load<u64>(code + <usize>(at >> 3)) >> (at & 7);
       const short = <u32>rest & ((1 << (b - 1)) - 1);
       const long = <u32>(short >= cut);
       remainder = select<u32>(2 * short + (<u32>(rest >> (b - 1)) & 1) - cut, short, long);

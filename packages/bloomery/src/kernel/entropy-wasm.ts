@@ -5,8 +5,9 @@
  *     16640   SPREADS  256 bytes: how words are dealt out to states
  *     16896   CLASSES  frequencies of the bytes with 0 to 8 ones, and what they are made from
  *     17024   STATES   16 words
- *     17408   TABLE    256 words: frequency and first slot of each byte value
- *     20480   SOURCE   what is coded or decoded, and at least 64 zero bytes
+ *     17408   TABLE    256 words: frequency and first slot of each byte value, for decoding
+ *     18432   STEPS    4096 bytes: the same for encoding, and the reciprocal of the frequency
+ *     22528   SOURCE   what is coded or decoded, and at least 64 zero bytes
  *     …       TARGET   on the next 64-byte boundary, and 64 bytes that may be overwritten
  */
 
@@ -15,7 +16,7 @@ import { platform, type WasmMemory } from './platform.ts';
 import type { ByteModel } from './rans.ts';
 import { linkModule } from './wasm-kernel.ts';
 
-const SOURCE = 20480;
+const SOURCE = 22528;
 const PAGE = 65536;
 /** What is counted at once: copying to a place that the processor holds near costs least. */
 const COUNTED = 131072;
@@ -115,7 +116,7 @@ export class EntropyKernel {
   }
 
   #useModel(model: ByteModel, decoding: boolean): void {
-    if (this.#model === model && (this.#decoding || !decoding)) return;
+    if (this.#model === model && this.#decoding === decoding) return;
     this.#call.ransModel(model.share, decoding ? 1 : 0);
     this.#model = model;
     this.#decoding = decoding;

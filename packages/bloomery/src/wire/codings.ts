@@ -13,5 +13,5 @@ export const MOST_LOG = 24;
 
 /** How many rANS states take turns: more where a piece is long enough to pay for them. */
 export function lanesOf(pieceBits: number): number {
-  return pieceBits >= 2 ** 16 ? 16 : 8;
+  return pieceBits >= 2 ** 17 ? 16 : 8;
 }
