@@ -44,7 +44,7 @@ function checkPackage(name) {
         : specifier.split('/')[0];
       if (specifier.startsWith('node:') ? name === 'bloomery' : !declared.has(target)) {
         report(path, `imports ${specifier}, which is not declared for packages/${name}`);
-      } else if (RANKS[target] !== undefined && RANKS[target] >= RANKS[name]) {
+      } else if (RANKS[target.replace('@bloomery/', '')] >= RANKS[name]) {
         report(path, `imports ${target}, which does not stand below ${name}`);
       }
     }

@@ -1,5 +1,5 @@
 // Makes a fresh clone ready, with nothing but Node: checks its version, installs the packages, builds the
-// library, and, if the tests need it, installs Chromium. Each step is skipped when it is done already.
+// packages, and installs what the tests need. Each step is skipped when it is done already.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-export function setUp({ browser = false } = {}) {
+export function setUp({ tests = false } = {}) {
   checkNode();
   installPackages();
-  step('building the library', 'npm', ['run', '--silent', 'build']);
-  if (browser) installChromium();
+  step('building the packages', 'npm', ['run', '--silent', 'build']);
+  if (tests) installPrograms();
 }
 
 export function step(what, command, args, options = {}) {
@@ -44,21 +44,41 @@ function installPackages() {
   step('installing packages', 'npm', ['install', '--no-save', '--no-audit', '--no-fund']);
 }
 
-// The browser tests run in the distribution's Chromium; CHROMIUM_PATH names another one.
-function installChromium() {
-  const path = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
-  if (existsSync(path)) return;
+/** What the tests need beside npm's packages: a file that shows it is there, and Debian's package. */
+const PROGRAMS = [
+  { path: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', package: 'chromium', for: 'the browser tests' },
+  { path: '/usr/bin/tmux', package: 'tmux', for: 'the tests of the command in a terminal' },
+  { path: '/usr/bin/zstd', package: 'zstd', for: 'the tests of packed inputs' },
+  { path: '/usr/bin/bloom', package: 'golang-github-dcso-bloom-cli', for: "the tests with DCSO's own files" },
+  { path: '/usr/bin/hunspell', package: 'hunspell', for: 'the comparison of spelling' },
+  { path: '/usr/share/hunspell/en_US.dic', package: 'hunspell-en-us', for: 'the comparison of spelling' },
+  { path: '/usr/share/dict/american-english-huge', package: 'wamerican-huge', for: 'the dictionaries' },
+  { path: '/usr/share/games/fortunes/fortunes', package: 'fortunes', for: 'the comparison of spelling' },
+  { path: '/usr/share/hyphen/hyph_en_US.dic', package: 'hyphen-en-us', for: 'the tests of hyphenation' },
+];
+
+// Chromium is the distribution's; CHROMIUM_PATH names another one.
+function installPrograms() {
+  const missing = PROGRAMS.filter(({ path }) => !existsSync(path));
+  if (missing.length === 0) return;
+  const names = missing.map((program) => program.package).join(' ');
   const help =
-    'The browser tests need Chromium. Install it (Debian, Ubuntu: apt-get install chromium), or set ' +
-    'CHROMIUM_PATH to a Chromium or Chrome. To run the Node tests alone: npx vitest run --project node';
-  if (process.env.CHROMIUM_PATH) fail(`CHROMIUM_PATH is ${path}, but there is no such file.\n${help}`);
+    `Some tests need programs that are not here:\n${missing.map((program) => `  ${program.path}, for ${program.for}`).join('\n')}\n` +
+    `Install them (Debian, Ubuntu: apt-get install ${names}); CHROMIUM_PATH names another Chromium or Chrome.\n` +
+    "To run the library's tests in Node alone: npx vitest run --project node packages/bloomery";
+  if (process.env.CHROMIUM_PATH && !existsSync(process.env.CHROMIUM_PATH)) {
+    fail(`CHROMIUM_PATH is ${process.env.CHROMIUM_PATH}, but there is no such file.\n${help}`);
+  }
   if (process.getuid?.() !== 0 || !hasCommand('apt-get')) fail(help);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   step('looking for packages', 'apt-get', ['update', '-qq'], { env });
-  step('installing Chromium', 'apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'chromium'], {
-    env,
-  });
-  if (!existsSync(path)) fail(help);
+  step(
+    `installing ${names}`,
+    'apt-get',
+    ['install', '-y', '-qq', '--no-install-recommends', ...missing.map((program) => program.package)],
+    { env },
+  );
+  if (!PROGRAMS.every(({ path }) => existsSync(path))) fail(help);
 }
 
 function hasCommand(name) {

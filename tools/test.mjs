@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setUp, step } from './setup.mjs';
 
 const started = Date.now();
-setUp({ browser: true });
+setUp({ tests: true });
 step('checking format and lint', 'npx', ['biome', 'ci', '--error-on-warnings', '.']);
 step('checking types', 'npm', ['run', '--silent', 'check:types']);
 step('checking package boundaries', 'node', ['tools/check-boundaries.mjs']);
@@ -15,6 +15,7 @@ step('checking the embedded kernel', 'node', ['tools/build-kernel.mjs', '--check
 step('checking bundle sizes', 'node', ['tools/check-bundles.mjs']);
 step('measuring what docs/which-filter.md says', 'node', ['tools/which-filter.mjs']);
 step('running the examples', 'node', ['tools/run-examples.mjs']);
+step('running the transcript of the README', 'node', ['tools/transcript.mjs']);
 
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-test-'));
 const report = join(folder, 'report.json');

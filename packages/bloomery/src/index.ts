@@ -55,7 +55,7 @@ export {
   unionEstimate,
 } from './filters/estimates.ts';
 export { FrameError, type FrameErrorCode } from './filters/frame.ts';
-export { type FrameLayout, readFrameLayout } from './filters/frame-layout.ts';
+export { type FrameLayout, type FrameLayoutOptions, readFrameLayout } from './filters/frame-layout.ts';
 export {
   HashList,
   type HashListCapacityOptions,

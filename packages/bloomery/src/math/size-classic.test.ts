@@ -20,6 +20,13 @@ describe('smallest', () => {
     }
   });
 
+  test('rates that few hashes cannot reach with any size', () => {
+    expect(sizeClassic({ capacity: 1, falsePositiveRate: 1e-40 })).toMatchObject({ bits: 214, hashes: 106 });
+    expect(() => sizeClassic({ capacity: 1, falsePositiveRate: 1e-40, hashes: 3 })).toThrow(
+      'needs more than',
+    );
+  });
+
   test('one bit fewer breaks the promise with every k', () => {
     for (const capacity of [20, 100, 1000, 1e6, 1e9]) {
       for (const falsePositiveRate of [0.3, 0.01, 1e-4]) {

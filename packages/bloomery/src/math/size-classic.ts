@@ -62,7 +62,9 @@ export function sizeClassic(request: ClassicSizeRequest): ClassicSize {
     let low = Math.max(0, Math.ceil(flattered / step) - 2);
     if (low * step >= Math.min(bits, MAX_BITS)) continue;
     let high = low + 1;
-    for (let stride = 1; rateOf(high * step, k, n) > rate; stride *= 2) [low, high] = [high, high + stride];
+    for (let stride = 1; high * step <= MAX_BITS && rateOf(high * step, k, n) > rate; stride *= 2) {
+      [low, high] = [high, high + stride];
+    }
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2);
       if (rateOf(middle * step, k, n) > rate) low = middle;

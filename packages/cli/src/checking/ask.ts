@@ -1,0 +1,90 @@
+/**
+ * Asking any filter file for many keys. Filters of the library take batches, and hashes where they can; those of other
+ * systems are asked key by key, with the form of a key that their files are made of.
+ */
+
+import { CountMinSketch, HeavyHitters, type KeyBatch, type PackedKeys } from 'bloomery';
+import type { FilterFile, ForeignFile } from '../filter-file.ts';
+import { UsageError } from '../usage-error.ts';
+
+export interface Asker {
+  /** Whether hashes of the filter's own scheme can be asked for. */
+  readonly takesHashes: boolean;
+  /** One byte a key: 1 maybe, 0 certainly not. */
+  ask(keys: KeyBatch): Uint8Array;
+}
+
+export function askerOf(file: FilterFile): Asker {
+  if (file.format !== 'bloomery') {
+    const has = foreignAsker(file);
+    return { takesHashes: false, ask: (keys) => Uint8Array.from(eachKey(keys), (key) => (has(key) ? 1 : 0)) };
+  }
+  const { filter } = file;
+  if (filter instanceof HeavyHitters) {
+    return {
+      takesHashes: false,
+      ask: (keys) => Uint8Array.from(eachKey(keys), (key) => (filter.count(key) > 0 ? 1 : 0)),
+    };
+  }
+  if (filter instanceof CountMinSketch) {
+    return {
+      takesHashes: true,
+      ask: (keys) => Uint8Array.from(filter.countMany(keys), (count) => (count > 0 ? 1 : 0)),
+    };
+  }
+  return { takesHashes: true, ask: (keys) => filter.hasMany(keys) };
+}
+
+/** The keys of a batch of lines or of packed keys, as bytes. */
+export function* eachKey(keys: KeyBatch): Generator<Uint8Array> {
+  const { lines } = keys as { lines?: Uint8Array };
+  if (lines !== undefined) {
+    for (let at = 0; at < lines.length; ) {
+      const newline = lines.indexOf(10, at);
+      const end = newline < 0 ? lines.length : newline;
+      yield lines.subarray(at, end);
+      at = end + 1;
+    }
+    return;
+  }
+  const { bytes, offsets } = keys as PackedKeys;
+  for (let i = 0; i + 1 < offsets.length; i++) yield bytes.subarray(offsets[i], offsets[i + 1]);
+}
+
+function foreignAsker(file: ForeignFile): (key: Uint8Array) => boolean {
+  const { filter } = file as { filter: { has(key: unknown): boolean } };
+  const text = new TextDecoder();
+  if (file.format === 'binary-fuse') return (key) => filter.has(integerOf(text.decode(key), file));
+  if (file.format === 'squid') {
+    return (key) => {
+      try {
+        return filter.has(text.decode(key));
+      } catch (error) {
+        if (error instanceof TypeError) return false; // no URL is in no cache
+        throw error;
+      }
+    };
+  }
+  const { funnel } = file.filter as { funnel?: string };
+  if (file.format === 'guava' && (funnel === 'int' || funnel === 'long')) {
+    // A Java int is a number here, a long a bigint.
+    const form = funnel === 'int' ? Number : (value: bigint) => value;
+    return (key) => filter.has(form(integerOf(text.decode(key), file)));
+  }
+  if (file.format === 'guava' && funnel === 'bytes') return (key) => filter.has(key);
+  // Java hashes the text of a line; bytes are taken as they are where the format takes them.
+  if (file.format === 'guava' || file.format === 'spark' || file.format === 'datasketches') {
+    return (key) => filter.has(text.decode(key));
+  }
+  return (key) => filter.has(key);
+}
+
+function integerOf(text: string, file: ForeignFile): bigint {
+  try {
+    return BigInt(text.trim());
+  } catch {
+    throw new UsageError(
+      `${file.path} is a ${file.format} file and its keys are integers, got ${JSON.stringify(text.slice(0, 40))}`,
+    );
+  }
+}

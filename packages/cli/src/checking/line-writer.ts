@@ -1,0 +1,34 @@
+/** Standard output in pieces of a quarter of a megabyte: few system calls, bounded memory, and every line ended. */
+
+import { write } from '../standard-output.ts';
+
+export class LineWriter {
+  readonly #buffer = new Uint8Array(SIZE);
+  #used = 0;
+  readonly #end: number;
+
+  /** `end`: what ends a record, a newline or a zero byte. */
+  constructor(end: number) {
+    this.#end = end;
+  }
+
+  /** Writes whole records. The last may lack its end, which is added. */
+  add(records: Uint8Array): void {
+    const ended = records[records.length - 1] === this.#end;
+    if (records.length === 0) return;
+    if (records.length + 1 > SIZE - this.#used) this.flush();
+    if (records.length + 1 > SIZE) write(records);
+    else {
+      this.#buffer.set(records, this.#used);
+      this.#used += records.length;
+    }
+    if (!ended) this.#buffer[this.#used++] = this.#end;
+  }
+
+  flush(): void {
+    write(this.#buffer.subarray(0, this.#used));
+    this.#used = 0;
+  }
+}
+
+const SIZE = 1 << 18;

@@ -1,0 +1,80 @@
+/** Options that many commands share, with one wording each. */
+
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+/** `--json`, on every command. */
+export function withJson(command: Command): Command {
+  return command.option('--json', 'print JSON instead of text');
+}
+
+/** `-o FILE`, `--force`, for commands that make a file. */
+export function withOutput(command: Command, what: string): Command {
+  return command
+    .requiredOption('-o, --output <file>', `${what}; - is standard output`)
+    .option('-f, --force', 'replace the output if it exists already');
+}
+
+/** `--key-file`, for commands that read or make keyed filters. */
+export function withKeyFile(command: Command): Command {
+  return command.option(
+    '--key-file <file>',
+    'the secret of a keyed filter: 16 bytes, or 32 hexadecimal digits',
+  );
+}
+
+/** `--format`, for commands that read filter files of other systems as well. */
+export function withFormat(command: Command): Command {
+  return command.addOption(
+    new Option('--format <name>', 'what the filter file is, instead of finding out').choices(FORMATS),
+  );
+}
+
+export const FORMATS = [
+  'bloomery',
+  'guava',
+  'redisbloom',
+  'parquet',
+  'dcso',
+  'go-bloom',
+  'squid',
+  'binary-fuse',
+  'spark',
+  'datasketches',
+];
+
+/** Adds examples to the help: pairs of a command line and what it does. */
+export function withExamples(
+  command: Command,
+  examples: readonly (readonly [line: string, what: string])[],
+): Command {
+  const lines = examples.map(([line, what]) => `  # ${what}\n  ${line}`);
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
+}
+
+/** A whole number from `least` on; 10k, 2M and 1G are understood (powers of 1000). */
+export function parseCount(least = 1): (text: string) => number {
+  return (text) => {
+    const match = /^(\d+(?:\.\d+)?)([kMG]?)$/.exec(text.replaceAll(/[_,]/g, ''));
+    const value = match === null ? Number.NaN : Number(match[1]) * UNITS[match[2]];
+    if (!Number.isSafeInteger(value) || value < least) {
+      throw new InvalidArgumentError(
+        `Expected a whole number of at least ${least}, such as 5000, 10k or 2M.`,
+      );
+    }
+    return value;
+  };
+}
+
+/** A rate strictly between 0 and 1: 0.01, 1%, 1e-6 or 1/1000. */
+export function parseRate(text: string): number {
+  const match = /^([0-9.eE+-]+)\s*(%|\/\s*([0-9.eE+]+))?$/.exec(text.trim());
+  let value = match === null ? Number.NaN : Number(match[1]);
+  if (match?.[2] === '%') value /= 100;
+  else if (match?.[3] !== undefined) value /= Number(match[3]);
+  if (!(value > 0 && value < 1)) {
+    throw new InvalidArgumentError('Expected a rate between 0 and 1, such as 0.01, 1%, 1e-6 or 1/1000.');
+  }
+  return value;
+}
+
+const UNITS: Record<string, number> = { '': 1, k: 1e3, M: 1e6, G: 1e9 };

@@ -1,0 +1,346 @@
+/**
+ * `bloomery build`: keys from files or a pipe to a filter file.
+ *
+ * How many keys there are must be known before the first goes in. Plain files are read twice: counting newlines costs a
+ * third of a millisecond a megabyte. What cannot be read twice for nothing (pipes, gzip, zstd) is hashed once and the hashes
+ * wait (8 bytes a key). Lines that come twice count twice, so the filter may be a little larger than it had to be.
+ */
+
+import { hashKeys } from 'bloomery';
+import { type Command, Option } from 'commander';
+import { checkTarget, writeAtomically } from '../atomic-file.ts';
+import {
+  type Builder,
+  type BuildParameters,
+  createBuilder,
+  DEFAULT_RATE,
+  needsCapacity,
+  takesHashes,
+} from '../building/builder.ts';
+import { eachKey } from '../checking/ask.ts';
+import {
+  parseCount,
+  parseRate,
+  withExamples,
+  withJson,
+  withKeyFile,
+  withOutput,
+} from '../command-options.ts';
+import { formatBytes, formatCount, formatRate, formatSeconds } from '../format-values.ts';
+import { sourceOf } from '../hashing/hash-source.ts';
+import { HashSpool } from '../hashing/hash-spool.ts';
+import { hashedChunks } from '../hashing/hashed-chunks.ts';
+import { type ColumnNames, extractKeys } from '../keys/extract-keys.ts';
+import { type Input, inputsOf } from '../keys/input.ts';
+import { type KeyOptions, withKeyOptions } from '../keys/key-options.ts';
+import { type RecordChunk, recordChunks } from '../keys/record-chunks.ts';
+import { startProgress } from '../progress.ts';
+import { readSecretKey } from '../secret-key-file.ts';
+import { writeJson } from '../standard-output.ts';
+import { type OwnFilter, STRUCTURES } from '../structures.ts';
+import { isTerminal, outputIsFile } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
+import { warn } from '../warning.ts';
+
+interface BuildOptions
+  extends KeyOptions,
+    Omit<BuildParameters, 'structure' | 'seed' | 'key' | 'files' | 'bits'> {
+  readonly structure?: string;
+  readonly output: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+  readonly quiet?: boolean;
+  readonly bits?: number;
+  readonly seed?: bigint;
+  readonly keyFile?: string;
+  readonly threads?: number;
+  readonly valueColumn?: string;
+}
+
+export function register(program: Command): void {
+  const command = program
+    .command('build')
+    .description('make a filter of the keys in files, or on standard input')
+    .argument(
+      '[files...]',
+      'files of keys, one a line; gzip and zstd are read as they are; - is standard input',
+    )
+    .addOption(
+      new Option(
+        '-s, --structure <name>',
+        'what to build (default: blocked; bloom for rates below 0.1 %)',
+      ).choices(STRUCTURES.map(({ option }) => option)),
+    )
+    .option(
+      '-r, --rate <rate>',
+      `false positive rate at capacity (default: ${formatRate(DEFAULT_RATE)})`,
+      parseRate,
+    )
+    .option('-n, --capacity <keys>', 'for how many keys (default: as many as there are)', parseCount())
+    .option(
+      '-b, --bits <count>',
+      'the size in bits or counters instead of a rate; of a static filter, bits a key',
+      parseCount(),
+    )
+    .option('-k, --hashes <count>', 'hash functions (default: the best number)', parseCount())
+    .option(
+      '-l, --layout <name>',
+      'classic or partitioned; of blocked filters blocked or split-block (Parquet)',
+    )
+    .option('--halvings <count>', 'a size that can be halved so many times (bloomery halve)', parseCount(0))
+    .option('--seed <number>', 'another hash function; public, written into the file', parseSeed);
+  withKeyFile(command)
+    .option(
+      '--counter-bits <bits>',
+      'width of the counters of counting, spectral and count-min',
+      parseCount(),
+    )
+    .option(
+      '--method <name>',
+      'spectral: minimum-selection, minimal-increase, recurring-minimum; sketches: plain, conservative',
+    )
+    .option('--error <share>', 'count-min: error as a share of the total (default: 0.0001)', parseRate)
+    .option('--confidence <share>', 'count-min: how sure that is (default: 0.99)', parseRate)
+    .option(
+      '--threshold <share>',
+      'heavy-hitters: the share of the total that is heavy (default: 0.001)',
+      parseRate,
+    )
+    .option('--value-column <name|number>', 'bloomier: the column with the value, a whole number')
+    .option(
+      '--value-bits <bits>',
+      'bloomier: width of the values (default: what the largest needs)',
+      parseCount(),
+    );
+  withKeyOptions(command)
+    .option('--threads <count>', 'threads that hash (default: one less than there are cores)', parseCount(0))
+    .option('-q, --quiet', 'no progress and no summary')
+    .option('--verbose', 'a summary on standard error, also when that is no terminal');
+  withJson(withOutput(command, 'where the filter goes')).action(run);
+  command.addHelpText(
+    'after',
+    `
+Structures: blocked (the fastest: one cache line, and in a file one page, a key; 4 % more bits than bloom at 1 %), bloom (the
+smallest that can be added to, and the one to send), static  (near the least possible size, for a set that does not change), counting
+(keys can be removed), spectral and count-min (how often), heavy-hitters (which most), bloomier (a value for each key),
+scalable (grows), rotating (each file a generation, the oldest first), attenuated (each file a level, the nearest first),
+hash-list (nearly empty filters).`,
+  );
+  withExamples(command, [
+    ['bloomery build words.txt -o words.blm', 'a filter of all lines, at 1 % false positives'],
+    ['zcat access.log.gz | cut -d" " -f1 | bloomery build --rate 1e-4 -o visitors.blm', 'from a pipe'],
+    ['bloomery build users.csv --column email -s static --rate 0.1% -o emails.blm', 'a column of a CSV file'],
+    ['bloomery build events.jsonl.zst --jsonl .user.id -s counting -o users.blm', 'a field of JSON lines'],
+    ['bloomery build keys.txt --key-file secret -o keyed.blm', 'nobody can choose keys that collide'],
+  ]);
+}
+
+async function run(files: string[], options: BuildOptions): Promise<void> {
+  const started = performance.now();
+  const { output, json } = options;
+  if (json && output === '-') throw new UsageError('--json and -o - both want standard output');
+  checkTarget(output, options);
+  const inputs = inputsOf(files);
+  const parameters = parametersOf(options, inputs.length);
+  if (needsCapacity(parameters))
+    createBuilder({ ...parameters, capacity: 1 }); // wrong options, before any reading
+  else createBuilder(parameters);
+  checkValues(options);
+  const { filter, count } = await build(inputs, parameters, options);
+  const bytes = filter.encode();
+  writeAtomically(output, bytes);
+  report(filter, { count, bytes: bytes.length, seconds: (performance.now() - started) / 1000 }, options);
+}
+
+function parametersOf(options: BuildOptions, files: number): BuildParameters {
+  const { seed, keyFile } = options;
+  if (seed !== undefined && keyFile !== undefined)
+    throw new UsageError('--seed and --key-file exclude each other');
+  if (options.bits !== undefined && options.rate !== undefined && options.structure !== 'static') {
+    throw new UsageError('--bits and --rate exclude each other: one follows from the other (bloomery plan)');
+  }
+  const structure = options.structure ?? defaultStructure(options);
+  return { ...options, structure, key: keyFile === undefined ? undefined : readSecretKey(keyFile), files };
+}
+
+/**
+ * Blocked filters are five times as fast on sets that do not fit in a cache, and changing a file touches one page a key
+ * instead of k; but they need more bits the lower the rate, 4 % at 1 % and 15 % at 0.01 %.
+ */
+function defaultStructure({ rate = DEFAULT_RATE, layout, hashes = 0 }: BuildOptions): string {
+  if (layout === 'blocked' || layout === 'split-block') return 'blocked';
+  return layout !== undefined || rate < 0.001 || hashes > 24 ? 'bloom' : 'blocked';
+}
+
+/** All keys into a new structure, by whichever way reads the least. */
+async function build(
+  inputs: readonly Input[],
+  parameters: BuildParameters,
+  options: BuildOptions,
+): Promise<{ filter: OwnFilter; count: number }> {
+  const counts = needsCapacity(parameters);
+  const twice = counts && inputs.every(({ plainFile }) => plainFile);
+  const total = inputs.reduce((sum, { bytes }) => sum + (bytes ?? Number.NaN), 0) * (twice ? 2 : 1);
+  const progress = startProgress({
+    what: 'building',
+    total: Number.isNaN(total) ? 0 : total,
+    enabled: !options.quiet && !options.json && (options.output !== '-' || outputIsFile()),
+  });
+  const onRead = (bytes: number) => progress.advance(bytes);
+  try {
+    if (!counts || twice) {
+      const capacity = twice ? await countKeys(inputs, parameters, options, onRead) : parameters.capacity;
+      const builder = createBuilder({
+        ...parameters,
+        capacity: capacity === undefined ? undefined : Math.max(1, capacity),
+      });
+      const count = await addAll(inputs, builder, parameters, options, onRead);
+      return { filter: builder.finish(), count };
+    }
+    return await buildFromSpool(inputs, parameters, options, onRead);
+  } finally {
+    progress.stop();
+  }
+}
+
+/** As many keys as there are; of structures with a filter for each file, as many as the longest has. */
+async function countKeys(
+  inputs: readonly Input[],
+  { structure }: BuildParameters,
+  options: BuildOptions,
+  onRead: (bytes: number) => void,
+): Promise<number> {
+  const columns: ColumnNames = new Map();
+  const counts: number[] = [];
+  for (const input of inputs) {
+    let count = 0;
+    for await (const chunk of recordChunks(input, options, onRead))
+      count += extractKeys(chunk, options, columns).count;
+    counts.push(count);
+  }
+  const eachFile = structure === 'attenuated' || structure === 'rotating';
+  return eachFile ? Math.max(...counts) : counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function addAll(
+  inputs: readonly Input[],
+  builder: Builder,
+  parameters: BuildParameters,
+  options: BuildOptions,
+  onRead: (bytes: number) => void,
+): Promise<number> {
+  let total = 0;
+  const columns: ColumnNames = new Map();
+  const valueColumns: ColumnNames = new Map();
+  const source = sourceOf(builder.scheme, options.keyFile);
+  for (const [file, input] of inputs.entries()) {
+    if (takesHashes(parameters)) {
+      const hashing = { keys: options, source, threads: options.threads, onRead };
+      for await (const { words, count } of hashedChunks([input], hashing)) {
+        builder.add({ scheme: builder.scheme, words, length: count }, file);
+        total += count;
+      }
+      continue;
+    }
+    for await (const chunk of recordChunks(input, options, onRead)) {
+      const { keys, count } = extractKeys(chunk, options, columns);
+      if (options.valueColumn === undefined) builder.add(keys, file);
+      else builder.add(hashKeys(keys, builder.scheme), file, valuesOf(chunk, options, valueColumns));
+      total += count;
+    }
+  }
+  return total;
+}
+
+/** The values of a chunk, for a Bloomier filter. */
+function valuesOf(chunk: RecordChunk, options: BuildOptions, columns: ColumnNames): number[] {
+  const { keys } = extractKeys(chunk, { ...options, column: options.valueColumn }, columns);
+  return Array.from(eachKey(keys), (bytes) => {
+    const text = Buffer.from(bytes).toString().trim();
+    if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
+      throw new UsageError(
+        `${chunk.path}: a value must be a whole number, got ${JSON.stringify(text.slice(0, 40))}`,
+      );
+    }
+    return Number(text);
+  });
+}
+
+function checkValues({ structure, column, valueColumn }: BuildOptions): void {
+  if (structure === 'bloomier' && (valueColumn === undefined || column === undefined)) {
+    throw new UsageError('--structure bloomier needs --column for the key and --value-column for its value');
+  }
+  if (structure !== 'bloomier' && valueColumn !== undefined) {
+    throw new UsageError('--value-column is for --structure bloomier');
+  }
+}
+
+async function buildFromSpool(
+  inputs: readonly Input[],
+  parameters: BuildParameters,
+  options: BuildOptions,
+  onRead: (bytes: number) => void,
+): Promise<{ filter: OwnFilter; count: number }> {
+  const spools = inputs.map(() => new HashSpool());
+  try {
+    const { scheme } = createBuilder({ ...parameters, capacity: 1 });
+    const source = sourceOf(scheme, options.keyFile);
+    for (const [file, input] of inputs.entries()) {
+      const hashing = { keys: options, source, threads: options.threads, onRead };
+      for await (const { words } of hashedChunks([input], hashing)) spools[file].add(words);
+    }
+    const counts = spools.map(({ count }) => count);
+    const count = counts.reduce((sum, part) => sum + part, 0);
+    const { structure } = parameters;
+    const largest = structure === 'attenuated' || structure === 'rotating' ? Math.max(...counts) : count;
+    const builder = createBuilder({ ...parameters, capacity: Math.max(1, largest) });
+    for (const [file, spool] of spools.entries()) {
+      for (const words of spool.parts())
+        builder.add({ scheme: builder.scheme, words, length: words.length / 2 }, file);
+    }
+    return { filter: builder.finish(), count };
+  } finally {
+    for (const spool of spools) spool.close();
+  }
+}
+
+function report(
+  filter: OwnFilter,
+  { count, bytes, seconds }: { count: number; bytes: number; seconds: number },
+  options: BuildOptions,
+): void {
+  const { output } = options;
+  const rate = 'estimatedFalsePositiveRate' in filter ? filter.estimatedFalsePositiveRate() : undefined;
+  const capacity = 'capacity' in filter ? filter.capacity : undefined;
+  if (capacity !== undefined && options.capacity !== undefined && count > capacity) {
+    warn(
+      `${formatCount(count)} keys went into a filter for ${formatCount(capacity)}; false positives are now about ${formatRate(rate ?? 1)}`,
+    );
+  }
+  if (options.json) {
+    writeJson({
+      output,
+      structure: filter.constructor.name,
+      description: String(filter),
+      keys: count,
+      bytes,
+      bitsPerKey: count === 0 ? null : (8 * bytes) / count,
+      estimatedFalsePositiveRate: rate ?? null,
+      seconds,
+    });
+  } else if (options.verbose || (!options.quiet && isTerminal(2))) {
+    const share = count === 0 ? '' : `, ${((8 * bytes) / count).toFixed(2)} bits a key`;
+    const rates = rate === undefined ? '' : `, false positives ${formatRate(rate)}`;
+    process.stderr.write(
+      `${output}: ${formatCount(count)} keys in ${formatBytes(bytes)}${share}${rates}, ${formatSeconds(seconds)}\n`,
+    );
+  }
+}
+
+function parseSeed(text: string): bigint {
+  if (!/^(0x[0-9a-f]+|\d+)$/i.test(text) || BigInt(text) >= 2n ** 64n) {
+    throw new UsageError(`--seed must be a whole number from 0 to 2^64 - 1, got ${text}`);
+  }
+  return BigInt(text);
+}

@@ -1,0 +1,152 @@
+/**
+ * `encode`, a filter as a message: its bits coded to within a byte or so of their entropy (docs/wire.md); and `decode`,
+ * the way back. A filter made for memory is half full of ones and has nothing to give; one made for the wire
+ * (`bloomery plan --for transmission`) comes out at a fraction. Every command reads coded files as they are, so
+ * `decode` is for readers other than this program, and for changing a file in place.
+ *
+ * `--max-bytes` makes it fit: as it is, else halved until it does (fewer bits, the same keys, a higher rate), else a
+ * message that says "maybe" to everything, which is useless and never wrong. What was done is said.
+ */
+
+import { BloomFilter } from 'bloomery';
+import { compressFrame, fitMessage } from 'bloomery/wire';
+import type { Command } from 'commander';
+import { parseCount, withExamples, withJson, withKeyFile, withOutput } from '../command-options.ts';
+import { checkInputs, checkOutput, finishOutput, type MadeFileOptions } from '../conversion/made-file.ts';
+import { canBeCoded, type FrameFile, naming, readFrame, verifyPlain } from '../conversion/plain-frame.ts';
+import { formatBytes, formatRate } from '../format-values.ts';
+import { readSecretKey } from '../secret-key-file.ts';
+import { UsageError } from '../usage-error.ts';
+import { warn } from '../warning.ts';
+
+export function register(program: Command): void {
+  const encode = program
+    .command('encode')
+    .description('make a filter small for sending: code its bits close to their entropy')
+    .argument('<filter>', 'a filter made by bloomery; - is standard input')
+    .option('--fast', 'several times as fast, within 1 % of the smallest')
+    .option('--max-bytes <bytes>', 'make it fit: halve the filter until it does', parseCount(LEAST_MESSAGE))
+    .action(runEncode);
+  withKeyFile(withOutput(withJson(encode), 'where the coded filter goes'));
+  withExamples(encode, [
+    ['bloomery encode words.blm -o words.blmz', 'the smallest form; all commands read it as it is'],
+    ['bloomery encode words.blm --max-bytes 1400 -o - | nc -u peer 9999', 'a filter that fits in a packet'],
+  ]);
+  const decode = program
+    .command('decode')
+    .description('bring a coded filter back to its plain form')
+    .argument('<filter>', 'a coded filter; - is standard input')
+    .action(runDecode);
+  withOutput(withJson(decode), 'where the plain filter goes');
+  withExamples(decode, [['bloomery decode words.blmz -o words.blm', 'bit for bit what it was made of']]);
+}
+
+interface EncodeOptions extends MadeFileOptions {
+  readonly fast?: boolean;
+  readonly maxBytes?: number;
+  readonly keyFile?: string;
+}
+
+function runEncode(path: string, options: EncodeOptions): void {
+  checkOutput(options);
+  checkInputs([path]);
+  const file = readFrame(path);
+  const { structure, frame, bytes } = file;
+  if (!canBeCoded(structure)) {
+    throw new UsageError(
+      `${path} is a ${structure.name}, which has no coded form; BloomFilter, BlockedBloomFilter and CountingBloomFilter have`,
+    );
+  }
+  const effort = options.fast ? 'fast' : 'small';
+  const coded = naming(path, () => compressFrame(frame, { effort }));
+  const fitted = fit(file, coded, options, effort);
+  const { message } = fitted;
+  if (fitted.saturated) {
+    warn(`${path} fits in ${options.maxBytes} bytes in no way; what was written says "maybe" to every key`);
+  } else if (fitted.halvings > 0 && !options.json) {
+    warn(`${path} was halved ${times(fitted.halvings)} to fit: ${rateChange(fitted.rates)}`);
+  }
+  const { halvings, saturated, rates } = fitted;
+  finishOutput(
+    options,
+    message,
+    {
+      structure: structure.name,
+      coded: (message[6] & 128) !== 0,
+      inputBytes: bytes.length,
+      plainBytes: frame.length,
+      ...(options.maxBytes === undefined ? {} : { maxBytes: options.maxBytes, halvings, saturated }),
+      ...(rates === undefined
+        ? {}
+        : { estimatedFalsePositiveRateBefore: rates.before, estimatedFalsePositiveRate: rates.after }),
+    },
+    [sizeLine(frame.length, message.length), ...hints(frame, message)],
+  );
+}
+
+function runDecode(path: string, options: MadeFileOptions): void {
+  checkOutput(options);
+  checkInputs([path]);
+  const file = readFrame(path);
+  verifyPlain(file);
+  const { structure, bytes, frame, coded } = file;
+  finishOutput(options, frame, { structure: structure.name, wasCoded: coded, inputBytes: bytes.length }, [
+    coded ? sizeLine(bytes.length, frame.length) : `${path} was plain already; copied`,
+  ]);
+}
+
+interface Fitted {
+  readonly message: Uint8Array;
+  readonly halvings: number;
+  readonly saturated: boolean;
+  readonly rates?: { readonly before: number; readonly after: number };
+}
+
+function fit(
+  { path, structure, frame }: FrameFile,
+  coded: Uint8Array,
+  { maxBytes, keyFile }: EncodeOptions,
+  effort: 'small' | 'fast',
+): Fitted {
+  if (maxBytes === undefined || coded.length <= maxBytes)
+    return { message: coded, halvings: 0, saturated: false };
+  if (structure.code !== 1) {
+    const smaller =
+      structure.code === 2
+        ? 'halve it first: bloomery halve'
+        : 'take a snapshot: bloomery convert --to bloom';
+    throw new UsageError(
+      `${path} takes ${coded.length} bytes coded, more than ${maxBytes}; a ${structure.name} is not made to fit by itself; ${smaller}`,
+    );
+  }
+  const key = keyFile === undefined ? {} : { key: readSecretKey(keyFile) };
+  const filter = naming(path, () => BloomFilter.decode(frame, key));
+  const { message, filter: fitted, halvings, saturated } = fitMessage(filter, { maxBytes, effort });
+  const rates = { before: filter.estimatedFalsePositiveRate(), after: fitted.estimatedFalsePositiveRate() };
+  return { message, halvings, saturated, rates };
+}
+
+function sizeLine(before: number, after: number): string {
+  const share = ((100 * after) / before).toPrecision(3);
+  return `${formatBytes(before)} -> ${formatBytes(after)} (${share} %)`;
+}
+
+function hints(frame: Uint8Array, message: Uint8Array): string[] {
+  if (message.length < 0.98 * frame.length) return [];
+  return [
+    'half of its bits are ones, so there is little to gain: bloomery plan --for transmission makes one for sending',
+  ];
+}
+
+function rateChange(rates: Fitted['rates']): string {
+  return rates === undefined
+    ? ''
+    : `the false positive rate rises from ${formatRate(rates.before)} to ${formatRate(rates.after)}`;
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`;
+}
+
+/** The header, the parameters, the checksum and one byte: no coded Bloom filter is smaller. */
+const LEAST_MESSAGE = 33;

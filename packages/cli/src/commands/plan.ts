@@ -1,0 +1,247 @@
+/**
+ * `bloomery plan`: say what is known, get the rest, before anything is built. The planner is `plan()` of bloomery/math;
+ * here are its options, its table and its plot. What contradicts itself is one line and exit code 2.
+ *
+ * All rates are true rates at capacity, not the textbook's (docs/math.md). A plan costs milliseconds; the plot is a plan
+ * for each number of hash functions.
+ */
+
+import { type Plan, type PlanGoal, type PlanLayout, type PlanRequest, plan } from 'bloomery/math';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseCount, parseRate, withExamples, withJson } from '../command-options.ts';
+import { formatBytes, formatCount, formatRate } from '../format-values.ts';
+import { optionNames } from '../planning/option-names.ts';
+import { ratesByHashes } from '../planning/rates-by-hashes.ts';
+import { drawPlot } from '../plot.ts';
+import { writeJson, writeLine } from '../standard-output.ts';
+import { formatPairs } from '../table.ts';
+import { colors, isTerminal, terminalWidth } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
+
+interface PlanOptions {
+  readonly capacity?: number;
+  readonly rate?: number;
+  readonly bits?: number;
+  readonly bitsPerKey?: number;
+  readonly bytes?: number;
+  readonly hashes?: number;
+  readonly maxBits?: number;
+  readonly maxBytes?: number;
+  readonly maxHashes?: number;
+  readonly messageBytes?: number;
+  readonly messageBits?: number;
+  readonly messageBitsPerKey?: number;
+  readonly fit?: number;
+  readonly changed?: number;
+  readonly for?: PlanGoal;
+  readonly layout?: PlanLayout;
+  readonly plot?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  const command = program
+    .command('plan')
+    .description('say what you know of a filter, get the rest: keys, rate, bits, hashes, size of the message')
+    .option('-n, --capacity <count>', 'distinct keys; left out, the most that are possible', parseCount())
+    .option('-r, --rate <rate>', 'false positive rate at capacity, such as 1% or 1/1000', parseRate)
+    .option('--bits <count>', 'size of the array', parseCount())
+    .option('--bits-per-key <number>', 'the same, for each key', parsePositive)
+    .option('--bytes <size>', 'the same, in bytes: 64k, 1.5MB, 4MiB', parseBytes)
+    .option('-k, --hashes <count>', 'number of hash functions', parseCount())
+    .option('--max-bits <count>', 'at most so many bits', parseCount())
+    .option('--max-bytes <size>', 'at most so many bytes of memory', parseBytes)
+    .option('--max-hashes <count>', 'at most so many hash functions', parseCount())
+    .addOption(
+      new Option('--for <goal>', 'what is scarce; follows from the other options').choices([
+        'memory',
+        'transmission',
+        'delta',
+      ]),
+    )
+    .option('--message-bytes <size>', 'the compressed message must fit into so many bytes', parseBytes)
+    .option('--fit <probability>', 'how surely it must fit, such as 99% (the default)', parseRate)
+    .option('--message-bits <count>', 'compressed size of the message on the average', parseCount())
+    .option('--message-bits-per-key <number>', 'the same, for each key', parsePositive)
+    .option('--changed <fraction>', 'share of the keys replaced between two deltas, such as 5%', parseRate)
+    .addOption(
+      new Option('-l, --layout <name>', 'how the bits of a key lie; classic unless told').choices([
+        'classic',
+        'partitioned',
+        'blocked',
+        'split-block',
+      ]),
+    )
+    .option('--plot', 'draw the rate against the number of hashes (default on a terminal)')
+    .option('--no-plot', 'draw nothing')
+    .action(run);
+  withExamples(withJson(command), [
+    ['bloomery plan --capacity 1M --rate 1%', 'what do a million keys at 1 % take?'],
+    ['bloomery plan --bytes 64KiB --rate 0.1%', 'how many keys fit into 64 KiB?'],
+    ['bloomery plan --capacity 1000 --bits-per-key 8', 'how good can 8 bits a key be?'],
+    [
+      'bloomery plan --capacity 10k --message-bytes 10kB --max-bits 1M',
+      'the lowest rate that a message of 10 kB can have',
+    ],
+    [
+      'bloomery plan --capacity 10k --rate 2% --for delta --changed 5%',
+      'the smallest updates, when 5 % of the keys change between two of them',
+    ],
+  ]);
+}
+
+function run(options: PlanOptions): void {
+  const request = requestOf(options);
+  const found = planned(request);
+  const notes = found.notes.map((note) => optionNames(note));
+  if (options.json) {
+    writeJson({ ...found, notes });
+    return;
+  }
+  writeLine(formatPairs(rowsOf(found, request)));
+  for (const note of notes) writeLine(`note: ${note}`);
+  if (options.plot ?? isTerminal(1)) writePlot(found, request);
+}
+
+function planned(request: PlanRequest): Plan {
+  try {
+    return plan(request);
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(optionNames(error.message), { cause: error });
+    throw error;
+  }
+}
+
+function requestOf(options: PlanOptions): PlanRequest {
+  const { capacity, bits, bitsPerKey, bytes, maxBits, maxBytes } = options;
+  const { messageBits, messageBitsPerKey, messageBytes } = options;
+  refuseTwo({ '--bits': bits, '--bits-per-key': bitsPerKey, '--bytes': bytes });
+  refuseTwo({ '--max-bits': maxBits, '--max-bytes': maxBytes });
+  refuseTwo({ '--message-bits': messageBits, '--message-bits-per-key': messageBitsPerKey });
+  if (options.fit !== undefined && messageBytes === undefined) {
+    throw new UsageError('--fit says how surely a message fits into --message-bytes; give that as well');
+  }
+  const forEachKey = (name: string, value: number) => {
+    if (capacity === undefined) throw new UsageError(`${name} needs --capacity; without it, use --bits`);
+    return value * capacity;
+  };
+  const request = {
+    capacity,
+    falsePositiveRate: options.rate,
+    bits:
+      bytes !== undefined
+        ? 8 * bytes
+        : bitsPerKey !== undefined
+          ? Math.max(1, Math.round(forEachKey('--bits-per-key', bitsPerKey)))
+          : bits,
+    hashes: options.hashes,
+    maxBits: maxBytes === undefined ? maxBits : 8 * maxBytes,
+    maxHashes: options.maxHashes,
+    goal: options.for,
+    layout: options.layout,
+    transmissionBits:
+      messageBitsPerKey === undefined ? messageBits : forEachKey('--message-bits-per-key', messageBitsPerKey),
+    maxMessageBytes: messageBytes,
+    fitProbability: options.fit,
+    changedFraction: options.changed,
+  };
+  if (Object.values(request).every((value) => value === undefined)) {
+    throw new UsageError(
+      'say what you know, such as --capacity 1M --rate 1%; bloomery plan --help shows more',
+    );
+  }
+  return request;
+}
+
+function refuseTwo(options: Record<string, number | undefined>): void {
+  const given = Object.keys(options).filter((name) => options[name] !== undefined);
+  if (given.length > 1) throw new UsageError(`${given.join(' and ')} say the same; give one of them`);
+}
+
+function rowsOf(found: Plan, request: PlanRequest): [string, string][] {
+  const { capacity, bits, hashes, goal, layout, falsePositiveRate, expectedDeltaBits } = found;
+  const dim = colors(1).dim;
+  const row = (name: string, value: string, given?: unknown): [string, string] => [
+    name,
+    given === undefined ? value : `${value} ${dim('(given)')}`,
+  ];
+  const perKey = (size: number) => `${formatBytes(size / 8)}, ${(size / capacity).toFixed(2)} bits a key`;
+  const textbook = formatRate(found.rateAsymptotic);
+  const rows = [
+    row('for', goal, request.goal),
+    row('layout', layout, request.layout),
+    row('capacity', `${formatCount(capacity)} keys`, request.capacity),
+    row('rate', `${formatRate(falsePositiveRate)}${asked(found, request)}`),
+    ...(textbook === formatRate(falsePositiveRate) ? [] : [row('', `the textbook formula says ${textbook}`)]),
+    row('bits', formatCount(bits), request.bits),
+    row('memory', perKey(bits)),
+    row('hashes', formatCount(hashes), request.hashes),
+    row('fill at capacity', formatRate(found.expectedFill)),
+    row('compressed', `${perKey(found.expectedTransmissionBits)}, on the average`),
+  ];
+  if (expectedDeltaBits !== undefined)
+    rows.push(row('a delta', `${perKey(expectedDeltaBits)}, on the average`));
+  if (found.transmissionBytesAtConfidence !== undefined) {
+    const surely = formatRate(request.fitProbability ?? 0.99);
+    const what = goal === 'delta' ? 'largest delta' : 'largest message';
+    rows.push(
+      row(what, `${formatBytes(found.transmissionBytesAtConfidence)} (with ${surely}; without the header)`),
+    );
+  }
+  // A filter that says yes to everything has no bound worth showing.
+  if (Number.isFinite(found.lowerBoundBits) && found.lowerBoundBits > 0) {
+    const factor = found.overheadOverLowerBound.toFixed(2);
+    const what = goal === 'memory' ? 'the bits' : 'the message';
+    rows.push(row('lower bound', `${perKey(found.lowerBoundBits)}; ${what}: ${factor} times that`));
+  }
+  rows.push(row('limited by', optionNames(found.binding)));
+  return rows;
+}
+
+/** A rate that was asked for is kept; often it is met exactly. */
+function asked({ falsePositiveRate: rate }: Plan, { falsePositiveRate: wanted }: PlanRequest): string {
+  if (wanted === undefined) return '';
+  const same = formatRate(wanted) === formatRate(rate);
+  return ` ${colors(1).dim(same ? '(given)' : `(at most ${formatRate(wanted)} was asked for)`)}`;
+}
+
+function writePlot(found: Plan, request: PlanRequest): void {
+  const paint = colors(1);
+  const marks = [
+    { mark: '•', paint: paint.cyan },
+    { mark: '×', paint: paint.yellow },
+  ];
+  const lines = drawPlot({
+    series: ratesByHashes(found, request).map((curve, i) => ({ ...curve, ...marks[i] })),
+    width: terminalWidth(),
+    xLabel: 'hash functions',
+    yLabel: 'false positive rate',
+    formatY: formatRate,
+    chosen: {
+      x: found.hashes,
+      y: found.falsePositiveRate,
+      label: `${found.hashes} ${found.hashes === 1 ? 'hash' : 'hashes'}: ${formatRate(found.falsePositiveRate)}`,
+      paint: paint.green,
+    },
+  });
+  if (lines.length > 0) writeLine(`\n${lines.join('\n')}`);
+}
+
+function parsePositive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value < 1e9))
+    throw new InvalidArgumentError('Expected a number above 0, such as 8 or 9.6.');
+  return value;
+}
+
+/** Bytes: 64k and 64kB are 64,000, 64KiB is 65,536. */
+export function parseBytes(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([kKMGT]?)(i?)B?$/.exec(text.replaceAll(/[_,]/g, ''));
+  const power = ' KMGT'.indexOf((match?.[2] ?? ' ').toUpperCase() || ' ');
+  const value =
+    match === null ? Number.NaN : Math.floor(Number(match[1]) * (match[3] ? 1024 : 1000) ** power);
+  if (!Number.isSafeInteger(value) || value < 1 || (match?.[3] && power === 0)) {
+    throw new InvalidArgumentError('Expected a size of at least one byte, such as 5000, 64kB or 4MiB.');
+  }
+  return value;
+}

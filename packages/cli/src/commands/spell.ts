@@ -1,0 +1,473 @@
+/**
+ * `bloomery spell`: a spell checker whose dictionary is a file of 100 kB (survey 3.1; McIlroy's `spell`).
+ *
+ * `bloomery spell notes.md` just works: without a dictionary, that of the system's hunspell for the locale is taken, and what
+ * was built of it is kept under $XDG_CACHE_HOME/bloomery. `spell build` makes a dictionary file, `spell check` is what
+ * `spell` does without a word after it, `spell suggest` asks for one word.
+ *
+ * Text is read line by line and may have any size; Markdown has to be seen as a whole and may have 64 MB. Words that were
+ * looked up are remembered, up to 100,000 of them: most words of a text come again.
+ */
+
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, delimiter, extname, join } from 'node:path';
+import {
+  decodeSpeller,
+  encodeSpeller,
+  maskMarkdown,
+  type Speller,
+  type SpellerOptions,
+  SpellingError,
+  spellerFromHunspell,
+  spellerFromWordList,
+  type TextWord,
+  WordScanner,
+} from '@bloomery/stores/spelling';
+import { hashKey } from 'bloomery';
+import { type Command, Option } from 'commander';
+import { checkTarget, writeAtomically } from '../atomic-file.ts';
+import { parseCount, parseRate, withExamples, withJson } from '../command-options.ts';
+import { NOT_FOUND } from '../exit-codes.ts';
+import { formatBytes, formatCount, formatRate } from '../format-values.ts';
+import { writeJson, writeLine } from '../standard-output.ts';
+import { colors, isTerminal } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
+import { warn } from '../warning.ts';
+
+export function register(program: Command): void {
+  const spell = program
+    .command('spell')
+    .description('check spelling with a dictionary that is a filter of 100 kB');
+  withExamples(spell, [
+    ['bloomery spell README.md', 'misspelt words with line, column and suggestions'],
+    ['bloomery spell build /usr/share/hunspell/en_US.dic -o en.spell', 'a dictionary file'],
+  ]);
+  registerCheck(spell.command('check [files...]', { isDefault: true }));
+  registerBuild(spell.command('build <source>'));
+  registerSuggest(spell.command('suggest <word>'));
+}
+
+function registerCheck(command: Command): void {
+  command
+    .description('print misspelt words; exit code 1 if there are any (this is what spell does without check)')
+    .option('-s, --suggest <count>', 'suggestions for each word; 0: none', parseCount(0), 3)
+    .option('-l, --list', 'print distinct misspelt words, one a line, and nothing else')
+    .option('-p, --personal <file>', 'words that are right as well, one a line')
+    .option('--markdown', 'read as Markdown; default for .md and .markdown')
+    .option('--text', 'read as plain text, whatever the name')
+    .action(check);
+  withJson(withDictionary(command));
+  withExamples(command, [
+    ['bloomery spell README.md docs/*.md', 'Markdown: code, link targets and HTML are skipped'],
+    ['man ls | bloomery spell --list', 'distinct misspelt words of standard input'],
+    ['bloomery spell --language de_DE brief.txt', 'another dictionary of the system'],
+    ['bloomery spell --json notes.txt | jq -r .word', 'one JSON object for each misspelt word'],
+  ]);
+}
+
+function registerBuild(command: Command): void {
+  command
+    .description('make a dictionary file of a hunspell dictionary (.dic with its .aff) or of a word list')
+    .option('--aff <file>', 'the affix file; default: the one beside the .dic')
+    .option(
+      '-o, --output <file>',
+      'where the dictionary goes; default: the name of the source with .spell; - is standard output',
+    )
+    .option('-f, --force', 'replace the output if it exists already')
+    .option(
+      '--rate <rate>',
+      'at which misspellings in small letters may go unseen; default: what fits into 100 kB, at most 1/32',
+      parseRate,
+    )
+    .addOption(new Option('--structure <name>', 'the filter').choices(['static', 'bloom']).default('static'))
+    .option('--language <name>', 'such as en_US; default: what the dictionary or its name says')
+    .action(build);
+  withJson(command);
+  withExamples(command, [
+    ['bloomery spell build /usr/share/hunspell/en_US.dic', 'makes en_US.spell'],
+    [
+      'bloomery spell build /usr/share/dict/words --rate 0.1% -o words.spell',
+      'of a word list, with fewer misses',
+    ],
+  ]);
+}
+
+function registerSuggest(command: Command): void {
+  command
+    .description('print what may have been meant, the best first; the word itself if it is right')
+    .option('-s, --suggest <count>', 'how many at most', parseCount(1), 5)
+    .action(suggest);
+  withJson(withDictionary(command));
+  withExamples(command, [['bloomery spell suggest recieve', 'receive']]);
+}
+
+function withDictionary(command: Command): Command {
+  return command
+    .option(
+      '-d, --dictionary <file>',
+      "made by spell build; default: $BLOOMERY_DICTIONARY, else the system's hunspell dictionary",
+    )
+    .option('--language <name>', "which of the system's dictionaries; default: that of the locale");
+}
+
+interface DictionaryOptions {
+  readonly dictionary?: string;
+  readonly language?: string;
+}
+
+interface CheckOptions extends DictionaryOptions {
+  readonly suggest: number;
+  readonly list?: boolean;
+  readonly personal?: string;
+  readonly markdown?: boolean;
+  readonly text?: boolean;
+  readonly json?: boolean;
+}
+
+function check(files: readonly string[], options: CheckOptions): void {
+  if (options.markdown && options.text)
+    throw new UsageError('--markdown and --text exclude each other; give one of them');
+  const speller = openSpeller(options);
+  if (options.personal !== undefined) speller.addWords(readPersonal(options.personal));
+  const paths = files.length === 0 ? ['-'] : files;
+  // A name that is wrong is found out before anything is printed.
+  for (const path of paths) checkReadable(path);
+  const seen = new Map<string, boolean>();
+  const listed = new Set<string>();
+  const suggestions = new Map<string, string[]>();
+  let [words, wrong] = [0, 0];
+  for (const path of paths) {
+    for (const found of readWords(path, options, speller.traits.wordCharacters)) {
+      words++;
+      if (isRight(speller, found, seen)) continue;
+      for (const part of misspeltParts(speller, found)) {
+        wrong++;
+        if (!options.list)
+          report(path, part, suggestionsFor(part.word, speller, options.suggest, suggestions), options);
+        else if (!listed.has(part.word) && listed.add(part.word)) {
+          if (options.json) writeJson({ word: part.word });
+          else writeLine(part.word);
+        }
+      }
+    }
+  }
+  if (isTerminal(2) && isTerminal(1) && !options.json) {
+    const rate = formatRate(speller.falsePositiveRate);
+    process.stderr.write(
+      `${formatCount(words)} words, ${formatCount(wrong)} misspelt; up to ${rate} of misspellings go unseen, twice that with a capital\n`,
+    );
+  }
+  if (wrong > 0) process.exitCode = NOT_FOUND;
+}
+
+function report(
+  path: string,
+  { word, line, column }: TextWord,
+  suggestions: readonly string[],
+  options: CheckOptions,
+): void {
+  if (options.json) {
+    writeJson({ file: path, line, column, word, suggestions });
+    return;
+  }
+  const paint = colors();
+  const arrow = suggestions.length > 0 ? ` → ${suggestions.join(', ')}` : '';
+  writeLine(`${paint.dim(`${path}:${line}:${column}:`)} ${paint.red(word)}${arrow}`);
+}
+
+/** What is wrong once is often wrong again. */
+function suggestionsFor(
+  word: string,
+  speller: Speller,
+  count: number,
+  known: Map<string, string[]>,
+): string[] {
+  if (count === 0) return [];
+  let found = known.get(word);
+  if (found === undefined) {
+    found = speller.suggest(word, count);
+    if (known.size >= MOST_REMEMBERED) known.clear();
+    known.set(word, found);
+  }
+  return found;
+}
+
+function isRight(speller: Speller, { word, dotted }: TextWord, seen: Map<string, boolean>): boolean {
+  const key = dotted ? `${word}.` : word;
+  let right = seen.get(key);
+  if (right === undefined) {
+    right = speller.check(word, { dotted });
+    if (seen.size >= MOST_REMEMBERED) seen.clear();
+    seen.set(key, right);
+  }
+  return right;
+}
+
+/** Of words with hyphens between only those that are wrong. */
+function* misspeltParts(speller: Speller, found: TextWord): Generator<TextWord> {
+  if (!speller.traits.hyphens || !found.word.includes('-')) return yield found;
+  let { column } = found;
+  for (const word of found.word.split('-')) {
+    if (word !== '' && !speller.check(word)) yield { ...found, word, column };
+    column += [...word].length + 1;
+  }
+}
+
+function* readWords(path: string, options: CheckOptions, wordCharacters: string): Generator<TextWord> {
+  const scanner = new WordScanner({ wordCharacters });
+  const markdown = options.markdown || (!options.text && MARKDOWN.has(extname(path).toLowerCase()));
+  if (!markdown) {
+    for (const line of readLines(path)) yield* scanner.scan(line);
+    return;
+  }
+  let text = '';
+  for (const line of readLines(path)) {
+    text += `${line}\n`;
+    if (text.length > MOST_MARKDOWN)
+      throw new UsageError(`${path} has more than 64 MB, too much for Markdown; --text reads it as text`);
+  }
+  for (const line of maskMarkdown(text).split('\n')) yield* scanner.scan(line);
+}
+
+/** Lines of UTF-8, a piece of the file at a time. */
+function* readLines(path: string): Generator<string> {
+  const descriptor = path === '-' ? 0 : openSync(path, 'r');
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const buffer = new Uint8Array(PIECE);
+  let pending = '';
+  try {
+    for (let end = false; !end; ) {
+      const length = readPiece(descriptor, buffer);
+      end = length === 0;
+      pending += decodePiece(path, decoder, buffer.subarray(0, length), end);
+      const lines = pending.split('\n');
+      pending = lines.pop()!;
+      if (pending.length > MOST_LINE)
+        throw new UsageError(`${path} has a line of more than 16 MB; this is no text`);
+      for (const line of lines) yield line.replace(/\r$/, '');
+    }
+    if (pending !== '') yield pending;
+  } finally {
+    if (path !== '-') closeSync(descriptor);
+  }
+}
+
+function readPiece(descriptor: number, buffer: Uint8Array): number {
+  for (;;) {
+    try {
+      return readSync(descriptor, buffer);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EOF') return 0;
+      // Somebody made the pipe non-blocking, and nothing is there yet.
+      if (code !== 'EAGAIN') throw error;
+      Atomics.wait(PAUSE, 0, 0, 5);
+    }
+  }
+}
+
+function decodePiece(
+  path: string,
+  decoder: InstanceType<typeof TextDecoder>,
+  bytes: Uint8Array,
+  end: boolean,
+): string {
+  if (bytes.includes(0))
+    throw new UsageError(`${path} has NUL bytes: it is binary, or UTF-16; expected text in UTF-8`);
+  try {
+    return decoder.decode(bytes, { stream: !end });
+  } catch {
+    throw new UsageError(
+      `${path} is not UTF-8; if it is Latin 1: iconv -f ISO-8859-1 -t UTF-8 ${path} | bloomery spell`,
+    );
+  }
+}
+
+interface BuildOptions {
+  readonly aff?: string;
+  readonly output?: string;
+  readonly force?: boolean;
+  readonly rate?: number;
+  readonly structure: 'static' | 'bloom';
+  readonly language?: string;
+  readonly json?: boolean;
+}
+
+function build(source: string, options: BuildOptions): void {
+  const output = options.output ?? `${source === '-' ? 'words' : basename(source, extname(source))}.spell`;
+  checkTarget(output, options);
+  const speller = buildSpeller(source, options.aff, {
+    falsePositiveRate: options.rate,
+    structure: options.structure,
+    language: options.language,
+  });
+  const bytes = encodeSpeller(speller);
+  writeAtomically(output, bytes);
+  const { forms, language, compounds, ordinals } = speller.traits;
+  const rate = speller.falsePositiveRate;
+  if (compounds && !ordinals) {
+    warn(
+      `${source} also makes compounds, which cannot be listed; those that are not in it as words will be called misspelt`,
+    );
+  }
+  if (output === '-') return;
+  if (options.json) {
+    writeJson({ output, bytes: bytes.length, words: forms, language, falsePositiveRate: rate });
+    return;
+  }
+  const size = `${formatCount(forms)} words in ${formatBytes(bytes.length)}`;
+  writeLine(
+    `${output}: ${size}; up to ${formatRate(rate)} of misspellings go unseen, twice that with a capital`,
+  );
+}
+
+function suggest(word: string, options: DictionaryOptions & { suggest: number; json?: boolean }): void {
+  const speller = openSpeller(options);
+  const right = speller.check(word);
+  const suggestions = right ? [] : speller.suggest(word, options.suggest);
+  if (options.json) writeJson({ word, right, suggestions });
+  else for (const text of right ? [word] : suggestions) writeLine(text);
+  if (!right && suggestions.length === 0) process.exitCode = NOT_FOUND;
+}
+
+/** Of a .dic with its .aff, or of a word list. */
+function buildSpeller(source: string, aff: string | undefined, options: SpellerOptions): Speller {
+  try {
+    if (aff === undefined && extname(source) !== '.dic')
+      return spellerFromWordList(readBytes(source), { ...options, names: { dic: source } });
+    const affixes = aff ?? `${source.slice(0, -4)}.aff`;
+    if (aff === undefined && statSync(affixes, { throwIfNoEntry: false }) === undefined) {
+      throw new UsageError(`there is no ${affixes} beside ${source}; --aff names the affix file`);
+    }
+    const language = options.language ?? basename(source, '.dic');
+    return spellerFromHunspell(readBytes(source), readBytes(affixes), {
+      ...options,
+      language,
+      names: { dic: source, aff: affixes },
+    });
+  } catch (error) {
+    if (error instanceof SpellingError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** The dictionary that the user named, or that of the system. */
+function openSpeller({ dictionary, language }: DictionaryOptions): Speller {
+  const path = dictionary ?? (language === undefined ? process.env.BLOOMERY_DICTIONARY : undefined);
+  if (path === undefined || path === '') return systemSpeller(language);
+  if (extname(path) === '.dic')
+    throw new UsageError(
+      `${path} is a hunspell dictionary; bloomery spell build ${path} makes a dictionary file of it`,
+    );
+  try {
+    return decodeSpeller(readBytes(path));
+  } catch (error) {
+    if (!(error instanceof SpellingError)) throw error;
+    const hint =
+      error.code === 'not-a-dictionary' ? 'this is no dictionary made by bloomery spell build; ' : '';
+    throw new UsageError(`${path}: ${hint}${error.message}`, { cause: error });
+  }
+}
+
+/** Built of the system's hunspell dictionary, and kept. */
+function systemSpeller(asked: string | undefined): Speller {
+  const { language, path } = systemDictionary(asked);
+  const versions = [path, `${path.slice(0, -4)}.aff`].map((file) => {
+    const { size, mtimeMs } = statSync(file);
+    return `${file} ${size} ${mtimeMs}`;
+  });
+  const { low, high } = hashKey([CACHE_VERSION, ...versions].join('\n'));
+  const id = [high, low].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'bloomery');
+  const cached = join(folder, `${language}-${id}.spell`);
+  try {
+    return decodeSpeller(readBytes(cached));
+  } catch {
+    // Not there, or damaged: it is made anew.
+  }
+  const speller = buildSpeller(path, undefined, { language });
+  try {
+    mkdirSync(folder, { recursive: true });
+    for (const name of readdirSync(folder)) {
+      if (name.startsWith(`${language}-`) && name.endsWith('.spell')) unlinkSync(join(folder, name));
+    }
+    writeAtomically(cached, encodeSpeller(speller));
+  } catch {
+    // Without a place to keep it, it is built again the next time.
+  }
+  return speller;
+}
+
+/** The .dic for a language, or for that of the locale: `de_AT`, else any `de_…`. */
+function systemDictionary(asked: string | undefined): { language: string; path: string } {
+  const locale = process.env.LC_ALL || process.env.LC_MESSAGES || process.env.LANG || '';
+  const wanted = asked ?? (/^[a-z]{2,3}(_|\.|@|$)/.exec(locale) ? locale.replace(/[.@].*/, '') : 'en_US');
+  const found = new Map<string, string>();
+  for (const folder of [...(process.env.DICPATH ?? '').split(delimiter), ...FOLDERS]) {
+    if (folder === '' || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) continue;
+    const names = new Set(readdirSync(folder));
+    for (const name of [...names].sort()) {
+      const language = basename(name, '.dic');
+      if (name.endsWith('.dic') && names.has(`${language}.aff`) && !found.has(language))
+        found.set(language, join(folder, name));
+    }
+  }
+  const short = wanted.split('_')[0];
+  const close =
+    asked === undefined
+      ? [...found.keys()].find((name) => name === short || name.startsWith(`${short}_`))
+      : undefined;
+  const language = found.has(wanted) ? wanted : close;
+  if (language !== undefined) return { language, path: found.get(language)! };
+  const have =
+    found.size > 0
+      ? `there are ${[...found.keys()].join(', ')} (--language chooses)`
+      : 'there are none at all';
+  throw new UsageError(
+    `no hunspell dictionary for ${wanted}: ${have}; install one (Debian: hunspell-en-us), or name a file with --dictionary`,
+  );
+}
+
+function readPersonal(path: string): string[] {
+  const words: string[] = [];
+  for (const line of readLines(path)) if (line.trim() !== '') words.push(line.trim());
+  return words;
+}
+
+function checkReadable(path: string): void {
+  if (path === '-') return;
+  if (statSync(path).isDirectory()) throw new UsageError(`${path} is a directory; name the files in it`);
+  closeSync(openSync(path, 'r'));
+}
+
+function readBytes(path: string): Uint8Array {
+  return new Uint8Array(readFileSync(path === '-' ? 0 : path));
+}
+
+const MARKDOWN = new Set(['.md', '.markdown', '.mdown', '.mkd']);
+const FOLDERS = [
+  join(homedir(), '.local/share/hunspell'),
+  '/usr/share/hunspell',
+  '/usr/share/myspell/dicts',
+  '/usr/local/share/hunspell',
+  '/opt/homebrew/share/hunspell',
+  join(homedir(), 'Library/Spelling'),
+  '/Library/Spelling',
+];
+/** Changes when the same dictionary would be built into other bytes. */
+const CACHE_VERSION = '1';
+const MOST_REMEMBERED = 100_000;
+const MOST_MARKDOWN = 64e6;
+const MOST_LINE = 16e6;
+const PIECE = 2 ** 18;
+const PAUSE = new Int32Array(new SharedArrayBuffer(4));

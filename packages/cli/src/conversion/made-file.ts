@@ -1,0 +1,49 @@
+/**
+ * The end of every command that makes one file from others: the file is written, and who asked is told. Standard output
+ * belongs to the file (`-o -`) or to the report (`--json`), never to both. People at a terminal get a few lines on
+ * standard error; scripts get silence.
+ */
+
+import { statSync } from 'node:fs';
+import { checkTarget, writeAtomically } from '../atomic-file.ts';
+import { writeJson } from '../standard-output.ts';
+import { isTerminal } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
+
+export interface MadeFileOptions {
+  readonly output: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+/** Refuses an output that cannot be, before any work is done. */
+export function checkOutput({ output, force, json }: MadeFileOptions): void {
+  if (json && output === '-') {
+    throw new UsageError('--json and -o - both want standard output; name a file for one of them');
+  }
+  checkTarget(output, { force });
+}
+
+/** Writes the file, then tells: a JSON object for `--json`, `lines` to people, nothing to anybody else. */
+export function finishOutput(
+  { output, json }: MadeFileOptions,
+  bytes: Uint8Array,
+  report: Readonly<Record<string, unknown>>,
+  lines: readonly string[],
+): void {
+  writeAtomically(output, bytes);
+  if (json) writeJson({ output, bytes: bytes.length, ...report });
+  else if (isTerminal(2)) process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** Standard input can be read once only, and a directory not at all: the system's own error does not name it. */
+export function checkInputs(paths: readonly string[]): void {
+  if (paths.filter((path) => path === '-').length > 1) {
+    throw new UsageError('standard input (-) can be only one of the files');
+  }
+  for (const path of paths) {
+    if (path !== '-' && statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new UsageError(`${path} is a directory, expected a file`);
+    }
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * What `convert` can write, and from what. There are two ways.
+ *
+ * A bridge needs no keys, because the bits stay the same and only their form changes: another file of the same hash and
+ * size, or a part of what the structure holds (a counter above 0 is a one). All bridges are exact: the new file answers
+ * every question as the old one does.
+ *
+ * Between different hashes there is no way but the keys (`cannotConvert` of the library says why), so `create` makes an
+ * empty filter of the target's own sizing for them to go into.
+ */
+
+import {
+  BlockedBloomFilter,
+  BloomFilter,
+  CountingBloomFilter,
+  HashList,
+  type KeyBatch,
+  type SecretKey,
+} from 'bloomery';
+import { DcsoFilter } from 'bloomery/formats/dcso';
+import { GoBloomFilter } from 'bloomery/formats/go-bloom';
+import { GuavaFilter, type GuavaFunnel } from 'bloomery/formats/guava';
+import { ParquetFilter } from 'bloomery/formats/parquet';
+import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
+import { SquidDigest } from 'bloomery/formats/squid';
+import { rateAsymptotic } from 'bloomery/math';
+import { compressFrame } from 'bloomery/wire';
+import { eachKey } from '../checking/ask.ts';
+import type { FilterFile } from '../filter-file.ts';
+import { UsageError } from '../usage-error.ts';
+import { bloomFilterOf } from './comparable-files.ts';
+import type { AnyFilter, Design } from './filter-facts.ts';
+import { funnelOfBytes, guavaKey, textOf } from './guava-keys.ts';
+import { canBeCoded } from './plain-frame.ts';
+
+/** An empty filter that keys go into. */
+export interface NewFilter {
+  readonly filter: AnyFilter;
+  addMany(keys: KeyBatch): void;
+  encode(): Uint8Array | Promise<Uint8Array>;
+}
+
+export interface CreateOptions extends Design {
+  readonly funnel: GuavaFunnel;
+  /** Of the library's own structures: the seed, or the secret key, of the filter that is converted. */
+  readonly seed?: bigint;
+  readonly key?: SecretKey | undefined;
+}
+
+export interface Target {
+  readonly name: string;
+  readonly what: string;
+  /** What it is made from without keys, for `--list`. */
+  readonly bridges: string;
+  /** The hash and how indices come from it, for the error that says why bits cannot be converted. */
+  readonly hash: string;
+  /** The new file if no keys are needed, else undefined. */
+  bridge(file: FilterFile): Uint8Array | Promise<Uint8Array> | undefined;
+  /** Undefined: not made from keys here. */
+  readonly create?: (options: CreateOptions) => NewFilter;
+}
+
+/** In the order of `--list`. */
+export const TARGETS: readonly Target[] = [
+  {
+    name: 'bloomery',
+    what: 'a plain file of the same structure',
+    bridges: 'all of bloomery, coded or not; parquet',
+    hash: 'forge64 classic',
+    bridge: ({ filter, format }) => {
+      if (filter instanceof ParquetFilter) return filter.filter.encode();
+      return format === 'bloomery' ? filter.encode() : undefined;
+    },
+    create: (options) => own(BloomFilter.forCapacity(sizing(options))),
+  },
+  {
+    name: 'coded',
+    what: 'as bloomery encode makes it',
+    bridges: 'bloom, blocked, counting',
+    hash: 'forge64',
+    bridge: (file) =>
+      file.format === 'bloomery' && canBeCoded(file.structure) ? compressFrame(file.frame) : undefined,
+  },
+  {
+    name: 'bloom',
+    what: 'BloomFilter',
+    bridges: 'bloom, counting, spectral, hash-list, rotating',
+    hash: 'forge64 classic',
+    bridge: ({ filter }) => bloomFilterOf(filter)?.encode(),
+    create: (options) => own(BloomFilter.forCapacity(sizing(options))),
+  },
+  {
+    name: 'hash-list',
+    what: 'HashList',
+    bridges: 'the same, with the classic layout',
+    hash: 'forge64 classic',
+    bridge: ({ filter }) => {
+      if (filter instanceof HashList) return filter.encode();
+      const bloom = bloomFilterOf(filter);
+      return bloom?.layout === 'classic' ? HashList.fromFilter(bloom).encode() : undefined;
+    },
+    create: (options) => own(HashList.forCapacity(sizing(options))),
+  },
+  {
+    name: 'counting',
+    what: 'CountingBloomFilter',
+    bridges: 'counting',
+    hash: 'forge64 counters',
+    bridge: ({ filter }) => (filter instanceof CountingBloomFilter ? filter.encode() : undefined),
+    create: (options) => own(CountingBloomFilter.forCapacity(sizing(options))),
+  },
+  {
+    name: 'blocked',
+    what: 'BlockedBloomFilter',
+    bridges: 'blocked',
+    hash: 'forge64 blocked',
+    bridge: ({ filter }) => blockedLike(filter, 'blocked')?.encode(),
+    create: (options) => own(BlockedBloomFilter.forCapacity(sizing(options))),
+  },
+  {
+    name: 'split-block',
+    what: "BlockedBloomFilter, Parquet's layout",
+    bridges: 'split-block, parquet',
+    hash: 'xxh64/0 split-block',
+    bridge: ({ filter }) => blockedLike(filter, 'split-block')?.encode(),
+    create: ({ capacity, falsePositiveRate }) =>
+      own(BlockedBloomFilter.forCapacity({ capacity, falsePositiveRate, layout: 'split-block' })),
+  },
+  {
+    name: 'parquet',
+    what: "Parquet's filter with its header",
+    bridges: 'parquet, split-block',
+    hash: 'xxh64/0 split-block',
+    bridge: ({ filter }) => {
+      const blocks = blockedLike(filter, 'split-block');
+      return blocks && new ParquetFilter(blocks).encode();
+    },
+    create: ({ capacity, falsePositiveRate }) => {
+      const filter = ParquetFilter.create({ capacity, falsePositiveRate });
+      return {
+        filter,
+        addMany: (keys) => {
+          filter.filter.addMany(keys);
+        },
+        encode: () => filter.encode(),
+      };
+    },
+  },
+  {
+    name: 'guava',
+    what: "Guava's BloomFilter (Java), --funnel",
+    bridges: 'guava',
+    hash: 'murmur3-x64-128/MURMUR128_MITZ_64',
+    bridge: ({ filter }) => (filter instanceof GuavaFilter ? filter.encode() : undefined),
+    create: ({ capacity, falsePositiveRate, funnel }) =>
+      foreign(
+        GuavaFilter.create({ capacity, falsePositiveRate, funnel: funnelOfBytes(funnel) }),
+        guavaKey(funnel),
+      ),
+  },
+  {
+    name: 'redisbloom',
+    what: 'chunks of BF.SCANDUMP in one file',
+    bridges: 'redisbloom',
+    hash: 'murmur64a/c6a4a7935bd1e995',
+    bridge: ({ filter }) => (filter instanceof RedisBloomFilter ? filter.encode() : undefined),
+    create: ({ capacity, falsePositiveRate }) =>
+      foreign(RedisBloomFilter.create({ capacity, falsePositiveRate }), asIs),
+  },
+  {
+    name: 'dcso',
+    what: "DCSO's bloom, flor, fleur",
+    bridges: 'dcso, gzip or not',
+    hash: 'fnv1-64/dcso',
+    bridge: ({ filter }) => (filter instanceof DcsoFilter ? filter.encode() : undefined),
+    create: ({ capacity, falsePositiveRate }) =>
+      foreign(DcsoFilter.create({ capacity, falsePositiveRate }), asIs),
+  },
+  {
+    name: 'dcso-gzip',
+    what: 'the same in gzip',
+    bridges: 'dcso, gzip or not',
+    hash: 'fnv1-64/dcso',
+    bridge: ({ filter }) => (filter instanceof DcsoFilter ? filter.encodeGzip() : undefined),
+    create: ({ capacity, falsePositiveRate }) => {
+      const filter = DcsoFilter.create({ capacity, falsePositiveRate });
+      return { ...foreign(filter, asIs), encode: () => filter.encodeGzip() };
+    },
+  },
+  {
+    name: 'go-bloom',
+    what: 'bits-and-blooms/bloom (Go), binary',
+    bridges: 'go-bloom, binary or JSON',
+    hash: 'murmur3-x64-128/bits-and-blooms',
+    bridge: ({ filter }) => (filter instanceof GoBloomFilter ? filter.encode('binary') : undefined),
+    create: ({ capacity, falsePositiveRate }) =>
+      foreign(GoBloomFilter.create({ capacity, falsePositiveRate }), asIs),
+  },
+  {
+    name: 'go-bloom-json',
+    what: 'the same as JSON',
+    bridges: 'go-bloom, binary or JSON',
+    hash: 'murmur3-x64-128/bits-and-blooms',
+    bridge: ({ filter }) => (filter instanceof GoBloomFilter ? filter.encode('json') : undefined),
+    create: ({ capacity, falsePositiveRate }) => {
+      const filter = GoBloomFilter.create({ capacity, falsePositiveRate });
+      return { ...foreign(filter, asIs), encode: () => filter.encode('json') };
+    },
+  },
+  {
+    name: 'squid',
+    what: "Squid's Cache Digest; keys are URLs",
+    bridges: 'squid',
+    hash: 'md5/squid',
+    bridge: ({ filter }) => (filter instanceof SquidDigest ? filter.encode() : undefined),
+    create: ({ capacity, falsePositiveRate }) =>
+      foreign(SquidDigest.create({ capacity, bitsPerEntry: squidBits(falsePositiveRate) }), textOf),
+  },
+];
+
+/** Formats that are read, and written back only as they were read. */
+export const READ_ONLY: readonly { readonly name: string; readonly what: string }[] = [
+  { name: 'binary-fuse', what: 'FastFilter in Go and C' },
+  { name: 'spark', what: "Spark's BloomFilter" },
+  { name: 'datasketches', what: 'Apache DataSketches' },
+];
+
+type Adding = AnyFilter & { addMany(keys: KeyBatch): unknown; encode(): Uint8Array };
+
+function own(filter: Adding): NewFilter {
+  return {
+    filter,
+    addMany: (keys) => {
+      filter.addMany(keys);
+    },
+    encode: () => filter.encode(),
+  };
+}
+
+function foreign<K>(
+  filter: { add(key: K): boolean; encode(): Uint8Array },
+  keyOf: (key: Uint8Array) => K,
+): NewFilter {
+  return {
+    filter: filter as unknown as AnyFilter,
+    addMany: (keys) => {
+      for (const key of eachKey(keys)) filter.add(keyOf(key));
+    },
+    encode: () => filter.encode(),
+  };
+}
+
+function asIs(key: Uint8Array): Uint8Array {
+  return key;
+}
+
+function sizing({ capacity, falsePositiveRate, seed, key }: CreateOptions) {
+  const hashing = key !== undefined ? { key } : seed !== undefined ? { seed } : {};
+  return { capacity, falsePositiveRate, ...hashing };
+}
+
+function blockedLike(filter: AnyFilter, layout: string): BlockedBloomFilter | undefined {
+  const blocked = filter instanceof ParquetFilter ? filter.filter : filter;
+  return blocked instanceof BlockedBloomFilter && blocked.layout === layout ? blocked : undefined;
+}
+
+/** The fewest bits an entry that keep the rate with Squid's four hashes. */
+function squidBits(rate: number): number {
+  for (let bits = 1; bits <= 255; bits++) if (rateAsymptotic(bits * 1e6, 4, 1e6) <= rate) return bits;
+  throw new UsageError(
+    `a digest of Squid has 4 hashes and at most 255 bits an entry: rates below ${rateAsymptotic(255e6, 4, 1e6).toExponential(1)} are out of reach`,
+  );
+}

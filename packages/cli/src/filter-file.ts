@@ -1,0 +1,193 @@
+/**
+ * Filter files, whoever wrote them: frames of the library, plain or coded, and the files of other systems. What a file is
+ * follows from its bytes; `--format` decides where they do not.
+ */
+
+import { readSync, statSync } from 'node:fs';
+import { FrameError, type SecretKey } from 'bloomery';
+import { type ForeignFilter, type ForeignFormat, FormatError } from 'bloomery/formats';
+import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
+import { DataSketchesFilter } from 'bloomery/formats/datasketches';
+import { DcsoFilter } from 'bloomery/formats/dcso';
+import { GoBloomFilter } from 'bloomery/formats/go-bloom';
+import { GuavaFilter, type GuavaFunnel } from 'bloomery/formats/guava';
+import { ParquetFilter } from 'bloomery/formats/parquet';
+import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
+import { sniffFormat } from 'bloomery/formats/sniff';
+import { SparkFilter } from 'bloomery/formats/spark';
+import { SquidDigest } from 'bloomery/formats/squid';
+import { expandFrame } from 'bloomery/wire';
+import { readSettled } from './in-place/settled-file.ts';
+import { keylessFrame } from './inspecting/keyless-frame.ts';
+import { type OwnFilter, type Structure, structureByCode } from './structures.ts';
+import { UsageError } from './usage-error.ts';
+
+interface FilterFileBase {
+  /** As the user gave it; `-` is standard input. */
+  readonly path: string;
+  /** The bytes of the file. */
+  readonly bytes: Uint8Array;
+}
+
+/** A frame of the library. */
+export interface OwnFile extends FilterFileBase {
+  readonly format: 'bloomery';
+  readonly structure: Structure;
+  readonly filter: OwnFilter;
+  /** Whether the payload was coded (`bloomery encode`). */
+  readonly coded: boolean;
+  /** The plain frame: `bytes`, unless they are coded. */
+  readonly frame: Uint8Array;
+}
+
+/** The file of another system. */
+export interface ForeignFile extends FilterFileBase {
+  readonly format: ForeignFormat;
+  readonly filter: ForeignFilter<never>;
+}
+
+export type FilterFile = OwnFile | ForeignFile;
+
+export interface OpenOptions {
+  /** For keyed filters; others refuse one. */
+  readonly key?: SecretKey | undefined;
+  /** Reads a keyed filter without its key, to look at: it must never be asked. */
+  readonly keyless?: boolean | undefined;
+  /** Instead of finding out. */
+  readonly format?: string | undefined;
+  /** How Guava made bytes of keys; lines of text are UTF-8 unless this says otherwise. */
+  readonly funnel?: GuavaFunnel | undefined;
+}
+
+/** Reads a filter file. What is wrong with it is a `UsageError` that names the file. */
+export async function openFilter(path: string, options: OpenOptions = {}): Promise<FilterFile> {
+  const bytes = readFilterBytes(path);
+  try {
+    const format = options.format ?? formatOf(path, bytes);
+    if (format === 'bloomery') return openOwn(path, bytes, options);
+    if (options.key !== undefined) throw new UsageError(`${path} is a ${format} file and takes no key`);
+    return {
+      path,
+      bytes,
+      format: format as ForeignFormat,
+      filter: await openForeign(format, bytes, options),
+    };
+  } catch (error) {
+    if (error instanceof FrameError || error instanceof FormatError) {
+      throw new UsageError(`${path}: ${explain(error)}`, { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** A frame of the library, and nothing else. */
+export async function openOwnFilter(path: string, options: OpenOptions = {}): Promise<OwnFile> {
+  const file = await openFilter(path, options);
+  if (file.format === 'bloomery') return file;
+  throw new UsageError(`${path} is a ${file.format} file; this needs a filter made by bloomery`);
+}
+
+export function readFilterBytes(path: string): Uint8Array {
+  const bytes = path === '-' ? readStandardInput() : readFile(path);
+  // Not a Buffer: its `slice` and `toString` mean something else.
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function readFile(path: string): Uint8Array {
+  if (statSync(path).isDirectory()) throw new UsageError(`${path} is a directory, expected a filter file`);
+  return readSettled(path);
+}
+
+/** All of it. A pipe that somebody has made non-blocking may have nothing yet. */
+function readStandardInput(): Buffer {
+  const parts: Buffer[] = [];
+  for (;;) {
+    const part = Buffer.allocUnsafe(1 << 20);
+    try {
+      const length = readSync(0, part);
+      if (length === 0) return Buffer.concat(parts);
+      parts.push(part.subarray(0, length));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EOF') return Buffer.concat(parts);
+      if (code !== 'EAGAIN') throw error;
+      Atomics.wait(PAUSE, 0, 0, 5);
+    }
+  }
+}
+
+const PAUSE = new Int32Array(new SharedArrayBuffer(4));
+
+function openOwn(path: string, bytes: Uint8Array, options: OpenOptions): OwnFile {
+  const structure = structureByCode(bytes[5]);
+  if (bytes.length < 16)
+    throw new FrameError('truncated', bytes.length, `expected 16 bytes, got ${bytes.length}`);
+  if (structure === undefined)
+    throw new FrameError('structure', 5, `no structure has the number ${bytes[5]}`);
+  const coded = (bytes[6] & 128) !== 0;
+  const frame = coded ? expandFrame(bytes, { maxBytes: Number.POSITIVE_INFINITY }) : bytes;
+  const filter = decodeFrame(structure, frame, options);
+  return { path, bytes, format: 'bloomery', structure, filter, coded, frame };
+}
+
+function decodeFrame(structure: Structure, frame: Uint8Array, { key, keyless }: OpenOptions): OwnFilter {
+  try {
+    return structure.decode(frame, key === undefined ? {} : { key });
+  } catch (error) {
+    // The checksum was right, or the error would be another one.
+    const missing = error instanceof FrameError && error.code === 'key' && key === undefined;
+    if (!keyless || !missing) throw error;
+    return structure.decode(keylessFrame(frame), {});
+  }
+}
+
+function formatOf(path: string, bytes: Uint8Array): string {
+  if (bytes.length === 0) throw new UsageError(`${path} is empty, not a filter`);
+  const [guess] = sniffFormat(bytes);
+  if (guess === undefined) {
+    throw new UsageError(
+      `${path} is not a filter that bloomery knows; --format says what it is if you know better`,
+    );
+  }
+  return guess.format === 'gzip' ? 'dcso' : guess.format;
+}
+
+async function openForeign(
+  format: string,
+  bytes: Uint8Array,
+  options: OpenOptions,
+): Promise<ForeignFilter<never>> {
+  const { funnel = 'utf8' } = options;
+  const limit = { maxBytes: Number.MAX_SAFE_INTEGER };
+  switch (format) {
+    case 'guava':
+      return GuavaFilter.decode(bytes, { ...limit, funnel });
+    case 'redisbloom':
+      return RedisBloomFilter.decode(bytes, limit);
+    case 'parquet':
+      return ParquetFilter.decode(bytes, limit);
+    case 'dcso':
+      return DcsoFilter.decodeMaybeGzip(bytes, limit);
+    case 'go-bloom':
+      return GoBloomFilter.decode(bytes, limit);
+    case 'squid':
+      return SquidDigest.decode(bytes, limit);
+    case 'binary-fuse':
+      return BinaryFuseFile.decode(bytes, limit);
+    case 'spark':
+      return SparkFilter.decode(bytes, limit);
+    case 'datasketches':
+      return DataSketchesFilter.decode(bytes, limit);
+    default:
+      throw new UsageError(`there is no format ${format}; bloomery convert --help lists them`);
+  }
+}
+
+function explain(error: FrameError | FormatError): string {
+  if (error.code === 'truncated') return `the file is cut off: ${error.message}`;
+  if (error.code === 'checksum') return `the file was damaged: ${error.message}`;
+  if (error.code === 'key' && /got none/.test(error.message)) {
+    return `${error.message}; --key-file names the file with the secret`;
+  }
+  return error.message;
+}

@@ -1,0 +1,22 @@
+/** Which hash the keys get, as plain data that goes to a worker. A secret is read there anew: it travels in no message. */
+
+import { BlockedBloomFilter, type HashScheme, hashKey } from 'bloomery';
+import { readSecretKey } from '../secret-key-file.ts';
+
+export type HashSource =
+  | { readonly kind: 'seed'; readonly seed: bigint }
+  | { readonly kind: 'key-file'; readonly path: string }
+  | { readonly kind: 'split-block' };
+
+export function schemeOf(source: HashSource): HashScheme {
+  if (source.kind === 'key-file') return readSecretKey(source.path).scheme;
+  if (source.kind === 'split-block')
+    return new BlockedBloomFilter({ blocks: 1, layout: 'split-block' }).scheme;
+  return hashKey('', { seed: source.seed }).scheme;
+}
+
+/** The source of a filter's own scheme. */
+export function sourceOf(scheme: HashScheme, keyFile: string | undefined): HashSource {
+  if (keyFile !== undefined) return { kind: 'key-file', path: keyFile };
+  return scheme.id.startsWith('forge64') ? { kind: 'seed', seed: scheme.seed } : { kind: 'split-block' };
+}

@@ -1,0 +1,78 @@
+/**
+ * How full a filter is, from all of its bits or from a sample of them, and whether that is more than it was made for.
+ *
+ * A filter that is changed in place is not read, but the pages that keys touch are: hashes choose them, so they are a fair
+ * sample. The estimate has the error of the sample, and nobody is warned for nothing: overfull is what exceeds the capacity by
+ * five standard deviations, as in the library (filters/overfull.ts).
+ */
+
+import { RotatingBloomFilter, ScalableBloomFilter } from 'bloomery';
+import { estimateSize } from 'bloomery/math';
+
+export interface Fullness {
+  /** How many distinct keys the filter holds, by a formula. */
+  readonly estimatedSize: number;
+  /** How many it was made for. */
+  readonly capacity: number | undefined;
+  readonly overfull: boolean;
+}
+
+export interface Sampled {
+  readonly bits: number;
+  readonly hashes: number;
+  readonly layout: 'classic' | 'partitioned' | 'blocked' | 'split-block';
+  readonly capacity: number | undefined;
+}
+
+/** From the ones in a sample of the bits, and the keys that came after it was taken. */
+export function fullnessFromSample(
+  filter: Sampled,
+  sample: { readonly bits: number; readonly ones: number },
+  newKeys: number,
+): Fullness {
+  const { bits, hashes, layout } = filter;
+  // The survey's estimate (2.4) depends on the share of ones alone.
+  const ones = sample.bits === 0 ? 0 : Math.round((sample.ones / sample.bits) * bits);
+  const before = estimateSize({ bits, hashes, layout, ones }).value;
+  return judge(before + newKeys, filter, sample.bits);
+}
+
+/** From a filter that can count for itself; undefined for those that have no number of keys. */
+export function fullnessOf(filter: object): Fullness | undefined {
+  if (filter instanceof ScalableBloomFilter) {
+    return { estimatedSize: filter.estimatedSize(), capacity: undefined, overfull: false };
+  }
+  if (filter instanceof RotatingBloomFilter) {
+    // The capacity is that of a generation, and keys go into the newest.
+    const newest = judge(filter.estimatedSizes()[0], filter, filter.bits);
+    return { ...newest, estimatedSize: filter.estimatedSize() };
+  }
+  const { estimatedSize, capacity, bits, hashes, counters = bits } = filter as Partial<WholeFilter>;
+  if (typeof estimatedSize !== 'function' || counters === undefined || hashes === undefined) return undefined;
+  // Of an attenuated filter, the level that keys go into.
+  return judge(estimatedSize.call(filter, 0), { bits: counters, hashes, capacity }, counters);
+}
+
+interface WholeFilter {
+  readonly bits: number;
+  readonly counters: number;
+  readonly hashes: number;
+  readonly capacity: number | undefined;
+  estimatedSize(distance: number): number;
+}
+
+function judge(
+  estimatedSize: number,
+  { bits, hashes, capacity }: Pick<Sampled, 'bits' | 'hashes' | 'capacity'>,
+  sampledBits: number,
+): Fullness {
+  if (capacity === undefined || sampledBits === 0) return { estimatedSize, capacity, overfull: false };
+  if (!Number.isFinite(estimatedSize)) return { estimatedSize, capacity, overfull: true };
+  // Zeros of the sample: z of b, about binomial. A size is -ln(z)·m/k, so its error is m/k·√((1-z)/(z·b)).
+  const zeros = Math.exp((-hashes * estimatedSize) / bits);
+  const ofCounting = ((bits / hashes) ** 2 * (1 - zeros)) / (zeros * sampledBits);
+  // And the sample of a blocked filter has more or fewer keys than its share.
+  const ofSampling = sampledBits < bits ? (estimatedSize * bits) / sampledBits : 0;
+  const deviation = Math.sqrt(ofCounting + ofSampling);
+  return { estimatedSize, capacity, overfull: estimatedSize - 5 * deviation > capacity };
+}

@@ -1,0 +1,57 @@
+/**
+ * Reading a file that somebody may be changing in place.
+ *
+ * A writer (journal.ts) puts its journal beside the file before it touches a page, and removes it when all pages are
+ * written. So a reader that sees no journal before it reads, none after, and the same time of the last change, has read the
+ * old contents or the new ones. Otherwise it waits for the writer, or finishes what a dead one left, and reads again.
+ *
+ * Times of change have the grain of the kernel's clock, some milliseconds. Two writers within one grain, the second of them
+ * wholly within the read, would go unseen here; the checksum of the frame sees what they mixed.
+ *
+ * Larger files than 2 GiB are read as well, which `readFileSync` refuses.
+ */
+
+import { closeSync, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
+import { UsageError } from '../usage-error.ts';
+import { pause } from './file-lock.ts';
+import { journalName, placeOf, readAll, recoverFile } from './journal.ts';
+
+/** All bytes of a file, never a mixture of what was there before a change in place and after it. */
+export function readSettled(path: string): Uint8Array<ArrayBuffer> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    recoverFile(path);
+    const place = placeOf(path);
+    const descriptor = openSync(path, 'r');
+    try {
+      const before = fstatSync(descriptor, { bigint: true });
+      // A pipe, a device: nobody changes it in place.
+      if (!before.isFile() || place === undefined) return plain(readFileSync(descriptor));
+      const bytes = allocate(path, Number(before.size));
+      readAll(descriptor, bytes, 0);
+      const after = fstatSync(descriptor, { bigint: true });
+      const journal = lstatSync(journalName(place), { throwIfNoEntry: false });
+      if (journal === undefined && before.mtimeNs === after.mtimeNs && before.size === after.size)
+        return bytes;
+    } finally {
+      closeSync(descriptor);
+    }
+    pause(10 * (attempt + 1));
+  }
+  throw new UsageError(
+    `${path} changes faster than it can be read; try again when its writers have finished`,
+  );
+}
+
+const ATTEMPTS = 20;
+
+function plain(bytes: Buffer): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(bytes);
+}
+
+function allocate(path: string, size: number): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(size);
+  } catch (cause) {
+    throw new UsageError(`${path} has ${size} bytes, more than this machine can hold at once`, { cause });
+  }
+}

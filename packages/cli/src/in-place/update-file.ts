@@ -1,0 +1,250 @@
+/**
+ * Adding keys to a filter file and removing them: which way, under which lock, and what came of it.
+ *
+ * In place (paged-frame.ts) where the structure allows it and it pays: from 1 MiB on, as long as no more than a quarter
+ * of the pages is touched. Otherwise the whole file is loaded and replaced. Which of the two it will be shows only while
+ * keys come in; whoever began with pages then loads the rest of the file around them and goes on. Files beyond 2 GiB are always
+ * changed in place: loading takes three times their size.
+ *
+ * The lock is held from before the first byte is read until the last is written, keys from a slow pipe included. Readers do
+ * not wait for it; they wait for the moment in which pages are written (settled-file.ts).
+ */
+
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { FrameError, type SecretKey } from 'bloomery';
+import type { GuavaFunnel } from 'bloomery/formats/guava';
+import { writeAtomically } from '../atomic-file.ts';
+import { funnelOfBytes } from '../conversion/guava-keys.ts';
+import { type FilterFile, openFilter } from '../filter-file.ts';
+import type { KeyChunk } from '../keys/key-source.ts';
+import { structureByCode } from '../structures.ts';
+import { UsageError } from '../usage-error.ts';
+import { lockFile } from './file-lock.ts';
+import { type Fullness, fullnessFromSample, fullnessOf } from './fullness.ts';
+import { placeOf, recoverFile, settle } from './journal.ts';
+import { PagedFrame } from './paged-frame.ts';
+import { adderFor, encodeLike, removerFor, type TakeKeys } from './whole-file.ts';
+
+export interface UpdateOptions {
+  readonly key?: SecretKey | undefined;
+  readonly format?: string | undefined;
+  /** How Guava made bytes of keys; text is UTF-8 unless this says otherwise. */
+  readonly funnel?: GuavaFunnel | undefined;
+  /** How long to wait for another writer. */
+  readonly waitMs: number;
+  /** Finds out what would happen, and writes nothing. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface Update {
+  /** Of the library, or the format of another system. */
+  readonly structure: string;
+  readonly keys: number;
+  /** Keys that changed something: new ones, or those that were removed; undefined if the structure cannot tell. */
+  readonly effective: number | undefined;
+  /** What was written, or would have been. */
+  readonly written: 'pages' | 'file' | 'nothing';
+  readonly pagesRead: number;
+  readonly pagesWritten: number;
+  readonly bytesRead: number;
+  /** Journal included; 0 in a dry run. */
+  readonly bytesWritten: number;
+  /** Of the file. */
+  readonly fileBytes: number;
+  readonly fullness: Fullness | undefined;
+}
+
+/** Adds all keys to a filter file. After an error the file is as it was. */
+export function addToFile(
+  path: string,
+  chunks: AsyncIterable<KeyChunk>,
+  options: UpdateOptions,
+): Promise<Update> {
+  return underLock(path, options, async (place) => {
+    const paged = openPaged(path, place, options);
+    return paged === undefined
+      ? replaceFile(path, chunks, options, adderFor)
+      : addToPages(path, paged, chunks, options).finally(() => paged.close());
+  });
+}
+
+export interface RemoveOptions extends UpdateOptions {
+  /** Changes nothing if a key is certainly not in. */
+  readonly strict?: boolean | undefined;
+}
+
+/** Removes all keys from a filter file, each once. After an error the file is as it was. */
+export function removeFromFile(
+  path: string,
+  chunks: AsyncIterable<KeyChunk>,
+  options: RemoveOptions,
+): Promise<Update> {
+  return underLock(path, options, () => replaceFile(path, chunks, options, removerFor, options.strict));
+}
+
+/** Smaller files are loaded and replaced. */
+const LEAST_BYTES = 2 ** 20;
+/** Larger ones never are. */
+const MOST_LOADED_BYTES = 2 ** 31;
+/** Beyond this share of all pages, reading and writing the whole file in one go is quicker. */
+const MOST_PAGES = 1 / 4;
+
+async function underLock(
+  path: string,
+  { waitMs, dryRun }: UpdateOptions,
+  work: (place: string) => Promise<Update>,
+): Promise<Update> {
+  if (path === '-') throw new UsageError('a filter is changed in its file; name it instead of -');
+  const found = statSync(path);
+  if (found.isDirectory()) throw new UsageError(`${path} is a directory, expected a filter file`);
+  if (!found.isFile()) throw new UsageError(`${path} is not a file, and only files can be changed`);
+  const place = placeOf(path)!;
+  if (dryRun) {
+    recoverFile(path);
+    return work(place);
+  }
+  const lock = lockFile(place, { waitMs });
+  try {
+    settle(place);
+    return await work(place);
+  } finally {
+    lock.release();
+  }
+}
+
+/** The file page by page, if that is possible and pays. */
+function openPaged(
+  path: string,
+  place: string,
+  { key, format, dryRun }: UpdateOptions,
+): PagedFrame | undefined {
+  const { size } = statSync(place);
+  if (size < LEAST_BYTES || (format !== undefined && format !== 'bloomery')) return undefined;
+  const head = Buffer.alloc(8);
+  const descriptor = openSync(place, 'r');
+  try {
+    readSync(descriptor, head, 0, head.length, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  const plain = head.toString('latin1', 0, 4) === 'BLMY' && head[5] <= 2 && head[6] < 128;
+  if (!plain) return undefined;
+  const maxPages = size > MOST_LOADED_BYTES ? Number.POSITIVE_INFINITY : MOST_PAGES * (size / 4096);
+  return explained(path, () => PagedFrame.open(place, { key, maxPages, readOnly: dryRun }));
+}
+
+async function addToPages(
+  path: string,
+  paged: PagedFrame,
+  chunks: AsyncIterable<KeyChunk>,
+  options: UpdateOptions,
+): Promise<Update> {
+  const { layout } = paged;
+  let keys = 0;
+  let fresh = 0;
+  let add: TakeKeys = (batch) => paged.addMany(batch);
+  let loaded: FilterFile | undefined;
+  for await (const chunk of chunks) {
+    let changed = add(chunk.keys);
+    if (changed === undefined) {
+      // Too many pages. What was added so far is in the frame that is loaded now.
+      loaded = openFrame(path, paged.load(), options.key);
+      add = adderFor(loaded);
+      changed = add(chunk.keys);
+    }
+    keys += chunk.count;
+    fresh += changed ?? 0;
+  }
+  if (loaded !== undefined && fresh > 0) {
+    const report = { keys, effective: fresh, pagesRead: layout.pageCount, bytesRead: layout.length };
+    return writeFile(loaded, paged.place, fresh > 0, report, options, () => paged.checkSameFile());
+  }
+  const pagesWritten = paged.pagesChanged;
+  return {
+    structure: layout.structure,
+    keys,
+    effective: fresh,
+    written: pagesWritten > 0 ? 'pages' : 'nothing',
+    pagesRead: paged.pagesRead,
+    pagesWritten,
+    bytesRead: paged.pagesRead * layout.pageLength,
+    bytesWritten: options.dryRun ? 0 : paged.commit(),
+    fileBytes: layout.length,
+    fullness: fullnessFromSample(layout, paged.sample, fresh),
+  };
+}
+
+async function replaceFile(
+  path: string,
+  chunks: AsyncIterable<KeyChunk>,
+  options: UpdateOptions,
+  takerFor: (file: FilterFile) => TakeKeys,
+  strict = false,
+): Promise<Update> {
+  const { key, format, funnel = 'utf8' } = options;
+  const before = statSync(path, { bigint: true });
+  const file = await openFilter(path, { key, format, funnel: funnelOfBytes(funnel) });
+  const take = takerFor(file);
+  let keys = 0;
+  let effective: number | undefined = 0;
+  for await (const chunk of chunks) {
+    const changed = take(chunk.keys);
+    effective = changed === undefined || effective === undefined ? undefined : effective + changed;
+    keys += chunk.count;
+  }
+  const report = { keys, effective, pagesRead: 0, bytesRead: file.bytes.length };
+  const wanted = keys > 0 && !(strict && effective !== keys);
+  return writeFile(file, path, wanted, report, options, () => {
+    const now = statSync(path, { bigint: true, throwIfNoEntry: false });
+    if (now?.ino !== before.ino || now.mtimeNs !== before.mtimeNs || now.size !== before.size) {
+      throw new UsageError(`${path} was changed by somebody else in the meantime; nothing was changed`);
+    }
+  });
+}
+
+/** Writes a changed filter in place of its file, if it changed at all. */
+async function writeFile(
+  file: FilterFile,
+  path: string,
+  wanted: boolean,
+  report: Pick<Update, 'keys' | 'effective' | 'pagesRead' | 'bytesRead'>,
+  { dryRun }: UpdateOptions,
+  checkUnchanged: () => void,
+): Promise<Update> {
+  const bytes = wanted ? await encodeLike(file) : file.bytes;
+  const changed = Buffer.compare(bytes, file.bytes) !== 0;
+  if (changed && !dryRun) {
+    checkUnchanged();
+    writeAtomically(path, bytes);
+  }
+  return {
+    ...report,
+    structure: file.format === 'bloomery' ? file.structure.name : file.format,
+    written: changed ? 'file' : 'nothing',
+    pagesWritten: 0,
+    bytesWritten: changed && !dryRun ? bytes.length : 0,
+    fileBytes: bytes.length,
+    fullness: fullnessOf(file.filter),
+  };
+}
+
+function openFrame(path: string, frame: Uint8Array, key: SecretKey | undefined): FilterFile {
+  const structure = structureByCode(frame[5])!;
+  const filter = explained(path, () => structure.decode(frame, key === undefined ? {} : { key }));
+  // `bytes` is what the file holds if nothing more is added; it differs from the file, so that it will be written.
+  return { path, bytes: new Uint8Array(0), format: 'bloomery', structure, filter, coded: false, frame };
+}
+
+function explained<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof FrameError)) throw error;
+    const what: Partial<Record<string, string>> = {
+      truncated: 'the file is cut off: ',
+      checksum: 'the file was damaged: ',
+    };
+    const hint = error.code === 'key' ? '; --key-file names the file with the secret' : '';
+    throw new UsageError(`${path}: ${what[error.code] ?? ''}${error.message}${hint}`, { cause: error });
+  }
+}

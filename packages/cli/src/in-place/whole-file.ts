@@ -1,0 +1,112 @@
+/**
+ * Changing a filter that is loaded and written as a whole: every structure that can be added to but has no fixed place for
+ * a key's bits, coded frames, the files of other systems, and small files. The new file takes the place of the old one at
+ * once (atomic-file.ts), in the form that the old one had: coded, packed with gzip, or plain.
+ *
+ * What cannot be changed is refused with what to do instead.
+ */
+
+import { type KeyBatch, type KeyLines, type PackedKeys, RotatingBloomFilter } from 'bloomery';
+import type { DcsoFilter } from 'bloomery/formats/dcso';
+import type { GuavaFunnel } from 'bloomery/formats/guava';
+import { compressFrame } from 'bloomery/wire';
+import { guavaKey, textOf } from '../conversion/guava-keys.ts';
+import type { FilterFile } from '../filter-file.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** Takes a batch of keys; says how many of them were new or removed, undefined if the structure does not know. */
+export type TakeKeys = (keys: KeyBatch) => number | undefined;
+
+/** How keys are added to a file that was opened. */
+export function adderFor(file: FilterFile): TakeKeys {
+  if (file.format !== 'bloomery') return foreignAdder(file.path, file.format, file.filter);
+  const { filter, structure, path } = file;
+  if (!('addMany' in filter)) {
+    const options = structure.option === 'bloomier' ? 'all keys and values' : 'all keys, the old and the new';
+    throw new UsageError(
+      `${path} is a ${structure.name}, which is made for its keys once and for all; build it again from ${options}`,
+    );
+  }
+  // Keys go to the generation of now, not to that of the last time.
+  if (filter instanceof RotatingBloomFilter && filter.rotation === 'by-time') filter.advance(Date.now());
+  return (keys) => filter.addMany(keys) ?? undefined;
+}
+
+/** How keys are removed from a file that was opened. */
+export function removerFor(file: FilterFile): TakeKeys {
+  const { path } = file;
+  if (file.format !== 'bloomery') {
+    throw new UsageError(
+      `${path} is a ${file.format} file: a key's bits may be other keys' bits too; ${INSTEAD}`,
+    );
+  }
+  const { filter, structure } = file;
+  if ('deleteMany' in filter) return (keys) => explained(path, () => filter.deleteMany(keys));
+  if ('subtractMany' in filter) return (keys) => explained(path, () => filter.subtractMany(keys));
+  const why: Record<string, string> = {
+    bloomier: 'is made for its keys once and for all',
+    static: 'is made for its keys once and for all',
+    'heavy-hitters': 'keeps the keys it has counted',
+    rotating: 'forgets by generations only',
+  };
+  const reason =
+    why[structure.option] ?? "cannot forget a key, because a key's bits may be other keys' bits too";
+  throw new UsageError(`${path} is a ${structure.name}, which ${reason}; ${INSTEAD}`);
+}
+
+const INSTEAD = 'a CountingBloomFilter can remove: bloomery build --structure counting';
+
+/** The bytes of the changed filter, in the form that the file had. */
+export async function encodeLike(file: FilterFile): Promise<Uint8Array> {
+  if (file.format === 'bloomery') {
+    const frame = file.filter.encode();
+    return file.coded ? compressFrame(frame) : frame;
+  }
+  const packed = file.bytes[0] === 0x1f && file.bytes[1] === 0x8b;
+  if (file.format === 'dcso' && packed) return (file.filter as unknown as DcsoFilter).encodeGzip();
+  return file.filter.encode();
+}
+
+function foreignAdder(path: string, format: string, filter: object): TakeKeys {
+  const { add, funnel } = filter as { add?: (key: unknown) => boolean; funnel?: GuavaFunnel };
+  if (add === undefined) {
+    throw new UsageError(
+      `${path} is a ${format} file, which bloomery reads but does not change; use what made it`,
+    );
+  }
+  // A digest's keys are URLs; bytes would be taken for the MD5 of one.
+  const keyOf = format === 'squid' ? textOf : guavaKey(funnel ?? 'bytes');
+  return (keys) =>
+    explained(path, () => {
+      let fresh = 0;
+      for (const key of bytesOf(keys)) if (add.call(filter, keyOf(key))) fresh++;
+      return fresh;
+    });
+}
+
+/** What the library refuses is for the user to mend. */
+function explained<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof RangeError || cause instanceof TypeError)) throw cause;
+    throw new UsageError(`${path}: ${cause.message}; nothing was changed`, { cause });
+  }
+}
+
+/** The keys of a batch of lines or of packed keys, one by one. */
+function* bytesOf(keys: KeyBatch): Generator<Uint8Array> {
+  const { lines, bytes, offsets } = keys as Partial<KeyLines & PackedKeys>;
+  if (lines !== undefined) {
+    for (let start = 0; start < lines.length; ) {
+      const newline = lines.indexOf(10, start);
+      const end = newline < 0 ? lines.length : newline;
+      yield lines.subarray(start, end);
+      start = end + 1;
+    }
+  } else if (bytes !== undefined && offsets !== undefined) {
+    for (let i = 0; i + 1 < offsets.length; i++) yield bytes.subarray(offsets[i], offsets[i + 1]);
+  } else {
+    throw new TypeError('expected lines or packed keys');
+  }
+}

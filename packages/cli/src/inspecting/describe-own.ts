@@ -1,0 +1,216 @@
+/** What is particular to each structure of the library. */
+
+import {
+  AttenuatedBloomFilter,
+  BlockedBloomFilter,
+  BloomFilter,
+  BloomierFilter,
+  CountingBloomFilter,
+  CountMinSketch,
+  HashList,
+  type HeavyHitters,
+  RotatingBloomFilter,
+  ScalableBloomFilter,
+  SpectralBloomFilter,
+  StaticFilter,
+  scalableSizeEstimate,
+} from 'bloomery';
+import { type PlanLayout, plan } from 'bloomery/math';
+import type { OwnFile } from '../filter-file.ts';
+import { type FilterDetails, type FilterPart, isOverfull, sizeOf } from './describe-filter.ts';
+import { heavyKeysIn, isKeyed } from './keyless-frame.ts';
+
+export function describeOwn(file: OwnFile): FilterDetails {
+  const { hash, seed } = hashOf(file);
+  const { parameters, ...details } = detailsOf(file);
+  return { hash, seed, parameters: { ...parameters, ...(file.coded ? { coded: true } : {}) }, ...details };
+}
+
+/** From the frame and not from the filter, which may have been read without its key. */
+function hashOf({ frame }: OwnFile): { hash: string; seed?: string } {
+  if (isKeyed(frame)) return { hash: 'siphash-2-4' };
+  const seed = new DataView(frame.buffer, frame.byteOffset, 16).getBigUint64(8, true);
+  return frame[7] === 3 ? { hash: 'xxh64' } : { hash: 'forge64', seed: String(seed) };
+}
+
+type Details = Omit<FilterDetails, 'hash' | 'seed'>;
+
+function detailsOf({ filter, frame }: OwnFile): Details {
+  if (filter instanceof BloomFilter) {
+    const { bits, hashes, layout } = filter;
+    return {
+      ...bitDetails(filter),
+      parameters: { layout, bits, hashes },
+      fill: filter.fill(),
+      entropyBits: bits,
+    };
+  }
+  if (filter instanceof BlockedBloomFilter) {
+    const { bits, hashes, layout, blocks } = filter;
+    const parameters = { layout, bits, blocks, hashes };
+    return { ...bitDetails(filter), parameters, fill: filter.fill(), entropyBits: bits };
+  }
+  if (filter instanceof CountingBloomFilter) {
+    const { counters, counterBits, hashes, layout } = filter;
+    const parameters = { layout, counters, counterBits, hashes, saturatedCounters: filter.saturatedCount() };
+    return { ...bitDetails(filter), parameters, fill: filter.fill() };
+  }
+  if (filter instanceof SpectralBloomFilter) {
+    const { counters, secondary, counterBits, hashes, method, total } = filter;
+    const parameters = { method, counters, secondaryCounters: secondary, counterBits, hashes, total };
+    return { ...bitDetails(filter), parameters, fill: filter.fill() };
+  }
+  if (filter instanceof HashList) {
+    const { bits, hashes } = filter;
+    const fill = filter.onesCount() / bits;
+    return { ...bitDetails(filter), parameters: { bits, hashes }, fill, entropyBits: bits };
+  }
+  if (filter instanceof StaticFilter) {
+    const { size, fingerprintBits, falsePositiveRate: rate } = filter;
+    const parameters = { fingerprintBits, bitsPerKey: rounded(filter.bitsPerKey) };
+    return {
+      parameters,
+      size,
+      promisedFalsePositiveRate: rate,
+      estimatedFalsePositiveRate: size === 0 ? 0 : rate,
+    };
+  }
+  if (filter instanceof BloomierFilter) {
+    const { size, valueBits, checkBits, falsePositiveRate: rate } = filter;
+    const parameters = { valueBits, checkBits, bitsPerKey: rounded(filter.bitsPerKey) };
+    return {
+      parameters,
+      size,
+      promisedFalsePositiveRate: rate,
+      estimatedFalsePositiveRate: size === 0 ? 0 : rate,
+    };
+  }
+  if (filter instanceof ScalableBloomFilter) return scalableDetails(filter);
+  if (filter instanceof RotatingBloomFilter) return rotatingDetails(filter);
+  if (filter instanceof AttenuatedBloomFilter) return attenuatedDetails(filter);
+  return sketchDetails(filter, frame);
+}
+
+interface BitFilter {
+  readonly bits: number;
+  readonly hashes: number;
+  readonly layout: PlanLayout;
+  readonly capacity: number | undefined;
+  onesCount(): number;
+  estimatedFalsePositiveRate(): number;
+}
+
+/** Of everything that is an array of bits under the eyes of a lookup. */
+function bitDetails(filter: BitFilter) {
+  const { capacity } = filter;
+  const estimatedSize = sizeOf(filter);
+  return {
+    capacity,
+    promisedFalsePositiveRate: rateAtCapacity(filter),
+    ones: filter.onesCount(),
+    estimatedSize,
+    estimatedFalsePositiveRate: filter.estimatedFalsePositiveRate(),
+    overfull: isOverfull(estimatedSize, capacity),
+  };
+}
+
+/** The true rate that these parameters have when the filter holds what it was made for. */
+function rateAtCapacity({
+  bits,
+  hashes,
+  layout,
+  capacity,
+}: Omit<BitFilter, 'onesCount' | 'estimatedFalsePositiveRate'>) {
+  return capacity === undefined ? undefined : plan({ bits, hashes, layout, capacity }).falsePositiveRate;
+}
+
+function scalableDetails(filter: ScalableBloomFilter): Details {
+  const { falsePositiveRate, growth, tightening, layout, initialCapacity, stages } = filter;
+  const { value, low, high, standardError } = scalableSizeEstimate(filter);
+  return {
+    parameters: { layout, initialCapacity, growth, tightening, stages: stages.length },
+    promisedFalsePositiveRate: falsePositiveRate,
+    estimatedSize: { value, low, high, standardError },
+    estimatedFalsePositiveRate: filter.estimatedFalsePositiveRate(),
+    parts: stages.map(({ capacity, count, bits, hashes, estimatedFalsePositiveRate }, i) => ({
+      name: `stage ${i + 1}`,
+      bits,
+      hashes,
+      capacity,
+      estimatedSize: count,
+      estimatedFalsePositiveRate,
+    })),
+  };
+}
+
+function rotatingDetails(filter: RotatingBloomFilter): Details {
+  const { generations, bits, hashes, layout, capacity, rotation, ttlMs, turn } = filter;
+  const filters = Array.from({ length: generations }, (_, age) => filter.generation(age));
+  return {
+    parameters: {
+      layout,
+      bits,
+      hashes,
+      generations,
+      rotation,
+      ...(ttlMs === undefined ? {} : { ttlMs }),
+      turn,
+    },
+    capacity: capacity * generations,
+    promisedFalsePositiveRate: together(rateAtCapacity(filter), generations),
+    estimatedSize: sizeOf(filter.flattened()),
+    estimatedFalsePositiveRate: filter.estimatedFalsePositiveRate(),
+    overfull: filters.some((one) => isOverfull(sizeOf(one), capacity)),
+    parts: filters.map((one, age) => partOf(`generation ${age + 1}`, one)),
+  };
+}
+
+function attenuatedDetails(filter: AttenuatedBloomFilter): Details {
+  const { levels, bits, hashes, layout, capacity } = filter;
+  const filters = Array.from({ length: levels }, (_, distance) => filter.level(distance));
+  return {
+    parameters: {
+      layout,
+      bits,
+      hashes,
+      levels,
+      ...(capacity === undefined ? {} : { capacityOfLevel: capacity }),
+    },
+    promisedFalsePositiveRate: together(rateAtCapacity(filter), levels),
+    estimatedFalsePositiveRate: filter.estimatedFalsePositiveRate(),
+    overfull: capacity === undefined ? undefined : filters.some((one) => isOverfull(sizeOf(one), capacity)),
+    parts: filters.map((one, distance) => partOf(`distance ${distance}`, one)),
+  };
+}
+
+/** The rate of several filters of which one "maybe" is enough. */
+function together(rate: number | undefined, filters: number): number | undefined {
+  return rate === undefined ? undefined : -Math.expm1(filters * Math.log1p(-rate));
+}
+
+function partOf(name: string, filter: BloomFilter): FilterPart {
+  const { bits, hashes, capacity } = filter;
+  const estimatedFalsePositiveRate = filter.estimatedFalsePositiveRate();
+  return { name, bits, hashes, capacity, estimatedSize: filter.estimatedSize(), estimatedFalsePositiveRate };
+}
+
+function sketchDetails(sketch: CountMinSketch | HeavyHitters, frame: Uint8Array): Details {
+  const { width, depth, counterBits, update, total } = sketch;
+  // Cormode and Muthukrishnan 2005: too high by at most ε·total, but for a share δ of the keys.
+  const common = {
+    update,
+    width,
+    depth,
+    counterBits,
+    total,
+    epsilon: rounded(Math.E / width),
+    delta: rounded(Math.exp(-depth)),
+  };
+  if (sketch instanceof CountMinSketch) return { parameters: common };
+  const heavyKeys = heavyKeysIn(frame, sketch.threshold * total);
+  return { parameters: { threshold: sketch.threshold, ...common, heavyKeys } };
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(4));
+}

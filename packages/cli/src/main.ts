@@ -1,0 +1,95 @@
+/**
+ * The command `bloomery`. Commands throw; here an error becomes one line on standard error and exit code 2. A command that
+ * answers "no" sets `process.exitCode` to 1 itself.
+ */
+
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { COMMANDS } from './commands/index.ts';
+import { CLOSED_PIPE, FAILED } from './exit-codes.ts';
+import { ClosedPipe, write } from './standard-output.ts';
+import { colors } from './terminal.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Runs a command line, without the name of the program. Sets the exit code. */
+export async function main(args: readonly string[]): Promise<void> {
+  try {
+    const program = await createProgram(args.find((argument) => !argument.startsWith('-')));
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (error) {
+    if (error instanceof ClosedPipe) process.exitCode = CLOSED_PIPE;
+    else if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : FAILED;
+    else {
+      process.exitCode = FAILED;
+      process.stderr.write(`bloomery: ${colors(2).red('error:')} ${describe(error)}\n`);
+      if (process.env.BLOOMERY_DEBUG) console.error(error);
+    }
+  }
+}
+
+/** With one command, if there is one of that name; else with all, which is also what shell completion is made from. */
+export async function createProgram(wanted?: string): Promise<Command> {
+  const program = new Command('bloomery')
+    .description(
+      'Sets as small files: build, ask, combine, send and inspect Bloom filters and their relatives.',
+    )
+    .version(version(), '-V, --version')
+    .exitOverride()
+    .showSuggestionAfterError()
+    .showHelpAfterError('(--help shows how it is used)')
+    .configureOutput({
+      writeOut: (text) => write(text), // a closed pipe is seen at once, also by --help
+      outputError: (text, writeError) => writeError(`bloomery: ${text}`),
+    })
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 yes or done, 1 no (nothing found, a promise not kept), 2 error; after an error nothing was overwritten.
+"Maybe in" can be wrong at the rate that the filter was made for; "certainly not in" is never wrong.
+
+Examples:
+  # a filter of a word list, at 1 % false positives
+  bloomery build /usr/share/dict/words --rate 1% -o words.blm
+
+  # which lines of a log may be in it
+  bloomery check words.blm access.log
+
+  bloomery <command> --help shows more of them.`,
+    );
+  // Completion is about all the others.
+  const one = COMMANDS.filter(
+    ({ names }) => wanted !== 'completion' && names.some((name) => name === wanted),
+  );
+  const modules = await Promise.all((one.length > 0 ? one : COMMANDS).map(({ load }) => load()));
+  // Each command inherits what was set so far.
+  for (const { register } of modules) register(program);
+  return program;
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+}
+
+/** What a newcomer can act on, in one line. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof UsageError) return error.message;
+  const { code, path } = error as NodeJS.ErrnoException;
+  const known = code === undefined ? undefined : SYSTEM_ERRORS[code];
+  if (known !== undefined) return path === undefined ? known : `${path}: ${known}`;
+  return error.message;
+}
+
+const SYSTEM_ERRORS: Record<string, string> = {
+  ENOENT: 'no such file or directory',
+  EISDIR: 'is a directory, expected a file',
+  ENOTDIR: 'a part of the path is not a directory',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space left on the disk; nothing was changed',
+  EDQUOT: 'the disk quota is used up; nothing was changed',
+  EFBIG: 'the file would be larger than is allowed; nothing was changed',
+  EMFILE: 'too many open files',
+  ERR_FS_FILE_TOO_LARGE: 'the file is too large to be read at once',
+};

@@ -1,0 +1,81 @@
+/**
+ * Experiments by their parameters. The same parameters are the same experiment: sections may ask for it twice and it is run
+ * once, with as many trials as the greedier of them wants.
+ */
+
+import { N } from './printed.ts';
+import type { Samples } from './samples.ts';
+import type { Job } from './trials.ts';
+
+/** Keys that are never added, asked of each filter whose rate is measured. */
+export const STRANGERS = 100_000;
+
+export interface FilterParameters {
+  readonly bits: number;
+  readonly hashes: number;
+  readonly keys?: number;
+  readonly replaced?: number;
+  readonly partitioned?: boolean;
+  readonly strangers?: number;
+  readonly code?: boolean;
+}
+
+/** A filter whose rate is measured, or, with `code`, its size as a message. */
+export function filterJob(parameters: FilterParameters): Job {
+  const { bits, hashes, keys = N, replaced = 0, partitioned = false, strangers = STRANGERS } = parameters;
+  const { code = false } = parameters;
+  return job({ kind: 'filter', bits, hashes, keys, replaced, partitioned, strangers, code });
+}
+
+/** Any job, named by its parameters. */
+export function job<T extends WithoutName<Job>>(parameters: T): T & { readonly id: string } {
+  return { ...parameters, id: Object.values(parameters).join(' ') };
+}
+
+export interface Work {
+  readonly job: Job;
+  readonly trials: number;
+}
+
+/** What a part needs, without repetitions. */
+export function collect(wanted: readonly Work[]): Work[] {
+  const all = new Map<string, Work>();
+  for (const work of wanted) {
+    const before = all.get(work.job.id);
+    if (before === undefined || before.trials < work.trials) all.set(work.job.id, work);
+  }
+  return [...all.values()];
+}
+
+export type Results = ReadonlyMap<string, Samples>;
+
+export function resultOf(results: Results, { id }: Job): Samples {
+  const samples = results.get(id);
+  if (samples === undefined) throw new Error(`${id} was not run`);
+  return samples;
+}
+
+/** A share of the trials, but enough of them to know an error. */
+export function fraction(trials: number, divisor: number, least = 8): number {
+  return Math.max(least, Math.round(trials / divisor));
+}
+
+/** More trials than this would run into the seeds of the next experiment. */
+export const MOST_TRIALS = 2 ** 20;
+
+/**
+ * The seed of an experiment's first trial; trial t has t more. By name: experiments do not share hash functions, and adding
+ * one changes no other. Seed 0 is the one that docs/papers.md was made with.
+ */
+export function firstSeed({ id }: Job, seed: number): number {
+  return MOST_TRIALS * fnv(seed === 0 ? id : `${seed} ${id}`);
+}
+
+type WithoutName<T> = T extends Job ? Omit<T, 'id'> : never;
+
+/** FNV-1a. */
+function fnv(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const character of text) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193);
+  return hash >>> 0;
+}

@@ -1,0 +1,44 @@
+/** The document as Markdown: docs/papers.md is this. */
+
+import { method, outcome, SOURCES, TITLE } from './preface.ts';
+import type { Findings, Section, Table } from './section.ts';
+
+export interface MarkdownOptions {
+  /** The command line that wrote it. */
+  readonly command: string;
+  /** Where the figures are, seen from the document, with a slash at the end; without it there are none. */
+  readonly folder: string | undefined;
+}
+
+export function asMarkdown(findings: Findings, { command, folder }: MarkdownOptions): string {
+  const text = [
+    `# ${TITLE}`,
+    `<!-- Written by \`${command.replaceAll('-->', '')}\`. Do not edit. -->`,
+    method(findings),
+    SOURCES.map(({ name, what }) => `- *${name}*: ${what}`).join('\n'),
+    outcome(findings),
+    ...findings.parts.flatMap(({ report }) => report.sections.map((one) => section(one, folder))),
+  ];
+  return `${text.join('\n\n')}\n`;
+}
+
+function section(
+  { title, text, tables, figures = [], notes = [] }: Section,
+  folder: string | undefined,
+): string {
+  const pictures =
+    folder === undefined ? [] : figures.map(({ file, caption }) => `![${caption}](${folder}${file})`);
+  return [`## ${title}`, ...text, ...tables.map(table), ...pictures, ...notes].join('\n\n');
+}
+
+/** Aligned in the source too: these pages are read as text as well. */
+function table({ head, rows }: Table): string {
+  const widths = head.map((_, i) => Math.max(3, ...[head, ...rows].map((row) => row[i].length)));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, i) => cell.padStart(widths[i])).join(' | ')} |`;
+  return [
+    line(head),
+    `| ${widths.map((width) => `${'-'.repeat(width - 1)}:`).join(' | ')} |`,
+    ...rows.map(line),
+  ].join('\n');
+}

@@ -1,0 +1,64 @@
+/** Plots as data: axes, series, marks. svg.ts and terminal-plot.ts draw them. */
+
+export type Scale = 'linear' | 'log';
+
+export interface Axis {
+  readonly label: string;
+  readonly scale: Scale;
+  readonly from: number;
+  readonly to: number;
+  readonly ticks: readonly number[];
+  readonly format?: (value: number) => string;
+}
+
+export type Point = readonly [x: number, y: number];
+
+/** Which of the five colours. */
+export type Colour = 0 | 1 | 2 | 3 | 4;
+
+export interface Series {
+  readonly name: string;
+  readonly kind: 'line' | 'dashed' | 'dots' | 'rings' | 'bars';
+  readonly colour: Colour;
+  readonly points: readonly Point[];
+}
+
+/** A vertical line with a word beside it. */
+export interface Mark {
+  readonly x: number;
+  readonly label: string;
+  readonly anchor?: 'start' | 'end';
+  /** How far down the label stands, in lines. */
+  readonly line?: number;
+}
+
+export interface Plot {
+  readonly title: string;
+  readonly x: Axis;
+  readonly y: Axis;
+  readonly series: readonly Series[];
+  readonly marks?: readonly Mark[];
+}
+
+/** A curve: `count` points of a function, evenly spaced on the axis. */
+export function curve({ scale, from, to }: Axis, of: (x: number) => number, count = 240): Point[] {
+  return Array.from({ length: count + 1 }, (_, i) => {
+    const share = i / count;
+    const x = scale === 'log' ? from * (to / from) ** share : from + (to - from) * share;
+    return [x, of(x)] as const;
+  }).filter(([, y]) => Number.isFinite(y));
+}
+
+/** Where a value stands on its axis, from 0 to 1. Values outside keep to the picture's neighbourhood. */
+export function position({ scale, from, to }: Axis, value: number): number {
+  const share =
+    scale === 'log'
+      ? Math.log(Math.max(value, from / 1e6) / from) / Math.log(to / from)
+      : (value - from) / (to - from);
+  return Math.max(-1, Math.min(2, share));
+}
+
+/** A tick in words. */
+export function tickLabel(axis: Axis, tick: number): string {
+  return axis.format ? axis.format(tick) : String(tick);
+}

@@ -1,0 +1,60 @@
+/**
+ * A progress bar on standard error, if that is a terminal; otherwise nothing at all. Of an amount that is not known
+ * beforehand it shows how far it got.
+ */
+
+import { Presets, SingleBar } from 'cli-progress';
+import { formatBytes, formatCount } from './format-values.ts';
+import { isTerminal } from './terminal.ts';
+
+export interface Progress {
+  /** So many units more are done. */
+  advance(units: number): void;
+  /** Removes the bar; the next output starts on a clean line. Again is harmless. */
+  stop(): void;
+}
+
+export interface ProgressOptions {
+  /** What is being done, such as 'building'. */
+  readonly what: string;
+  /** How much there is; 0 or undefined: not known. */
+  readonly total?: number | undefined;
+  readonly unit?: 'bytes' | 'keys' | 'steps';
+  /** False for `--quiet` and `--json`. */
+  readonly enabled?: boolean;
+}
+
+/** Starts a bar. `stop` it in a `finally`. */
+export function startProgress({
+  what,
+  total = 0,
+  unit = 'bytes',
+  enabled = true,
+}: ProgressOptions): Progress {
+  if (!enabled || !isTerminal(2)) return SILENT;
+  const show = unit === 'bytes' ? formatBytes : formatCount;
+  const bar = new SingleBar(
+    {
+      stream: process.stderr,
+      clearOnComplete: true,
+      hideCursor: false, // after Ctrl-C nobody would show it again
+      etaBuffer: 30,
+      format: (_, { value, startTime }) => {
+        const seconds = Math.max(0.001, (Date.now() - startTime) / 1000);
+        const speed = `${show(value / seconds)}/s`;
+        if (total <= 0) return `${what} ${show(value)}  ${speed}`;
+        const share = Math.min(1, value / total);
+        const filled = Math.round(share * BAR);
+        const drawn = `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)}`;
+        const left = share > 0 ? Math.ceil((seconds * (1 - share)) / share) : 0;
+        return `${what} ${drawn} ${Math.floor(100 * share)} %  ${speed}  ${left} s left`;
+      },
+    },
+    Presets.shades_classic,
+  );
+  bar.start(total, 0);
+  return { advance: (units) => bar.increment(units), stop: () => bar.stop() };
+}
+
+const BAR = 24;
+const SILENT: Progress = { advance: () => {}, stop: () => {} };

@@ -1,0 +1,211 @@
+import { execFileSync } from 'node:child_process';
+import { type PlanRequest, plan } from 'bloomery/math';
+import { describe, expect, test } from 'vitest';
+import { optionNames } from '../src/planning/option-names.ts';
+import { ratesByHashes } from '../src/planning/rates-by-hashes.ts';
+import { drawPlot } from '../src/plot.ts';
+import { bloomery, COMMAND } from './run-command.ts';
+
+function planned(line: string): Record<string, unknown> {
+  const { code, stdout, stderr } = bloomery(['plan', ...line.split(' '), '--json']);
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+  return JSON.parse(stdout);
+}
+
+describe('the rest comes out', () => {
+  const lines: [line: string, request: PlanRequest][] = [
+    ['--capacity 1M --rate 1%', { capacity: 1e6, falsePositiveRate: 0.01 }],
+    ['--bytes 64KiB -r 1/1000', { bits: 8 * 65536, falsePositiveRate: 0.001 }],
+    [
+      '-n 20k -r 1e-4 --layout blocked --max-hashes 6',
+      { capacity: 20_000, falsePositiveRate: 1e-4, layout: 'blocked', maxHashes: 6 },
+    ],
+    [
+      '-n 10k --message-bytes 10kB --fit 99.9% --max-bytes 1MB',
+      { capacity: 10_000, maxMessageBytes: 10_000, fitProbability: 0.999, maxBits: 8e6 },
+    ],
+    [
+      '-n 10k -r 2.03% --for delta --changed 5% --max-bits 130k',
+      { capacity: 10_000, falsePositiveRate: 0.0203, goal: 'delta', changedFraction: 0.05, maxBits: 130_000 },
+    ],
+  ];
+  for (const [line, request] of lines) {
+    test(line, () => {
+      const { notes, ...found } = planned(line);
+      const { notes: own, ...expected } = plan(request);
+      expect(found).toEqual(JSON.parse(JSON.stringify(expected)));
+      expect(notes).toHaveLength(own.length);
+    });
+  }
+
+  test('as in the papers: figure 1 of compressed at one hash function', () => {
+    const found = planned('--capacity 10k --message-bits-per-key 8');
+    expect(found).toMatchObject({ goal: 'transmission', hashes: 1 });
+    expect(found.bitsPerKey).toBeCloseTo(96.91, 1);
+    expect(found.falsePositiveRate).toBeCloseTo(0.01027, 5);
+  });
+
+  test('as a table that says what was given, without a plot in a pipe', () => {
+    const { code, stdout, stderr } = bloomery(['plan', '--capacity', '1M', '--rate', '1%']);
+    expect(code).toBe(0);
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^capacity +1,000,000 keys \(given\)$/m);
+    expect(stdout).toMatch(/^bits +9,59\d,\d\d\d$/m);
+    expect(stdout).toMatch(/^memory +1\.20 MB, 9\.59 bits a key$/m);
+    expect(stdout).toMatch(/^hashes +7$/m);
+    expect(stdout).toMatch(/^lower bound +830 kB, 6\.64 bits a key; the bits: 1\.44 times that$/m);
+    expect(stdout).toMatch(/^limited by +--rate$/m);
+    expect(stdout).not.toContain('hash functions');
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  test('with a note in the words of the command line', () => {
+    const { stdout } = bloomery(['plan', '-n', '10k', '-r', '1%', '-k', '3']);
+    expect(stdout).toMatch(/^note: 7 hashes would need 95,9\d\d bits instead of 123,\d\d\d\.$/m);
+  });
+});
+
+describe('what cannot be is one line and exit code 2', () => {
+  const lines: [line: string, message: RegExp][] = [
+    ['', /say what you know, such as --capacity 1M --rate 1%/],
+    ['--capacity 1000', /--capacity 1000 alone is not enough: add --rate, --bits, --max-bits/],
+    [
+      '-n 1M -r 1% --bits 1000',
+      /--capacity 1,000,000, --bits 1000 and --rate 0.01 contradict: 1000 bits give at best 1 /,
+    ],
+    ['--bits 8 --bytes 3 -n 10', /--bits and --bytes say the same; give one of them/],
+    ['--bits-per-key 3 -r 1%', /--bits-per-key needs --capacity/],
+    ['-n 10 -r 1% --fit 99%', /--fit says how surely a message fits into --message-bytes/],
+    ['-n 10k -r 1%  --for delta', /--for 'delta' needs --changed/],
+    ['-n 10 --bytes 12iB', /Expected a size of at least one byte/],
+    ['-n 10 --bits-per-key -3', /Expected a number above 0/],
+  ];
+  for (const [line, message] of lines) {
+    test(line === '' ? 'nothing at all' : line, () => {
+      const { code, stdout, stderr } = bloomery(['plan', ...line.split(/ +/).filter((word) => word !== '')]);
+      expect(code).toBe(2);
+      expect(stdout).toBe('');
+      expect(stderr).toMatch(message);
+      expect(stderr.trim().split('\n').length).toBeLessThanOrEqual(2);
+    });
+  }
+
+  test('all refusals of the planner speak of options', () => {
+    const requests: PlanRequest[] = [
+      { falsePositiveRate: 0.01 },
+      { capacity: 10, bits: 5, maxBits: 3 },
+      { capacity: 10, bits: 5, hashes: 3, maxHashes: 2 },
+      { capacity: 10, goal: 'memory', transmissionBits: 100 },
+      { capacity: 10, falsePositiveRate: 0.1, goal: 'transmission', layout: 'blocked' },
+      { capacity: 10, falsePositiveRate: 0.1, layout: 'blocked', hashes: 30 },
+      { capacity: 1e11, falsePositiveRate: 0.01 },
+      { capacity: 10_000, maxMessageBytes: 10, falsePositiveRate: 0.01 },
+      { capacity: 10_000, transmissionBits: 1000, hashes: 4, bits: 40_000 },
+    ];
+    for (const request of requests) {
+      let message = '';
+      try {
+        plan(request);
+      } catch (error) {
+        message = optionNames((error as Error).message);
+      }
+      expect(message).toMatch(/--/);
+      expect(message).not.toMatch(/[a-z][A-Z]|capacity (?=\d)(?<!--capacity )|goal/);
+    }
+  });
+});
+
+describe('the plot', () => {
+  test('is drawn in a pipe if asked for, 80 columns wide, the choice at its lowest point', () => {
+    const { code, stdout } = bloomery(['plan', '-n', '1M', '-r', '1%', '--plot']);
+    expect(code).toBe(0);
+    const lines = stdout.split('\n');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(stdout).toMatch(/◆ 7 hashes: 1 %/);
+    // The last row of the field: nothing lies below the chosen point.
+    const axis = lines.findIndex((line) => line.includes('└─'));
+    expect(lines[axis - 1]).toContain('◆');
+    expect(lines[axis + 1].trim().split(/ +/).map(Number)).toEqual(
+      Array.from({ length: 13 }, (_, i) => i + 1),
+    );
+    // Its column is that of the tick at 7.
+    expect(lines[axis - 1].indexOf('◆')).toBe(lines[axis + 1].indexOf('7'));
+  });
+
+  test('is drawn on a terminal by itself, and not with --no-plot or --json', () => {
+    const onTerminal = (...args: string[]) => {
+      const line = ['node', COMMAND, 'plan', '-n', '1000', '-r', '1%', ...args].join(' ');
+      return execFileSync('script', ['-qec', line, '/dev/null'], { input: '' }).toString();
+    };
+    expect(onTerminal()).toContain('hash functions');
+    expect(onTerminal('--no-plot')).not.toContain('hash functions');
+    expect(onTerminal('--json')).not.toContain('hash functions');
+  });
+
+  test('of a message has the standard filter beside it, which is best where the compressed one is worst', () => {
+    const request = { capacity: 10_000, transmissionBits: 80_000 };
+    const [compressed, standard] = ratesByHashes(plan(request), request);
+    const at = (points: typeof standard.points, hashes: number) => points.find(({ x }) => x === hashes)!.y;
+    // docs/papers.md, figure 1 of compressed.
+    expect(at(standard.points, 1)).toBeCloseTo(0.1175, 4);
+    expect(at(standard.points, 6)).toBeCloseTo(0.02158, 4);
+    expect(at(compressed.points, 1)).toBeCloseTo(0.01027, 5);
+    expect(at(compressed.points, 2)).toBeCloseTo(0.01695, 5);
+    expect(Math.abs(at(compressed.points, 6) - at(standard.points, 6))).toBeLessThan(0.0003);
+    for (const { x, y } of compressed.points) expect(y).toBeLessThanOrEqual(at(standard.points, x));
+  });
+
+  test('of an array begins where the table is: its point is the lowest of the curve', () => {
+    for (const layout of ['classic', 'partitioned', 'blocked'] as const) {
+      const request = { capacity: 1000, bits: 10_240, layout };
+      const found = plan(request);
+      const [curve] = ratesByHashes(found, request);
+      expect(Math.min(...curve.points.map(({ y }) => y))).toBe(found.falsePositiveRate);
+    }
+    expect(ratesByHashes(plan({ capacity: 1000, bits: 10_240, layout: 'split-block' }), {})).toEqual([]);
+  });
+
+  const options = { width: 60, height: 9, xLabel: 'x', yLabel: 'y', formatY: String };
+  const series = (ys: readonly number[]) => [
+    { name: 's', mark: '*', points: ys.map((y, i) => ({ x: i + 1, y })) },
+  ];
+
+  test('is logarithmic where values span more than a factor of five', () => {
+    const lines = drawPlot({ ...options, series: series([1, 0.1, 0.01, 0.001, 0.0001]) });
+    const field = lines.filter((line) => /[│┤]/.test(line));
+    expect(field).toHaveLength(9);
+    // Equal ratios are equal distances.
+    expect(field.map((line) => line.includes('*'))).toEqual([
+      true,
+      false,
+      true,
+      false,
+      true,
+      false,
+      true,
+      false,
+      true,
+    ]);
+    expect(field.map((line) => line.trim().split(' ')[0])).toEqual([
+      '1',
+      '│',
+      '0.1',
+      '│',
+      '0.01',
+      '│',
+      '0.001',
+      '│',
+      '0.0001',
+    ]);
+    const straight = drawPlot({ ...options, series: series([1, 2, 3]) });
+    expect(straight.filter((line) => line.includes('*')).length).toBe(4); // three rows, and the legend
+  });
+
+  test('leaves out what has no place: zeros, infinities, and everything where there is no room', () => {
+    const lines = drawPlot({ ...options, series: series([0, 1, Number.POSITIVE_INFINITY, 2, Number.NaN]) });
+    expect(lines.filter((line) => /[│┤].*\*/.test(line))).toHaveLength(2);
+    expect(drawPlot({ ...options, series: series([0]) })).toEqual([]);
+    expect(drawPlot({ ...options, width: 15, series: series([1, 2]) })).toEqual([]);
+  });
+});

@@ -1,0 +1,107 @@
+/** As a person sees it: in a real terminal (tmux), with colours, progress and keys pressed. */
+
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bloomery, COMMAND, temporaryFolder } from './run-command.ts';
+
+const folder = temporaryFolder();
+const SOCKET = `bloomery-test-${process.pid}`;
+const tmux = (...args: string[]) => {
+  const { status, stdout, stderr } = spawnSync('tmux', ['-L', SOCKET, ...args]);
+  expect(stderr.toString(), `tmux ${args[0]} (Debian: apt-get install tmux)`).toBe('');
+  expect(status).toBe(0);
+  return stdout.toString();
+};
+
+beforeAll(() => {
+  const lines = Array.from({ length: 60_000 }, (_, i) => `https://example.org/objects/${i}/page.html`);
+  writeFileSync(join(folder, 'keys.txt'), `${lines.join('\n')}\n`);
+  writeFileSync(join(folder, 'bloomery'), `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`, {
+    mode: 0o755,
+  });
+  tmux(
+    '-f',
+    '/dev/null',
+    'new-session',
+    '-d',
+    '-x',
+    '100',
+    '-y',
+    '40',
+    'env PS1="> " bash --norc --noprofile',
+  );
+  type(`cd ${folder}; PATH=$PWD:$PATH`);
+});
+
+afterAll(() => {
+  spawnSync('tmux', ['-L', SOCKET, 'kill-server']);
+});
+
+function type(line: string): void {
+  tmux('send-keys', '-l', line);
+  tmux('send-keys', 'Enter');
+}
+
+/** Waits until the screen shows something; `escapes` keeps colour codes. */
+async function screen(wanted: RegExp, escapes = false): Promise<string> {
+  let shown = '';
+  for (let tries = 0; tries < 400; tries++) {
+    shown = tmux('capture-pane', '-p', ...(escapes ? ['-e'] : []));
+    if (wanted.test(shown)) return shown;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  expect(shown).toMatch(wanted);
+  return shown;
+}
+
+test('progress while it works, a summary when it is done, and no trace of the bar', async () => {
+  type(
+    'clear; (for i in 1 2 3 4; do cat keys.txt; sleep 0.6; done) | bloomery build -o slow.blm; echo done=$?',
+  );
+  await screen(/building [\d.]+ MB {2}[\d.]+ [kM]?B\/s/);
+  const shown = await screen(/done=0/);
+  expect(shown).toMatch(/slow\.blm: 240,000 keys in \d+ kB, 9\.\d+ bits a key, false positives .* %/);
+  expect(shown).not.toMatch(/building/);
+});
+
+test('errors are red on a terminal, and not with NO_COLOR', async () => {
+  type('clear; bloomery check nowhere.blm keys.txt; echo code=$?');
+  expect(await screen(/code=2/, true)).toContain('\u001b[31merror:');
+  type('clear; NO_COLOR=1 bloomery check nowhere.blm keys.txt; echo code=$?');
+  const plain = await screen(/code=2/, true);
+  expect(plain).toContain('error: nowhere.blm: no such file');
+  expect(plain).not.toContain('\u001b[31m');
+});
+
+test('a filter is not poured out on a terminal', async () => {
+  type('clear; bloomery build keys.txt -o -; echo code=$?');
+  expect(await screen(/code=2/)).toContain('standard output is a terminal; name a file, or pipe it on');
+});
+
+test('lines and head', async () => {
+  type(
+    'clear; bloomery build keys.txt -o k.blm -q; set -o pipefail; bloomery check k.blm keys.txt | head -n 2; echo code=$?',
+  );
+  const shown = await screen(/code=\d/);
+  expect(shown).toMatch(
+    /objects\/0\/page\.html\nhttps:\/\/example\.org\/objects\/1\/page\.html\ncode=(0|141)/,
+  );
+  expect(shown).not.toMatch(/error/);
+});
+
+test('Ctrl-C ends it and leaves no file', async () => {
+  type('clear; (cat keys.txt; sleep 60) | bloomery build -o never.blm');
+  await screen(/building|MB/);
+  tmux('send-keys', 'C-c');
+  type('echo; ls -a | grep never; echo end');
+  const shown = await screen(/^end/m);
+  expect(shown).not.toMatch(/^\.?never/m);
+});
+
+test('without a terminal nothing but data', () => {
+  const { stdout, stderr } = bloomery(['build', join(folder, 'keys.txt'), '-o', '-']);
+  expect(stdout.startsWith('BLMY')).toBe(true);
+  expect(stderr).toBe('');
+});

@@ -1,0 +1,124 @@
+/**
+ * Rules, filter and dictionary in one file, version 1. Integers are little-endian.
+ *
+ *     0   4  magic 'BLHY' (42 4C 48 59)
+ *     4   1  version: 1
+ *     5   1  letters that stay together at the beginning, 1 … 255
+ *     6   1  at the end, 1 … 255
+ *     7   1  0
+ *     8   4  number of words that the exceptions were found among
+ *     12  4  number of exceptions
+ *     16  4  r: bytes of the rules
+ *     20  4  b: bytes of the filter
+ *     24  4  p: pages of the dictionary
+ *     28  4  checksum: the lower 32 bits of Forge64 (docs/frame.md) with seed 0, of bytes 0 to 27 and the rules
+ *     32  r  rules, UTF-8: a line of strings without breaks around them, with commas between; then a pattern a line
+ *     …   b  a frame of a BloomFilter of the exceptions
+ *     …      zeros up to the next multiple of 4096
+ *     …      p pages of 4096 bytes: the dictionary (exception-dictionary.ts)
+ *
+ * Whoever opens it reads what stands before the pages, and of those only what a lookup needs. Bytes come from strangers:
+ * lengths are compared with the size of the file before anything is read.
+ */
+
+import { BloomFilter, FrameError, hashKey } from 'bloomery';
+import {
+  type DictionaryBytes,
+  ExceptionDictionary,
+  type Exceptions,
+  encodeExceptions,
+  PAGE,
+} from './exception-dictionary.ts';
+import { FilteredHyphenator } from './filtered-hyphenator.ts';
+import { Hyphenator } from './hyphenator.ts';
+
+export interface HyphenationContent {
+  readonly rules: Hyphenator;
+  readonly filter: BloomFilter;
+  readonly exceptions: Exceptions;
+  readonly truthWords: number;
+}
+
+export function encodeHyphenation({
+  rules,
+  filter,
+  exceptions,
+  truthWords,
+}: HyphenationContent): Uint8Array<ArrayBuffer> {
+  const text = ENCODER.encode([rules.noHyphen.join(','), ...rules.patterns].join('\n'));
+  const frame = filter.encode();
+  const pages = encodeExceptions(exceptions);
+  const start = roundUp(HEADER + text.length + frame.length);
+  const bytes = new Uint8Array(start + pages.length);
+  bytes.set([...MAGIC, VERSION, rules.leftMinimum, rules.rightMinimum, 0]);
+  const view = new DataView(bytes.buffer);
+  const numbers = [truthWords, exceptions.size, text.length, frame.length, pages.length / PAGE];
+  for (const [i, value] of numbers.entries()) view.setUint32(8 + 4 * i, value, true);
+  bytes.set(text, HEADER);
+  bytes.set(frame, HEADER + text.length);
+  bytes.set(pages, start);
+  view.setUint32(28, checksum(bytes.subarray(0, 28), text), true);
+  return bytes;
+}
+
+/** Opens a file. What is wrong with it is a `FrameError`. */
+export function openHyphenation(bytes: DictionaryBytes): FilteredHyphenator {
+  const head = bytes.read(0, Math.min(HEADER, bytes.size));
+  for (let i = 0; i < MAGIC.length && i < head.length; i++) {
+    if (head[i] !== MAGIC[i]) {
+      throw new FrameError('not-a-frame', i, `expected a hyphenation file (${MAGIC}), got ${head[i]}`);
+    }
+  }
+  if (head.length < HEADER)
+    throw new FrameError('truncated', head.length, `expected ${HEADER} bytes, got ${head.length}`);
+  if (head[4] !== VERSION) throw new FrameError('version', 4, `expected version ${VERSION}, got ${head[4]}`);
+  const view = new DataView(head.buffer, head.byteOffset, HEADER);
+  const [truthWords, exceptions, ruleBytes, frameBytes, pages] = [8, 12, 16, 20, 24].map((at) =>
+    view.getUint32(at, true),
+  );
+  const start = roundUp(HEADER + ruleBytes + frameBytes);
+  const size = start + pages * PAGE;
+  if (bytes.size !== size) {
+    throw new FrameError(
+      bytes.size < size ? 'truncated' : 'trailing',
+      16,
+      `expected ${size} bytes, got ${bytes.size}`,
+    );
+  }
+  const text = bytes.read(HEADER, ruleBytes);
+  const expected = checksum(head.subarray(0, 28), text);
+  const found = view.getUint32(28, true);
+  if (found !== expected) throw new FrameError('checksum', 28, `expected checksum ${expected}, got ${found}`);
+  if (head[5] === 0 || head[6] === 0 || head[7] !== 0)
+    throw new FrameError('parameters', 5, 'no rules have such minimums');
+  const filter = BloomFilter.decode(bytes.read(HEADER + ruleBytes, frameBytes));
+  const dictionary = new ExceptionDictionary(bytes, start, pages);
+  return new FilteredHyphenator({ rules: readRules(head, text), filter, dictionary, truthWords, exceptions });
+}
+
+function readRules(head: Uint8Array, text: Uint8Array): Hyphenator {
+  const [noHyphen, ...patterns] = DECODER.decode(text).split('\n');
+  return new Hyphenator({
+    patterns,
+    leftMinimum: head[5],
+    rightMinimum: head[6],
+    noHyphen: noHyphen === '' ? [] : noHyphen.split(','),
+  });
+}
+
+function checksum(head: Uint8Array, rules: Uint8Array): number {
+  const both = new Uint8Array(head.length + rules.length);
+  both.set(head);
+  both.set(rules, head.length);
+  return hashKey(both).low >>> 0;
+}
+
+function roundUp(size: number): number {
+  return Math.ceil(size / PAGE) * PAGE;
+}
+
+const MAGIC = [0x42, 0x4c, 0x48, 0x59] as const;
+const VERSION = 1;
+const HEADER = 32;
+const ENCODER = new TextEncoder();
+const DECODER = new TextDecoder();

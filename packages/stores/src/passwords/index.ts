@@ -1,0 +1,5 @@
+/** Passwords that must not be chosen, as a small file: the entry point `@bloomery/stores/passwords`. */
+
+export { BlocklistBuilder, type BlocklistOptions, type SkippedWords } from './blocklist-builder.ts';
+export { type NormalizeOptions, normalizePassword } from './normalize-password.ts';
+export { PasswordBlocklist, type RefusalReason, type Verdict } from './password-blocklist.ts';

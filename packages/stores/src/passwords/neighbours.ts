@@ -1,0 +1,101 @@
+/**
+ * All words that are one edit away from a password, as the keys to ask for: with one character deleted, with one replaced
+ * by each character of the alphabet, with each of them inserted at each place. The wildcard counts as a character of the
+ * alphabet where words were entered with it. Words that would come twice come once, so that the number of lookups, and
+ * with it the rate of wrong refusals, is the least possible: deleting either of two equal neighbours, or inserting a
+ * character before or behind an equal one, gives the same word.
+ *
+ * They are written as packed UTF-8, which the filter takes as it is: hundreds of strings would have to be made, and then
+ * encoded again.
+ */
+
+import type { PackedKeys } from 'bloomery';
+
+export interface NeighbourLimits {
+  /** What can stand in a word. */
+  readonly alphabet: readonly string[];
+  /** Words of other lengths, in characters, are not asked for. */
+  readonly shortest: number;
+  readonly longest: number;
+}
+
+/** All different neighbours of these lengths. Never the password itself, which is given by its code points. */
+export function neighboursOf(characters: readonly string[], limits: NeighbourLimits): PackedKeys {
+  const { alphabet, shortest, longest } = limits;
+  const { length } = characters;
+  const text = ENCODER.encode(characters.join(''));
+  const codes = alphabet.map((character) => ENCODER.encode(character));
+  const keys = new KeyWriter(mostNeighbours(length, limits), text);
+  const asks = (size: number) => size >= shortest && size <= longest;
+  for (let i = 0, start = 0; i < length; i++) {
+    const own = characters[i];
+    const end = start + ENCODER.encode(own).length;
+    if (asks(length - 1) && own !== characters[i - 1]) keys.write(start, NOTHING, end);
+    if (asks(length)) {
+      for (const [c, code] of codes.entries()) if (alphabet[c] !== own) keys.write(start, code, end);
+    }
+    start = end;
+  }
+  if (asks(length + 1)) {
+    for (let i = 0, start = 0; i <= length; i++) {
+      const before = characters[i - 1];
+      for (const [c, code] of codes.entries()) if (alphabet[c] !== before) keys.write(start, code, start);
+      if (i < length) start += ENCODER.encode(characters[i]).length;
+    }
+  }
+  return keys.packed();
+}
+
+/** How many neighbours a password of `length` characters has at most: no two equal in a row, none of the alphabet. */
+export function mostNeighbours(length: number, { alphabet, shortest, longest }: NeighbourLimits): number {
+  const asks = (size: number) => (size >= shortest && size <= longest ? 1 : 0);
+  const { length: letters } = alphabet;
+  return (
+    asks(length - 1) * length + asks(length) * length * letters + asks(length + 1) * (length + 1) * letters
+  );
+}
+
+/** The same for passwords of up to `length` characters: beyond the longest word there are fewer again. */
+export function mostNeighboursUpTo(length: number, limits: NeighbourLimits): number {
+  let most = 0;
+  for (let size = 0; size <= length; size++) most = Math.max(most, mostNeighbours(size, limits));
+  return most;
+}
+
+/** Keys one behind the other, each made of a text with a part of it replaced. */
+class KeyWriter {
+  readonly #text: Uint8Array;
+  readonly #bytes: Uint8Array;
+  readonly #offsets: Uint32Array;
+  #count = 0;
+  #used = 0;
+
+  constructor(most: number, text: Uint8Array) {
+    this.#text = text;
+    this.#bytes = new Uint8Array(most * (text.length + LONGEST_CODE));
+    this.#offsets = new Uint32Array(most + 1);
+  }
+
+  /** The text with its bytes from `start` to `end` replaced. Loops: the pieces are too short for `set`. */
+  write(start: number, piece: Uint8Array, end: number): void {
+    const [text, bytes] = [this.#text, this.#bytes];
+    let used = this.#used;
+    for (let i = 0; i < start; i++) bytes[used++] = text[i];
+    for (let i = 0; i < piece.length; i++) bytes[used++] = piece[i];
+    for (let i = end; i < text.length; i++) bytes[used++] = text[i];
+    this.#offsets[++this.#count] = used;
+    this.#used = used;
+  }
+
+  packed(): PackedKeys {
+    return {
+      bytes: this.#bytes.subarray(0, this.#used),
+      offsets: this.#offsets.subarray(0, this.#count + 1),
+    };
+  }
+}
+
+const ENCODER = new TextEncoder();
+const NOTHING = new Uint8Array(0);
+/** Bytes of a code point in UTF-8. */
+const LONGEST_CODE = 4;

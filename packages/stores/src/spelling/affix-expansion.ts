@@ -1,0 +1,131 @@
+/**
+ * All forms of a word of a hunspell dictionary. Hunspell takes affixes off the word that it is asked for; a set needs
+ * them put on, once, when it is built.
+ *
+ * A form is prefix + stem + suffix + suffix (with COMPLEXPREFIXES prefix + prefix + stem + suffix): hunspell strips at
+ * most two affixes at one end and one at the other, so there are never more. A second affix is licensed by the
+ * continuation flags of the first; affixes at both ends need the cross-product mark on each, and the prefix is licensed
+ * by the stem or by the suffix, the suffix by the stem or by the prefix. A form with NEEDAFFIX is a step to other forms and
+ * no word; a CIRCUMFIX affix counts only together with one at the other end; ONLYINCOMPOUND is never a word of its own.
+ *
+ * Nothing is stored: forms go to the caller one by one. A dictionary of a few lines could ask for billions of them, so
+ * there is a limit a stem.
+ */
+
+import type { AffixFile, AffixRule } from './affix-file.ts';
+import { SpellingError } from './spelling-error.ts';
+
+/** Called with each form and the rules that made it. */
+export type EmitForm = (form: string, rules: readonly AffixRule[]) => void;
+
+/**
+ * Most forms of one stem. French has some 40 a stem; Debian's Hungarian dictionary has stems with more than a million, and is
+ * refused: such a language needs a program that takes affixes off, not a set.
+ */
+export const MOST_FORMS_OF_A_STEM = 100_000;
+
+export function expandStem(stem: string, flags: readonly string[], affixes: AffixFile, emit: EmitForm): void {
+  const { needAffix, onlyInCompound, circumfix, complexPrefixes } = affixes;
+  if (has(flags, onlyInCompound)) return;
+  let count = 0;
+  const chains: Chain[] = [];
+  const start: Chain = { form: stem, rules: [], flags, needsAffix: has(flags, needAffix) };
+  // The end that may have two affixes goes first; the other is put on each of its chains.
+  extend(start, !complexPrefixes, 2, affixes, chains);
+  for (const inner of chains) {
+    offer(inner);
+    const outer: Chain[] = [];
+    extend({ ...inner, flags: licences(inner, flags) }, complexPrefixes, 1, affixes, outer);
+    for (const chain of outer.slice(1)) {
+      const rule = chain.rules[chain.rules.length - 1];
+      if (inner.rules.length > 0 && !(rule.cross && inner.rules.every((other) => other.cross))) continue;
+      // One of the two ends may be incomplete; both may not.
+      const needsAffix = inner.rules.length === 0 ? chain.needsAffix : chain.needsAffix && inner.needsAffix;
+      offer({ ...chain, needsAffix });
+      if (inner.rules.length === 0 && rule.cross) licensedByOuter(chain, rule);
+    }
+  }
+
+  /** Affixes at the first end that only the affix at the other end licenses. */
+  function licensedByOuter(outer: Chain, rule: AffixRule): void {
+    const extra: Chain[] = [];
+    const licensed = rule.continuation.filter((flag) => !flags.includes(flag));
+    if (licensed.length === 0) return;
+    extend({ ...outer, flags: licensed, needsAffix: false }, !complexPrefixes, 1, affixes, extra);
+    for (const chain of extra.slice(1)) if (chain.rules[chain.rules.length - 1].cross) offer(chain);
+  }
+
+  function offer({ form, rules, needsAffix }: Chain): void {
+    if (needsAffix) return;
+    if (rules.some((rule) => has(rule.continuation, onlyInCompound))) return;
+    if (circumfix !== undefined && rules.length > 0) {
+      const prefixes = rules.filter((rule) => rule.prefix);
+      const suffixes = rules.filter((rule) => !rule.prefix);
+      const marked = (list: readonly AffixRule[]) =>
+        list.some((rule) => rule.continuation.includes(circumfix));
+      if (marked(prefixes) !== marked(suffixes)) return;
+    }
+    if (++count > MOST_FORMS_OF_A_STEM) {
+      throw new SpellingError('limit', `${stem} ${TOO_MANY}`);
+    }
+    emit(form, rules);
+  }
+}
+
+/** A stem with affixes put on. */
+interface Chain {
+  readonly form: string;
+  readonly rules: readonly AffixRule[];
+  /** What may be put on next. */
+  readonly flags: readonly string[];
+  readonly needsAffix: boolean;
+}
+
+/** The chain itself, and all chains that affixes of one end make of it. */
+function extend(chain: Chain, suffixes: boolean, depth: number, affixes: AffixFile, out: Chain[]): void {
+  out.push(chain);
+  if (depth === 0) return;
+  for (const flag of new Set(chain.flags)) {
+    const rules = affixes.rules.get(flag);
+    if (rules === undefined) continue;
+    for (const rule of rules) {
+      if (rule.prefix === suffixes) continue;
+      const form = apply(rule, chain.form, affixes.fullStrip);
+      if (form === undefined) continue;
+      const needsAffix = has(rule.continuation, affixes.needAffix);
+      extend(
+        { form, rules: [...chain.rules, rule], flags: rule.continuation, needsAffix },
+        suffixes,
+        depth - 1,
+        affixes,
+        out,
+      );
+      if (out.length > MOST_FORMS_OF_A_STEM) {
+        throw new SpellingError('limit', `${chain.form} ${TOO_MANY}`);
+      }
+    }
+  }
+}
+
+/** The flags that an affix at the other end can be licensed by. */
+function licences(inner: Chain, ofStem: readonly string[]): readonly string[] {
+  return inner.rules.length === 0 ? ofStem : [...ofStem, ...inner.rules.flatMap((rule) => rule.continuation)];
+}
+
+/** The form that a rule makes; undefined: it does not apply. */
+export function apply(
+  { prefix, strip, add, applies }: AffixRule,
+  form: string,
+  fullStrip: boolean,
+): string | undefined {
+  if (strip !== '' && !(prefix ? form.startsWith(strip) : form.endsWith(strip))) return undefined;
+  if (form.length === strip.length && !fullStrip) return undefined;
+  if (!applies(form)) return undefined;
+  return prefix ? add + form.slice(strip.length) : form.slice(0, form.length - strip.length) + add;
+}
+
+function has(flags: readonly string[], flag: string | undefined): boolean {
+  return flag !== undefined && flags.includes(flag);
+}
+
+const TOO_MANY = `has more than ${MOST_FORMS_OF_A_STEM} forms: too many words for a list of all`;

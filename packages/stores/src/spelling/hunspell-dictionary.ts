@@ -1,0 +1,130 @@
+/**
+ * Hunspell's .dic files: a number, then a stem a line with its flags (`walk/GDS`), and perhaps morphology, which is skipped.
+ * With the .aff file all words of the language that are no compounds come out of it, one by one.
+ */
+
+import { expandStem } from './affix-expansion.ts';
+import { type AffixFile, type AffixRule, readAffixFile } from './affix-file.ts';
+import { readFlags } from './affix-flags.ts';
+import { SpellingError } from './spelling-error.ts';
+import { decodeText, hasBytes, isUtf8 } from './text-encoding.ts';
+
+/** A word of a dictionary, with what it asks for. */
+export interface DictionaryForm {
+  readonly form: string;
+  /** Right only as it is written: `kHz`, not `KHZ`. */
+  readonly keepCase: boolean;
+  /** Right, but not to be proposed. */
+  readonly noSuggest: boolean;
+}
+
+export class HunspellDictionary {
+  readonly affixes: AffixFile;
+  readonly #lines: readonly string[];
+  readonly #what: string;
+  /** How often each rule made a form. */
+  readonly #uses = new Map<AffixRule, number>();
+
+  /** Reads both files. `what` names them in errors. */
+  constructor(dic: Uint8Array, aff: Uint8Array, what: { dic?: string; aff?: string } = {}) {
+    this.#what = what.dic ?? 'the dictionary';
+    this.affixes = readAffixFile(aff, what.aff);
+    const text = decodeText(dic, this.affixes.encoding, this.#what);
+    this.#lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
+    if (!/^\s*\d+\s*$/.test(this.#lines[0])) {
+      const got = JSON.stringify(this.#lines[0].slice(0, 40));
+      throw new SpellingError('words', `${this.#what}, line 1: expected the number of words, got ${got}`, 1);
+    }
+  }
+
+  /** The stems of the file. */
+  *stems(): Generator<{ word: string; flags: readonly string[] }> {
+    for (let i = 1; i < this.#lines.length; i++) {
+      const line = this.#lines[i];
+      if (line === '' || line.startsWith('\t')) continue;
+      yield this.#readLine(line, i + 1);
+    }
+  }
+
+  /** Every form, some of them more than once. The memory is that of the files and of the forms of one stem. */
+  *forms(): Generator<DictionaryForm> {
+    const { affixes } = this;
+    const forbidden = this.#forbiddenWords();
+    const { keepCase, noSuggest } = affixes;
+    let batch: DictionaryForm[] = [];
+    for (const { word, flags } of this.stems()) {
+      if (forbidden.has(word)) continue;
+      expandStem(word, flags, affixes, (form, rules) => {
+        if (forbidden.has(form)) return;
+        for (const rule of rules) this.#uses.set(rule, (this.#uses.get(rule) ?? 0) + 1);
+        const flagged = (flag: string | undefined) =>
+          flag !== undefined &&
+          (flags.includes(flag) || rules.some((rule) => rule.continuation.includes(flag)));
+        batch.push({ form, keepCase: flagged(keepCase), noSuggest: flagged(noSuggest) });
+      });
+      yield* batch;
+      batch = [];
+    }
+  }
+
+  /** What the suffixes that made most of the forms so far strip and add. */
+  commonEndings(most: number): (readonly [strip: string, add: string])[] {
+    const counts = new Map<string, { ending: readonly [string, string]; count: number }>();
+    for (const [{ prefix, strip, add }, count] of this.#uses) {
+      // What is put on every noun says nothing.
+      if (prefix || add === '' || add === "'s") continue;
+      const id = `${strip}/${add}`;
+      counts.set(id, { ending: [strip, add], count: count + (counts.get(id)?.count ?? 0) });
+    }
+    return [...counts.values()]
+      .sort((a, b) => b.count - a.count)
+      .slice(0, most)
+      .map(({ ending }) => ending);
+  }
+
+  /** Words that are wrong although rules make them. */
+  #forbiddenWords(): ReadonlySet<string> {
+    const { forbidden } = this.affixes;
+    const words = new Set<string>();
+    if (forbidden === undefined) return words;
+    for (const { word, flags } of this.stems()) if (flags.includes(forbidden)) words.add(word);
+    return words;
+  }
+
+  #readLine(line: string, number: number): { word: string; flags: readonly string[] } {
+    const tab = line.indexOf('\t');
+    let entry = tab < 0 ? line : line.slice(0, tab);
+    const morphology = entry.search(/ +[a-z]{2}:/);
+    if (morphology >= 0) entry = entry.slice(0, morphology);
+    entry = entry.trim();
+    let slash = entry.indexOf('/', 1);
+    while (slash > 0 && entry[slash - 1] === '\\') slash = entry.indexOf('/', slash + 1);
+    const word = (slash < 0 ? entry : entry.slice(0, slash)).replaceAll('\\/', '/');
+    if (word.length > MOST_LETTERS) {
+      throw new SpellingError(
+        'words',
+        `${this.#what}, line ${number}: a word of ${word.length} letters`,
+        number,
+      );
+    }
+    if (hasBytes(word)) {
+      throw new SpellingError(
+        'encoding',
+        `${this.#what}, line ${number}: a word that is not UTF-8, as SET says`,
+        number,
+      );
+    }
+    return { word, flags: slash < 0 ? [] : this.#flags(entry.slice(slash + 1), number) };
+  }
+
+  #flags(text: string, line: number): readonly string[] {
+    const { aliases, flagFormat, encoding } = this.affixes;
+    if (aliases.length === 0) return readFlags(text, flagFormat, isUtf8(encoding));
+    const flags = aliases[Number(text) - 1];
+    if (flags !== undefined) return flags;
+    const expected = `expected the number of a set of flags from 1 to ${aliases.length}`;
+    throw new SpellingError('words', `${this.#what}, line ${line}: ${expected}, got ${text}`, line);
+  }
+}
+
+const MOST_LETTERS = 1000;

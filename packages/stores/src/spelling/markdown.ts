@@ -1,0 +1,178 @@
+/**
+ * Markdown for spell checkers: everything that is no prose becomes spaces, so that lines and columns stay as they are.
+ *
+ * Masked: front matter (--- … ---), fenced and indented code, code spans, targets of links and images, reference
+ * definitions and labels, autolinks, HTML tags, comments, what is inside <code>, <pre>, <script>, <style>, and entities. Not
+ * a parser of CommonMark: where a code block begins inside lists is guessed (an indented line after a blank one is code only
+ * outside of lists), and a code span ends with its paragraph. One pass over the lines, one over the text; how far it looks ahead is limited.
+ */
+
+/** The text with a space for each character that is not prose. */
+export function maskMarkdown(text: string): string {
+  return maskInline(maskBlocks(text));
+}
+
+function maskBlocks(text: string): string {
+  const lines = text.split('\n');
+  let fence: { mark: string; length: number } | undefined;
+  let afterBlank = true;
+  let inList = false;
+  let start = 0;
+  if (/^---\s*$/.test(lines[0])) {
+    const end = lines.findIndex((line, i) => i > 0 && /^(?:---|\.\.\.)\s*$/.test(line));
+    if (end > 0) {
+      for (let i = 0; i <= end; i++) lines[i] = blank(lines[i]);
+      start = end + 1;
+    }
+  }
+  for (let i = start; i < lines.length; i++) {
+    const line = lines[i];
+    const open = /^[\s>]*(?:[-*+]\s+|\d{1,9}[.)]\s+)?(`{3,}|~{3,})/.exec(line);
+    if (fence !== undefined) {
+      const close = open !== null && open[1][0] === fence.mark && open[1].length >= fence.length;
+      if (close && line.slice(open[0].length).trim() === '') fence = undefined;
+      lines[i] = blank(line);
+      continue;
+    }
+    if (open !== null && !(open[1][0] === '`' && line.slice(open[0].length).includes('`'))) {
+      fence = { mark: open[1][0], length: open[1].length };
+      lines[i] = blank(line);
+      continue;
+    }
+    const empty = line.trim() === '';
+    const indented = /^(?: {4}|\t| {1,3}\t)/.test(line);
+    if (!empty && !indented)
+      inList =
+        /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/.test(line) || (inList && (/^\s/.test(line) || !afterBlank));
+    const code: boolean = indented && !empty && afterBlank && !inList;
+    if (code) lines[i] = blank(line);
+    else if (!empty)
+      lines[i] = line.replace(
+        /^( {0,3}\[[^\]]+\]:\s*)(.*)$/,
+        (_, label: string, target: string) => blank(label) + blank(target),
+      );
+    // Code goes on until a line that is not indented.
+    afterBlank = empty || code;
+  }
+  return lines.join('\n');
+}
+
+function maskInline(text: string): string {
+  const out: string[] = [];
+  let copied = 0;
+  const mask = (from: number, to: number): void => {
+    out.push(text.slice(copied, from), blank(text.slice(from, to)));
+    copied = to;
+  };
+  const spans = new CodeSpans(text);
+  for (let at = 0; at < text.length; ) {
+    const end = endOfMasked(text, at, spans);
+    if (end > at) mask(at, end);
+    at = Math.max(end, at + 1);
+    if (text[at - 1] === '\\' && end < at) at++;
+  }
+  out.push(text.slice(copied));
+  return out.join('');
+}
+
+/** Where what begins here ends, if it is no prose; else `at`. */
+function endOfMasked(text: string, at: number, spans: CodeSpans): number {
+  switch (text[at]) {
+    case '`':
+      return spans.endOf(at);
+    case '<':
+      return endOfTag(text, at);
+    case ']':
+      return endOfTarget(text, at);
+    case '&': {
+      const entity = /^&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{0,31});/.exec(
+        text.slice(at, at + 40),
+      );
+      return at + (entity?.[0].length ?? 0);
+    }
+    default:
+      return at;
+  }
+}
+
+/** Code spans: a run of backticks up to the next run of the same length in the same paragraph. */
+class CodeSpans {
+  readonly #text: string;
+  /** Of each length of runs, the places, found once for each paragraph. */
+  #paragraphEnd = -1;
+  #runs = new Map<number, number[]>();
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  endOf(at: number): number {
+    if (at >= this.#paragraphEnd) this.#findRuns(at);
+    let length = 1;
+    while (this.#text[at + length] === '`') length++;
+    const places = this.#runs.get(length) ?? [];
+    while (places.length > 0 && places[places.length - 1] <= at) places.pop();
+    const close = places.pop();
+    // Backticks without a partner are text; the run is passed as a whole.
+    return close === undefined ? at + length : close + length;
+  }
+
+  #findRuns(at: number): void {
+    const gap = /\n[ \t>]*\n/g;
+    gap.lastIndex = at;
+    this.#paragraphEnd = gap.exec(this.#text)?.index ?? this.#text.length;
+    this.#runs = new Map();
+    for (const { 0: run, index } of this.#text.slice(at, this.#paragraphEnd).matchAll(/`+/g)) {
+      const places = this.#runs.get(run.length) ?? [];
+      places.push(at + index);
+      this.#runs.set(run.length, places);
+    }
+    for (const places of this.#runs.values()) places.reverse();
+  }
+}
+
+/** Tags, comments, autolinks; of some elements the content as well. */
+function endOfTag(text: string, at: number): number {
+  if (text.startsWith('<!--', at)) {
+    const end = text.slice(at + 4, at + MOST_ELEMENT).indexOf('-->');
+    return end < 0 ? at : at + 4 + end + 3;
+  }
+  if (!/[A-Za-z/!?]/.test(text[at + 1] ?? '')) return at;
+  const limit = Math.min(text.length, at + MOST_TAG);
+  let end = -1;
+  for (let i = at + 1, quote = ''; i < limit && end < 0; i++) {
+    if (quote !== '') quote = text[i] === quote ? '' : quote;
+    else if ((text[i] === '"' || text[i] === "'") && text[i - 1] === '=') quote = text[i];
+    else if (text[i] === '<') return at;
+    else if (text[i] === '>') end = i + 1;
+  }
+  if (end < 0) return at;
+  const name = /^<(code|pre|script|style|kbd|samp)\b/i.exec(text.slice(at, at + 10))?.[1];
+  if (name === undefined || text[end - 2] === '/') return end;
+  const found = new RegExp(`</${name}\\s*>`, 'i').exec(text.slice(end, end + MOST_ELEMENT));
+  return found === null ? end : end + found.index + found[0].length;
+}
+
+/** `](target "title")` and `][label]`; the text in the brackets before it is prose. */
+function endOfTarget(text: string, at: number): number {
+  const open = text[at + 1];
+  if (open !== '(' && open !== '[') return at;
+  const close = open === '(' ? ')' : ']';
+  let depth = 0;
+  for (let i = at + 1; i < Math.min(text.length, at + MOST_TAG); i++) {
+    if (text[i] === '\\') i++;
+    else if (text[i] === '\n' && text[i + 1] === '\n') return at;
+    else if (text[i] === open) depth++;
+    else if (text[i] === close && --depth === 0) return i + 1;
+  }
+  return at;
+}
+
+/** As many spaces as there were characters; line ends stay. */
+function blank(text: string): string {
+  return text.replace(/[^\n]/gu, ' ');
+}
+
+/** No tag and no target is longer, and no element or comment; what never ends costs no more than this at each place. */
+const MOST_TAG = 2000;
+const MOST_ELEMENT = 20_000;

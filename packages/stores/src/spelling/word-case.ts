@@ -1,0 +1,67 @@
+/**
+ * Letter case as hunspell sees it. A word with a capital first is right if it is so in the dictionary or in small letters
+ * (the start of a sentence, a title); a word in capitals is right if it is so in any case; everything else, `iPhone` and
+ * `tEh`, only as it is.
+ */
+
+export type WordCase = 'small' | 'initial' | 'capitals' | 'mixed';
+
+export function wordCase(word: string): WordCase {
+  if (SMALL.test(word)) return 'small';
+  let [capitals, neutral, length] = [0, 0, 0];
+  let first = false;
+  for (const letter of word) {
+    const upper = letter.toUpperCase();
+    const lower = letter.toLowerCase();
+    if (upper === lower) neutral++;
+    else if (letter === upper) {
+      capitals++;
+      if (length === 0) first = true;
+    }
+    length++;
+  }
+  if (capitals === 0) return 'small';
+  if (capitals === 1 && first) return 'initial';
+  return capitals + neutral === length ? 'capitals' : 'mixed';
+}
+
+/** Small letters in a language: Turkish and Azeri have an i without a dot. */
+export function smallLetters(word: string, language: string): string {
+  return isTurkic(language) ? word.toLocaleLowerCase('tr') : word.toLowerCase();
+}
+
+/** With a capital first, the rest as it is. */
+export function capitalised(word: string, language: string): string {
+  const first = String.fromCodePoint(word.codePointAt(0) ?? 0);
+  const upper = isTurkic(language) ? first.toLocaleUpperCase('tr') : first.toUpperCase();
+  return word === '' ? '' : upper + word.slice(first.length);
+}
+
+/** In capitals. */
+export function capitals(word: string, language: string): string {
+  return isTurkic(language) ? word.toLocaleUpperCase('tr') : word.toUpperCase();
+}
+
+/** All ways to write ß for `ss`, the word itself left out: STRASSE may be `straße` (CHECKSHARPS). */
+export function withSharpS(word: string): string[] {
+  const places = [...word.matchAll(/ss/g)].slice(0, MOST_SHARP).map(({ index }) => index);
+  const words: string[] = [];
+  for (let choice = 1; choice < 2 ** places.length; choice++) {
+    let made = '';
+    let at = 0;
+    for (const [i, place] of places.entries()) {
+      if (((choice >> i) & 1) === 0) continue;
+      made += `${word.slice(at, place)}ß`;
+      at = place + 2;
+    }
+    words.push(made + word.slice(at));
+  }
+  return words;
+}
+
+function isTurkic(language: string): boolean {
+  return /^(tr|az)(_|-|$)/.test(language);
+}
+
+const SMALL = /^[a-z'-]*$/;
+const MOST_SHARP = 3;

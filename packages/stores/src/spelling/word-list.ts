@@ -1,0 +1,42 @@
+/** Plain word lists, a word a line in UTF-8, such as those in /usr/share/dict. Lines are used as they are, but for spaces around them. */
+
+import type { DictionaryForm } from './hunspell-dictionary.ts';
+import { SpellingError } from './spelling-error.ts';
+
+/** The words of a list, one by one. A NUL or bytes that are not UTF-8 are errors: a list of nonsense would accept nonsense. */
+export function* readWordList(bytes: Uint8Array, what = 'the word list'): Generator<DictionaryForm> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let line = 0;
+  for (let at = 0; at < bytes.length; ) {
+    line++;
+    const newline = bytes.indexOf(10, at);
+    const end = newline < 0 ? bytes.length : newline;
+    const word = decodeLine(decoder, bytes.subarray(at, end), what, line);
+    if (word !== '') yield { form: word, keepCase: false, noSuggest: false };
+    at = end + 1;
+  }
+}
+
+function decodeLine(
+  decoder: InstanceType<typeof TextDecoder>,
+  bytes: Uint8Array,
+  what: string,
+  line: number,
+): string {
+  if (bytes.length > MOST_BYTES) {
+    throw new SpellingError(
+      'words',
+      `${what}, line ${line}: expected a word, got ${bytes.length} bytes`,
+      line,
+    );
+  }
+  if (bytes.includes(0))
+    throw new SpellingError('words', `${what}, line ${line}: a NUL byte; this is no word list`, line);
+  try {
+    return decoder.decode(bytes).trim();
+  } catch (error) {
+    throw new SpellingError('encoding', `${what}, line ${line}: not UTF-8`, line, { cause: error });
+  }
+}
+
+const MOST_BYTES = 4000;

@@ -1,0 +1,141 @@
+/** The dictionary file: what comes back, and what strangers can send. */
+
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { Random } from '../../bloomery/test/statistics.ts';
+import {
+  decodeSpeller,
+  encodeSpeller,
+  type Speller,
+  SpellingError,
+  spellerFromHunspell,
+  spellerFromWordList,
+} from '../src/spelling/index.ts';
+
+const small = (): Speller =>
+  spellerFromHunspell(
+    Buffer.from('5\nwalk/S\nkHz/k\nMcDonald\nrude/!\nNr.\n'),
+    Buffer.from(
+      "SET UTF-8\nLANG xx\nTRY abc\nKEEPCASE k\nNOSUGGEST !\nICONV 1\nICONV ’ '\nREP 1\nREP f ph\nWORDCHARS 0\nSFX S Y 1\nSFX S 0 s .\n",
+    ),
+  );
+
+test('a file says all that the speller knew', () => {
+  const speller = small();
+  const again = decodeSpeller(encodeSpeller(speller));
+  expect(again.traits).toEqual(speller.traits);
+  expect(again.traits).toMatchObject({
+    language: 'xx',
+    forms: 7,
+    keepCase: true,
+    upperOnly: true,
+    dotted: true,
+    replacements: [['f', 'ph']],
+    endings: [['', 's']],
+  });
+  expect(encodeSpeller(again)).toEqual(encodeSpeller(speller));
+  for (const word of ['walk', 'walks', 'Walks', 'WALKS', 'kHz', 'McDonald', 'MCDONALD', 'rude'])
+    expect(again.check(word), word).toBe(true);
+  expect(again.check('Nr', { dotted: true })).toBe(true);
+  expect(again.check('Nr')).toBe(speller.check('Nr'));
+});
+
+test('the same words give the same bytes, in any order', () => {
+  const make = (words: string[]) =>
+    encodeSpeller(
+      spellerFromWordList(Buffer.from(words.join('\n')), { language: 'xx', falsePositiveRate: 0.01 }),
+    );
+  expect(make(['ant', 'bee', 'cat'])).toEqual(make(['cat', 'ant', 'bee']));
+  expect([...make(['ant', 'bee', 'cat']).subarray(0, 8)]).toEqual([
+    0x42,
+    0x53,
+    0x50,
+    0x4c,
+    1,
+    32,
+    make(['ant', 'bee', 'cat'])[6],
+    0,
+  ]);
+});
+
+test('a Bloom filter inside is read as one', () => {
+  const speller = spellerFromWordList(Buffer.from('ant\nbee\n'), {
+    structure: 'bloom',
+    falsePositiveRate: 0.001,
+  });
+  const again = decodeSpeller(encodeSpeller(speller));
+  expect(String(again.parts.words)).toMatch(/^BloomFilter/);
+  expect(again.check('Bee')).toBe(true);
+});
+
+test('every strict prefix is refused, and so is a byte more', () => {
+  const bytes = encodeSpeller(small());
+  for (let length = 0; length < bytes.length; length++) {
+    expect(() => decodeSpeller(bytes.subarray(0, length)), `${length} bytes`).toThrow(SpellingError);
+  }
+  expect(() => decodeSpeller(Uint8Array.of(...bytes, 0))).toThrow(
+    expect.objectContaining({ code: 'trailing' }),
+  );
+  expect(() => decodeSpeller(bytes.subarray(0, 100))).toThrow(expect.objectContaining({ code: 'truncated' }));
+});
+
+test('every flipped bit is refused', () => {
+  const bytes = encodeSpeller(small());
+  for (let bit = 0; bit < 8 * bytes.length; bit++) {
+    const changed = bytes.slice();
+    changed[bit >> 3] ^= 1 << (bit & 7);
+    expect(() => decodeSpeller(changed), `bit ${bit}`).toThrow(SpellingError);
+  }
+});
+
+test('random bytes behind a sound head and checksum are an error or a speller, never anything else', () => {
+  const random = new Random(31);
+  const bytes = encodeSpeller(small());
+  let refused = 0;
+  for (let round = 0; round < 2000; round++) {
+    const changed = bytes.slice();
+    for (let i = 0; i <= random.below(4); i++)
+      changed[5 + random.below(changed.length - 9)] = random.below(256);
+    reseal(changed);
+    try {
+      const speller = decodeSpeller(changed);
+      speller.check("Walk's");
+      speller.suggest('wlak');
+    } catch (error) {
+      expect(error).toBeInstanceOf(SpellingError);
+      refused++;
+    }
+  }
+  expect(refused).toBeGreaterThan(500);
+});
+
+test('says what is wrong', () => {
+  const bytes = encodeSpeller(small());
+  expect(() => decodeSpeller(readFileSync(new URL(import.meta.url)))).toThrow(
+    /expected the magic bytes 66,83,80,76, got 47/,
+  );
+  expect(() => decodeSpeller(bytes, { maxBytes: 100 })).toThrow(expect.objectContaining({ code: 'limit' }));
+  expect(() => decodeSpeller('x' as never)).toThrow(TypeError);
+  const later = bytes.slice();
+  later[4] = 2;
+  expect(() => decodeSpeller(later)).toThrow(/expected version 1, got 2/);
+  const damaged = bytes.slice();
+  damaged[60] ^= 1;
+  expect(() => decodeSpeller(damaged)).toThrow(expect.objectContaining({ code: 'checksum' }));
+  expect(() => spellerFromWordList(new Uint8Array(0))).toThrow(/has no words/);
+  expect(() => spellerFromWordList(Uint8Array.of(97, 0, 98))).toThrow(/line 1: a NUL byte/);
+  expect(() => spellerFromWordList(Uint8Array.of(97, 10, 0xff))).toThrow(/line 2: not UTF-8/);
+  expect(() => spellerFromWordList(new Uint8Array(5000).fill(97))).toThrow(
+    /line 1: expected a word, got 5000 bytes/,
+  );
+});
+
+/** A sound checksum for changed bytes: what a forger would do. */
+function reseal(bytes: Uint8Array): void {
+  try {
+    decodeSpeller(bytes);
+  } catch (error) {
+    const sum = /expected checksum (\d+)/.exec((error as Error).message)?.[1];
+    if (sum !== undefined) new DataView(bytes.buffer).setUint32(bytes.length - 4, Number(sum), true);
+  }
+}
