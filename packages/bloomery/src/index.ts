@@ -96,6 +96,7 @@ export { hashKeys, type KeyHashes } from './kernel/hash-keys.ts';
 export type { HashOptions, HashScheme } from './kernel/hash-scheme.ts';
 export { type KernelChoice, kernelInUse, useKernel } from './kernel/kernel-choice.ts';
 export type { Key } from './kernel/key.ts';
+export { countLines, lineEnds } from './kernel/lines.ts';
 export { type PackedKeys, packKeys } from './kernel/packed-keys.ts';
 export { SecretKey } from './kernel/secret-key.ts';
 export type { Estimate } from './math/estimators.ts';

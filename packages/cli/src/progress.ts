@@ -3,7 +3,8 @@
  * beforehand it shows how far it got.
  */
 
-import { Presets, SingleBar } from 'cli-progress';
+import { createRequire } from 'node:module';
+import type * as CliProgress from 'cli-progress';
 import { formatBytes, formatCount } from './format-values.ts';
 import { isTerminal } from './terminal.ts';
 
@@ -32,6 +33,8 @@ export function startProgress({
   enabled = true,
 }: ProgressOptions): Progress {
   if (!enabled || !isTerminal(2)) return SILENT;
+  // Loaded here, as most runs have no terminal and starting should take no time.
+  const { Presets, SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof CliProgress;
   const show = unit === 'bytes' ? formatBytes : formatCount;
   const bar = new SingleBar(
     {

@@ -1,8 +1,9 @@
 /** Many hashes at once: hash a batch of keys once, give the hashes to many structures. */
 
-import { chunkHashes, countOf, eachChunk, type KeyBatch } from './batch.ts';
+import { chunkHashes, countOf, eachChunk, type KeyBatch, type KeyLines } from './batch.ts';
 import { CHUNK_KEYS } from './chunk.ts';
 import { type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
+import { countLines } from './lines.ts';
 
 /** The hashes of a batch of keys, in order: itself a batch, for every structure with the same seed or key. */
 export interface KeyHashes {
@@ -14,16 +15,19 @@ export interface KeyHashes {
 
 export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme): KeyHashes {
   const scheme = options instanceof HashScheme ? options : hashScheme(options);
-  let words = new Int32Array(2 * (countOf(keys) || CHUNK_KEYS));
+  // Lines are counted first: that is faster than making room again and again.
+  const { lines } = keys as Partial<KeyLines>;
+  const count = lines instanceof Uint8Array ? countLines(lines) : countOf(keys);
+  let words = new Int32Array(2 * (count || CHUNK_KEYS));
   let length = 0;
-  eachChunk(keys, scheme, (count, wasm) => {
-    if (2 * (length + count) > words.length) {
-      const larger = new Int32Array(Math.max(2 * words.length, 2 * (length + count)));
+  eachChunk(keys, scheme, (added, wasm) => {
+    if (2 * (length + added) > words.length) {
+      const larger = new Int32Array(Math.max(2 * words.length, 2 * (length + added)));
       larger.set(words);
       words = larger;
     }
-    words.set(chunkHashes(wasm).subarray(0, 2 * count), 2 * length);
-    length += count;
+    words.set(chunkHashes(wasm).subarray(0, 2 * added), 2 * length);
+    length += added;
   });
   return { scheme, words: words.length === 2 * length ? words : words.slice(0, 2 * length), length };
 }

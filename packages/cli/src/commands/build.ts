@@ -29,7 +29,8 @@ import {
 import { formatBytes, formatCount, formatRate, formatSeconds } from '../format-values.ts';
 import { sourceOf } from '../hashing/hash-source.ts';
 import { HashSpool } from '../hashing/hash-spool.ts';
-import { hashedChunks } from '../hashing/hashed-chunks.ts';
+import { RecordWorkers } from '../hashing/record-workers.ts';
+import { BufferPool } from '../keys/buffer-pool.ts';
 import { type ColumnNames, extractKeys } from '../keys/extract-keys.ts';
 import { type Input, inputsOf } from '../keys/input.ts';
 import { type KeyOptions, withKeyOptions } from '../keys/key-options.ts';
@@ -188,62 +189,68 @@ async function build(
     enabled: !options.quiet && !options.json && (options.output !== '-' || outputIsFile()),
   });
   const onRead = (bytes: number) => progress.advance(bytes);
+  const { scheme } = createBuilder({ ...parameters, ...(counts ? { capacity: 1 } : {}) });
+  const source = sourceOf(scheme, options.keyFile);
+  const workers = new RecordWorkers({ keys: options, source, threads: options.threads });
   try {
-    if (!counts || twice) {
-      const capacity = twice ? await countKeys(inputs, parameters, options, onRead) : parameters.capacity;
-      const builder = createBuilder({
-        ...parameters,
-        capacity: capacity === undefined ? undefined : Math.max(1, capacity),
-      });
-      const count = await addAll(inputs, builder, parameters, options, onRead);
-      return { filter: builder.finish(), count };
-    }
-    return await buildFromSpool(inputs, parameters, options, onRead);
+    if (counts && !twice) return await buildFromSpool(inputs, parameters, workers, onRead);
+    const capacity = twice ? await countKeys(inputs, parameters, workers, onRead) : parameters.capacity;
+    const builder = createBuilder({ ...parameters, capacity });
+    const count = takesHashes(parameters)
+      ? await addHashes(inputs, builder, workers, onRead)
+      : await addKeys(inputs, builder, options, onRead);
+    return { filter: builder.finish(), count };
   } finally {
     progress.stop();
+    await workers.close();
   }
 }
 
-/** As many keys as there are; of structures with a filter for each file, as many as the longest has. */
+/** For how many keys, at least 1; of structures with a filter for each file, as many as the longest has. */
+function capacityOf(counts: readonly number[], { structure }: BuildParameters): number {
+  const eachFile = structure === 'attenuated' || structure === 'rotating';
+  return Math.max(1, eachFile ? Math.max(...counts) : sumOf(counts));
+}
+
 async function countKeys(
   inputs: readonly Input[],
-  { structure }: BuildParameters,
-  options: BuildOptions,
+  parameters: BuildParameters,
+  workers: RecordWorkers,
   onRead: (bytes: number) => void,
 ): Promise<number> {
-  const columns: ColumnNames = new Map();
   const counts: number[] = [];
-  for (const input of inputs) {
-    let count = 0;
-    for await (const chunk of recordChunks(input, options, onRead))
-      count += extractKeys(chunk, options, columns).count;
-    counts.push(count);
-  }
-  const eachFile = structure === 'attenuated' || structure === 'rotating';
-  return eachFile ? Math.max(...counts) : counts.reduce((sum, count) => sum + count, 0);
+  for (const input of inputs) counts.push(await workers.count(input, onRead));
+  return capacityOf(counts, parameters);
 }
 
-async function addAll(
+async function addHashes(
   inputs: readonly Input[],
   builder: Builder,
-  parameters: BuildParameters,
+  workers: RecordWorkers,
+  onRead: (bytes: number) => void,
+): Promise<number> {
+  let total = 0;
+  for (const [file, input] of inputs.entries()) {
+    for await (const { words, count } of workers.hash([input], onRead)) {
+      builder.add({ scheme: builder.scheme, words, length: count }, file);
+      total += count;
+    }
+  }
+  return total;
+}
+
+/** For structures that need the keys themselves, or a value with each. */
+async function addKeys(
+  inputs: readonly Input[],
+  builder: Builder,
   options: BuildOptions,
   onRead: (bytes: number) => void,
 ): Promise<number> {
   let total = 0;
   const columns: ColumnNames = new Map();
   const valueColumns: ColumnNames = new Map();
-  const source = sourceOf(builder.scheme, options.keyFile);
   for (const [file, input] of inputs.entries()) {
-    if (takesHashes(parameters)) {
-      const hashing = { keys: options, source, threads: options.threads, onRead };
-      for await (const { words, count } of hashedChunks([input], hashing)) {
-        builder.add({ scheme: builder.scheme, words, length: count }, file);
-        total += count;
-      }
-      continue;
-    }
-    for await (const chunk of recordChunks(input, options, onRead)) {
+    for await (const chunk of recordChunks(input, options, new BufferPool(0), onRead)) {
       const { keys, count } = extractKeys(chunk, options, columns);
       if (options.valueColumn === undefined) builder.add(keys, file);
       else builder.add(hashKeys(keys, builder.scheme), file, valuesOf(chunk, options, valueColumns));
@@ -251,6 +258,33 @@ async function addAll(
     }
   }
   return total;
+}
+
+async function buildFromSpool(
+  inputs: readonly Input[],
+  parameters: BuildParameters,
+  workers: RecordWorkers,
+  onRead: (bytes: number) => void,
+): Promise<{ filter: OwnFilter; count: number }> {
+  const spools = inputs.map(() => new HashSpool());
+  try {
+    for (const [file, input] of inputs.entries()) {
+      for await (const { words } of workers.hash([input], onRead)) spools[file].add(words);
+    }
+    const counts = spools.map(({ count }) => count);
+    const builder = createBuilder({ ...parameters, capacity: capacityOf(counts, parameters) });
+    for (const [file, spool] of spools.entries()) {
+      for (const words of spool.parts())
+        builder.add({ scheme: builder.scheme, words, length: words.length / 2 }, file);
+    }
+    return { filter: builder.finish(), count: sumOf(counts) };
+  } finally {
+    for (const spool of spools) spool.close();
+  }
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** The values of a chunk, for a Bloomier filter. */
@@ -276,44 +310,19 @@ function checkValues({ structure, column, valueColumn }: BuildOptions): void {
   }
 }
 
-async function buildFromSpool(
-  inputs: readonly Input[],
-  parameters: BuildParameters,
-  options: BuildOptions,
-  onRead: (bytes: number) => void,
-): Promise<{ filter: OwnFilter; count: number }> {
-  const spools = inputs.map(() => new HashSpool());
-  try {
-    const { scheme } = createBuilder({ ...parameters, capacity: 1 });
-    const source = sourceOf(scheme, options.keyFile);
-    for (const [file, input] of inputs.entries()) {
-      const hashing = { keys: options, source, threads: options.threads, onRead };
-      for await (const { words } of hashedChunks([input], hashing)) spools[file].add(words);
-    }
-    const counts = spools.map(({ count }) => count);
-    const count = counts.reduce((sum, part) => sum + part, 0);
-    const { structure } = parameters;
-    const largest = structure === 'attenuated' || structure === 'rotating' ? Math.max(...counts) : count;
-    const builder = createBuilder({ ...parameters, capacity: Math.max(1, largest) });
-    for (const [file, spool] of spools.entries()) {
-      for (const words of spool.parts())
-        builder.add({ scheme: builder.scheme, words, length: words.length / 2 }, file);
-    }
-    return { filter: builder.finish(), count };
-  } finally {
-    for (const spool of spools) spool.close();
-  }
-}
-
 function report(
   filter: OwnFilter,
   { count, bytes, seconds }: { count: number; bytes: number; seconds: number },
   options: BuildOptions,
 ): void {
   const { output } = options;
-  const rate = 'estimatedFalsePositiveRate' in filter ? filter.estimatedFalsePositiveRate() : undefined;
   const capacity = 'capacity' in filter ? filter.capacity : undefined;
-  if (capacity !== undefined && options.capacity !== undefined && count > capacity) {
+  const overfull = capacity !== undefined && options.capacity !== undefined && count > capacity;
+  const told = options.verbose || (!options.quiet && isTerminal(2));
+  // Counting ones takes its time.
+  if (!overfull && !told && !options.json) return;
+  const rate = 'estimatedFalsePositiveRate' in filter ? filter.estimatedFalsePositiveRate() : undefined;
+  if (overfull) {
     warn(
       `${formatCount(count)} keys went into a filter for ${formatCount(capacity)}; false positives are now about ${formatRate(rate ?? 1)}`,
     );
@@ -329,7 +338,7 @@ function report(
       estimatedFalsePositiveRate: rate ?? null,
       seconds,
     });
-  } else if (options.verbose || (!options.quiet && isTerminal(2))) {
+  } else if (told) {
     const share = count === 0 ? '' : `, ${((8 * bytes) / count).toFixed(2)} bits a key`;
     const rates = rate === undefined ? '' : `, false positives ${formatRate(rate)}`;
     process.stderr.write(

@@ -6,7 +6,7 @@
  * that may have it. Files of other systems are asked key by key.
  */
 
-import type { KeyBatch } from 'bloomery';
+import { type HashScheme, type KeyBatch, lineEnds } from 'bloomery';
 import { type Command, Option } from 'commander';
 import { type Asker, askerOf } from '../checking/ask.ts';
 import { LineWriter } from '../checking/line-writer.ts';
@@ -15,11 +15,10 @@ import { parseCount, withExamples, withFormat, withJson, withKeyFile } from '../
 import { FOUND, NOT_FOUND } from '../exit-codes.ts';
 import { type FilterFile, type OpenOptions, openFilter } from '../filter-file.ts';
 import { schemeOf, sourceOf } from '../hashing/hash-source.ts';
-import { hashedChunks } from '../hashing/hashed-chunks.ts';
+import { RecordWorkers } from '../hashing/record-workers.ts';
 import { type Input, inputsOf } from '../keys/input.ts';
 import { type KeyOptions, withKeyOptions } from '../keys/key-options.ts';
 import { readKeys } from '../keys/key-source.ts';
-import { lineEnds } from '../keys/newlines.ts';
 import { startProgress } from '../progress.ts';
 import { readSecretKey } from '../secret-key-file.ts';
 import { writeJson, writeLine } from '../standard-output.ts';
@@ -89,8 +88,9 @@ async function run(path: string, files: string[], options: CheckOptions): Promis
   if (paths.filter((name) => name === '-').length + files.filter((name) => name === '-').length > 1) {
     throw new UsageError('standard input can be read once only: one of the filters or one of the files is -');
   }
-  const filters: FilterFile[] = [];
-  for (const name of paths) filters.push(await openFilter(name, opening));
+  // Of each file only what is asked: its bytes need not stay in memory.
+  const filters: AskedFilter[] = [];
+  for (const name of paths) filters.push(askedFilter(await openFilter(name, opening)));
   const inputs = inputsOf(files);
   const total = inputs.reduce((sum, { bytes }) => sum + (bytes ?? Number.NaN), 0);
   // The lines, or what the next command in a pipe makes of them, would run into the bar.
@@ -110,6 +110,18 @@ async function run(path: string, files: string[], options: CheckOptions): Promis
   process.exitCode = printer.matched > 0 ? FOUND : NOT_FOUND;
 }
 
+interface AskedFilter extends Asker {
+  readonly path: string;
+  /** Undefined for those that take no hashes. */
+  readonly scheme: HashScheme | undefined;
+}
+
+function askedFilter(file: FilterFile): AskedFilter {
+  const asker = askerOf(file);
+  const own = asker.takesHashes && file.format === 'bloomery' && 'scheme' in file.filter;
+  return { ...asker, path: file.path, scheme: own ? file.filter.scheme : undefined };
+}
+
 interface NamedRecords extends Records {
   readonly path: string;
 }
@@ -122,30 +134,33 @@ interface Answered {
 
 async function* answered(
   inputs: readonly Input[],
-  filters: readonly FilterFile[],
+  filters: readonly AskedFilter[],
   options: CheckOptions,
   onRead: (bytes: number) => void,
 ): AsyncGenerator<Answered> {
-  const askers = filters.map(askerOf);
-  const scheme = commonScheme(filters, askers);
+  const scheme = commonScheme(filters);
   if (scheme !== undefined) {
     const source = sourceOf(scheme, options.keyFile);
     const own = schemeOf(source);
     const wantsEnds = !options.count && !options.quiet;
-    const hashing = { keys: options, source, threads: options.threads, wantsEnds, onRead };
-    for await (const hashed of hashedChunks(inputs, hashing)) {
-      const keys: KeyBatch = { scheme: own, words: hashed.words, length: hashed.count };
-      yield {
-        records: { ...hashed, ends: hashed.ends ?? NO_ENDS },
-        answers: askers.map(({ ask }) => ask(keys)),
-      };
+    const workers = new RecordWorkers({ keys: options, source, threads: options.threads, wantsEnds });
+    try {
+      for await (const hashed of workers.hash(inputs, onRead)) {
+        const keys: KeyBatch = { scheme: own, words: hashed.words, length: hashed.count };
+        yield {
+          records: { ...hashed, ends: hashed.ends ?? NO_ENDS },
+          answers: filters.map(({ ask }) => ask(keys)),
+        };
+      }
+    } finally {
+      await workers.close();
     }
     return;
   }
   for (const { path } of inputs) {
     for await (const chunk of readKeys([path], options, onRead)) {
-      const ends = chunk.ends ?? lineEnds(chunk.records, chunk.count);
-      yield { records: { ...chunk, ends }, answers: askers.map(({ ask }) => ask(chunk.keys)) };
+      const ends = chunk.ends ?? lineEnds(chunk.records);
+      yield { records: { ...chunk, ends }, answers: filters.map(({ ask }) => ask(chunk.keys)) };
     }
   }
 }
@@ -154,27 +169,23 @@ async function* answered(
 const NO_ENDS = new Uint32Array(0);
 
 /** The hash scheme of all filters, if they have one and the same. */
-function commonScheme(filters: readonly FilterFile[], askers: readonly Asker[]) {
-  const schemes = filters.map((file, i) =>
-    askers[i].takesHashes && file.format === 'bloomery' && 'scheme' in file.filter
-      ? file.filter.scheme
-      : undefined,
-  );
-  return schemes.every((scheme) => scheme?.id === schemes[0]?.id) ? schemes[0] : undefined;
+function commonScheme(filters: readonly AskedFilter[]): HashScheme | undefined {
+  const [{ scheme }] = filters;
+  return filters.every((filter) => filter.scheme?.id === scheme?.id) ? scheme : undefined;
 }
 
 /** Prints what was asked for, and counts. */
 class Printer {
   matched = 0;
   #checked = 0;
-  readonly #filters: readonly FilterFile[];
+  readonly #filters: readonly AskedFilter[];
   readonly #options: CheckOptions;
   readonly #writer: LineWriter;
   /** Records before this chunk in the same file. */
   #before = 0;
   #path = '';
 
-  constructor(filters: readonly FilterFile[], options: CheckOptions) {
+  constructor(filters: readonly AskedFilter[], options: CheckOptions) {
     this.#filters = filters;
     this.#options = options;
     this.#writer = new LineWriter(options.null ? 0 : 10);

@@ -9,36 +9,22 @@
  * looked up are remembered, up to 100,000 of them: most words of a text come again.
  */
 
+import { closeSync, openSync, statSync } from 'node:fs';
+import { basename, extname } from 'node:path';
 import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-  unlinkSync,
-} from 'node:fs';
-import { homedir } from 'node:os';
-import { basename, delimiter, extname, join } from 'node:path';
-import {
-  decodeSpeller,
   encodeSpeller,
   maskMarkdown,
   type Speller,
-  type SpellerOptions,
-  SpellingError,
-  spellerFromHunspell,
-  spellerFromWordList,
   type TextWord,
   WordScanner,
 } from '@bloomery/stores/spelling';
-import { hashKey } from 'bloomery';
 import { type Command, Option } from 'commander';
 import { checkTarget, writeAtomically } from '../atomic-file.ts';
 import { parseCount, parseRate, withExamples, withJson } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
 import { formatBytes, formatCount, formatRate } from '../format-values.ts';
+import { buildSpeller, type DictionaryOptions, openSpeller } from '../spelling/dictionary-choice.ts';
+import { readLines } from '../spelling/text-lines.ts';
 import { writeJson, writeLine } from '../standard-output.ts';
 import { colors, isTerminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
@@ -118,11 +104,6 @@ function withDictionary(command: Command): Command {
       "made by spell build; default: $BLOOMERY_DICTIONARY, else the system's hunspell dictionary",
     )
     .option('--language <name>', "which of the system's dictionaries; default: that of the locale");
-}
-
-interface DictionaryOptions {
-  readonly dictionary?: string;
-  readonly language?: string;
 }
 
 interface CheckOptions extends DictionaryOptions {
@@ -239,60 +220,6 @@ function* readWords(path: string, options: CheckOptions, wordCharacters: string)
   for (const line of maskMarkdown(text).split('\n')) yield* scanner.scan(line);
 }
 
-/** Lines of UTF-8, a piece of the file at a time. */
-function* readLines(path: string): Generator<string> {
-  const descriptor = path === '-' ? 0 : openSync(path, 'r');
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const buffer = new Uint8Array(PIECE);
-  let pending = '';
-  try {
-    for (let end = false; !end; ) {
-      const length = readPiece(descriptor, buffer);
-      end = length === 0;
-      pending += decodePiece(path, decoder, buffer.subarray(0, length), end);
-      const lines = pending.split('\n');
-      pending = lines.pop()!;
-      if (pending.length > MOST_LINE)
-        throw new UsageError(`${path} has a line of more than 16 MB; this is no text`);
-      for (const line of lines) yield line.replace(/\r$/, '');
-    }
-    if (pending !== '') yield pending;
-  } finally {
-    if (path !== '-') closeSync(descriptor);
-  }
-}
-
-function readPiece(descriptor: number, buffer: Uint8Array): number {
-  for (;;) {
-    try {
-      return readSync(descriptor, buffer);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'EOF') return 0;
-      // Somebody made the pipe non-blocking, and nothing is there yet.
-      if (code !== 'EAGAIN') throw error;
-      Atomics.wait(PAUSE, 0, 0, 5);
-    }
-  }
-}
-
-function decodePiece(
-  path: string,
-  decoder: InstanceType<typeof TextDecoder>,
-  bytes: Uint8Array,
-  end: boolean,
-): string {
-  if (bytes.includes(0))
-    throw new UsageError(`${path} has NUL bytes: it is binary, or UTF-16; expected text in UTF-8`);
-  try {
-    return decoder.decode(bytes, { stream: !end });
-  } catch {
-    throw new UsageError(
-      `${path} is not UTF-8; if it is Latin 1: iconv -f ISO-8859-1 -t UTF-8 ${path} | bloomery spell`,
-    );
-  }
-}
-
 interface BuildOptions {
   readonly aff?: string;
   readonly output?: string;
@@ -340,104 +267,6 @@ function suggest(word: string, options: DictionaryOptions & { suggest: number; j
   if (!right && suggestions.length === 0) process.exitCode = NOT_FOUND;
 }
 
-/** Of a .dic with its .aff, or of a word list. */
-function buildSpeller(source: string, aff: string | undefined, options: SpellerOptions): Speller {
-  try {
-    if (aff === undefined && extname(source) !== '.dic')
-      return spellerFromWordList(readBytes(source), { ...options, names: { dic: source } });
-    const affixes = aff ?? `${source.slice(0, -4)}.aff`;
-    if (aff === undefined && statSync(affixes, { throwIfNoEntry: false }) === undefined) {
-      throw new UsageError(`there is no ${affixes} beside ${source}; --aff names the affix file`);
-    }
-    const language = options.language ?? basename(source, '.dic');
-    return spellerFromHunspell(readBytes(source), readBytes(affixes), {
-      ...options,
-      language,
-      names: { dic: source, aff: affixes },
-    });
-  } catch (error) {
-    if (error instanceof SpellingError) throw new UsageError(error.message, { cause: error });
-    throw error;
-  }
-}
-
-/** The dictionary that the user named, or that of the system. */
-function openSpeller({ dictionary, language }: DictionaryOptions): Speller {
-  const path = dictionary ?? (language === undefined ? process.env.BLOOMERY_DICTIONARY : undefined);
-  if (path === undefined || path === '') return systemSpeller(language);
-  if (extname(path) === '.dic')
-    throw new UsageError(
-      `${path} is a hunspell dictionary; bloomery spell build ${path} makes a dictionary file of it`,
-    );
-  try {
-    return decodeSpeller(readBytes(path));
-  } catch (error) {
-    if (!(error instanceof SpellingError)) throw error;
-    const hint =
-      error.code === 'not-a-dictionary' ? 'this is no dictionary made by bloomery spell build; ' : '';
-    throw new UsageError(`${path}: ${hint}${error.message}`, { cause: error });
-  }
-}
-
-/** Built of the system's hunspell dictionary, and kept. */
-function systemSpeller(asked: string | undefined): Speller {
-  const { language, path } = systemDictionary(asked);
-  const versions = [path, `${path.slice(0, -4)}.aff`].map((file) => {
-    const { size, mtimeMs } = statSync(file);
-    return `${file} ${size} ${mtimeMs}`;
-  });
-  const { low, high } = hashKey([CACHE_VERSION, ...versions].join('\n'));
-  const id = [high, low].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
-  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'bloomery');
-  const cached = join(folder, `${language}-${id}.spell`);
-  try {
-    return decodeSpeller(readBytes(cached));
-  } catch {
-    // Not there, or damaged: it is made anew.
-  }
-  const speller = buildSpeller(path, undefined, { language });
-  try {
-    mkdirSync(folder, { recursive: true });
-    for (const name of readdirSync(folder)) {
-      if (name.startsWith(`${language}-`) && name.endsWith('.spell')) unlinkSync(join(folder, name));
-    }
-    writeAtomically(cached, encodeSpeller(speller));
-  } catch {
-    // Without a place to keep it, it is built again the next time.
-  }
-  return speller;
-}
-
-/** The .dic for a language, or for that of the locale: `de_AT`, else any `de_…`. */
-function systemDictionary(asked: string | undefined): { language: string; path: string } {
-  const locale = process.env.LC_ALL || process.env.LC_MESSAGES || process.env.LANG || '';
-  const wanted = asked ?? (/^[a-z]{2,3}(_|\.|@|$)/.exec(locale) ? locale.replace(/[.@].*/, '') : 'en_US');
-  const found = new Map<string, string>();
-  for (const folder of [...(process.env.DICPATH ?? '').split(delimiter), ...FOLDERS]) {
-    if (folder === '' || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) continue;
-    const names = new Set(readdirSync(folder));
-    for (const name of [...names].sort()) {
-      const language = basename(name, '.dic');
-      if (name.endsWith('.dic') && names.has(`${language}.aff`) && !found.has(language))
-        found.set(language, join(folder, name));
-    }
-  }
-  const short = wanted.split('_')[0];
-  const close =
-    asked === undefined
-      ? [...found.keys()].find((name) => name === short || name.startsWith(`${short}_`))
-      : undefined;
-  const language = found.has(wanted) ? wanted : close;
-  if (language !== undefined) return { language, path: found.get(language)! };
-  const have =
-    found.size > 0
-      ? `there are ${[...found.keys()].join(', ')} (--language chooses)`
-      : 'there are none at all';
-  throw new UsageError(
-    `no hunspell dictionary for ${wanted}: ${have}; install one (Debian: hunspell-en-us), or name a file with --dictionary`,
-  );
-}
-
 function readPersonal(path: string): string[] {
   const words: string[] = [];
   for (const line of readLines(path)) if (line.trim() !== '') words.push(line.trim());
@@ -450,24 +279,6 @@ function checkReadable(path: string): void {
   closeSync(openSync(path, 'r'));
 }
 
-function readBytes(path: string): Uint8Array {
-  return new Uint8Array(readFileSync(path === '-' ? 0 : path));
-}
-
 const MARKDOWN = new Set(['.md', '.markdown', '.mdown', '.mkd']);
-const FOLDERS = [
-  join(homedir(), '.local/share/hunspell'),
-  '/usr/share/hunspell',
-  '/usr/share/myspell/dicts',
-  '/usr/local/share/hunspell',
-  '/opt/homebrew/share/hunspell',
-  join(homedir(), 'Library/Spelling'),
-  '/Library/Spelling',
-];
-/** Changes when the same dictionary would be built into other bytes. */
-const CACHE_VERSION = '1';
 const MOST_REMEMBERED = 100_000;
 const MOST_MARKDOWN = 64e6;
-const MOST_LINE = 16e6;
-const PIECE = 2 ** 18;
-const PAUSE = new Int32Array(new SharedArrayBuffer(4));

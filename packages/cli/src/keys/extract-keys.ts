@@ -4,11 +4,10 @@
  * negative later; `--jsonl` takes strings as they are, numbers and booleans as JSON writes them, and nothing else.
  */
 
-import type { KeyBatch, PackedKeys } from 'bloomery';
+import { countLines, type KeyBatch, type PackedKeys } from 'bloomery';
 import { UsageError } from '../usage-error.ts';
 import { fieldOf, parseJsonPath } from './json-path.ts';
 import { delimiterOf, isWholeLine, type KeyOptions } from './key-options.ts';
-import { countNewlines } from './newlines.ts';
 import type { RecordChunk } from './record-chunks.ts';
 
 export interface ChunkKeys {
@@ -29,8 +28,7 @@ export function extractKeys(
 ): ChunkKeys {
   const { bytes } = chunk;
   if (isWholeLine(options)) {
-    const unended = bytes.length > 0 && bytes[bytes.length - 1] !== NEWLINE ? 1 : 0;
-    return { keys: { lines: bytes }, count: countNewlines(bytes) + unended, ends: null, start: 0 };
+    return { keys: { lines: bytes }, count: countLines(bytes), ends: null, start: 0 };
   }
   if (options.column !== undefined) return columnKeys(chunk, options, columns);
   if (options.jsonl !== undefined) return jsonKeys(chunk, options);

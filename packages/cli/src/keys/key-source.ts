@@ -1,6 +1,7 @@
 /** Keys from files or standard input, chunk by chunk, in order: what the commands for smaller jobs use. */
 
 import type { KeyBatch } from 'bloomery';
+import { BufferPool } from './buffer-pool.ts';
 import { type ColumnNames, extractKeys } from './extract-keys.ts';
 import { inputsOf } from './input.ts';
 import type { KeyOptions } from './key-options.ts';
@@ -29,7 +30,8 @@ export async function* readKeys(
 ): AsyncGenerator<KeyChunk> {
   const columns: ColumnNames = new Map();
   for (const input of inputsOf(paths)) {
-    for await (const chunk of recordChunks(input, options, onRead)) {
+    // Its buffers are not used again: who asks for keys may keep them.
+    for await (const chunk of recordChunks(input, options, new BufferPool(0), onRead)) {
       yield { path: chunk.path, records: chunk.bytes, ...extractKeys(chunk, options, columns) };
     }
   }

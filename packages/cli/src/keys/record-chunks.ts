@@ -2,15 +2,15 @@
  * An input cut into chunks of whole records, so that each chunk can go to any worker. A record ends with a newline, or with
  * a zero byte; in CSV a newline inside quotes does not end one.
  *
- * A record that does not fit in a chunk makes the chunk longer, up to a limit: whoever pipes in a gigabyte without a
- * newline is told so instead of running out of memory.
+ * A record that does not fit in a chunk makes the chunk longer, up to a limit (record-limit.ts).
  */
 
-import { formatBytes } from '../format-values.ts';
 import { UsageError } from '../usage-error.ts';
 import { warn } from '../warning.ts';
+import type { BufferPool } from './buffer-pool.ts';
 import { type Input, PART, PlainFile } from './input.ts';
 import { delimiterOf, type KeyOptions } from './key-options.ts';
+import { LONGEST_RECORD, longRecord } from './record-limit.ts';
 
 export interface RecordChunk {
   readonly path: string;
@@ -23,6 +23,7 @@ export interface RecordChunk {
 export async function* recordChunks(
   input: Input,
   options: KeyOptions,
+  buffers: BufferPool,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<RecordChunk> {
   const quoted = options.column !== undefined;
@@ -31,22 +32,14 @@ export async function* recordChunks(
   const cutOf = (bytes: Uint8Array) => (quoted ? lastRecordEnd(bytes) : bytes.lastIndexOf(end) + 1);
   let first = true;
   let rest: Uint8Array<ArrayBuffer> = new Uint8Array(0);
-  for await (const { bytes, whole } of partsWithRest(input, () => rest, onRead)) {
-    if (first && rest.length === 0) {
-      checkText(input.path, bytes, options);
-      lookForReturns(input.path, bytes, options);
-    }
+  for await (const { bytes, whole } of partsWithRest(input, () => rest, buffers, onRead)) {
+    if (first && rest.length === 0) checkFirst(input.path, bytes, options);
     const cut = whole ? bytes.length : cutOf(bytes);
     // Copied before the chunk is handed over, which takes its memory along.
     rest = bytes.slice(cut);
     if (cut > 0) yield { path: input.path, bytes: bytes.subarray(0, cut), first };
     if (cut > 0) first = false;
-    if (rest.length > LONGEST_RECORD) {
-      throw new UsageError(
-        `${input.path}: a ${quoted ? 'record' : 'line'} is longer than ${formatBytes(LONGEST_RECORD)}; ` +
-          (quoted ? 'is a quote missing?' : 'are the keys separated by something else (--null)?'),
-      );
-    }
+    if (rest.length > LONGEST_RECORD) throw longRecord(input.path, quoted ? 'record' : 'line');
   }
 }
 
@@ -57,10 +50,11 @@ interface Part {
   readonly whole: boolean;
 }
 
-/** Each part behind the rest of those before, in memory of its own. Plain files are read right there, without a copy. */
+/** Each part behind the rest of those before. Plain files are read right there, into buffers that are used again. */
 async function* partsWithRest(
   input: Input,
   rest: () => Uint8Array,
+  buffers: BufferPool,
   onRead: (bytes: number) => void = () => {},
 ): AsyncGenerator<Part> {
   if (!input.plainFile) {
@@ -72,9 +66,7 @@ async function* partsWithRest(
   try {
     for (;;) {
       const before = rest();
-      // Not filled with zeros: it is written over at once. Not from Node's pool either, as it is handed over.
-      const buffer = Buffer.allocUnsafeSlow(PART + before.length);
-      const bytes = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.length);
+      const bytes = buffers.take(before.length < PART / 2 ? PART : 2 * before.length);
       bytes.set(before);
       const length = file.read(bytes, before.length);
       onRead(length);
@@ -90,7 +82,6 @@ async function* partsWithRest(
 const NEWLINE = 10;
 const RETURN = 13;
 const QUOTE = 34;
-const LONGEST_RECORD = 1 << 28;
 
 function join(a: Uint8Array, b: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (a.length === 0) return b;
@@ -110,6 +101,12 @@ function lastRecordEnd(bytes: Uint8Array): number {
     else if (bytes[at] === NEWLINE && quotes % 2 === 0) return at + 1;
   }
   return 0;
+}
+
+/** What is no text, or has other line ends than it seems: looked for in the first bytes of an input. */
+export function checkFirst(path: string, bytes: Uint8Array, options: KeyOptions): void {
+  checkText(path, bytes, options);
+  lookForReturns(path, bytes, options);
 }
 
 /** A CR at the end of every key would make each of them another key than the one that is meant. */

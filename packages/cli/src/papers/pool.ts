@@ -8,6 +8,7 @@
  */
 
 import { Worker } from 'node:worker_threads';
+import { threadFile } from '../thread-file.ts';
 import { firstSeed, type Results, type Work } from './jobs.ts';
 import { Samples } from './samples.ts';
 import { COLUMNS, type Job } from './trials.ts';
@@ -78,7 +79,7 @@ export class Pool {
 }
 
 /** The name in dist: strings are not rewritten when this is compiled. */
-const WORKER = new URL('./worker.js', import.meta.url);
+const WORKER = threadFile('papers-worker');
 
 /** In probes of keys and coded bits: only the progress and the length of an order depend on it. */
 const ORDER_COST = 2e7;

@@ -1,0 +1,54 @@
+/**
+ * Lines of bytes, for those who handle files of keys beside asking filters for them (`{ lines }` does the splitting itself):
+ * how many there are, and where each ends. A line is what a newline ends, and what follows the last one, if anything does.
+ *
+ * In WebAssembly 16 bytes at a time, mostly at the speed of copying the bytes there: about 0.2 ns a byte. Twin:
+ * assembly/modules/lines.ts.
+ */
+
+import { wasmKernel } from './kernel-choice.ts';
+import { LineKernel } from './lines-wasm.ts';
+import { WASM_POSSIBLE } from './wasm-possible.ts';
+
+/** The number of lines: of keys in `{ lines: bytes }`. */
+export function countLines(bytes: Uint8Array): number {
+  const wasm = lineKernel(bytes);
+  return (WASM_POSSIBLE && wasm !== null ? wasm.count(bytes) : countNewlines(bytes)) + unended(bytes);
+}
+
+/** Where each line ends, behind its newline; the last may have none and ends with the bytes. Up to 4 GiB. */
+export function lineEnds(bytes: Uint8Array): Uint32Array<ArrayBuffer> {
+  const wasm = lineKernel(bytes);
+  const newlines = WASM_POSSIBLE && wasm !== null ? wasm.count(bytes) : countNewlines(bytes);
+  const ends = new Uint32Array(newlines + unended(bytes));
+  if (WASM_POSSIBLE && wasm !== null) wasm.find(bytes, ends);
+  else findNewlines(bytes, ends);
+  if (unended(bytes) === 1) ends[newlines] = bytes.length;
+  return ends;
+}
+
+const NEWLINE = 10;
+
+function unended(bytes: Uint8Array): number {
+  return bytes.length > 0 && bytes[bytes.length - 1] !== NEWLINE ? 1 : 0;
+}
+
+function countNewlines(bytes: Uint8Array): number {
+  let count = 0;
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] === NEWLINE) count++;
+  return count;
+}
+
+function findNewlines(bytes: Uint8Array, ends: Uint32Array): void {
+  let found = 0;
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] === NEWLINE) ends[found++] = i + 1;
+}
+
+let instance: LineKernel | undefined;
+
+function lineKernel(bytes: Uint8Array): LineKernel | null {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected a Uint8Array of newline-separated keys');
+  if (bytes.length > 0xffffffff) throw new RangeError(`Lines take at most 4 GiB, got ${bytes.length} bytes`);
+  if (!WASM_POSSIBLE || wasmKernel() === null) return null;
+  return (instance ??= new LineKernel());
+}

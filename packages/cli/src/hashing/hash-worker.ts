@@ -1,0 +1,54 @@
+/** Counts and hashes pieces on a thread of its own. Bytes come and go without being copied. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { BufferPool } from '../keys/buffer-pool.ts';
+import type { KeyOptions } from '../keys/key-options.ts';
+import { RangeReader } from '../keys/line-ranges.ts';
+import { type HashSource, schemeOf } from './hash-source.ts';
+import { type CountedRecords, type HashedRecords, type Piece, PieceWorker } from './piece-work.ts';
+
+export interface WorkerSetUp {
+  readonly options: KeyOptions;
+  readonly source: HashSource;
+  readonly wantsEnds: boolean;
+}
+
+export interface WorkerJob {
+  readonly id: number;
+  readonly task: 'hash' | 'count';
+  readonly piece: Piece;
+  readonly columns: ReadonlyMap<string, number>;
+  /** Memory for records that stay. */
+  readonly buffer: ArrayBuffer | undefined;
+}
+
+export type WorkerAnswer = HashedRecords | CountedRecords;
+
+const { options, source, wantsEnds } = workerData as WorkerSetUp;
+const worker = new PieceWorker(options, schemeOf(source), wantsEnds, new RangeReader());
+
+parentPort!.on('message', ({ id, task, piece, columns, buffer: room }: WorkerJob) => {
+  try {
+    const names = new Map(columns);
+    if (task === 'count') {
+      const answer = worker.count(piece, names);
+      const { buffer } = answer.records;
+      parentPort!.postMessage({ id, answer }, answer.records.length > 0 ? [buffer] : []);
+      return;
+    }
+    const buffers = new BufferPool(room?.byteLength ?? 0);
+    if (room !== undefined) buffers.give(new Uint8Array(room));
+    const answer = worker.hash(piece, names, buffers);
+    const moved = [answer.words.buffer as ArrayBuffer];
+    if (answer.records.length > 0) moved.push(answer.records.buffer);
+    if (answer.ends !== null) moved.push(answer.ends.buffer as ArrayBuffer);
+    parentPort!.postMessage({ id, answer }, moved);
+  } catch (error) {
+    // What the user can mend comes back as such; anything else ends the thread, and with it the command.
+    if ((error as Error).name !== 'UsageError') throw error;
+    parentPort!.postMessage({ id, problem: (error as Error).message });
+  }
+});
+
+// From now on pieces are welcome.
+parentPort!.postMessage({});

@@ -1,0 +1,206 @@
+/**
+ * The records of inputs, counted or hashed at the speed of all cores, in order. Workers split records and hash keys, which is
+ * most of the work; whoever asks then sets or asks the bits. So there is one filter in memory however many cores there are,
+ * and what comes out does not depend on their number. The thread that asks takes a piece itself whenever the workers
+ * have enough to do: with two cores both are busy. Plain files of lines are read by whoever works on the piece.
+ *
+ * A thread takes 100 ms to start, so inputs of less than a quarter of a megabyte are done right here. A few pieces of half a megabyte are under way,
+ * whatever the size of the input.
+ */
+
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { BufferPool } from '../keys/buffer-pool.ts';
+import { type ColumnNames, extractKeys } from '../keys/extract-keys.ts';
+import { type Input, PART } from '../keys/input.ts';
+import { isWholeLine, type KeyOptions } from '../keys/key-options.ts';
+import { lineRanges, RangeReader } from '../keys/line-ranges.ts';
+import { checkFirst, type RecordChunk, recordChunks } from '../keys/record-chunks.ts';
+import { threadFile } from '../thread-file.ts';
+import { UsageError } from '../usage-error.ts';
+import { type HashSource, schemeOf } from './hash-source.ts';
+import type { WorkerAnswer, WorkerSetUp } from './hash-worker.ts';
+import { type HashedRecords, type Piece, PieceWorker } from './piece-work.ts';
+
+export interface RecordWorkersOptions {
+  readonly keys: KeyOptions;
+  readonly source: HashSource;
+  /** How many threads beside this one; all cores but one by default, 0: none. */
+  readonly threads?: number | undefined;
+  /** Whether the ends of the records are wanted, for those who print them. */
+  readonly wantsEnds?: boolean;
+}
+
+export class RecordWorkers {
+  readonly #setUp: WorkerSetUp;
+  readonly #threads: number;
+  readonly #buffers = new BufferPool(PART);
+  readonly #reader = new RangeReader();
+  readonly #worker: PieceWorker;
+  #pool: WorkerPool | undefined;
+
+  constructor({ keys, source, threads = defaultThreads(), wantsEnds = false }: RecordWorkersOptions) {
+    this.#setUp = { options: keys, source, wantsEnds };
+    this.#threads = threads;
+    this.#worker = new PieceWorker(keys, schemeOf(source), wantsEnds, this.#reader);
+  }
+
+  /** How many records an input has. */
+  async count(input: Input, onRead?: (bytes: number) => void): Promise<number> {
+    let total = 0;
+    const columns: ColumnNames = new Map();
+    const here = (piece: Piece) => this.#worker.count(piece, columns);
+    for await (const { count } of this.#each([input], 'count', columns, here, onRead)) total += count;
+    return total;
+  }
+
+  /** The hashes of all records of the inputs. What was given out is overwritten when the next is asked for. */
+  hash(inputs: readonly Input[], onRead?: (bytes: number) => void): AsyncGenerator<HashedRecords> {
+    const columns: ColumnNames = new Map();
+    const here = (piece: Piece) => this.#worker.hash(piece, columns, this.#buffers);
+    return this.#each(inputs, 'hash', columns, here, onRead);
+  }
+
+  /** Ends the threads. */
+  async close(): Promise<void> {
+    this.#reader.close();
+    await this.#pool?.close();
+  }
+
+  async *#each<Result extends { readonly records: Uint8Array<ArrayBuffer> }>(
+    inputs: readonly Input[],
+    task: 'hash' | 'count',
+    columns: ColumnNames,
+    here: (piece: Piece) => Result,
+    onRead: (bytes: number) => void = () => {},
+  ): AsyncGenerator<Result> {
+    const waiting: Promise<Result>[] = [];
+    for (const input of inputs) {
+      for await (const piece of this.#pieces(input, columns, onRead)) {
+        if (this.#threads > 0 && 'range' in piece) this.#pool ??= new WorkerPool(this.#setUp, this.#threads);
+        if (this.#threads > 0 && 'chunk' in piece && piece.chunk.bytes.length >= WORTH_A_THREAD) {
+          this.#pool ??= new WorkerPool(this.#setUp, this.#threads);
+        }
+        if (this.#pool === undefined) {
+          const result = here(piece);
+          yield result;
+          this.#buffers.give(result.records);
+          continue;
+        }
+        const promise =
+          this.#pool.busy < BUSY * this.#threads
+            ? (this.#pool.run(task, piece, columns, this.#buffers) as Promise<unknown> as Promise<Result>)
+            : Promise.resolve(here(piece));
+        // It may fail before its turn comes, or nobody may wait for it any more.
+        promise.catch(() => {});
+        waiting.push(promise);
+        // Answers of workers come in only between the turns of this thread.
+        await new Promise((resolve) => setImmediate(resolve));
+        if (waiting.length < 3 * BUSY * this.#threads) continue;
+        const result = await waiting.shift()!;
+        yield result;
+        this.#buffers.give(result.records);
+      }
+    }
+    while (waiting.length > 0) {
+      const result = await waiting.shift()!;
+      yield result;
+      this.#buffers.give(result.records);
+    }
+  }
+
+  async *#pieces(input: Input, columns: ColumnNames, onRead: (bytes: number) => void): AsyncGenerator<Piece> {
+    const { options } = this.#setUp;
+    if (input.plainFile && isWholeLine(options) && (input.bytes ?? 0) >= WORTH_A_THREAD) {
+      checkFirst(input.path, this.#reader.head(input.path), options);
+      for (const range of lineRanges(input.path, input.bytes!)) {
+        onRead(range.to - range.from);
+        yield { range };
+      }
+      return;
+    }
+    for await (const chunk of recordChunks(input, options, this.#buffers, onRead)) {
+      // Which column a name stands for is in the first chunk, and the others may overtake it.
+      if (chunk.first && options.column !== undefined) extractKeys(headOf(chunk), options, columns);
+      yield { chunk };
+    }
+  }
+}
+
+/** All cores but this one. */
+export function defaultThreads(): number {
+  return Math.min(16, Math.max(1, availableParallelism() - 1));
+}
+
+const WORTH_A_THREAD = 1 << 18;
+/** Pieces under way for each thread: fewer, and threads wait for this one while it is busy. */
+const BUSY = 4;
+
+/** Nothing of what they make lives long. */
+const SMALL = { maxYoungGenerationSizeMb: 8 };
+
+/** Enough of a chunk to read the names of the columns. */
+function headOf(chunk: RecordChunk): RecordChunk {
+  const newline = chunk.bytes.indexOf(10);
+  return { ...chunk, bytes: chunk.bytes.slice(0, newline < 0 ? undefined : newline + 1) };
+}
+
+class WorkerPool {
+  readonly #workers: Worker[];
+  readonly #jobs = new Map<number, { resolve(answer: WorkerAnswer): void; reject(error: Error): void }>();
+  readonly #setUp: WorkerSetUp;
+  #count = 0;
+  #ready = false;
+
+  constructor(setUp: WorkerSetUp, threads: number) {
+    this.#setUp = setUp;
+    this.#workers = Array.from({ length: threads }, () => {
+      const worker = new Worker(threadFile('hash-worker'), { workerData: setUp, resourceLimits: SMALL });
+      worker.on('message', ({ id, answer, problem }) => {
+        if (id === undefined) {
+          this.#ready = true;
+          return;
+        }
+        const job = this.#jobs.get(id);
+        this.#jobs.delete(id);
+        if (problem === undefined) job?.resolve(answer);
+        else job?.reject(new UsageError(problem));
+      });
+      worker.on('error', (error) => this.#fail(error));
+      // Nobody would answer what is still waiting.
+      worker.on('exit', (code) => this.#fail(new Error(`a hashing thread ended early (code ${code})`)));
+      return worker;
+    });
+  }
+
+  /** How many pieces are under way; infinitely many until a worker is there. */
+  get busy(): number {
+    return this.#ready ? this.#jobs.size : Number.POSITIVE_INFINITY;
+  }
+
+  run(
+    task: 'hash' | 'count',
+    piece: Piece,
+    columns: ColumnNames,
+    buffers: BufferPool,
+  ): Promise<WorkerAnswer> {
+    const id = this.#count++;
+    // Memory for records that stay goes there and comes back filled.
+    const stays = 'range' in piece && task === 'hash' && this.#setUp.wantsEnds;
+    const buffer = stays ? buffers.take(PART).buffer : undefined;
+    const moved = 'chunk' in piece ? [piece.chunk.bytes.buffer] : stays ? [buffer!] : [];
+    return new Promise((resolve, reject) => {
+      this.#jobs.set(id, { resolve, reject });
+      this.#workers[id % this.#workers.length].postMessage({ id, task, piece, columns, buffer }, moved);
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.terminate()));
+  }
+
+  #fail(error: Error): void {
+    for (const { reject } of this.#jobs.values()) reject(error);
+    this.#jobs.clear();
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * A plain file of lines in ranges that can be read in any order, by any thread: a range stands for the lines that begin in it. So
+ * who reads one skips what began before it, and reads on to the end of its last line.
+ */
+
+import { closeSync, openSync, readSync } from 'node:fs';
+import { BufferPool } from './buffer-pool.ts';
+import { LONGEST_RECORD, longRecord } from './record-limit.ts';
+
+export interface LineRange {
+  readonly path: string;
+  /** Of the whole file. */
+  readonly size: number;
+  /** The first byte of the range, and the one behind its last. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Beyond a range there is room for the rest of a line of usual length. */
+const SLACK = 1 << 13;
+export const RANGE = (1 << 19) - SLACK - 1;
+
+export function* lineRanges(path: string, size: number): Generator<LineRange> {
+  for (let from = 0; from < size; from += RANGE) yield { path, size, from, to: Math.min(size, from + RANGE) };
+}
+
+/** How much is read and worked on at once where nothing has to stay. */
+export const BLOCK = (1 << 18) - SLACK - 1;
+
+/** A range in smaller ones. */
+export function* blocksOf(range: LineRange): Generator<LineRange> {
+  for (let { from } = range; from < range.to; from += BLOCK) {
+    yield { ...range, from, to: Math.min(range.to, from + BLOCK) };
+  }
+}
+
+/** Reads ranges of files, each of which is opened once. */
+export class RangeReader {
+  readonly #open = new Map<string, number>();
+  readonly #buffers = new BufferPool(1 << 18);
+
+  /** The lines that begin in a small range, in memory that the next call overwrites. */
+  readBlock(range: LineRange): Uint8Array {
+    const bytes = this.read(range, this.#buffers);
+    this.#buffers.give(bytes);
+    return bytes;
+  }
+
+  /** The lines that begin in the range, with their ends. */
+  read({ path, size, from, to }: LineRange, buffers: BufferPool): Uint8Array<ArrayBuffer> {
+    const descriptor = this.#descriptorOf(path);
+    // The byte before tells whether a line begins right at the start.
+    const start = Math.max(0, from - 1);
+    let bytes = buffers.take(Math.min(size, to + SLACK) - start);
+    let length = 0;
+    for (;;) {
+      length += fill(
+        descriptor,
+        bytes.subarray(length, Math.min(bytes.length, size - start)),
+        start + length,
+      );
+      const begin = from === 0 ? 0 : bytes.subarray(0, length).indexOf(NEWLINE) + 1;
+      const whole = start + length >= size || length < Math.min(bytes.length, size - start);
+      if (from > 0 && (begin === 0 || start + begin >= to)) return bytes.subarray(0, 0); // no line begins here
+      const last = bytes.subarray(0, length).indexOf(NEWLINE, to - 1 - start);
+      if (last >= 0) return bytes.subarray(begin, last + 1);
+      if (whole) return bytes.subarray(begin, length);
+      if (length > LONGEST_RECORD) throw longRecord(path, 'line');
+      const longer = new Uint8Array(2 * bytes.length);
+      longer.set(bytes.subarray(0, length));
+      bytes = longer;
+    }
+  }
+
+  /** The first bytes of a file. */
+  head(path: string): Uint8Array {
+    const bytes = new Uint8Array(65536);
+    return bytes.subarray(0, fill(this.#descriptorOf(path), bytes, 0));
+  }
+
+  close(): void {
+    for (const descriptor of this.#open.values()) closeSync(descriptor);
+    this.#open.clear();
+  }
+
+  #descriptorOf(path: string): number {
+    let descriptor = this.#open.get(path);
+    if (descriptor === undefined) {
+      descriptor = openSync(path, 'r');
+      this.#open.set(path, descriptor);
+    }
+    return descriptor;
+  }
+}
+
+const NEWLINE = 10;
+
+function fill(descriptor: number, into: Uint8Array, position: number): number {
+  let got = 0;
+  while (got < into.length) {
+    const length = readSync(descriptor, into, got, into.length - got, position + got);
+    if (length === 0) break;
+    got += length;
+  }
+  return got;
+}

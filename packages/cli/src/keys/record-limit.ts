@@ -1,0 +1,12 @@
+/** How long a line or a record may be: whoever pipes in gigabytes without a newline is told so before memory runs out. */
+
+import { formatBytes } from '../format-values.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const LONGEST_RECORD = 1 << 28;
+
+export function longRecord(path: string, what: 'line' | 'record'): UsageError {
+  const hint =
+    what === 'record' ? 'is a quote missing?' : 'are the keys separated by something else (--null)?';
+  return new UsageError(`${path}: a ${what} is longer than ${formatBytes(LONGEST_RECORD)}; ${hint}`);
+}

@@ -1,0 +1,65 @@
+/**
+ * Lines of UTF-8 text from a file or standard input, a piece at a time: any size goes through a quarter of a megabyte. What is no
+ * text is refused when it is met: zero bytes, bytes that are no UTF-8, lines without end.
+ */
+
+import { closeSync, openSync, readSync } from 'node:fs';
+import { UsageError } from '../usage-error.ts';
+
+/** The lines without their ends; `-` is standard input. */
+export function* readLines(path: string): Generator<string> {
+  const descriptor = path === '-' ? 0 : openSync(path, 'r');
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const buffer = new Uint8Array(PIECE);
+  let pending = '';
+  try {
+    for (let end = false; !end; ) {
+      const length = readPiece(descriptor, buffer);
+      end = length === 0;
+      pending += decodePiece(path, decoder, buffer.subarray(0, length), end);
+      const lines = pending.split('\n');
+      pending = lines.pop()!;
+      if (pending.length > MOST_LINE)
+        throw new UsageError(`${path} has a line of more than 16 MB; this is no text`);
+      for (const line of lines) yield line.replace(/\r$/, '');
+    }
+    if (pending !== '') yield pending;
+  } finally {
+    if (path !== '-') closeSync(descriptor);
+  }
+}
+
+function readPiece(descriptor: number, buffer: Uint8Array): number {
+  for (;;) {
+    try {
+      return readSync(descriptor, buffer);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EOF') return 0;
+      // Somebody made the pipe non-blocking, and nothing is there yet.
+      if (code !== 'EAGAIN') throw error;
+      Atomics.wait(PAUSE, 0, 0, 5);
+    }
+  }
+}
+
+function decodePiece(
+  path: string,
+  decoder: InstanceType<typeof TextDecoder>,
+  bytes: Uint8Array,
+  end: boolean,
+): string {
+  if (bytes.includes(0))
+    throw new UsageError(`${path} has NUL bytes: it is binary, or UTF-16; expected text in UTF-8`);
+  try {
+    return decoder.decode(bytes, { stream: !end });
+  } catch {
+    throw new UsageError(
+      `${path} is not UTF-8; if it is Latin 1: iconv -f ISO-8859-1 -t UTF-8 ${path} | bloomery spell`,
+    );
+  }
+}
+
+const MOST_LINE = 16e6;
+const PIECE = 2 ** 18;
+const PAUSE = new Int32Array(new SharedArrayBuffer(4));
