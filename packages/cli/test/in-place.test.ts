@@ -18,7 +18,9 @@ import {
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { BlockedBloomFilter, BloomFilter, SecretKey } from 'bloomery';
+import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Random } from '../../bloomery/test/statistics.ts';
 import { lockFile, lockName } from '../src/in-place/file-lock.ts';
@@ -420,11 +422,19 @@ describe('readers beside a writer', () => {
     const path = at('busy.blm');
     const filter = new BloomFilter({ bits: 8 * 300_000, hashes: 7 });
     writeFileSync(path, filter.encode());
-    const built = (name: string) =>
-      JSON.stringify(new URL(`../dist/in-place/${name}.js`, import.meta.url).href);
+    const module = at('writing.mjs');
+    buildSync({
+      stdin: {
+        contents: "export { PagedFrame } from './paged-frame.ts'; export { lockFile } from './file-lock.ts';",
+        resolveDir: fileURLToPath(new URL('../src/in-place', import.meta.url)),
+      },
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      outfile: module,
+    });
     const script = `
-      const { PagedFrame } = await import(${built('paged-frame')});
-      const { lockFile } = await import(${built('file-lock')});
+      const { PagedFrame, lockFile } = await import(${JSON.stringify(pathToFileURL(module).href)});
       console.log('started');
       for (let i = 0; ; i++) {
         const lock = lockFile(${JSON.stringify(path)}, { waitMs: 10_000 });
