@@ -3,7 +3,6 @@
 import { chunkHashes, countOf, eachChunk, type KeyBatch, type KeyLines } from './batch.ts';
 import { CHUNK_KEYS } from './chunk.ts';
 import { type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
-import { countLines } from './lines.ts';
 
 /** The hashes of a batch of keys, in order: itself a batch, for every structure with the same seed or key. */
 export interface KeyHashes {
@@ -15,10 +14,9 @@ export interface KeyHashes {
 
 export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme): KeyHashes {
   const scheme = options instanceof HashScheme ? options : hashScheme(options);
-  // Lines are counted first: that is faster than making room again and again.
   const { lines } = keys as Partial<KeyLines>;
-  const count = lines instanceof Uint8Array ? countLines(lines) : countOf(keys);
-  let words = new Int32Array(2 * (count || CHUNK_KEYS));
+  const expected = lines instanceof Uint8Array ? expectedLines(lines) : countOf(keys);
+  let words = new Int32Array(2 * (expected || CHUNK_KEYS));
   let length = 0;
   eachChunk(keys, scheme, (added, wasm) => {
     if (2 * (length + added) > words.length) {
@@ -30,4 +28,12 @@ export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme): Ke
     length += added;
   });
   return { scheme, words: words.length === 2 * length ? words : words.slice(0, 2 * length), length };
+}
+
+/** About how many lines there are, by those at the beginning: making room again and again would cost more than hashing. */
+function expectedLines(bytes: Uint8Array): number {
+  const looked = Math.min(bytes.length, 4096);
+  let newlines = 1;
+  for (let i = 0; i < looked; i++) if (bytes[i] === 10) newlines++;
+  return Math.ceil((1.1 * bytes.length * newlines) / looked) || 0;
 }
