@@ -229,6 +229,14 @@ describe('in a terminal', () => {
   const tmux = (...args: string[]) => execFileSync('tmux', ['-L', socket, ...args], { encoding: 'utf8' });
   const screen = () => tmux('capture-pane', '-p').trim();
   const line = `${process.execPath} ${COMMAND} password check -b bad.blpw`;
+  let starts = 0;
+
+  /** Types a line, and waits until it asks: for this question, not for one that is still on the screen. */
+  async function askFor(rest: string): Promise<void> {
+    const mark = `begin${++starts}`;
+    tmux('send-keys', `clear; echo ${mark}; ${line}; ${rest}`, 'Enter');
+    await waitFor(new RegExp(`^${mark}\\s+Password:`, 'm'));
+  }
 
   async function waitFor(pattern: RegExp): Promise<string> {
     for (
@@ -249,8 +257,7 @@ describe('in a terminal', () => {
   });
 
   test('what is typed is not shown', async () => {
-    tmux('send-keys', `clear; ${line}; echo code=$?`, 'Enter');
-    await waitFor(/^Password:/m);
+    await askFor('echo code=$?');
     // Typed, mended, moved about in: 'dragon' comes out.
     tmux('send-keys', '-l', 'wrongdragonx');
     tmux('send-keys', 'BSpace', 'Left', 'Up');
@@ -264,12 +271,9 @@ describe('in a terminal', () => {
   });
 
   test('Ctrl-C gives the terminal back', async () => {
-    tmux(
-      'send-keys',
-      `clear; ${line}; echo code=$?; stty -a | tr ' ;' '\\n\\n' | grep -x -e '-\\?echo' -e '-\\?icanon'; echo done`,
-      'Enter',
+    await askFor(
+      "echo code=$?; stty -a | tr ' ;' '\\n\\n' | grep -x -e '-\\?echo' -e '-\\?icanon'; echo done",
     );
-    await waitFor(/^Password:/m);
     tmux('send-keys', '-l', 'secret');
     tmux('send-keys', 'C-c');
     // A shell may stop the whole line at an interrupt: then ask again.
@@ -286,8 +290,7 @@ describe('in a terminal', () => {
   });
 
   test('Ctrl-D without a password is an error', async () => {
-    tmux('send-keys', `clear; ${line}; echo code=$?`, 'Enter');
-    await waitFor(/^Password:/m);
+    await askFor('echo code=$?');
     tmux('send-keys', 'C-d');
     expect(await waitFor(/code=\d/)).toMatch(/error: no password came\s+code=2/);
   });
