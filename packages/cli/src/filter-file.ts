@@ -3,7 +3,7 @@
  * follows from its bytes; `--format` decides where they do not.
  */
 
-import { readSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { FrameError, type SecretKey } from 'bloomery';
 import { type ForeignFilter, type ForeignFormat, FormatError } from 'bloomery/formats';
 import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
@@ -19,6 +19,7 @@ import { SquidDigest } from 'bloomery/formats/squid';
 import { expandFrame } from 'bloomery/wire';
 import { readSettled } from './in-place/settled-file.ts';
 import { keylessFrame } from './inspecting/keyless-frame.ts';
+import { patientRead } from './patient-read.ts';
 import { type OwnFilter, type Structure, structureByCode } from './structures.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -98,25 +99,16 @@ function readFile(path: string): Uint8Array {
   return readSettled(path);
 }
 
-/** All of it. A pipe that somebody has made non-blocking may have nothing yet. */
+/** All of it. */
 function readStandardInput(): Buffer {
   const parts: Buffer[] = [];
   for (;;) {
     const part = Buffer.allocUnsafe(1 << 20);
-    try {
-      const length = readSync(0, part);
-      if (length === 0) return Buffer.concat(parts);
-      parts.push(part.subarray(0, length));
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'EOF') return Buffer.concat(parts);
-      if (code !== 'EAGAIN') throw error;
-      Atomics.wait(PAUSE, 0, 0, 5);
-    }
+    const length = patientRead(0, part);
+    if (length === 0) return Buffer.concat(parts);
+    parts.push(part.subarray(0, length));
   }
 }
-
-const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 
 function openOwn(path: string, bytes: Uint8Array, options: OpenOptions): OwnFile {
   const structure = structureByCode(bytes[5]);

@@ -4,8 +4,8 @@
  * and what comes out does not depend on their number. The thread that asks takes a piece itself whenever the workers
  * have enough to do: with two cores both are busy. Plain files of lines are read by whoever works on the piece.
  *
- * A thread takes 100 ms to start, so inputs of less than a quarter of a megabyte are done right here. A few pieces of half a megabyte are under way,
- * whatever the size of the input.
+ * Starting a thread takes longer than working through a quarter of a megabyte, so smaller inputs are done right here. A few
+ * pieces of half a megabyte are under way, whatever the size of the input.
  */
 
 import { availableParallelism } from 'node:os';
@@ -77,10 +77,8 @@ export class RecordWorkers {
     const waiting: Promise<Result>[] = [];
     for (const input of inputs) {
       for await (const piece of this.#pieces(input, columns, onRead)) {
-        if (this.#threads > 0 && 'range' in piece) this.#pool ??= new WorkerPool(this.#setUp, this.#threads);
-        if (this.#threads > 0 && 'chunk' in piece && piece.chunk.bytes.length >= WORTH_A_THREAD) {
-          this.#pool ??= new WorkerPool(this.#setUp, this.#threads);
-        }
+        const large = 'range' in piece || piece.chunk.bytes.length >= WORTH_A_THREAD;
+        if (large && this.#threads > 0) this.#pool ??= new WorkerPool(this.#setUp, this.#threads);
         if (this.#pool === undefined) {
           const result = here(piece);
           yield result;

@@ -2,8 +2,7 @@
  * The bytes of an input: a file or standard input, gzip and zstd unpacked, whatever the name says. Parts come in the order
  * of the input, in memory of their own.
  *
- * Files are read in large parts by positioned reads: half a megabyte at once costs a fifth of what a stream of 64 kB parts
- * does. zstd is unpacked by Node where it can (22.15), else by fzstd, in JavaScript.
+ * Files are read in large parts, without a stream. zstd is unpacked by Node where it can (22.15), else by fzstd, in JavaScript.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';

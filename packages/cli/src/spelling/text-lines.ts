@@ -3,7 +3,8 @@
  * text is refused when it is met: zero bytes, bytes that are no UTF-8, lines without end.
  */
 
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
+import { patientRead } from '../patient-read.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** The lines without their ends; `-` is standard input. */
@@ -14,7 +15,7 @@ export function* readLines(path: string): Generator<string> {
   let pending = '';
   try {
     for (let end = false; !end; ) {
-      const length = readPiece(descriptor, buffer);
+      const length = patientRead(descriptor, buffer);
       end = length === 0;
       pending += decodePiece(path, decoder, buffer.subarray(0, length), end);
       const lines = pending.split('\n');
@@ -26,20 +27,6 @@ export function* readLines(path: string): Generator<string> {
     if (pending !== '') yield pending;
   } finally {
     if (path !== '-') closeSync(descriptor);
-  }
-}
-
-function readPiece(descriptor: number, buffer: Uint8Array): number {
-  for (;;) {
-    try {
-      return readSync(descriptor, buffer);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'EOF') return 0;
-      // Somebody made the pipe non-blocking, and nothing is there yet.
-      if (code !== 'EAGAIN') throw error;
-      Atomics.wait(PAUSE, 0, 0, 5);
-    }
   }
 }
 
@@ -62,4 +49,3 @@ function decodePiece(
 
 const MOST_LINE = 16e6;
 const PIECE = 2 ** 18;
-const PAUSE = new Int32Array(new SharedArrayBuffer(4));
