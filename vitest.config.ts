@@ -13,7 +13,7 @@ export default defineConfig({
         test: {
           name: 'node',
           environment: 'node',
-          include: [...isomorphicTests, 'packages/{cli,stores}/{src,test}/**/*.test.ts'],
+          include: [...isomorphicTests, 'packages/{cache,cli,stores}/{src,test}/**/*.test.ts'],
           exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
         },
       },

@@ -44,7 +44,7 @@ function installPackages() {
   step('installing packages', 'npm', ['install', '--no-save', '--no-audit', '--no-fund']);
 }
 
-/** What the tests need beside npm's packages: a file that shows it is there, and Debian's package. */
+/** What the tests need beside npm's packages: a file or a command that shows it is there, and Debian's package. */
 const PROGRAMS = [
   { path: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', package: 'chromium', for: 'the browser tests' },
   { path: '/usr/bin/tmux', package: 'tmux', for: 'the tests of the command in a terminal' },
@@ -55,11 +55,17 @@ const PROGRAMS = [
   { path: '/usr/share/dict/american-english-huge', package: 'wamerican-huge', for: 'the dictionaries' },
   { path: '/usr/share/games/fortunes/fortunes', package: 'fortunes', for: 'the comparison of spelling' },
   { path: '/usr/share/hyphen/hyph_en_US.dic', package: 'hyphen-en-us', for: 'the tests of hyphenation' },
+  { command: 'pip', package: 'python3-pip', for: 'the tests of the cache with clients' },
+  { path: '/usr/bin/curl', package: 'curl', for: 'the tests of the cache with clients' },
+  { path: '/usr/bin/openssl', package: 'openssl', for: 'the certificates in the tests of the cache' },
+  { path: '/usr/bin/git', package: 'git', for: 'the tests of the cache with clients' },
 ];
 
 // Chromium is the distribution's; CHROMIUM_PATH names another one.
 function installPrograms() {
-  const missing = PROGRAMS.filter(({ path }) => !existsSync(path));
+  const missing = PROGRAMS.filter(({ path, command }) =>
+    command === undefined ? !existsSync(path) : !hasCommand(command),
+  );
   if (missing.length === 0) return;
   const names = missing.map((program) => program.package).join(' ');
   const help =

@@ -2,22 +2,31 @@
  * Files that are there or not, and never half: written beside their place under another name, brought to the disk
  * (fsync), and renamed. A crash at any moment leaves the old file or the new one, and at worst a temporary file
  * `.name.PID.bloomery-tmp`, which the next write to the same place removes once its process is gone.
+ *
+ * A file that is replaced keeps its mode, and its owner where the system allows that. What is no file (/dev/null, a named pipe) is
+ * written to as it is: to replace it would destroy it.
  */
 
 import {
   closeSync,
   existsSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
   fsyncSync,
+  linkSync,
+  lstatSync,
   openSync,
   readdirSync,
   realpathSync,
   renameSync,
+  type Stats,
   statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { write } from './standard-output.ts';
+import { ClosedPipe, write } from './standard-output.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface WriteOptions {
@@ -34,38 +43,91 @@ export function checkTarget(path: string, { force = false }: WriteOptions = {}):
   }
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) throw new UsageError(`${path} is a directory; name a file in it`);
-  if (found !== undefined && !force) {
-    throw new UsageError(`${path} exists already; --force replaces it, nothing was changed`);
-  }
+  // A link that leads nowhere is something, too.
+  const taken = found === undefined ? lstatSync(path, { throwIfNoEntry: false }) : found.isFile();
+  if (taken && !force) throw existing(path);
   if (!existsSync(dirname(path)))
     throw new UsageError(`there is no directory ${dirname(path)} for ${basename(path)}`);
 }
 
-/** Writes all bytes, or leaves the place as it was. Parts are written one after the other. */
-export function writeAtomically(path: string, parts: Uint8Array | readonly Uint8Array[]): void {
+/**
+ * Writes all bytes, or leaves the place as it was. Parts are written one after the other. Without `force` a file that has come
+ * there since `checkTarget` stays, and this is an error.
+ */
+export function writeAtomically(
+  path: string,
+  parts: Uint8Array | readonly Uint8Array[],
+  { force = true }: WriteOptions = {},
+): void {
   const pieces = parts instanceof Uint8Array ? [parts] : parts;
   if (path === '-') {
     for (const piece of pieces) write(piece);
     return;
   }
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isFile()) {
+    writeThrough(path, pieces);
+    return;
+  }
   // A link stays a link: what it points to is replaced.
-  const place = statSync(path, { throwIfNoEntry: false }) === undefined ? path : realpathSync(path);
+  const place = found === undefined ? path : realpathSync(path);
   removeLeftOvers(place);
   const temporary = temporaryName(place, process.pid);
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(temporary, 'wx', modeOf(place));
+    descriptor = openSync(temporary, 'wx', found?.mode ?? 0o666);
     for (const piece of pieces) writeAll(descriptor, piece);
+    if (found !== undefined) keepOwner(descriptor, found);
     fsyncSync(descriptor);
     closeSync(descriptor);
     descriptor = undefined;
-    renameSync(temporary, place);
+    if (force) renameSync(temporary, place);
+    else renameToFree(temporary, place);
   } catch (error) {
     if (descriptor !== undefined) closeSync(descriptor);
     if (existsSync(temporary)) unlinkSync(temporary);
     throw error;
   }
   syncDirectory(dirname(place));
+}
+
+/** Into a device or a pipe. */
+function writeThrough(path: string, pieces: readonly Uint8Array[]): void {
+  const descriptor = openSync(path, 'w');
+  try {
+    for (const piece of pieces) writeAll(descriptor, piece);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EPIPE' ? new ClosedPipe() : error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Renames, unless something is there. A second name is given in one step that fails then; some disks know no second names. */
+function renameToFree(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) throw existing(to);
+    renameSync(from, to);
+    return;
+  }
+  unlinkSync(from);
+}
+
+function existing(path: string): UsageError {
+  return new UsageError(`${path} exists already; --force replaces it, nothing was changed`);
+}
+
+/** The mode that a file was made with depends on who makes it (umask), and so does its owner. */
+function keepOwner(descriptor: number, { mode, uid, gid }: Stats): void {
+  try {
+    const made = fstatSync(descriptor);
+    if (made.uid !== uid || made.gid !== gid) fchownSync(descriptor, uid, gid);
+    fchmodSync(descriptor, mode & 0o7777);
+  } catch {
+    // Not ours to give away; the mode it was opened with grants nobody more than before.
+  }
 }
 
 /** Brings names to the disk; where directories cannot be opened (Windows) the system does it in its own time. */
@@ -93,13 +155,29 @@ function temporaryName(path: string, pid: number): string {
   return join(dirname(path), `.${basename(path)}.${pid}${SUFFIX}`);
 }
 
-/** What a killed process left behind. Those of running processes stay. */
+/**
+ * What a killed process left behind. Those of running processes stay, and so does what may not be removed: it is
+ * somebody else's, or another one removes it at this moment, and neither is a reason to write nothing.
+ */
 function removeLeftOvers(path: string): void {
   const prefix = `.${basename(path)}.`;
-  for (const name of readdirSync(dirname(path))) {
+  for (const name of namesIn(dirname(path))) {
     if (!name.startsWith(prefix) || !name.endsWith(SUFFIX)) continue;
     const pid = Number(name.slice(prefix.length, -SUFFIX.length));
-    if (Number.isInteger(pid) && !isRunning(pid)) unlinkSync(join(dirname(path), name));
+    if (!Number.isInteger(pid) || isRunning(pid)) continue;
+    try {
+      unlinkSync(join(dirname(path), name));
+    } catch {
+      // it stays
+    }
+  }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return []; // one may be allowed to write here and not to look
   }
 }
 
@@ -110,10 +188,6 @@ function isRunning(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-}
-
-function modeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mode ?? 0o666;
 }
 
 const SUFFIX = '.bloomery-tmp';

@@ -51,11 +51,12 @@ export function withExamples(
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
 }
 
-/** A whole number from `least` on; 10k, 2M and 1G are understood (powers of 1000). */
+/** A whole number from `least` on; 10k, 2M and 1G are understood (powers of 1000), and so are 1_000_000 and 1,000,000. */
 export function parseCount(least = 1): (text: string) => number {
   return (text) => {
-    const match = /^(\d+(?:\.\d+)?)([kMG]?)$/.exec(text.replaceAll(/[_,]/g, ''));
-    const value = match === null ? Number.NaN : Number(match[1]) * UNITS[match[2]];
+    const match = /^(\d+(?:\.\d+)?)([kMG]?)$/.exec(withoutSeparators(text));
+    // Read as a decimal number: 1.001 * 1000 is not 1001.
+    const value = match === null ? Number.NaN : Number(`${match[1]}e${EXPONENTS[match[2]]}`);
     if (!Number.isSafeInteger(value) || value < least) {
       throw new InvalidArgumentError(
         `Expected a whole number of at least ${least}, such as 5000, 10k or 2M.`,
@@ -77,4 +78,10 @@ export function parseRate(text: string): number {
   return value;
 }
 
-const UNITS: Record<string, number> = { '': 1, k: 1e3, M: 1e6, G: 1e9 };
+/** Commas stand before three digits each; any other one is a decimal comma, and 1,5 is not 15. */
+export function withoutSeparators(text: string): string {
+  const plain = text.replaceAll('_', '');
+  return /^\d{1,3}(,\d{3})+(?!\d|,)/.test(plain) ? plain.replaceAll(',', '') : plain;
+}
+
+const EXPONENTS: Record<string, number> = { '': 0, k: 3, M: 6, G: 9 };

@@ -95,7 +95,10 @@ export function readFilterBytes(path: string): Uint8Array {
 }
 
 function readFile(path: string): Uint8Array {
-  if (statSync(path).isDirectory()) throw new UsageError(`${path} is a directory, expected a filter file`);
+  const found = statSync(path);
+  if (found.isDirectory()) throw new UsageError(`${path} is a directory, expected a filter file`);
+  // Some of them never end.
+  if (found.isCharacterDevice()) throw new UsageError(`${path} is a device, expected a filter file`);
   return readSettled(path);
 }
 

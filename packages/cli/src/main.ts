@@ -74,11 +74,17 @@ function version(): string {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof UsageError) return error.message;
+  if (error instanceof RangeError && NO_MEMORY.test(error.message)) {
+    return `not enough memory: this would be larger than fits in one piece here (${error.message})`;
+  }
   const { code, path } = error as NodeJS.ErrnoException;
   const known = code === undefined ? undefined : SYSTEM_ERRORS[code];
   if (known !== undefined) return path === undefined ? known : `${path}: ${known}`;
   return error.message;
 }
+
+/** What V8 says when it cannot or will not allocate. */
+const NO_MEMORY = /^(Invalid typed array length|Array buffer allocation failed|Invalid array buffer length)/;
 
 const SYSTEM_ERRORS: Record<string, string> = {
   ENOENT: 'no such file or directory',

@@ -13,11 +13,12 @@ import { UsageError } from './usage-error.ts';
 export async function readSecret(prompt: string, what: string): Promise<string> {
   const { stdin, stderr } = process;
   if (!stdin.isTTY) throw new TypeError('readSecret reads from a terminal');
-  stderr.write(prompt);
-  stdin.setRawMode(true);
-  stdin.setEncoding('utf8');
   let outcome: Outcome = { text: '', state: 'typing' };
+  // Before the prompt: who types as soon as it is there is not shown either.
+  stdin.setRawMode(true);
   try {
+    stdin.setEncoding('utf8');
+    stderr.write(prompt);
     outcome = await new Promise<Outcome>((resolve) => {
       let typed: Outcome = outcome;
       stdin.on('data', (input: string) => {

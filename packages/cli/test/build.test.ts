@@ -51,6 +51,26 @@ describe('what comes out', () => {
     expect(built([at('many.zst')])).toEqual(alone);
   });
 
+  test('is the same for a file of which only the beginning is read once', () => {
+    // Five million keys: hashes of the first four are held in memory, the rest is read twice. Lines differ in length, so
+    // that they lie across every place where the file is cut.
+    const parts: string[] = [];
+    for (let i = 0; i < 5_000_000; i += 1000) {
+      parts.push(Array.from({ length: 1000 }, (_, j) => `${(i + j) * 7919}\n`).join(''));
+    }
+    const text = Buffer.from(parts.join(''));
+    writeFileSync(at('large.txt'), text);
+    const whole = BlockedBloomFilter.forCapacity({ capacity: 5_000_000, falsePositiveRate: 0.01 });
+    whole.addMany({ lines: text });
+    const expected = whole.encode();
+    expect(Buffer.compare(built([at('large.txt')]), expected)).toBe(0);
+    expect(Buffer.compare(built([at('large.txt'), '--threads', '0']), expected)).toBe(0);
+    const twice = BlockedBloomFilter.forCapacity({ capacity: 5_005_000, falsePositiveRate: 0.01 });
+    twice.addMany({ lines: text });
+    twice.addMany(KEYS);
+    expect(Buffer.compare(built([at('large.txt'), at('keys.txt')]), twice.encode())).toBe(0);
+  });
+
   test('holds every key, whatever the structure', () => {
     for (const structure of [
       'bloom',

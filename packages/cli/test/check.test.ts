@@ -59,6 +59,7 @@ describe('lines', () => {
     writeFileSync(at('a.txt'), 'item 1\nitem 2\n');
     writeFileSync(at('b.txt'), 'item 4\n');
     expect(check(['even.blm', '-Hn', 'a.txt', 'b.txt']).stdout).toBe('a.txt:2:item 2\nb.txt:1:item 4\n');
+    expect(check(['even.blm', '-Hn', 'a.txt', 'a.txt']).stdout).toBe('a.txt:2:item 2\na.txt:2:item 2\n');
     expect(check(['even.blm', '--json', 'a.txt']).stdout).toBe(
       '{"file":"a.txt","record":2,"text":"item 2"}\n',
     );
@@ -115,6 +116,13 @@ test('files of other systems', () => {
   writeFileSync(at('x.guava'), guava.encode());
   expect(check(['x.guava', '--funnel', 'long'], '41\n42\n').stdout).toBe('42\n');
   expect(check(['x.guava', '--funnel', 'long'], 'x\n').stderr).toContain('its keys are integers, got "x"');
+});
+
+test('sketches say "maybe" to what they have counted', () => {
+  for (const structure of ['heavy-hitters', 'count-min']) {
+    bloomery(['build', '-s', structure, '-f', '-o', at('sketch.blm')], { input: 'item 2\nitem 4\nitem 2\n' });
+    expect(check(['sketch.blm'], 'item 1\nitem 2\nitem 3\nitem 4\n').stdout).toBe('item 2\nitem 4\n');
+  }
 });
 
 describe('what cannot be', () => {

@@ -164,5 +164,10 @@ describe('bad input', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/large\.blm takes \d+ bytes coded, more than 100;.*bloomery halve/);
     expect(scratch.has('x')).toBe(false);
+    // To the byte is not too large.
+    const { length } = compressFrame(blocked.encode());
+    await scratch.ok(`encode large.blm --max-bytes ${length} -o exact.blmz`);
+    expect(scratch.get('exact.blmz').length).toBe(length);
+    expect((await scratch.line(`encode large.blm --max-bytes ${length - 1} -o x`)).code).toBe(2);
   });
 });

@@ -136,6 +136,13 @@ describe('a text', () => {
     expect(stdout.replaceAll('hy-phen-ation', 'hyphenation') === text).toBe(true);
   });
 
+  test('a word longer than any keeps its letters, also where it is cut', () => {
+    for (const text of ['𝔞'.repeat(400_001), `x${'𝔞'.repeat(400_001)}`, 'hyphenation'.repeat(100_000)]) {
+      const { stdout } = run(['-d', 'small.blhy', '-q', '-m', '-'], text);
+      expect(stdout.replaceAll('-', '') === text).toBe(true);
+    }
+  });
+
   test.each([
     [['text.txt'], '--dictionary names the file; make one with: bloomery hyphenate build'],
     [['-d', 'small.blhy', '-m', '', 'text.txt'], '--mark must not be empty'],

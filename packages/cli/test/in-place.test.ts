@@ -1,7 +1,7 @@
 /** The journal, the lock and the pages, without the command around them. */
 
 import { execFileSync, spawn } from 'node:child_process';
-import {
+import fs, {
   chownSync,
   copyFileSync,
   existsSync,
@@ -13,8 +13,10 @@ import {
   statSync,
   symlinkSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -260,6 +262,16 @@ describe('a crash at every step', () => {
       expect(Buffer.compare(readFileSync(path), other.encode())).toBe(0);
       expect(existsSync(journalName(path))).toBe(false);
     }
+    // Each of the three is looked at: the same checksum behind other first bytes, and in a longer file.
+    const otherHead = Uint8Array.from(before);
+    otherHead[20] ^= 1;
+    const longer = Buffer.concat([before, before.subarray(-4)]);
+    for (const other of [otherHead, longer]) {
+      writeFileSync(path, other);
+      writeFileSync(journalName(path), journal);
+      expect(warningsOf(() => recoverFile(path))).toMatch(/belonged to another file; the file is as it was/);
+      expect(Buffer.compare(readFileSync(path), other)).toBe(0);
+    }
   });
 });
 
@@ -385,11 +397,14 @@ describe('the lock', () => {
     }
   });
 
-  test('of a living process, of another host and of an unknown kind is respected', () => {
+  test('of a living process, of another host or container and of an unknown kind is respected', () => {
+    // Nobody here has that number, but who counts processes anew may have.
+    const gone = 2 ** 22 + 1;
     const holders = {
       [`${process.pid} ${startOf(process.pid)} ${hostname()} 01234567`]: `process ${process.pid} and`,
       [`1 ? ${hostname()} 01234567`]: 'process 1 and',
       '77 5 far.example 01234567': `process 77 on far.example and was not free within 0.05 s; nothing was changed, try again later or with a longer --wait; if that one is gone, remove ${lockName(at('held'))}`,
+      [`${gone} ? ${hostname()}/1 01234567`]: `process ${gone} of another container and was not free`,
       'something else': 'somebody else and',
     };
     for (const [holder, message] of Object.entries(holders)) {
@@ -463,6 +478,49 @@ describe('readers beside a writer', () => {
     warningsOf(() => recoverFile(path));
     const read = BloomFilter.decode(readSettled(path));
     expect(read.has('one 0') && read.has('two 0')).toBe(true);
+  });
+
+  /** Reads a file of which the first half is read before `work` and the second half after it. */
+  function readAround(path: string, work: () => void): Uint8Array {
+    const { readSync } = fs;
+    const half = (descriptor: number, bytes: Uint8Array, ...[at, length, position]: number[]) => {
+      fs.readSync = readSync;
+      syncBuiltinESMExports();
+      const read = readSync(descriptor, bytes, at, length >> 1, position);
+      work();
+      return read;
+    };
+    fs.readSync = half as unknown as typeof readSync;
+    syncBuiltinESMExports();
+    return readSettled(path);
+  }
+
+  test('a reader that a change overtakes reads again, and never a mixture', () => {
+    const empty = () => new BloomFilter({ bits: 700_003, hashes: 7 });
+    const whole = change('overtaken.blm', empty(), keysFrom(0, 100));
+    // All of it while the reader reads: seen by the time of the last change.
+    const read = readAround(whole.path, () => {
+      writePages(whole.paged.changes());
+      utimesSync(whole.path, 1, 1);
+    });
+    expect(Buffer.compare(read, whole.after)).toBe(0);
+    whole.paged.close();
+    // A part of it, at the same time by the clock: seen by the journal, which is then carried out.
+    const part = change('half-way.blm', empty(), keysFrom(0, 100));
+    utimesSync(part.path, 1, 1);
+    let settled = new Uint8Array();
+    const warnings = warningsOf(() => {
+      settled = Uint8Array.from(
+        readAround(part.path, () => {
+          const steps = writeSteps(part.paged.changes());
+          while (!String(steps.next().value).startsWith('page'));
+          utimesSync(part.path, 1, 1);
+        }),
+      );
+    });
+    expect(warnings).toMatch(/finished a change that had been interrupted/);
+    expect(Buffer.compare(settled, part.after)).toBe(0);
+    part.paged.close();
   });
 
   test('pipes and other things that are no files are read as they are', () => {

@@ -207,6 +207,26 @@ describe('check, from a pipe', () => {
     });
   });
 
+  test('UTF-16 is no UTF-8, and is not taken for other passwords', () => {
+    const { stdout, stderr, status } = run(['check', '-b', 'bad.blpw'], {
+      input: Buffer.from('dragon\r\n', 'utf16le'),
+    });
+    expect({ stdout, stderr, status }).toEqual({
+      stdout: '',
+      stderr:
+        'bloomery: error: a password on standard input has zero bytes: it is binary, or UTF-16; expected UTF-8\n',
+      status: 2,
+    });
+  });
+
+  test('a byte order mark is no part of the first password', () => {
+    const { stdout } = run(['check', '-b', 'bad.blpw'], { input: '\ufeffcat\n\ufeffcat\n' });
+    expect(stdout).toBe('refused: it is on the list\naccepted\n');
+    expect(run(['check', '-b', 'bad.blpw'], { input: '\ufeffm0nkey\n' }).stdout).toBe(
+      'refused: it is one character away from a word on the list\n',
+    );
+  });
+
   test('with its key', () => {
     expect(run(['check', '-b', 'keyed.blpw', '--key-file', 'key'], { input: 'dragon1' }).status).toBe(1);
   });
@@ -287,6 +307,15 @@ describe('in a terminal', () => {
     expect(shown).toMatch(/^echo$/m);
     expect(shown).toMatch(/^icanon$/m);
     expect(shown).not.toMatch(/secret|-icanon$/m);
+  });
+
+  test('letters that are no UTF-8 are not taken for others', async () => {
+    await askFor('echo code=$?');
+    tmux('send-keys', '-l', 'drag');
+    // Latin-1, as a terminal with another setting sends it.
+    tmux('send-keys', '-H', 'f6');
+    tmux('send-keys', 'Enter');
+    expect(await waitFor(/code=\d/)).toMatch(/error: the password that was typed is not UTF-8; .*\s+code=2/);
   });
 
   test('Ctrl-D without a password is an error', async () => {

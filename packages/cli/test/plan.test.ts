@@ -16,6 +16,7 @@ function planned(line: string): Record<string, unknown> {
 describe('the rest comes out', () => {
   const lines: [line: string, request: PlanRequest][] = [
     ['--capacity 1M --rate 1%', { capacity: 1e6, falsePositiveRate: 0.01 }],
+    ['-n 1000 --max-bytes 500', { capacity: 1000, maxBits: 4000 }],
     ['--bytes 64KiB -r 1/1000', { bits: 8 * 65536, falsePositiveRate: 0.001 }],
     [
       '-n 20k -r 1e-4 --layout blocked --max-hashes 6',

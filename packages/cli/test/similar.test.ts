@@ -79,7 +79,9 @@ describe('similar', () => {
     const result = JSON.parse(await scratch.ok('similar a.blm c.blm --json'));
     expect(result.intersection).toEqual(intersectionEstimate(a, bloom(20_000, 23_000)));
     expect(result.intersection.low).toBeLessThan(0);
-    expect(await scratch.ok('similar empty.blm empty.blm')).toMatch(/^Jaccard similarity +unknown/m);
+    expect(await scratch.ok('similar empty.blm empty.blm')).toMatch(
+      /^Jaccard similarity +unknown +there are no keys$/m,
+    );
   });
 
   it('makes a matrix of several', async () => {

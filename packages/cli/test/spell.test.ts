@@ -82,6 +82,41 @@ describe('check', () => {
     expect(bloomery(['spell', '-s', '0'], 'a well-konwn fact').stdout).toBe('-:1:8: konwn\n');
   });
 
+  test('parts that are words together with their neighbours, or with the full stop behind them, are right', () => {
+    expect(bloomery(['spell', '-s', '0'], 'a wel-X-ray wel-etc. konwn-jack-of-all-trades').stdout).toBe(
+      '-:1:3: wel\n-:1:13: wel\n-:1:22: konwn\n',
+    );
+  });
+
+  test('a named pipe is opened once, and standard input read once', () => {
+    spawnSync('mkfifo', [join(folder, 'pipe')]);
+    const script = `echo konwn > pipe & exec "$0" "$1" spell -s 0 pipe`;
+    const { stdout, status } = spawnSync('sh', ['-c', script, process.execPath, COMMAND], {
+      cwd: folder,
+      encoding: 'utf8',
+      timeout: 30_000,
+      env: { PATH: process.env.PATH, BLOOMERY_DICTIONARY: join(folder, 'en.spell') },
+    });
+    rmSync(join(folder, 'pipe'));
+    expect([stdout, status]).toEqual(['pipe:1:1: konwn\n', 1]);
+    for (const args of [
+      ['-', '-'],
+      ['-p', '-'],
+      ['-d', '-', '-'],
+      ['build', '-', '--aff', '-', '-o', 'x'],
+    ]) {
+      const { stdout, stderr, status } = bloomery(['spell', ...args], 'konwn');
+      expect(stderr).toContain('standard input can be read once only');
+      expect([stdout, status]).toEqual(['', 2]);
+    }
+  });
+
+  test('text that was hyphenated with soft hyphens is right as it was', () => {
+    expect(bloomery(['spell', '-s', '0'], 'hy\u00adphen\u00adation ko\u00adnwn').stdout).toBe(
+      '-:1:15: ko\u00adnwn\n',
+    );
+  });
+
   test('--json prints an object for each word', () => {
     const { stdout } = bloomery(['spell', '--json', '--suggest', '1'], 'I recieve.');
     expect(JSON.parse(stdout)).toEqual({
@@ -178,6 +213,17 @@ describe('build', () => {
     expect(status).toBe(0);
     expect(JSON.parse(stdout).bytes).toBeLessThan(250_000);
     expect(bloomery(['spell', '-d', 'huge.spell', '-l'], "abaci abacus's Zulu").stdout).toBe('');
+  });
+
+  test('the affix file names the language before the name of the file does', () => {
+    file('index.dic', '1\nılık\n');
+    file('index.aff', 'SET UTF-8\nLANG tr_TR\n');
+    const args = ['spell', 'build', 'index.dic', '--rate', '1e-6', '--force', '--json'];
+    expect(JSON.parse(bloomery(args).stdout).language).toBe('tr_TR');
+    expect(bloomery(['spell', '-d', 'index.spell', '-l'], 'ILIK İLİK').stdout).toBe('İLİK\n');
+    expect(JSON.parse(bloomery([...args, '--language', 'xx']).stdout).language).toBe('xx');
+    file('index.aff', 'SET UTF-8\n');
+    expect(JSON.parse(bloomery(args).stdout).language).toBe('index');
   });
 
   test('warns of compounds', () => {

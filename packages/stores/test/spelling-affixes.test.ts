@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ExpansionBudget, expandStem } from '../src/spelling/affix-expansion.ts';
 import { HunspellDictionary, SpellingError } from '../src/spelling/index.ts';
 
 let folder: string;
@@ -72,8 +73,33 @@ const FIXTURES: Record<string, Fixture> = {
     some: ['roots', 'wordqs', 'gespielt', 'word', 'plain'],
     none: ['root', 'words', 'wordq', 'spielt', 'gespiel', 'bit'],
   },
+  'forbidden words beside others of the same letters: the first decides': {
+    aff: 'SET UTF-8\nFORBIDDENWORD f\nSFX S Y 1\nSFX S 0 s .\nSFX T Y 1\nSFX T 0 t .\n',
+    dic: '7\nfoo/f\nfoo/S\nbar/S\nbar/f\nbaz/Sf\nbazs/T\nqux/Sf\n',
+    some: ['foos', 'bar', 'bars', 'bazs', 'bazst'],
+    none: ['foo', 'baz', 'foot', 'qux', 'quxs'],
+  },
+  'one incomplete affix of two': {
+    aff: 'SET UTF-8\nNEEDAFFIX n\nPFX P Y 1\nPFX P 0 p/n .\nPFX O Y 1\nPFX O 0 o .\nSFX S Y 1\nSFX S 0 s .\nSFX Q Y 1\nSFX Q 0 q/n .\n',
+    dic: '1\nfoo/PSQO\n',
+    some: ['foos', 'ofoo', 'ofoos', 'pfoos', 'ofooq'],
+    none: ['pfoo', 'fooq', 'pfooq'],
+  },
+  'numeric flags with zeros': {
+    aff: 'SET UTF-8\nFLAG num\nSFX 012 Y 1\nSFX 012 0 s .\nSFX 100 Y 1\nSFX 100 0 t .\n',
+    dic: '2\nfoo/12\nbar/0100\n',
+    some: ['foos', 'bart'],
+    none: ['foot', 'bars'],
+  },
   'Latin 1': {
     aff: 'SET ISO8859-1\nSFX E Y 1\nSFX E 0 é .\nTRY éa\n',
+    dic: '2\ncaf/E\nfa\u00e7ade\n',
+    encoding: 'latin1',
+    some: ['café', 'façade'],
+    none: ['cafe'],
+  },
+  'no encoding named: Latin 1': {
+    aff: 'SFX E Y 1\nSFX E 0 \u00e9 .\n',
     dic: '2\ncaf/E\nfa\u00e7ade\n',
     encoding: 'latin1',
     some: ['café', 'façade'],
@@ -210,6 +236,47 @@ test('refuses a dictionary without its number, an unknown set of flags, bytes of
   expect(() => dictionary('1\na\n', 'SET KLINGON-1\n')).toThrow(/the encoding "KLINGON-1" is not known/);
   expect(() => formsOf(dictionary(`1\n${'a'.repeat(1001)}\n`, 'SET UTF-8\n'))).toThrow(
     /line 2: a word of 1001 letters/,
+  );
+});
+
+test.each([
+  [
+    'a condition',
+    `SFX A Y 1\nSFX A 0 s ${'a'.repeat(100_000)}`,
+    /line 3: a part of 100000 letters; expected at most 1000/,
+  ],
+  ['an affix', `SFX A Y 1\nSFX A 0 ${'a'.repeat(1001)} .`, /line 3: a part of 1001 letters/],
+  ['what is stripped', `PFX A Y 1\nPFX A ${'a'.repeat(1001)} x .`, /line 3: a part of 1001 letters/],
+])('refuses %s that is too long', (_, lines, message) => {
+  expect(() => dictionary('1\na/A\n', `SET UTF-8\n${lines}\n`)).toThrow(message);
+});
+
+test('a line of spaces costs no more than its length', () => {
+  const started = performance.now();
+  const dic = `2\nfoo${' '.repeat(300_000)}bar\nfoo  po:noun\n`;
+  expect(() => formsOf(dictionary(dic, 'SET UTF-8\n'))).toThrow(/line 2: a word of 300006 letters/);
+  expect(formsOf(dictionary('1\nfoo  po:noun\n', 'SET UTF-8\n'))).toEqual(new Set(['foo']));
+  expect(performance.now() - started).toBeLessThan(5000);
+});
+
+test('many words with many forms each are refused before memory or patience runs out', () => {
+  const { affixes } = dictionary(
+    '1\na\n',
+    'SET UTF-8\nSFX A Y 3\nSFX A 0 s .\nSFX A 0 t .\nSFX A 0 x [^a]\n',
+  );
+  const expand = (budget: ExpansionBudget, times: number) => {
+    const forms: string[] = [];
+    for (let i = 0; i < times; i++) expandStem('a', ['A'], affixes, budget, (form) => forms.push(form));
+    return forms;
+  };
+  // A word has three forms, and takes four trials: a flag and its rules.
+  expect(expand(new ExpansionBudget('it', 6, 1000), 2)).toEqual(['a', 'as', 'at', 'a', 'as', 'at']);
+  expect(() => expand(new ExpansionBudget('it', 6, 1000), 3)).toThrow('it makes more than 6 forms');
+  expect(() => expand(new ExpansionBudget('it', 1000, 3), 1)).toThrow(
+    'it has so many words and affixes that more than 3 rules would have to be tried',
+  );
+  expect(() => expand(new ExpansionBudget('it', 1000, 3), 1)).toThrow(
+    expect.objectContaining({ code: 'limit' }),
   );
 });
 

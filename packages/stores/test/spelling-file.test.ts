@@ -109,6 +109,37 @@ test('random bytes behind a sound head and checksum are an error or a speller, n
   expect(refused).toBeGreaterThan(500);
 });
 
+test('what was written can be read, whatever the affix file says', () => {
+  const speller = (lines: string) =>
+    spellerFromHunspell(Buffer.from('1\nwalk\n'), Buffer.from(`SET UTF-8\n${lines}`));
+  const pairs = (name: string, count: number, text = 'x') =>
+    `${name} ${count}\n${Array.from({ length: count }, (_, i) => `${name} ${i}q ${text}\n`).join('')}`;
+  const nothing = speller('REP 3\nREP ^ a\nREP $ b\nREP ^f$ ph\n');
+  expect(nothing.traits.replacements).toEqual([['f', 'ph']]);
+  expect(decodeSpeller(encodeSpeller(nothing)).traits).toEqual(nothing.traits);
+  const many = speller(pairs('REP', 5000));
+  expect(many.traits.replacements).toHaveLength(4096);
+  expect(decodeSpeller(encodeSpeller(many)).check('walk')).toBe(true);
+  expect(speller(`REP 2\nREP a ${'b'.repeat(257)}\nREP a b\n`).traits.replacements).toEqual([['a', 'b']]);
+  expect(decodeSpeller(encodeSpeller(speller(pairs('ICONV', 4096)))).traits.conversions).toHaveLength(4096);
+  for (const [lines, message] of [
+    [pairs('ICONV', 4097), /has 4097 conversions; expected at most 4096/],
+    [pairs('ICONV', 1, 'b'.repeat(257)), /has conversions of more than 256 letters/],
+  ] as const) {
+    expect(() => encodeSpeller(speller(lines))).toThrow(message);
+    expect(() => encodeSpeller(speller(lines))).toThrow(expect.objectContaining({ code: 'limit' }));
+  }
+  // Two parts become one, which is too long: by whoever can compute a checksum.
+  const long = encodeSpeller(speller(pairs('ICONV', 2, 'b'.repeat(200))));
+  const first = long.indexOf(0x1f, 28);
+  const second = long.indexOf(0x1f, first + 1);
+  long[second] = 0x62;
+  long[long.indexOf(0x1f, second)] = 0x62;
+  reseal(long);
+  expect(() => decodeSpeller(long)).toThrow(/expected conversions of at most 256 letters/);
+  expect(() => decodeSpeller(long)).toThrow(expect.objectContaining({ code: 'content' }));
+});
+
 test('says what is wrong', () => {
   const bytes = encodeSpeller(small());
   expect(() => decodeSpeller(readFileSync(new URL(import.meta.url)))).toThrow(

@@ -27,6 +27,14 @@ describe('words of a text', () => {
     ]);
   });
 
+  test('have soft hyphens inside, as what hyphenates leaves them', () => {
+    expect(places('a hy\u00adphen\u00adation\u00ad, \u00adx')).toEqual([
+      '1:1 a',
+      '1:3 hy\u00adphen\u00adation',
+      '1:20 x',
+    ]);
+  });
+
   test('are letters of any script; numbers are none, mixtures are', () => {
     expect(places('Straße Ελλάδα слово 12 3rd x86 1,000.5 १२')).toEqual([
       '1:1 Straße',
@@ -88,6 +96,22 @@ describe('Markdown', () => {
       ['a', 'b', 'c', 'd', 'e'],
     ],
     ['elements of code', 'a <code>xyz</code> <pre>\nxyz\n</pre> b', ['a', 'b']],
+    [
+      'long comments and elements',
+      `a <!-- ${'xyz '.repeat(20_000)}--> b <pre>${'xyz '.repeat(20_000)}</PRE > c`,
+      ['a', 'b', 'c'],
+    ],
+    ['comments and elements that never end', 'a <!-- b <code>c', ['a', 'b', 'c']],
+    [
+      'one element after the other',
+      'a <code>xyz</code> b <kbd>xyz</kbd> <code>xyz</code> c',
+      ['a', 'b', 'c'],
+    ],
+    [
+      'footnotes: their labels, not their text',
+      'a[^xyz] b [^1]\n\n[^xyz]: c\n\n    d\n\n[^1]:\n    e',
+      ['a', 'b', 'c', 'd', 'e'],
+    ],
     ['what is less than', 'a < b and c > d', ['a', 'b', 'and', 'c', 'd']],
     [
       'emphasis, headings, quotes, tables',
@@ -96,6 +120,15 @@ describe('Markdown', () => {
     ],
   ])('%s', (_, text, words) => {
     expect(prose(text)).toEqual(words);
+  });
+
+  test('is the same with CR LF', () => {
+    const text =
+      '---\nxyz\n---\na\n\n[xyz]: xyz "xyz"\n\n```\nxyz\n```\n\na ` b\n\nc ` d [e](\n\nf)\n\n    xyz\n\n- g\n';
+    const crlf = text.replaceAll('\n', '\r\n');
+    expect(prose(crlf)).toEqual(['a', 'a', 'b', 'c', 'd', 'e', 'f', 'g']);
+    expect(places(maskMarkdown(crlf))).toEqual(places(maskMarkdown(text)));
+    expect(maskMarkdown(crlf).replaceAll('\r\n', '\n')).toBe(maskMarkdown(text));
   });
 
   test('keeps lines and columns, of wide characters too', () => {
@@ -110,6 +143,7 @@ describe('Markdown', () => {
     const started = performance.now();
     for (const piece of ['`', '``` ', '<a', '<code>', '<!--', '](', '[a](', '][', '&a', '\\', '> ', '`a``'])
       maskMarkdown(piece.repeat(20_000));
+    for (const piece of ['<code>', '<pre></code>', '<!--', '[^', '[^a']) maskMarkdown(piece.repeat(300_000));
     for (const piece of ['`a\n', '- a\n', '    a\n\n', '[a]: \n', '```\n'])
       maskMarkdown(piece.repeat(20_000));
     expect(performance.now() - started).toBeLessThan(20_000);

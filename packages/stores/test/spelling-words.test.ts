@@ -1,8 +1,10 @@
 /** What the speller says of words: case, hyphens, possessives; and the statistics of a real dictionary, Debian's en_US. */
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { expectBinomial, Random } from '../../bloomery/test/statistics.ts';
 import {
   decodeSpeller,
@@ -60,6 +62,72 @@ test('Turkish has an i without a dot, German a sharp s', () => {
   ]);
 });
 
+describe('conversions, as hunspell has them', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bloomery-iconv-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  test.each([
+    ['one after the other, once', 'ICONV 2\nICONV a b\nICONV b c\n', 'b\nc\n', ['a', 'b', 'c', 'd']],
+    ['the longest', 'ICONV 2\nICONV a x\nICONV ab y\n', 'y\nxz\n', ['ab', 'az', 'xb', 'y']],
+    ['0 is a zero', 'ICONV 1\nICONV x 0\n', 'foo\nf0o\n', ['fxoo', 'fxo', 'foo']],
+    ['at the beginning', 'ICONV 1\nICONV _x y\n', 'yfoo\nfoy\n', ['xfoo', 'fox', 'yfoo']],
+    ['at the end', 'ICONV 1\nICONV x_ y\n', 'yfoo\nfoy\n', ['xfoo', 'fox', 'foy']],
+    ['as a whole', 'ICONV 2\nICONV _x_ y\nICONV x z\n', 'y\nzfoo\nfoz\n', ['x', 'xfoo', 'fox', 'yfoo']],
+    [
+      'at one end or elsewhere',
+      'ICONV 2\nICONV x_ y\nICONV x z\n',
+      'fzy\nzzy\ny\n',
+      ['fxx', 'xxx', 'x', 'xx'],
+    ],
+    ['the last of two', 'ICONV 2\nICONV x y\nICONV x z\n', 'foz\n', ['fox', 'foy']],
+  ])('%s', (name, conversions, words, asked) => {
+    const aff = `SET UTF-8\nWORDCHARS 0123456789\n${conversions}`;
+    const path = join(folder, name.replaceAll(/\W/g, '-'));
+    writeFileSync(`${path}.aff`, aff);
+    writeFileSync(`${path}.dic`, `9\n${words}`);
+    const speller = made(words, aff);
+    const wrong = asked.filter((word) => !speller.check(word));
+    expect(wrong).toEqual(hunspell(asked.join('\n'), path));
+    const again = decodeSpeller(encodeSpeller(speller));
+    expect(asked.filter((word) => !again.check(word))).toEqual(wrong);
+    expect(wrong.length).toBeGreaterThan(0);
+    expect(wrong.length).toBeLessThan(asked.length);
+  });
+
+  test('letters that fall apart on the way are put together again', () => {
+    const speller = made('\u1112\u1161\u11ab\n', 'SET UTF-8\nICONV 1\nICONV 한 \u1112\u1161\u11ab\n');
+    expect(['한', '\u1112\u1161\u11ab', '하'].map((word) => speller.check(word))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
+
+test('marks that are ignored, also beyond the BMP, and soft hyphens', () => {
+  const speller = made('ab\nfish\n', 'SET UTF-8\nIGNORE 𝄞\u0640\n');
+  expect(['a𝄞b', '𝄞\u0640', '', 'fi\u00adsh', 'f\u00adihs'].map((word) => speller.check(word))).toEqual([
+    true,
+    true,
+    true,
+    true,
+    false,
+  ]);
+});
+
+test('a full stop belongs to the last of joined words', () => {
+  const speller = made('Nr.\nwell\n');
+  const dotted = (word: string) => speller.check(word, { dotted: true });
+  expect(['Nr', 'well-Nr', 'Nr-well', 'well'].map(dotted)).toEqual([true, true, false, true]);
+});
+
+test('words with hyphens are joined to others as words are', () => {
+  const speller = made('well\nX-ray\nmother-in-law\nwar\n');
+  for (const word of ['well-X-ray', 'X-ray-well', 'well-X-ray-war', 'mother-in-law-war', 'war-mother-in-law'])
+    expect(speller.check(word), word).toBe(true);
+  for (const word of ['well-ray', 'X-rya-well', 'mother-in', 'in-law-war', 'X-well-ray', '-', '--'])
+    expect(speller.check(word), word).toBe(false);
+});
+
 test('hyphens join words, unless the dictionary says otherwise', () => {
   const speller = made('well\nknown\nX-ray\n');
   expect(['well-known', 'X-ray', 'well-nown', '-well-', 'ray'].map((word) => speller.check(word))).toEqual([
@@ -107,6 +175,9 @@ test('possessives are a rule where many words have them, words of their own wher
   expect(
     ["dog's", "Dog's", "DOG'S", 'cat’s', "Ann's", "dgo's", "ann's", "dog's's"].map((w) => many.check(w)),
   ).toEqual([true, true, true, true, true, false, false, false]);
+  // A capital S goes with capitals; and letters that no possessive has are seen, each group with probability 1/2.
+  expect(["dog'S", "DOG's", "Dog'S"].map((w) => many.check(w))).toEqual([false, true, false]);
+  expect(["walked's", 'walked'].map((w) => many.check(w))).toEqual([false, true]);
   const words = Array.from(
     { length: 200 },
     (_, i) => `w${'abcdefghij'[i % 10]}${'klmnopqrstuvwxyzabcd'[Math.floor(i / 10)]}`,
@@ -117,6 +188,7 @@ test('possessives are a rule where many words have them, words of their own wher
   // Without its word, a possessive is a word of its own.
   const alone = spellerFromWordList(Buffer.from("dog\ndog's\nMcDonald's\n"), exact);
   expect(["dog's", "McDonald's", 'McDonald'].map((word) => alone.check(word))).toEqual([true, true, false]);
+  expect(["MCDONALD'S", "DOG'S", "Mcdonald's"].map((word) => alone.check(word))).toEqual([true, true, false]);
 });
 
 test("words of one's own are right, in the cases of other words", () => {
@@ -125,6 +197,23 @@ test("words of one's own are right, in the cases of other words", () => {
   expect(
     ['bloomery', 'Bloomery', 'BLOOMERY', 'Forge64', 'forge64'].map((word) => speller.check(word)),
   ).toEqual([true, true, true, true, false]);
+  expect(speller.check('GITHUB') || speller.check('approx', { dotted: true })).toBe(false);
+  speller.addWords(['GitHub', 'approx.']);
+  expect(['GitHub', 'GITHUB', 'Github', 'github'].map((word) => speller.check(word))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect([speller.check('approx', { dotted: true }), speller.check('approx')]).toEqual([true, false]);
+});
+
+test('the language is what the caller says, else the dictionary, else the fallback', () => {
+  const aff = 'SET UTF-8\nLANG tr_TR\n';
+  const options = { ...exact, fallbackLanguage: 'index' };
+  expect(made('ılık\n', aff, options).check('ILIK')).toBe(true);
+  expect(made('a\n', aff, { ...options, language: 'az' } as never).traits.language).toBe('az');
+  expect(made('a\n', 'SET UTF-8\n', options).traits.language).toBe('index');
 });
 
 describe('suggestions', () => {
@@ -264,8 +353,8 @@ function readDebian(path: string): Uint8Array {
   }
 }
 
-function hunspell(text: string): string[] {
-  const output = execFileSync('hunspell', ['-d', 'en_US', '-i', 'utf-8', '-l'], {
+function hunspell(text: string, dictionary = 'en_US'): string[] {
+  const output = execFileSync('hunspell', ['-d', dictionary, '-i', 'utf-8', '-l'], {
     input: `${text}\n`,
     encoding: 'utf8',
     maxBuffer: 2 ** 28,

@@ -290,7 +290,7 @@ export class BlockedBloomFilter {
       variant: LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.blocks, this.hashes, this.capacity ?? 0],
-      payload: this.toBlockBytes(),
+      payload: this.#store.asBytes(this.bits / 8),
     });
   }
 
@@ -313,7 +313,7 @@ export class BlockedBloomFilter {
 
   /** The bare bits, block after block: in the split-block layout, the bitset of a Parquet Bloom filter. */
   toBlockBytes(): Uint8Array<ArrayBuffer> {
-    return this.#store.toBytes(this.bits / 8);
+    return this.#store.asBytes(this.bits / 8).slice();
   }
 
   /** A filter of bare bits; the other parameters must be known. */

@@ -278,7 +278,7 @@ export class BloomFilter {
       variant: LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.bits, this.hashes, this.capacity ?? 0],
-      payload: this.#store.toBytes(Math.ceil(this.bits / 8)),
+      payload: this.#store.asBytes(Math.ceil(this.bits / 8)),
     });
   }
 

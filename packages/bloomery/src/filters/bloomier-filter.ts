@@ -207,7 +207,7 @@ export class BloomierFilter {
       variant: 0,
       scheme: this.scheme,
       parameters: [this.size, this.checkBits, this.valueBits, attempt, segments, segmentLength],
-      payload: this.#store.toBytes(payloadLength),
+      payload: this.#store.asBytes(payloadLength),
     });
   }
 

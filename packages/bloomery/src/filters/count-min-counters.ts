@@ -226,7 +226,7 @@ export class Counters {
 
   /** The total as eight bytes and the counters, little-endian. */
   toPayload(): Uint8Array {
-    const counters = this.#store.toBytes(countersLength(this.#options));
+    const counters = this.#store.asBytes(countersLength(this.#options));
     const payload = new Uint8Array(TOTAL_BYTES + counters.length);
     new DataView(payload.buffer).setBigUint64(0, BigInt(this.total), true);
     payload.set(counters, TOTAL_BYTES);

@@ -357,7 +357,7 @@ export class CountingBloomFilter {
       variant: LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.counters, this.hashes, this.counterBits, this.capacity ?? 0],
-      payload: this.#store.toBytes(Math.ceil((this.counters * this.counterBits) / 8)),
+      payload: this.#store.asBytes(Math.ceil((this.counters * this.counterBits) / 8)),
     });
   }
 

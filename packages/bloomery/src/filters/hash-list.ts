@@ -263,7 +263,7 @@ export class HashList {
       variant: 0,
       scheme: this.scheme,
       parameters: [this.bits, this.hashes, this.capacity ?? 0, count],
-      payload: this.#list.toBytes(),
+      payload: this.#list.asBytes(),
     });
   }
 

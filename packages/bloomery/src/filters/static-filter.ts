@@ -138,7 +138,7 @@ export class StaticFilter {
       variant: 0,
       scheme: this.scheme,
       parameters: [this.size, width, attempt, segments, segmentLength],
-      payload: this.#store.toBytes(payloadLength),
+      payload: this.#store.asBytes(payloadLength),
     });
   }
 

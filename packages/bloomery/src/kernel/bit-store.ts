@@ -35,9 +35,9 @@ export class BitStore implements Movable {
     return new BitStore(this.words.slice());
   }
 
-  /** The first `length` bytes in frame order. */
-  toBytes(length: number): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.words.buffer, this.words.byteOffset, length).slice();
+  /** The first `length` bytes in frame order: a view, to be copied before anything else happens. */
+  asBytes(length: number): Uint8Array {
+    return new Uint8Array(this.words.buffer, this.words.byteOffset, length);
   }
 
   /** The inverse; `bytes` must not be longer than the store. */

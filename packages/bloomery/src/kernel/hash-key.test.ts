@@ -173,6 +173,26 @@ describe.each(['wasm', 'javascript'] as const)('hashing in %s', (kernel) => {
     },
   );
 
+  test('hashes go where there is room for them', () => {
+    const keys = Array.from({ length: 3000 }, (_, i) => `key ${i}`);
+    const { words: expected } = hashKeys(keys);
+    const lines = keyBytes(`${keys.join('\n')}\n`);
+    for (const batch of [keys, { lines }, new Set(keys)]) {
+      for (const size of [0, 1, 2048, 6000, 20_000]) {
+        const room = new Int32Array(size + 7).fill(99).subarray(7);
+        const { words, length } = hashKeys(batch, {}, room);
+        expect(length).toBe(3000);
+        expect(words).toEqual(expected);
+        // Twenty thousand words are enough for each of them: nothing was allocated then, and nothing touched beyond.
+        if (size === 20_000) {
+          expect(words.buffer).toBe(room.buffer);
+          expect(words.byteOffset).toBe(28);
+          expect(room.subarray(2 * length).every((word) => word === 99)).toBe(true);
+        }
+      }
+    }
+  });
+
   test('refuses batches that are not batches', () => {
     expect(() => hashKeys('abc')).toThrow(/iterable of keys, packed keys/);
     expect(() => hashKeys(new Uint8Array(3) as never)).toThrow(/\{ lines \}/);

@@ -12,11 +12,16 @@ export interface KeyHashes {
   readonly length: number;
 }
 
-export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme): KeyHashes {
+/**
+ * Hashes all keys of a batch. `room`, if it is large enough, is where the hashes go: `words` is then a view of it. Who hashes
+ * one batch after the other saves the time that fresh memory takes.
+ */
+export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme, room?: Int32Array): KeyHashes {
   const scheme = options instanceof HashScheme ? options : hashScheme(options);
   const { lines } = keys as Partial<KeyLines>;
   const expected = lines instanceof Uint8Array ? expectedLines(lines) : countOf(keys);
-  let words = new Int32Array(2 * (expected || CHUNK_KEYS));
+  const needed = 2 * (expected || CHUNK_KEYS);
+  let words = room !== undefined && room.length >= needed ? room : new Int32Array(needed);
   let length = 0;
   eachChunk(keys, scheme, (added, wasm) => {
     if (2 * (length + added) > words.length) {
@@ -27,7 +32,9 @@ export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme): Ke
     words.set(chunkHashes(wasm).subarray(0, 2 * added), 2 * length);
     length += added;
   });
-  return { scheme, words: words.length === 2 * length ? words : words.slice(0, 2 * length), length };
+  if (words.length !== 2 * length)
+    words = words === room ? words.subarray(0, 2 * length) : words.slice(0, 2 * length);
+  return { scheme, words, length };
 }
 
 /** About how many lines there are, by those at the beginning: making room again and again would cost more than hashing. */

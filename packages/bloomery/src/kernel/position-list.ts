@@ -163,8 +163,8 @@ export class PositionList {
   }
 
   /** The packed positions; the bits after the last one are 0. */
-  toBytes(): Uint8Array<ArrayBuffer> {
-    return this.store.toBytes(Math.ceil((this.count * this.width) / 8));
+  asBytes(): Uint8Array {
+    return this.store.asBytes(Math.ceil((this.count * this.width) / 8));
   }
 
   /** The number of the first position that is not below m, or not above the one before it; -1 if all are sound. */

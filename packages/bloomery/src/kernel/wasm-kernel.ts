@@ -296,13 +296,13 @@ export class WasmKernel {
   /**
    * Where the words of a filter are, for the next `keys` lookups out of a batch of `total`; 0 if they are outside.
    * They move in when the lookups, those seen so far or those to come in the batch, pay for the copy: a word
-   * is reckoned at an eighth of a lookup, which is rather more than its copy costs.
+   * is reckoned at a 64th of a lookup, which is rather more than its copy costs.
    */
   admit(store: Movable, keys: number, total: number): number {
     if (store.address !== 0) return store.address;
     store.demand += keys;
     const bytes = (store.wordCount * 4 + 63) & ~63;
-    if (store.shared || Math.max(total, store.demand) * 8 < store.wordCount || bytes > ARENA_LIMIT / 2)
+    if (store.shared || Math.max(total, store.demand) * 64 < store.wordCount || bytes > ARENA_LIMIT / 2)
       return 0;
     const full = this.#free + bytes > ARENA + ARENA_LIMIT || this.#residents.length === MOST_RESIDENTS;
     if (full) this.#evictAll();

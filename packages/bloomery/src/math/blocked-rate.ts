@@ -57,7 +57,8 @@ export function splitBlockRate(load: number): number {
 export function inBlockRates(k: number, blockBits: number = BLOCK_BITS): RateAtLoad {
   checkInteger('k', k, 1);
   checkInteger('blockBits', blockBits, 1);
-  const powers = Float64Array.from({ length: blockBits + 1 }, (_, x) => (x / blockBits) ** k);
+  const powers = new Float64Array(blockBits + 1);
+  for (let x = 1; x <= blockBits; x++) powers[x] = (x / blockBits) ** k;
   const bins = emptyBins(blockBits, blockBits);
   const rates = [0];
   return (load) => {

@@ -106,16 +106,21 @@ function hashRange(
 function smallest(n: number, rate: number, rateAt: RateAtLoad, maxBlocks: number): number {
   const reached = (blocks: number) => rateOverLoads(n, blocks, rateAt) <= rate;
   // Invariant: `low` blocks are too few (none are, always), `high` blocks are enough. The first guess is ten bits a
-  // key; from there the bracket grows or shrinks by factors, so that crowded tables are not computed needlessly.
+  // key; from there the bracket grows or shrinks by small factors, because the tables of crowded blocks are what costs.
   let low = 0;
   let high = Math.min(maxBlocks, Math.max(1, Math.ceil((n * 10) / BLOCK_BITS)));
   if (reached(high)) {
-    for (let next = high >>> 1; next > 0 && reached(next); next >>>= 1) high = next;
-    low = high >>> 1;
+    for (let next = fewer(high); next > 0; next = fewer(next)) {
+      if (!reached(next)) {
+        low = next;
+        break;
+      }
+      high = next;
+    }
   } else {
     do {
       if (high === maxBlocks) return Number.POSITIVE_INFINITY;
-      [low, high] = [high, Math.min(maxBlocks, high * 2)];
+      [low, high] = [high, Math.min(maxBlocks, Math.ceil(high * 1.25))];
     } while (!reached(high));
   }
   while (high - low > 1) {
@@ -124,4 +129,8 @@ function smallest(n: number, rate: number, rateAt: RateAtLoad, maxBlocks: number
     else low = middle;
   }
   return high;
+}
+
+function fewer(blocks: number): number {
+  return Math.floor(blocks * 0.8);
 }

@@ -53,6 +53,8 @@ export interface Builder {
   readonly scheme: HashScheme;
   /** Takes keys of file number `file`, with the value of each where the structure has values. */
   add(keys: KeyBatch, file: number, values?: readonly number[]): void;
+  /** Whether it looks at the hashes it was given again when it finishes. */
+  readonly keepsHashes?: boolean;
   finish(): OwnFilter;
 }
 
@@ -244,6 +246,7 @@ const BUILDERS: Record<string, (parameters: BuildParameters) => Builder> = {
       p.bits === undefined ? { falsePositiveRate: p.rate ?? DEFAULT_RATE } : { fingerprintBits: p.bits };
     return {
       scheme,
+      keepsHashes: true,
       add: (keys) => parts.push((keys as KeyHashes).words),
       finish: () => StaticFilter.from(joinHashes(parts, scheme), { ...sized, ...hashing(p) }),
     };

@@ -53,7 +53,8 @@ export function* eachKey(keys: KeyBatch): Generator<Uint8Array> {
 
 function foreignAsker(file: ForeignFile): (key: Uint8Array) => boolean {
   const { filter } = file as { filter: { has(key: unknown): boolean } };
-  const text = new TextDecoder();
+  // A mark at the beginning of a line is a part of the key, as it is when keys are added.
+  const text = new TextDecoder('utf-8', { ignoreBOM: true });
   if (file.format === 'binary-fuse') return (key) => filter.has(integerOf(text.decode(key), file));
   if (file.format === 'squid') {
     return (key) => {
@@ -80,11 +81,10 @@ function foreignAsker(file: ForeignFile): (key: Uint8Array) => boolean {
 }
 
 function integerOf(text: string, file: ForeignFile): bigint {
-  try {
-    return BigInt(text.trim());
-  } catch {
-    throw new UsageError(
-      `${file.path} is a ${file.format} file and its keys are integers, got ${JSON.stringify(text.slice(0, 40))}`,
-    );
-  }
+  const digits = text.trim();
+  // BigInt('') is 0.
+  if (/^-?\d+$/.test(digits)) return BigInt(digits);
+  throw new UsageError(
+    `${file.path} is a ${file.format} file and its keys are integers, got ${JSON.stringify(text.slice(0, 40))}`,
+  );
 }

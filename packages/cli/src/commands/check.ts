@@ -7,11 +7,13 @@
  */
 
 import { type HashScheme, type KeyBatch, lineEnds } from 'bloomery';
+import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { type Command, Option } from 'commander';
 import { type Asker, askerOf } from '../checking/ask.ts';
 import { LineWriter } from '../checking/line-writer.ts';
 import { gather, type Records } from '../checking/selected-records.ts';
 import { parseCount, withExamples, withFormat, withJson, withKeyFile } from '../command-options.ts';
+import { funnelOfBytes } from '../conversion/guava-keys.ts';
 import { FOUND, NOT_FOUND } from '../exit-codes.ts';
 import { type FilterFile, type OpenOptions, openFilter } from '../filter-file.ts';
 import { schemeOf, sourceOf } from '../hashing/hash-source.ts';
@@ -35,7 +37,7 @@ interface CheckOptions extends KeyOptions {
   readonly json?: boolean;
   readonly keyFile?: string;
   readonly format?: string;
-  readonly funnel?: string;
+  readonly funnel: GuavaFunnel;
   readonly threads?: number;
 }
 
@@ -83,9 +85,11 @@ export function register(program: Command): void {
 
 async function run(path: string, files: string[], options: CheckOptions): Promise<void> {
   const key = options.keyFile === undefined ? undefined : readSecretKey(options.keyFile);
-  const opening = { key, format: options.format, funnel: options.funnel } as OpenOptions;
+  // UTF-8 is asked for as the bytes it is, as `add` does: text that is no UTF-8 would become other text.
+  const opening: OpenOptions = { key, format: options.format, funnel: funnelOfBytes(options.funnel) };
   const paths = [path, ...(options.filter ?? [])];
-  if (paths.filter((name) => name === '-').length + files.filter((name) => name === '-').length > 1) {
+  const keysFrom = files.length === 0 ? ['-'] : files;
+  if ([...paths, ...keysFrom].filter((name) => name === '-').length > 1) {
     throw new UsageError('standard input can be read once only: one of the filters or one of the files is -');
   }
   // Of each file only what is asked: its bytes need not stay in memory.
@@ -102,6 +106,7 @@ async function run(path: string, files: string[], options: CheckOptions): Promis
       progress.advance(bytes),
     )) {
       if (!printer.print(records, answers)) break;
+      printer.flush(); // somebody may be looking at what comes out of `tail -f`
     }
   } finally {
     progress.stop();
@@ -124,6 +129,8 @@ function askedFilter(file: FilterFile): AskedFilter {
 
 interface NamedRecords extends Records {
   readonly path: string;
+  /** Which of the files it is; one may be given twice. */
+  readonly file: number;
 }
 
 interface Answered {
@@ -145,22 +152,24 @@ async function* answered(
     const wantsEnds = !options.count && !options.quiet;
     const workers = new RecordWorkers({ keys: options, source, threads: options.threads, wantsEnds });
     try {
-      for await (const hashed of workers.hash(inputs, onRead)) {
-        const keys: KeyBatch = { scheme: own, words: hashed.words, length: hashed.count };
-        yield {
-          records: { ...hashed, ends: hashed.ends ?? NO_ENDS },
-          answers: filters.map(({ ask }) => ask(keys)),
-        };
+      for (const [file, input] of inputs.entries()) {
+        for await (const hashed of workers.hash(input, { onRead })) {
+          const keys: KeyBatch = { scheme: own, words: hashed.words, length: hashed.count };
+          yield {
+            records: { ...hashed, file, ends: hashed.ends ?? NO_ENDS },
+            answers: filters.map(({ ask }) => ask(keys)),
+          };
+        }
       }
     } finally {
       await workers.close();
     }
     return;
   }
-  for (const { path } of inputs) {
+  for (const [file, { path }] of inputs.entries()) {
     for await (const chunk of readKeys([path], options, onRead)) {
       const ends = chunk.ends ?? lineEnds(chunk.records);
-      yield { records: { ...chunk, ends }, answers: filters.map(({ ask }) => ask(chunk.keys)) };
+      yield { records: { ...chunk, file, ends }, answers: filters.map(({ ask }) => ask(chunk.keys)) };
     }
   }
 }
@@ -183,7 +192,7 @@ class Printer {
   readonly #writer: LineWriter;
   /** Records before this chunk in the same file. */
   #before = 0;
-  #path = '';
+  #file = 0;
 
   constructor(filters: readonly AskedFilter[], options: CheckOptions) {
     this.#filters = filters;
@@ -194,8 +203,8 @@ class Printer {
   /** False if no more need come. */
   print(records: NamedRecords, answers: readonly Uint8Array[]): boolean {
     const { count, quiet, invertMatch } = this.#options;
-    if (records.path !== this.#path) {
-      this.#path = records.path;
+    if (records.file !== this.#file) {
+      this.#file = records.file;
       this.#before = 0;
     }
     const any = answers.length === 1 ? answers[0] : either(answers);
@@ -211,8 +220,12 @@ class Printer {
     return !(quiet && this.matched > 0);
   }
 
-  end(): void {
+  flush(): void {
     this.#writer.flush();
+  }
+
+  end(): void {
+    this.flush();
     const { count, quiet, json } = this.#options;
     if (!count || quiet) return;
     if (json) writeJson({ checked: this.#checked, matched: this.matched });

@@ -207,7 +207,7 @@ async function build(_: unknown, command: Command): Promise<void> {
   const { exceptions, truthWords, tooLong } = findExceptions({ rules, truth });
   const filter = exceptionFilter(exceptions.keys(), exceptions.size, options.rate);
   const bytes = encodeHyphenation({ rules, filter, exceptions, truthWords });
-  writeAtomically(output, bytes);
+  writeAtomically(output, bytes, { force: options.force === true });
   if (tooLong > 0 && !options.quiet)
     warn(`${formatCount(tooLong)} words of more than 255 bytes were left out`);
   const facts = {
@@ -369,6 +369,8 @@ async function* textOf(input: Input): AsyncGenerator<string> {
     if (text.includes('\0')) throw new UsageError(`${input.path} looks binary: it has zero bytes`);
     let cut = text.length;
     while (cut > 0 && text.length - cut < LONGEST_WORD && isInWord(text.charCodeAt(cut - 1))) cut--;
+    // Of a letter beyond the BMP both halves stay together.
+    if (cut < text.length && (text.charCodeAt(cut) & 0xfc00) === 0xdc00) cut++;
     yield text.slice(0, cut);
     rest = text.slice(cut);
   }

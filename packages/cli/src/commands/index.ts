@@ -27,6 +27,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['spell'], load: () => import('./spell.ts') },
   { names: ['password'], load: () => import('./password.ts') },
   { names: ['hyphenate'], load: () => import('./hyphenate.ts') },
+  { names: ['cache'], load: () => import('./cache.ts') },
   { names: ['papers'], load: () => import('./papers.ts') },
   { names: ['selftest'], load: () => import('./selftest.ts') },
   { names: ['completion'], load: () => import('./completion.ts') },

@@ -109,7 +109,9 @@ async function build(lists: string[], options: BuildOptions): Promise<void> {
   const total = inputsOf(lists).reduce((sum, { bytes = Number.NaN }) => sum + bytes, 0) || 0;
   const progress = startProgress({ what: 'reading', total, enabled: !quiet && !json });
   try {
-    for await (const { keys } of readKeys(lists, options, (bytes) => progress.advance(bytes))) {
+    for await (const { keys } of readKeys(lists, { ...options, forgiving: true }, (bytes) =>
+      progress.advance(bytes),
+    )) {
       addWords(builder, keys as KeyLines | PackedKeys);
     }
   } finally {
@@ -118,7 +120,7 @@ async function build(lists: string[], options: BuildOptions): Promise<void> {
   const blocklist = finish(builder);
   if (blocklist.words === 0) throw new UsageError('no words came; a blocklist needs at least one');
   const bytes = blocklist.encode();
-  writeAtomically(output, bytes);
+  writeAtomically(output, bytes, { force: options.force === true });
   const { tooLong } = builder.skipped;
   if (tooLong > 0 && !quiet) warn(`${formatCount(tooLong)} words of more than 72 characters were left out`);
   if (builder.latin1 > 0 && !quiet)
@@ -206,20 +208,34 @@ async function check(options: CheckOptions, command: Command): Promise<void> {
     if (json) writeJson({ number: count, ...verdict });
     else writeLine(inWords(verdict));
   };
-  if (process.stdin.isTTY) say(await readSecret('Password: ', 'password'));
+  if (process.stdin.isTTY) say(checkTyped(await readSecret('Password: ', 'password')));
   else {
-    for await (const { keys } of readKeys([], { crlf: true })) {
+    // Zero bytes are refused below, in words that fit.
+    for await (const { keys } of readKeys([], { crlf: true, binary: true, forgiving: true })) {
       const { bytes, offsets } = keys as PackedKeys;
       for (let i = 0; i + 1 < offsets.length; i++)
-        say(decodePassword(bytes.subarray(offsets[i], offsets[i + 1])));
+        say(decodePassword(bytes.subarray(offsets[i], offsets[i + 1]), count === 0));
     }
   }
   if (count === 0) throw new UsageError('no password came on standard input');
 }
 
-function decodePassword(bytes: Uint8Array): string {
+/** A terminal that sends Latin-1 would have its letters lost, and a listed password taken for another. */
+function checkTyped(password: string): string {
+  if (password.includes('\ufffd'))
+    throw new UsageError('the password that was typed is not UTF-8; set the terminal to UTF-8');
+  return password;
+}
+
+/** A byte order mark before the first is no part of it: with it, a slip in a listed word would be two edits away. */
+function decodePassword(bytes: Uint8Array, first: boolean): string {
+  if (bytes.includes(0))
+    throw new UsageError(
+      'a password on standard input has zero bytes: it is binary, or UTF-16; expected UTF-8',
+    );
   try {
-    return UTF8.decode(bytes);
+    const text = UTF8.decode(bytes);
+    return first ? text.replace(/^\ufeff/, '') : text;
   } catch {
     throw new UsageError('a password on standard input is not UTF-8');
   }

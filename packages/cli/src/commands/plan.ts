@@ -8,7 +8,7 @@
 
 import { type Plan, type PlanGoal, type PlanLayout, type PlanRequest, plan } from 'bloomery/math';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseCount, parseRate, withExamples, withJson } from '../command-options.ts';
+import { parseCount, parseRate, withExamples, withJson, withoutSeparators } from '../command-options.ts';
 import { formatBytes, formatCount, formatRate } from '../format-values.ts';
 import { optionNames } from '../planning/option-names.ts';
 import { ratesByHashes } from '../planning/rates-by-hashes.ts';
@@ -236,7 +236,7 @@ function parsePositive(text: string): number {
 
 /** Bytes: 64k and 64kB are 64,000, 64KiB is 65,536. */
 export function parseBytes(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*([kKMGT]?)(i?)B?$/.exec(text.replaceAll(/[_,]/g, ''));
+  const match = /^(\d+(?:\.\d+)?)\s*([kKMGT]?)(i?)B?$/.exec(withoutSeparators(text));
   const power = ' KMGT'.indexOf((match?.[2] ?? ' ').toUpperCase() || ' ');
   const value =
     match === null ? Number.NaN : Math.floor(Number(match[1]) * (match[3] ? 1024 : 1000) ** power);

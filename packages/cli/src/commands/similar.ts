@@ -178,6 +178,8 @@ function scaled({ value, low, high, standardError }: Estimate, by: number): Esti
 function printPair(paths: readonly string[], result: Similarity): void {
   const { sizeA, sizeB, union, intersection, jaccard, semiJoinAWithB, semiJoinBWithA } = result;
   const dim = colors(1).dim;
+  // A share of nothing, or of what cannot be told.
+  const unknown = Number.isFinite(union.value) ? 'there are no keys' : 'a filter has no zeros left';
   const row = (
     name: string,
     { value, low, high }: Estimate,
@@ -185,7 +187,7 @@ function printPair(paths: readonly string[], result: Similarity): void {
     most = Infinity,
   ) => {
     const possible = (n: number) => show(Math.min(most, Math.max(0, n)));
-    if (Number.isNaN(value)) return [name, 'unknown', dim('a filter has no zeros left')];
+    if (Number.isNaN(value)) return [name, 'unknown', dim(unknown)];
     return [name, possible(value), dim(`${possible(low)} to ${possible(high)}`)];
   };
   const passing = (name: string, { passing }: SemiJoin, of: Estimate) =>

@@ -9,7 +9,7 @@
  * looked up are remembered, up to 100,000 of them: most words of a text come again.
  */
 
-import { closeSync, openSync, statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import {
   encodeSpeller,
@@ -118,9 +118,10 @@ interface CheckOptions extends DictionaryOptions {
 function check(files: readonly string[], options: CheckOptions): void {
   if (options.markdown && options.text)
     throw new UsageError('--markdown and --text exclude each other; give one of them');
+  const paths = files.length === 0 ? ['-'] : files;
+  readOnce([...paths, options.dictionary, options.personal]);
   const speller = openSpeller(options);
   if (options.personal !== undefined) speller.addWords(readPersonal(options.personal));
-  const paths = files.length === 0 ? ['-'] : files;
   // A name that is wrong is found out before anything is printed.
   for (const path of paths) checkReadable(path);
   const seen = new Map<string, boolean>();
@@ -194,12 +195,24 @@ function isRight(speller: Speller, { word, dotted }: TextWord, seen: Map<string,
   return right;
 }
 
-/** Of words with hyphens between only those that are wrong. */
+/** Of words with hyphens between only those that are wrong, alone and together with their neighbours. */
 function* misspeltParts(speller: Speller, found: TextWord): Generator<TextWord> {
   if (!speller.traits.hyphens || !found.word.includes('-')) return yield found;
+  const parts = found.word.split('-');
+  const right = parts.map(() => false);
+  for (let length = 1; length <= MOST_JOINED && length < parts.length; length++) {
+    for (let start = 0; start + length <= parts.length; start++) {
+      const end = start + length;
+      if (right.slice(start, end).every(Boolean)) continue;
+      const dotted = found.dotted && end === parts.length;
+      if (speller.check(parts.slice(start, end).join('-'), { dotted })) right.fill(true, start, end);
+    }
+  }
+  // Each is right somehow, and all of them together are not.
+  if (right.every(Boolean)) return yield found;
   let { column } = found;
-  for (const word of found.word.split('-')) {
-    if (word !== '' && !speller.check(word)) yield { ...found, word, column };
+  for (const [i, word] of parts.entries()) {
+    if (!right[i]) yield { ...found, word, column };
     column += [...word].length + 1;
   }
 }
@@ -231,6 +244,7 @@ interface BuildOptions {
 }
 
 function build(source: string, options: BuildOptions): void {
+  readOnce([source, options.aff]);
   const output = options.output ?? `${source === '-' ? 'words' : basename(source, extname(source))}.spell`;
   checkTarget(output, options);
   const speller = buildSpeller(source, options.aff, {
@@ -239,7 +253,7 @@ function build(source: string, options: BuildOptions): void {
     language: options.language,
   });
   const bytes = encodeSpeller(speller);
-  writeAtomically(output, bytes);
+  writeAtomically(output, bytes, { force: options.force === true });
   const { forms, language, compounds, ordinals } = speller.traits;
   const rate = speller.falsePositiveRate;
   if (compounds && !ordinals) {
@@ -273,12 +287,22 @@ function readPersonal(path: string): string[] {
   return words;
 }
 
+/** Not opened yet: a named pipe can be opened once only, its writer would see the reader go. */
 function checkReadable(path: string): void {
   if (path === '-') return;
   if (statSync(path).isDirectory()) throw new UsageError(`${path} is a directory; name the files in it`);
-  closeSync(openSync(path, 'r'));
+  accessSync(path, constants.R_OK);
+}
+
+function readOnce(paths: readonly (string | undefined)[]): void {
+  if (paths.filter((path) => path === '-').length > 1)
+    throw new UsageError(
+      'standard input can be read once only: one of the files can be -, or what is left out',
+    );
 }
 
 const MARKDOWN = new Set(['.md', '.markdown', '.mdown', '.mkd']);
 const MOST_REMEMBERED = 100_000;
+/** Parts of a word with hyphens, as the speller looks for them. */
+const MOST_JOINED = 4;
 const MOST_MARKDOWN = 64e6;

@@ -10,6 +10,7 @@ import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { type Command, Option } from 'commander';
 import { eachKey } from '../checking/ask.ts';
 import { parseCount, withExamples, withFormat, withJson, withKeyFile } from '../command-options.ts';
+import { funnelOfBytes } from '../conversion/guava-keys.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
 import { type FilterFile, openFilter } from '../filter-file.ts';
 import { formatCount, formatRate } from '../format-values.ts';
@@ -45,7 +46,13 @@ export function register(program: Command): void {
     .option('--trials <count>', 'how many random keys to ask for (default: 1M)', parseCount())
     .option('--seed <number>', 'the random keys of another seed (default: 1)', parseCount(0))
     .addOption(
-      new Option('--funnel <name>', 'Guava: how keys became bytes').choices(['utf8', 'utf16', 'int', 'long']),
+      new Option('--funnel <name>', 'Guava: how keys became bytes').choices([
+        'utf8',
+        'utf16',
+        'int',
+        'long',
+        'bytes',
+      ]),
     )
     .action(run);
   withExamples(withJson(withFormat(withKeyFile(withKeyOptions(command)))), [
@@ -91,7 +98,8 @@ async function run(path: string, options: VerifyOptions): Promise<void> {
   const key = options.keyFile === undefined ? undefined : readSecretKey(options.keyFile);
   const inputs = [path, ...(options.keys ?? []), ...(absent ?? [])];
   if (inputs.filter((input) => input === '-').length > 1) throw new UsageError('- can be given once only');
-  const file = await openFilter(path, { key, format: options.format, funnel: options.funnel });
+  const funnel = funnelOfBytes(options.funnel ?? 'utf8');
+  const file = await openFilter(path, { key, format: options.format, funnel });
   const subject = subjectOf(file);
   const keys = options.keys === undefined ? undefined : await askKeys(subject, options.keys, options);
   const strangers =

@@ -26,12 +26,12 @@ export function checkOutput({ output, force, json }: MadeFileOptions): void {
 
 /** Writes the file, then tells: a JSON object for `--json`, `lines` to people, nothing to anybody else. */
 export function finishOutput(
-  { output, json }: MadeFileOptions,
+  { output, force = false, json }: MadeFileOptions,
   bytes: Uint8Array,
   report: Readonly<Record<string, unknown>>,
   lines: readonly string[],
 ): void {
-  writeAtomically(output, bytes);
+  writeAtomically(output, bytes, { force });
   if (json) writeJson({ output, bytes: bytes.length, ...report });
   else if (isTerminal(2)) process.stderr.write(lines.map((line) => `${line}\n`).join(''));
 }

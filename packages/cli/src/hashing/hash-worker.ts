@@ -20,6 +20,8 @@ export interface WorkerJob {
   readonly columns: ReadonlyMap<string, number>;
   /** Memory for records that stay. */
   readonly buffer: ArrayBuffer | undefined;
+  /** Memory for hashes. */
+  readonly room: Int32Array | undefined;
 }
 
 export type WorkerAnswer = HashedRecords | CountedRecords;
@@ -27,18 +29,17 @@ export type WorkerAnswer = HashedRecords | CountedRecords;
 const { options, source, wantsEnds } = workerData as WorkerSetUp;
 const worker = new PieceWorker(options, schemeOf(source), wantsEnds, new RangeReader());
 
-parentPort!.on('message', ({ id, task, piece, columns, buffer: room }: WorkerJob) => {
+parentPort!.on('message', ({ id, task, piece, columns, buffer, room }: WorkerJob) => {
   try {
     const names = new Map(columns);
     if (task === 'count') {
       const answer = worker.count(piece, names);
-      const { buffer } = answer.records;
-      parentPort!.postMessage({ id, answer }, answer.records.length > 0 ? [buffer] : []);
+      parentPort!.postMessage({ id, answer }, answer.records.length > 0 ? [answer.records.buffer] : []);
       return;
     }
-    const buffers = new BufferPool(room?.byteLength ?? 0);
-    if (room !== undefined) buffers.give(new Uint8Array(room));
-    const answer = worker.hash(piece, names, buffers);
+    const buffers = new BufferPool(buffer?.byteLength ?? 0);
+    if (buffer !== undefined) buffers.give(new Uint8Array(buffer));
+    const answer = worker.hash(piece, names, buffers, room);
     const moved = [answer.words.buffer as ArrayBuffer];
     if (answer.records.length > 0) moved.push(answer.records.buffer);
     if (answer.ends !== null) moved.push(answer.ends.buffer as ArrayBuffer);

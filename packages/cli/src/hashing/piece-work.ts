@@ -60,20 +60,41 @@ export class PieceWorker {
     return { records: NOTHING, count };
   }
 
-  /** `buffers` for records that stay. */
-  hash(piece: Piece, columns: ColumnNames, buffers: BufferPool): HashedRecords {
+  /** `buffers` for records that stay; `room` for hashes, if it is large enough. */
+  hash(
+    piece: Piece,
+    columns: ColumnNames,
+    buffers: BufferPool,
+    room: Int32Array = new Int32Array(0),
+  ): HashedRecords {
     if ('chunk' in piece) return this.#hashChunk(piece.chunk, columns);
     const { path } = piece.range;
     if (this.#wantsEnds) {
       const bytes = this.#reader.read(piece.range, buffers);
       return this.#hashChunk({ path, bytes, first: false }, columns);
     }
-    const parts: Int32Array[] = [];
-    for (const block of blocksOf(piece.range)) {
-      parts.push(hashKeys({ lines: this.#reader.readBlock(block) }, this.#scheme).words);
-    }
-    const words = join(parts);
+    const words = this.#hashBlocks(piece.range, room);
     return { path, records: NOTHING, count: words.length / 2, ends: null, start: 0, words };
+  }
+
+  /** The hashes of all blocks of a range, one behind the other. */
+  #hashBlocks(range: LineRange, room: Int32Array): Int32Array {
+    let words = room;
+    let used = 0;
+    for (const block of blocksOf(range)) {
+      const free = words.subarray(used);
+      const found = hashKeys({ lines: this.#reader.readBlock(block) }, this.#scheme, free).words;
+      if (found.buffer !== words.buffer) {
+        if (used + found.length > words.length) {
+          const larger = new Int32Array(Math.max(2 * words.length, used + found.length));
+          larger.set(words.subarray(0, used));
+          words = larger;
+        }
+        words.set(found, used);
+      }
+      used += found.length;
+    }
+    return words.subarray(0, used);
   }
 
   #hashChunk(chunk: RecordChunk, columns: ColumnNames): HashedRecords {
@@ -89,13 +110,3 @@ export class PieceWorker {
 }
 
 const NOTHING = new Uint8Array(0);
-
-function join(parts: readonly Int32Array[]): Int32Array {
-  const whole = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}

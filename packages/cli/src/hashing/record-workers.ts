@@ -11,11 +11,11 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { BufferPool } from '../keys/buffer-pool.ts';
-import { type ColumnNames, extractKeys } from '../keys/extract-keys.ts';
+import { type ColumnNames, nameColumns } from '../keys/extract-keys.ts';
 import { type Input, PART } from '../keys/input.ts';
 import { isWholeLine, type KeyOptions } from '../keys/key-options.ts';
-import { lineRanges, RangeReader } from '../keys/line-ranges.ts';
-import { checkFirst, type RecordChunk, recordChunks } from '../keys/record-chunks.ts';
+import { BLOCK, lineRanges, RANGE, RangeReader } from '../keys/line-ranges.ts';
+import { checkFirst, recordChunks } from '../keys/record-chunks.ts';
 import { threadFile } from '../thread-file.ts';
 import { UsageError } from '../usage-error.ts';
 import { type HashSource, schemeOf } from './hash-source.ts';
@@ -31,12 +31,26 @@ export interface RecordWorkersOptions {
   readonly wantsEnds?: boolean;
 }
 
+type OnRead = (bytes: number) => void;
+
+export interface Span {
+  readonly from?: number;
+  readonly to?: number;
+}
+
+export interface HashRequest extends Span {
+  readonly onRead?: OnRead;
+  readonly keepsHashes?: boolean;
+}
+
 export class RecordWorkers {
   readonly #setUp: WorkerSetUp;
   readonly #threads: number;
   readonly #buffers = new BufferPool(PART);
   readonly #reader = new RangeReader();
   readonly #worker: PieceWorker;
+  /** Memory of hashes that nobody looks at any more. */
+  readonly #rooms: Int32Array[] = [];
   #pool: WorkerPool | undefined;
 
   constructor({ keys, source, threads = defaultThreads(), wantsEnds = false }: RecordWorkersOptions) {
@@ -45,20 +59,36 @@ export class RecordWorkers {
     this.#worker = new PieceWorker(keys, schemeOf(source), wantsEnds, this.#reader);
   }
 
-  /** How many records an input has. */
-  async count(input: Input, onRead?: (bytes: number) => void): Promise<number> {
+  /** Whether an input can be worked on from any place to any other. */
+  takesSpans(input: Input): boolean {
+    return input.plainFile && isWholeLine(this.#setUp.options) && (input.bytes ?? 0) >= WORTH_A_THREAD;
+  }
+
+  /** How many records an input has; those that begin behind `from`, if it takes spans. */
+  async count(input: Input, { onRead, from = 0 }: { onRead?: OnRead; from?: number } = {}): Promise<number> {
     let total = 0;
     const columns: ColumnNames = new Map();
     const here = (piece: Piece) => this.#worker.count(piece, columns);
-    for await (const { count } of this.#each([input], 'count', columns, here, onRead)) total += count;
+    const pieces = this.#pieces(input, columns, onRead, { from });
+    for await (const { count } of this.#each(pieces, 'count', columns, here)) total += count;
     return total;
   }
 
-  /** The hashes of all records of the inputs. What was given out is overwritten when the next is asked for. */
-  hash(inputs: readonly Input[], onRead?: (bytes: number) => void): AsyncGenerator<HashedRecords> {
+  /**
+   * The hashes of all records of an input; of those that begin in a span of it, if it takes spans. Records are overwritten
+   * when the next are asked for; so are hashes, unless they are kept.
+   */
+  async *hash(
+    input: Input,
+    { onRead, keepsHashes = false, ...span }: HashRequest = {},
+  ): AsyncGenerator<HashedRecords> {
     const columns: ColumnNames = new Map();
-    const here = (piece: Piece) => this.#worker.hash(piece, columns, this.#buffers);
-    return this.#each(inputs, 'hash', columns, here, onRead);
+    const here = (piece: Piece) => this.#worker.hash(piece, columns, this.#buffers, this.#rooms.pop());
+    for await (const found of this.#each(this.#pieces(input, columns, onRead, span), 'hash', columns, here)) {
+      yield found;
+      if (!keepsHashes && this.#rooms.length < MOST_ROOMS)
+        this.#rooms.push(new Int32Array(found.words.buffer));
+    }
   }
 
   /** Ends the threads. */
@@ -68,37 +98,40 @@ export class RecordWorkers {
   }
 
   async *#each<Result extends { readonly records: Uint8Array<ArrayBuffer> }>(
-    inputs: readonly Input[],
+    pieces: AsyncIterable<Piece>,
     task: 'hash' | 'count',
     columns: ColumnNames,
     here: (piece: Piece) => Result,
-    onRead: (bytes: number) => void = () => {},
   ): AsyncGenerator<Result> {
     const waiting: Promise<Result>[] = [];
-    for (const input of inputs) {
-      for await (const piece of this.#pieces(input, columns, onRead)) {
-        const large = 'range' in piece || piece.chunk.bytes.length >= WORTH_A_THREAD;
-        if (large && this.#threads > 0) this.#pool ??= new WorkerPool(this.#setUp, this.#threads);
-        if (this.#pool === undefined) {
-          const result = here(piece);
-          yield result;
-          this.#buffers.give(result.records);
-          continue;
-        }
-        const promise =
-          this.#pool.busy < BUSY * this.#threads
-            ? (this.#pool.run(task, piece, columns, this.#buffers) as Promise<unknown> as Promise<Result>)
-            : Promise.resolve(here(piece));
-        // It may fail before its turn comes, or nobody may wait for it any more.
-        promise.catch(() => {});
-        waiting.push(promise);
-        // Answers of workers come in only between the turns of this thread.
-        await new Promise((resolve) => setImmediate(resolve));
-        if (waiting.length < 3 * BUSY * this.#threads) continue;
-        const result = await waiting.shift()!;
+    for await (const piece of pieces) {
+      const large = 'range' in piece || piece.chunk.bytes.length >= WORTH_A_THREAD;
+      if (large && this.#threads > 0) this.#pool ??= new WorkerPool(this.#setUp, this.#threads);
+      if (this.#pool === undefined) {
+        const result = here(piece);
         yield result;
         this.#buffers.give(result.records);
+        continue;
       }
+      const promise =
+        this.#pool.busy < BUSY * this.#threads
+          ? (this.#pool.run(
+              task,
+              piece,
+              columns,
+              this.#buffers,
+              this.#rooms,
+            ) as Promise<unknown> as Promise<Result>)
+          : Promise.resolve(here(piece));
+      // It may fail before its turn comes, or nobody may wait for it any more.
+      promise.catch(() => {});
+      waiting.push(promise);
+      // Answers of workers come in only between the turns of this thread.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (waiting.length < 3 * BUSY * this.#threads) continue;
+      const result = await waiting.shift()!;
+      yield result;
+      this.#buffers.give(result.records);
     }
     while (waiting.length > 0) {
       const result = await waiting.shift()!;
@@ -107,11 +140,17 @@ export class RecordWorkers {
     }
   }
 
-  async *#pieces(input: Input, columns: ColumnNames, onRead: (bytes: number) => void): AsyncGenerator<Piece> {
+  async *#pieces(
+    input: Input,
+    columns: ColumnNames,
+    onRead: OnRead = () => {},
+    span: Span = {},
+  ): AsyncGenerator<Piece> {
     const { options } = this.#setUp;
-    if (input.plainFile && isWholeLine(options) && (input.bytes ?? 0) >= WORTH_A_THREAD) {
+    if (this.takesSpans(input)) {
       checkFirst(input.path, this.#reader.head(input.path), options);
-      for (const range of lineRanges(input.path, input.bytes!)) {
+      const length = this.#setUp.wantsEnds ? RANGE : BLOCKS_A_PIECE * BLOCK;
+      for (const range of lineRanges(input.path, input.bytes!, { ...span, length })) {
         onRead(range.to - range.from);
         yield { range };
       }
@@ -119,7 +158,7 @@ export class RecordWorkers {
     }
     for await (const chunk of recordChunks(input, options, this.#buffers, onRead)) {
       // Which column a name stands for is in the first chunk, and the others may overtake it.
-      if (chunk.first && options.column !== undefined) extractKeys(headOf(chunk), options, columns);
+      if (chunk.first && options.column !== undefined) nameColumns(chunk, options, columns);
       yield { chunk };
     }
   }
@@ -131,17 +170,14 @@ export function defaultThreads(): number {
 }
 
 const WORTH_A_THREAD = 1 << 18;
+const MOST_ROOMS = 32;
+/** Messages between threads cost; where nothing but hashes stays in memory, pieces can be larger. */
+const BLOCKS_A_PIECE = 16;
 /** Pieces under way for each thread: fewer, and threads wait for this one while it is busy. */
 const BUSY = 4;
 
 /** Nothing of what they make lives long. */
 const SMALL = { maxYoungGenerationSizeMb: 8 };
-
-/** Enough of a chunk to read the names of the columns. */
-function headOf(chunk: RecordChunk): RecordChunk {
-  const newline = chunk.bytes.indexOf(10);
-  return { ...chunk, bytes: chunk.bytes.slice(0, newline < 0 ? undefined : newline + 1) };
-}
 
 class WorkerPool {
   readonly #workers: Worker[];
@@ -181,15 +217,18 @@ class WorkerPool {
     piece: Piece,
     columns: ColumnNames,
     buffers: BufferPool,
+    rooms: Int32Array[],
   ): Promise<WorkerAnswer> {
     const id = this.#count++;
     // Memory for records that stay goes there and comes back filled.
     const stays = 'range' in piece && task === 'hash' && this.#setUp.wantsEnds;
     const buffer = stays ? buffers.take(PART).buffer : undefined;
+    const room = task === 'hash' ? rooms.pop() : undefined;
     const moved = 'chunk' in piece ? [piece.chunk.bytes.buffer] : stays ? [buffer!] : [];
+    if (room !== undefined) moved.push(room.buffer as ArrayBuffer);
     return new Promise((resolve, reject) => {
       this.#jobs.set(id, { resolve, reject });
-      this.#workers[id % this.#workers.length].postMessage({ id, task, piece, columns, buffer }, moved);
+      this.#workers[id % this.#workers.length].postMessage({ id, task, piece, columns, buffer, room }, moved);
     });
   }
 

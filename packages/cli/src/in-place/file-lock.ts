@@ -12,8 +12,10 @@
  * another lock, `…-lock-stale`, who looks once more before; that one is a lock like any other, and if its holder is killed
  * within those microseconds, it is removed in the same way under a lock of its own.
  *
- * What it does not do. Whether a process of another host is alive cannot be seen (a directory on a network): its lock is
- * respected until somebody removes it by hand, and the error says how. Programs other than this one do not look at it.
+ * What it does not do. Whether a process of another host is alive cannot be seen (a directory on a network), and neither is
+ * one of another container, which may have the host's name and counts its processes anew: the name of a host has the
+ * number of the process namespace behind it (pid_namespaces(7)). Their locks are respected until somebody removes them by
+ * hand, and the error says how. Programs other than this one do not look at it.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -79,7 +81,7 @@ const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 /** The lock, or who holds it. */
 function tryLock(path: string): FileLock | string {
   // Short: file systems keep links of up to 59 bytes without taking room for them.
-  const own = `${process.pid} ${startOf(process.pid) ?? '?'} ${hostname()} ${randomBytes(4).toString('hex')}`;
+  const own = `${process.pid} ${startOf(process.pid) ?? '?'} ${ownHost()} ${randomBytes(4).toString('hex')}`;
   for (;;) {
     if (create(path, own)) return { release: () => removeIf(path, own) };
     const holder = read(path);
@@ -135,7 +137,7 @@ function removeIf(path: string, text: string): void {
 function isAlive(holder: string): boolean {
   const { pid, start, host } = fieldsOf(holder);
   // Not one of ours, or not to be seen from here: then it counts.
-  if (!Number.isInteger(pid) || host !== hostname()) return true;
+  if (!Number.isInteger(pid) || !isHere(host)) return true;
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -148,6 +150,25 @@ function isAlive(holder: string): boolean {
 function fieldsOf(holder: string): { pid: number; start: string; host: string } {
   const [, pid, start, host] = /^(\d+) (\S+) (\S+) [0-9a-f]{8}$/.exec(holder) ?? [];
   return { pid: pid === undefined ? Number.NaN : Number(pid), start: start ?? '?', host: host ?? '' };
+}
+
+/** The name of this host, and where the system has them the number of the process namespace: `name/4026531836`. */
+function ownHost(): string {
+  const space = ownNamespace();
+  return space === undefined ? hostname() : `${hostname()}/${space}`;
+}
+
+/** Whether the processes of a lock can be seen from here. A name alone is of a system without namespaces. */
+function isHere(host: string): boolean {
+  return host === hostname() || host === ownHost();
+}
+
+function ownNamespace(): string | undefined {
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0];
+  } catch {
+    return undefined;
+  }
 }
 
 /** When a process started, in the system's own units, 'gone' for a zombie; undefined where the system does not say. */
@@ -166,12 +187,14 @@ function startOf(pid: number): string | undefined {
 function describe(holder: string): string {
   const { pid, host } = fieldsOf(holder);
   if (Number.isNaN(pid)) return 'somebody else';
-  return host === hostname() ? `process ${pid}` : `process ${pid} on ${host}`;
+  if (isHere(host)) return `process ${pid}`;
+  const [name] = host.split('/');
+  return `process ${pid} ${name === hostname() ? 'of another container' : `on ${name}`}`;
 }
 
 function busy(place: string, holder: string, waitMs: number): UsageError {
   const { host } = fieldsOf(holder);
-  const hint = host === hostname() ? '' : `; if that one is gone, remove ${lockName(place)}`;
+  const hint = isHere(host) ? '' : `; if that one is gone, remove ${lockName(place)}`;
   return new UsageError(
     `${place} is being changed by ${describe(holder)} and was not free within ${waitMs / 1000} s; ` +
       `nothing was changed, try again later or with a longer --wait${hint}`,

@@ -143,7 +143,12 @@ export function journalName(place: string): string {
  */
 export function recoverFile(path: string, { waitMs = READER_WAIT_MS } = {}): void {
   const place = placeOf(path);
-  if (place === undefined || !isThere(journalName(place))) return;
+  const journal = place === undefined ? undefined : journalOf(place);
+  if (place === undefined || journal === undefined) return;
+  if (journal === 'stranger') {
+    warnOfStranger(place);
+    return;
+  }
   try {
     const lock = lockFile(place, { waitMs, until: () => !isThere(journalName(place)) });
     if (lock === undefined) return;
@@ -155,6 +160,7 @@ export function recoverFile(path: string, { waitMs = READER_WAIT_MS } = {}): voi
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') throw error;
+    if (!isThere(journalName(place))) return; // its writer has just finished, and there is no lock to be had any more
     throw new UsageError(
       `${place} has a change that was interrupted (${journalName(place)}), and you may not write there; ` +
         'somebody who may finishes it by opening the filter once: bloomery info',
@@ -163,13 +169,34 @@ export function recoverFile(path: string, { waitMs = READER_WAIT_MS } = {}): voi
   }
 }
 
+/** Whether there is a journal beside a file: one that is no file, or belongs to a stranger, is none. */
+export function hasJournal(place: string): boolean {
+  return journalOf(place) === 'ours';
+}
+
+function journalOf(place: string): 'ours' | 'stranger' | undefined {
+  const found = lstatSync(journalName(place), { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  return found.isFile() && isTrusted(found.uid, place) ? 'ours' : 'stranger';
+}
+
+function isTrusted(owner: number, place: string): boolean {
+  return [0, process.getuid?.() ?? owner, statSync(place).uid].includes(owner);
+}
+
+function warnOfStranger(place: string): void {
+  warn(`${journalName(place)} belongs to somebody else and was left alone`);
+}
+
 /** Carries out or removes the journal of a file whose lock the caller holds. */
 export function settle(place: string): void {
   removeIfThere(`${journalName(place)}${NEW}`);
-  if (!isThere(journalName(place))) return;
-  const outcome = replay(place);
+  const journal = journalOf(place);
+  if (journal === undefined) return;
+  // A pipe would be waited for, so nothing is opened before this.
+  const outcome = journal === 'ours' ? replay(place) : journal;
   if (outcome === 'stranger') {
-    warn(`${journalName(place)} belongs to somebody else and was left alone`);
+    warnOfStranger(place);
     return;
   }
   unlinkSync(journalName(place));
@@ -244,7 +271,7 @@ function replay(place: string): 'done' | 'was not begun' | 'belonged to another 
   }
   try {
     const { uid, size } = fstatSync(journal);
-    if (![0, process.getuid?.() ?? uid, statSync(place).uid].includes(uid)) return 'stranger';
+    if (!isTrusted(uid, place)) return 'stranger';
     if (!isComplete(journal, size)) return 'was not begun';
     const head = Buffer.alloc(HEAD);
     readAll(journal, head, 0);

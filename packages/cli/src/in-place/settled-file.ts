@@ -11,10 +11,10 @@
  * Larger files than 2 GiB are read as well, which `readFileSync` refuses.
  */
 
-import { closeSync, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { UsageError } from '../usage-error.ts';
 import { pause } from './file-lock.ts';
-import { journalName, placeOf, readAll, recoverFile } from './journal.ts';
+import { hasJournal, placeOf, readAll, recoverFile } from './journal.ts';
 
 /** All bytes of a file, never a mixture of what was there before a change in place and after it. */
 export function readSettled(path: string): Uint8Array<ArrayBuffer> {
@@ -29,9 +29,8 @@ export function readSettled(path: string): Uint8Array<ArrayBuffer> {
       const bytes = allocate(path, Number(before.size));
       readAll(descriptor, bytes, 0);
       const after = fstatSync(descriptor, { bigint: true });
-      const journal = lstatSync(journalName(place), { throwIfNoEntry: false });
-      if (journal === undefined && before.mtimeNs === after.mtimeNs && before.size === after.size)
-        return bytes;
+      const unchanged = before.mtimeNs === after.mtimeNs && before.size === after.size;
+      if (unchanged && !hasJournal(place)) return bytes;
     } finally {
       closeSync(descriptor);
     }

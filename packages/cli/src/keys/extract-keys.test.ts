@@ -2,7 +2,7 @@ import type { PackedKeys } from 'bloomery';
 import { describe, expect, test } from 'vitest';
 import { eachKey } from '../checking/ask.ts';
 import { UsageError } from '../usage-error.ts';
-import { type ColumnNames, extractKeys } from './extract-keys.ts';
+import { type ColumnNames, extractKeys, nameColumns } from './extract-keys.ts';
 import { parseJsonPath } from './json-path.ts';
 import type { KeyOptions } from './key-options.ts';
 
@@ -42,6 +42,31 @@ describe('columns', () => {
 
   test('quotes that are doubled in every way', () => {
     expect(keysOf('""""\n"""a"""\n"a""b""""c"\n', { column: '1' })).toEqual(['"', '"a"', 'a"b""c']);
+    expect(keysOf('"a""",1\n"""",2\n"""""",3\n', { column: '1' })).toEqual(['a"', '"', '""']);
+  });
+
+  test('a megabyte of quotes takes no longer than a megabyte of anything', () => {
+    const started = performance.now();
+    expect(keysOf(`"${'""'.repeat(1 << 19)}"\n`, { column: '1' })).toEqual(['"'.repeat(1 << 19)]);
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  test('behind a closing quote there is nothing but blanks', () => {
+    expect(keysOf('"a" ,"b"\t\r\n', { column: '1' })).toEqual(['a']);
+    expect(keysOf('"a"x,b\n', { column: '2' })).toEqual(['b']); // of another column nobody cares
+    expect(() => keysOf('x,y\n"a"x,b\n', { column: '1' })).toThrow(
+      'line 2 has text behind a closing quote in column 1',
+    );
+  });
+
+  test('the names of a header with several lines', () => {
+    const columns: ColumnNames = new Map();
+    const chunk = { path: 'k', bytes: new TextEncoder().encode('"a\nb",email\n1,x\n'), first: true };
+    nameColumns(chunk, { column: 'email' }, columns);
+    expect(columns.get('k')).toBe(1);
+    nameColumns({ ...chunk, first: false }, { column: 'nobody' }, columns);
+    nameColumns(chunk, {}, columns);
+    expect([...columns.values()]).toEqual([1]);
   });
 
   test('by name, in the first chunk of a file and in those after it', () => {
@@ -58,8 +83,9 @@ describe('columns', () => {
 
   test('what is missing is an error that names the line; blank lines are empty keys', () => {
     expect(() => keysOf('a,b\nc\n', { column: '2' })).toThrow(
-      'keys.csv: line 2 has 1 columns, expected column 2',
+      'keys.csv: line 2 has 1 column, expected column 2',
     );
+    expect(() => keysOf('"a\nb",b\nc\n', { column: '2' })).toThrow('line 3 has 1 column,');
     expect(() => keysOf('id,name\n', { column: 'email' })).toThrow('has no column "email"; it has id, name');
     expect(keysOf('a,b\n\nc,d\n', { column: '2' })).toEqual(['b', '', 'd']);
   });
@@ -85,6 +111,17 @@ describe('JSON lines', () => {
     expect(() => keysOf('{"toString":1}\n', { jsonl: '.hasOwnProperty' })).toThrow('no text or number');
     expect(() => keysOf('nonsense\n', { jsonl: '.a' })).toThrow('line 1 is not JSON');
     expect(() => parseJsonPath('a..b')).toThrow('--jsonl must be a path');
+    expect(() => parseJsonPath('["\\q"]')).toThrow('--jsonl must be a path');
+  });
+
+  test('numbers of which several would be one key are an error', () => {
+    const exact = '{"a":9007199254740991}\n{"a":-1.50}\n{"a":"9007199254740993"}\n';
+    expect(keysOf(exact, { jsonl: '.a' })).toEqual(['9007199254740991', '-1.5', '9007199254740993']);
+    for (const number of ['9007199254740993', '-9007199254740993', '1e400']) {
+      expect(() => keysOf(`{"a":${number}}\n`, { jsonl: '.a' })).toThrow(
+        'line 1 has a number at .a that is too large to be exact',
+      );
+    }
   });
 });
 

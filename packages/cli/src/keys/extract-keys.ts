@@ -1,14 +1,15 @@
 /**
  * The key of each record of a chunk. Whole lines go to the library as they are; columns and fields are packed first. A record
  * without the column or the field is an error that names the line, because a key that is silently missing is a false
- * negative later; `--jsonl` takes strings as they are, numbers and booleans as JSON writes them, and nothing else.
+ * negative later; `--jsonl` takes strings as they are, numbers and booleans as JavaScript writes them (1.0 is 1), and nothing
+ * else: no numbers beyond 2^53, of which several would be one key.
  */
 
 import { countLines, type KeyBatch, type PackedKeys } from 'bloomery';
 import { UsageError } from '../usage-error.ts';
 import { fieldOf, parseJsonPath } from './json-path.ts';
 import { delimiterOf, isWholeLine, type KeyOptions } from './key-options.ts';
-import type { RecordChunk } from './record-chunks.ts';
+import { closingQuote, type RecordChunk } from './record-chunks.ts';
 
 export interface ChunkKeys {
   /** One key for each record, in order. */
@@ -36,6 +37,11 @@ export function extractKeys(
 }
 
 export type ColumnNames = Map<string, number>;
+
+/** Finds the column that a name stands for, in the first chunk of a file: for those who may see another chunk before it. */
+export function nameColumns(chunk: RecordChunk, options: KeyOptions, columns: ColumnNames): void {
+  if (chunk.first && options.column !== undefined) readHeader(chunk, options, columns);
+}
 
 /** Keys packed one behind the other, and where their records end. */
 class Packer {
@@ -84,26 +90,21 @@ function plainKeys(bytes: Uint8Array, separator: number, crlf: boolean): ChunkKe
 function columnKeys(chunk: RecordChunk, options: KeyOptions, columns: ColumnNames): ChunkKeys {
   const { bytes, path } = chunk;
   const wanted = options.column!;
-  const named = !/^[1-9]\d*$/.test(wanted);
   const delimiter = delimiterOf(options, path);
   const packer = new Packer(bytes.length);
-  let at = 0;
-  let start = 0;
-  let line = 1;
-  if (chunk.first && (named || options.header)) {
-    const names: string[] = [];
-    at = readRecord(bytes, 0, delimiter, (field) => names.push(Buffer.from(field).toString().trim()));
-    start = at;
-    line++;
-    if (named) columns.set(path, columnNamed(wanted, names, path));
-  }
-  const column = named ? columns.get(path)! : Number(wanted) - 1;
-  for (; at < bytes.length; line++) {
+  const start = chunk.first ? readHeader(chunk, options, columns) : 0;
+  const column = isNumber(wanted) ? Number(wanted) - 1 : columns.get(path)!;
+  for (let at = start; at < bytes.length; ) {
     let index = 0;
     let key: Uint8Array | undefined;
-    const next = readRecord(bytes, at, delimiter, (field) => {
-      if (index++ === column) key = field;
+    let clean = true;
+    const next = readRecord(bytes, at, delimiter, (field, whole) => {
+      if (index++ !== column) return;
+      key = field;
+      clean = whole;
     });
+    const where = () =>
+      chunk.first ? `line ${lineAt(bytes, at)}` : `a line that begins with ${excerpt(bytes, at)}`;
     if (key === undefined) {
       // A blank line is an empty key, as it is among whole lines.
       if (index <= 1 && isBlank(bytes.subarray(at, next))) {
@@ -111,9 +112,14 @@ function columnKeys(chunk: RecordChunk, options: KeyOptions, columns: ColumnName
         at = next;
         continue;
       }
-      const where = chunk.first ? `line ${line}` : `a line that begins with ${excerpt(bytes, at)}`;
+      const columnCount = index === 1 ? '1 column' : `${index} columns`;
       throw new UsageError(
-        `${path}: ${where} has ${index} columns, expected column ${column + 1}; --delimiter says what is between them`,
+        `${path}: ${where()} has ${columnCount}, expected column ${column + 1}; --delimiter says what is between them`,
+      );
+    }
+    if (!clean) {
+      throw new UsageError(
+        `${path}: ${where()} has text behind a closing quote in column ${column + 1}; a quoted field ends with its quote (RFC 4180)`,
       );
     }
     packer.add(key, next);
@@ -122,30 +128,45 @@ function columnKeys(chunk: RecordChunk, options: KeyOptions, columns: ColumnName
   return packer.finish(start);
 }
 
-/** Visits the fields of the record at `at`, and says where the next one begins. Quotes as in RFC 4180. */
+/** Remembers the column that a name stands for; says where the first record behind a header begins. */
+function readHeader({ bytes, path }: RecordChunk, options: KeyOptions, columns: ColumnNames): number {
+  const wanted = options.column!;
+  const named = !isNumber(wanted);
+  if (!named && !options.header) return 0;
+  const names: string[] = [];
+  const next = readRecord(bytes, 0, delimiterOf(options, path), (field) =>
+    names.push(Buffer.from(field).toString().trim()),
+  );
+  if (named) columns.set(path, columnNamed(wanted, names, path));
+  return next;
+}
+
+function isNumber(column: string): boolean {
+  return /^[1-9]\d*$/.test(column);
+}
+
+/**
+ * Visits the fields of the record at `at`, and says where the next one begins. Quotes as in RFC 4180; `whole` is false for
+ * a field with text behind its closing quote, which is not in the field.
+ */
 function readRecord(
   bytes: Uint8Array,
   at: number,
   delimiter: number,
-  visit: (field: Uint8Array) => void,
+  visit: (field: Uint8Array, whole: boolean) => void,
 ): number {
   for (let from = at; ; ) {
     let end: number;
     if (bytes[from] === QUOTE) {
-      let close = bytes.indexOf(QUOTE, from + 1);
-      let doubled = false;
-      while (close >= 0 && bytes[close + 1] === QUOTE) {
-        doubled = true;
-        close = bytes.indexOf(QUOTE, close + 2);
-      }
-      end = close < 0 ? bytes.length : close;
-      const field = bytes.subarray(from + 1, end);
-      visit(doubled ? withoutDoubledQuotes(field) : field);
-      for (end++; end < bytes.length && bytes[end] !== delimiter && bytes[end] !== NEWLINE; end++);
+      const close = closingQuote(bytes, from);
+      const field = bytes.subarray(from + 1, close < 0 ? bytes.length : close);
+      const behind = close < 0 ? bytes.length : close + 1;
+      for (end = behind; end < bytes.length && bytes[end] !== delimiter && bytes[end] !== NEWLINE; end++);
+      visit(withoutDoubledQuotes(field), end === behind || isBlank(bytes.subarray(behind, end)));
     } else {
       for (end = from; end < bytes.length && bytes[end] !== delimiter && bytes[end] !== NEWLINE; end++);
       const last = end > from && bytes[end - 1] === RETURN && bytes[end] !== delimiter ? end - 1 : end;
-      visit(bytes.subarray(from, last));
+      visit(bytes.subarray(from, last), true);
     }
     if (end >= bytes.length) return bytes.length;
     if (bytes[end] === NEWLINE) return end + 1;
@@ -187,6 +208,10 @@ function jsonKeys({ bytes, path, first }: RecordChunk, { jsonl }: KeyOptions): C
       if (field === undefined || field === null || typeof field === 'object') {
         throw fail(`has no text or number at ${jsonl}`);
       }
+      // 2^53 + 1 would become the key 2^53, and so would 2^53.
+      if (typeof field === 'number' && Math.abs(field) > Number.MAX_SAFE_INTEGER) {
+        throw fail(`has a number at ${jsonl} that is too large to be exact; as text, in quotes, it is a key`);
+      }
       packer.add(text.encode(String(field)), next);
     }
     at = next;
@@ -203,19 +228,29 @@ function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === NEWLINE || byte === RETURN || byte === 32 || byte === 9);
 }
 
+/** The number of the line at a position: records may have several. */
+function lineAt(bytes: Uint8Array, at: number): number {
+  let line = 1;
+  for (let i = bytes.indexOf(NEWLINE); i >= 0 && i < at; i = bytes.indexOf(NEWLINE, i + 1)) line++;
+  return line;
+}
+
 function excerpt(bytes: Uint8Array, at: number): string {
   return JSON.stringify(Buffer.from(bytes.subarray(at, at + 40)).toString());
 }
 
-function withoutDoubledQuotes(field: Uint8Array): Uint8Array {
-  return Uint8Array.from(
-    field.filter((byte, i) => byte !== QUOTE || field[i - 1] !== QUOTE || isSecondKept(field, i)),
-  );
-}
-
 /** Of each pair of quotes the first stays. */
-function isSecondKept(field: Uint8Array, i: number): boolean {
-  let before = 0;
-  while (field[i - 1 - before] === QUOTE) before++;
-  return before % 2 === 0;
+function withoutDoubledQuotes(field: Uint8Array): Uint8Array {
+  let quote = field.indexOf(QUOTE);
+  if (quote < 0) return field;
+  const single = new Uint8Array(field.length);
+  let used = 0;
+  let from = 0;
+  for (; quote >= 0; quote = field.indexOf(QUOTE, from)) {
+    single.set(field.subarray(from, quote + 1), used);
+    used += quote + 1 - from;
+    from = quote + 2;
+  }
+  single.set(field.subarray(from), used);
+  return single.subarray(0, used + Math.max(0, field.length - from));
 }

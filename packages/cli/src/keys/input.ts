@@ -5,7 +5,7 @@
  * Files are read in large parts, without a stream. zstd is unpacked by Node where it can (22.15), else by fzstd, in JavaScript.
  */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
 import { UsageError } from '../usage-error.ts';
@@ -24,7 +24,10 @@ export interface Input {
   parts(onRead?: (bytes: number) => void): AsyncGenerator<Uint8Array<ArrayBuffer>>;
 }
 
-/** Opens nothing yet, but looks: a missing file or a directory is found here, before any work. */
+/**
+ * Looks before any work: a missing file, a directory, a file that may not be read is found here. What is no file is not
+ * opened, because a named pipe can be opened once only: its writer would see the reader go.
+ */
 export function inputOf(path: string): Input {
   if (path === '-') {
     return {
@@ -34,29 +37,22 @@ export function inputOf(path: string): Input {
       parts: (onRead) => unpack(path, standardInput(), onRead),
     };
   }
+  const found = statSync(path);
+  if (found.isDirectory())
+    throw new UsageError(`${path} is a directory; name files, or: find ${path} -type f`);
+  return {
+    path,
+    bytes: found.isFile() ? found.size : undefined,
+    plainFile: found.isFile() && packingOf(headOf(path)) === 'none',
+    parts: (onRead) => unpack(path, fileParts(path), onRead),
+  };
+}
+
+function headOf(path: string): Uint8Array {
+  const head = new Uint8Array(4);
   const descriptor = openSync(path, 'r');
   try {
-    const found = fstatSync(descriptor);
-    if (found.isDirectory())
-      throw new UsageError(`${path} is a directory; name files, or: find ${path} -type f`);
-    const head = new Uint8Array(4);
-    const plainFile =
-      found.isFile() && packingOf(head.subarray(0, readSync(descriptor, head, 0, 4, 0))) === 'none';
-    return {
-      path,
-      bytes: found.isFile() ? found.size : undefined,
-      plainFile,
-      parts: (onRead) => unpack(path, fileParts(path), onRead),
-    };
-  } catch (error) {
-    // A pipe or a device cannot be read at a position.
-    if ((error as NodeJS.ErrnoException).code !== 'ESPIPE') throw error;
-    return {
-      path,
-      bytes: undefined,
-      plainFile: false,
-      parts: (onRead) => unpack(path, fileParts(path), onRead),
-    };
+    return head.subarray(0, readSync(descriptor, head, 0, 4, 0));
   } finally {
     closeSync(descriptor);
   }
@@ -79,8 +75,11 @@ export class PlainFile {
   }
 }
 
-/** No paths: standard input. */
+/** No paths: standard input, which can be read once only. */
 export function inputsOf(paths: readonly string[]): Input[] {
+  if (paths.filter((path) => path === '-').length > 1) {
+    throw new UsageError('standard input can be read once only: - can be one of the files');
+  }
   return (paths.length === 0 ? ['-'] : paths).map(inputOf);
 }
 
@@ -99,19 +98,46 @@ async function* fileParts(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>>
 }
 
 async function* standardInput(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  // Pipes hand over 64 kB at most; the cost of a part is shared by many.
+  // Pipes hand over 64 kB at most; the cost of a part is shared by many. But who waits for `tail -f` is not kept waiting.
   let gathered: Uint8Array[] = [];
   let size = 0;
-  for await (const part of process.stdin as AsyncIterable<Uint8Array>) {
-    gathered.push(part);
-    size += part.length;
-    if (size < PART) continue;
-    yield joined(gathered, size);
-    gathered = [];
-    size = 0;
+  const parts = (process.stdin as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  let next = parts.next();
+  try {
+    for (;;) {
+      const found = size === 0 ? await next : await soon(next);
+      if (found !== undefined && !found.done) {
+        gathered.push(found.value);
+        size += found.value.length;
+        next = parts.next();
+        if (size < PART) continue;
+      }
+      if (size > 0) yield joined(gathered, size);
+      if (found?.done) return;
+      gathered = [];
+      size = 0;
+    }
+  } finally {
+    // Whoever has seen enough does not wait for what may still come.
+    next.catch(() => {});
+    process.stdin.destroy();
   }
-  if (size > 0) yield joined(gathered, size);
 }
+
+/** What comes within some milliseconds, else undefined. */
+async function soon<T>(promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const pause = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([promise, pause]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const PATIENCE_MS = 20;
 
 function joined(parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(size);
@@ -138,7 +164,9 @@ async function* unpack(
     else if (packing === 'zstd') yield* unpackZstd(all);
     else yield* all;
   } catch (error) {
-    if (packing === 'none' || (error as NodeJS.ErrnoException).code?.startsWith('E')) throw error;
+    // What the system says has a code that begins with E; codes of zlib begin with Z, those of fzstd are numbers.
+    const { code } = error as { code?: unknown };
+    if (packing === 'none' || (typeof code === 'string' && code.startsWith('E'))) throw error;
     throw new UsageError(`${path}: the ${packing} data is damaged or cut off (${(error as Error).message})`, {
       cause: error,
     });
@@ -148,6 +176,8 @@ async function* unpack(
 function packingOf(head: Uint8Array): 'none' | 'gzip' | 'zstd' {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
   if (head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd) return 'zstd';
+  // A skippable frame (RFC 8878, 3.1.2), with which pzstd begins.
+  if ((head[0] & 0xf0) === 0x50 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18) return 'zstd';
   return 'none';
 }
 
@@ -193,6 +223,11 @@ async function* count<T extends Uint8Array>(parts: AsyncGenerator<T>, onRead: (b
 }
 
 async function* prepend<T>(first: T, rest: AsyncGenerator<T>): AsyncGenerator<T> {
-  yield first;
-  yield* rest;
+  try {
+    yield first;
+    yield* rest;
+  } finally {
+    // Who stops at the first part has not begun with the rest, which would stay open.
+    await rest.return(undefined);
+  }
 }

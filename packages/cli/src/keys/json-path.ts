@@ -10,16 +10,26 @@ export function parseJsonPath(text: string): JsonPath {
   const step = /\.?([^.[\]"\s]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/gy;
   while (step.lastIndex < rest.length) {
     const match = step.exec(rest);
-    if (match === null) {
-      throw new UsageError(
-        `--jsonl must be a path such as .user.id, tags[0] or ["a b"], got ${JSON.stringify(text)}`,
-      );
-    }
+    if (match === null) throw noPath(text);
     if (match[1] !== undefined) steps.push(match[1]);
     else if (match[2] !== undefined) steps.push(Number(match[2]));
-    else steps.push(JSON.parse(`"${match[3]}"`));
+    else steps.push(unquoted(match[3], text));
   }
   return steps;
+}
+
+function unquoted(name: string, text: string): string {
+  try {
+    return JSON.parse(`"${name}"`);
+  } catch {
+    throw noPath(text);
+  }
+}
+
+function noPath(text: string): UsageError {
+  return new UsageError(
+    `--jsonl must be a path such as .user.id, tags[0] or ["a b"], got ${JSON.stringify(text)}`,
+  );
 }
 
 /** The value at a path; undefined where there is none. An empty path is the value itself. */

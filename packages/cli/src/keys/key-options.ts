@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { UsageError } from '../usage-error.ts';
+import { parseJsonPath } from './json-path.ts';
 
 export interface KeyOptions {
   /** A column of CSV or TSV: its number from 1 on, or its name in the first line. */
@@ -18,10 +19,13 @@ export interface KeyOptions {
   readonly crlf?: boolean | undefined;
   /** Lines may contain zero bytes. */
   readonly binary?: boolean | undefined;
+  /** Whoever reads the keys drops a CR at their ends and a byte order mark himself: no warning. */
+  readonly forgiving?: boolean | undefined;
 }
 
 export function withKeyOptions(command: Command): Command {
   return command
+    .hook('preAction', (_, running) => checkKeyOptions(running.opts()))
     .option(
       '-c, --column <name|number>',
       'the key is a column of CSV: its number from 1 on, or its name in the first line',
@@ -42,6 +46,16 @@ export function withKeyOptions(command: Command): Command {
     )
     .option('--crlf', 'lines end with CR LF; without it the CR is part of the key')
     .option('--binary', 'take lines with zero bytes as they are');
+}
+
+/** Refuses what would be passed over, before anything is read. */
+function checkKeyOptions({ column, delimiter, header, jsonl }: KeyOptions): void {
+  if (column === undefined && (header || delimiter !== undefined)) {
+    throw new UsageError(
+      `${header ? '--header' : '--delimiter'} is about columns; --column says which of them is the key`,
+    );
+  }
+  if (jsonl !== undefined) parseJsonPath(jsonl);
 }
 
 /** Whether a key is a line as it stands: the fast way. */

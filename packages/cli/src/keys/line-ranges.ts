@@ -20,12 +20,17 @@ export interface LineRange {
 const SLACK = 1 << 13;
 export const RANGE = (1 << 19) - SLACK - 1;
 
-export function* lineRanges(path: string, size: number): Generator<LineRange> {
-  for (let from = 0; from < size; from += RANGE) yield { path, size, from, to: Math.min(size, from + RANGE) };
+/** The ranges of a file, or of the part of it between two places, `length` bytes each. */
+export function* lineRanges(
+  path: string,
+  size: number,
+  { from = 0, to = size, length = RANGE }: { from?: number; to?: number; length?: number } = {},
+): Generator<LineRange> {
+  for (let at = from; at < to; at += length) yield { path, size, from: at, to: Math.min(to, at + length) };
 }
 
 /** How much is read and worked on at once where nothing has to stay. */
-export const BLOCK = (1 << 18) - SLACK - 1;
+export const BLOCK = (1 << 17) - SLACK - 1;
 
 /** A range in smaller ones. */
 export function* blocksOf(range: LineRange): Generator<LineRange> {
@@ -37,7 +42,7 @@ export function* blocksOf(range: LineRange): Generator<LineRange> {
 /** Reads ranges of files, each of which is opened once. */
 export class RangeReader {
   readonly #open = new Map<string, number>();
-  readonly #buffers = new BufferPool(1 << 18);
+  readonly #buffers = new BufferPool(1 << 17);
 
   /** The lines that begin in a small range, in memory that the next call overwrites. */
   readBlock(range: LineRange): Uint8Array {

@@ -27,13 +27,19 @@ export async function* recordChunks(
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<RecordChunk> {
   const quoted = options.column !== undefined;
-  if (quoted) delimiterOf(options, input.path); // refused before anything is read
+  const delimiter = quoted ? delimiterOf(options, input.path) : 0; // refused before anything is read
   const end = options.null ? 0 : NEWLINE;
-  const cutOf = (bytes: Uint8Array) => (quoted ? lastRecordEnd(bytes) : bytes.lastIndexOf(end) + 1);
+  const cutOf = (bytes: Uint8Array) =>
+    quoted ? scanRecords(bytes, delimiter).end : bytes.lastIndexOf(end) + 1;
   let first = true;
   let rest: Uint8Array<ArrayBuffer> = new Uint8Array(0);
-  for await (const { bytes, whole } of partsWithRest(input, () => rest, buffers, onRead)) {
-    if (first && rest.length === 0) checkFirst(input.path, bytes, options);
+  for await (const { bytes: found, whole } of partsWithRest(input, () => rest, buffers, onRead)) {
+    let bytes = found;
+    if (first && rest.length === 0) {
+      checkFirst(input.path, bytes, options);
+      if (quoted && hasMark(bytes)) bytes = bytes.subarray(3);
+    }
+    if (whole && quoted) checkClosed(input.path, bytes, delimiter);
     const cut = whole ? bytes.length : cutOf(bytes);
     // Copied before the chunk is handed over, which takes its memory along.
     rest = bytes.slice(cut);
@@ -53,13 +59,24 @@ interface Part {
 /** Each part behind the rest of those before. Plain files are read right there, into buffers that are used again. */
 async function* partsWithRest(
   input: Input,
-  rest: () => Uint8Array,
+  rest: () => Uint8Array<ArrayBuffer>,
   buffers: BufferPool,
   onRead: (bytes: number) => void = () => {},
 ): AsyncGenerator<Part> {
   if (!input.plainFile) {
-    for await (const part of input.parts(onRead)) yield { bytes: join(rest(), part), whole: false };
-    if (rest().length > 0) yield { bytes: Uint8Array.from(rest()), whole: true };
+    let parts: Uint8Array<ArrayBuffer>[] = [];
+    let size = 0;
+    for await (const part of input.parts(onRead)) {
+      parts.push(part);
+      size += part.length;
+      // As much again as is left over: a record of many parts is not copied and searched with each of them.
+      if (size < rest().length) continue;
+      yield { bytes: join([rest(), ...parts]), whole: false };
+      parts = [];
+      size = 0;
+    }
+    if (rest().length + size > 0) yield { bytes: join([rest(), ...parts]), whole: false };
+    if (rest().length > 0) yield { bytes: rest(), whole: true };
     return;
   }
   const file = new PlainFile(input.path);
@@ -83,30 +100,83 @@ const NEWLINE = 10;
 const RETURN = 13;
 const QUOTE = 34;
 
-function join(a: Uint8Array, b: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  if (a.length === 0) return b;
-  const whole = new Uint8Array(a.length + b.length);
-  whole.set(a);
-  whole.set(b, a.length);
+function join(parts: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
+  const filled = parts.filter(({ length }) => length > 0);
+  if (filled.length === 1) return filled[0];
+  const whole = new Uint8Array(filled.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of filled) {
+    whole.set(part, at);
+    at += part.length;
+  }
   return whole;
 }
 
-/** Where the last whole CSV record ends: the last newline with an even number of quotes before it. */
-function lastRecordEnd(bytes: Uint8Array): number {
-  let quotes = 0;
-  for (let at = bytes.indexOf(QUOTE); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) quotes++;
-  // Backwards from the end, where `quotes` is the number before it.
-  for (let at = bytes.length - 1; at >= 0; at--) {
-    if (bytes[at] === QUOTE) quotes--;
-    else if (bytes[at] === NEWLINE && quotes % 2 === 0) return at + 1;
+/**
+ * Where the last whole CSV record ends, of bytes that begin with a record: behind the last newline outside quotes; and
+ * the quote that is not closed at the end of the bytes, or -1. A quote opens
+ * a field only where one begins, as for who reads the records (extract-keys.ts). If the two disagreed about `5" pipe`, a file
+ * would be cut within a quoted field further down.
+ */
+function scanRecords(bytes: Uint8Array, delimiter: number): { end: number; open: number } {
+  let end = 0;
+  for (let at = 0; ; ) {
+    const quote = openingQuote(bytes, at, delimiter);
+    const outside = bytes.subarray(at, quote < 0 ? bytes.length : quote);
+    const newline = outside.lastIndexOf(NEWLINE);
+    if (newline >= 0) end = at + newline + 1;
+    if (quote < 0) return { end, open: -1 };
+    const close = closingQuote(bytes, quote);
+    if (close < 0) return { end, open: quote };
+    at = close + 1;
   }
-  return 0;
+}
+
+/** The next quote that opens a field; -1: none. */
+function openingQuote(bytes: Uint8Array, from: number, delimiter: number): number {
+  for (let at = bytes.indexOf(QUOTE, from); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
+    const before = bytes[at - 1];
+    if (at === 0 || before === delimiter || before === NEWLINE) return at;
+  }
+  return -1;
+}
+
+/** The quote that closes the field which one opens: none of a pair. -1 if it is not there. */
+export function closingQuote(bytes: Uint8Array, open: number): number {
+  let close = bytes.indexOf(QUOTE, open + 1);
+  while (close >= 0 && bytes[close + 1] === QUOTE) close = bytes.indexOf(QUOTE, close + 2);
+  return close;
+}
+
+/** A quote that nobody closed takes all that follows into one key; the keys of those lines would be missing. */
+function checkClosed(path: string, bytes: Uint8Array, delimiter: number): void {
+  const { open } = scanRecords(bytes, delimiter);
+  if (open < 0) return;
+  const begin = JSON.stringify(Buffer.from(bytes.subarray(open, open + 40)).toString());
+  throw new UsageError(`${path}: the quote that begins ${begin} is never closed`);
+}
+
+/** The byte order mark of UTF-8, which programs on Windows write. */
+function hasMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
 /** What is no text, or has other line ends than it seems: looked for in the first bytes of an input. */
 export function checkFirst(path: string, bytes: Uint8Array, options: KeyOptions): void {
   checkText(path, bytes, options);
+  if (options.forgiving) return;
   lookForReturns(path, bytes, options);
+  lookForMark(path, bytes, options);
+}
+
+/** A mark before the first key makes it another key. In CSV and JSON it is dropped. */
+function lookForMark(path: string, bytes: Uint8Array, options: KeyOptions): void {
+  if (options.column !== undefined || options.jsonl !== undefined) return;
+  if (hasMark(bytes)) {
+    warn(
+      `${path} begins with a byte order mark, which is taken as part of the first key; without it: tail -c +4 ${path}`,
+    );
+  }
 }
 
 /** A CR at the end of every key would make each of them another key than the one that is meant. */

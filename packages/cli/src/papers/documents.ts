@@ -38,21 +38,23 @@ export function checkDocuments(parts: readonly Part[], options: DocumentOptions)
 
 /** `names` are the parts as they were asked for. */
 export function writeDocuments(findings: Findings, names: readonly string[], options: DocumentOptions): void {
-  const { markdown, figures, page } = options;
+  const { markdown, figures, page, force = false } = options;
   if (figures !== undefined) {
     mkdirSync(figures, { recursive: true });
     for (const { report } of findings.parts) {
       for (const { figures: some = [] } of report.sections) {
-        for (const { file, plot } of some) writeAtomically(join(figures, file), Buffer.from(svgFile(plot)));
+        for (const { file, plot } of some) {
+          writeAtomically(join(figures, file), Buffer.from(svgFile(plot)), { force });
+        }
       }
     }
   }
   if (markdown !== undefined) {
     const command = commandLine(findings, names, options);
     const folder = figures === undefined ? undefined : linkTo(figures, markdown);
-    writeAtomically(markdown, Buffer.from(asMarkdown(findings, { command, folder })));
+    writeAtomically(markdown, Buffer.from(asMarkdown(findings, { command, folder })), { force });
   }
-  if (page !== undefined) writeAtomically(page, Buffer.from(asPage(findings)));
+  if (page !== undefined) writeAtomically(page, Buffer.from(asPage(findings)), { force });
 }
 
 /** The way from a document to the folder of its figures. */

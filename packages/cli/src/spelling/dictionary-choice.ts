@@ -34,10 +34,10 @@ export function buildSpeller(source: string, aff: string | undefined, options: S
     if (aff === undefined && statSync(affixes, { throwIfNoEntry: false }) === undefined) {
       throw new UsageError(`there is no ${affixes} beside ${source}; --aff names the affix file`);
     }
-    const language = options.language ?? basename(source, '.dic');
+    // The affix file knows its language better than a name such as index.dic does.
     return spellerFromHunspell(readBytes(source), readBytes(affixes), {
       ...options,
-      language,
+      fallbackLanguage: basename(source, '.dic'),
       names: { dic: source, aff: affixes },
     });
   } catch (error) {
@@ -137,4 +137,4 @@ const FOLDERS = [
   '/Library/Spelling',
 ];
 /** Changes when the same dictionary would be built into other bytes. */
-const CACHE_VERSION = '1';
+const CACHE_VERSION = '2';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { FrameError } from 'bloomery';
+import { FrameError, hashKey } from 'bloomery';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EFFORT } from '../../../bloomery/test/effort.ts';
 import { expectBinomial, expectNormal, Random } from '../../../bloomery/test/statistics.ts';
@@ -163,6 +163,78 @@ describe('a small file', () => {
   });
 });
 
+describe('rules of a stranger', () => {
+  const fileOf = (patterns: string[], noHyphen: string[] = []) => {
+    const rules = new Hyphenator({ patterns, leftMinimum: 1, rightMinimum: 1, noHyphen });
+    return encodeHyphenation({
+      rules,
+      filter: exceptionFilter([], 0, 0.5),
+      exceptions: new Map(),
+      truthWords: 0,
+    });
+  };
+
+  test('have limits, for those who write and for those who read', () => {
+    const unbroken = (count: number) => Array.from({ length: count }, (_, i) => `x${i}`);
+    expect(() => fileOf(['1'.padEnd(256, 'a')])).toThrow(
+      'Rules in a file have patterns of at most 255 characters, got one of 256',
+    );
+    expect(() => fileOf(['1a'], unbroken(257))).toThrow('at most 256 strings without breaks around them');
+    expect(() => fileOf(Array.from({ length: 9000 }, (_, i) => `${i}`.padEnd(240, 'a')))).toThrow(
+      /^Rules in a file have at most 2097152 bytes, got \d+$/,
+    );
+    const most = fileOf(['1'.padEnd(255, 'a'), '1b'], unbroken(256));
+    expect(openHyphenation(inMemory(most)).rules.noHyphen).toHaveLength(256);
+    // A comma for a letter, a letter for the end of a line: with a checksum that fits.
+    for (const [at, value] of [
+      [33, 0x2c],
+      [most.indexOf(10, most.indexOf(10, 32) + 1), 0x61],
+    ]) {
+      const changed = most.slice();
+      changed[at] = value;
+      expect(() => openHyphenation(inMemory(reseal(changed))), `byte ${at}`).toThrow(
+        expect.objectContaining({ code: 'limit' }),
+      );
+    }
+    for (const [at, value] of [
+      [5, 0],
+      [6, 0],
+      [7, 1],
+    ]) {
+      const changed = most.slice();
+      changed[at] = value;
+      expect(() => openHyphenation(inMemory(reseal(changed))), `byte ${at}`).toThrow(
+        expect.objectContaining({ code: 'parameters' }),
+      );
+    }
+    const large = new Uint8Array(2 ** 22 + 3 * PAGE);
+    large.set(most.subarray(0, 32));
+    new DataView(large.buffer).setUint32(16, 2 ** 22, true);
+    new DataView(large.buffer).setUint32(20, 2 * PAGE, true);
+    expect(() => openHyphenation(inMemory(large))).toThrow(/rules have at most 2097152 bytes, got 4194304/);
+  });
+
+  test('take time in proportion to a word, however many letters a pattern can go on with', () => {
+    const many = Array.from({ length: 60_000 }, (_, i) => `a1${String.fromCodePoint(0x20000 + i)}`);
+    const rules = new Hyphenator({ patterns: many, leftMinimum: 1, rightMinimum: 1 });
+    const last = String.fromCodePoint(0x20000 + 59_999);
+    const started = performance.now();
+    expect(rules.points(`a${last}`.repeat(20_000))).toHaveLength(20_000);
+    expect(rules.hyphenate(`a${last}`.repeat(100_000), '-')).toHaveLength(400_000);
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
+  function reseal(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
+    try {
+      openHyphenation(inMemory(bytes));
+    } catch (error) {
+      const sum = /expected checksum (\d+)/.exec((error as Error).message)?.[1];
+      new DataView(bytes.buffer).setUint32(28, Number(sum), true);
+    }
+    return bytes;
+  }
+});
+
 describe('the dictionary', () => {
   const random = new Random(2);
   const entries = new Map<string, number[]>();
@@ -185,6 +257,27 @@ describe('the dictionary', () => {
       if (dictionary.lookup(other) !== undefined) expect.fail(other);
     }
     for (const outside of ['', 'A', '\u{10ffff}']) expect(dictionary.lookup(outside)).toBeUndefined();
+  });
+
+  test('records that go beyond their page are refused, though its checksum fits', () => {
+    const pageOf = (...records: number[][]) => {
+      const page = new Uint8Array(PAGE);
+      page.set(records.flat());
+      new DataView(page.buffer).setUint32(
+        PAGE - 4,
+        hashKey(page.subarray(0, PAGE - 4), { seed: 0 }).low >>> 0,
+        true,
+      );
+      return new ExceptionDictionary(inMemory(page), 0, 1);
+    };
+    const filler = Array.from({ length: 16 }, () => [253, ...new Array(253).fill(97), 0]).flat(); // 4080 of 4092 bytes
+    expect(pageOf(filler, [10, ...new Array(10).fill(98), 0]).lookup('b'.repeat(10))).toEqual([]);
+    for (const last of [[11, ...new Array(11).fill(98)], [9, ...new Array(9).fill(98), 2], [255]]) {
+      expect(() => pageOf(filler, last).lookup('b'.repeat(10)), `${last}`).toThrow(
+        expect.objectContaining({ name: 'FrameError', code: 'payload' }),
+      );
+      expect(() => [...pageOf(filler, last).entries()]).toThrow(FrameError);
+    }
   });
 
   test('none at all', () => {

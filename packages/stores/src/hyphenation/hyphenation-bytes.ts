@@ -8,17 +8,19 @@
  *     7   1  0
  *     8   4  number of words that the exceptions were found among
  *     12  4  number of exceptions
- *     16  4  r: bytes of the rules
+ *     16  4  r: bytes of the rules, at most 2^21
  *     20  4  b: bytes of the filter
  *     24  4  p: pages of the dictionary
  *     28  4  checksum: the lower 32 bits of Forge64 (docs/frame.md) with seed 0, of bytes 0 to 27 and the rules
- *     32  r  rules, UTF-8: a line of strings without breaks around them, with commas between; then a pattern a line
+ *     32  r  rules, UTF-8: a line of strings without breaks around them, at most 256, with commas between; then a pattern a
+ *            line, of at most 255 characters
  *     …   b  a frame of a BloomFilter of the exceptions
  *     …      zeros up to the next multiple of 4096
  *     …      p pages of 4096 bytes: the dictionary (exception-dictionary.ts)
  *
  * Whoever opens it reads what stands before the pages, and of those only what a lookup needs. Bytes come from strangers:
- * lengths are compared with the size of the file before anything is read.
+ * lengths are compared with the size of the file before anything is read, and rules have limits, because a trie takes some
+ * 130 bytes for each of theirs. The largest known patterns (TeX's Hungarian) have 0.6 MB.
  */
 
 import { BloomFilter, FrameError, hashKey } from 'bloomery';
@@ -46,6 +48,8 @@ export function encodeHyphenation({
   truthWords,
 }: HyphenationContent): Uint8Array<ArrayBuffer> {
   const text = ENCODER.encode([rules.noHyphen.join(','), ...rules.patterns].join('\n'));
+  const excess = excessOf(rules.noHyphen, rules.patterns, text.length);
+  if (excess !== undefined) throw new RangeError(`Rules in a file have ${excess}`);
   const frame = filter.encode();
   const pages = encodeExceptions(exceptions);
   const start = roundUp(HEADER + text.length + frame.length);
@@ -85,6 +89,8 @@ export function openHyphenation(bytes: DictionaryBytes): FilteredHyphenator {
       `expected ${size} bytes, got ${bytes.size}`,
     );
   }
+  if (ruleBytes > MOST_RULE_BYTES)
+    throw new FrameError('limit', 16, `rules have at most ${MOST_RULE_BYTES} bytes, got ${ruleBytes}`);
   const text = bytes.read(HEADER, ruleBytes);
   const expected = checksum(head.subarray(0, 28), text);
   const found = view.getUint32(28, true);
@@ -97,13 +103,25 @@ export function openHyphenation(bytes: DictionaryBytes): FilteredHyphenator {
 }
 
 function readRules(head: Uint8Array, text: Uint8Array): Hyphenator {
-  const [noHyphen, ...patterns] = DECODER.decode(text).split('\n');
-  return new Hyphenator({
-    patterns,
-    leftMinimum: head[5],
-    rightMinimum: head[6],
-    noHyphen: noHyphen === '' ? [] : noHyphen.split(','),
-  });
+  const [first, ...patterns] = DECODER.decode(text).split('\n');
+  const noHyphen = first === '' ? [] : first.split(',');
+  const excess = excessOf(noHyphen, patterns, text.length);
+  if (excess !== undefined) throw new FrameError('limit', HEADER, `rules have ${excess}`);
+  return new Hyphenator({ patterns, leftMinimum: head[5], rightMinimum: head[6], noHyphen });
+}
+
+/** What there is too much of. */
+function excessOf(
+  noHyphen: readonly string[],
+  patterns: readonly string[],
+  bytes: number,
+): string | undefined {
+  if (bytes > MOST_RULE_BYTES) return `at most ${MOST_RULE_BYTES} bytes, got ${bytes}`;
+  if (noHyphen.length > MOST_UNBROKEN)
+    return `at most ${MOST_UNBROKEN} strings without breaks around them, got ${noHyphen.length}`;
+  const long = patterns.find((pattern) => pattern.length > MOST_LETTERS);
+  if (long !== undefined) return `patterns of at most ${MOST_LETTERS} characters, got one of ${long.length}`;
+  return undefined;
 }
 
 function checksum(head: Uint8Array, rules: Uint8Array): number {
@@ -120,5 +138,8 @@ function roundUp(size: number): number {
 const MAGIC = [0x42, 0x4c, 0x48, 0x59] as const;
 const VERSION = 1;
 const HEADER = 32;
+const MOST_RULE_BYTES = 2 ** 21;
+const MOST_UNBROKEN = 256;
+const MOST_LETTERS = 255;
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();

@@ -58,6 +58,8 @@ describe("Liang's algorithm", () => {
     });
     // Twice 'ab': no break before, none behind; inside it the pattern holds.
     expect(forbidding.hyphenate('babbaba', '-')).toBe('ba-bba-ba');
+    expect(forbidding.hyphenate('bbxab', '-')).toBe('b-bxa-b');
+    expect(forbidding.hyphenate('abxa', '-')).toBe('a-bx-a');
   });
 
   test('against a naive search of every pattern at every place', () => {
@@ -160,6 +162,16 @@ describe('pattern files', () => {
   ])('%j is refused', (text, message) => {
     expect(() => parsePatternFile(bytes(text))).toThrow(PatternError);
     expect(() => parsePatternFile(bytes(text))).toThrow(message);
+  });
+
+  test('very many lists in one file are read in their order, with the lines that they are in', () => {
+    const started = performance.now();
+    const many = '\\patterns{a1b}\n'.repeat(100_000);
+    expect(parsePatternFile(bytes(many)).patterns).toHaveLength(100_000);
+    expect(() => parsePatternFile(bytes(`${many}\n\\patterns{\na12b}`))).toThrow(
+      'line 100003: "a12b" is no pattern',
+    );
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   test('bytes that are not in the encoding are refused', () => {

@@ -33,6 +33,8 @@ export class Hyphenator {
   readonly #trie: PatternTrie;
   /** Of each pattern, its numbers: one before each letter and one at the end. */
   readonly #values: readonly Uint8Array[];
+  /** The strings of `noHyphen` as code points. */
+  readonly #unbroken: readonly (readonly number[])[];
 
   constructor({ patterns, leftMinimum, rightMinimum, noHyphen = [] }: HyphenatorOptions) {
     for (const [name, value] of Object.entries({ leftMinimum, rightMinimum })) {
@@ -47,6 +49,7 @@ export class Hyphenator {
     const split = patterns.map(splitPattern);
     this.#trie = new PatternTrie(split.map(({ codes }) => codes));
     this.#values = mergeEqual(split);
+    this.#unbroken = noHyphen.map((text) => codesOf(text).slice(1, -1));
   }
 
   /** Where the word may be broken: numbers of letters (code points) before each break, rising. */
@@ -95,7 +98,7 @@ export class Hyphenator {
     numbers.fill(0, 0, this.leftMinimum);
     numbers.fill(0, letters - this.rightMinimum + 1);
     for (let i = 1; i < letters; i++) if (isMark(codes[i + 1])) numbers[i] = 0;
-    for (const text of this.noHyphen) forbidAround(codesOf(text).slice(1, -1), codes, numbers);
+    for (const text of this.#unbroken) forbidAround(text, codes, numbers);
     return numbers;
   }
 }
@@ -103,9 +106,10 @@ export class Hyphenator {
 /** Puts a mark before the letters with these numbers. */
 export function insertMarks(word: string, points: readonly number[], mark: string): string {
   if (points.length === 0) return word;
-  const letters = [...word];
+  const places = new Set(points);
   let text = '';
-  for (const [i, letter] of letters.entries()) text += points.includes(i) ? mark + letter : letter;
+  let i = 0;
+  for (const letter of word) text += places.has(i++) ? mark + letter : letter;
   return text;
 }
 

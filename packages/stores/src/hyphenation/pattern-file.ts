@@ -104,9 +104,12 @@ function texLists(text: string, name: string): (readonly [content: string, line:
     .replace(/\^\^([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   const lists: (readonly [string, number])[] = [];
   const begin = new RegExp(`\\\\${name}\\s*\\{`, 'g');
+  let line = 1;
+  let counted = 0;
   for (let match = begin.exec(plain); match !== null; match = begin.exec(plain)) {
     const end = plain.indexOf('}', begin.lastIndex);
-    const line = plain.slice(0, begin.lastIndex).split('\n').length;
+    line += plain.slice(counted, begin.lastIndex).split('\n').length - 1;
+    counted = begin.lastIndex;
     if (end < 0) throw new PatternError(`line ${line}: \\${name}{ has no closing brace`);
     lists.push([plain.slice(begin.lastIndex, end), line]);
   }

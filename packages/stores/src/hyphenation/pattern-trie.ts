@@ -1,7 +1,8 @@
 /**
  * Strings in a trie, for finding all those that begin at a place of a word. Made once: the edges of a node lie side by side,
- * and those of the root, which every walk begins with, are a table by letter. A map of (node, letter) was twice as slow,
- * and a table of all nodes by all letters would let a file of a few megabytes ask for gigabytes.
+ * sorted by letter, and those of the root, which every walk begins with, are a table by letter. A map of (node, letter)
+ * was twice as slow, and a table of all nodes by all letters would let a file of a few megabytes ask for gigabytes. Nodes have
+ * few edges; but those of a stranger's file may have hundreds of thousands, so they are searched by halves.
  */
 
 export class PatternTrie {
@@ -17,39 +18,39 @@ export class PatternTrie {
 
   /** Strings as code points. Of equal ones the last counts. */
   constructor(strings: readonly (readonly number[])[]) {
-    const nodes: Map<number, number>[] = [new Map()];
+    // One map for all edges: a map for each node would take a quarter of a kilobyte a letter.
+    const edges = new Map<number, number>();
     const ends: number[] = [-1];
-    let edges = 0;
     for (const [index, codes] of strings.entries()) {
       let node = 0;
       for (const code of codes) {
-        const letter = this.#number(code);
-        let next = nodes[node].get(letter);
+        const edge = node * LETTERS + this.#number(code);
+        let next = edges.get(edge);
         if (next === undefined) {
-          next = nodes.push(new Map()) - 1;
-          ends.push(-1);
-          nodes[node].set(letter, next);
-          edges++;
+          next = ends.push(-1) - 1;
+          edges.set(edge, next);
         }
         node = next;
       }
       ends[node] = index;
     }
     this.#ends = Int32Array.from(ends);
-    this.#first = new Int32Array(nodes.length + 1);
-    this.#edgeLetters = new Int32Array(edges);
-    this.#edgeTargets = new Int32Array(edges);
-    let edge = 0;
-    for (const [node, targets] of nodes.entries()) {
-      this.#first[node] = edge;
-      for (const [letter, target] of targets) {
-        this.#edgeLetters[edge] = letter;
-        this.#edgeTargets[edge++] = target;
-      }
-    }
-    this.#first[nodes.length] = edge;
+    this.#first = new Int32Array(ends.length + 1);
+    this.#edgeLetters = new Int32Array(edges.size);
+    this.#edgeTargets = new Int32Array(edges.size);
     this.#root = new Int32Array(this.#letters.size);
-    for (const [letter, target] of nodes[0]) this.#root[letter] = target;
+    for (const [at, edge] of Float64Array.from(edges.keys()).sort().entries()) {
+      const node = Math.floor(edge / LETTERS);
+      const letter = edge % LETTERS;
+      const target = edges.get(edge) as number;
+      this.#first[node + 1] = at + 1;
+      this.#edgeLetters[at] = letter;
+      this.#edgeTargets[at] = target;
+      if (node === 0) this.#root[letter] = target;
+    }
+    // Nodes without edges begin where the one before them ends.
+    for (let node = 1; node <= ends.length; node++)
+      this.#first[node] = Math.max(this.#first[node], this.#first[node - 1]);
   }
 
   /** Visits the strings that occur in `codes`: the index of each, and where it begins. */
@@ -66,7 +67,13 @@ export class PatternTrie {
   /** The node behind the edge with this letter, 0 if there is none. */
   #next(node: number, letter: number): number {
     const end = this.#first[node + 1];
-    for (let edge = this.#first[node]; edge < end; edge++) {
+    let low = this.#first[node];
+    for (let high = end; high - low > FEW; ) {
+      const middle = (low + high) >>> 1;
+      if (this.#edgeLetters[middle] <= letter) low = middle;
+      else high = middle;
+    }
+    for (let edge = low; edge < end && this.#edgeLetters[edge] <= letter; edge++) {
       if (this.#edgeLetters[edge] === letter) return this.#edgeTargets[edge];
     }
     return 0;
@@ -79,3 +86,8 @@ export class PatternTrie {
     return this.#letters.size - 1;
   }
 }
+
+/** More than there are code points. */
+const LETTERS = 2 ** 21;
+/** Edges that are looked at one by one. */
+const FEW = 8;

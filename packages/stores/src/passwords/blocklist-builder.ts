@@ -66,7 +66,10 @@ export class BlocklistBuilder {
     }
   }
 
-  /** Words a line, as UTF-8; a CR before the newline is no part of the word. Lines that are no UTF-8 are Latin-1. */
+  /**
+   * Words a line, as UTF-8; a CR before the newline is no part of the word, nor is a byte order mark before the first one.
+   * Lines that are no UTF-8 are Latin-1.
+   */
   addLines(lines: Uint8Array): void {
     const text = UTF8.decode(lines);
     if (!text.includes(REPLACEMENT)) {

@@ -6,7 +6,8 @@
  * character before or behind an equal one, gives the same word.
  *
  * They are written as packed UTF-8, which the filter takes as it is: hundreds of strings would have to be made, and then
- * encoded again.
+ * encoded again. They come in batches of at most 64 kB: one for any usual password; but a file from a stranger may have an
+ * alphabet of 1024 characters and words of 255, whose neighbours together take half a gigabyte.
  */
 
 import type { PackedKeys } from 'bloomery';
@@ -20,7 +21,7 @@ export interface NeighbourLimits {
 }
 
 /** All different neighbours of these lengths. Never the password itself, which is given by its code points. */
-export function neighboursOf(characters: readonly string[], limits: NeighbourLimits): PackedKeys {
+export function* neighboursOf(characters: readonly string[], limits: NeighbourLimits): Generator<PackedKeys> {
   const { alphabet, shortest, longest } = limits;
   const { length } = characters;
   const text = ENCODER.encode(characters.join(''));
@@ -30,20 +31,31 @@ export function neighboursOf(characters: readonly string[], limits: NeighbourLim
   for (let i = 0, start = 0; i < length; i++) {
     const own = characters[i];
     const end = start + ENCODER.encode(own).length;
-    if (asks(length - 1) && own !== characters[i - 1]) keys.write(start, NOTHING, end);
+    if (asks(length - 1) && own !== characters[i - 1]) {
+      if (keys.isFull) yield keys.take();
+      keys.write(start, NOTHING, end);
+    }
     if (asks(length)) {
-      for (const [c, code] of codes.entries()) if (alphabet[c] !== own) keys.write(start, code, end);
+      for (const [c, code] of codes.entries()) {
+        if (alphabet[c] === own) continue;
+        if (keys.isFull) yield keys.take();
+        keys.write(start, code, end);
+      }
     }
     start = end;
   }
   if (asks(length + 1)) {
     for (let i = 0, start = 0; i <= length; i++) {
       const before = characters[i - 1];
-      for (const [c, code] of codes.entries()) if (alphabet[c] !== before) keys.write(start, code, start);
+      for (const [c, code] of codes.entries()) {
+        if (alphabet[c] === before) continue;
+        if (keys.isFull) yield keys.take();
+        keys.write(start, code, start);
+      }
       if (i < length) start += ENCODER.encode(characters[i]).length;
     }
   }
-  return keys.packed();
+  yield keys.take();
 }
 
 /** How many neighbours a password of `length` characters has at most: no two equal in a row, none of the alphabet. */
@@ -67,13 +79,21 @@ class KeyWriter {
   readonly #text: Uint8Array;
   readonly #bytes: Uint8Array;
   readonly #offsets: Uint32Array;
+  readonly #room: number;
   #count = 0;
   #used = 0;
 
+  /** Room for `most` keys, or for as many as a batch may have. */
   constructor(most: number, text: Uint8Array) {
+    const longest = text.length + LONGEST_CODE;
     this.#text = text;
-    this.#bytes = new Uint8Array(most * (text.length + LONGEST_CODE));
-    this.#offsets = new Uint32Array(most + 1);
+    this.#room = Math.min(most, Math.max(1, Math.floor(BATCH_BYTES / longest)));
+    this.#bytes = new Uint8Array(this.#room * longest);
+    this.#offsets = new Uint32Array(this.#room + 1);
+  }
+
+  get isFull(): boolean {
+    return this.#count === this.#room;
   }
 
   /** The text with its bytes from `start` to `end` replaced. Loops: the pieces are too short for `set`. */
@@ -87,15 +107,20 @@ class KeyWriter {
     this.#used = used;
   }
 
-  packed(): PackedKeys {
-    return {
+  /** The keys so far, in memory that is written again afterwards. */
+  take(): PackedKeys {
+    const keys = {
       bytes: this.#bytes.subarray(0, this.#used),
       offsets: this.#offsets.subarray(0, this.#count + 1),
     };
+    this.#count = 0;
+    this.#used = 0;
+    return keys;
   }
 }
 
 const ENCODER = new TextEncoder();
 const NOTHING = new Uint8Array(0);
+const BATCH_BYTES = 2 ** 16;
 /** Bytes of a code point in UTF-8. */
 const LONGEST_CODE = 4;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { FrameError, type PackedKeys, SecretKey } from 'bloomery';
+import { FrameError, hashKey, type PackedKeys, SecretKey } from 'bloomery';
 import { describe, expect, test } from 'vitest';
 import { EFFORT } from '../../../bloomery/test/effort.ts';
 import { expectNormal, Random } from '../../../bloomery/test/statistics.ts';
@@ -118,6 +118,8 @@ describe('lengths', () => {
 describe('characters', () => {
   test.each([
     ['Straße', 'STRASSE'],
+    ['Straße', 'STRAẞE'],
+    ['groß', 'GROẞ'],
     ['ﬁnance', 'FINANCE'],
     ['cafe\u0301', 'café'],
     ['ΣΊΣΥΦΟΣ', 'σίσυφος'],
@@ -125,6 +127,33 @@ describe('characters', () => {
   ])('%s and %s are one word', (a, b) => {
     expect(normalizePassword(a)).toBe(normalizePassword(b));
     expect(PasswordBlocklist.from([a]).refuses(b).reason).toBe('listed');
+  });
+
+  test('every letter is the same in any case and in any composition, and stays what it is', () => {
+    const unlike: string[] = [];
+    for (let code = 0; code <= 0x1ffff; code++) {
+      if (code === 0xd800) code = 0xe000; // no letters, these
+      const letter = String.fromCodePoint(code);
+      const normal = normalizePassword(letter);
+      const decomposed = letter.normalize('NFD');
+      for (const other of [
+        normal,
+        letter.toUpperCase(),
+        letter.toLowerCase(),
+        decomposed,
+        decomposed.toUpperCase(),
+      ])
+        if (normalizePassword(other) !== normal) unlike.push(`U+${code.toString(16)} as ${other}`);
+    }
+    expect(unlike).toEqual([]);
+  });
+
+  test('half of a pair is no character, and no other half either', () => {
+    expect(normalizePassword('a\ud83d')).toBe('a\ufffd');
+    expect(normalizePassword('\udd11🔑', { caseSensitive: true })).toBe('\ufffd🔑');
+    const blocklist = PasswordBlocklist.from(['abc\ud83dx', 'abc\ud83ex'], { refusalRate: 1e-6 });
+    expect(blocklist.words).toBe(1);
+    expect(blocklist.refuses('abc\udd11x').reason).toBe('listed');
   });
 
   test('the wildcard cannot be typed', () => {
@@ -146,6 +175,21 @@ describe('characters', () => {
         expect(blocklist.refuses(variant).refused, variant).toBe(true);
     }
     expect(blocklist.refuses('smorrebrod').refused).toBe(false);
+  });
+
+  test('letters of two code units count once', () => {
+    const keys = PasswordBlocklist.from(['🔑🔑🔑🔑'], { refusalRate: 1e-6 });
+    expect(['🔑🔑🔑🔑', '🔑🔑🔑🔑🔑', '🔑🔑🔒🔑', '🔑🔑🔑'].map((word) => keys.refuses(word).reason)).toEqual(
+      ['listed', 'near', 'near', 'near'],
+    );
+    expect(keys.refuses('🔑🔑')).toEqual(ACCEPTED);
+  });
+
+  test('a wildcard is entered for each rare character of words that others can be near to, and for nothing else', () => {
+    const words = ['smørrebrød', 'ø', 'aøb', 'müsli', ...manyWords()];
+    const blocklist = PasswordBlocklist.from(words);
+    expect(blocklist.parameters.alphabet.join('')).toBe('abcdefghijklmnopqrstuvwxyz');
+    expect(blocklist.filter.size).toBe(blocklist.words + 3);
   });
 
   test('case can be told apart', () => {
@@ -208,6 +252,36 @@ describe('bytes', () => {
     expect(() => PasswordBlocklist.decode('BLPW' as never)).toThrow(TypeError);
   });
 
+  test('heads that no builder writes are refused, though their checksum fits', () => {
+    const wide = PasswordBlocklist.from(['abc\ufffe', 'abd\u{1f511}'], { refusalRate: 0.01 }).encode();
+    const letters = wide[22];
+    const at = 24 + 3 * (letters - 2); // U+FFFE, and then a key
+    expect([...wide.subarray(at, at + 6)]).toEqual([0xfe, 0xff, 0, 0x11, 0xf5, 1]);
+    const changed = (changes: Record<number, number>) => {
+      const copy = wide.slice();
+      for (const [place, value] of Object.entries(changes)) copy[Number(place)] = value;
+      const head = 24 + 3 * letters;
+      new DataView(copy.buffer).setUint32(head, hashKey(copy.subarray(0, head)).low >>> 0, true);
+      return copy;
+    };
+    expect(PasswordBlocklist.decode(changed({})).encode()).toEqual(wide);
+    for (const changes of [
+      { 5: 4 }, // a flag that there is not
+      { 6: 0 }, // nearMinimum
+      { 7: 0 }, // typicalLength
+      { 8: 5 }, // the shortest word is longer than the longest
+      { 8: 0 }, // there is none, but a longest
+      { 20: 0xf0, 21: 0x3f }, // a rate of 1 and more
+      { [at]: 0xff }, // the wildcard
+      { [at + 3]: 0xfe, [at + 4]: 0xff, [at + 5]: 0 }, // the same character twice
+      { [at + 5]: 0x11 }, // beyond Unicode
+    ]) {
+      const decode = () => PasswordBlocklist.decode(changed(changes as Record<number, number>));
+      expect(decode, JSON.stringify(changes)).toThrow(expect.objectContaining({ code: 'parameters' }));
+      expect(decode).toThrow(FrameError);
+    }
+  });
+
   test('a keyed one needs its key, and does not hold it', () => {
     const secret = new Uint8Array(16).fill(0xa5);
     const key = new SecretKey(secret);
@@ -252,6 +326,29 @@ describe('options', () => {
   });
 });
 
+test('a password with very many neighbours is asked in batches, and still refused', () => {
+  const alphabet = Array.from({ length: 1024 }, (_, i) => String.fromCodePoint(0x4e00 + i));
+  const password = alphabet.slice(0, 100);
+  let [batches, last] = [0, ''];
+  for (const batch of neighboursOf(password, { alphabet, shortest: 99, longest: 101 })) {
+    expect(batch.bytes.length).toBeLessThanOrEqual(2 ** 16);
+    batches++;
+    last = keysOf([batch]).at(-1) as string;
+  }
+  expect(batches).toBeGreaterThan(900);
+  expect(last).toBe([...password, alphabet[1023]].join(''));
+  const word = 'abcdefghij'.repeat(7);
+  const blocklist = PasswordBlocklist.from([word, ...manyWords()], { refusalRate: 1e-6 });
+  for (const near of [
+    `x${word.slice(1)}`,
+    `${word}x`,
+    `${word.slice(0, -1)}x`,
+    word.slice(0, -1),
+    word.slice(1),
+  ])
+    expect(blocklist.refuses(near).reason, near).toBe('near');
+});
+
 test('neighbours are all strings at distance 1 over the alphabet, each once', () => {
   const alphabet = ['a', 'b', 'é', '🔑'];
   for (const word of ['a', 'ab', 'aab', 'abca', 'cccc', 'xay', 'aé密', '🔑a🔑']) {
@@ -264,10 +361,13 @@ test('neighbours are all strings at distance 1 over the alphabet, each once', ()
   }
 });
 
-function keysOf({ bytes, offsets }: PackedKeys): string[] {
-  return Array.from(offsets.subarray(1), (end, i) =>
-    new TextDecoder().decode(bytes.subarray(offsets[i], end)),
-  );
+function keysOf(batches: Iterable<PackedKeys>): string[] {
+  const keys: string[] = [];
+  for (const { bytes, offsets } of batches) {
+    for (const [i, end] of offsets.subarray(1).entries())
+      keys.push(new TextDecoder().decode(bytes.subarray(offsets[i], end)));
+  }
+  return keys;
 }
 
 /** All strings one edit away, over letters, digits and some others. */

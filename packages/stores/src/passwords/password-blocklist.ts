@@ -77,8 +77,10 @@ export class PasswordBlocklist {
     // A code point takes at most two code units: no need to count those of a novel.
     if (text.length > 2 * (longest + 1)) return ACCEPTED;
     if (this.filter.has(text)) return { refused: true, reason: 'listed' };
-    const neighbours = neighboursOf([...text], this.#near());
-    return this.filter.hasMany(neighbours).includes(1) ? { refused: true, reason: 'near' } : ACCEPTED;
+    for (const neighbours of neighboursOf([...text], this.#near())) {
+      if (this.filter.hasMany(neighbours).includes(1)) return { refused: true, reason: 'near' };
+    }
+    return ACCEPTED;
   }
 
   /** The number of different words. */

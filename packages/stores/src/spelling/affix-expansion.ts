@@ -9,7 +9,7 @@
  * no word; a CIRCUMFIX affix counts only together with one at the other end; ONLYINCOMPOUND is never a word of its own.
  *
  * Nothing is stored: forms go to the caller one by one. A dictionary of a few lines could ask for billions of them, so
- * there is a limit a stem.
+ * there is a limit a stem, and a budget for the whole: forms, and rules that are tried whether they apply or not.
  */
 
 import type { AffixFile, AffixRule } from './affix-file.ts';
@@ -24,18 +24,56 @@ export type EmitForm = (form: string, rules: readonly AffixRule[]) => void;
  */
 export const MOST_FORMS_OF_A_STEM = 100_000;
 
-export function expandStem(stem: string, flags: readonly string[], affixes: AffixFile, emit: EmitForm): void {
+/** What the expansion of a whole dictionary may take. en_US makes 0.2 million forms of a million trials. */
+export class ExpansionBudget {
+  readonly #what: string;
+  readonly #mostForms: number;
+  readonly #mostTrials: number;
+  #forms = 0;
+  #trials = 0;
+
+  /** `what` names the dictionary in errors. */
+  constructor(what: string, mostForms = 2 ** 26, mostTrials = 2 ** 30) {
+    this.#what = what;
+    this.#mostForms = mostForms;
+    this.#mostTrials = mostTrials;
+  }
+
+  spendForm(): void {
+    if (++this.#forms > this.#mostForms)
+      throw new SpellingError(
+        'limit',
+        `${this.#what} makes more than ${this.#mostForms} forms: too many for a list of all`,
+      );
+  }
+
+  spendTrial(): void {
+    if (++this.#trials > this.#mostTrials)
+      throw new SpellingError(
+        'limit',
+        `${this.#what} has so many words and affixes that more than ${this.#mostTrials} rules would have to be tried`,
+      );
+  }
+}
+
+export function expandStem(
+  stem: string,
+  flags: readonly string[],
+  affixes: AffixFile,
+  budget: ExpansionBudget,
+  emit: EmitForm,
+): void {
   const { needAffix, onlyInCompound, circumfix, complexPrefixes } = affixes;
   if (has(flags, onlyInCompound)) return;
   let count = 0;
   const chains: Chain[] = [];
   const start: Chain = { form: stem, rules: [], flags, needsAffix: has(flags, needAffix) };
   // The end that may have two affixes goes first; the other is put on each of its chains.
-  extend(start, !complexPrefixes, 2, affixes, chains);
+  extend(start, !complexPrefixes, 2, affixes, budget, chains);
   for (const inner of chains) {
     offer(inner);
     const outer: Chain[] = [];
-    extend({ ...inner, flags: licences(inner, flags) }, complexPrefixes, 1, affixes, outer);
+    extend({ ...inner, flags: licences(inner, flags) }, complexPrefixes, 1, affixes, budget, outer);
     for (const chain of outer.slice(1)) {
       const rule = chain.rules[chain.rules.length - 1];
       if (inner.rules.length > 0 && !(rule.cross && inner.rules.every((other) => other.cross))) continue;
@@ -51,7 +89,7 @@ export function expandStem(stem: string, flags: readonly string[], affixes: Affi
     const extra: Chain[] = [];
     const licensed = rule.continuation.filter((flag) => !flags.includes(flag));
     if (licensed.length === 0) return;
-    extend({ ...outer, flags: licensed, needsAffix: false }, !complexPrefixes, 1, affixes, extra);
+    extend({ ...outer, flags: licensed, needsAffix: false }, !complexPrefixes, 1, affixes, budget, extra);
     for (const chain of extra.slice(1)) if (chain.rules[chain.rules.length - 1].cross) offer(chain);
   }
 
@@ -68,6 +106,7 @@ export function expandStem(stem: string, flags: readonly string[], affixes: Affi
     if (++count > MOST_FORMS_OF_A_STEM) {
       throw new SpellingError('limit', `${stem} ${TOO_MANY}`);
     }
+    budget.spendForm();
     emit(form, rules);
   }
 }
@@ -82,13 +121,22 @@ interface Chain {
 }
 
 /** The chain itself, and all chains that affixes of one end make of it. */
-function extend(chain: Chain, suffixes: boolean, depth: number, affixes: AffixFile, out: Chain[]): void {
+function extend(
+  chain: Chain,
+  suffixes: boolean,
+  depth: number,
+  affixes: AffixFile,
+  budget: ExpansionBudget,
+  out: Chain[],
+): void {
   out.push(chain);
   if (depth === 0) return;
   for (const flag of new Set(chain.flags)) {
+    budget.spendTrial();
     const rules = affixes.rules.get(flag);
     if (rules === undefined) continue;
     for (const rule of rules) {
+      budget.spendTrial();
       if (rule.prefix === suffixes) continue;
       const form = apply(rule, chain.form, affixes.fullStrip);
       if (form === undefined) continue;
@@ -98,6 +146,7 @@ function extend(chain: Chain, suffixes: boolean, depth: number, affixes: AffixFi
         suffixes,
         depth - 1,
         affixes,
+        budget,
         out,
       );
       if (out.length > MOST_FORMS_OF_A_STEM) {

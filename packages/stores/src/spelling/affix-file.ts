@@ -49,7 +49,7 @@ export interface AffixFile {
   readonly tryLetters: string;
   /** Typical mistakes: what is written, what was meant; `_` is a space. */
   readonly replacements: readonly (readonly [from: string, to: string])[];
-  /** Changes to a word before it is looked up. */
+  /** Changes to a word before it is looked up; `_` at an end of what is changed: only at that end of the word. */
   readonly conversions: readonly (readonly [from: string, to: string])[];
   readonly ignored: string;
   readonly wordCharacters: string;
@@ -136,7 +136,7 @@ class AffixReader {
     if (name === '' || name.startsWith('#')) return;
     if (name === 'PFX' || name === 'SFX') this.#readAffix(fields);
     else if (name === 'AF') this.#readListed(fields, () => this.#aliases.push(this.#plainFlags(fields[1])));
-    else if (name === 'REP') this.#readListed(fields, () => this.#replacements.push(this.#pair(fields)));
+    else if (name === 'REP') this.#readListed(fields, () => this.#addReplacement(fields));
     else if (name === 'ICONV') this.#readListed(fields, () => this.#conversions.push(this.#pair(fields)));
     else if (name === 'BREAK') this.#readListed(fields, () => this.#breaks.push(fields[1]));
     else if (COMPOUNDING.has(name)) this.#compounds = true;
@@ -154,8 +154,14 @@ class AffixReader {
 
   #pair(fields: readonly string[]): [string, string] {
     if (fields.length < 3) this.#fail(`expected ${fields[0]} with two texts, got ${fields.length - 1}`);
-    const bare = (text: string) => (fields[0] === 'REP' ? text.replace(/^\^|\$$/g, '') : text);
-    return [bare(fields[1]), fields[2] === '0' ? '' : fields[2]];
+    return [fields[1], fields[2]];
+  }
+
+  /** Where in the word it would be (^, $) does not matter to a suggestion; nothing cannot be replaced. */
+  #addReplacement(fields: readonly string[]): void {
+    const [from, to] = this.#pair(fields);
+    const bare = from.replace(/^\^|\$$/g, '');
+    if (bare !== '') this.#replacements.push([bare, to === '0' ? '' : to]);
   }
 
   #readAffix(fields: readonly string[]): void {
@@ -172,6 +178,8 @@ class AffixReader {
     if (block.left-- === 0) this.#fail(`more lines for ${kind} ${flagText} than its first line says`);
     const slash = fourth.indexOf('/');
     const add = slash < 0 ? fourth : fourth.slice(0, slash);
+    const longest = Math.max(third.length, add.length, condition.length);
+    if (longest > MOST_LETTERS) this.#fail(`a part of ${longest} letters; expected at most ${MOST_LETTERS}`);
     const prefix = kind === 'PFX';
     const rules = this.#rules.get(flag) ?? [];
     rules.push({
@@ -258,6 +266,8 @@ function always(): boolean {
   return true;
 }
 
+/** Of an affix, of what it strips, of its condition. */
+const MOST_LETTERS = 1000;
 const VALUES = new Set([
   'LANG',
   'TRY',

@@ -10,10 +10,19 @@ export type FlagFormat = 'char' | 'UTF-8' | 'long' | 'num';
 
 /** The flags in a text; one that is left over from a pair is a flag of its own. */
 export function readFlags(text: string, format: FlagFormat, utf8: boolean): readonly string[] {
-  if (format === 'num') return text.split(',').filter((flag) => flag !== '');
+  if (format === 'num')
+    return text
+      .split(',')
+      .filter((flag) => flag !== '')
+      .map(withoutZeros);
   const letters = utf8 && format !== 'UTF-8' ? bytesOf(text) : [...text];
   if (format !== 'long') return letters;
   const flags: string[] = [];
   for (let i = 0; i < letters.length; i += 2) flags.push(letters[i] + (letters[i + 1] ?? ''));
   return flags;
+}
+
+/** `012` and `12` are the same number. */
+function withoutZeros(flag: string): string {
+  return flag.replace(/^0+(?=\d)/, '');
 }

@@ -13,7 +13,8 @@
  *     20      4      length of the frame of the words that are not proposed
  *     24      4      number of forms
  *     28      …      texts: seven in UTF-8, U+001E between them: language, alphabet, characters of words, ignored characters,
- *                    conversions, replacements, endings; the last three are lists of pairs, U+001F after each part
+ *                    conversions, replacements, endings; the last three are lists of pairs, U+001F after each part: at
+ *                    most 4096, 4096 and 64 of them, each part of at most 256 UTF-16 code units
  *     …       …      the four frames (docs/frame.md): a StaticFilter or a BloomFilter, and three StaticFilters
  *     end-4   4      checksum: the lower 32 bits of Forge64 of all bytes before it
  *
@@ -36,6 +37,7 @@ export interface DecodeSpellerOptions {
 export function encodeSpeller({
   parts: { words, groups, common, unsuggested, traits },
 }: Speller): Uint8Array<ArrayBuffer> {
+  checkPairs(traits);
   const texts = new TextEncoder().encode(textsOf(traits));
   if (texts.length > MOST_TEXT) {
     throw new SpellingError(
@@ -94,6 +96,28 @@ export function decodeSpeller(
       cause: error,
     });
   }
+}
+
+/** What nobody could read again is not written. */
+function checkPairs({ conversions, replacements, endings }: SpellerTraits): void {
+  for (const [what, pairs, most] of [
+    ['conversions', conversions, MOST_PAIRS],
+    ['replacements', replacements, MOST_PAIRS],
+    ['endings', endings, MOST_ENDINGS],
+  ] as const) {
+    if (pairs.length > most)
+      throw new SpellingError(
+        'limit',
+        `the dictionary has ${pairs.length} ${what}; expected at most ${most}`,
+      );
+    if (!pairs.every(isShortPair))
+      throw new SpellingError('limit', `the dictionary has ${what} of more than ${MOST_PART} letters`);
+  }
+}
+
+/** Whether both parts are short enough for the file: a conversion of one letter to a novel would make a library of a word. */
+export function isShortPair([from, to]: Pair): boolean {
+  return from.length <= MOST_PART && to.length <= MOST_PART;
 }
 
 function textsOf(traits: SpellerTraits): string {
@@ -157,7 +181,9 @@ function pairsOf(text: string, most: number, what: string, solid: boolean): Pair
   const pairs: Pair[] = [];
   for (let i = 0; i < parts.length; i += 2) {
     if (solid && parts[i] === '') fail('content', HEAD, `${what} of something`, 'one of nothing');
-    pairs.push([parts[i], parts[i + 1]]);
+    const pair: Pair = [parts[i], parts[i + 1]];
+    if (!isShortPair(pair)) fail('content', HEAD, `${what} of at most ${MOST_PART} letters`, 'longer ones');
+    pairs.push(pair);
   }
   return pairs;
 }
@@ -183,5 +209,6 @@ const BLOOM = 1;
 const DEFAULT_MAX_BYTES = 2 ** 28;
 const MOST_TEXT = 0xffff;
 const MOST_LETTERS = 128;
-const MOST_PAIRS = 4096;
+export const MOST_PAIRS = 4096;
 const MOST_ENDINGS = 64;
+const MOST_PART = 256;

@@ -3,7 +3,7 @@
  * With the .aff file all words of the language that are no compounds come out of it, one by one.
  */
 
-import { expandStem } from './affix-expansion.ts';
+import { ExpansionBudget, expandStem } from './affix-expansion.ts';
 import { type AffixFile, type AffixRule, readAffixFile } from './affix-file.ts';
 import { readFlags } from './affix-flags.ts';
 import { SpellingError } from './spelling-error.ts';
@@ -51,10 +51,12 @@ export class HunspellDictionary {
     const { affixes } = this;
     const forbidden = this.#forbiddenWords();
     const { keepCase, noSuggest } = affixes;
+    const budget = new ExpansionBudget(this.#what);
     let batch: DictionaryForm[] = [];
     for (const { word, flags } of this.stems()) {
-      if (forbidden.has(word)) continue;
-      expandStem(word, flags, affixes, (form, rules) => {
+      // Another entry of the same letters may have forms that are right.
+      if (affixes.forbidden !== undefined && flags.includes(affixes.forbidden)) continue;
+      expandStem(word, flags, affixes, budget, (form, rules) => {
         if (forbidden.has(form)) return;
         for (const rule of rules) this.#uses.set(rule, (this.#uses.get(rule) ?? 0) + 1);
         const flagged = (flag: string | undefined) =>
@@ -82,19 +84,26 @@ export class HunspellDictionary {
       .map(({ ending }) => ending);
   }
 
-  /** Words that are wrong although rules make them. */
+  /** Words that are wrong although rules make them. Of several entries of a word the first decides, as in hunspell. */
   #forbiddenWords(): ReadonlySet<string> {
     const { forbidden } = this.affixes;
     const words = new Set<string>();
     if (forbidden === undefined) return words;
     for (const { word, flags } of this.stems()) if (flags.includes(forbidden)) words.add(word);
+    const decided = new Set<string>();
+    if (words.size === 0) return words;
+    for (const { word, flags } of this.stems()) {
+      if (!words.has(word) || decided.has(word)) continue;
+      decided.add(word);
+      if (!flags.includes(forbidden)) words.delete(word);
+    }
     return words;
   }
 
   #readLine(line: string, number: number): { word: string; flags: readonly string[] } {
     const tab = line.indexOf('\t');
     let entry = tab < 0 ? line : line.slice(0, tab);
-    const morphology = entry.search(/ +[a-z]{2}:/);
+    const morphology = entry.search(/ [a-z]{2}:/);
     if (morphology >= 0) entry = entry.slice(0, morphology);
     entry = entry.trim();
     let slash = entry.indexOf('/', 1);

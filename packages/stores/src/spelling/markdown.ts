@@ -2,9 +2,10 @@
  * Markdown for spell checkers: everything that is no prose becomes spaces, so that lines and columns stay as they are.
  *
  * Masked: front matter (--- … ---), fenced and indented code, code spans, targets of links and images, reference
- * definitions and labels, autolinks, HTML tags, comments, what is inside <code>, <pre>, <script>, <style>, and entities. Not
- * a parser of CommonMark: where a code block begins inside lists is guessed (an indented line after a blank one is code only
- * outside of lists), and a code span ends with its paragraph. One pass over the lines, one over the text; how far it looks ahead is limited.
+ * definitions and labels, autolinks, HTML tags, comments, what is inside <code>, <pre>, <script>, <style>, and entities. Of
+ * footnotes the labels are masked; their text is prose. Lines may end with CR LF. Not a parser of CommonMark: where a code block begins inside lists is guessed (an indented line after a blank one is code only
+ * outside of lists and footnotes), and a code span ends with its paragraph. One pass over the lines, one
+ * over the text; how far it looks ahead is limited, or remembered.
  */
 
 /** The text with a space for each character that is not prose. */
@@ -43,14 +44,13 @@ function maskBlocks(text: string): string {
     const indented = /^(?: {4}|\t| {1,3}\t)/.test(line);
     if (!empty && !indented)
       inList =
-        /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/.test(line) || (inList && (/^\s/.test(line) || !afterBlank));
+        /^ {0,3}(?:[-*+]|\d{1,9}[.)]|\[\^[^\s\]]+\]:)(?:\s|$)/.test(line) ||
+        (inList && (/^\s/.test(line) || !afterBlank));
     const code: boolean = indented && !empty && afterBlank && !inList;
     if (code) lines[i] = blank(line);
     else if (!empty)
-      lines[i] = line.replace(
-        /^( {0,3}\[[^\]]+\]:\s*)(.*)$/,
-        (_, label: string, target: string) => blank(label) + blank(target),
-      );
+      // A footnote is prose; its label is masked with those in the text.
+      lines[i] = line.replace(/^ {0,3}\[(?!\^)[^\]]+\]:.*$/s, blank);
     // Code goes on until a line that is not indented.
     afterBlank = empty || code;
   }
@@ -65,8 +65,9 @@ function maskInline(text: string): string {
     copied = to;
   };
   const spans = new CodeSpans(text);
+  const ends = new Ends(text);
   for (let at = 0; at < text.length; ) {
-    const end = endOfMasked(text, at, spans);
+    const end = endOfMasked(text, at, spans, ends);
     if (end > at) mask(at, end);
     at = Math.max(end, at + 1);
     if (text[at - 1] === '\\' && end < at) at++;
@@ -76,12 +77,14 @@ function maskInline(text: string): string {
 }
 
 /** Where what begins here ends, if it is no prose; else `at`. */
-function endOfMasked(text: string, at: number, spans: CodeSpans): number {
+function endOfMasked(text: string, at: number, spans: CodeSpans, ends: Ends): number {
   switch (text[at]) {
     case '`':
       return spans.endOf(at);
     case '<':
-      return endOfTag(text, at);
+      return endOfTag(text, at, ends);
+    case '[':
+      return endOfFootnote(text, at);
     case ']':
       return endOfTarget(text, at);
     case '&': {
@@ -118,7 +121,7 @@ class CodeSpans {
   }
 
   #findRuns(at: number): void {
-    const gap = /\n[ \t>]*\n/g;
+    const gap = /\n[ \t\r>]*\n/g;
     gap.lastIndex = at;
     this.#paragraphEnd = gap.exec(this.#text)?.index ?? this.#text.length;
     this.#runs = new Map();
@@ -131,12 +134,32 @@ class CodeSpans {
   }
 }
 
-/** Tags, comments, autolinks; of some elements the content as well. */
-function endOfTag(text: string, at: number): number {
-  if (text.startsWith('<!--', at)) {
-    const end = text.slice(at + 4, at + MOST_ELEMENT).indexOf('-->');
-    return end < 0 ? at : at + 4 + end + 3;
+/** Where comments and elements end. The next end of each kind is remembered, so that all searches go through the text once. */
+class Ends {
+  readonly #text: string;
+  readonly #next = new Map<string, { at: number; end: number }>();
+
+  constructor(text: string) {
+    this.#text = text;
   }
+
+  /** Behind the first match at or after `from`, which never goes back; -1: there is none. `pattern` must have the flag g. */
+  after(pattern: RegExp, from: number): number {
+    let next = this.#next.get(pattern.source);
+    if (next === undefined || from > next.at) {
+      pattern.lastIndex = from;
+      const found = pattern.exec(this.#text);
+      const at = found?.index ?? Number.POSITIVE_INFINITY;
+      next = { at, end: found === null ? -1 : at + found[0].length };
+      this.#next.set(pattern.source, next);
+    }
+    return next.end;
+  }
+}
+
+/** Tags, comments, autolinks; of some elements the content as well. */
+function endOfTag(text: string, at: number, ends: Ends): number {
+  if (text.startsWith('<!--', at)) return Math.max(at, ends.after(/-->/g, at + 4));
   if (!/[A-Za-z/!?]/.test(text[at + 1] ?? '')) return at;
   const limit = Math.min(text.length, at + MOST_TAG);
   let end = -1;
@@ -149,8 +172,13 @@ function endOfTag(text: string, at: number): number {
   if (end < 0) return at;
   const name = /^<(code|pre|script|style|kbd|samp)\b/i.exec(text.slice(at, at + 10))?.[1];
   if (name === undefined || text[end - 2] === '/') return end;
-  const found = new RegExp(`</${name}\\s*>`, 'i').exec(text.slice(end, end + MOST_ELEMENT));
-  return found === null ? end : end + found.index + found[0].length;
+  return Math.max(end, ends.after(new RegExp(`</${name.toLowerCase()}\\s{0,9}>`, 'gi'), end));
+}
+
+/** `[^label]`, where a footnote is mentioned or begins. */
+function endOfFootnote(text: string, at: number): number {
+  if (text[at + 1] !== '^') return at;
+  return at + (/^\[\^[^\s\]]{1,100}\]/.exec(text.slice(at, at + 110))?.[0].length ?? 0);
 }
 
 /** `](target "title")` and `][label]`; the text in the brackets before it is prose. */
@@ -161,7 +189,7 @@ function endOfTarget(text: string, at: number): number {
   let depth = 0;
   for (let i = at + 1; i < Math.min(text.length, at + MOST_TAG); i++) {
     if (text[i] === '\\') i++;
-    else if (text[i] === '\n' && text[i + 1] === '\n') return at;
+    else if (text[i] === '\n' && /^\r?\n/.test(text.slice(i + 1, i + 3))) return at;
     else if (text[i] === open) depth++;
     else if (text[i] === close && --depth === 0) return i + 1;
   }
@@ -170,9 +198,8 @@ function endOfTarget(text: string, at: number): number {
 
 /** As many spaces as there were characters; line ends stay. */
 function blank(text: string): string {
-  return text.replace(/[^\n]/gu, ' ');
+  return text.replace(/[^\r\n]/gu, ' ');
 }
 
-/** No tag and no target is longer, and no element or comment; what never ends costs no more than this at each place. */
+/** No tag and no target is longer; what never ends costs no more than this at each place. */
 const MOST_TAG = 2000;
-const MOST_ELEMENT = 20_000;

@@ -1,36 +1,61 @@
 /**
- * How words are written in the filter: composed (NFC), with the straight apostrophe, without the characters that the
- * dictionary ignores, and after its conversions (ICONV: at each place the longest that fits, in one pass, so that no list of them
- * can make a long word of a short one).
+ * How words are written in the filter: composed (NFC), with the straight apostrophe, without soft hyphens and without the
+ * characters that the dictionary ignores. What is asked for goes through the conversions of the dictionary first (ICONV); its
+ * own words do not: a dictionary may convert a to b and b to c, and has words with b.
+ *
+ * Conversions as hunspell has them: at each place the longest that fits, in one pass, so that no list of them can make an
+ * endless word; one that begins or ends with `_` holds only at that end of the word, and a `_` elsewhere is a space.
  */
 
 import type { SpellerTraits } from './speller-traits.ts';
 
 export class NormalForm {
-  readonly #byFirst = new Map<string, (readonly [string, string])[]>();
+  /** By the first code unit; the longest first. */
+  readonly #byFirst = new Map<string, Conversion[]>();
   readonly #ignored: ReadonlySet<string>;
 
   constructor({ conversions, ignored }: Pick<SpellerTraits, 'conversions' | 'ignored'>) {
     this.#ignored = new Set(ignored);
-    for (const pair of [...conversions].sort((a, b) => b[0].length - a[0].length)) {
-      const list = this.#byFirst.get(pair[0][0]) ?? [];
-      list.push(pair);
-      this.#byFirst.set(pair[0][0], list);
+    const byText = new Map<string, Conversion>();
+    for (const [written, to] of conversions) {
+      const [, start, text, end] = /^(_?)(.*?)(_?)$/su.exec(written) ?? [];
+      const from = text.replaceAll('_', ' ');
+      if (from === '') continue;
+      const conversion = byText.get(from) ?? { from, to: [] };
+      conversion.to[(start === '' ? 0 : AT_START) + (end === '' ? 0 : AT_END)] = to.replaceAll('_', ' ');
+      byText.set(from, conversion);
+    }
+    for (const conversion of [...byText.values()].sort((a, b) => b.from.length - a.from.length)) {
+      const list = this.#byFirst.get(conversion.from[0]) ?? [];
+      list.push(conversion);
+      this.#byFirst.set(conversion.from[0], list);
     }
   }
 
+  /** Of a word that is asked for. */
   of(word: string): string {
     // Most words of most texts; dictionaries that convert ASCII are rare.
     if (ASCII.test(word) && !this.#touches(word)) return word;
-    const text = word.normalize('NFC');
+    return this.ofEntry(this.#byFirst.size === 0 ? word : this.#convert(word.normalize('NFC')));
+  }
+
+  /** Of a word of the dictionary. */
+  ofEntry(word: string): string {
+    if (ASCII.test(word) && !this.#touches(word)) return word;
     let form = '';
+    for (const letter of word.normalize('NFC')) if (!this.#ignored.has(letter)) form += letter;
+    return form.replaceAll('\u00ad', '').replaceAll('’', "'");
+  }
+
+  #convert(text: string): string {
+    let converted = '';
     for (let at = 0; at < text.length; ) {
-      const pair = this.#byFirst.get(text[at])?.find(([from]) => text.startsWith(from, at));
-      if (pair !== undefined) form += pair[1];
-      else if (!this.#ignored.has(text[at])) form += text[at];
-      at += pair === undefined ? 1 : pair[0].length;
+      const found = this.#byFirst.get(text[at])?.find(({ from }) => text.startsWith(from, at));
+      const to = found && outcome(found, at === 0, at + found.from.length === text.length);
+      converted += to ?? text[at];
+      at += to === undefined ? 1 : found!.from.length;
     }
-    return form.replaceAll('’', "'");
+    return converted;
   }
 
   #touches(word: string): boolean {
@@ -40,5 +65,19 @@ export class NormalForm {
   }
 }
 
+interface Conversion {
+  readonly from: string;
+  /** What it becomes anywhere, at the beginning, at the end, as the whole word: as far as each is known. */
+  readonly to: (string | undefined)[];
+}
+
+/** What a conversion makes here, the nearest to its place first. */
+function outcome({ to }: Conversion, start: boolean, end: boolean): string | undefined {
+  if (start && end) return to[AT_START + AT_END] ?? to[AT_END] ?? to[AT_START] ?? to[0];
+  return (start ? to[AT_START] : end ? to[AT_END] : undefined) ?? to[0];
+}
+
+const AT_START = 1;
+const AT_END = 2;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
 const ASCII = /^[\u0000-\u007f]*$/;

@@ -8,6 +8,7 @@
 
 import { BloomFilter, hashKey, hashKeys, type KeyHashes, StaticFilter } from 'bloomery';
 import type { AffixFile } from './affix-file.ts';
+import { isShortPair, MOST_PAIRS } from './dictionary-file.ts';
 import { type DictionaryForm, HunspellDictionary } from './hunspell-dictionary.ts';
 import { LetterGroupCollector } from './letter-groups.ts';
 import { NormalForm } from './normal-form.ts';
@@ -21,8 +22,10 @@ export interface SpellerOptions {
   /** The rate at which a key that is no word is taken for one; a static filter rounds it down to a power of two. */
   readonly falsePositiveRate?: number | undefined;
   readonly structure?: 'static' | 'bloom' | undefined;
-  /** Such as `en_US`; default: what the dictionary says. */
+  /** Such as `en_US`; default: what the dictionary says (LANG). */
   readonly language?: string | undefined;
+  /** If neither this caller nor the dictionary says it. */
+  readonly fallbackLanguage?: string | undefined;
   /** Without a rate: how large the file should be at most; see above. */
   readonly targetBytes?: number | undefined;
   /** What errors call the sources. */
@@ -48,7 +51,7 @@ function buildSpeller(
   options: SpellerOptions,
   endings: () => readonly Pair[],
 ): Speller {
-  const language = options.language ?? affixes?.language ?? '';
+  const language = options.language ?? (affixes?.language || options.fallbackLanguage || '');
   const basic: SpellerTraits = {
     language,
     forms: 0,
@@ -56,7 +59,8 @@ function buildSpeller(
     wordCharacters: affixes?.wordCharacters ?? '',
     conversions: affixes?.conversions ?? [],
     ignored: affixes?.ignored ?? '',
-    replacements: affixes?.replacements ?? [],
+    // They only help to suggest: what is beyond any use is left out.
+    replacements: (affixes?.replacements ?? []).filter(isShortPair).slice(0, MOST_PAIRS),
     endings: [],
     possessives: false,
     keepCase: false,
@@ -144,7 +148,7 @@ class SeenForms {
     const { language } = this.#traits;
     const normal = new NormalForm(this.#traits);
     for (const { form: written, keepCase, noSuggest } of forms) {
-      const form = normal.of(written);
+      const form = normal.ofEntry(written);
       if (form === '') continue;
       const kind = wordCase(form);
       if (kind === 'small') this.groups.add(form);
@@ -187,7 +191,11 @@ class SeenForms {
       if (!includes(words, (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0))) alone.push(`${word}'s`);
     }
     const left = all.length - alone.length > hashes.length * LEAST_POSSESSIVES;
-    return { alone: left ? alone : all, left };
+    const kept = left ? alone : all;
+    const mixed = kept.filter((word) => wordCase(word) === 'mixed');
+    if (mixed.length > 0) this.upperOnly = true;
+    const { language } = this.#traits;
+    return { alone: [...kept, ...mixed.map((word) => UPPER_ONLY + smallLetters(word, language))], left };
   }
 }
 

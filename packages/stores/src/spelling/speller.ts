@@ -39,6 +39,9 @@ export class Speller {
   readonly parts: SpellerParts;
   readonly #normal: NormalForm;
   readonly #own = new Set<string>();
+  /** Whether there are such among one's own words as traits tell of the dictionary's. */
+  #ownMixed = false;
+  #ownDotted = false;
 
   constructor(parts: SpellerParts) {
     this.parts = parts;
@@ -57,21 +60,36 @@ export class Speller {
 
   /** Adds words of one's own, exactly: they are kept as they are, not in the filter. */
   addWords(words: Iterable<string>): void {
-    for (const word of words) this.#own.add(this.#normal.of(word));
+    for (const word of words) {
+      const form = this.#normal.of(word);
+      this.#own.add(form);
+      if (form.endsWith('.')) this.#ownDotted = true;
+      if (wordCase(form) !== 'mixed') continue;
+      this.#ownMixed = true;
+      this.#own.add(UPPER_ONLY + smallLetters(form, this.traits.language));
+    }
   }
 
   /**
    * Whether a word is right: maybe (true), or certainly not in the dictionary (false). `dotted`: a full stop follows, so that
-   * abbreviations are understood. Parts with hyphens between are looked up one by one, if the whole is no word.
+   * abbreviations are understood. If the whole is no word, it is parted at hyphens, into words that may have some themselves:
+   * `well-X-ray`. Nothing, or what the dictionary ignores, is right, as in hunspell.
    */
   check(word: string, { dotted = false }: { dotted?: boolean } = {}): boolean {
     const form = this.#normal.of(word);
-    if (this.#checkForm(form, dotted)) return true;
+    if (form === '' || this.#checkForm(form, dotted)) return true;
     if (!this.traits.hyphens || !form.includes('-')) return false;
     const parts = form.split('-').filter((part) => part !== '');
-    return (
-      parts.length > 0 && parts.every((part, i) => this.#checkForm(part, dotted && i === parts.length - 1))
-    );
+    // Whether the parts before this one are words.
+    const right = [parts.length > 0];
+    for (let end = 1; end <= parts.length; end++) {
+      right[end] = false;
+      for (let start = end - 1; start >= 0 && start >= end - MOST_JOINED && !right[end]; start--) {
+        const piece = parts.slice(start, end).join('-');
+        right[end] = right[start] && this.#checkForm(piece, dotted && end === parts.length);
+      }
+    }
+    return right[parts.length];
   }
 
   /** The probability, at most, that a misspelling written like this is accepted as a whole. */
@@ -92,7 +110,7 @@ export class Speller {
     if (this.#has(form, '')) return true;
     const base = possessiveBase(form, this.traits);
     if (base !== undefined && this.#has(base, "'s")) return true;
-    if (dotted && this.traits.dotted && this.#has(`${form}.`, '')) return true;
+    if (dotted && (this.traits.dotted || this.#ownDotted) && this.#has(`${form}.`, '')) return true;
     return this.traits.ordinals && ORDINAL.test(form.toLowerCase());
   }
 
@@ -119,7 +137,7 @@ export class Speller {
     keys.push(small);
     if (kind === 'capitals') {
       keys.push(capitalised(small, language));
-      if (upperOnly) keys.push(UPPER_ONLY + small);
+      if (upperOnly || this.#ownMixed) keys.push(UPPER_ONLY + small);
       if (sharpS) for (const word of withSharpS(small)) keys.push(word, capitalised(word, language));
     }
     return keys;
@@ -138,6 +156,8 @@ function possessiveBase(form: string, { possessives }: SpellerTraits): string | 
 export const KEEP_CASE = '\u0001';
 /** Before words in small letters that are right in capitals: NATO's neighbour McDonald is right as MCDONALD. */
 export const UPPER_ONLY = '\u0002';
+/** Parts of a word with hyphens in the dictionary, such as jack-of-all-trades; `check` looks for no more. */
+export const MOST_JOINED = 4;
 const NUMBER = /^\p{N}[\p{N}.,:-]*$/u;
 /** What en_US's compound rules make of digits: 1st, 12th, 123rd. */
 const ORDINAL = /^\d*(?:1\dth|(?:^|[02-9])(?:1st|2nd|3rd|[04-9]th))$/;

@@ -1,8 +1,8 @@
 /**
  * The words of a text, with their lines and columns (from 1, in characters as people count them: code points).
  *
- * A word is a run of letters and marks, with apostrophes (' or ’) inside, hyphens between, and digits where the language
- * has them in words (`3rd`, `x86`). Numbers are no words. URLs, e-mail addresses and the paths of files are skipped, as hunspell does.
+ * A word is a run of letters, marks and digits with at least one letter (`3rd`, `x86`), with apostrophes (' or ’) and soft
+ * hyphens inside, and hyphens between. Numbers are no words. URLs, e-mail addresses and the paths of files are skipped, as hunspell does.
  *
  * A scanner takes a line at a time, so a file of any size can be read through it. Every step is linear in the line.
  */
@@ -36,7 +36,7 @@ export class WordScanner {
     );
     const more = others.map((letter) => `\\u{${letter.codePointAt(0)!.toString(16)}}`).join('');
     const letters = `[\\p{L}\\p{M}\\p{N}${more}]`;
-    this.#pattern = new RegExp(`${letters}+(?:['’-]${letters}+)*`, 'gu');
+    this.#pattern = new RegExp(`${letters}+(?:['’\\u{ad}-]${letters}+)*`, 'gu');
   }
 
   /** The words of the next line. */

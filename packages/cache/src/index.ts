@@ -1,0 +1,38 @@
+/**
+ * The HTTP cache: a node to start, its configuration, and the parts it is made of for those who build their own.
+ *
+ * The settings are exported on their own account (`SETTINGS`): the command makes its options of them.
+ */
+
+export { type CacheNode, type StartOptions, startNode } from './operation/cache-node.ts';
+export {
+  type ConfigSources,
+  defaultDiskFolder,
+  loadConfig,
+  type NodeConfig,
+  printConfig,
+} from './operation/config.ts';
+export { ConfigError } from './operation/config-sources.ts';
+export { formatListen, type ListenAddress } from './operation/listen-address.ts';
+export { Log, type LogLevel, type LogOptions } from './operation/log.ts';
+export { type RunOptions, runCache } from './operation/run.ts';
+export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './operation/settings.ts';
+export type { NodeStatus } from './operation/status.ts';
+export type { AnswerRecord, Outcome, ProxyObserver } from './proxy/observer.ts';
+export { createProxy } from './proxy/proxy.ts';
+export type { ProxyOptions, Upstream } from './proxy/proxy-options.ts';
+export { AddressGuard, type AddressGuardOptions } from './safety/address-guard.ts';
+export { ClientGuard, type ClientGuardOptions } from './safety/client-guard.ts';
+export { checkLimits, DEFAULT_LIMITS, LIMITS, type Limits } from './safety/limits.ts';
+export { Admission, type AdmissionOptions } from './store/admission.ts';
+export { DiskStore, type DiskStoreOptions } from './store/disk/disk-store.ts';
+export { MemoryStore, type MemoryStoreOptions } from './store/memory-store.ts';
+export {
+  BodyError,
+  type BodyReader,
+  type BodyWriter,
+  type ResponseStore,
+  type StoreStatistics,
+} from './store/response-store.ts';
+export { TieredStore, type TieredStoreOptions } from './store/tiered-store.ts';
+export type { FieldList, StoredResponse } from './stored-response.ts';

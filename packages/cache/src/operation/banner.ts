@@ -1,0 +1,99 @@
+/**
+ * What a node says when it has started: where it is, how to use it with what people have at hand (lines to copy, with the real port), where to look
+ * into it, where its files are. Plain text, also in a pipe; `--quiet` is without it.
+ *
+ * It is honest about TLS: an https URL goes through a forward proxy as a tunnel, which nobody can look into, so it is not cached. What is to be cached
+ * of an https origin is asked for under an upstream of this node.
+ */
+
+import { formatSize } from './amounts.ts';
+import type { NodeConfig } from './config.ts';
+import { formatListen, type ListenAddress, reachable } from './listen-address.ts';
+import { ADMIN_FIELD, OWN_PREFIX } from './own-paths.ts';
+
+export interface BannerFacts {
+  readonly listen: readonly ListenAddress[];
+  readonly adminListen: ListenAddress | null;
+  /** Where responses are kept; null: in memory only. */
+  readonly folder: string | null;
+  readonly version: string;
+  /** How whoever reads this starts it: `bloomery cache`, or `npm start --`. */
+  readonly command: string;
+}
+
+export function banner(config: NodeConfig, facts: BannerFacts): string {
+  const base = reachable(facts.listen[0]);
+  const admin = reachable(facts.adminListen ?? facts.listen[0]) + OWN_PREFIX;
+  const insecure = base.startsWith('https:') ? '-k ' : '';
+  const lines = [
+    `Bloomery cache ${facts.version} listens on ${facts.listen.map(formatListen).join(', ')}`,
+    '',
+    ...(config.forward ? forwardLines(base) : []),
+    ...(config.upstreams.length > 0 ? upstreamLines(config, base, insecure) : []),
+    'Look into it:',
+    ...pairs([
+      ['status', `curl ${insecure}${admin}status`],
+      ['metrics', `curl ${insecure}${admin}metrics    (for Prometheus)`],
+      [
+        'forget a URL',
+        `curl ${insecure}-X POST -H '${ADMIN_FIELD}: 1' '${admin}purge?url=http%3A%2F%2Fexample.org%2F'`,
+      ],
+    ]),
+    '',
+    'Where things are:',
+    ...pairs([
+      ['memory', `up to ${formatSize(config.memoryBytes)}`],
+      [
+        'disk',
+        facts.folder === null
+          ? 'none (--disk FOLDER)'
+          : `${facts.folder}, up to ${formatSize(config.disk?.bytes ?? 0)}; can be deleted when the node is stopped`,
+      ],
+      ['access log', config.accessLog ?? 'none (--access-log FILE)'],
+      ['clients', `${config.allowClients.join(', ')} (--allow-client NETWORK for others)`],
+      ['processes', config.workers === 1 ? 'one (--workers N for more)' : `${config.workers} workers`],
+    ]),
+    '',
+    `Ctrl-C ends it after the running answers. All settings: ${facts.command} --help, and docs/cache.md.`,
+    'Next to come: neighbours that tell each other by summaries what they have.',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function forwardLines(base: string): string[] {
+  const [, host, port] = /\/\/(.*):(\d+)$/.exec(base) ?? [];
+  return [
+    'As a proxy (http is cached; https passes through as a tunnel, unseen and uncached):',
+    ...pairs([
+      ['curl', `curl -x ${base} -D - -o page http://example.org/    (twice: then Cache-Status says hit)`],
+      ['apt', `sudo apt-get -o Acquire::http::Proxy=${base} update`],
+      ['npm', `npm --proxy ${base} --https-proxy ${base} install`],
+      ['pip', `pip download --proxy ${base} PACKAGE`],
+      [
+        'a browser',
+        `chromium --proxy-server=${base}    (or in its settings: HTTP proxy ${host}, port ${port})`,
+      ],
+      ['the rest', `export http_proxy=${base} https_proxy=${base}`],
+    ]),
+    '',
+    'As a cache in front of an https origin (a package registry, an API):',
+    '  --upstream /name/=https://origin.example/',
+    `  and then ${base}/name/… instead of https://origin.example/…`,
+    '',
+  ];
+}
+
+function upstreamLines(config: NodeConfig, base: string, insecure: string): string[] {
+  return [
+    'In front of:',
+    ...pairs(
+      config.upstreams.map(({ prefix, origin }) => [origin, `curl ${insecure}${base}${prefix}`] as const),
+    ),
+    '',
+  ];
+}
+
+function pairs(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+}

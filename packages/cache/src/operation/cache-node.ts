@@ -1,0 +1,405 @@
+/**
+ * A running cache: store, guards, proxy and servers put together as the configuration says, and taken apart again without losing anything.
+ *
+ * The order at the start: everything that can fail for a reason of the operator's (files, ports) before the first request is answered. At the end: no new
+ * requests, running ones finish, then the store writes what it has, then the logs. `reload` puts a new proxy over the same store:
+ * requests that run end by the old rules, and what needs a restart is told and left as it was.
+ *
+ * Alone, or as one of several workers (`team`): then requests for keys of others go to their owners, and those of others come in by a Unix socket.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ClientGuard } from '../safety/client-guard.ts';
+import type { Limits } from '../safety/limits.ts';
+import type { ResponseStore } from '../store/response-store.ts';
+import type { NodeConfig } from './config.ts';
+import { formatListen, type ListenAddress } from './listen-address.ts';
+import { Listeners, readCertificate } from './listeners.ts';
+import { Log } from './log.ts';
+import { mergeSnapshots } from './metrics.ts';
+import { renderMetrics } from './metrics-text.ts';
+import { NodeObserver } from './node-observer.ts';
+import { openNodeStore } from './node-store.ts';
+import { answerOwnPath, isOwnPath, type OwnPathsOptions } from './own-paths.ts';
+import { ProcessWatch } from './process-facts.ts';
+import { type CacheProxy, makeProxies, type ProxySet } from './proxy-set.ts';
+import { purgeKey } from './purge-key.ts';
+import { Relay, RelayServer } from './relay.ts';
+import { type MemberReport, type NodeStatus, statusOf } from './status.ts';
+import { ownerOf, type Team } from './team.ts';
+import { VERSION } from './version.ts';
+
+export interface CacheNode {
+  /** Where it listens, with the ports that it got. */
+  readonly listen: readonly ListenAddress[];
+  readonly adminListen: ListenAddress | null;
+  /** Where responses are kept on disk; null: nowhere. */
+  readonly folder: string | null;
+  readonly store: ResponseStore;
+  readonly log: Log;
+  status(): Promise<NodeStatus>;
+  /** In the text format of Prometheus. */
+  metrics(): Promise<string>;
+  /** What this process alone has to report. */
+  report(): MemberReport;
+  /** Forgets what is stored for a URL; gives how many responses. */
+  purge(url: string): Promise<number>;
+  /** Forgets a key of this process. */
+  removeKey(key: string): Promise<number>;
+  /** Takes the new configuration as far as that is possible; gives the names of settings that need a restart. */
+  reload(config: NodeConfig): string[];
+  /** Opens the access log anew. */
+  reopenLogs(): void;
+  /** Finishes what runs, up to the deadline (of the configuration, unless given). */
+  close(deadlineMs?: number): Promise<void>;
+}
+
+/** Where to listen, instead of what the configuration says. */
+export type ListenPlaces = Pick<NodeConfig, 'listen' | 'adminListen' | 'listenDefaulted'>;
+
+export interface StartOptions {
+  readonly team?: Team;
+  /** Keys to forget before the first request. */
+  readonly removeFirst?: readonly string[];
+  /** Asked when all is ready but the ports; clients are served after its answer. */
+  readonly places?: () => Promise<ListenPlaces>;
+  readonly log?: Log;
+  readonly clock?: () => number;
+}
+
+export async function startNode(config: NodeConfig, options: StartOptions = {}): Promise<CacheNode> {
+  const { team } = options;
+  const log =
+    options.log ??
+    new Log({
+      level: config.logLevel,
+      format: config.logFormat,
+      ...(team === undefined ? {} : { fields: { worker: team.index } }),
+    });
+  const node = new RunningNode(config, log, options.clock ?? Date.now, team ?? null);
+  try {
+    await node.start(options);
+  } catch (error) {
+    await node.close(0);
+    throw error;
+  }
+  return node;
+}
+
+class RunningNode implements CacheNode {
+  readonly log: Log;
+  readonly #clock: () => number;
+  readonly #team: Team | null;
+  readonly #relay: Relay | null;
+  readonly #observer: NodeObserver;
+  readonly #watch = new ProcessWatch();
+  readonly #listeners: Listeners;
+  /** Shared with the guards, and changed in place by `reload`. */
+  readonly #limits: { -readonly [name in keyof Limits]: number };
+  #config: NodeConfig;
+  #open: Awaited<ReturnType<typeof openNodeStore>> | null = null;
+  #proxies!: ProxySet;
+  /** Of earlier configurations, with something that still runs. */
+  readonly #retired = new Map<ProxySet, NodeJS.Timeout>();
+  /** The hot path asks for it. */
+  #proxy!: CacheProxy;
+  #ownPaths!: OwnPathsOptions;
+  #adminServer: Listeners | null = null;
+  #relayServer: RelayServer | null = null;
+  #stopping = false;
+  #closing: Promise<void> | null = null;
+  listen: readonly ListenAddress[] = [];
+  adminListen: ListenAddress | null = null;
+
+  constructor(config: NodeConfig, log: Log, clock: () => number, team: Team | null) {
+    this.#config = config;
+    this.log = log;
+    this.#clock = clock;
+    this.#observer = new NodeObserver(log, clock);
+    this.#team = team;
+    this.#relay = team === null ? null : new Relay(team);
+    this.#limits = { ...limitsOf(config, team) };
+    this.#listeners = new Listeners(
+      {
+        request: (request, response) => this.#request(request, response),
+        connect: (request, socket, head) => this.#connect(request, socket, head),
+        refused: (why, from) => this.#observer.refused(why, from),
+      },
+      this.#limits,
+    );
+  }
+
+  get folder(): string | null {
+    return this.#open?.folder ?? null;
+  }
+
+  get store(): ResponseStore {
+    if (this.#open === null) throw new Error('The node has not been started');
+    return this.#open.store;
+  }
+
+  async start({ removeFirst = [], places }: StartOptions): Promise<void> {
+    const config = this.#config;
+    const team = this.#team;
+    this.#observer.useAccessLog(config);
+    this.#open = await openNodeStore(config, this.log, team);
+    this.#limits.storedObjectBytes = this.#longestStored(config);
+    for (const key of removeFirst) await this.#open.store.removeKey(key);
+    this.#ownPaths = this.#makeOwnPaths(config);
+    this.#use(this.#makeProxies(config));
+    if (team !== null) {
+      this.#relayServer = new RelayServer(this.#limits, (request, response) =>
+        this.#proxy.handle(request, response),
+      );
+      await this.#relayServer.open(team.socketPath(team.index));
+    }
+    const place = places === undefined ? config : await places();
+    this.#config = {
+      ...config,
+      listen: place.listen,
+      adminListen: place.adminListen,
+      listenDefaulted: place.listenDefaulted,
+    };
+    const certificate = readCertificate(config);
+    if (place.adminListen !== null) {
+      const handlers = {
+        request: (request: IncomingMessage, response: ServerResponse) => this.#answerOwn(request, response),
+        connect: (_request: unknown, socket: Duplex) => socket.destroy(),
+        refused() {},
+      };
+      this.#adminServer = new Listeners(handlers, this.#limits);
+      this.adminListen = await this.#adminServer.open(place.adminListen, {
+        certificate: null,
+        nextFree: false,
+      });
+      this.#proxies.listensOn(this.adminListen);
+    }
+    for (const address of place.listen) {
+      const opened = await this.#listeners.open(address, { certificate, nextFree: place.listenDefaulted });
+      this.listen = [...this.listen, opened];
+      this.#proxies.listensOn(opened);
+    }
+    for (const warning of config.warnings) this.log.event('warn', 'configuration', { warning });
+    this.log.event('info', 'listening', {
+      addresses: this.listen.map(formatListen),
+      ...(this.adminListen === null ? {} : { admin: formatListen(this.adminListen) }),
+      version: VERSION,
+      pid: process.pid,
+    });
+  }
+
+  async status(): Promise<NodeStatus> {
+    const { name, forward, upstreams } = this.#config;
+    return statusOf(await this.#reports(), {
+      name,
+      version: VERSION,
+      stopping: this.#stopping,
+      listen: this.listen.map(formatListen),
+      forward,
+      upstreams: upstreams.map(({ prefix, origin }) => `${prefix}=${origin}`),
+      now: Date.now(),
+    });
+  }
+
+  async metrics(): Promise<string> {
+    const reports = await this.#reports();
+    return renderMetrics(mergeSnapshots(reports.map(({ snapshot }) => snapshot)), {
+      name: this.#config.name,
+      version: VERSION,
+    });
+  }
+
+  report(): MemberReport {
+    const { counters } = this.#observer;
+    counters.connections = this.#listeners.counter.open;
+    counters.connectionsTotal = this.#listeners.total;
+    counters.connectionsRefused = this.#listeners.counter.refused;
+    const snapshot = counters.snapshot(
+      this.#open?.statistics() ?? {},
+      this.#observer.dropped,
+      this.#watch.facts(),
+      this.#proxy.activity,
+    );
+    return { worker: this.#team?.index ?? 0, pid: process.pid, snapshot };
+  }
+
+  async purge(url: string): Promise<number> {
+    const key = purgeKey(url, this.#proxies.router);
+    const owner = this.#ownerOf(key);
+    const purged =
+      owner === null ? await this.removeKey(key) : await (this.#team as Team).removeKey(owner, key);
+    this.log.event('info', 'purged', { url: key, responses: purged });
+    return purged;
+  }
+
+  async removeKey(key: string): Promise<number> {
+    // Also what is on its way for it.
+    return this.#proxy.forget(key);
+  }
+
+  reload(config: NodeConfig): string[] {
+    const old = this.#config;
+    const needRestart = RESTART.filter((name) => JSON.stringify(old[name]) !== JSON.stringify(config[name]));
+    // What stays as it is must also be remembered as it is.
+    const kept = Object.fromEntries(RESTART.map((name) => [name, old[name]]));
+    const next = { ...config, ...kept } as NodeConfig;
+    // First all that can fail: then nothing has changed.
+    const certificate = readCertificate(next);
+    const proxies = this.#makeProxies(next);
+    for (const address of this.adminListen === null ? this.listen : [...this.listen, this.adminListen])
+      proxies.listensOn(address);
+    this.#observer.useAccessLog(next);
+    this.#config = next;
+    Object.assign(this.#limits, limitsOf(config, this.#team), {
+      storedObjectBytes: this.#longestStored(config),
+    });
+    this.log.change({ level: config.logLevel, format: config.logFormat });
+    if (certificate !== null) this.#listeners.changeCertificate(certificate);
+    this.#ownPaths = this.#makeOwnPaths(next);
+    // Requests and tunnels that run go on by the rules they began with.
+    this.#retire(this.#proxies);
+    this.#use(proxies);
+    this.log.event('info', 'reloaded', needRestart.length === 0 ? {} : { needRestart });
+    return needRestart;
+  }
+
+  reopenLogs(): void {
+    this.#observer.reopenAccessLog();
+  }
+
+  close(deadlineMs: number = this.#config.shutdownMs): Promise<void> {
+    this.#closing ??= this.#close(deadlineMs);
+    return this.#closing;
+  }
+
+  async #close(deadlineMs: number): Promise<void> {
+    this.#stopping = true;
+    const started = Date.now();
+    if (this.listen.length > 0)
+      this.log.event('info', 'stopping', { connections: this.#listeners.counter.open, deadlineMs });
+    const cut = await this.#listeners.close(deadlineMs);
+    if (this.#relayServer !== null) {
+      // Others may still have requests for this one.
+      const leftMs = () => Math.max(0, deadlineMs - (Date.now() - started));
+      await Promise.race([this.#team?.drained(), pause(leftMs(), undefined, { ref: false })]);
+      await this.#relay?.close();
+      await this.#relayServer.close(leftMs());
+    }
+    await this.#proxies?.close();
+    for (const [proxies, timer] of this.#retired) {
+      clearInterval(timer);
+      await proxies.close();
+    }
+    await this.#adminServer?.close(0);
+    await this.#open?.close();
+    this.#watch.stop();
+    if (this.listen.length > 0) this.log.event('info', 'stopped', { cut, ms: Date.now() - started });
+    await this.#observer.close();
+  }
+
+  // The hot path.
+
+  #request(request: IncomingMessage, response: ServerResponse): void {
+    const target = request.url as string;
+    if (this.#stopping) response.shouldKeepAlive = false;
+    if (isOwnPath(target) && this.adminListen === null) {
+      this.#answerOwn(request, response);
+      return;
+    }
+    if (this.#team !== null) {
+      const route = this.#proxies.router.route(target);
+      const owner = 'key' in route ? this.#ownerOf(route.key) : null;
+      if (owner !== null) {
+        this.#observer.counters.relayed++;
+        this.#relay?.send(request, response, owner, () => this.#proxies.passing.handle(request, response));
+        return;
+      }
+    }
+    this.#proxy.handle(request, response);
+  }
+
+  /** Null: this process. */
+  #ownerOf(key: string): number | null {
+    const team = this.#team;
+    if (team === null) return null;
+    const owner = ownerOf(key, team.size);
+    return owner === team.index ? null : owner;
+  }
+
+  #connect(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#proxy.connect(request, socket, head);
+  }
+
+  // What is put together.
+
+  #use(proxies: ProxySet): void {
+    this.#proxies = proxies;
+    this.#proxy = proxies.proxy;
+  }
+
+  /** Closed when nothing runs on it any more. */
+  #retire(proxies: ProxySet): void {
+    const timer = setInterval(() => {
+      if (!proxies.idle) return;
+      clearInterval(timer);
+      this.#retired.delete(proxies);
+      void proxies.close();
+    }, RETIRE_MS);
+    timer.unref();
+    this.#retired.set(proxies, timer);
+  }
+
+  #makeProxies(config: NodeConfig): ProxySet {
+    return makeProxies(config, {
+      store: this.store,
+      limits: this.#limits as Limits,
+      clock: this.#clock,
+      observer: this.#observer,
+      team: this.#team,
+    });
+  }
+
+  #longestStored({ limits }: NodeConfig): number {
+    return Math.min(limits.storedObjectBytes, this.#open?.maxBodyBytes ?? Number.POSITIVE_INFINITY);
+  }
+
+  #makeOwnPaths(config: NodeConfig): OwnPathsOptions {
+    const admins = new ClientGuard({ allow: config.adminClients });
+    return {
+      allows: (address) => admins.allows(address),
+      hosts: config.adminHosts,
+      stopping: () => this.#stopping,
+      metrics: () => this.metrics(),
+      status: () => this.status(),
+      purge: (url) => this.purge(url),
+    };
+  }
+
+  #answerOwn(request: IncomingMessage, response: ServerResponse): void {
+    answerOwnPath(request, response, this.#ownPaths).catch((error) => {
+      this.log.event('error', 'own-path', { path: request.url, problem: error });
+      response.destroy();
+    });
+  }
+
+  async #reports(): Promise<MemberReport[]> {
+    return this.#team === null ? [this.report()] : this.#team.collect(() => this.report());
+  }
+}
+
+/** Connections are handed round evenly: each worker has its part of those that are allowed. */
+function limitsOf({ limits }: NodeConfig, team: Team | null): Limits {
+  const part = (all: number) => Math.ceil(all / (team?.size ?? 1));
+  return {
+    ...limits,
+    connections: part(limits.connections),
+    connectionsPerClient: part(limits.connectionsPerClient),
+  };
+}
+
+const RETIRE_MS = 1000;
+
+/** Settings that a running node keeps. */
+const RESTART = ['listen', 'listenDefaulted', 'memoryBytes', 'disk', 'adminListen', 'workers'] as const;

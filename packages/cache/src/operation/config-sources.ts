@@ -1,0 +1,117 @@
+/**
+ * Where settings come from: a JSON file, the environment, flags. Each source is read into the same shape (name of the setting, its value
+ * as it was written, where it stood), and the stronger one replaces the weaker. What a value means is not decided here.
+ *
+ * A name that does not exist is an error, with the nearest one that does: a misspelt `denyAdress` that is silently ignored would be
+ * found by an attacker first.
+ */
+
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { didYouMean } from './nearest-name.ts';
+import { COMMAND_FLAGS, ENVIRONMENT_PREFIX, environmentName, SETTINGS } from './settings.ts';
+
+/** Everything that is wrong with a configuration: one line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      problems.length === 1
+        ? problems[0]
+        : `${problems.length} settings are wrong:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    );
+    this.problems = problems;
+  }
+}
+
+/** A value as it was written, and what to call it in an error. */
+export interface Written {
+  readonly value: unknown;
+  readonly from: string;
+  /** Relative file names are meant from here. */
+  readonly folder: string;
+}
+
+export type WrittenSettings = Map<string, Written>;
+
+/** An object with the keys of settings; flags `{ diskSize: '2GB', listen: ['…'], disk: false }`. */
+export function readFlags(flags: Readonly<Record<string, unknown>>, problems: string[]): WrittenSettings {
+  const found: WrittenSettings = new Map();
+  for (const [key, value] of Object.entries(flags)) {
+    if (value === undefined) continue;
+    const setting = SETTINGS.find((one) => one.key === key || camelCase(one.flag) === key);
+    if (setting !== undefined)
+      found.set(setting.key, {
+        value,
+        from: `--${value === false ? 'no-' : ''}${setting.flag}`,
+        folder: process.cwd(),
+      });
+    else if (!COMMAND_FLAGS.some((flag) => camelCase(flag) === key)) {
+      problems.push(
+        `unknown option ${key}.${didYouMean(
+          key,
+          SETTINGS.map(({ key: name }) => name),
+        )}`,
+      );
+    }
+  }
+  return found;
+}
+
+export function readEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+  problems: string[],
+): WrittenSettings {
+  const found: WrittenSettings = new Map();
+  const names = new Map(SETTINGS.map((setting) => [environmentName(setting), setting]));
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith(ENVIRONMENT_PREFIX) || value === undefined) continue;
+    const setting = names.get(name);
+    if (setting === undefined)
+      problems.push(`the environment has ${name}, which is no setting.${didYouMean(name, names.keys())}`);
+    else {
+      const listed = setting.several ? value.split(/[\s,]+/).filter((part) => part !== '') : value;
+      found.set(setting.key, { value: listed, from: name, folder: process.cwd() });
+    }
+  }
+  return found;
+}
+
+/** Throws what the file system says when there is no such file; what stands in it becomes a problem. */
+export function readConfigFile(path: string, problems: string[]): WrittenSettings {
+  const found: WrittenSettings = new Map();
+  const text = readFileSync(path, 'utf8');
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    problems.push(`${path}: expected JSON: ${(error as Error).message}`);
+    return found;
+  }
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+    problems.push(
+      `${path}: expected a JSON object of settings, got ${Array.isArray(content) ? 'a list' : String(content)}`,
+    );
+    return found;
+  }
+  const folder = dirname(resolve(path));
+  for (const [key, value] of Object.entries(content)) {
+    const setting = SETTINGS.find((one) => one.key === key);
+    if (setting === undefined)
+      problems.push(
+        `${path}: unknown setting ${JSON.stringify(key)}.${didYouMean(
+          key,
+          SETTINGS.map((one) => one.key),
+        )}`,
+      );
+    else if (value !== null) found.set(key, { value, from: `${path}: ${key}`, folder });
+  }
+  return found;
+}
+
+/** `disk-size` → `diskSize`. */
+function camelCase(flag: string): string {
+  return flag.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,273 @@
+/**
+ * The configuration of a node: defaults, then a JSON file, then the environment, then flags, each stronger than the one before; every
+ * value is checked before anything is opened, and all that is wrong is said at once.
+ *
+ * `NodeConfig` is plain data that survives JSON: it is sent to worker processes, and `printConfig` writes it as a file that
+ * gives the same node again.
+ *
+ * Refused: a configuration language. What needs conditions is written by whatever writes the file.
+ */
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { homedir, hostname } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { LIMIT_NAMES, LIMITS, type Limits } from '../safety/limits.ts';
+import { formatDuration, formatSize } from './amounts.ts';
+import {
+  ConfigError,
+  readConfigFile,
+  readEnvironment,
+  readFlags,
+  type WrittenSettings,
+} from './config-sources.ts';
+import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
+import { type NetworkList, parseNetworks } from './networks.ts';
+import {
+  countOf,
+  durationOf,
+  fieldName,
+  fractionOf,
+  hostName,
+  networks,
+  portOf,
+  SettingReader,
+  sizeOf,
+} from './setting-reader.ts';
+import { parseUpstream, type UpstreamConfig } from './upstream-config.ts';
+
+export interface NodeConfig {
+  readonly name: string;
+  readonly listen: readonly ListenAddress[];
+  /** Nobody chose the port: if it is taken, the next free one is. */
+  readonly listenDefaulted: boolean;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly upstreams: readonly UpstreamConfig[];
+  readonly forward: boolean;
+  readonly connectPorts: readonly number[];
+  readonly memoryBytes: number;
+  readonly disk: { readonly folder: string; readonly bytes: number } | null;
+  /** Nobody chose the folder: if another node has it, one beside it is taken. */
+  readonly diskDefaulted: boolean;
+  readonly allowClients: NetworkList;
+  readonly adminClients: NetworkList;
+  readonly adminHosts: readonly string[];
+  readonly adminListen: ListenAddress | null;
+  readonly addresses: {
+    readonly allowPrivate: boolean;
+    readonly allow: NetworkList;
+    readonly deny: NetworkList;
+  };
+  readonly workers: number;
+  /** A file, or - for standard output; null: none. */
+  readonly accessLog: string | null;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  readonly logFormat: 'json' | 'text';
+  readonly limits: Limits;
+  readonly shutdownMs: number;
+  /** PEM file of authorities trusted for origins beside those of the system. */
+  readonly originCaFile: string | null;
+  readonly policy: {
+    readonly targetedFields: readonly string[];
+    readonly heuristicFraction: number;
+    readonly heuristicMaxMs: number;
+  };
+  /** What is allowed and may surprise. */
+  readonly warnings: readonly string[];
+}
+
+export interface ConfigSources {
+  /** Path of a JSON file. */
+  readonly file?: string | undefined;
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+  /** By the names that settings have in the file. */
+  readonly flags?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Throws a `ConfigError` that names all problems, or what the file system says of the file. */
+export function loadConfig({ file, environment = {}, flags = {} }: ConfigSources = {}): NodeConfig {
+  const problems: string[] = [];
+  const written: WrittenSettings = new Map([
+    ...(file === undefined ? [] : readConfigFile(file, problems)),
+    ...readEnvironment(environment, problems),
+    ...readFlags(flags, problems),
+  ]);
+  const reader = new SettingReader(written, problems);
+  const config = interpret(reader, written);
+  checkTogether(config, written, problems);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** As a configuration file. */
+export function printConfig(config: NodeConfig): string {
+  const { tls, disk, policy } = config;
+  const limits = LIMIT_NAMES.map((name) => {
+    const value = config.limits[name];
+    const { unit } = LIMITS[name];
+    return [name, unit === 'bytes' ? formatSize(value) : unit === 'ms' ? formatDuration(value) : value];
+  });
+  const content = {
+    name: config.name,
+    listen: config.listen.map(formatListen),
+    tlsCert: tls?.certFile,
+    tlsKey: tls?.keyFile,
+    upstream: Object.fromEntries(config.upstreams.map(({ prefix, origin }) => [prefix, origin])),
+    forward: config.forward,
+    connectPorts: config.connectPorts,
+    memory: formatSize(config.memoryBytes),
+    disk: disk === null ? false : disk.folder,
+    diskSize: disk === null ? undefined : formatSize(disk.bytes),
+    allowClient: config.allowClients,
+    adminClient: config.adminClients,
+    adminHost: config.adminHosts,
+    adminListen: config.adminListen === null ? undefined : formatListen(config.adminListen),
+    allowPrivate: config.addresses.allowPrivate,
+    allowAddress: config.addresses.allow,
+    denyAddress: config.addresses.deny,
+    workers: config.workers,
+    accessLog: config.accessLog ?? false,
+    logLevel: config.logLevel,
+    logFormat: config.logFormat,
+    limits: Object.fromEntries(limits),
+    originCa: config.originCaFile ?? undefined,
+    shutdownTimeout: formatDuration(config.shutdownMs),
+    targetedFields: policy.targetedFields,
+    heuristicFraction: policy.heuristicFraction,
+    heuristicMax: formatDuration(policy.heuristicMaxMs),
+  };
+  return JSON.stringify(content, null, 2);
+}
+
+/** A folder of the user for what can be fetched again (XDG Base Directory Specification: an empty or relative value does not count). */
+export function defaultDiskFolder(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string {
+  const { XDG_CACHE_HOME: chosen } = environment;
+  return join(
+    chosen !== undefined && isAbsolute(chosen) ? chosen : join(homedir(), '.cache'),
+    'bloomery',
+    'http',
+  );
+}
+
+/**
+ * Stable, and another one for each node: a request whose Via has a node's own name has gone round in a circle (RFC 9110, 7.6.3), so two nodes in a row
+ * must not share one. Hashed, since origins see it and a host's name is none of their business.
+ */
+function defaultName(listen: readonly ListenAddress[]): string {
+  const place = `${hostname()} ${listen.map(formatListen).join(' ')}`;
+  return `bloomery-${createHash('sha256').update(place).digest('hex').slice(0, 6)}`;
+}
+
+function interpret(reader: SettingReader, written: WrittenSettings): NodeConfig {
+  const certFile = reader.path('tlsCert');
+  const keyFile = reader.path('tlsKey');
+  const tls = certFile !== null && keyFile !== null ? { certFile, keyFile } : null;
+  const parseHere = (text: string) => parseListen(text, certFile !== null);
+  const listen = reader.list('listen', parseHere) ?? [parseHere('127.0.0.1:3128')];
+  const upstreams =
+    reader.list('upstream', parseUpstream, (object) =>
+      Object.entries(object).map(([prefix, origin]) => `${prefix}=${origin}`),
+    ) ?? [];
+  const forward = reader.switch('forward') ?? upstreams.length === 0;
+  const diskFolder = reader.path('disk', () => defaultDiskFolder());
+  const diskBytes = reader.number('diskSize', sizeOf, 1e6, 1e15) ?? 2e9;
+  const allowClients = networks(reader, 'allowClient') ?? parseNetworks('loopback');
+  const warnings: string[] = [];
+  if (forward && allowClients.some((network) => network.endsWith('/0'))) {
+    warnings.push('anybody who reaches this node can use it as a proxy (--allow-client all)');
+  }
+  if (diskFolder === null && written.has('diskSize'))
+    warnings.push('diskSize has no effect without a disk folder');
+  return {
+    name:
+      reader.text(
+        'name',
+        /^[!#$%&'*+.^_`|~\w-]{1,64}$/,
+        'a name of letters, digits, dots and dashes, up to 64 of them',
+      ) ?? defaultName(listen),
+    listen,
+    listenDefaulted: !written.has('listen'),
+    tls,
+    upstreams,
+    forward,
+    connectPorts: reader.list('connectPorts', portOf, undefined, true) ?? [443],
+    memoryBytes: reader.number('memory', sizeOf, 1e6, 1e12) ?? 256e6,
+    disk: diskFolder === null ? null : { folder: diskFolder, bytes: diskBytes },
+    diskDefaulted: !written.has('disk'),
+    allowClients,
+    adminClients: networks(reader, 'adminClient') ?? parseNetworks('loopback'),
+    adminHosts: (reader.list('adminHost', hostName) ?? []).map((host) => host.toLowerCase()),
+    adminListen: reader.one('adminListen', (text) => parseListen(text, false)) ?? null,
+    addresses: {
+      allowPrivate: reader.switch('allowPrivate') ?? false,
+      allow: networks(reader, 'allowAddress') ?? [],
+      deny: networks(reader, 'denyAddress') ?? [],
+    },
+    workers: reader.number('workers', countOf, 1, 64) ?? 1,
+    accessLog: reader.path('accessLog'),
+    logLevel: reader.choice('logLevel', ['debug', 'info', 'warn', 'error']) ?? 'info',
+    logFormat: reader.choice('logFormat', ['json', 'text']) ?? (process.stderr.isTTY ? 'text' : 'json'),
+    limits: reader.limits(),
+    shutdownMs: reader.number('shutdownTimeout', durationOf, 0, 86_400_000) ?? 30_000,
+    originCaFile: reader.path('originCa'),
+    policy: {
+      targetedFields: reader.list('targetedFields', fieldName, undefined, true) ?? ['CDN-Cache-Control'],
+      heuristicFraction: reader.number('heuristicFraction', fractionOf, 0, 1) ?? 0.1,
+      heuristicMaxMs: reader.number('heuristicMax', durationOf, 0, 366 * 86_400_000) ?? 86_400_000,
+    },
+    warnings,
+  };
+}
+
+/** What each value allows and all of them do not. */
+function checkTogether(config: NodeConfig, written: WrittenSettings, problems: string[]): void {
+  const { listen, tls, upstreams } = config;
+  if (written.has('tlsCert') !== written.has('tlsKey')) {
+    const [here, missing] = written.has('tlsCert') ? ['tlsCert', '--tls-key'] : ['tlsKey', '--tls-cert'];
+    problems.push(
+      `${written.get(here)?.from} needs ${missing} as well: a certificate and its key belong together`,
+    );
+  } else if (tls !== null) checkCertificate(tls, problems);
+  const encrypted = listen.find(({ secure }) => secure);
+  if (encrypted !== undefined && !written.has('tlsCert'))
+    problems.push(`${formatListen(encrypted)} needs --tls-cert and --tls-key`);
+  const places = listen.filter(({ port }) => port !== 0).map(({ host, port }) => `${host}:${port}`);
+  const twice = places.find((place, i) => places.indexOf(place) !== i);
+  if (twice !== undefined) problems.push(`${twice} is listened on twice`);
+  const prefixes = upstreams.map(({ prefix }) => prefix);
+  const same = prefixes.find((prefix, i) => prefixes.indexOf(prefix) !== i);
+  if (same !== undefined) problems.push(`the prefix ${same} has two upstreams; expected one`);
+  if (!config.forward && upstreams.length === 0 && problems.length === 0) {
+    problems.push('nothing to do: a node needs an --upstream, or --forward');
+  }
+}
+
+function checkCertificate(
+  { certFile, keyFile }: { certFile: string; keyFile: string },
+  problems: string[],
+): void {
+  const contents: Buffer[] = [];
+  for (const [flag, file] of [
+    ['--tls-cert', certFile],
+    ['--tls-key', keyFile],
+  ]) {
+    try {
+      contents.push(readFileSync(file));
+    } catch (error) {
+      problems.push(
+        `${flag}: cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`,
+      );
+    }
+  }
+  if (contents.length < 2) return;
+  try {
+    createSecureContext({ cert: contents[0], key: contents[1] });
+  } catch (error) {
+    problems.push(
+      `the certificate ${certFile} and the key ${keyFile} cannot be used: ${(error as Error).message}`,
+    );
+  }
+}

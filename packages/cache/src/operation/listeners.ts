@@ -1,0 +1,177 @@
+/**
+ * The servers of a node: opened on their addresses with the guards and bounds of safety/, and closed without cutting what runs.
+ *
+ * Closing: no new connections, idle ones end at once, running answers get until the deadline and then `Connection: close`; whatever is open after
+ * that (stalled clients, tunnels, which have no end of their own) is destroyed. Node's `server.close` alone would wait for a client that keeps its connection
+ * alive, for ever.
+ */
+
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { ConnectionCounter, limitConnections } from '../safety/connection-limits.ts';
+import { guardServer } from '../safety/guard-server.ts';
+import type { Limits } from '../safety/limits.ts';
+import type { Refusal } from '../safety/refusal.ts';
+import { applyServerSettings, serverOptions } from '../safety/server-settings.ts';
+import type { NodeConfig } from './config.ts';
+import type { ListenAddress } from './listen-address.ts';
+
+export interface Certificate {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+export interface ListenerHandlers {
+  request: RequestListener;
+  connect(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  refused(why: Refusal, from: { client: string; method: string | null; target: string | null }): void;
+}
+
+/** Ports tried after a default one that is taken. */
+const NEXT_PORTS = 20;
+const SWEEP_MS = 50;
+
+export class Listeners {
+  readonly counter = new ConnectionCounter();
+  /** Connections so far. */
+  total = 0;
+  readonly #handlers: ListenerHandlers;
+  readonly #limits: Limits;
+  readonly #servers: (Server | SecureServer)[] = [];
+  readonly #sockets = new Set<Socket>();
+
+  /** `limits` may change later: the guard reads it at each request, the servers have what was there at first. */
+  constructor(handlers: ListenerHandlers, limits: Limits) {
+    this.#handlers = handlers;
+    this.#limits = limits;
+  }
+
+  /** With the port that it got. */
+  async open(
+    address: ListenAddress,
+    options: { certificate: Certificate | null; nextFree: boolean },
+  ): Promise<ListenAddress> {
+    const server = this.#create(address.secure ? options.certificate : null);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const port = address.port === 0 ? 0 : address.port + attempt;
+        await listen(server, { host: address.host, port });
+        break;
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === 'EADDRINUSE' && options.nextFree && attempt < NEXT_PORTS) continue;
+        throw new Error(
+          `Cannot listen on ${address.host}:${address.port}: ${LISTEN_ERRORS[code ?? ''] ?? (error as Error).message}`,
+          { cause: error },
+        );
+      }
+    }
+    this.#servers.push(server);
+    const { port } = server.address() as AddressInfo;
+    return { ...address, port };
+  }
+
+  /** New connections get the new certificate. */
+  changeCertificate(certificate: Certificate): void {
+    for (const server of this.#servers)
+      if ('setSecureContext' in server) server.setSecureContext(certificate);
+  }
+
+  /** Gives how many connections were cut at the deadline. */
+  async close(deadlineMs: number): Promise<number> {
+    const closed = Promise.all(
+      this.#servers.map((server) => new Promise((resolve) => server.close(resolve))),
+    );
+    const closeIdle = () => {
+      for (const server of this.#servers) server.closeIdleConnections();
+      // Node does not count those as idle that have never sent anything.
+      for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+    };
+    closeIdle();
+    const sweep = setInterval(closeIdle, SWEEP_MS);
+    const quiet = Promise.all([closed, this.#allSocketsClosed()]);
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise((resolve) => {
+      timer = setTimeout(resolve, deadlineMs);
+    });
+    await Promise.race([quiet, deadline]);
+    clearInterval(sweep);
+    clearTimeout(timer);
+    const left = this.#sockets.size;
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+    return left;
+  }
+
+  #create(certificate: Certificate | null): Server | SecureServer {
+    const options = serverOptions(this.#limits);
+    const server =
+      certificate === null
+        ? createServer(options)
+        : createSecureServer({ ...options, ...certificate, ALPNProtocols: ['http/1.1'] });
+    applyServerSettings(server as Server, this.#limits);
+    guardServer(server as Server, {
+      limits: this.#limits,
+      request: this.#handlers.request,
+      connect: (request, socket, head) => this.#handlers.connect(request, socket, head),
+      refused: (why, from) => this.#handlers.refused(why, from),
+    });
+    server.on('connection', (socket: Socket) => {
+      this.total++;
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    limitConnections(
+      server,
+      {
+        limits: this.#limits,
+        plain: certificate === null,
+        refused: (why, client) => this.#handlers.refused(why, { client, method: null, target: null }),
+      },
+      this.counter,
+    );
+    // A handshake that fails is a client's affair.
+    server.on('tlsClientError', () => {});
+    return server;
+  }
+
+  /** Tunnels belong to no server any more, and are waited for here. */
+  #allSocketsClosed(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#sockets.size === 0) resolve();
+      for (const socket of this.#sockets) {
+        socket.once('close', () => {
+          if (this.#sockets.size === 0) resolve();
+        });
+      }
+    });
+  }
+}
+
+export function readCertificate({ tls }: NodeConfig): Certificate | null {
+  return tls === null ? null : { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
+}
+
+export function listen(
+  server: Server | SecureServer,
+  where: { host: string; port: number } | { path: string; exclusive: true },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: Error) => reject(error);
+    server.once('error', failed);
+    server.listen(where, () => {
+      server.off('error', failed);
+      resolve();
+    });
+  });
+}
+
+const LISTEN_ERRORS: Record<string, string> = {
+  EADDRINUSE: 'another program listens there already',
+  EACCES: 'not permitted; ports below 1024 need privileges',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+};

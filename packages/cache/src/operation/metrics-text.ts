@@ -1,0 +1,162 @@
+/**
+ * A snapshot in the text format of Prometheus (version 0.0.4): for each metric a HELP and a TYPE line, then its samples together. Base units
+ * (seconds, bytes), `_total` on counters, and no label with more values than one can count, so that a scrape stays small.
+ */
+
+import { LATENCY_BOUNDS, type MetricsSnapshot, OUTCOMES } from './metrics.ts';
+
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+export interface NodeFacts {
+  readonly name: string;
+  readonly version: string;
+}
+
+export function renderMetrics(snapshot: MetricsSnapshot, facts: NodeFacts): string {
+  const page = new Page();
+  const { process: own } = snapshot;
+  page
+    .metric('bloomery_cache_info', 'gauge', 'What runs here.')
+    .sample(1, { ...facts, node: process.version });
+  const requests = page.metric(
+    'bloomery_cache_requests_total',
+    'counter',
+    'Requests, by where their answer came from.',
+  );
+  for (const [i, outcome] of OUTCOMES.entries()) requests.sample(snapshot.requests[i], { outcome });
+  const statuses = page.metric(
+    'bloomery_cache_responses_total',
+    'counter',
+    'Answers, by the class of their status.',
+  );
+  for (let i = 1; i <= 5; i++) statuses.sample(snapshot.statuses[i], { status: `${i}xx` });
+  page
+    .metric('bloomery_cache_sent_bytes_total', 'counter', 'Bytes of bodies sent to clients.')
+    .sample(snapshot.bytesOut);
+  page
+    .metric('bloomery_cache_origin_bytes_total', 'counter', 'Bytes of bodies fetched from origins.')
+    .sample(snapshot.bytesFromOrigin);
+  histogram(page, snapshot);
+  page
+    .metric('bloomery_cache_origin_fetches_total', 'counter', 'Requests sent to origins.')
+    .sample(snapshot.originFetches);
+  page
+    .metric('bloomery_cache_origin_failures_total', 'counter', 'Requests that an origin did not answer.')
+    .sample(snapshot.originFailures);
+  page
+    .metric('bloomery_cache_aborted_total', 'counter', 'Answers that ended before their end.')
+    .sample(snapshot.aborted);
+  const refusals = page.metric('bloomery_cache_refused_total', 'counter', 'Requests refused, by reason.');
+  for (const [reason, count] of Object.entries(snapshot.refusals)) refusals.sample(count, { reason });
+  page
+    .metric('bloomery_cache_relayed_total', 'counter', 'Requests handed to the worker that owns their key.')
+    .sample(snapshot.relayed);
+  page
+    .metric('bloomery_cache_connections', 'gauge', 'Open connections of clients.')
+    .sample(snapshot.connections);
+  page
+    .metric('bloomery_cache_connections_total', 'counter', 'Connections of clients so far.')
+    .sample(snapshot.connectionsTotal);
+  page
+    .metric(
+      'bloomery_cache_connections_refused_total',
+      'counter',
+      'Connections closed at once: too many, or not allowed.',
+    )
+    .sample(snapshot.connectionsRefused);
+  stores(page, snapshot);
+  const { fetches, flights, originConnections, tunnels } = snapshot.activity;
+  page
+    .metric('bloomery_cache_origin_fetches_running', 'gauge', 'Fetches from origins under way.')
+    .sample(fetches);
+  page.metric('bloomery_cache_flights', 'gauge', 'Of those, fetches that others can join.').sample(flights);
+  page
+    .metric('bloomery_cache_origin_connections', 'gauge', 'Open connections to origins.')
+    .sample(originConnections);
+  page.metric('bloomery_cache_tunnels', 'gauge', 'Open tunnels.').sample(tunnels);
+  page
+    .metric(
+      'bloomery_cache_access_log_dropped_total',
+      'counter',
+      'Lines that the access log lost to a slow disk.',
+    )
+    .sample(snapshot.accessLogDropped);
+  page.metric('bloomery_cache_processes', 'gauge', 'Processes that serve.').sample(own.processes);
+  const delay = page.metric(
+    'bloomery_cache_event_loop_delay_seconds',
+    'gauge',
+    'Delay of the event loop since the last minute began; of the slowest process.',
+  );
+  delay.sample(own.eventLoopP50Ms / 1000, { quantile: '0.5' });
+  delay.sample(own.eventLoopP99Ms / 1000, { quantile: '0.99' });
+  delay.sample(own.eventLoopMaxMs / 1000, { quantile: '1' });
+  page
+    .metric('process_start_time_seconds', 'gauge', 'When it was started, in seconds since 1970.')
+    .sample(own.startedAt / 1000);
+  page.metric('process_cpu_seconds_total', 'counter', 'Processor time used.').sample(own.cpuSeconds);
+  page.metric('process_resident_memory_bytes', 'gauge', 'Memory in use.').sample(own.residentBytes);
+  page.metric('nodejs_heap_used_bytes', 'gauge', 'Heap of JavaScript in use.').sample(own.heapUsedBytes);
+  if (own.openDescriptors >= 0)
+    page.metric('process_open_fds', 'gauge', 'Open file descriptors.').sample(own.openDescriptors);
+  return page.text;
+}
+
+function histogram(page: Page, { latency }: MetricsSnapshot): void {
+  const name = 'bloomery_cache_request_duration_seconds';
+  const metric = page.metric(
+    name,
+    'histogram',
+    'From the request to the end of its answer, tunnels left out.',
+  );
+  for (const [from, buckets, sumMs] of [
+    ['cache', latency.cache, latency.cacheMs],
+    ['origin', latency.origin, latency.originMs],
+  ] as const) {
+    let count = 0;
+    for (const [i, inBucket] of buckets.entries()) {
+      count += inBucket;
+      metric.sample(
+        count,
+        { from, le: i < LATENCY_BOUNDS.length ? String(LATENCY_BOUNDS[i]) : '+Inf' },
+        '_bucket',
+      );
+    }
+    metric.sample(sumMs / 1000, { from }, '_sum');
+    metric.sample(count, { from }, '_count');
+  }
+}
+
+function stores(page: Page, snapshot: MetricsSnapshot): void {
+  for (const [name, type, help, field] of STORE_METRICS) {
+    const metric = page.metric(name, type, help);
+    for (const [tier, statistics] of Object.entries(snapshot.stores))
+      metric.sample(statistics[field], { tier });
+  }
+}
+
+const STORE_METRICS = [
+  ['bloomery_cache_store_responses', 'gauge', 'Stored responses.', 'responses'],
+  ['bloomery_cache_store_bytes', 'gauge', 'Bytes that they take.', 'bytes'],
+  ['bloomery_cache_store_capacity_bytes', 'gauge', 'Bytes that they may take.', 'capacityBytes'],
+  ['bloomery_cache_store_evictions_total', 'counter', 'Responses that made room for others.', 'evictions'],
+  ['bloomery_cache_store_corrupt_total', 'counter', 'Responses found damaged, and dropped.', 'corrupt'],
+  ['bloomery_cache_store_not_admitted_total', 'counter', 'Responses not kept when they came.', 'refused'],
+] as const;
+
+class Page {
+  text = '';
+
+  metric(name: string, type: 'counter' | 'gauge' | 'histogram', help: string) {
+    this.text += `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`;
+    return {
+      sample: (value: number, labels: Readonly<Record<string, string>> = {}, suffix = '') => {
+        const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
+        this.text += `${name}${suffix}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}\n`;
+      },
+    };
+  }
+}
+
+function escapeLabel(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}

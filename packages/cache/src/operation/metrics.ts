@@ -1,0 +1,215 @@
+/**
+ * What a node counts, and how Prometheus reads it.
+ *
+ * On the hot path a count is an addition to a number in a typed array: no labels are joined, no map is asked, no object is made. Names and
+ * labels appear when somebody asks (`renderMetrics`). The text is the exposition format 0.0.4, written by hand: it is a few lines of
+ * grammar, and a client library would cost more on the hot path than all of the counting here.
+ *
+ * A snapshot is plain data that survives JSON, and snapshots of several worker processes add up to that of the node (`mergeSnapshots`):
+ * sums of sums. What does not add up, the delay of an event loop, is the worst of all.
+ *
+ * Where it breaks down: an origin fetch is counted with the answer that it was for. A revalidation in the background, and a fetch whose client has
+ * left, are seen among those under way (`activity`), and in the bytes of no answer.
+ */
+
+import type { AnswerRecord, Outcome } from '../proxy/observer.ts';
+import type { ProxyActivity } from '../proxy/proxy.ts';
+import type { StoreStatistics } from '../store/response-store.ts';
+
+export const OUTCOMES: readonly Outcome[] = [
+  'hit',
+  'stale',
+  'validated',
+  'miss',
+  'collapsed',
+  'bypass',
+  'tunnel',
+  'error',
+  'refused',
+];
+
+/** Upper bounds of the histogram, in seconds: a hit is near the first, an origin beyond the sea near the middle. */
+export const LATENCY_BOUNDS: readonly number[] = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+const BUCKETS = LATENCY_BOUNDS.length + 1;
+const BOUNDS_MS = Float64Array.from(LATENCY_BOUNDS, (seconds) => seconds * 1000);
+
+export interface MetricsSnapshot {
+  /** In the order of `OUTCOMES`. */
+  readonly requests: readonly number[];
+  /** 1xx to 5xx. */
+  readonly statuses: readonly number[];
+  readonly bytesOut: number;
+  readonly bytesFromOrigin: number;
+  /** Of hits and of all others: how many in each bucket (not cumulated), and the sum in ms. */
+  readonly latency: {
+    readonly cache: readonly number[];
+    readonly origin: readonly number[];
+    readonly cacheMs: number;
+    readonly originMs: number;
+  };
+  readonly originFetches: number;
+  readonly originFailures: number;
+  readonly aborted: number;
+  readonly refusals: Readonly<Record<string, number>>;
+  readonly relayed: number;
+  readonly connections: number;
+  readonly connectionsTotal: number;
+  readonly connectionsRefused: number;
+  readonly stores: Readonly<Record<string, StoreStatistics>>;
+  /** What is under way. */
+  readonly activity: ProxyActivity;
+  readonly accessLogDropped: number;
+  readonly process: ProcessFacts;
+}
+
+export interface ProcessFacts {
+  readonly processes: number;
+  readonly startedAt: number;
+  readonly heapUsedBytes: number;
+  readonly residentBytes: number;
+  /** -1: cannot be known here. */
+  readonly openDescriptors: number;
+  readonly cpuSeconds: number;
+  readonly eventLoopP50Ms: number;
+  readonly eventLoopP99Ms: number;
+  readonly eventLoopMaxMs: number;
+}
+
+/** The counters of one process. */
+export class Counters {
+  readonly #requests = new Float64Array(OUTCOMES.length);
+  readonly #statuses = new Float64Array(6);
+  readonly #cacheLatency = new Float64Array(BUCKETS);
+  readonly #originLatency = new Float64Array(BUCKETS);
+  #cacheMs = 0;
+  #originMs = 0;
+  #bytesOut = 0;
+  #bytesFromOrigin = 0;
+  #originFailures = 0;
+  #aborted = 0;
+  readonly #refusals = new Map<string, number>();
+  /** Counted by those who do it. */
+  originFetches = 0;
+  relayed = 0;
+  connections = 0;
+  connectionsTotal = 0;
+  connectionsRefused = 0;
+
+  answered(record: AnswerRecord): void {
+    const { outcome, durationMs } = record;
+    this.#requests[INDEX[outcome]]++;
+    this.#statuses[(record.status / 100) | 0]++;
+    this.#bytesOut += record.bytesOut;
+    this.#bytesFromOrigin += record.bytesFromOrigin;
+    let bucket = 0;
+    while (bucket < BOUNDS_MS.length && durationMs > BOUNDS_MS[bucket]) bucket++;
+    if (outcome === 'hit' || outcome === 'stale') {
+      this.#cacheLatency[bucket]++;
+      this.#cacheMs += durationMs;
+    } else if (outcome !== 'tunnel') {
+      // A tunnel lasts as long as its client wants.
+      this.#originLatency[bucket]++;
+      this.#originMs += durationMs;
+      if (outcome === 'miss' || outcome === 'validated' || outcome === 'bypass') this.originFetches++;
+      else if (outcome === 'error') this.#originFailures++;
+      else if (outcome === 'refused') this.#refuse(record.reason);
+    }
+    if (record.aborted) this.#aborted++;
+  }
+
+  #refuse(reason: string): void {
+    // Reasons are codes of this package; the bound is for the day when one of them is made of a request.
+    const known = this.#refusals.has(reason) || this.#refusals.size < 50 ? reason : 'other';
+    this.#refusals.set(known, (this.#refusals.get(known) ?? 0) + 1);
+  }
+
+  snapshot(
+    stores: Readonly<Record<string, StoreStatistics>>,
+    accessLogDropped: number,
+    facts: ProcessFacts,
+    activity: ProxyActivity = IDLE,
+  ): MetricsSnapshot {
+    return {
+      requests: [...this.#requests],
+      statuses: [...this.#statuses],
+      bytesOut: this.#bytesOut,
+      bytesFromOrigin: this.#bytesFromOrigin,
+      latency: {
+        cache: [...this.#cacheLatency],
+        origin: [...this.#originLatency],
+        cacheMs: this.#cacheMs,
+        originMs: this.#originMs,
+      },
+      originFetches: this.originFetches,
+      originFailures: this.#originFailures,
+      aborted: this.#aborted,
+      refusals: Object.fromEntries(this.#refusals),
+      relayed: this.relayed,
+      connections: this.connections,
+      connectionsTotal: this.connectionsTotal,
+      connectionsRefused: this.connectionsRefused,
+      stores: Object.fromEntries(
+        Object.entries(stores).map(([tier, statistics]) => [tier, copyOf(statistics)]),
+      ),
+      activity: { ...activity },
+      accessLogDropped,
+      process: facts,
+    };
+  }
+}
+
+/** Of several processes: one node. */
+export function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): MetricsSnapshot {
+  const [first, ...others] = snapshots;
+  if (first === undefined) throw new RangeError('Cannot merge snapshots: expected at least one, got none');
+  return others.reduce(mergeTwo, first);
+}
+
+function mergeTwo(a: MetricsSnapshot, b: MetricsSnapshot): MetricsSnapshot {
+  const merged = addUp(a, b) as MetricsSnapshot;
+  const worst = (name: keyof ProcessFacts) => Math.max(a.process[name], b.process[name]);
+  return {
+    ...merged,
+    process: {
+      ...merged.process,
+      startedAt: Math.min(a.process.startedAt, b.process.startedAt),
+      openDescriptors:
+        a.process.openDescriptors < 0 || b.process.openDescriptors < 0 ? -1 : merged.process.openDescriptors,
+      eventLoopP50Ms: worst('eventLoopP50Ms'),
+      eventLoopP99Ms: worst('eventLoopP99Ms'),
+      eventLoopMaxMs: worst('eventLoopMaxMs'),
+    },
+  };
+}
+
+/** Numbers are added, lists and objects part by part; what only one side has is taken as it is. */
+function addUp(a: unknown, b: unknown): unknown {
+  if (a === undefined) return b;
+  if (b === undefined) return a;
+  if (typeof a === 'number') return a + (b as number);
+  if (Array.isArray(a)) return a.map((part, i) => addUp(part, (b as unknown[])[i]));
+  const names = new Set([...Object.keys(a as object), ...Object.keys(b as object)]);
+  return Object.fromEntries(
+    [...names].map((name) => [
+      name,
+      addUp((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
+    ]),
+  );
+}
+
+function copyOf({
+  responses,
+  bytes,
+  capacityBytes,
+  evictions,
+  corrupt,
+  refused,
+}: StoreStatistics): StoreStatistics {
+  return { responses, bytes, capacityBytes, evictions, corrupt, refused };
+}
+
+const IDLE: ProxyActivity = { fetches: 0, flights: 0, originConnections: 0, origins: 0, tunnels: 0 };
+const INDEX = Object.fromEntries(OUTCOMES.map((outcome, i) => [outcome, i])) as Record<Outcome, number>;

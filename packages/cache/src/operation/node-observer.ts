@@ -1,0 +1,82 @@
+/**
+ * What a node hears of its own doing: counts each answer, writes it to the access log if there is one, and hands events to the log. It is called for each request,
+ * so it does nothing else.
+ */
+
+import type { AnswerRecord, EventLevel, ProxyObserver } from '../proxy/observer.ts';
+import type { Refusal } from '../safety/refusal.ts';
+import { AccessLog } from './access-log.ts';
+import type { NodeConfig } from './config.ts';
+import type { Log } from './log.ts';
+import { Counters } from './metrics.ts';
+
+export class NodeObserver implements ProxyObserver {
+  readonly counters = new Counters();
+  readonly log: Log;
+  readonly #clock: () => number;
+  #accessLog: AccessLog | null = null;
+  /** Lines lost by access logs that were closed since. */
+  #dropped = 0;
+
+  constructor(log: Log, clock: () => number) {
+    this.log = log;
+    this.#clock = clock;
+  }
+
+  /** Lines that the access log has lost. */
+  get dropped(): number {
+    return this.#dropped + (this.#accessLog?.dropped ?? 0);
+  }
+
+  answered(record: AnswerRecord): void {
+    this.counters.answered(record);
+    this.#accessLog?.add(record);
+  }
+
+  event(level: EventLevel, name: string, fields: Record<string, unknown>): void {
+    this.log.event(level, name, fields);
+  }
+
+  /** By the guards, before the proxy heard of it. */
+  refused(
+    { code, status }: Refusal,
+    from: { client: string; method: string | null; target: string | null },
+  ): void {
+    this.answered({
+      at: this.#clock(),
+      client: from.client,
+      method: from.method ?? '-',
+      url: from.target ?? '-',
+      status,
+      outcome: 'refused',
+      reason: code,
+      bytesOut: 0,
+      bytesFromOrigin: 0,
+      durationMs: 0,
+      aborted: false,
+    });
+  }
+
+  /** Throws when the file cannot be opened; then the one before stays. */
+  useAccessLog({ accessLog: path, logFormat: format }: NodeConfig): void {
+    const failed = (error: Error) => this.log.event('error', 'access-log', { problem: error });
+    const next = path === null ? null : new AccessLog({ path, format, failed });
+    void this.close();
+    this.#accessLog = next;
+  }
+
+  reopenAccessLog(): void {
+    try {
+      this.#accessLog?.reopen();
+    } catch (error) {
+      this.log.event('error', 'access-log', { problem: error });
+    }
+  }
+
+  async close(): Promise<void> {
+    const old = this.#accessLog;
+    this.#accessLog = null;
+    this.#dropped += old?.dropped ?? 0;
+    await old?.close();
+  }
+}

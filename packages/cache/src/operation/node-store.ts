@@ -1,0 +1,104 @@
+/**
+ * The store of one process, as it is configured: memory alone, or memory over a folder on disk. A worker has its part of each capacity, and a
+ * folder of its own.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { SecretKey } from 'bloomery';
+import { Admission } from '../store/admission.ts';
+import { DiskStore } from '../store/disk/disk-store.ts';
+import { MemoryStore } from '../store/memory-store.ts';
+import type { ResponseStore, StoreStatistics } from '../store/response-store.ts';
+import { TieredStore } from '../store/tiered-store.ts';
+import type { NodeConfig } from './config.ts';
+import { claimConfiguredFolder, workerFolder } from './disk-folder.ts';
+import type { Log } from './log.ts';
+import type { Team } from './team.ts';
+
+/** What an object on disk takes on average, for the window of the admission: as long as the disk holds, rather longer. */
+const TYPICAL_OBJECT_BYTES = 16_000;
+const LEAST_WINDOW = 10_000;
+/** 2.2 MB of memory each (admission.ts). */
+const MOST_WINDOW = 1_000_000;
+
+export interface NodeStore {
+  readonly store: ResponseStore;
+  /** Null: in memory only. */
+  readonly folder: string | null;
+  /** The longest body it keeps. A longer one must not be shared while it comes: it would move at the pace of its slowest reader. */
+  readonly maxBodyBytes: number;
+  /** By tier, for status and metrics. */
+  statistics(): Record<string, StoreStatistics>;
+  close(): Promise<void>;
+}
+
+/** Alone, a node claims its folder; of workers, their primary has done so. */
+export async function openNodeStore(config: NodeConfig, log: Log, team: Team | null): Promise<NodeStore> {
+  const parts = team?.size ?? 1;
+  const memoryBytes = Math.floor(config.memoryBytes / parts);
+  // With a disk below it memory is for the small ones; alone it takes all that leave room for others.
+  const memory = new MemoryStore({
+    capacityBytes: memoryBytes,
+    ...(config.disk === null ? { maxBodyBytes: Math.floor(memoryBytes / 8) } : {}),
+  });
+  const memoryOnly = {
+    store: memory,
+    folder: null,
+    maxBodyBytes: memory.maxBodyBytes,
+    statistics: () => ({ memory: memory.statistics }),
+    close: () => memory.close(),
+  };
+  if (config.disk === null) return memoryOnly;
+  const claimed = team === null ? await claimConfiguredFolder(config) : null;
+  const folder = claimed?.folder ?? config.disk.folder;
+  if (claimed?.rearranged) log.event('warn', 'disk-rearranged', { folder, workers: config.workers });
+  try {
+    const { store, disk } = await openTiers(
+      memory,
+      config,
+      Math.floor(config.disk.bytes / parts),
+      workerFolder(folder, team?.index ?? 0),
+      log,
+    );
+    return {
+      store,
+      folder,
+      maxBodyBytes: Math.max(memory.maxBodyBytes, Math.floor(config.disk.bytes / parts / 4)),
+      statistics: () => ({ memory: memory.statistics, disk: disk.statistics }),
+      close: async () => {
+        await store.close();
+        claimed?.release();
+      },
+    };
+  } catch (error) {
+    claimed?.release();
+    throw error;
+  }
+}
+
+async function openTiers(
+  memory: MemoryStore,
+  { limits }: NodeConfig,
+  capacityBytes: number,
+  folder: string,
+  log: Log,
+) {
+  const started = Date.now();
+  const disk = await DiskStore.open({
+    folder,
+    capacityBytes,
+    maxObjectBytes: Math.min(limits.storedObjectBytes, Math.floor(capacityBytes / 4)),
+  });
+  const { responses, bytes } = disk.statistics;
+  log.event('info', 'disk-opened', { folder, responses, bytes, ms: Date.now() - started });
+  const window = Math.min(
+    MOST_WINDOW,
+    Math.max(LEAST_WINDOW, Math.ceil(capacityBytes / TYPICAL_OBJECT_BYTES)),
+  );
+  const store = await TieredStore.open(memory, disk, {
+    admission: new Admission({ capacity: window, key: new SecretKey(randomBytes(16)) }),
+    onDiskFailure: (error) =>
+      log.event('error', 'disk-failed', { folder, problem: error, note: 'all goes on in memory' }),
+  });
+  return { store, disk };
+}

@@ -1,0 +1,136 @@
+/**
+ * The node's own pages, under `/.bloomery/`: health, status, metrics, and purging. They stand beside what the node serves, on the same ports, so
+ * this file is mostly about who may not see them.
+ *
+ * - Only a request to the node itself counts: an absolute-form one (`GET http://…/.bloomery/status`) is a request to a proxy, and goes on as such.
+ *   If it leads back here, the proxy has put `Via` on it; requests that came through any proxy (Via, Forwarded, X-Forwarded-For) are
+ *   refused, since the address they come from is the proxy's and says nothing about who asks.
+ * - Only clients in `adminClients` (loopback unless configured), except for health, which says one word.
+ * - A web page in the operator's own browser comes from loopback as well. Against DNS rebinding (the page's own name now leads to
+ *   127.0.0.1) the Host must be an address, localhost or a configured name. Against plain cross-site requests:
+ *   nothing here allows another origin to read (no CORS, `Cross-Origin-Resource-Policy`), `Sec-Fetch-Site` is obeyed, and POST needs the
+ *   field `Bloomery-Admin`, which a page cannot send without asking first (a CORS preflight, which is refused).
+ *
+ * Where it breaks down: another reverse proxy on the same machine that adds none of those fields makes strangers look local. Then
+ * `--admin-listen` puts these pages on a port of their own, or `--admin-client none` switches them off.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import { METRICS_TYPE } from './metrics-text.ts';
+
+export const OWN_PREFIX = '/.bloomery/';
+export const ADMIN_FIELD = 'Bloomery-Admin';
+
+export interface OwnPathsOptions {
+  readonly allows: (address: string) => boolean;
+  readonly hosts: readonly string[];
+  readonly stopping: () => boolean;
+  /** Texts, when asked for. */
+  readonly metrics: () => Promise<string>;
+  readonly status: () => Promise<unknown>;
+  /** How many responses were forgotten; throws a `TypeError` for what is no URL. */
+  readonly purge: (url: string) => Promise<number>;
+}
+
+/** Cheap: asked for each request. Only the origin form (`/path`) can be one. */
+export function isOwnPath(target: string): boolean {
+  return target.charCodeAt(1) === 46 /* . */ && target.startsWith(OWN_PREFIX);
+}
+
+export async function answerOwnPath(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: OwnPathsOptions,
+): Promise<void> {
+  const reply = await replyTo(request, options);
+  const body = Buffer.from(reply.body);
+  // A body that nobody reads would be taken for the next request.
+  if (!request.complete) response.shouldKeepAlive = false;
+  response.writeHead(reply.status, {
+    'Content-Type': reply.type ?? 'text/plain; charset=utf-8',
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'X-Content-Type-Options': 'nosniff',
+    ...(reply.allow === undefined ? {} : { Allow: reply.allow }),
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: string;
+  readonly type?: string;
+  readonly allow?: string;
+}
+
+async function replyTo(request: IncomingMessage, options: OwnPathsOptions): Promise<Reply> {
+  const target = request.url ?? '';
+  const query = target.indexOf('?');
+  const page = target.slice(OWN_PREFIX.length, query < 0 ? undefined : query);
+  const wanted = page === 'purge' ? 'POST' : 'GET';
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (!PAGES.includes(page))
+    return {
+      status: 404,
+      body: `No such page. There are: ${PAGES.map((name) => OWN_PREFIX + name).join(', ')}\n`,
+    };
+  if (page === 'health' && isRead)
+    return options.stopping() ? { status: 503, body: 'stopping\n' } : { status: 200, body: 'ok\n' };
+  const refusal = refusalOf(request, options);
+  if (refusal !== null) return refusal;
+  if (wanted === 'GET' ? !isRead : request.method !== 'POST') {
+    return { status: 405, allow: wanted, body: `${OWN_PREFIX}${page} is for ${wanted}.\n` };
+  }
+  if (page === 'metrics') return { status: 200, type: METRICS_TYPE, body: await options.metrics() };
+  if (page === 'status') return json(await options.status());
+  const url = new URLSearchParams(query < 0 ? '' : target.slice(query + 1)).get('url');
+  if (url === null)
+    return {
+      status: 400,
+      body: `Expected the URL to forget: POST ${OWN_PREFIX}purge?url=http%3A%2F%2Forigin.example%2Fpath\n`,
+    };
+  try {
+    return json({ url, purged: await options.purge(url) });
+  } catch (error) {
+    if (error instanceof TypeError) return { status: 400, body: `${error.message}\n` };
+    return { status: 500, body: `Not purged: ${(error as Error).message}\n` };
+  }
+}
+
+function refusalOf(request: IncomingMessage, options: OwnPathsOptions): Reply | null {
+  const { headers } = request;
+  const proxied = PROXY_FIELDS.find((name) => headers[name] !== undefined);
+  if (proxied !== undefined) return forbidden(`it came through a proxy (${proxied})`);
+  if (!options.allows(request.socket.remoteAddress ?? ''))
+    return forbidden(`${request.socket.remoteAddress} is not in --admin-client`);
+  if (!isOwnHost(headers.host, options.hosts))
+    return forbidden('its Host is no address of this node (--admin-host adds one)');
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+    return forbidden('another web site asked for it');
+  if (request.method === 'POST' && headers[ADMIN_FIELD.toLowerCase()] === undefined) {
+    return forbidden(`the field ${ADMIN_FIELD} is missing (curl -X POST -H '${ADMIN_FIELD}: 1' …)`);
+  }
+  return null;
+}
+
+/** An address cannot be rebound; localhost is not looked up in the DNS by browsers. */
+function isOwnHost(host: string | undefined, known: readonly string[]): boolean {
+  if (host === undefined) return true; // HTTP/1.0: no browser
+  const name = host.replace(/:\d*$/, '').toLowerCase();
+  if (name.startsWith('[')) return name.endsWith(']') && isIP(name.slice(1, -1)) === 6;
+  return isIP(name) === 4 || name === 'localhost' || known.includes(name);
+}
+
+function forbidden(why: string): Reply {
+  return { status: 403, body: `Refused: ${why}.\n` };
+}
+
+function json(value: unknown): Reply {
+  return { status: 200, type: 'application/json', body: `${JSON.stringify(value, null, 2)}\n` };
+}
+
+const PAGES = ['health', 'status', 'metrics', 'purge'];
+const PROXY_FIELDS = ['via', 'forwarded', 'x-forwarded-for'];

@@ -1,0 +1,71 @@
+/**
+ * The store of one worker: its own, except that keys of others are forgotten by their owners. A POST to one URL can invalidate another
+ * (Location and Content-Location, RFC 9111, 4.4), which may belong to another worker.
+ *
+ * `passing` is for requests whose owner is being restarted: nothing is ever found, so the answer is the origin's, and there is never a second
+ * copy of a key that is served; invalidations still reach the owner.
+ */
+
+import type { BodyReader, BodyWriter, ResponseStore, StoreStatistics } from '../store/response-store.ts';
+import type { StoredResponse } from '../stored-response.ts';
+
+export interface KeyOwner {
+  owns(key: string): boolean;
+  removeElsewhere(key: string): Promise<number>;
+}
+
+export class OwnedStore implements ResponseStore {
+  readonly #inner: ResponseStore;
+  readonly #owner: KeyOwner;
+  readonly #passing: boolean;
+
+  constructor(inner: ResponseStore, owner: KeyOwner, { passing = false } = {}) {
+    this.#inner = inner;
+    this.#owner = owner;
+    this.#passing = passing;
+  }
+
+  get statistics(): StoreStatistics {
+    return this.#inner.statistics;
+  }
+
+  find(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]> {
+    return this.#passing ? [] : this.#inner.find(key);
+  }
+
+  bodyInMemory(response: StoredResponse): Uint8Array | undefined {
+    return this.#inner.bodyInMemory(response);
+  }
+
+  read(response: StoredResponse, start?: number, end?: number): BodyReader {
+    return this.#inner.read(response, start, end);
+  }
+
+  create(key: string, expectedLength: number | undefined): BodyWriter {
+    return this.#inner.create(key, expectedLength);
+  }
+
+  refresh(old: StoredResponse, fresh: StoredResponse): Promise<boolean> | boolean {
+    return this.#inner.refresh(old, fresh);
+  }
+
+  remove(response: StoredResponse): Promise<number> | number {
+    return this.#inner.remove(response);
+  }
+
+  removeKey(key: string): Promise<number> | number {
+    return this.#owner.owns(key) ? this.#inner.removeKey(key) : this.#owner.removeElsewhere(key);
+  }
+
+  watch(listener: (key: string, change: 'added' | 'removed') => void): () => void {
+    return this.#inner.watch(listener);
+  }
+
+  keys(): Iterable<string> | AsyncIterable<string> {
+    return this.#inner.keys();
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+}

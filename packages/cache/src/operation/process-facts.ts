@@ -1,0 +1,59 @@
+/**
+ * What one process knows of itself. The delay of the event loop is measured by Node's own histogram (a timer every 20 ms, off the hot path) and
+ * begins anew every minute, so that a stall is seen while it matters and forgotten after.
+ */
+
+import { readdirSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { ProcessFacts } from './metrics.ts';
+
+const RESOLUTION_MS = 20;
+const WINDOW_MS = 60_000;
+
+export class ProcessWatch {
+  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  readonly #startedAt = Date.now();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor() {
+    this.#delay.enable();
+    this.#timer = setInterval(() => this.#delay.reset(), WINDOW_MS);
+    this.#timer.unref();
+  }
+
+  facts(): ProcessFacts {
+    const { heapUsed, rss } = process.memoryUsage();
+    const { user, system } = process.cpuUsage();
+    return {
+      processes: 1,
+      startedAt: this.#startedAt,
+      heapUsedBytes: heapUsed,
+      residentBytes: rss,
+      openDescriptors: openDescriptors(),
+      cpuSeconds: (user + system) / 1e6,
+      eventLoopP50Ms: this.#late(this.#delay.percentile(50)),
+      eventLoopP99Ms: this.#late(this.#delay.percentile(99)),
+      eventLoopMaxMs: this.#late(this.#delay.max),
+    };
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#delay.disable();
+  }
+
+  /** The histogram counts whole intervals, in ns: what is beyond the resolution is the delay. */
+  #late(nanoseconds: number): number {
+    // Before the first interval the maximum is 0 and the percentiles are nonsense.
+    if (this.#delay.max === 0 || !Number.isFinite(nanoseconds)) return 0;
+    return Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
+  }
+}
+
+function openDescriptors(): number {
+  try {
+    return readdirSync('/proc/self/fd').length - 1; // one is the reading itself
+  } catch {
+    return -1;
+  }
+}

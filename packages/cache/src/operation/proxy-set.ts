@@ -1,0 +1,101 @@
+/**
+ * The proxy of a process and what stands around it, made of one configuration: a new configuration makes a new set over the same store.
+ *
+ * A worker has a second proxy, for requests whose owner is being restarted: it finds nothing and keeps nothing (owned-store.ts).
+ */
+
+import { readFileSync } from 'node:fs';
+import type { ProxyObserver } from '../proxy/observer.ts';
+import { createProxy } from '../proxy/proxy.ts';
+import { Router } from '../proxy/route.ts';
+import { AddressGuard } from '../safety/address-guard.ts';
+import { ClientGuard } from '../safety/client-guard.ts';
+import type { Limits } from '../safety/limits.ts';
+import { MemoryStore } from '../store/memory-store.ts';
+import type { ResponseStore } from '../store/response-store.ts';
+import type { NodeConfig } from './config.ts';
+import type { ListenAddress } from './listen-address.ts';
+import { OwnedStore } from './owned-store.ts';
+import { ownerOf, type Team } from './team.ts';
+
+/** Not called Proxy here: JavaScript has one. */
+export type CacheProxy = ReturnType<typeof createProxy>;
+
+export interface ProxySet {
+  readonly proxy: CacheProxy;
+  /** For keys whose owner cannot be reached; without a team the same. */
+  readonly passing: CacheProxy;
+  readonly router: Router;
+  /** The node must not be sent to fetch from itself. */
+  listensOn(address: ListenAddress): void;
+  /** No fetch and no tunnel is under way. */
+  readonly idle: boolean;
+  close(): Promise<void>;
+}
+
+export interface ProxySetParts {
+  readonly store: ResponseStore;
+  readonly limits: Limits;
+  readonly clock: () => number;
+  readonly observer: ProxyObserver;
+  readonly team: Team | null;
+}
+
+export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet {
+  const { store, limits, clock, observer, team } = parts;
+  const addresses = new AddressGuard(config.addresses);
+  const listensOn = ({ host, port }: ListenAddress) => addresses.addListener({ address: host, port });
+  const upstreams = config.upstreams.map(({ prefix, origin }) => ({ prefix, origin: new URL(origin) }));
+  const common = {
+    policy: { name: config.name, ...config.policy },
+    clock,
+    upstreams,
+    forward: config.forward,
+    connectPorts: config.connectPorts,
+    limits,
+    addresses,
+    clients: new ClientGuard({ allow: config.allowClients }),
+    observer,
+    ...(config.originCaFile === null
+      ? {}
+      : { originCertificates: [readFileSync(config.originCaFile, 'utf8')] }),
+  };
+  const router = new Router(upstreams, config.forward);
+  if (team === null) {
+    const proxy = createProxy({ ...common, store });
+    return {
+      proxy,
+      passing: proxy,
+      router,
+      listensOn,
+      get idle() {
+        return isIdle(proxy);
+      },
+      close: () => proxy.close(),
+    };
+  }
+  const owner = {
+    owns: (key: string) => ownerOf(key, team.size) === team.index,
+    removeElsewhere: (key: string) => team.removeKey(ownerOf(key, team.size), key),
+  };
+  const proxy = createProxy({ ...common, store: new OwnedStore(store, owner) });
+  // Above one byte a body is let through.
+  const nothing = new MemoryStore({ capacityBytes: 1_000_000, maxBodyBytes: 1 });
+  const passing = createProxy({ ...common, store: new OwnedStore(nothing, owner, { passing: true }) });
+  return {
+    proxy,
+    passing,
+    router,
+    listensOn,
+    get idle() {
+      return isIdle(proxy) && isIdle(passing);
+    },
+    close: async () => {
+      await Promise.allSettled([proxy.close(), passing.close()]);
+    },
+  };
+}
+
+function isIdle({ activity }: CacheProxy): boolean {
+  return activity.fetches === 0 && activity.tunnels === 0;
+}

@@ -1,0 +1,102 @@
+/**
+ * What the command does from its start to its end: one process or several, the banner, and signals.
+ *
+ * | signal | |
+ * |---|---|
+ * | SIGTERM, SIGINT | finish running answers, then end; the second one ends at once |
+ * | SIGHUP | read the configuration again, open the access log anew |
+ * | SIGUSR1, SIGUSR2 | open the access log anew (logrotate) |
+ *
+ * SIGUSR1 is taken although Node has it for its debugger: who sends it out of habit would otherwise open a port by which anything can be run.
+ */
+
+import { banner } from './banner.ts';
+import { startNode } from './cache-node.ts';
+import { type ConfigSources, loadConfig, type NodeConfig } from './config.ts';
+import type { ListenAddress } from './listen-address.ts';
+import { Log } from './log.ts';
+import { VERSION } from './version.ts';
+import { Workers } from './workers.ts';
+
+export interface RunOptions extends ConfigSources {
+  /** Where the banner goes; absent: nowhere. */
+  readonly print?: (text: string) => void;
+  /** For the banner: how to start it. */
+  readonly command: string;
+}
+
+interface Running {
+  readonly listen: readonly ListenAddress[];
+  readonly adminListen: ListenAddress | null;
+  readonly folder: string | null;
+  reload(config: NodeConfig): unknown;
+  reopenLogs(): void;
+  close(deadlineMs: number): Promise<void>;
+}
+
+/** Resolves with the exit code when the node has ended. Throws what kept it from starting. */
+export async function runCache(options: RunOptions): Promise<number> {
+  let config = loadConfig(options);
+  const log = new Log({ level: config.logLevel, format: config.logFormat });
+  let ended: (code: number) => void = () => {};
+  const end = new Promise<number>((resolve) => {
+    ended = resolve;
+  });
+  let running: Running | null = null;
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals) => {
+    // 128 + the number of the signal, as shells show it.
+    if (stopping || running === null) process.exit(signal === 'SIGINT' ? 130 : 143);
+    stopping = true;
+    running.close(config.shutdownMs).then(
+      () => ended(0),
+      (error) => {
+        log.event('error', 'not-stopped-cleanly', { problem: error });
+        ended(1);
+      },
+    );
+  };
+  const reload = () => {
+    if (running === null || stopping) return;
+    running.reopenLogs();
+    try {
+      config = loadConfig(options);
+      log.change({ level: config.logLevel, format: config.logFormat });
+      running.reload(config);
+    } catch (error) {
+      // The old configuration is better than none.
+      log.event('error', 'not-reloaded', { problem: error });
+    }
+  };
+  const reopen = () => running?.reopenLogs();
+  const signals = { SIGTERM: stop, SIGINT: stop, SIGHUP: reload, SIGUSR1: reopen, SIGUSR2: reopen } as const;
+  for (const [signal, listener] of Object.entries(signals)) process.on(signal as NodeJS.Signals, listener);
+  // A terminal or a pipe that is gone is no reason to stop serving.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  const crash = (error: unknown) => {
+    log.event('error', 'crashed', {
+      problem: error,
+      stack: error instanceof Error ? error.stack : undefined,
+    });
+    process.exit(1);
+  };
+  process.on('uncaughtException', crash);
+  process.on('unhandledRejection', crash);
+  try {
+    running = config.workers === 1 ? await startNode(config, { log }) : await Workers.start(config, log);
+    options.print?.(
+      banner(config, {
+        listen: running.listen,
+        adminListen: running.adminListen,
+        folder: running.folder,
+        version: VERSION,
+        command: options.command,
+      }),
+    );
+    return await end;
+  } finally {
+    for (const [signal, listener] of Object.entries(signals)) process.off(signal, listener);
+    process.off('uncaughtException', crash);
+    process.off('unhandledRejection', crash);
+  }
+}

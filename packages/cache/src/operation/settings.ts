@@ -1,0 +1,297 @@
+/**
+ * Every setting of a node, in one table: its name in the configuration file, its flag, what it is, and its words for `--help`.
+ * The command makes its options of it, `config.ts` its checks, and a test compares it with the table in docs/cache.md; so a setting is
+ * described once. It imports nothing: the command reads it whenever somebody asks for help.
+ *
+ * The name in the file is the flag in camel case (`--disk-size`, `diskSize`), and in the environment the same in capitals
+ * (`BLOOMERY_CACHE_DISK_SIZE`). A setting that can be given several times is a list in the file, and separated by blanks or commas in the
+ * environment. Given anywhere, it replaces what stood in a weaker place (defaults, file, environment, flags: each stronger than the one before).
+ */
+
+export interface Setting {
+  /** In the configuration file. */
+  readonly key: string;
+  /** On the command line, without its dashes. */
+  readonly flag: string;
+  readonly kind: 'text' | 'size' | 'duration' | 'count' | 'switch' | 'fraction' | 'limits';
+  /** For `--help`; none: a switch. */
+  readonly placeholder?: string;
+  readonly several?: boolean;
+  readonly choices?: readonly string[];
+  /** As a user would write it; empty: nothing. */
+  readonly initial: string;
+  /** A switch that is on unless told otherwise, or a value that can be turned off, has `--no-…` too. */
+  readonly negatable?: boolean;
+  /** SIGHUP changes it in a running node. */
+  readonly live: boolean;
+  readonly help: string;
+}
+
+export const SETTINGS: readonly Setting[] = [
+  {
+    key: 'listen',
+    flag: 'listen',
+    kind: 'text',
+    placeholder: 'address:port',
+    several: true,
+    initial: '127.0.0.1:3128',
+    live: false,
+    help: 'where clients connect; https:// before it for TLS, http:// for none (can be repeated)',
+  },
+  {
+    key: 'tlsCert',
+    flag: 'tls-cert',
+    kind: 'text',
+    placeholder: 'file',
+    initial: '',
+    live: true,
+    help: 'certificate chain (PEM); with it, addresses without http:// speak TLS',
+  },
+  {
+    key: 'tlsKey',
+    flag: 'tls-key',
+    kind: 'text',
+    placeholder: 'file',
+    initial: '',
+    live: true,
+    help: 'private key of the certificate (PEM)',
+  },
+  {
+    key: 'upstream',
+    flag: 'upstream',
+    kind: 'text',
+    placeholder: '/prefix=url',
+    several: true,
+    initial: '',
+    live: true,
+    help: 'reverse proxy: what comes under the prefix is asked of this origin (can be repeated; the longest prefix wins)',
+  },
+  {
+    key: 'forward',
+    flag: 'forward',
+    kind: 'switch',
+    initial: 'on without --upstream, else off',
+    negatable: true,
+    live: true,
+    help: 'forward proxy: take requests for any origin',
+  },
+  {
+    key: 'connectPorts',
+    flag: 'connect-ports',
+    kind: 'count',
+    placeholder: 'ports',
+    several: true,
+    initial: '443',
+    live: true,
+    help: 'ports to which CONNECT may open tunnels, with commas; "none" forbids tunnels',
+  },
+  {
+    key: 'memory',
+    flag: 'memory',
+    kind: 'size',
+    placeholder: 'size',
+    initial: '256MB',
+    live: false,
+    help: 'for responses kept in memory',
+  },
+  {
+    key: 'disk',
+    flag: 'disk',
+    kind: 'text',
+    placeholder: 'folder',
+    initial: '$XDG_CACHE_HOME/bloomery/http',
+    negatable: true,
+    live: false,
+    help: 'where responses are kept that should outlive this process; --no-disk for none',
+  },
+  {
+    key: 'diskSize',
+    flag: 'disk-size',
+    kind: 'size',
+    placeholder: 'size',
+    initial: '2GB',
+    live: false,
+    help: 'for responses kept on disk',
+  },
+  {
+    key: 'name',
+    flag: 'name',
+    kind: 'text',
+    placeholder: 'name',
+    initial: 'bloomery- and six digits made of host and address',
+    live: true,
+    help: 'how the node calls itself in Via and Cache-Status; no two in a row may share a name',
+  },
+  {
+    key: 'allowClient',
+    flag: 'allow-client',
+    kind: 'text',
+    placeholder: 'cidr',
+    several: true,
+    initial: 'loopback',
+    live: true,
+    help: 'who may use the node: an address or network such as 10.0.0.0/8, "loopback" or "all" (can be repeated)',
+  },
+  {
+    key: 'adminClient',
+    flag: 'admin-client',
+    kind: 'text',
+    placeholder: 'cidr',
+    several: true,
+    initial: 'loopback',
+    live: true,
+    help: 'who may read status and metrics and purge; "none" for nobody (can be repeated)',
+  },
+  {
+    key: 'adminHost',
+    flag: 'admin-host',
+    kind: 'text',
+    placeholder: 'name',
+    several: true,
+    initial: '',
+    live: true,
+    help: 'a host name under which status and metrics may be asked for, beside localhost and addresses (can be repeated)',
+  },
+  {
+    key: 'adminListen',
+    flag: 'admin-listen',
+    kind: 'text',
+    placeholder: 'address:port',
+    initial: '',
+    live: false,
+    help: 'serve status, metrics and purge here and nowhere else',
+  },
+  {
+    key: 'allowPrivate',
+    flag: 'allow-private',
+    kind: 'switch',
+    initial: 'off',
+    live: true,
+    help: 'let forward requests reach loopback and private addresses',
+  },
+  {
+    key: 'allowAddress',
+    flag: 'allow-address',
+    kind: 'text',
+    placeholder: 'cidr',
+    several: true,
+    initial: '',
+    live: true,
+    help: 'let forward requests reach these addresses although they are private (can be repeated)',
+  },
+  {
+    key: 'denyAddress',
+    flag: 'deny-address',
+    kind: 'text',
+    placeholder: 'cidr',
+    several: true,
+    initial: '',
+    live: true,
+    help: 'never connect to these addresses (can be repeated)',
+  },
+  {
+    key: 'originCa',
+    flag: 'origin-ca',
+    kind: 'text',
+    placeholder: 'file',
+    initial: '',
+    live: true,
+    help: 'certificates (PEM) of authorities that are trusted for origins, beside those of the system',
+  },
+  {
+    key: 'workers',
+    flag: 'workers',
+    kind: 'count',
+    placeholder: 'count',
+    initial: '1',
+    live: false,
+    help: 'processes that share the ports',
+  },
+  {
+    key: 'accessLog',
+    flag: 'access-log',
+    kind: 'text',
+    placeholder: 'file',
+    initial: '',
+    negatable: true,
+    live: true,
+    help: 'write a line for each answer; - is standard output',
+  },
+  {
+    key: 'logLevel',
+    flag: 'log-level',
+    kind: 'text',
+    placeholder: 'level',
+    choices: ['debug', 'info', 'warn', 'error'],
+    initial: 'info',
+    live: true,
+    help: 'what is logged on standard error',
+  },
+  {
+    key: 'logFormat',
+    flag: 'log-format',
+    kind: 'text',
+    placeholder: 'format',
+    choices: ['json', 'text'],
+    initial: 'text on a terminal, else json',
+    live: true,
+    help: 'how logs are written',
+  },
+  {
+    key: 'limits',
+    flag: 'limit',
+    kind: 'limits',
+    placeholder: 'name=value',
+    several: true,
+    initial: '',
+    live: true,
+    help: 'change a bound, such as connections=1000 or originHeadTimeoutMs=20s (can be repeated)',
+  },
+  {
+    key: 'shutdownTimeout',
+    flag: 'shutdown-timeout',
+    kind: 'duration',
+    placeholder: 'time',
+    initial: '30s',
+    live: true,
+    help: 'how long running answers may take after SIGTERM',
+  },
+  {
+    key: 'targetedFields',
+    flag: 'targeted-fields',
+    kind: 'text',
+    placeholder: 'names',
+    several: true,
+    initial: 'CDN-Cache-Control',
+    live: true,
+    help: 'fields obeyed before Cache-Control (RFC 9213), with commas; "none" for none',
+  },
+  {
+    key: 'heuristicFraction',
+    flag: 'heuristic-fraction',
+    kind: 'fraction',
+    placeholder: 'part',
+    initial: '0.1',
+    live: true,
+    help: 'how long a response without lifetime is fresh, as a part of its age when it came; 0 for never',
+  },
+  {
+    key: 'heuristicMax',
+    flag: 'heuristic-max',
+    kind: 'duration',
+    placeholder: 'time',
+    initial: '1d',
+    live: true,
+    help: 'and at most this long',
+  },
+];
+
+/** Flags of the command that are no settings. */
+export const COMMAND_FLAGS = ['config', 'print-config', 'check-config', 'quiet', 'help'] as const;
+
+export const ENVIRONMENT_PREFIX = 'BLOOMERY_CACHE_';
+
+/** `diskSize` → `BLOOMERY_CACHE_DISK_SIZE`. */
+export function environmentName(setting: Setting): string {
+  return ENVIRONMENT_PREFIX + setting.flag.toUpperCase().replaceAll('-', '_');
+}

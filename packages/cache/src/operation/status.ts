@@ -1,0 +1,102 @@
+/**
+ * What `/.bloomery/status` answers: the state of the node as one JSON object, for people with `curl` and for the command. Metrics are for graphs; this is
+ * for the question "what is it doing, and how well". No URL and no client appears in it.
+ */
+
+import { type MetricsSnapshot, mergeSnapshots, OUTCOMES } from './metrics.ts';
+
+/** What one process reports. */
+export interface MemberReport {
+  /** From 0 on. */
+  readonly worker: number;
+  readonly pid: number;
+  readonly snapshot: MetricsSnapshot;
+}
+
+export interface NodeStatus {
+  readonly name: string;
+  readonly version: string;
+  readonly node: string;
+  readonly state: 'running' | 'stopping';
+  readonly startedAt: string;
+  readonly uptimeSeconds: number;
+  readonly listen: readonly string[];
+  readonly forward: boolean;
+  readonly upstreams: readonly string[];
+  readonly requests: Readonly<Record<string, number>> & { readonly total: number };
+  /** Of requests that a cache could have answered: those that no origin was asked for; null before the first. */
+  readonly hitRatio: number | null;
+  /** Of the bytes sent: those that did not come from an origin; null before the first. */
+  readonly byteHitRatio: number | null;
+  readonly bytes: { readonly sent: number; readonly fromOrigins: number };
+  readonly originFetches: number;
+  readonly originFailures: number;
+  readonly connections: number;
+  readonly stores: MetricsSnapshot['stores'];
+  readonly eventLoopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number };
+  readonly residentBytes: number;
+  readonly workers: readonly {
+    readonly worker: number;
+    readonly pid: number;
+    readonly requests: number;
+    readonly connections: number;
+    readonly residentBytes: number;
+  }[];
+}
+
+export interface StatusFacts {
+  readonly name: string;
+  readonly version: string;
+  readonly stopping: boolean;
+  readonly listen: readonly string[];
+  readonly forward: boolean;
+  readonly upstreams: readonly string[];
+  readonly now: number;
+}
+
+export function statusOf(reports: readonly MemberReport[], facts: StatusFacts): NodeStatus {
+  const all = mergeSnapshots(reports.map(({ snapshot }) => snapshot));
+  const { name, version, stopping, listen, forward, upstreams, now } = facts;
+  const byOutcome = Object.fromEntries(OUTCOMES.map((outcome, i) => [outcome, all.requests[i]])) as Record<
+    (typeof OUTCOMES)[number],
+    number
+  >;
+  const { hit, stale, collapsed, validated, miss } = byOutcome;
+  const answerable = hit + stale + collapsed + validated + miss;
+  return {
+    name,
+    version,
+    node: process.version,
+    state: stopping ? 'stopping' : 'running',
+    startedAt: new Date(all.process.startedAt).toISOString(),
+    uptimeSeconds: Math.round((now - all.process.startedAt) / 1000),
+    listen,
+    forward,
+    upstreams,
+    requests: { total: sum(all.requests), ...byOutcome },
+    hitRatio: answerable === 0 ? null : (hit + stale + collapsed) / answerable,
+    byteHitRatio: all.bytesOut === 0 ? null : Math.max(0, 1 - all.bytesFromOrigin / all.bytesOut),
+    bytes: { sent: all.bytesOut, fromOrigins: all.bytesFromOrigin },
+    originFetches: all.originFetches,
+    originFailures: all.originFailures,
+    connections: all.connections,
+    stores: all.stores,
+    eventLoopDelayMs: {
+      p50: all.process.eventLoopP50Ms,
+      p99: all.process.eventLoopP99Ms,
+      max: all.process.eventLoopMaxMs,
+    },
+    residentBytes: all.process.residentBytes,
+    workers: reports.map(({ worker, pid, snapshot }) => ({
+      worker,
+      pid,
+      requests: sum(snapshot.requests),
+      connections: snapshot.connections,
+      residentBytes: snapshot.process.residentBytes,
+    })),
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,154 @@
+/**
+ * One worker: the program that the primary (workers.ts) starts. It does what it is told over the channel, and nothing by itself: signals that
+ * a terminal sends to all processes at once are the primary's to obey. When the primary is gone, so is the worker (node:cluster ends it).
+ */
+
+import { join } from 'node:path';
+import { type CacheNode, type ListenPlaces, startNode } from './cache-node.ts';
+import { Log } from './log.ts';
+import type { MemberReport } from './status.ts';
+import type { Team } from './team.ts';
+import type { ToPrimary, ToWorker } from './worker-messages.ts';
+
+type Start = Extract<ToWorker, { kind: 'start' }>;
+
+const COLLECT_MS = 3000;
+/** Longer than a worker takes to come back. */
+const REMOVE_MS = 30_000;
+
+let node: CacheNode | null = null;
+let allDrained: () => void = () => {};
+const drained = new Promise<void>((resolve) => {
+  allDrained = resolve;
+});
+let listenThere: (places: ListenPlaces) => void = () => {};
+const whereToListen = new Promise<ListenPlaces>((resolve) => {
+  listenThere = resolve;
+});
+const questions = new Map<number, (answer: ToWorker) => void>();
+let lastId = 0;
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const)
+  process.on(signal, () => {});
+process.on('message', (message: ToWorker) => {
+  void obey(message);
+});
+tell({ kind: 'hello' });
+
+async function obey(message: ToWorker): Promise<void> {
+  switch (message.kind) {
+    case 'start':
+      await start(message);
+      break;
+    case 'listen':
+      listenThere(message);
+      break;
+    case 'report':
+      if (node !== null) tell({ kind: 'report', id: message.id, report: node.report() });
+      break;
+    case 'remove':
+      await remove(message.id, message.key);
+      break;
+    case 'collected':
+    case 'removed':
+      questions.get(message.id)?.(message);
+      questions.delete(message.id);
+      break;
+    case 'reload':
+      try {
+        node?.reload(message.config);
+      } catch (error) {
+        node?.log.event('error', 'not-reloaded', { problem: error });
+      }
+      break;
+    case 'reopen-logs':
+      node?.reopenLogs();
+      break;
+    case 'all-drained':
+      allDrained();
+      break;
+    case 'stop':
+      await node?.close(message.deadlineMs);
+      process.exit(0);
+  }
+}
+
+async function start({ config, index, size, folder, removeFirst }: Start): Promise<void> {
+  const log = new Log({ level: config.logLevel, format: config.logFormat, fields: { worker: index } });
+  const crash = (error: unknown) => {
+    log.event('error', 'crashed', {
+      problem: error,
+      stack: error instanceof Error ? error.stack : undefined,
+    });
+    process.exit(1);
+  };
+  process.on('uncaughtException', crash);
+  process.on('unhandledRejection', crash);
+  const team: Team = {
+    index,
+    size,
+    socketPath: (worker) => join(folder, `${worker}.sock`),
+    removeKey: async (owner, key) => {
+      const answer = await ask({ kind: 'remove', id: ++lastId, owner, key }, REMOVE_MS);
+      if (answer === null) throw new Error(`Worker ${owner} did not answer in ${REMOVE_MS / 1000} s`);
+      const { count, problem } = answer as Extract<ToWorker, { kind: 'removed' }>;
+      if (problem !== null) throw new Error(problem);
+      return count;
+    },
+    collect: async (own) => {
+      const answer = await ask({ kind: 'collect', id: ++lastId }, COLLECT_MS);
+      const reports = (answer as Extract<ToWorker, { kind: 'collected' }> | null)?.reports ?? [];
+      return sorted([...reports.filter(({ worker }) => worker !== index), own()]);
+    },
+    drained: async () => {
+      tell({ kind: 'drained' });
+      await drained;
+    },
+  };
+  try {
+    const places = () => {
+      tell({ kind: 'prepared' });
+      return whereToListen;
+    };
+    node = await startNode(config, { team, log, removeFirst, places });
+    tell({ kind: 'ready', listen: node.listen, adminListen: node.adminListen });
+  } catch (error) {
+    tell({ kind: 'failed', message: (error as Error).message });
+  }
+}
+
+async function remove(id: number, key: string): Promise<void> {
+  try {
+    const count = node === null ? 0 : await node.removeKey(key);
+    tell({ kind: 'removed', id, count, problem: null });
+  } catch (error) {
+    tell({ kind: 'removed', id, count: 0, problem: (error as Error).message });
+  }
+}
+
+/** Null: no answer in time. */
+function ask(
+  question: Extract<ToPrimary, { kind: 'collect' | 'remove' }>,
+  timeoutMs: number,
+): Promise<ToWorker | null> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      questions.delete(question.id);
+      resolve(null);
+    }, timeoutMs);
+    questions.set(question.id, (answer) => {
+      clearTimeout(timer);
+      resolve(answer);
+    });
+    tell(question);
+  });
+}
+
+function tell(message: ToPrimary): void {
+  // The primary may be gone this very moment; then so is this process soon.
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
+}
+
+function sorted(reports: MemberReport[]): MemberReport[] {
+  return reports.sort((a, b) => a.worker - b.worker);
+}

@@ -1,0 +1,338 @@
+/**
+ * Several processes behind the same ports (`--workers N`, node:cluster). This is the primary: it takes connections and hands them round, starts the
+ * workers, restarts those that die, and carries their messages. It touches no request.
+ *
+ * Each key belongs to one worker (team.ts), which has its own part of the memory and its own folder on disk. What it costs:
+ * (N - 1) / N of all requests are relayed to another process (relay.ts), and each connection is handed over by the primary. So workers
+ * are for TLS, large bodies and many origins, not for small hits; figures are in docs/cache.md.
+ *
+ * A worker that dies loses its running answers (their clients see a broken connection, never a short body) and what it had in memory only. Until it is
+ * back the others ask origins for its keys without storing. Keys invalidated meanwhile are told to it before it serves again. A worker that dies
+ * within seconds, again and again, is restarted ever more slowly.
+ */
+
+import cluster, { type Worker } from 'node:cluster';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { NodeConfig } from './config.ts';
+import { claimConfiguredFolder, type DiskFolder } from './disk-folder.ts';
+import type { ListenAddress } from './listen-address.ts';
+import type { Log } from './log.ts';
+import type { MemberReport } from './status.ts';
+import type { ToPrimary, ToWorker } from './worker-messages.ts';
+
+const START_MS = 60_000;
+const REPORT_MS = 1000;
+const HEALTHY_MS = 10_000;
+const LONGEST_PAUSE_MS = 30_000;
+/** Keys that wait for a worker that is down. */
+const MOST_WAITING = 100_000;
+
+interface Member {
+  readonly index: number;
+  worker: Worker | null;
+  /** It takes requests of the others. */
+  prepared: boolean;
+  /** It takes requests of clients. */
+  ready: boolean;
+  startedAt: number;
+  /** How often in a row it died young. */
+  early: number;
+  /** Keys to forget at its next start, and who wants to know. */
+  readonly waiting: {
+    readonly key: string;
+    readonly done: (count: number, problem: string | null) => void;
+  }[];
+}
+
+export class Workers {
+  readonly #log: Log;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'bloomery-workers-'));
+  readonly #members: Member[];
+  readonly #answers = new Map<number, (answer: ToPrimary) => void>();
+  #config: NodeConfig;
+  #lastId = 0;
+  #stopping = false;
+  /** Workers that have nothing to relay any more. */
+  readonly #drained = new Set<number>();
+  listen: readonly ListenAddress[] = [];
+  adminListen: ListenAddress | null = null;
+  readonly #disk: DiskFolder | null;
+
+  private constructor(config: NodeConfig, log: Log, disk: DiskFolder | null) {
+    this.#config = config;
+    this.#disk = disk;
+    this.#log = log;
+    this.#members = Array.from({ length: config.workers }, (_, index) => ({
+      index,
+      worker: null,
+      prepared: false,
+      ready: false,
+      startedAt: 0,
+      early: 0,
+      waiting: [],
+    }));
+  }
+
+  /** Resolves when all are ready; throws what the first one could not do. */
+  static async start(config: NodeConfig, log: Log): Promise<Workers> {
+    const own = import.meta.url;
+    cluster.setupPrimary({
+      exec: fileURLToPath(new URL(`./worker-process${own.endsWith('.ts') ? '.ts' : '.js'}`, own)),
+      args: [],
+    });
+    const disk = await claimConfiguredFolder(config);
+    if (disk?.rearranged)
+      log.event('warn', 'disk-rearranged', { folder: disk.folder, workers: config.workers });
+    const placed =
+      disk === null || config.disk === null
+        ? config
+        : { ...config, disk: { ...config.disk, folder: disk.folder } };
+    const workers = new Workers(placed, log, disk);
+    try {
+      await Promise.all(workers.#members.map((member) => workers.#start(member)));
+    } catch (error) {
+      await workers.close(0);
+      throw error;
+    }
+    return workers;
+  }
+
+  get folder(): string | null {
+    return this.#disk?.folder ?? null;
+  }
+
+  get pids(): readonly number[] {
+    return this.#members.map(({ worker }) => worker?.process.pid ?? 0);
+  }
+
+  reload(config: NodeConfig): void {
+    if (config.workers !== this.#members.length)
+      this.#log.event('warn', 'needs-restart', { settings: ['workers'] });
+    this.#config = this.#withPorts({ ...config, workers: this.#members.length });
+    this.#tellAll({ kind: 'reload', config: this.#config });
+  }
+
+  reopenLogs(): void {
+    this.#tellAll({ kind: 'reopen-logs' });
+  }
+
+  async close(deadlineMs: number): Promise<void> {
+    this.#stopping = true;
+    const running = this.#members.flatMap(({ worker }) =>
+      worker === null || worker.isDead() ? [] : [worker],
+    );
+    const ended = running.map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
+    for (const { index, worker, ready } of this.#members) {
+      if (worker === null) {
+        this.#drained.add(index);
+        continue;
+      }
+      // One that is just starting has nothing to finish.
+      if (ready) tell(worker, { kind: 'stop', deadlineMs });
+      else worker.process.kill('SIGKILL');
+    }
+    // A little more than they were given: after that they hang.
+    const timer = setTimeout(() => {
+      for (const worker of running) worker.process.kill('SIGKILL');
+    }, deadlineMs + 5000);
+    await Promise.all(ended);
+    clearTimeout(timer);
+    rmSync(this.#folder, { recursive: true, force: true });
+    this.#disk?.release();
+  }
+
+  /**
+   * With the ports that were found at the first start, so that a worker that is restarted takes the same place. "Any port" stays that: node:cluster knows a
+   * shared socket by what was asked for, and would open a second one for the number.
+   */
+  #withPorts(config: NodeConfig): NodeConfig {
+    const asked = this.#config.listen;
+    return {
+      ...config,
+      disk: this.#config.disk,
+      listen: this.listen.map((address, i) => (asked[i].port === 0 ? asked[i] : address)),
+      adminListen: this.#config.adminListen,
+      listenDefaulted: false,
+    };
+  }
+
+  #start(member: Member): Promise<void> {
+    rmSync(join(this.#folder, `${member.index}.sock`), { force: true });
+    const worker = cluster.fork();
+    member.worker = worker;
+    member.prepared = false;
+    member.ready = false;
+    member.startedAt = Date.now();
+    const removals = member.waiting.splice(0);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        worker.process.kill('SIGKILL');
+        reject(new Error(`Worker ${member.index} was not ready after ${START_MS / 1000} s`));
+      }, START_MS);
+      worker.once('exit', (code, signal) => {
+        clearTimeout(timer);
+        // Not known to be forgotten: once more at the next start.
+        if (!member.ready) member.waiting.unshift(...removals);
+        this.#exited(member, worker, signal ?? code);
+        reject(new Error(`Worker ${member.index} ended at its start (${signal ?? code})`));
+      });
+      worker.on('error', () => {});
+      worker.on('message', (message: ToPrimary) => {
+        if (message.kind === 'hello') {
+          tell(worker, {
+            kind: 'start',
+            config: this.#config,
+            index: member.index,
+            size: this.#members.length,
+            folder: this.#folder,
+            removeFirst: removals.map(({ key }) => key),
+          });
+        } else if (message.kind === 'prepared') {
+          member.prepared = true;
+          this.#mayListen();
+        } else if (message.kind === 'ready') {
+          clearTimeout(timer);
+          member.ready = true;
+          if (this.listen.length === 0) this.#foundPorts(message);
+          for (const { done } of removals) done(0, null);
+          // What came while it was starting.
+          for (const { key, done } of member.waiting.splice(0)) this.#remove(member, key, done);
+          resolve();
+        } else if (message.kind === 'failed') {
+          clearTimeout(timer);
+          reject(new Error(message.message));
+          worker.process.kill('SIGKILL');
+        } else this.#answer(member, message);
+      });
+    });
+  }
+
+  /** At the first start nobody serves clients before all serve each other; the first one finds the ports, the others take the same. */
+  #mayListen(): void {
+    if (!this.#members.every(({ prepared, ready }) => prepared || ready) && this.listen.length === 0) return;
+    const { listen, adminListen, listenDefaulted } = this.#config;
+    for (const { index, worker, prepared, ready } of this.#members) {
+      if (worker === null || !prepared || ready || (this.listen.length === 0 && index > 0)) continue;
+      tell(worker, { kind: 'listen', listen, adminListen, listenDefaulted });
+    }
+  }
+
+  #foundPorts({ listen, adminListen }: Extract<ToPrimary, { kind: 'ready' }>): void {
+    this.listen = listen;
+    this.adminListen = adminListen;
+    this.#config = this.#withPorts(this.#config);
+    this.#mayListen();
+  }
+
+  #exited(member: Member, worker: Worker, how: string | number): void {
+    if (member.worker === worker) member.worker = null;
+    const wasReady = member.ready;
+    member.ready = false;
+    if (this.#stopping) {
+      this.#oneDrained(member);
+      return;
+    }
+    // At the first start of all, whoever waits for it hears of it.
+    if (!wasReady && this.listen.length === 0) return;
+    member.early = Date.now() - member.startedAt < HEALTHY_MS ? member.early + 1 : 0;
+    const pauseMs = member.early <= 1 ? 0 : Math.min(LONGEST_PAUSE_MS, 250 * 2 ** member.early);
+    this.#log.event('error', 'worker-died', {
+      worker: member.index,
+      pid: worker.process.pid,
+      how,
+      restartInMs: pauseMs,
+    });
+    setTimeout(() => {
+      if (this.#stopping) return;
+      this.#start(member).then(
+        () =>
+          this.#log.event('info', 'worker-restarted', {
+            worker: member.index,
+            pid: member.worker?.process.pid,
+          }),
+        (error) => this.#log.event('error', 'worker-not-restarted', { worker: member.index, problem: error }),
+      );
+    }, pauseMs);
+  }
+
+  #answer(member: Member, message: ToPrimary): void {
+    switch (message.kind) {
+      case 'collect':
+        void this.#collect().then((reports) => {
+          if (member.worker !== null) tell(member.worker, { kind: 'collected', id: message.id, reports });
+        });
+        break;
+      case 'remove':
+        this.#remove(this.#members[message.owner], message.key, (count, problem) => {
+          if (member.worker !== null)
+            tell(member.worker, { kind: 'removed', id: message.id, count, problem });
+        });
+        break;
+      case 'drained':
+        this.#oneDrained(member);
+        break;
+      case 'report':
+      case 'removed':
+        this.#answers.get(message.id)?.(message);
+        this.#answers.delete(message.id);
+    }
+  }
+
+  async #collect(): Promise<MemberReport[]> {
+    const reports = await Promise.all(
+      this.#members.map(async ({ worker, ready }) => {
+        if (worker === null || !ready) return [];
+        const answer = await this.#ask(worker, (id) => ({ kind: 'report', id }), REPORT_MS);
+        return answer?.kind === 'report' ? [answer.report] : [];
+      }),
+    );
+    return reports.flat();
+  }
+
+  #remove(owner: Member, key: string, done: (count: number, problem: string | null) => void): void {
+    if (owner.worker === null || !owner.ready) {
+      if (owner.waiting.length < MOST_WAITING) owner.waiting.push({ key, done });
+      else done(0, `Worker ${owner.index} is down, and ${MOST_WAITING} keys wait for it already`);
+      return;
+    }
+    void this.#ask(owner.worker, (id) => ({ kind: 'remove', id, key })).then((answer) => {
+      if (answer?.kind === 'removed') done(answer.count, answer.problem);
+      // It died before it answered: it may or may not have done it.
+      else this.#remove(owner, key, done);
+    });
+  }
+
+  /** Null: no answer, because of the time or because the worker died. */
+  #ask(worker: Worker, question: (id: number) => ToWorker, timeoutMs?: number): Promise<ToPrimary | null> {
+    const id = ++this.#lastId;
+    return new Promise((resolve) => {
+      const end = (answer: ToPrimary | null) => {
+        clearTimeout(timer);
+        worker.off('exit', gone);
+        this.#answers.delete(id);
+        resolve(answer);
+      };
+      const gone = () => end(null);
+      const timer = timeoutMs === undefined ? undefined : setTimeout(gone, timeoutMs);
+      worker.once('exit', gone);
+      this.#answers.set(id, end);
+      tell(worker, question(id));
+    });
+  }
+
+  #oneDrained({ index }: Member): void {
+    this.#drained.add(index);
+    if (this.#drained.size === this.#members.length) this.#tellAll({ kind: 'all-drained' });
+  }
+
+  #tellAll(message: ToWorker): void {
+    for (const { worker, ready } of this.#members) if (worker !== null && ready) tell(worker, message);
+  }
+}
+
+function tell(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message, () => {});
+}

@@ -1,0 +1,91 @@
+/**
+ * What the policy wants to know of a request, found in one pass over its fields.
+ *
+ * On the hot path a request is asked by `decide` and by `answerFrom`, one after the other. Both need the same facts, so the last list
+ * that was read is remembered, one and no more: a WeakMap would cost more than the pass it saves. It goes by identity, which is right as
+ * long as nobody changes a `FieldList` after showing it to the policy.
+ *
+ * Names are told apart by length first: of the fields that browsers send, nearly none has the length of one that matters here, and
+ * only those are compared.
+ */
+
+import type { FieldList } from '../stored-response.ts';
+import { type Directives, noDirectives, parseCacheControl } from './cache-control.ts';
+import { isNamed } from './fields.ts';
+
+export interface RequestFacts {
+  /** Null: there is no Cache-Control, nor a Pragma that stands for one. */
+  directives: Directives | null;
+  authorization: boolean;
+  /** Content-Length other than 0, or Transfer-Encoding. */
+  content: boolean;
+  /** If-Match or If-Unmodified-Since: only the origin may answer these (RFC 9111, 4.3.2). */
+  forOrigin: boolean;
+  ifNoneMatch: string | undefined;
+  ifModifiedSince: string | undefined;
+  ifRange: string | undefined;
+  range: string | undefined;
+}
+
+let lastHeaders: FieldList | undefined;
+let lastFacts: RequestFacts | undefined;
+
+export function requestFacts(headers: FieldList): RequestFacts {
+  if (headers === lastHeaders) return lastFacts!;
+  const facts: RequestFacts = {
+    directives: null,
+    authorization: false,
+    content: false,
+    forOrigin: false,
+    ifNoneMatch: undefined,
+    ifModifiedSince: undefined,
+    ifRange: undefined,
+    range: undefined,
+  };
+  let cacheControl: string | undefined;
+  let pragma: string | undefined;
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i]!;
+    const value = headers[i + 1]!;
+    switch (name.length) {
+      case 5:
+        if (isNamed(name, 'range')) facts.range = joined(facts.range, value);
+        break;
+      case 6:
+        if (isNamed(name, 'pragma')) pragma = joined(pragma, value);
+        break;
+      case 8:
+        if (isNamed(name, 'if-range')) facts.ifRange = joined(facts.ifRange, value);
+        else if (isNamed(name, 'if-match')) facts.forOrigin = true;
+        break;
+      case 13:
+        if (isNamed(name, 'cache-control')) cacheControl = joined(cacheControl, value);
+        else if (isNamed(name, 'if-none-match')) facts.ifNoneMatch = joined(facts.ifNoneMatch, value);
+        else if (isNamed(name, 'authorization')) facts.authorization = true;
+        break;
+      case 14:
+        if (value !== '0' && isNamed(name, 'content-length')) facts.content = true;
+        break;
+      case 17:
+        if (isNamed(name, 'if-modified-since')) facts.ifModifiedSince = joined(facts.ifModifiedSince, value);
+        else if (isNamed(name, 'transfer-encoding')) facts.content = true;
+        break;
+      case 19:
+        if (isNamed(name, 'if-unmodified-since')) facts.forOrigin = true;
+    }
+  }
+  if (cacheControl !== undefined) facts.directives = parseCacheControl(cacheControl);
+  // RFC 9111, 5.4: Pragma is deprecated. It is heard where an HTTP/1.0 client could say it no other way (RFC 7234, 5.4).
+  else if (pragma !== undefined && parseCacheControl(pragma).noCache) {
+    facts.directives = noDirectives();
+    facts.directives.noCache = true;
+  }
+  lastHeaders = headers;
+  lastFacts = facts;
+  return facts;
+}
+
+/** Two lines of a field that is no list (Range, dates) become a value that nobody can read, as they should. */
+function joined(before: string | undefined, value: string): string {
+  return before === undefined ? value : `${before}, ${value}`;
+}

@@ -1,0 +1,44 @@
+/**
+ * What status codes mean to a cache.
+ */
+
+/** RFC 9110, 15.1: may be stored and reused on a guess, when nothing explicit is said. */
+export function isHeuristicallyCacheable(status: number): boolean {
+  return HEURISTIC.has(status);
+}
+
+/** For `must-understand` (RFC 9111, 5.2.2.3): final codes whose caching requirements this cache knows and meets. */
+export function isUnderstood(status: number): boolean {
+  return UNDERSTOOD.has(status);
+}
+
+/**
+ * Final codes that are kept under no circumstances. RFC 6585 says so of 428, 429, 431 and 511. The others answer something about the one
+ * request (its credentials, its preconditions, its ranges, its expectations, its connection) that is not part of the cache key: kept,
+ * they would be given to requests that never asked it. 304 and 1xx are no responses of their own (RFC 9111, 3).
+ */
+export function isNeverStored(status: number): boolean {
+  return status < 200 || status > 599 || NEVER.has(status);
+}
+
+/** RFC 5861, 4: the errors for which stale-if-error lets an old response be used. */
+export function isServerError(status: number): boolean {
+  return status === 500 || status === 502 || status === 503 || status === 504;
+}
+
+/** Codes without content (RFC 9110, 6.4.1, 15.3.5, 15.4.5): no Content-Length is made up for them. */
+export function isBodiless(status: number): boolean {
+  return status === 204 || status === 304 || status < 200;
+}
+
+const HEURISTIC: ReadonlySet<number> = new Set([200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]);
+
+const UNDERSTOOD: ReadonlySet<number> = new Set([
+  ...HEURISTIC,
+  ...[201, 202, 205, 302, 303, 307, 400, 402, 403, 406, 409, 411, 413, 415, 422, 451],
+  ...[500, 502, 503, 504, 505],
+]);
+
+const NEVER: ReadonlySet<number> = new Set([
+  304, 401, 407, 408, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511,
+]);

@@ -1,0 +1,159 @@
+/**
+ * Answers a request from a stored response, or from one on its way into the store.
+ *
+ * The plain case, a whole body in memory, is written in one go: `writeHead` with a flat list, `end` with the bytes. Everything else goes through a reader.
+ *
+ * When the store's bytes fail:
+ * - before the first byte is sent, the stored response is dropped and the request begins anew, as if nothing had been stored;
+ * - in the middle, the rest is taken from the origin if that gives the same strong ETag for a range from exactly there
+ *   (`continuation.ts`); if not, the connection is cut. The client never gets wrong bytes, nor a clean end too early.
+ */
+
+import { type Answer, answerFrom } from '../policy/index.ts';
+import { BodyError, type BodyReader } from '../store/response-store.ts';
+import { sendStored } from './body-sender.ts';
+import { continueFromOrigin } from './continuation.ts';
+import type { Exchange } from './exchange.ts';
+import type { Outcome } from './observer.ts';
+import { OriginError } from './origin-error.ts';
+import { PartsReader } from './parts-reader.ts';
+import { mapFields } from './route.ts';
+import type { ProxyContext, SharedResponse } from './shared-response.ts';
+
+export interface AnswerHow {
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly stale: boolean;
+  /** The member of Cache-Status. */
+  readonly status: string;
+  /** The origin's own fields, for the request that fetched it: used if it gets all of it. */
+  readonly fields?: string[] | undefined;
+  /** Begins the request anew, without what has failed. */
+  readonly again: (exchange: Exchange) => void;
+}
+
+/** False: it cannot answer this request (a part that does not have the bytes); nothing was sent. */
+export function answerWith(
+  context: ProxyContext,
+  exchange: Exchange,
+  shared: Pick<SharedResponse, 'response' | 'source' | 'body'>,
+  now: number,
+  how: AnswerHow,
+): boolean {
+  const { policy, store } = context;
+  const { response } = shared;
+  const answer = answerFrom(exchange.request, response, now, how, policy);
+  if (answer === null) return false;
+  const { res, route } = exchange;
+  exchange.outcome = how.outcome;
+  exchange.reason = how.reason;
+  let { headers } = answer;
+  if (how.fields !== undefined && answer.status === response.status && response.range === null) {
+    headers = how.fields;
+    headers.push('Cache-Status', how.status);
+  }
+  headers = mapFields(headers, route);
+  const { body } = answer;
+  if (body.kind === 'none') {
+    res.writeHead(answer.status, answer.statusText, headers);
+    res.end();
+    exchange.recordNow(false);
+    return true;
+  }
+  if (shared.body === null && body.kind !== 'parts') {
+    const bytes = store.bodyInMemory(shared.source);
+    if (bytes !== undefined) {
+      const part = body.kind === 'all' ? bytes : bytes.subarray(body.start, body.end);
+      exchange.bytesOut = part.length;
+      res.writeHead(answer.status, answer.statusText, headers);
+      res.end(part);
+      exchange.recordNow(false);
+      return true;
+    }
+  }
+  sendThrough(context, exchange, shared, answer, headers, how);
+  return true;
+}
+
+function sendThrough(
+  context: ProxyContext,
+  exchange: Exchange,
+  shared: Pick<SharedResponse, 'response' | 'source' | 'body'>,
+  answer: Answer,
+  headers: string[],
+  how: AnswerHow,
+): void {
+  const { body } = answer;
+  exchange.follow();
+  const open = (start?: number, end?: number): BodyReader =>
+    shared.body === null ? context.store.read(shared.source, start, end) : shared.body.read(start, end);
+  const reader =
+    body.kind === 'parts'
+      ? new PartsReader(body, open)
+      : body.kind === 'part'
+        ? open(body.start, body.end)
+        : open();
+  let begun = false;
+  sendStored(exchange, reader, {
+    stallMs: context.limits.clientStallMs,
+    begin: () => {
+      begun = true;
+      exchange.res.writeHead(answer.status, answer.statusText, headers);
+    },
+    failed: (error, sent) => {
+      if (shared.body !== null) failedOnTheWay(context, exchange, error, begun, how);
+      else failedInStore(context, exchange, shared, body, error, begun, sent, how);
+    },
+  });
+}
+
+/** The origin broke off, or the store let go of a body that was too long for it before this reader began. */
+function failedOnTheWay(
+  context: ProxyContext,
+  exchange: Exchange,
+  error: unknown,
+  begun: boolean,
+  how: AnswerHow,
+): void {
+  if (begun) {
+    exchange.reason = codeOf(error);
+    exchange.cut();
+    return;
+  }
+  const cause = error instanceof BodyError ? error.cause : error;
+  if (cause instanceof OriginError) {
+    exchange.outcome = 'error';
+    exchange.sendText(cause.status, context.policy.name, cause.code, cause.message);
+  } else {
+    how.again(exchange);
+  }
+}
+
+function failedInStore(
+  context: ProxyContext,
+  exchange: Exchange,
+  { response, source }: Pick<SharedResponse, 'response' | 'source'>,
+  body: Answer['body'],
+  error: unknown,
+  begun: boolean,
+  sent: number,
+  how: AnswerHow,
+): void {
+  const { store, observer } = context;
+  observer.event('warn', 'stored-body-failed', { key: response.key, code: codeOf(error), sent });
+  Promise.resolve(store.remove(source)).catch((problem: unknown) =>
+    observer.event('error', 'store-failed', { key: response.key, problem }),
+  );
+  if (!begun) {
+    how.again(exchange);
+    return;
+  }
+  const start = (response.range?.start ?? 0) + (body.kind === 'part' ? body.start : 0);
+  const end = body.kind === 'part' ? (response.range?.start ?? 0) + body.end : start + response.bodyLength;
+  if (body.kind === 'parts' || body.kind === 'none') exchange.cut();
+  else continueFromOrigin(context, exchange, response, start + sent, end);
+}
+
+function codeOf(error: unknown): string {
+  return (error as { code?: string } | null)?.code ?? 'unknown';
+}

@@ -1,0 +1,109 @@
+/**
+ * The way out: fetches from origins over connections that are kept. Each origin has a pool; the number of pools is bounded, and
+ * when it is reached those that nobody uses give way, the longest unused first.
+ *
+ * Trusted and guarded connections are never shared: else a connection to a private address, opened for the operator's own upstream, could
+ * carry a stranger's request.
+ */
+
+import type { AddressGuard } from '../safety/address-guard.ts';
+import type { Limits } from '../safety/limits.ts';
+import { OriginError } from './origin-error.ts';
+import { OriginFetch, type OriginHandler, type OriginRequest } from './origin-fetch.ts';
+import { OriginPool } from './origin-pool.ts';
+
+/** Origins with connections at a time. */
+const ORIGINS = 1024;
+
+export interface OriginClientOptions {
+  readonly limits: Limits;
+  readonly addresses: AddressGuard;
+  readonly certificates?: readonly string[] | undefined;
+  /** How many origins may have connections; by default 1024. */
+  readonly origins?: number;
+  readonly problem: (error: unknown) => void;
+}
+
+export class OriginClient {
+  readonly #options: OriginClientOptions;
+  /** The order of the map is that of last use. */
+  readonly #pools = new Map<string, OriginPool>();
+  readonly #running = new Set<OriginFetch>();
+  #closed = false;
+
+  constructor(options: OriginClientOptions) {
+    this.#options = options;
+  }
+
+  get connections(): number {
+    let sum = 0;
+    for (const pool of this.#pools.values()) sum += pool.connections;
+    return sum;
+  }
+
+  /** Origins with a pool. */
+  get origins(): number {
+    return this.#pools.size;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  fetch(request: OriginRequest, handler: OriginHandler): OriginFetch {
+    const fetch = new OriginFetch(request, handler, this.#options.limits, () => this.#running.delete(fetch));
+    this.#running.add(fetch);
+    if (this.#closed) {
+      queueMicrotask(() => fetch.fail(new OriginError('proxy_internal_error', 'This node is shutting down')));
+      return fetch;
+    }
+    const pool = this.#pool(request);
+    if (pool === null) {
+      const text = `${request.origin}: this node has no connection to spare`;
+      queueMicrotask(() => fetch.fail(new OriginError('connection_limit_reached', text)));
+      return fetch;
+    }
+    fetch.start(pool);
+    return fetch;
+  }
+
+  /** Ends all connections; what runs fails. */
+  close(): void {
+    this.#closed = true;
+    const error = new OriginError('proxy_internal_error', 'This node is shutting down');
+    for (const fetch of [...this.#running]) fetch.fail(error);
+    for (const pool of this.#pools.values()) pool.destroy(error);
+    this.#pools.clear();
+  }
+
+  #pool(request: OriginRequest): OriginPool | null {
+    const { limits, addresses, certificates, problem, origins = ORIGINS } = this.#options;
+    const key = request.trusted ? request.origin : `? ${request.origin}`;
+    let pool = this.#pools.get(key);
+    if (pool !== undefined) {
+      this.#pools.delete(key);
+    } else {
+      if (this.#pools.size >= origins && !this.#evict()) return null;
+      pool = new OriginPool(request.origin, {
+        addresses: request.trusted ? null : addresses,
+        timeoutMs: limits.originConnectTimeoutMs,
+        responseHeadBytes: limits.responseHeadBytes,
+        responseBodyBytes: limits.responseBodyBytes,
+        certificates,
+        problem,
+      });
+    }
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
+  #evict(): boolean {
+    for (const [key, pool] of this.#pools) {
+      if (!pool.unused) continue;
+      this.#pools.delete(key);
+      pool.destroy(new OriginError('connection_limit_reached', 'Connections to this origin were closed'));
+      return true;
+    }
+    return false;
+  }
+}

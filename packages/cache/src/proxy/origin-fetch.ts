@@ -1,0 +1,292 @@
+/**
+ * One request to an origin, and what comes of it: interim heads, the head, the body piece by piece, the end or a failure.
+ * HTTP/1.1 by undici; this file adds what a proxy needs on top.
+ *
+ * - **Time.** One timer for each fetch: until the request is on a connection, then until the head, then between pieces of
+ *   the body. It stands still while the receiver holds the body back, and starts anew with each piece of a request body.
+ * - **One more try** when a connection that had served before was closed under a request that changes nothing and has no body
+ *   (RFC 9112, 9.3.1). Never after a byte of a response, and never twice.
+ * - **Complete means complete.** undici reports a body without a length as complete when the connection is reset, because some
+ *   systems reset after the last byte. RFC 9112, 8: such a body is incomplete if the connection ended by an error. It is a failure here.
+ * - **Heads that can be sent on.** Field values with control characters are a failure: Node would throw when they are sent.
+ *
+ * Refused: `Expect: 100-continue` towards the origin (undici does not speak it over HTTP/1.1); this node says 100 itself and the
+ * body streams. Where it breaks down: an origin that says 100 unasked is treated as broken by undici. A body without a length
+ * over TLS that ends without close_notify is not told from a complete one, for Node does not tell.
+ */
+
+import type { Dispatcher } from 'undici';
+import type { ResponseHead } from '../policy/contract.ts';
+import type { Limits } from '../safety/limits.ts';
+import { checkResponseHead } from '../safety/response-guard.ts';
+import { OriginError, toOriginError } from './origin-error.ts';
+import type { OriginPool, Slot } from './origin-pool.ts';
+import type { RequestBody } from './request-body.ts';
+
+export interface OriginRequest {
+  /** Scheme, host and port: `http://example.org:8080`. */
+  readonly origin: string;
+  /** Chosen by the operator: its address is not checked. */
+  readonly trusted: boolean;
+  readonly method: string;
+  /** Path and query, `/` at least. */
+  readonly path: string;
+  /** End-to-end fields without Host and Content-Length. */
+  readonly headers: readonly string[];
+  /** The Host field. */
+  readonly host: string;
+  readonly body: RequestBody | null;
+  /** Of the body, if the client told. */
+  readonly bodyLength?: number | undefined;
+}
+
+/** Called in this order: sent, interim…, head, data…, then exactly one of end and error. After `abort` nothing is called. */
+export interface OriginHandler {
+  onSent?(): void;
+  onInterim?(status: number, statusText: string, headers: string[]): void;
+  onHead(head: ResponseHead): void;
+  onData(chunk: Buffer): void;
+  onEnd(trailers: string[]): void;
+  onError(error: OriginError): void;
+}
+
+type Phase = 'waiting' | 'sent' | 'responding' | 'body' | 'over';
+
+export class OriginFetch {
+  /** Bytes of the body so far. */
+  bytes = 0;
+  readonly #request: OriginRequest;
+  readonly #handler: OriginHandler;
+  readonly #limits: Limits;
+  readonly #done: () => void;
+  #pool: OriginPool | null = null;
+  #leaveLine: (() => void) | null = null;
+  #controller: Dispatcher.DispatchController | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #phase: Phase = 'waiting';
+  #reused = false;
+  #interims = 0;
+  #retried = false;
+  #paused = false;
+
+  constructor(request: OriginRequest, handler: OriginHandler, limits: Limits, done: () => void) {
+    this.#request = request;
+    this.#handler = handler;
+    this.#limits = limits;
+    this.#done = done;
+  }
+
+  start(pool: OriginPool): void {
+    this.#pool = pool;
+    this.#setTimer(this.#limits.originConnectTimeoutMs + this.#limits.originHeadTimeoutMs);
+    const { body } = this.#request;
+    if (body !== null) {
+      // While the client sends, the origin need not answer; how long that may take is bounded at the server.
+      body.progress = () => {
+        if (this.#phase === 'waiting' || this.#phase === 'sent') this.#timer?.refresh();
+      };
+    }
+    this.#dispatch(pool);
+  }
+
+  /** Ends it; the handler hears nothing more. */
+  abort(): void {
+    if (this.#phase === 'over') return;
+    this.#finish();
+    this.#controller?.abort(NOBODY_WAITS);
+  }
+
+  /** Ends it with an error that the handler hears. */
+  fail(error: OriginError): void {
+    if (this.#phase === 'over') return;
+    this.#finish();
+    this.#controller?.abort(error);
+    this.#handler.onError(error);
+  }
+
+  /** Holds the body back. */
+  pause(): void {
+    if (this.#paused || this.#phase === 'over') return;
+    this.#paused = true;
+    this.#controller?.pause();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  resume(): void {
+    if (!this.#paused || this.#phase === 'over') return;
+    this.#paused = false;
+    this.#setTimer(this.#limits.originIdleTimeoutMs);
+    this.#controller?.resume();
+  }
+
+  #dispatch(pool: OriginPool): void {
+    const { method, path, headers, host, body, bodyLength } = this.#request;
+    const fields = ['host', host, ...headers];
+    if (bodyLength !== undefined) fields.push('content-length', String(bodyLength));
+    this.#leaveLine = pool.acquire((slot) => {
+      this.#leaveLine = null;
+      slot.client.dispatch(
+        // Not `idempotent` in undici's sense: that is about pipelining, and repeating is decided here.
+        { method: method as Dispatcher.HttpMethod, path, headers: fields, body, idempotent: false },
+        this.#listen(pool, slot),
+      );
+    });
+  }
+
+  #listen(pool: OriginPool, slot: Slot): Dispatcher.DispatchHandler & { onResponseStarted(): void } {
+    return {
+      onRequestStart: (controller) => {
+        if (this.#phase === 'over') controller.abort(NOBODY_WAITS);
+        else this.#sent(controller, slot);
+      },
+      // The first byte of a response is there: from now on nothing is sent twice.
+      onResponseStarted: () => {
+        if (this.#phase === 'sent') this.#phase = 'responding';
+      },
+      onResponseStart: (controller, status, _parsed, text) => {
+        if (this.#phase !== 'over') this.#head(status, text ?? '', controller.rawHeaders as Buffer[]);
+      },
+      onResponseData: (_controller, chunk) => {
+        if (this.#phase === 'over') return;
+        this.bytes += chunk.length;
+        if (!this.#paused) this.#timer?.refresh();
+        this.#handler.onData(chunk);
+      },
+      onResponseEnd: (controller) => {
+        // Read before the slot is someone else's.
+        const broken = slot.socketError;
+        pool.release(slot);
+        if (this.#phase === 'over') return;
+        if (broken !== null) this.#failed(broken);
+        else this.#end((controller.rawTrailers ?? []) as Buffer[]);
+      },
+      onResponseError: (_controller, error) => {
+        pool.release(slot);
+        if (this.#phase !== 'over') this.#failed(error);
+      },
+    };
+  }
+
+  #sent(controller: Dispatcher.DispatchController, slot: Slot): void {
+    this.#controller = controller;
+    this.#phase = 'sent';
+    this.#reused = slot.sent > 0;
+    slot.sent++;
+    this.#setTimer(this.#limits.originHeadTimeoutMs);
+    this.#handler.onSent?.();
+  }
+
+  #head(status: number, text: string, raw: readonly Buffer[]): void {
+    const { origin } = this.#request;
+    const headers = fieldsOf(raw);
+    if (headers === null) {
+      const problem = `${origin}: a field of the response has a control character`;
+      this.fail(new OriginError('http_protocol_error', problem));
+      return;
+    }
+    const most = this.#limits.headerCount;
+    if (headers.length > 2 * most) {
+      const problem = `${origin}: expected at most ${most} fields in the response, got ${headers.length / 2}`;
+      this.fail(new OriginError('http_response_header_section_size', problem));
+      return;
+    }
+    const why = checkResponseHead({ status, headers, method: this.#request.method }, this.#limits);
+    if (why !== null) {
+      this.fail(new OriginError('http_protocol_error', `${origin}: ${why.message}`));
+      return;
+    }
+    const statusText = sendable.test(text) ? text : '';
+    if (status < 200) {
+      // Each says that the origin is alive, but not for ever.
+      if (++this.#interims > MOST_INTERIMS) {
+        const problem = `${origin}: expected a final response after at most ${MOST_INTERIMS} interim ones`;
+        this.fail(new OriginError('http_protocol_error', problem));
+        return;
+      }
+      this.#timer?.refresh();
+      this.#handler.onInterim?.(status, statusText, headers);
+      return;
+    }
+    this.#phase = 'body';
+    this.#setTimer(this.#limits.originIdleTimeoutMs);
+    this.#handler.onHead({ status, statusText, headers });
+  }
+
+  #end(trailers: readonly Buffer[]): void {
+    this.#finish();
+    this.#handler.onEnd(fieldsOf(trailers) ?? []);
+  }
+
+  #failed(cause: unknown): void {
+    if (this.#phase === 'sent' && this.#reused && !this.#retried && this.#repeatable() && isClosed(cause)) {
+      this.#retried = true;
+      this.#phase = 'waiting';
+      this.#controller = null;
+      this.#dispatch(this.#pool!);
+      return;
+    }
+    const progress = this.#phase === 'body' ? 'head' : this.#phase === 'responding' ? 'some' : 'nothing';
+    this.#finish();
+    this.#handler.onError(toOriginError(cause, this.#request.origin, progress));
+  }
+
+  /** RFC 9110, 9.2.2: idempotent methods may be repeated; a body that has been streamed away cannot. */
+  #repeatable(): boolean {
+    return this.#request.body === null && idempotent.has(this.#request.method);
+  }
+
+  #finish(): void {
+    this.#phase = 'over';
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#leaveLine?.();
+    this.#leaveLine = null;
+    this.#done();
+  }
+
+  #setTimer(ms: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#expired(), ms);
+  }
+
+  #expired(): void {
+    const { origin } = this.#request;
+    const { originConnectTimeoutMs, originHeadTimeoutMs, originIdleTimeoutMs } = this.#limits;
+    if (this.#phase === 'waiting') {
+      const ms = originConnectTimeoutMs + originHeadTimeoutMs;
+      this.fail(new OriginError('connection_timeout', `${origin}: no connection within ${ms} ms`));
+    } else if (this.#phase === 'body') {
+      const problem = `${origin}: the body stopped for ${originIdleTimeoutMs} ms`;
+      this.fail(new OriginError('connection_read_timeout', problem));
+    } else {
+      const problem = `${origin}: no response within ${originHeadTimeoutMs} ms`;
+      this.fail(new OriginError('http_response_timeout', problem));
+    }
+  }
+}
+
+const NOBODY_WAITS = new OriginError('proxy_internal_error', 'Nobody waits for this response any more');
+
+const MOST_INTERIMS = 100;
+
+const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
+/** What Node sends without an error (its own check of field values and reason phrases). */
+const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function isClosed(cause: unknown): boolean {
+  const code = (cause as { code?: string } | null)?.code;
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+/** Field names and values as they came, byte by byte; null: one of them cannot be sent on. */
+function fieldsOf(raw: readonly Buffer[]): string[] | null {
+  const fields = new Array<string>(raw.length);
+  for (let at = 0; at < raw.length; at++) {
+    const text = raw[at]!.toString('latin1');
+    if (!sendable.test(text)) return null;
+    fields[at] = text;
+  }
+  return fields;
+}

@@ -1,0 +1,203 @@
+/**
+ * The proxy: takes requests from a server and answers them, from the store where the policy allows it, else from the origin.
+ *
+ * It is a shell. What may be stored, served, validated or shared is decided in `policy/`; who may ask and where a fetch may go, in
+ * `safety/`. Requests must have passed the guard (`safety/guard-server.ts`) before they come here: this file takes them as well-formed.
+ *
+ * A request for something fresh in memory runs from `handle` to `res.end` in one piece: one look-up of the route, one of the key, one
+ * decision, one answer; no promise, no timer, no listener. Everything else may take its time (`request-flow.ts`).
+ *
+ * `Upgrade` is ignored, as RFC 9110, 7.8 allows: such a request is answered as any other. Trailers are dropped (6.5.1).
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { decide, type RequestHead } from '../policy/index.ts';
+import type { StoredResponse } from '../stored-response.ts';
+import { Exchange } from './exchange.ts';
+import { Flights } from './flight.ts';
+import { OriginClient } from './origin-client.ts';
+import { answerOptions } from './own-methods.ts';
+import { PlainHits } from './plain-hits.ts';
+import type { ProxyOptions } from './proxy-options.ts';
+import { RequestFlow } from './request-flow.ts';
+import { type Route, Router } from './route.ts';
+import type { ProxyContext } from './shared-response.ts';
+import { Tunnels } from './tunnel.ts';
+
+/** Not called `Proxy`: JavaScript has one. */
+export interface CacheProxy {
+  /** For `request` of an http server. */
+  handle(req: IncomingMessage, res: ServerResponse): void;
+  /** For `connect` of an http server. */
+  connect(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Forgets all that is stored for a key, and keeps what is on its way for it from being stored. Gives how many responses. */
+  forget(key: string): Promise<number>;
+  readonly activity: ProxyActivity;
+  /** Ends tunnels and connections to origins at once; requests that run fail. */
+  close(): Promise<void>;
+}
+
+export interface ProxyActivity {
+  /** Fetches from origins under way. */
+  readonly fetches: number;
+  /** Fetches that others can join. */
+  readonly flights: number;
+  readonly originConnections: number;
+  readonly origins: number;
+  readonly tunnels: number;
+}
+
+export function createProxy(options: ProxyOptions): CacheProxy {
+  return new RunningProxy(options);
+}
+
+class RunningProxy implements CacheProxy {
+  readonly #options: ProxyOptions;
+  readonly #context: ProxyContext;
+  readonly #router: Router;
+  readonly #tunnels: Tunnels;
+  readonly #plainHits: PlainHits;
+  readonly #flow: RequestFlow;
+
+  constructor(options: ProxyOptions) {
+    const { policy, store, clock, limits, observer, addresses } = options;
+    this.#options = options;
+    this.#router = new Router(options.upstreams, options.forward);
+    this.#plainHits = new PlainHits(policy);
+    this.#context = {
+      policy,
+      store,
+      clock,
+      limits,
+      observer,
+      origins: new OriginClient({
+        limits,
+        addresses,
+        certificates: options.originCertificates,
+        problem: (problem) => observer.event('error', 'origin-client', { problem }),
+      }),
+      flights: new Flights(clock),
+    };
+    this.#flow = new RequestFlow(this.#context);
+    this.#tunnels = new Tunnels({
+      name: policy.name,
+      ports: options.connectPorts,
+      addresses,
+      limits,
+      clock,
+      observer,
+    });
+  }
+
+  handle(req: IncomingMessage, res: ServerResponse): void {
+    const { clients, clock, observer } = this.#options;
+    const now = clock();
+    const method = req.method!;
+    const target = req.url!;
+    const client = req.socket.remoteAddress;
+    const route = this.#router.route(target);
+    const known = 'key' in route;
+    const request: RequestHead = { method, key: known ? route.key : target, headers: req.rawHeaders };
+    if (known && (method === 'GET' || method === 'HEAD') && clients.allows(client)) {
+      const found = this.#context.store.find(request.key);
+      if (found instanceof Promise) {
+        this.#flow.await(new Exchange(req, res, request, route, now, observer), found);
+        return;
+      }
+      const decision = decide(request, found, now, this.#context.policy);
+      if (
+        decision.kind === 'serve' &&
+        !decision.stale &&
+        this.#hit(req, res, request, route, decision.response, now)
+      ) {
+        return;
+      }
+      this.#flow.act(new Exchange(req, res, request, route, now, observer), decision, now);
+      return;
+    }
+    const exchange = new Exchange(req, res, request, known ? route : NOWHERE, now, observer);
+    if (!clients.allows(client)) {
+      this.#refuse(exchange, 403, 'client-not-allowed', 'This node does not serve your address');
+    } else if (known) {
+      this.#flow.fetch(exchange, { kind: 'fetch', reason: 'method', shareable: false });
+    } else if (target === '*') {
+      exchange.follow();
+      answerOptions(exchange);
+    } else {
+      this.#refuse(exchange, route.status, route.code, route.text);
+    }
+  }
+
+  connect(req: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { clients, forward } = this.#options;
+    if (!clients.allows(req.socket.remoteAddress)) {
+      this.#tunnels.refuse(req, socket, 403, 'client-not-allowed', 'This node does not serve your address');
+    } else if (!forward) {
+      this.#tunnels.refuse(req, socket, 405, 'no-tunnels', 'This node is no forward proxy: no tunnels');
+    } else {
+      this.#tunnels.open(req, socket, head);
+    }
+  }
+
+  async forget(key: string): Promise<number> {
+    this.#context.flights.doom(key);
+    return this.#context.store.removeKey(key);
+  }
+
+  get activity(): ProxyActivity {
+    const { origins, flights } = this.#context;
+    return {
+      fetches: origins.running,
+      flights: flights.size,
+      originConnections: origins.connections,
+      origins: origins.origins,
+      tunnels: this.#tunnels.size,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#tunnels.close();
+    this.#context.origins.close();
+  }
+
+  /** The whole of the hot path: a fresh response, wanted as it is, in memory. False: it is not that simple. */
+  #hit(
+    req: IncomingMessage,
+    res: ServerResponse,
+    request: RequestHead,
+    route: Route,
+    response: StoredResponse,
+    now: number,
+  ): boolean {
+    const headers = this.#plainHits.headersFor(request, route, response, now);
+    if (headers === null) return false;
+    const bytes = this.#context.store.bodyInMemory(response);
+    if (bytes === undefined) return false;
+    res.writeHead(response.status, response.statusText, headers);
+    res.end(bytes);
+    this.#context.observer.answered({
+      at: now,
+      client: req.socket.remoteAddress ?? '',
+      method: request.method,
+      url: request.key,
+      status: response.status,
+      outcome: 'hit',
+      reason: '',
+      bytesOut: bytes.length,
+      bytesFromOrigin: 0,
+      durationMs: 0,
+      aborted: false,
+    });
+    return true;
+  }
+
+  #refuse(exchange: Exchange, status: number, code: string, text: string): void {
+    exchange.follow();
+    exchange.outcome = 'refused';
+    exchange.sendText(status, this.#context.policy.name, code, text);
+  }
+}
+
+/** For records of requests that lead nowhere. */
+const NOWHERE: Route = { key: '', origin: '', host: '', path: '', trusted: false, mapping: null };

@@ -1,0 +1,74 @@
+/**
+ * The body of a client's request on its way to the origin: counted against the limit, with back-pressure in both directions.
+ *
+ * The `IncomingMessage` itself is not handed to undici, because undici destroys the body it was given when the exchange ends, and
+ * destroying an `IncomingMessage` tears down the client's connection, over which the answer still has to go.
+ *
+ * Trailers of a request are dropped, as RFC 9110, 6.5.1 allows.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+
+export class RequestBody extends Readable {
+  /** Called for each piece: the client is alive. */
+  progress: (() => void) | null = null;
+  readonly #request: IncomingMessage;
+  readonly #limit: number;
+  #bytes = 0;
+  #started = false;
+
+  constructor(request: IncomingMessage, limitBytes: number) {
+    super({ highWaterMark: 64 * 1024 });
+    this.#request = request;
+    this.#limit = limitBytes;
+  }
+
+  override _read(): void {
+    if (!this.#started) {
+      this.#started = true;
+      this.#request.on('data', this.#data);
+      this.#request.on('end', this.#end);
+      this.#request.on('aborted', this.#aborted);
+      this.#request.on('error', this.#aborted);
+      return;
+    }
+    this.#request.resume();
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#request.off('data', this.#data);
+    this.#request.off('end', this.#end);
+    this.#request.off('aborted', this.#aborted);
+    // Answered early: the rest is read and dropped, so that the connection can be used again.
+    if (!this.#request.complete && !(error instanceof BodyTooLong)) this.#request.resume();
+    callback(error);
+  }
+
+  readonly #data = (chunk: Buffer): void => {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#limit) {
+      this.#request.pause();
+      this.destroy(new BodyTooLong(this.#limit));
+      return;
+    }
+    this.progress?.();
+    if (!this.push(chunk)) this.#request.pause();
+  };
+
+  readonly #end = (): void => {
+    this.push(null);
+  };
+
+  readonly #aborted = (): void => {
+    this.destroy(new Error('The client left before its request was complete'));
+  };
+}
+
+export class BodyTooLong extends Error {
+  override readonly name = 'BodyTooLong';
+
+  constructor(limit: number) {
+    super(`The body of the request is longer than the ${limit} bytes allowed`);
+  }
+}

@@ -1,0 +1,314 @@
+/**
+ * The way of a request that is not a plain hit: through the store, through a fetch that others began, through one of its own, and what is
+ * done when one of them comes to nothing.
+ *
+ * Concurrent requests for one object make one fetch (`flight.ts`). A request that cannot use what another one's fetch brought, or whose stored
+ * bytes were found damaged, goes round again from the look-up on, at most `ROUNDS` times; then it fetches for itself, and after
+ * twice as many it is told that there is no way.
+ */
+
+import {
+  combinedValue,
+  type Decision,
+  decide,
+  fieldValue,
+  forwardStatus,
+  hitStatus,
+  type RequestHead,
+  via,
+} from '../policy/index.ts';
+import type { StoredResponse } from '../stored-response.ts';
+import { type AnswerHow, answerWith } from './answering.ts';
+import { type Exchange, hasBody } from './exchange.ts';
+import { type Fetched, StatusFailure } from './fetch-order.ts';
+import { Fetching } from './fetching.ts';
+import { Flight, type Landing } from './flight.ts';
+import { OriginError } from './origin-error.ts';
+import { countForwards } from './own-methods.ts';
+import { BodyTooLong, RequestBody } from './request-body.ts';
+import type { ProxyContext, SharedResponse } from './shared-response.ts';
+
+/** How often a request waits for others before it fetches for itself. */
+const ROUNDS = 4;
+/** Revalidations in the background at a time; more are left for the next request. */
+const BACKGROUND = 256;
+
+export class RequestFlow {
+  readonly #context: ProxyContext;
+  #background = 0;
+
+  constructor(context: ProxyContext) {
+    this.#context = context;
+  }
+
+  lookUp(exchange: Exchange): void {
+    const found = this.#context.store.find(exchange.request.key);
+    if (found instanceof Promise) this.await(exchange, found);
+    else this.#decide(exchange, found);
+  }
+
+  /** Answers when the store has. */
+  await(exchange: Exchange, found: Promise<readonly StoredResponse[]>): void {
+    exchange.follow();
+    found.then(
+      (responses) => this.#decide(exchange, responses),
+      (problem: unknown) => {
+        // A store that cannot be asked is a store that has nothing.
+        this.#context.observer.event('error', 'store-failed', { key: exchange.request.key, problem });
+        this.#decide(exchange, []);
+      },
+    );
+  }
+
+  #decide(exchange: Exchange, stored: readonly StoredResponse[]): void {
+    const { policy, clock } = this.#context;
+    const now = clock();
+    if (!exchange.over) this.act(exchange, decide(exchange.request, stored, now, policy), now);
+  }
+
+  /** Does what the policy decided. */
+  act(exchange: Exchange, decision: Decision, now: number): void {
+    const { policy } = this.#context;
+    if (decision.kind === 'serve') {
+      const { response, stale } = decision;
+      const how: AnswerHow = {
+        outcome: stale ? 'stale' : 'hit',
+        reason: '',
+        stale,
+        status: hitStatus(policy.name, response, now),
+        again: this.#again,
+      };
+      const served = answerWith(
+        this.#context,
+        exchange,
+        { response, source: response, body: null },
+        now,
+        how,
+      );
+      if (!served) this.fetch(exchange, { kind: 'fetch', reason: 'partial', shareable: false });
+      else if (decision.background) this.#revalidate(exchange, response);
+    } else if (decision.kind === 'not-cached') {
+      exchange.follow();
+      exchange.outcome = 'miss';
+      exchange.sendText(
+        504,
+        policy.name,
+        'only-if-cached',
+        'Not stored here, and only-if-cached was asked for',
+      );
+    } else {
+      this.fetch(exchange, decision);
+    }
+  }
+
+  /** Once more from the beginning: what was found cannot be used. */
+  readonly #again = (exchange: Exchange): void => {
+    exchange.rounds++;
+    if (exchange.rounds > 2 * ROUNDS) {
+      exchange.outcome = 'error';
+      const text = 'This node found no way to answer; its store may be failing';
+      exchange.sendText(500, this.#context.policy.name, 'proxy_internal_error', text);
+    } else {
+      this.lookUp(exchange);
+    }
+  };
+
+  /** From the origin: by a fetch that is under way, or by one of its own. */
+  fetch(exchange: Exchange, decision: Fetched): void {
+    exchange.follow();
+    const { flights, limits } = this.#context;
+    const { request } = exchange;
+    if (this.#isLoop(request)) {
+      const text = 'This request has been here before: the next hop leads back to this node';
+      exchange.outcome = 'refused';
+      exchange.sendText(508, this.#context.policy.name, 'loop', text);
+      return;
+    }
+    const headers = countForwards(exchange);
+    if (headers === null) return;
+    const shared =
+      isShareable(request, decision) && exchange.rounds < ROUNDS && !flights.isBarren(request.key);
+    if (!shared) {
+      const fetching = this.#start(exchange, { ...request, headers }, decision, new Flight(request.key));
+      // Nobody else waits for it.
+      exchange.onLeave(() => fetching.abandon());
+      return;
+    }
+    const flight = flights.find(request.key, (each) => this.#mayHave(exchange, each, false));
+    if (flight === null || flight === exchange.tiredOf) {
+      this.#start(exchange, request, decision, flights.begin(request.key));
+    } else if (flight.landing?.kind === 'shared') {
+      this.#answerShared(exchange, flight.landing.shared, decision, true);
+    } else {
+      const leave = flight.wait(limits.flightWaitMs, (landing, early) => {
+        stopListening();
+        this.#landed(exchange, landing, early, decision, flight);
+      });
+      const stopListening = exchange.onLeave(leave);
+    }
+  }
+
+  /** A fetch of another request, for which this one waited, has come to something. */
+  #landed(
+    exchange: Exchange,
+    landing: Landing<SharedResponse>,
+    early: boolean,
+    decision: Fetched,
+    flight: Flight<SharedResponse>,
+  ): void {
+    if (exchange.over) return;
+    if (landing.kind === 'shared' && this.#mayHave(exchange, landing.shared, early)) {
+      this.#answerShared(exchange, landing.shared, decision, true);
+    } else if (landing.kind === 'failed') {
+      this.#failed(exchange, landing.error, decision);
+    } else {
+      if (landing.kind === 'expired') exchange.tiredOf = flight;
+      this.#again(exchange);
+    }
+  }
+
+  #start(
+    exchange: Exchange,
+    request: RequestHead,
+    decision: Fetched,
+    flight: Flight<SharedResponse>,
+  ): Fetching {
+    const { req, route } = exchange;
+    const body = hasBody(req) ? new RequestBody(req, this.#context.limits.requestBodyBytes) : null;
+    const length = fieldValue(request.headers, 'content-length');
+    const fetching = new Fetching(this.#context, {
+      request,
+      route,
+      decision,
+      owner: exchange,
+      flight,
+      body,
+      bodyLength: length === undefined ? undefined : Number(length),
+      own: (landing, fields) => {
+        if (exchange.over) return;
+        if (landing.kind === 'shared') this.#answerShared(exchange, landing.shared, decision, false, fields);
+        else if (landing.kind === 'failed') this.#failed(exchange, landing.error, decision);
+      },
+    });
+    fetching.start();
+    return fetching;
+  }
+
+  /** RFC 5861, 3: asks anew what was just served stale, one at a time for each key. */
+  #revalidate(exchange: Exchange, response: StoredResponse): void {
+    const { flights } = this.#context;
+    const { request, route } = exchange;
+    if (flights.has(request.key) || this.#background >= BACKGROUND || this.#isLoop(request)) return;
+    this.#background++;
+    const flight = flights.begin(request.key);
+    const asked: RequestHead = request.method === 'GET' ? request : { ...request, method: 'GET' };
+    new Fetching(this.#context, {
+      request: asked,
+      route,
+      decision: { kind: 'validate', response, fallback: true, errorFallback: true, reason: 'stale' },
+      owner: null,
+      flight,
+      body: null,
+      own: () => {},
+      over: () => {
+        this.#background--;
+      },
+    }).start();
+  }
+
+  #answerShared(
+    exchange: Exchange,
+    shared: SharedResponse,
+    decision: Fetched,
+    collapsed: boolean,
+    fields?: string[],
+  ): void {
+    const { policy, clock } = this.#context;
+    const status = forwardStatus(policy.name, {
+      fwd: decision.reason,
+      ...(shared.validated ? { fwdStatus: 304 } : { stored: true }),
+      collapsed,
+    });
+    const served = answerWith(this.#context, exchange, shared, clock(), {
+      outcome: collapsed ? 'collapsed' : shared.validated ? 'validated' : 'miss',
+      reason: decision.reason,
+      stale: false,
+      status,
+      fields,
+      again: this.#again,
+    });
+    if (!served) {
+      exchange.rounds = ROUNDS;
+      this.#again(exchange);
+    }
+  }
+
+  /** The origin cannot be had: what is stored may stand in (RFC 9111, 4.2.4; RFC 5861, 4), else the client is told. */
+  #failed(exchange: Exchange, error: Error, decision: Fetched): void {
+    const { policy, clock } = this.#context;
+    const failure = error instanceof OriginError ? error : null;
+    if (decision.kind === 'validate' && failure?.code !== 'destination_ip_prohibited') {
+      const allowed = error instanceof StatusFailure ? decision.errorFallback : decision.fallback;
+      if (allowed) {
+        const { response } = decision;
+        const served = answerWith(
+          this.#context,
+          exchange,
+          { response, source: response, body: null },
+          clock(),
+          {
+            outcome: 'stale',
+            reason: failure?.code ?? 'origin-error',
+            stale: true,
+            status: forwardStatus(policy.name, {
+              fwd: decision.reason,
+              ...(error instanceof StatusFailure ? { fwdStatus: error.status } : {}),
+              detail: failure?.code ?? 'origin-error',
+            }),
+            again: this.#again,
+          },
+        );
+        if (served) return;
+      }
+    }
+    if (error instanceof StatusFailure) {
+      this.#again(exchange);
+      return;
+    }
+    exchange.outcome = 'error';
+    if (failure?.cause instanceof BodyTooLong) {
+      exchange.sendText(413, policy.name, 'body-too-long', failure.cause.message);
+    } else {
+      const { status, code, message } = failure ?? {
+        status: 500,
+        code: 'proxy_internal_error',
+        message: error.message,
+      };
+      if (status === 403) exchange.outcome = 'refused';
+      exchange.sendText(status, policy.name, code, message);
+    }
+  }
+
+  /** Whether a response that another request fetched is one for this request, too; see `flight.ts` for `early`. */
+  #mayHave(exchange: Exchange, shared: SharedResponse, early: boolean): boolean {
+    const { policy, clock } = this.#context;
+    if (shared.body !== null && !shared.body.open) return false;
+    const decision = decide(exchange.request, [shared.response], clock(), policy);
+    return decision.kind === 'serve' ? true : decision.kind === 'validate' && early;
+  }
+
+  /** RFC 9110, 7.6.3: this node's own name in Via says that the request went round in a circle. */
+  #isLoop(request: RequestHead): boolean {
+    const value = combinedValue(request.headers, 'via');
+    if (value === undefined) return false;
+    const [, name] = via(this.#context.policy).split(' ');
+    return value.split(',').some((each) => each.trim().split(/[ \t]+/)[1] === name);
+  }
+}
+
+/** Whether others may wait for the answer to this request. */
+function isShareable(request: RequestHead, decision: Fetched): boolean {
+  if (decision.kind === 'fetch') return decision.shareable;
+  // Of a part, the client's own range is asked for; of a whole, all of it.
+  return request.method === 'GET' && decision.response.range === null;
+}

@@ -1,0 +1,230 @@
+/**
+ * Where a request goes: from its target (RFC 9112, 3.2) to an origin, a path there, and the cache key.
+ *
+ * - absolute-form, when this node is a forward proxy: to the host it names.
+ * - origin-form, and absolute-form when it is not (an origin server must accept that too, 3.2.2): to the upstream with the longest
+ *   prefix that matches. A prefix ends at a slash, a question mark or the end: `/a` is not a prefix of `/ab`.
+ *
+ * The Host field that the origin gets is the origin's own. What the origin then says of itself in `Location`, `Content-Location` and
+ * `Refresh` is mapped back into this node's URL space when an answer is sent, not when it is stored: one stored response may
+ * be reached by several prefixes.
+ *
+ * `new URL` runs once for each target, not for each request: routes are remembered, a bounded number of them.
+ *
+ * Refused: dot segments below an upstream that has a path of its own, by which a client could climb out of it. Not mapped: cookie
+ * paths and domains, links inside bodies; origins that need those must be told their public URL.
+ */
+
+import { cacheKey } from '../policy/cache-key.ts';
+import { isNamed } from '../policy/fields.ts';
+import type { FieldList } from '../stored-response.ts';
+import type { Upstream } from './proxy-options.ts';
+
+export interface Route {
+  readonly key: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** The Host field for the origin. */
+  readonly host: string;
+  /** Path and query for the origin. */
+  readonly path: string;
+  /** By the operator's configuration, not by a stranger's wish. */
+  readonly trusted: boolean;
+  /** How the origin's URLs look from outside; null: as they are. */
+  readonly mapping: Mapping | null;
+}
+
+/** Why a request goes nowhere. */
+export interface NoRoute {
+  readonly status: number;
+  readonly code: string;
+  readonly text: string;
+}
+
+/** `inside` of an origin's URL space is `outside` of this node's; both without a trailing slash. */
+interface Mapping {
+  readonly origin: string;
+  readonly inside: string;
+  readonly outside: string;
+}
+
+interface Entry extends Mapping {
+  /** As configured; what a target begins with. */
+  readonly prefix: string;
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+}
+
+/** Routes that are remembered, and how long a target may be to be so: about 1 MB together. */
+const REMEMBERED = 4096;
+const REMEMBERED_LENGTH = 256;
+
+export class Router {
+  readonly #entries: readonly Entry[];
+  readonly #forward: boolean;
+  readonly #known = new Map<string, Route>();
+
+  constructor(upstreams: readonly Upstream[], forward: boolean) {
+    this.#forward = forward;
+    this.#entries = upstreams.map(toEntry).sort((a, b) => b.prefix.length - a.prefix.length);
+  }
+
+  route(target: string): Route | NoRoute {
+    const known = this.#known.get(target);
+    if (known !== undefined) return known;
+    const route = this.#find(target);
+    if ('key' in route && target.length <= REMEMBERED_LENGTH) {
+      if (this.#known.size >= REMEMBERED) this.#known.clear();
+      this.#known.set(target, route);
+    }
+    return route;
+  }
+
+  #find(target: string): Route | NoRoute {
+    if (target.charCodeAt(0) === SLASH) return this.#reverse(target);
+    const absolute = /^(https?):\/\/([^/?#]*)([^#]*)/i.exec(target);
+    if (absolute === null) {
+      return noRoute(
+        400,
+        'bad-target',
+        `Expected a target like /path or http://host/path, got ${quoted(target)}`,
+      );
+    }
+    const rest = absolute[3]!;
+    const path = rest.startsWith('/') ? rest : `/${rest}`;
+    if (!this.#forward) return this.#reverse(path);
+    const scheme = absolute[1]!.toLowerCase() as 'http' | 'https';
+    const authority = absolute[2]!;
+    // RFC 9110, 4.2.4: user information in a URI is to be treated as an error.
+    const url = authority.includes('@') ? null : parsed(`${scheme}://${authority}/`);
+    if (url === null || url.hostname === '' || url.pathname !== '/') {
+      return noRoute(400, 'bad-authority', `Expected a host in the target, got ${quoted(authority)}`);
+    }
+    return {
+      key: cacheKey(scheme, url.host, path),
+      origin: `${scheme}://${url.host}`,
+      host: url.host,
+      path,
+      trusted: false,
+      mapping: null,
+    };
+  }
+
+  #reverse(target: string): Route | NoRoute {
+    for (const entry of this.#entries) {
+      if (!matches(entry.prefix, target)) continue;
+      if (entry.inside !== '' && dotSegment.test(target)) {
+        return noRoute(400, 'dot-segments', 'The path has dot segments, which this upstream does not allow');
+      }
+      const joined = entry.inside + target.slice(entry.outside.length);
+      const path = joined.startsWith('/') ? joined : `/${joined}`;
+      return {
+        key: cacheKey(entry.scheme, entry.host, path),
+        origin: entry.origin,
+        host: entry.host,
+        path,
+        trusted: true,
+        mapping: entry,
+      };
+    }
+    const hint = this.#forward ? ' (a forward proxy is asked for http://host/path)' : '';
+    return noRoute(404, 'no-upstream', `No upstream of this node serves ${quoted(target)}${hint}`);
+  }
+}
+
+/** The fields of an answer as they look from outside. The list itself where nothing changes. */
+export function mapFields(headers: string[], route: Route): string[] {
+  const { mapping } = route;
+  if (mapping === null) return headers;
+  let mapped: string[] | null = null;
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = headers[at]!;
+    let value: string | null = null;
+    if (isNamed(name, 'location') || isNamed(name, 'content-location')) {
+      value = mapReference(headers[at + 1]!, route.key, mapping);
+    } else if (isNamed(name, 'refresh')) {
+      value = mapRefresh(headers[at + 1]!, route.key, mapping);
+    }
+    if (value === null) continue;
+    mapped ??= headers.slice();
+    mapped[at + 1] = value;
+  }
+  return mapped ?? headers;
+}
+
+/** Whether a response has fields that `mapFields` could change. */
+export function hasMappedFields(headers: FieldList): boolean {
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at]!;
+    if (isNamed(name, 'location') || isNamed(name, 'content-location') || isNamed(name, 'refresh'))
+      return true;
+  }
+  return false;
+}
+
+/** null: leave it as it is. */
+function mapReference(value: string, key: string, mapping: Mapping): string | null {
+  // A relative reference stays right: below the prefix, both spaces look alike.
+  if (!/^([a-z][a-z0-9+.-]*:|\/)/i.test(value)) return null;
+  const url = parsed(value, key);
+  if (url === null || url.origin !== mapping.origin) return null;
+  const { inside, outside } = mapping;
+  if (url.pathname !== inside && !url.pathname.startsWith(`${inside}/`)) return null;
+  const path = outside + url.pathname.slice(inside.length);
+  // RFC 3986, 4.2: a path that begins with two slashes would be read as a host.
+  const safe = path.startsWith('//') ? `/.${path}` : path === '' ? '/' : path;
+  return `${safe}${url.search}${url.hash}`;
+}
+
+function mapRefresh(value: string, key: string, mapping: Mapping): string | null {
+  const parts = /^(\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?)(["']?)(.*?)\2\s*$/i.exec(value);
+  if (parts === null || parts[3] === '') return null;
+  const reference = mapReference(parts[3]!, key, mapping);
+  return reference === null ? null : `${parts[1]}${parts[2]}${reference}${parts[2]}`;
+}
+
+function toEntry({ prefix, origin }: Upstream): Entry {
+  if (!prefix.startsWith('/')) {
+    throw new RangeError(`Expected a prefix that begins with a slash, got ${quoted(prefix)}`);
+  }
+  if (origin.protocol !== 'http:' && origin.protocol !== 'https:') {
+    throw new RangeError(`Expected an http or https origin for ${prefix}, got ${origin.href}`);
+  }
+  return {
+    prefix,
+    origin: origin.origin,
+    scheme: origin.protocol === 'http:' ? 'http' : 'https',
+    host: origin.host,
+    inside: withoutSlash(origin.pathname),
+    outside: withoutSlash(prefix),
+  };
+}
+
+function matches(prefix: string, target: string): boolean {
+  if (!target.startsWith(prefix)) return false;
+  if (prefix.endsWith('/') || target.length === prefix.length) return true;
+  const next = target.charCodeAt(prefix.length);
+  return next === SLASH || next === QUESTION;
+}
+
+const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:[/?\\]|$)/i;
+
+/** `URL.parse` came with Node 22. */
+function parsed(text: string, base?: string): URL | null {
+  return URL.canParse(text, base) ? new URL(text, base) : null;
+}
+
+function withoutSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+function noRoute(status: number, code: string, text: string): NoRoute {
+  return { status, code, text };
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+}
+
+const SLASH = 0x2f;
+const QUESTION = 0x3f;

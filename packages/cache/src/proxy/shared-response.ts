@@ -1,0 +1,35 @@
+/**
+ * A response that may be given to more than the one who asked for it: complete in the store, or on its way into it. What the parts of the proxy
+ * hand to each other, and what they all need.
+ */
+
+import type { PolicyOptions } from '../policy/contract.ts';
+import type { Limits } from '../safety/limits.ts';
+import type { ResponseStore } from '../store/response-store.ts';
+import type { StoredResponse } from '../stored-response.ts';
+import type { Flights } from './flight.ts';
+import type { FlightBody } from './flight-body.ts';
+import type { ProxyObserver } from './observer.ts';
+import type { OriginClient } from './origin-client.ts';
+
+export interface SharedResponse {
+  /** The head; the length of the body is known as soon as the origin told it. */
+  readonly response: StoredResponse;
+  /** Under which the store has the body, when `body` is null. */
+  readonly source: StoredResponse;
+  /** On its way; null: complete, in the store. */
+  readonly body: FlightBody | null;
+  /** The origin said 304 of it. */
+  readonly validated: boolean;
+}
+
+/** What every part of the proxy works with. */
+export interface ProxyContext {
+  readonly policy: PolicyOptions;
+  readonly store: ResponseStore;
+  readonly clock: () => number;
+  readonly limits: Limits;
+  readonly observer: ProxyObserver;
+  readonly origins: OriginClient;
+  readonly flights: Flights<SharedResponse>;
+}

@@ -1,0 +1,227 @@
+/**
+ * CONNECT (RFC 9110, 9.3.6): a tunnel through which bytes go both ways, unseen and unstored. It is how clients speak TLS to an origin
+ * through a proxy, and how WebSockets pass this node.
+ *
+ * A tunnel is opened only to the ports the operator named, and only to addresses that the guard allows: the host as written, what it
+ * resolves to and what was connected to (`safety/guarded-connect.ts`).
+ *
+ * Each side may close its half while the other still sends: a FIN is passed on as a FIN. When neither side sends for
+ * `idleTimeoutMs`, or one side takes nothing for `clientStallMs`, both are destroyed. An error on one side destroys the other, so that
+ * it cannot take a cut stream for a complete one.
+ *
+ * Refused: `Upgrade`. RFC 9110, 7.8 lets a server ignore it; the field is hop-by-hop and is not forwarded, and a request with it is
+ * answered as any other. Clients with a proxy use CONNECT for WebSockets.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { AddressGuard } from '../safety/address-guard.ts';
+import { guardedSocket } from '../safety/guarded-connect.ts';
+import type { Limits } from '../safety/limits.ts';
+import { textFields } from './exchange.ts';
+import type { Outcome, ProxyObserver } from './observer.ts';
+import { toOriginError } from './origin-error.ts';
+
+export interface TunnelOptions {
+  /** Of this node. */
+  readonly name: string;
+  readonly ports: readonly number[];
+  readonly addresses: AddressGuard;
+  readonly limits: Limits;
+  readonly clock: () => number;
+  readonly observer: ProxyObserver;
+}
+
+export class Tunnels {
+  readonly #options: TunnelOptions;
+  readonly #open = new Set<Tunnel>();
+
+  constructor(options: TunnelOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Answers a CONNECT request that may be served. */
+  open(req: IncomingMessage, client: Duplex, head: Buffer): void {
+    const options = this.#options;
+    const tunnel = new Tunnel(req, client, options, () => this.#open.delete(tunnel));
+    this.#open.add(tunnel);
+    const target = authorityOf(req.url ?? '');
+    if (target === null) {
+      tunnel.refuse(400, 'bad-authority', 'Expected CONNECT with host:port', 'refused');
+    } else if (!options.ports.includes(target.port)) {
+      const ports = options.ports.length === 0 ? 'none' : options.ports.join(', ');
+      const text = `Tunnels to port ${target.port} are not allowed here (allowed: ${ports})`;
+      tunnel.refuse(403, 'port-not-allowed', text, 'refused');
+    } else {
+      tunnel.connect(target, head);
+    }
+  }
+
+  /** Refuses without a look at where it should lead. */
+  refuse(req: IncomingMessage, client: Duplex, status: number, code: string, text: string): void {
+    const tunnel = new Tunnel(req, client, this.#options, () => this.#open.delete(tunnel));
+    this.#open.add(tunnel);
+    tunnel.refuse(status, code, text, 'refused');
+  }
+
+  close(): void {
+    for (const tunnel of [...this.#open]) tunnel.destroy();
+  }
+}
+
+class Tunnel {
+  readonly #req: IncomingMessage;
+  readonly #client: Duplex;
+  readonly #options: TunnelOptions;
+  readonly #closed: () => void;
+  readonly #at: number;
+  readonly #began = performance.now();
+  readonly #address: string;
+  #origin: Socket | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #over = false;
+  #status = 0;
+  #reason = '';
+  #outcome: Outcome = 'tunnel';
+  #bytesOut = 0;
+  #bytesFromOrigin = 0;
+
+  constructor(req: IncomingMessage, client: Duplex, options: TunnelOptions, closed: () => void) {
+    this.#req = req;
+    this.#client = client;
+    this.#options = options;
+    this.#closed = closed;
+    this.#at = options.clock();
+    this.#address = req.socket.remoteAddress ?? '';
+    client.on('error', () => this.destroy());
+    client.on('close', () =>
+      this.#end(this.#origin !== null && !(client.readableEnded && client.writableFinished)),
+    );
+  }
+
+  connect(target: { host: string; port: number }, head: Buffer): void {
+    const { addresses, limits } = this.#options;
+    const timeoutMs = limits.originConnectTimeoutMs;
+    guardedSocket(addresses, { ...target, timeoutMs }, (error, origin) => {
+      if (this.#over) {
+        origin?.on('error', ignore).destroy();
+        return;
+      }
+      if (error !== null || origin === null) {
+        const failure = toOriginError(error, `${target.host}:${target.port}`, 'nothing');
+        this.refuse(
+          failure.status,
+          failure.code,
+          failure.message,
+          failure.status === 403 ? 'refused' : 'error',
+        );
+        return;
+      }
+      this.#join(origin, head);
+    });
+  }
+
+  refuse(status: number, code: string, text: string, outcome: Outcome): void {
+    this.#status = status;
+    this.#reason = code;
+    this.#outcome = outcome;
+    const body = `${text}\n`;
+    this.#bytesOut = Buffer.byteLength(body);
+    const fields = textFields(this.#options.name, code, this.#bytesOut, true);
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+    for (let at = 0; at < fields.length; at += 2) head += `${fields[at]}: ${fields[at + 1]}\r\n`;
+    this.#client.end(`${head}\r\n${body}`, () => this.#client.destroy());
+  }
+
+  destroy(): void {
+    this.#end(true);
+  }
+
+  #join(origin: Socket, head: Buffer): void {
+    const client = this.#client;
+    this.#origin = origin;
+    this.#status = 200;
+    // The guard opened it without half-close; it takes effect when the other end sends its FIN.
+    origin.allowHalfOpen = true;
+    origin.on('error', () => this.destroy());
+    origin.on('close', () => {
+      if (!client.writableFinished && !origin.readableEnded) this.destroy();
+    });
+    client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+    if (head.length > 0) origin.write(head);
+    this.#setTimer(this.#options.limits.idleTimeoutMs);
+    this.#carry(client, origin, () => {});
+    this.#carry(origin, client, (bytes) => {
+      this.#bytesFromOrigin += bytes;
+      this.#bytesOut += bytes;
+    });
+  }
+
+  #carry(from: Duplex, to: Duplex, count: (bytes: number) => void): void {
+    const { idleTimeoutMs, clientStallMs } = this.#options.limits;
+    from.on('data', (chunk: Buffer) => {
+      count(chunk.length);
+      if (to.write(chunk)) {
+        this.#timer?.refresh();
+        return;
+      }
+      from.pause();
+      this.#setTimer(clientStallMs);
+    });
+    to.on('drain', () => {
+      this.#setTimer(idleTimeoutMs);
+      from.resume();
+    });
+    from.on('end', () => {
+      to.end();
+      if (to.readableEnded) this.#setTimer(clientStallMs);
+    });
+  }
+
+  #setTimer(ms: number): void {
+    if (this.#over) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#reason = 'idle';
+      this.destroy();
+    }, ms);
+  }
+
+  #end(aborted: boolean): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#client.destroy();
+    this.#origin?.destroy();
+    this.#closed();
+    this.#options.observer.answered({
+      at: this.#at,
+      client: this.#address,
+      method: 'CONNECT',
+      url: this.#req.url ?? '',
+      status: this.#status,
+      outcome: this.#outcome,
+      reason: this.#reason,
+      bytesOut: this.#bytesOut,
+      bytesFromOrigin: this.#bytesFromOrigin,
+      durationMs: performance.now() - this.#began,
+      aborted,
+    });
+  }
+}
+
+/** RFC 9112, 3.2.3: host and port, both. */
+function authorityOf(target: string): { host: string; port: number } | null {
+  const parts = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]]+):(\d{1,5})$/i.exec(target);
+  if (parts === null) return null;
+  const port = Number(parts[2]);
+  return port >= 1 && port <= 65535 ? { host: parts[1]!, port } : null;
+}
+
+function ignore(): void {}

@@ -1,0 +1,159 @@
+/**
+ * Request fields that change an answer without being part of the key under which it is stored. One request with
+ * `X-Forwarded-Host: evil.example`, and the page that the origin made for it is everybody's page: cache poisoning. `Vary` would be
+ * the origin's duty; frameworks that read these fields do not send it.
+ *
+ * `safeguardFields` is called for a request that goes to the origin. For GET and HEAD it drops the fields that say where a request
+ * came from or what it should be instead, and says whether the answer may be shared. Other methods pass as they are: their
+ * answers are not shared.
+ *
+ *   dropped         who asked, by which host, scheme, port, path, method (the lists below); all names beginning with `x-forwarded-`,
+ *                   `x-original-`, `x-rewrite-`, `x-middleware-`; names with `_`, which CGI cannot tell from `-`;
+ *                   Content-* of a request without a body (a wrong Content-Type makes frameworks answer 400); a Range
+ *                   that cannot be read, or with many parts (RFC 9110, 14.2: may be ignored)
+ *   not shareable   a body on GET or HEAD: the key does not know it
+ *   explicitOnly    Cookie: the answer may be one person's page. Shared only if the origin says in so many words that it may be, and sets
+ *                   no cookie (`explicitlyShareable`); never by heuristic freshness
+ *
+ * Authorization is not here: RFC 9111, 3.5 governs it, in the policy. Accept-*, Origin and the like are what Vary is for.
+ * The proxy adds its own X-Forwarded-* and Via afterwards; they are the same for all, or name only the client.
+ *
+ * Refused: putting these fields into the key. It makes poisoning harmless, and lets anybody fill the store with copies.
+ * Where it breaks down: fields that only one application knows. Whoever has such an origin names them in its Vary.
+ */
+
+import type { FieldList } from '../stored-response.ts';
+
+export interface SafeFields {
+  /** What may go to the origin. */
+  readonly headers: string[];
+  /** May the answer be stored, and given to others who wait for the same? */
+  readonly shareable: boolean;
+  /** Only if `explicitlyShareable` says so of the response. */
+  readonly explicitOnly: boolean;
+}
+
+/** `keep`: names (lower case) from a trusted proxy in front, which are not dropped. */
+export function safeguardFields(
+  headers: FieldList,
+  method: string,
+  keep: ReadonlySet<string> = nothing,
+): SafeFields {
+  if (method !== 'GET' && method !== 'HEAD')
+    return { headers: [...headers], shareable: false, explicitOnly: false };
+  const kept: string[] = [];
+  let hasBody = false;
+  let hasCookie = false;
+  let hasContentFields = false;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!.toLowerCase();
+    const value = headers[i + 1]!;
+    if (name === 'content-length' ? !/^0*$/.test(value) : name === 'transfer-encoding') hasBody = true;
+    else if (name === 'cookie') hasCookie = true;
+    if (name.startsWith('content-')) hasContentFields = true;
+    if (isUnkeyed(name) && !keep.has(name)) continue;
+    if (name === 'range' && !isModestRange(value)) continue;
+    kept.push(headers[i]!, value);
+  }
+  return {
+    headers: hasContentFields && !hasBody ? withoutContentFields(kept) : kept,
+    shareable: !hasBody,
+    explicitOnly: hasCookie,
+  };
+}
+
+/** Does a field (lower case) change answers behind the cache's back? */
+export function isUnkeyed(name: string): boolean {
+  if (unkeyed.has(name)) return true;
+  for (const prefix of prefixes) if (name.startsWith(prefix)) return true;
+  return name.includes('_');
+}
+
+/**
+ * Did the origin say itself that the response is for all? RFC 9111, 3: public, s-maxage; or max-age or Expires, which
+ * an origin sends knowing that shared caches obey them. Not if it sets a cookie: that is meant for one.
+ */
+export function explicitlyShareable(response: FieldList): boolean {
+  let explicit = false;
+  for (let i = 0; i < response.length; i += 2) {
+    const name = response[i]!.toLowerCase();
+    if (name === 'set-cookie') return false;
+    if (name === 'expires') explicit = true;
+    else if (name === 'cache-control' || name === 'cdn-cache-control') {
+      if (/(?:^|[\s,])(?:public|s-maxage|max-age)(?:$|[\s,=])/i.test(response[i + 1]!)) explicit = true;
+    }
+  }
+  return explicit;
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+const prefixes = ['x-forwarded-', 'x-original-', 'x-rewrite-', 'x-middleware-'];
+
+const unkeyed: ReadonlySet<string> = new Set([
+  // Where it came from and went to (RFC 7239 and what was before it).
+  'forwarded',
+  'x-forwarded',
+  'x-host',
+  'x-http-host-override',
+  'x-proxy-host',
+  'x-proxy-url',
+  'x-url-scheme',
+  'x-scheme',
+  'front-end-https',
+  'x-arr-ssl',
+  'x-backend-host',
+  // Who sent it.
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'x-remote-ip',
+  'x-remote-addr',
+  'x-remote-user',
+  // What it should be instead.
+  'x-http-method-override',
+  'x-http-method',
+  'x-method-override',
+  'x-http-path-override',
+  'x-accel-redirect',
+  'x-sendfile',
+  'x-invoke-path',
+  'x-invoke-query',
+  'x-invoke-status',
+  'x-now-route-matches',
+  'x-matched-path',
+  'x-nextjs-data',
+  'x-wap-profile',
+  'x-amz-website-redirect-location',
+  // Becomes HTTP_PROXY in a CGI program's environment ("httpoxy", CVE-2016-5385).
+  'proxy',
+]);
+
+const contentFields: ReadonlySet<string> = new Set([
+  'content-type',
+  'content-encoding',
+  'content-language',
+  'content-location',
+  'content-range',
+  'content-disposition',
+  'content-md5',
+  'content-digest',
+]);
+
+function withoutContentFields(headers: string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    if (!contentFields.has(headers[i]!.toLowerCase())) kept.push(headers[i]!, headers[i + 1]!);
+  }
+  return kept;
+}
+
+/** RFC 9110, 14.2: many small or overlapping ranges may be ignored; one request must not make a server do much. */
+function isModestRange(value: string): boolean {
+  if (value.length > 512) return false;
+  return /^bytes=[ \t]*(?:\d+-\d*|-\d+)(?:[ \t]*,[ \t]*(?:\d+-\d*|-\d+)){0,15}[ \t]*$/i.test(value);
+}

@@ -1,0 +1,180 @@
+/**
+ * Reads a body that is stored: from the bytes that came with its head, or from its file, checked block by block (body-file.ts).
+ *
+ * While the caller sends one piece the next is read, and pieces grow from 64 KiB to 512 KiB: a small body takes no more memory than it is long, a reader of a
+ * large one holds a megabyte at most. Measured side by side with a buffer in memory, 50 MB over loopback on two busy cores: 0.59 to 0.70 of its
+ * speed with pieces of 256 KiB, 0.66 to 0.81 with 512 KiB, more with 1 MiB, which a thousand slow clients would make two gigabytes.
+ */
+
+import { BodyError, type BodyReader } from '../response-store.ts';
+import { BLOCK_BYTES, readChecked, readChecksums } from './body-file.ts';
+import { errorCode } from './file-io.ts';
+import type { SharedFile } from './open-files.ts';
+
+const MOST_PIECE_BYTES = 8 * BLOCK_BYTES;
+
+/** What is to be read. */
+export type BodySource =
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | {
+      readonly kind: 'file';
+      readonly file: SharedFile;
+      readonly length: number;
+      readonly digest: Uint8Array;
+      /** The body is damaged or missing: forget it. */
+      damaged(error: BodyError): void;
+    };
+
+/** The checksums of an open file are read and checked once, not by each of its readers. */
+const checksumsOf = new WeakMap<SharedFile, Promise<Uint32Array>>();
+
+export class StoredBodyReader implements BodyReader {
+  #find: (() => Promise<BodySource> | BodySource) | undefined;
+  #source: BodySource | undefined;
+  #checksums: Uint32Array | undefined;
+  #at: number;
+  readonly #end: number;
+  #ahead: Promise<Uint8Array> | undefined;
+  #piece = BLOCK_BYTES;
+  #busy = false;
+  #state: 'open' | 'finished' | 'closed' = 'open';
+
+  /** `find` is asked at the first `next`; it throws `BodyError` if the body is gone. */
+  constructor(find: () => Promise<BodySource> | BodySource, start: number, end: number) {
+    if (!(start >= 0 && end >= start)) {
+      throw new RangeError(`Expected 0 <= start <= end, got start ${start} and end ${end}`);
+    }
+    this.#find = find;
+    this.#at = start;
+    this.#end = end;
+  }
+
+  next(): Uint8Array | null | Promise<Uint8Array | null> {
+    if (this.#busy)
+      return Promise.reject(new TypeError('next() was called again before the last one was answered'));
+    if (this.#state === 'finished') return null;
+    if (this.#state === 'closed') return Promise.reject(closedError());
+    if (this.#source === undefined) {
+      try {
+        const found = this.#find!();
+        if (found instanceof Promise) return this.#settle(found.then((source) => this.#begin(source)));
+        this.#source = found;
+      } catch (error) {
+        return this.#settle(Promise.reject(error));
+      }
+    }
+    return this.#source.kind === 'bytes'
+      ? this.#rest(this.#source.bytes)
+      : this.#settle(this.#fromFile(this.#source));
+  }
+
+  close(): void {
+    if (this.#state === 'open') this.#state = 'closed';
+    this.#letGo();
+  }
+
+  #begin(source: BodySource): Uint8Array | null | Promise<Uint8Array | null> {
+    this.#source = source;
+    if (this.#state !== 'open') {
+      this.#letGo();
+      throw closedError();
+    }
+    return source.kind === 'bytes' ? this.#rest(source.bytes) : this.#fromFile(source);
+  }
+
+  #rest(bytes: Uint8Array): Uint8Array | null {
+    const rest = this.#at === 0 && this.#end >= bytes.length ? bytes : bytes.subarray(this.#at, this.#end);
+    this.#state = 'finished';
+    this.#letGo();
+    return rest.length === 0 ? null : rest;
+  }
+
+  async #fromFile(source: BodySource & { kind: 'file' }): Promise<Uint8Array | null> {
+    try {
+      this.#checksums ??= await this.#openFile(source);
+      // Closed meanwhile: the descriptor is somebody else's by now.
+      if (this.#state !== 'open') throw closedError();
+      const end = Math.min(this.#end, source.length);
+      if (this.#at >= end) {
+        this.#state = 'finished';
+        this.#letGo();
+        return null;
+      }
+      const bytes = await (this.#ahead ?? this.#read(source, end));
+      if (this.#state !== 'open') throw closedError();
+      this.#at += bytes.length;
+      this.#ahead = undefined;
+      if (this.#at < end) {
+        this.#ahead = this.#read(source, end);
+        this.#ahead.catch(() => {});
+      }
+      return bytes;
+    } catch (error) {
+      const failure = bodyError(error);
+      if (this.#state === 'open' && failure.code !== 'read-failed') source.damaged(failure);
+      throw failure;
+    }
+  }
+
+  async #openFile(source: BodySource & { kind: 'file' }): Promise<Uint32Array> {
+    const { file } = source;
+    await file.opening;
+    if (this.#state !== 'open') throw closedError();
+    let checksums = checksumsOf.get(file);
+    if (checksums === undefined) {
+      file.retain();
+      checksums = readChecksums(file.fd, source.length, source.digest).finally(() => file.release());
+      checksumsOf.set(file, checksums);
+    }
+    return checksums;
+  }
+
+  async #read(source: BodySource & { kind: 'file' }, end: number): Promise<Uint8Array> {
+    const at = this.#at;
+    // Up to the end of a block, so that none is read twice.
+    const to = Math.min(end, Math.floor(at / BLOCK_BYTES) * BLOCK_BYTES + this.#piece);
+    this.#piece = Math.min(MOST_PIECE_BYTES, 2 * this.#piece);
+    // A close while this is read does not close the file under it.
+    const file = source.file.retain();
+    try {
+      return await readChecked(file.fd, at, to, source.length, this.#checksums!);
+    } finally {
+      file.release();
+    }
+  }
+
+  #settle(result: Promise<Uint8Array | null>): Promise<Uint8Array | null> {
+    this.#busy = true;
+    return result.then(
+      (bytes) => {
+        this.#busy = false;
+        return bytes;
+      },
+      (error) => {
+        this.#busy = false;
+        this.close();
+        throw bodyError(error);
+      },
+    );
+  }
+
+  #letGo(): void {
+    const source = this.#source;
+    this.#find = undefined;
+    this.#source = undefined;
+    if (source?.kind === 'file') source.file.release();
+  }
+}
+
+function bodyError(error: unknown): BodyError {
+  if (error instanceof BodyError) return error;
+  const { message } = error as Error;
+  if (errorCode(error) === 'ENOENT') {
+    return new BodyError('gone', `The file of the body is missing: ${message}`, { cause: error });
+  }
+  return new BodyError('read-failed', `Cannot read a body from the disk: ${message}`, { cause: error });
+}
+
+function closedError(): BodyError {
+  return new BodyError('gone', 'The reader was closed before the end of the body');
+}

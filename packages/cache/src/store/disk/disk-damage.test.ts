@@ -1,0 +1,242 @@
+/** Files that rot, are cut off, vanish, or are swapped: an error before a wrong byte, and the entry is gone. */
+
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { EFFORT } from '../../../../bloomery/test/effort.ts';
+import { Random } from '../../../../bloomery/test/statistics.ts';
+import { bodyBytes, expectBytes, keysOf, pause, readAll, storeBody } from '../../../test/stored-responses.ts';
+import { BodyError } from '../response-store.ts';
+import { DiskStore } from './disk-store.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bloomery-damage-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = () => DiskStore.open({ folder, capacityBytes: 2 ** 26, headCacheBytes: 0 });
+const bodyFiles = () =>
+  readdirSync(join(folder, 'bodies')).flatMap((part) =>
+    readdirSync(join(folder, 'bodies', part)).map((name) => join(folder, 'bodies', part, name)),
+  );
+const packFiles = () => readdirSync(join(folder, 'packs')).map((name) => join(folder, 'packs', name));
+
+/** Reads until it fails. What came before is right; gives the error and how much that was. */
+async function readUntilError(store: DiskStore, key: string, body: Uint8Array) {
+  const [response] = await store.find(key);
+  const reader = store.read(response);
+  let at = 0;
+  try {
+    for (;;) {
+      const bytes = await reader.next();
+      if (bytes === null) return { at, error: undefined };
+      expectBytes(bytes, body.subarray(at, at + bytes.length), `${key} from ${at}`);
+      at += bytes.length;
+    }
+  } catch (error) {
+    return { at, error: error as BodyError };
+  } finally {
+    reader.close();
+  }
+}
+
+/** It is forgotten, at once and for ever. */
+async function expectForgotten(store: DiskStore, key: string): Promise<void> {
+  for (let i = 0; i < 100 && (await store.find(key)).length > 0; i++) await pause(2);
+  expect(await store.find(key)).toEqual([]);
+  expect(await keysOf(store)).not.toContain(key);
+}
+
+describe('a body file', () => {
+  const LENGTH = 500_000;
+
+  test('a flipped bit anywhere: what is before its block is right, then it is corrupt', {
+    timeout: 60_000,
+  }, async () => {
+    const random = new Random(5);
+    const store = await open();
+    try {
+      for (let i = 0; i < 20 * EFFORT; i++) {
+        const key = `http://a/${i}`;
+        const { body } = await storeBody(store, { key, bodyLength: LENGTH, time: i });
+        const [path] = bodyFiles();
+        const bytes = readFileSync(path);
+        const at = random.below(bytes.length);
+        bytes[at] ^= 1 << random.below(8);
+        writeFileSync(path, bytes);
+        const result = await readUntilError(store, key, body);
+        expect(result.error, `byte ${at}`).toBeInstanceOf(BodyError);
+        expect(result.error!.code).toBe('corrupt');
+        expect(result.at).toBeLessThanOrEqual(at < LENGTH ? Math.floor(at / 65536) * 65536 : 0);
+        await expectForgotten(store, key);
+        expect(store.statistics.corrupt).toBe(i + 1);
+        for (let n = 0; n < 100 && bodyFiles().length > 0; n++) await pause(2);
+        expect(bodyFiles()).toEqual([]);
+      }
+    } finally {
+      await store.close();
+    }
+  });
+
+  test('cut off, empty, missing, or that of another body', async () => {
+    const store = await open();
+    try {
+      const damages: [string, BodyError['code'], (path: string) => void][] = [
+        ['cut', 'corrupt', (path) => truncateSync(path, 300_000)],
+        ['trailer', 'corrupt', (path) => truncateSync(path, LENGTH + 3)],
+        ['empty', 'corrupt', (path) => truncateSync(path, 0)],
+        ['zeros', 'corrupt', (path) => writeFileSync(path, new Uint8Array(LENGTH + 88))],
+        ['missing', 'gone', (path) => rmSync(path)],
+      ];
+      for (const [name, code, damage] of damages) {
+        const { body } = await storeBody(store, { key: name, bodyLength: LENGTH, time: 1 });
+        damage(bodyFiles()[0]);
+        const { at, error } = await readUntilError(store, name, body);
+        expect([name, at, error?.code]).toEqual([name, 0, code]);
+        await expectForgotten(store, name);
+      }
+      const { body } = await storeBody(store, { key: 'one', bodyLength: LENGTH, time: 1 });
+      const [one] = bodyFiles();
+      await storeBody(store, { key: 'two', bodyLength: LENGTH, time: 2 });
+      const two = bodyFiles().find((path) => path !== one)!;
+      copyFileSync(two, one);
+      const { at, error } = await readUntilError(store, 'one', body);
+      expect([at, error?.code]).toEqual([0, 'corrupt']);
+      await expectForgotten(store, 'one');
+      expectBytes(await readAll(store.read((await store.find('two'))[0])), bodyBytes(LENGTH, 2));
+    } finally {
+      await store.close();
+    }
+  });
+
+  test('a range that does not touch the damage is right; one that does is an error', async () => {
+    const store = await open();
+    try {
+      const { body } = await storeBody(store, { key: 'k', bodyLength: LENGTH, time: 1 });
+      const bytes = readFileSync(bodyFiles()[0]);
+      bytes[3 * 65536 + 17] ^= 1;
+      writeFileSync(bodyFiles()[0], bytes);
+      const [response] = await store.find('k');
+      expectBytes(await readAll(store.read(response, 100, 3 * 65536)), body.subarray(100, 3 * 65536));
+      expectBytes(await readAll(store.read(response, 4 * 65536)), body.subarray(4 * 65536));
+      await expect(readAll(store.read(response, 3 * 65536 + 100, 3 * 65536 + 101))).rejects.toThrow(
+        BodyError,
+      );
+      await expectForgotten(store, 'k');
+    } finally {
+      await store.close();
+    }
+  });
+
+  test('a good copy that came since is not dropped with the bad one, and all who share a bad one are', async () => {
+    const store = await open();
+    try {
+      for (const key of ['a', 'b', 'c']) await storeBody(store, { key, bodyLength: LENGTH, time: 1 });
+      expect(bodyFiles()).toHaveLength(1);
+      const spoil = () => {
+        const bytes = readFileSync(bodyFiles()[0]);
+        bytes[0] ^= 1;
+        writeFileSync(bodyFiles()[0], bytes);
+      };
+      spoil();
+      // The same body comes again: it heals the file for all.
+      await storeBody(store, { key: 'd', bodyLength: LENGTH, time: 1 });
+      for (const key of ['a', 'b', 'c', 'd']) {
+        expectBytes(await readAll(store.read((await store.find(key))[0])), bodyBytes(LENGTH, 1));
+      }
+      spoil();
+      await readUntilError(store, 'b', bodyBytes(LENGTH, 1));
+      for (const key of ['a', 'b', 'c', 'd']) await expectForgotten(store, key);
+      expect(store.statistics.corrupt).toBe(1);
+    } finally {
+      await store.close();
+    }
+  });
+});
+
+test('a reader of an old, bad copy does not have the new one dropped', async () => {
+  const store = await open();
+  try {
+    await storeBody(store, { key: 'a', bodyLength: 900_000, time: 1 });
+    const [path] = bodyFiles();
+    const bytes = readFileSync(path);
+    bytes[890_000] ^= 1;
+    writeFileSync(path, bytes);
+    const reader = store.read((await store.find('a'))[0]);
+    await reader.next();
+    await storeBody(store, { key: 'b', bodyLength: 900_000, time: 1 });
+    await expect(readAll(reader)).rejects.toMatchObject({ code: 'corrupt' });
+    await pause(20);
+    for (const key of ['a', 'b']) {
+      expectBytes(await readAll(store.read((await store.find(key))[0])), bodyBytes(900_000, 1));
+    }
+  } finally {
+    await store.close();
+  }
+});
+
+describe('a pack', () => {
+  test('a flipped bit anywhere costs the entry it is in, and no other', { timeout: 60_000 }, async () => {
+    const random = new Random(7);
+    for (let round = 0; round < 10 * EFFORT; round++) {
+      const store = await open();
+      for (let i = 0; i < 5; i++) await storeBody(store, { key: `k${i}`, bodyLength: 1000 * i, time: i });
+      await store.close();
+      const path = packFiles().at(-1)!;
+      const bytes = readFileSync(path);
+      bytes[random.below(bytes.length)] ^= 1 << random.below(8);
+      writeFileSync(path, bytes);
+      const again = await open();
+      let lost = 0;
+      for (let i = 0; i < 5; i++) {
+        const [response] = await again.find(`k${i}`);
+        if (response === undefined) lost++;
+        else expectBytes(await readAll(again.read(response)), bodyBytes(1000 * i, i));
+      }
+      expect(lost).toBe(1);
+      expect(again.statistics.corrupt).toBe(1);
+      await again.close();
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('cut off, or missing: what was in it is forgotten when the store is opened', async () => {
+    const store = await open();
+    await storeBody(store, { key: 'small', bodyLength: 1000, time: 1 });
+    await storeBody(store, { key: 'large', bodyLength: 100_000, time: 1 });
+    await store.close();
+    truncateSync(packFiles()[0], 1100);
+    const again = await open();
+    expect([...(await keysOf(again))]).toEqual([]);
+    expect(again.statistics).toMatchObject({ responses: 0, bytes: 0 });
+    await storeBody(again, { key: 'new', bodyLength: 1000, time: 1 });
+    await again.close();
+    for (const path of packFiles()) rmSync(path);
+    const third = await open();
+    expect(third.statistics.responses).toBe(0);
+    await third.close();
+  });
+});
+
+test('a damaged store.json, or one of another version, empties the store', async () => {
+  const store = await open();
+  await storeBody(store, { key: 'a', bodyLength: 100_000, time: 1 });
+  await store.close();
+  writeFileSync(join(folder, 'store.json'), '{"version":');
+  const again = await open();
+  expect(again.statistics.responses).toBe(0);
+  expect(bodyFiles()).toEqual([]);
+  await storeBody(again, { key: 'a', bodyLength: 10, time: 1 });
+  expect(await again.find('a')).toHaveLength(1);
+  await again.close();
+});

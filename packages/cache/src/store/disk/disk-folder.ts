@@ -1,0 +1,86 @@
+/**
+ * The folder of a store, and what is done to it before it is used.
+ *
+ * ```
+ * lock                    who has it open (folder-lock.ts); gone after a clean end
+ * store.json              version of the layout, and the secret of the key hash
+ * index/log-… snapshot-…  what is stored (index-journal.ts)
+ * packs/00000001 …        heads and small bodies (packs.ts)
+ * bodies/4e/4e07…         large bodies, by SHA-256 of their content (body-file.ts)
+ * tmp/…                   bodies on their way in; deleted at each start
+ * ```
+ * Keys are hashed with a secret of this folder, because clients choose them: who could make a thousand keys of one hash would make each
+ * lookup a thousand reads.
+ *
+ * A folder of another version, or whose `store.json` cannot be read, is emptied of what is ours: it is a cache. A folder that has other things in it
+ * and no `store.json` is refused: somebody mistyped a path.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SecretKey } from 'bloomery';
+import type { BodyTable } from './body-table.ts';
+import type { EntryIndex } from './entry-index.ts';
+import type { Packs } from './packs.ts';
+
+const VERSION = 1;
+const PARTS = ['index', 'packs', 'bodies', 'tmp'];
+
+/** Makes the folder if it is not there. Refuses one that is somebody else's. */
+export function prepareFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const foreign = readdirSync(folder).filter(
+    (name) =>
+      !PARTS.includes(name) && name !== 'store.json' && !name.startsWith('lock') && name !== 'lost+found',
+  );
+  if (foreign.length > 0) {
+    throw new Error(
+      `Expected an empty folder or one of a store in ${folder}, found ${foreign.slice(0, 3).join(', ')}`,
+    );
+  }
+}
+
+/** Under the lock: the parts are there, `tmp` is empty. Gives the secret with which keys are hashed. */
+export function readFolder(folder: string): SecretKey {
+  let secret = readSecret(folder);
+  if (secret === undefined) {
+    for (const part of PARTS) rmSync(join(folder, part), { recursive: true, force: true });
+    secret = randomBytes(16);
+    const path = join(folder, 'store.json');
+    writeFileSync(`${path}.tmp`, `${JSON.stringify({ version: VERSION, secret: secret.toString('hex') })}\n`);
+    renameSync(`${path}.tmp`, path);
+  }
+  rmSync(join(folder, 'tmp'), { recursive: true, force: true });
+  for (const part of PARTS) mkdirSync(join(folder, part), { recursive: true });
+  return new SecretKey(secret);
+}
+
+/** Slots whose record cannot be there. */
+export function* missingRecords(index: EntryIndex, packs: Packs): Iterable<number> {
+  for (let slot = 0; slot < index.bound; slot++) {
+    if (!index.used(slot)) continue;
+    if (!packs.holds(index.pack[slot], index.offset[slot], index.recordBytes[slot])) yield slot;
+  }
+}
+
+/** Deletes body files that no entry refers to: a process died between the file and the log. */
+export async function sweepBodyFiles(folder: string, bodies: BodyTable): Promise<void> {
+  for (const part of readdirSync(join(folder, 'bodies'))) {
+    for (const name of readdirSync(join(folder, 'bodies', part))) {
+      const known = /^[0-9a-f]{64}$/.test(name) && bodies.find(Buffer.from(name, 'hex')) !== 0;
+      if (!known) await rm(join(folder, 'bodies', part, name), { force: true, recursive: true });
+    }
+  }
+}
+
+function readSecret(folder: string): Buffer | undefined {
+  try {
+    const { version, secret } = JSON.parse(readFileSync(join(folder, 'store.json'), 'utf8'));
+    if (version === VERSION && /^[0-9a-f]{32}$/.test(secret)) return Buffer.from(secret, 'hex');
+  } catch {
+    // Not there, or damaged.
+  }
+  return undefined;
+}

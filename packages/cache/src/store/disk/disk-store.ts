@@ -1,0 +1,378 @@
+/**
+ * Responses on disk: any number of them, of any size, bounded by bytes, and there again after a restart.
+ *
+ * How it lies on the disk is drawn in disk-folder.ts, index-records.ts, pack-record.ts and body-file.ts. In memory there is the index
+ * (44 bytes an entry, entry-index.ts) and a small cache of heads: `find` answers at once if nothing is stored under a key or if its heads
+ * were read lately, and reads the pack otherwise, one read for head and small body together. All changes go through ledger.ts in one
+ * order; room.ts keeps it below its capacity.
+ *
+ * Promises:
+ * - What is read is what was written. Checksums are compared before a byte is given out; damage drops the entry and rejects
+ *   with `BodyError` ('corrupt', or 'gone' if a file is missing).
+ * - A process killed at any moment loses what was not committed, and nothing else; what was removed stays removed. A power failure may lose the
+ *   last seconds of commits and removals (with `syncRemovals` no removals), and never gives out a torn body.
+ * - Equal large bodies are one file. Small ones are stored with each head: to share them would take a second read for each hit.
+ * - Memory does not grow with the length of a body, nor with readers that stall beyond half a megabyte each.
+ *
+ * Why small bodies are in packs, measured (16 at a time, page cache, on two cores with a load of nine, so only the ratios say something): bodies of
+ * 10 KB are stored 3 to 9 times as fast in a pack as in files of their own and read 1.3 to 2.1 times as fast; bodies of 64 KiB 3 to 4 times and
+ * 1.2 to 1.5 times. On the other hand a new head costs a copy of the body then: at 64 KiB a quarter as many a second, and the old copy is garbage that
+ * has to be moved around later. Hence the bound of 64 KiB.
+ */
+
+import { join } from 'node:path';
+import { hashKey, type KeyHash, type SecretKey } from 'bloomery';
+import type { StoredResponse } from '../../stored-response.ts';
+import {
+  BodyError,
+  type BodyReader,
+  type BodyWriter,
+  type ResponseStore,
+  type StoreStatistics,
+} from '../response-store.ts';
+import { sameResponse } from '../variants.ts';
+import { type BodySource, StoredBodyReader } from './body-reader.ts';
+import { BodyTable } from './body-table.ts';
+import { prepareFolder, readFolder } from './disk-folder.ts';
+import { checkOptions, type DiskStoreOptions } from './disk-store-options.ts';
+import { DiskWriter, type WriterHome } from './disk-writer.ts';
+import { EntryChanges } from './entry-changes.ts';
+import { EntryIndex } from './entry-index.ts';
+import { FolderLock } from './folder-lock.ts';
+import { HeadCache, type LoadedHead } from './head-cache.ts';
+import { HeadReader } from './head-reader.ts';
+import { IndexJournal } from './index-journal.ts';
+import { Ledger } from './ledger.ts';
+import { OpenFiles } from './open-files.ts';
+import { Packs } from './packs.ts';
+import { recover } from './recovery.ts';
+import { Room } from './room.ts';
+
+export type { DiskStoreOptions } from './disk-store-options.ts';
+
+const NONE: readonly StoredResponse[] = [];
+
+/** An entry that a response stands for. */
+interface Handle {
+  readonly id: number;
+  readonly low: number;
+  readonly high: number;
+  readonly bytes: Uint8Array | null;
+}
+
+export class DiskStore implements ResponseStore {
+  readonly #capacity: number;
+  readonly #secret: SecretKey;
+  readonly #lock: FolderLock;
+  readonly #index = new EntryIndex();
+  readonly #bodies = new BodyTable();
+  readonly #packs: Packs;
+  readonly #journal: IndexJournal;
+  readonly #files: OpenFiles;
+  readonly #ledger: Ledger;
+  readonly #room: Room;
+  readonly #cache: HeadCache;
+  readonly #heads: HeadReader;
+  readonly #changes: EntryChanges;
+  readonly #handles = new WeakMap<StoredResponse, Handle>();
+  readonly #writers = new Set<DiskWriter>();
+  readonly #listeners = new Set<(key: string, change: 'added' | 'removed') => void>();
+  readonly #home: WriterHome;
+  #temporary = 0;
+  #evictions = 0;
+  #corrupt = 0;
+  #refused = 0;
+
+  private constructor(options: DiskStoreOptions, lock: FolderLock) {
+    const { folder, capacityBytes } = options;
+    this.#lock = lock;
+    this.#secret = readFolder(folder);
+    this.#capacity = capacityBytes;
+    this.#packs = new Packs(join(folder, 'packs'), capacityBytes);
+    this.#journal = new IndexJournal(join(folder, 'index'), capacityBytes);
+    this.#files = new OpenFiles(options.openBodies ?? 512);
+    this.#cache = new HeadCache(options.headCacheBytes ?? 8 * 1024 * 1024);
+    const parts = { index: this.#index, bodies: this.#bodies, packs: this.#packs, journal: this.#journal };
+    this.#ledger = new Ledger({
+      ...parts,
+      folder,
+      files: this.#files,
+      syncRemovals: options.syncRemovals ?? false,
+      holdRoom: (bytes) => this.#room.tryHold(bytes) || this.#room.hold(bytes),
+      releaseRoom: (bytes) => {
+        this.#room.heldBytes -= bytes;
+      },
+    });
+    this.#room = new Room({
+      ...parts,
+      capacityBytes,
+      ledger: this.#ledger,
+      watched: () => this.#listeners.size > 0,
+      evicted: (id, key) => {
+        this.#evictions++;
+        this.#cache.delete(id);
+        if (key !== undefined) this.#tell(key, 'removed');
+      },
+      corrupt: () => {
+        this.#corrupt++;
+      },
+    });
+    this.#heads = new HeadReader(this.#index, this.#packs, this.#cache, (id, low, high, key) => {
+      this.#corrupt++;
+      this.#changes.drop(id, low, high, key);
+    });
+    const inlineBytes = options.inlineBytes ?? Math.min(64 * 1024, Math.floor(capacityBytes / 64));
+    this.#changes = new EntryChanges({
+      ...parts,
+      ledger: this.#ledger,
+      heads: this.#heads,
+      cache: this.#cache,
+      variantsPerKey: options.variantsPerKey ?? 16,
+      inlineBytes,
+      hash: (key) => this.#hash(key),
+      locate: (response) => this.#locate(response),
+      remember: (head) => {
+        this.#cache.set(head);
+        this.#handle(head);
+      },
+      watched: () => this.#listeners.size > 0,
+      tell: (key, change) => this.#tell(key, change),
+    });
+    this.#home = {
+      inlineBytes,
+      maxObjectBytes: options.maxObjectBytes ?? Math.floor(capacityBytes / 4),
+      reserve: (bytes) => this.#reserve(bytes),
+      unreserve: (bytes) => {
+        this.#room.heldBytes -= bytes;
+      },
+      openTemporary: () => {
+        const name = String(++this.#temporary);
+        const path = join(folder, 'tmp', name);
+        return { path, file: this.#files.acquire(`tmp/${name}`, path, 'wx+') };
+      },
+      keep: (response, body) => this.#changes.keep(response, body),
+      read: (response, start, end) => this.read(response, start, end),
+      refused: () => {
+        this.#refused++;
+      },
+      ended: (writer) => {
+        this.#writers.delete(writer);
+      },
+    };
+  }
+
+  /** Opens the store in a folder, after a crash as well. Rejects if another process has it open. */
+  static async open(options: DiskStoreOptions): Promise<DiskStore> {
+    checkOptions(options);
+    const { folder } = options;
+    prepareFolder(folder);
+    const lock = FolderLock.take(folder);
+    try {
+      const store = new DiskStore(options, lock);
+      await store.#recover(folder);
+      return store;
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  async #recover(folder: string): Promise<void> {
+    this.#changes.nextId = await recover({
+      folder,
+      index: this.#index,
+      bodies: this.#bodies,
+      packs: this.#packs,
+      journal: this.#journal,
+      unclean: this.#lock.unclean,
+    });
+    // The capacity may be smaller than last time.
+    if (!this.#room.has(0)) await this.#ledger.turn(() => this.#room.hold(0));
+  }
+
+  find(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]> {
+    const { low, high } = this.#hash(key);
+    const index = this.#index;
+    let slot = index.first(low, high);
+    if (slot < 0 || this.#changes.closed) return NONE;
+    for (; slot >= 0; slot = index.following(slot)) index.touch(slot);
+    const heads = this.#heads.variants(key, low, high);
+    return heads instanceof Promise
+      ? heads.then((loaded) => this.#responses(loaded))
+      : this.#responses(heads);
+  }
+
+  bodyInMemory(response: StoredResponse): Uint8Array | undefined {
+    const handle = this.#handles.get(response);
+    if (handle === undefined || handle.bytes === null) return undefined;
+    return this.#index.find(handle.id, handle.low, handle.high) < 0 ? undefined : handle.bytes;
+  }
+
+  read(response: StoredResponse, start = 0, end = Number.POSITIVE_INFINITY): BodyReader {
+    return new StoredBodyReader(
+      () => {
+        const handle = this.#handles.get(response);
+        if (handle !== undefined) return this.#source(handle);
+        return this.#locate(response).then((found) => {
+          if (found === undefined) throw goneError(response.key);
+          return this.#source(this.#handle(found));
+        });
+      },
+      start,
+      end,
+    );
+  }
+
+  create(_key: string, expectedLength: number | undefined): BodyWriter {
+    const writer = new DiskWriter(this.#home, expectedLength);
+    this.#writers.add(writer);
+    return writer;
+  }
+
+  refresh(old: StoredResponse, fresh: StoredResponse): Promise<boolean> {
+    if (fresh.key !== old.key || fresh.bodyLength !== old.bodyLength) {
+      throw new RangeError(
+        `Expected a new head for ${old.key} with ${old.bodyLength} bytes, got one for ${fresh.key} with ${fresh.bodyLength}`,
+      );
+    }
+    return this.#changes.refresh(old, fresh);
+  }
+
+  remove(response: StoredResponse): Promise<number> {
+    return this.#changes.remove(response);
+  }
+
+  removeKey(key: string): Promise<number> {
+    return this.#changes.removeKey(key);
+  }
+
+  watch(listener: (key: string, change: 'added' | 'removed') => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  keys(): AsyncIterable<string> {
+    return this.#heads.keys();
+  }
+
+  get statistics(): StoreStatistics {
+    return {
+      responses: this.#index.count,
+      bytes: this.#packs.liveBytes + this.#bodies.bytes,
+      capacityBytes: this.#capacity,
+      evictions: this.#evictions,
+      corrupt: this.#corrupt,
+      refused: this.#refused,
+    };
+  }
+
+  /** Bytes in the folder: also garbage, temporary files and the index. Never above the capacity. */
+  get diskBytes(): number {
+    return this.#room.used;
+  }
+
+  /** Body files that are open, for readers or writers. */
+  get openBodies(): number {
+    return this.#files.open;
+  }
+
+  /** Bytes of memory of the index. */
+  get indexBytes(): number {
+    return this.#index.memoryBytes;
+  }
+
+  async close(): Promise<void> {
+    if (this.#changes.closed) return;
+    this.#changes.closed = true;
+    for (const writer of [...this.#writers]) writer.abort(new Error('the store was closed'));
+    await this.#ledger.turn(async () => {});
+    // So that the next start reads no log, and the order of use is kept. If it fails, the log has all the same.
+    await this.#journal.settled().catch(() => {});
+    await this.#journal.snapshot(this.#index, this.#bodies).catch(() => {});
+    await this.#journal.settled().catch(() => {});
+    this.#journal.close();
+    this.#packs.close();
+    this.#cache.clear();
+    this.#lock.release();
+  }
+
+  #hash(key: string): KeyHash {
+    return hashKey(key, this.#secret.scheme);
+  }
+
+  #responses(heads: readonly LoadedHead[]): StoredResponse[] {
+    return heads.map((head) => {
+      this.#handle(head);
+      return head.response;
+    });
+  }
+
+  #handle(head: LoadedHead): Handle {
+    this.#handles.set(head.response, head);
+    return head;
+  }
+
+  /** The entry that a response stands for, if it is still there. */
+  async #locate(response: StoredResponse): Promise<LoadedHead | undefined> {
+    const handle = this.#handles.get(response);
+    const { low, high } = this.#hash(response.key);
+    if (handle !== undefined) {
+      const head = await this.#heads.load(handle.id, low, high);
+      // It may have a new head since: then the old one is gone, though its body can still be read by it.
+      return head !== undefined && sameResponse(head.response, response) ? head : undefined;
+    }
+    const heads = await this.#heads.variants(response.key, low, high);
+    return heads.find((head) => sameResponse(head.response, response));
+  }
+
+  #source({ id, low, high, bytes }: Handle): BodySource {
+    const index = this.#index;
+    const slot = index.find(id, low, high);
+    if (slot < 0 || this.#changes.closed) throw new BodyError('gone', 'The body is not stored any more');
+    index.touch(slot);
+    if (bytes !== null) return { kind: 'bytes', bytes };
+    const body = index.body[slot];
+    const version = this.#bodies.version(body);
+    const name = this.#bodies.name(body);
+    return {
+      kind: 'file',
+      file: this.#files.acquire(name, this.#ledger.bodyPath(name)),
+      ...this.#bodyOf(body),
+      damaged: (error) => this.#dropBody(body, version, name, error),
+    };
+  }
+
+  #bodyOf(body: number): { digest: Uint8Array; length: number } {
+    return { digest: this.#bodies.digest(body).slice(), length: this.#bodies.length(body) };
+  }
+
+  /** Forgets all entries with a body that is damaged, unless it was stored anew since. */
+  #dropBody(body: number, version: number, name: string, error: BodyError): void {
+    const bodies = this.#bodies;
+    if (bodies.references(body) === 0 || bodies.version(body) !== version || bodies.name(body) !== name)
+      return;
+    // Of many readers that find it, one counts.
+    bodies.renew(body);
+    this.#files.forget(name);
+    if (error.code === 'corrupt') this.#corrupt++;
+    const index = this.#index;
+    for (let slot = 0; slot < index.bound; slot++) {
+      if (index.used(slot) && index.body[slot] === body) {
+        this.#changes.drop(index.ids[slot], index.low[slot], index.high[slot], undefined);
+      }
+    }
+  }
+
+  #reserve(bytes: number): boolean | Promise<boolean> {
+    if (this.#changes.closed) return false;
+    return this.#room.tryHold(bytes) || this.#ledger.turn(() => this.#room.hold(bytes));
+  }
+
+  #tell(key: string, change: 'added' | 'removed'): void {
+    for (const listener of this.#listeners) listener(key, change);
+  }
+}
+
+function goneError(key: string): BodyError {
+  return new BodyError('gone', `The body of ${key} is not stored any more`);
+}

@@ -1,0 +1,220 @@
+/**
+ * What is stored, in typed arrays: 44 bytes an entry and no object, so that a million entries are 44 MB that the garbage collector never
+ * looks at, and that a snapshot is a copy of columns.
+ *
+ * A slot is one entry: its number (`ids`, unique in the life of a folder and kept when its record moves), the 64-bit hash of its key,
+ * where its record lies (pack, offset, bytes), which body file it has (0: the body is in the record), and when it was used
+ * last. Entries with the same bucket hang together by `next`; several variants of one key are simply several entries of one
+ * hash. The key itself is in the record only: whoever asks reads the record and compares the keys. Two keys of one hash are
+ * thus never mixed, they only cost a read more.
+ *
+ * Slots do not move while they are in use: a snapshot walks over them while others come and go (index-journal.ts).
+ *
+ * Eviction order: the least recently used of a few taken at random. With 16 the expected victim is among the oldest 6 % (the least of 16 uniform draws lies at
+ * 1/17), it needs four bytes an entry and no list, and costs nothing on a hit but one store. Up to 64 slots
+ * all are looked at, so small stores have exact order. Refused: a linked list (8 bytes an entry, and two cache misses a hit).
+ */
+
+const FREE = 0;
+const NONE = 0xffffffff;
+const SAMPLES = 16;
+const SMALL = 64;
+
+export interface Entry {
+  readonly id: number;
+  readonly low: number;
+  readonly high: number;
+  readonly pack: number;
+  readonly offset: number;
+  readonly recordBytes: number;
+  /** Number of the body file, 0: none. */
+  readonly body: number;
+  readonly recency: number;
+}
+
+export class EntryIndex {
+  /** Entries there are. */
+  count = 0;
+  /** Slots in use are below this. */
+  bound = 0;
+  ids = new Float64Array(64);
+  low = new Uint32Array(64);
+  high = new Uint32Array(64);
+  pack = new Uint32Array(64);
+  offset = new Uint32Array(64);
+  recordBytes = new Uint32Array(64);
+  body = new Uint32Array(64);
+  recency = new Uint32Array(64);
+  #next = new Uint32Array(64);
+  #buckets = new Uint32Array(64).fill(NONE);
+  #free = NONE;
+  #clock = 0;
+  #random = 0x9e3779b9;
+
+  /** The first slot with this hash, -1: none. */
+  first(low: number, high: number): number {
+    return this.#match(this.#buckets[low & (this.#buckets.length - 1)], low, high);
+  }
+
+  /** The next slot with the same hash as this one, -1: none. */
+  following(slot: number): number {
+    return this.#match(this.#next[slot], this.low[slot], this.high[slot]);
+  }
+
+  /** The slot of an entry, -1: it is not there. */
+  find(id: number, low: number, high: number): number {
+    let slot = this.first(low, high);
+    while (slot >= 0 && this.ids[slot] !== id) slot = this.following(slot);
+    return slot;
+  }
+
+  /** Room for so many at once: growing by and by links all of them anew each time. */
+  reserve(count: number): void {
+    while (this.ids.length < count) this.#grow();
+  }
+
+  /** Adds an entry, or changes the one with the same number, which is in slot `known`. Gives its slot. */
+  put(entry: Entry, known = this.find(entry.id, entry.low, entry.high)): number {
+    let slot = known;
+    if (slot < 0) {
+      slot = this.#take();
+      this.ids[slot] = entry.id;
+      this.low[slot] = entry.low;
+      this.high[slot] = entry.high;
+      this.#link(slot);
+      this.count++;
+    }
+    this.pack[slot] = entry.pack;
+    this.offset[slot] = entry.offset;
+    this.recordBytes[slot] = entry.recordBytes;
+    this.body[slot] = entry.body;
+    this.recency[slot] = entry.recency;
+    if (entry.recency > this.#clock) this.#clock = entry.recency;
+    return slot;
+  }
+
+  delete(slot: number): void {
+    const bucket = this.low[slot] & (this.#buckets.length - 1);
+    let at = this.#buckets[bucket];
+    if (at === slot) this.#buckets[bucket] = this.#next[slot];
+    else {
+      while (this.#next[at] !== slot) at = this.#next[at];
+      this.#next[at] = this.#next[slot];
+    }
+    this.ids[slot] = FREE;
+    this.#next[slot] = this.#free;
+    this.#free = slot;
+    this.count--;
+  }
+
+  used(slot: number): boolean {
+    return this.ids[slot] !== FREE;
+  }
+
+  /** A time stamp for an entry that is used now. */
+  tick(): number {
+    if (this.#clock === NONE) this.#halve();
+    return ++this.#clock;
+  }
+
+  touch(slot: number): void {
+    this.recency[slot] = this.tick();
+  }
+
+  /** The slot to evict, -1: nothing is there. */
+  oldest(): number {
+    if (this.count === 0) return -1;
+    if (this.bound <= SMALL) return this.#oldestOf(0, this.bound);
+    let best = -1;
+    for (let i = 0; i < SAMPLES; i++) {
+      const slot = this.#draw() % this.bound;
+      if (this.used(slot) && (best < 0 || this.recency[slot] < this.recency[best])) best = slot;
+    }
+    if (best >= 0) return best;
+    // Nearly all slots are free: the draw found none.
+    const start = this.#draw() % this.bound;
+    best = this.#oldestOf(start, this.bound);
+    return best >= 0 ? best : this.#oldestOf(0, start);
+  }
+
+  clear(): void {
+    this.count = this.bound = 0;
+    this.#free = NONE;
+    this.#buckets.fill(NONE);
+    this.ids.fill(FREE);
+  }
+
+  /** Bytes of memory it takes. */
+  get memoryBytes(): number {
+    return this.ids.length * 40 + this.#buckets.length * 4;
+  }
+
+  #oldestOf(from: number, to: number): number {
+    let best = -1;
+    for (let slot = from; slot < to; slot++) {
+      if (this.used(slot) && (best < 0 || this.recency[slot] < this.recency[best])) best = slot;
+    }
+    return best;
+  }
+
+  #match(slot: number, low: number, high: number): number {
+    while (slot !== NONE && (this.low[slot] !== low || this.high[slot] !== high)) slot = this.#next[slot];
+    return slot === NONE ? -1 : slot;
+  }
+
+  #link(slot: number): void {
+    const bucket = this.low[slot] & (this.#buckets.length - 1);
+    this.#next[slot] = this.#buckets[bucket];
+    this.#buckets[bucket] = slot;
+  }
+
+  #take(): number {
+    if (this.#free !== NONE) {
+      const slot = this.#free;
+      this.#free = this.#next[slot];
+      return slot;
+    }
+    if (this.bound === this.ids.length) this.#grow();
+    return this.bound++;
+  }
+
+  #grow(): void {
+    const size = this.ids.length * 2;
+    const ids = new Float64Array(size);
+    ids.set(this.ids);
+    this.ids = ids;
+    this.low = larger(this.low, size);
+    this.high = larger(this.high, size);
+    this.pack = larger(this.pack, size);
+    this.offset = larger(this.offset, size);
+    this.recordBytes = larger(this.recordBytes, size);
+    this.body = larger(this.body, size);
+    this.recency = larger(this.recency, size);
+    this.#next = larger(this.#next, size);
+    // It grows only when no slot is free (or none was ever used), so all that is below `bound` is linked anew.
+    this.#buckets = new Uint32Array(size).fill(NONE);
+    for (let slot = 0; slot < this.bound; slot++) this.#link(slot);
+  }
+
+  /** After four billion uses the stamps are used up: all are halved, their order stays. */
+  #halve(): void {
+    for (let slot = 0; slot < this.bound; slot++) this.recency[slot] >>>= 1;
+    this.#clock >>>= 1;
+  }
+
+  /** Xorshift, after Marsaglia: which entries are looked at need not be secret, only spread. */
+  #draw(): number {
+    let x = this.#random;
+    x ^= x << 13;
+    x ^= x >>> 17;
+    x ^= x << 5;
+    this.#random = x;
+    return x >>> 0;
+  }
+}
+
+function larger(column: Uint32Array<ArrayBuffer>, size: number): Uint32Array<ArrayBuffer> {
+  const wide = new Uint32Array(size);
+  wide.set(column);
+  return wide;
+}

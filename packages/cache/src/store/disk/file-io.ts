@@ -1,0 +1,70 @@
+/**
+ * Reading and writing at a place in a file, until all of it is done.
+ *
+ * The callbacks of `node:fs` on bare descriptors, not `fs/promises`: a descriptor here is shared by many readers and counted by
+ * `open-files.ts`, while a `FileHandle` wants one owner and closes itself when that owner is collected. And not the synchronous
+ * calls, though they are cheaper for what is in the page cache: the day the disk is slow they stop the whole process.
+ */
+
+import { close, fdatasync, fsync, ftruncate, open, read, writev } from 'node:fs';
+import { promisify } from 'node:util';
+
+export const openFile: (path: string, flags: string) => Promise<number> = promisify(open);
+export const truncateFile: (fd: number, length: number) => Promise<void> = promisify(ftruncate);
+export const syncData: (fd: number) => Promise<void> = promisify(fdatasync);
+export const syncAll: (fd: number) => Promise<void> = promisify(fsync);
+
+/** A close that fails has nothing left to tell: what was written has been written, or failed, before. */
+export function closeFile(fd: number): void {
+  close(fd, () => {});
+}
+
+/** Fills `target` from `position` on. Gives how many bytes there were: fewer than asked for mean the end of the file. */
+export function readFully(fd: number, target: Uint8Array, position: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let done = 0;
+    const step = () => {
+      read(fd, target, done, target.length - done, position + done, (error, count) => {
+        if (error) return reject(error);
+        done += count;
+        if (count === 0 || done === target.length) return resolve(done);
+        step();
+      });
+    };
+    if (target.length === 0) resolve(0);
+    else step();
+  });
+}
+
+/** Linux takes at most 1024 pieces in one call (IOV_MAX). */
+const MOST_PIECES = 1024;
+
+/** Writes all pieces one after the other from `position` on. A short write (a full disk may give one first) is continued. */
+export function writeFully(fd: number, pieces: readonly Uint8Array[], position: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let rest = pieces.filter((piece) => piece.length > 0);
+    const step = () => {
+      if (rest.length === 0) return resolve();
+      writev(fd, rest.slice(0, MOST_PIECES), position, (error, count) => {
+        if (error) return reject(error);
+        if (count === 0) return reject(new Error('the file took no bytes'));
+        position += count;
+        rest = without(rest, count);
+        step();
+      });
+    };
+    step();
+  });
+}
+
+function without(pieces: Uint8Array[], count: number): Uint8Array[] {
+  let first = 0;
+  while (first < pieces.length && count >= pieces[first].length) count -= pieces[first++].length;
+  const rest = pieces.slice(first);
+  if (count > 0) rest[0] = rest[0].subarray(count);
+  return rest;
+}
+
+export function errorCode(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | null)?.code;
+}

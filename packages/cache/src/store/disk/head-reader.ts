@@ -1,0 +1,157 @@
+/**
+ * Heads, read from the packs when they are asked for.
+ *
+ * A record may move while it is read (room.ts): if what comes is not the record and the place of the entry has changed, it is read again
+ * from there. If the place is still the same, it is damaged, and reported once.
+ */
+
+import type { EntryIndex } from './entry-index.ts';
+import { errorCode } from './file-io.ts';
+import type { HeadCache, LoadedHead } from './head-cache.ts';
+import { decodeRecord, isRecord, recordKey } from './pack-record.ts';
+import type { Packs } from './packs.ts';
+
+/** Read at once when all keys are listed. */
+const LIST_BYTES = 1024 * 1024;
+
+export class HeadReader {
+  readonly #index: EntryIndex;
+  readonly #packs: Packs;
+  readonly #cache: HeadCache;
+  readonly #damaged: (id: number, low: number, high: number, key: string | undefined) => void;
+  /** Those who ask for a head that is being read wait for the same read. */
+  readonly #loading = new Map<number, Promise<LoadedHead | undefined>>();
+
+  constructor(
+    index: EntryIndex,
+    packs: Packs,
+    cache: HeadCache,
+    damaged: (id: number, low: number, high: number, key: string | undefined) => void,
+  ) {
+    this.#index = index;
+    this.#packs = packs;
+    this.#cache = cache;
+    this.#damaged = damaged;
+  }
+
+  /** All heads of a key, newest first (variants.ts says what that means). */
+  variants(key: string, low: number, high: number): readonly LoadedHead[] | Promise<readonly LoadedHead[]> {
+    const index = this.#index;
+    const heads: LoadedHead[] = [];
+    const missing: number[] = [];
+    for (let slot = index.first(low, high); slot >= 0; slot = index.following(slot)) {
+      const id = index.ids[slot];
+      const head = this.#cache.get(id);
+      if (head === undefined) missing.push(id);
+      else heads.push(head);
+    }
+    if (missing.length === 0) return ofKey(heads, key);
+    return Promise.all(missing.map((id) => this.#shared(id, low, high, key))).then((loaded) =>
+      ofKey([...heads, ...loaded.filter((head) => head !== undefined)], key),
+    );
+  }
+
+  /** One head; undefined: the entry is not there any more. */
+  async load(id: number, low: number, high: number): Promise<LoadedHead | undefined> {
+    if (this.#index.find(id, low, high) < 0) return undefined;
+    return this.#cache.get(id) ?? this.#shared(id, low, high, undefined);
+  }
+
+  async *keys(): AsyncGenerator<string> {
+    const index = this.#index;
+    const byPack = new Map<number, number[]>();
+    for (let slot = 0; slot < index.bound; slot++) {
+      if (!index.used(slot)) continue;
+      const slots = byPack.get(index.pack[slot]);
+      if (slots === undefined) byPack.set(index.pack[slot], [slot]);
+      else slots.push(slot);
+    }
+    // Only keys with several variants can come twice.
+    const seen = new Set<string>();
+    for (const [pack, slots] of byPack) {
+      slots.sort((a, b) => index.offset[a] - index.offset[b]);
+      const ids = slots.map((slot) => index.ids[slot]);
+      for (let from = 0; from < slots.length; ) {
+        const start = index.offset[slots[from]];
+        const bytes = await this.#packs.read(pack, start, LIST_BYTES).catch(() => Buffer.alloc(0));
+        const before = from;
+        for (; from < slots.length; from++) {
+          const slot = slots[from];
+          // It went meanwhile, and the slot may be another's.
+          if (index.ids[slot] !== ids[from]) continue;
+          const low = index.low[slot];
+          const high = index.high[slot];
+          const at = index.offset[slot] - start;
+          const end = at + index.recordBytes[slot];
+          const inside = index.pack[slot] === pack && at >= 0 && end <= bytes.length;
+          // The rest of the window is the beginning of a record that the next one has whole.
+          if (!inside && from > before && index.pack[slot] === pack) break;
+          const record = inside ? bytes.subarray(at, end) : undefined;
+          const key =
+            record !== undefined && isRecord(record, ids[from])
+              ? recordKey(record)
+              : (await this.load(ids[from], low, high))?.response.key;
+          if (key === undefined || seen.has(key)) continue;
+          const first = index.first(low, high);
+          if (first >= 0 && index.following(first) >= 0) seen.add(key);
+          yield key;
+        }
+      }
+    }
+  }
+
+  #shared(id: number, low: number, high: number, key: string | undefined): Promise<LoadedHead | undefined> {
+    let loading = this.#loading.get(id);
+    if (loading === undefined) {
+      loading = this.#read(id, low, high, key).finally(() => this.#loading.delete(id));
+      this.#loading.set(id, loading);
+    }
+    return loading;
+  }
+
+  async #read(
+    id: number,
+    low: number,
+    high: number,
+    key: string | undefined,
+  ): Promise<LoadedHead | undefined> {
+    const index = this.#index;
+    for (;;) {
+      const slot = index.find(id, low, high);
+      if (slot < 0) return undefined;
+      const pack = index.pack[slot];
+      const offset = index.offset[slot];
+      const recordBytes = index.recordBytes[slot];
+      let bytes: Buffer = Buffer.alloc(0);
+      try {
+        bytes = await this.#packs.read(pack, offset, recordBytes);
+      } catch (error) {
+        // Out of descriptors, or a disk that stutters: not found now, perhaps next time.
+        if (errorCode(error) !== 'ENOENT') return undefined;
+      }
+      const good = isRecord(bytes, id);
+      const now = index.find(id, low, high);
+      if (now < 0) return undefined;
+      if (index.pack[now] !== pack || index.offset[now] !== offset) continue;
+      if (!good) {
+        this.#damaged(id, low, high, key);
+        return undefined;
+      }
+      const { response, body } = decodeRecord(bytes);
+      const head = { id, low, high, response, bytes: body, recordBytes };
+      this.#cache.set(head);
+      return head;
+    }
+  }
+}
+
+function ofKey(heads: LoadedHead[], key: string): readonly LoadedHead[] {
+  // Another key may have the same hash.
+  const own = heads.every((head) => head.response.key === key)
+    ? heads
+    : heads.filter((head) => head.response.key === key);
+  if (own.length > 1) {
+    own.sort((a, b) => b.response.responseTime - a.response.responseTime || b.id - a.id);
+  }
+  return own;
+}

@@ -1,0 +1,285 @@
+/**
+ * The index on disk: a snapshot, and logs of what changed since.
+ *
+ * ```
+ * index/snapshot-00000007     all entries, as of the beginning of log 7
+ * index/log-00000007          frames of changes, in order
+ * index/log-00000008          …
+ * ```
+ * A start reads the newest snapshot and the logs from its number on, each as fixed-size records (index-records.ts); no head is parsed.
+ * A log is never written to again after a restart: each start begins a new one.
+ *
+ * A snapshot is written while changes go on. First the log is changed for a new one, then the slots are written piece by piece, as they
+ * are at that moment, then the file is synced and renamed, and only then older files go. Entries that came or went meanwhile may be
+ * in it or not; the new log says it of all of them, and putting what is there or deleting what is not does no harm.
+ *
+ * What a crash does: a frame that is cut off was not acknowledged, and is ignored. Damage inside (bit rot, or a power failure that wrote a
+ * later page and not an earlier one) may have hidden removals, and a removed response must not come back: everything before the hole is
+ * forgotten. A cache may forget. A damaged snapshot only misses entries; its holes are skipped.
+ *
+ * What is synced: snapshots, before older files go; logs only if the store was told to (`syncRemovals`). A process that is killed loses
+ * nothing that was acknowledged, for the page cache outlives it. After a power failure the end of a log may be missing, with
+ * the entries and removals in it.
+ */
+
+import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BodyTable } from './body-table.ts';
+import type { EntryIndex } from './entry-index.ts';
+import { closeFile, openFile, syncAll, syncData, truncateFile, writeFully } from './file-io.ts';
+import {
+  FRAME_HEADER_BYTES,
+  frameAt,
+  type IndexReplay,
+  MOST_FRAME_BYTES,
+  nextFrame,
+  PUT_BYTES,
+  RecordBuffer,
+  replayFrame,
+} from './index-records.ts';
+
+export interface JournalReplay extends IndexReplay {
+  /** About so many entries will be told. */
+  expect?(count: number): void;
+  /** Nothing that was told so far can be trusted. */
+  forget(): void;
+}
+
+/** Records in one frame of a snapshot: at most so many bytes. A damaged frame costs no more than that. */
+const SNAPSHOT_FRAME_BYTES = 64 * 1024;
+const READ_BYTES = 4 * 1024 * 1024;
+/** A log is not worth a snapshot below this. */
+const LEAST_LOG_BYTES = 4 * 1024 * 1024;
+
+export class IndexJournal {
+  readonly #folder: string;
+  readonly #leastLogBytes: number;
+  #number = 0;
+  #fd = -1;
+  #position = 0;
+  /** Bytes of all logs that the next start has to read. */
+  #logBytes = 0;
+  #snapshotBytes = 0;
+  #failedAt = 0;
+  #snapshotting: Promise<void> | null = null;
+
+  constructor(folder: string, capacityBytes: number) {
+    this.#folder = folder;
+    this.#leastLogBytes = Math.min(LEAST_LOG_BYTES, Math.max(4096, Math.floor(capacityBytes / 64)));
+  }
+
+  /** Bytes on the disk. */
+  get bytes(): number {
+    return this.#logBytes + this.#snapshotBytes;
+  }
+
+  /** Reads what is there, and begins a new log. Gives whether all of it was good. */
+  async open(replay: JournalReplay): Promise<boolean> {
+    const { snapshots, logs, others } = this.#files();
+    let good = true;
+    const base = snapshots.at(-1);
+    if (base !== undefined) {
+      const path = this.#path('snapshot', base);
+      replay.expect?.(Math.ceil(statSync(path).size / PUT_BYTES));
+      this.#snapshotBytes = readFrames(path, base, replay, () => {
+        good = false;
+      });
+    }
+    let expected = base;
+    for (const log of logs.filter((number) => base === undefined || number >= base)) {
+      // A log that is missing is a hole as well.
+      if (expected !== undefined && log !== expected) {
+        good = false;
+        replay.forget();
+      }
+      expected = log + 1;
+      this.#logBytes += readFrames(this.#path('log', log), log, replay, () => {
+        good = false;
+        replay.forget();
+      });
+    }
+    await this.#remove([
+      ...others,
+      ...snapshots.slice(0, -1).map((number) => this.#path('snapshot', number)),
+      ...logs
+        .filter((number) => base !== undefined && number < base)
+        .map((number) => this.#path('log', number)),
+    ]);
+    // After a hole the next start would forget all again, and more than now.
+    await this.#begin(Math.max(base ?? 0, logs.at(-1) ?? 0) + 1);
+    return good;
+  }
+
+  /** Writes the records as one frame. When it is done, a killed process does not lose them. */
+  async append(records: RecordBuffer, sync = false): Promise<void> {
+    const frame = records.take(this.#number);
+    const fd = this.#fd;
+    try {
+      await writeFully(fd, [frame], this.#position);
+    } catch (error) {
+      // Half a frame with another one after it would be a hole.
+      await truncateFile(fd, this.#position);
+      throw error;
+    }
+    this.#position += frame.length;
+    this.#logBytes += frame.length;
+    if (sync) await syncData(fd);
+  }
+
+  get wantsSnapshot(): boolean {
+    const enough = Math.max(this.#leastLogBytes, this.#snapshotBytes / 2, 1.5 * this.#failedAt);
+    return this.#snapshotting === null && this.#logBytes > enough;
+  }
+
+  /** Begins a new log, between two frames, and a snapshot, which goes on while frames are appended. */
+  async snapshot(index: EntryIndex, bodies: BodyTable): Promise<void> {
+    await this.#begin(this.#number + 1);
+    const before = this.#logBytes;
+    const number = this.#number;
+    this.#snapshotting = this.#writeSnapshot(number, index, bodies)
+      .then((bytes) => {
+        this.#snapshotBytes = bytes;
+        this.#logBytes -= before;
+        this.#failedAt = 0;
+      })
+      .catch((error) => {
+        // The disk is full, perhaps: not again at each change.
+        this.#failedAt = this.#logBytes;
+        throw error;
+      })
+      .finally(() => {
+        this.#snapshotting = null;
+      });
+    this.#snapshotting.catch(() => {});
+  }
+
+  /** Waits for a snapshot under way; rejects if it failed, and then the older one and its logs are still there. */
+  async settled(): Promise<void> {
+    await this.#snapshotting;
+  }
+
+  close(): void {
+    if (this.#fd >= 0) closeFile(this.#fd);
+    this.#fd = -1;
+  }
+
+  async #begin(number: number): Promise<void> {
+    const fd = await openFile(this.#path('log', number), 'wx');
+    this.close();
+    this.#fd = fd;
+    this.#number = number;
+    this.#position = 0;
+  }
+
+  async #writeSnapshot(number: number, index: EntryIndex, bodies: BodyTable): Promise<number> {
+    const path = this.#path('snapshot', number);
+    const temporary = `${path}.tmp`;
+    const fd = await openFile(temporary, 'w');
+    let position = 0;
+    try {
+      const records = new RecordBuffer();
+      let slot = 0;
+      while (slot < index.bound) {
+        for (; slot < index.bound && records.length < SNAPSHOT_FRAME_BYTES; slot++) {
+          if (index.used(slot)) putSlot(records, index, bodies, slot);
+        }
+        if (records.length === 0) break;
+        const frame = records.take(number);
+        await writeFully(fd, [frame], position);
+        position += frame.length;
+      }
+      await syncAll(fd);
+    } catch (error) {
+      await this.#remove([temporary]);
+      throw error;
+    } finally {
+      closeFile(fd);
+    }
+    await rename(temporary, path);
+    const { snapshots, logs } = this.#files();
+    await this.#remove([
+      ...snapshots.filter((other) => other < number).map((other) => this.#path('snapshot', other)),
+      ...logs.filter((other) => other < number).map((other) => this.#path('log', other)),
+    ]);
+    return position;
+  }
+
+  #files(): { snapshots: number[]; logs: number[]; others: string[] } {
+    const snapshots: number[] = [];
+    const logs: number[] = [];
+    const others: string[] = [];
+    for (const name of readdirSync(this.#folder)) {
+      const match = /^(snapshot|log)-(\d{8,})$/.exec(name);
+      if (match === null) others.push(join(this.#folder, name));
+      else (match[1] === 'log' ? logs : snapshots).push(Number(match[2]));
+    }
+    const ascending = (a: number, b: number) => a - b;
+    return { snapshots: snapshots.sort(ascending), logs: logs.sort(ascending), others };
+  }
+
+  async #remove(paths: readonly string[]): Promise<void> {
+    for (const path of paths) await rm(path, { force: true, recursive: true });
+  }
+
+  #path(kind: 'snapshot' | 'log', number: number): string {
+    return join(this.#folder, `${kind}-${String(number).padStart(8, '0')}`);
+  }
+}
+
+/** The entry in a slot, as a record. */
+export function putSlot(records: RecordBuffer, index: EntryIndex, bodies: BodyTable, slot: number): void {
+  const body = index.body[slot];
+  const entry = {
+    id: index.ids[slot],
+    low: index.low[slot],
+    high: index.high[slot],
+    pack: index.pack[slot],
+    offset: index.offset[slot],
+    recordBytes: index.recordBytes[slot],
+    body,
+    recency: index.recency[slot],
+  };
+  if (body === 0) records.put(entry, null, 0);
+  else records.put(entry, bodies.digest(body), bodies.length(body));
+}
+
+/** Replays a file, frame by frame, through a window of some megabytes. Gives its size. */
+function readFrames(path: string, number: number, replay: IndexReplay, hole: () => void): number {
+  const fd = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(fd);
+    const window = Buffer.allocUnsafe(Math.min(size, READ_BYTES + FRAME_HEADER_BYTES + MOST_FRAME_BYTES));
+    let base = 0;
+    let at = 0;
+    let filled = 0;
+    const refill = () => {
+      window.copyWithin(0, at, filled);
+      filled -= at;
+      base += at;
+      at = 0;
+      while (filled < window.length) {
+        const count = readSync(fd, window, filled, window.length - filled, base + filled);
+        if (count === 0) break;
+        filled += count;
+      }
+    };
+    while (base + at < size) {
+      const left = size - base - at;
+      if (filled - at < Math.min(left, FRAME_HEADER_BYTES + MOST_FRAME_BYTES)) refill();
+      const state = frameAt(window, at, left, number);
+      if (state.kind === 'torn') break;
+      if (state.kind === 'frame' && replayFrame(window, at, number, replay)) {
+        at += FRAME_HEADER_BYTES + state.bytes;
+        continue;
+      }
+      hole();
+      const found = nextFrame(window.subarray(0, filled), at + 1);
+      // The last three bytes may be the beginning of a frame that is not in the window yet.
+      at = found >= 0 ? found : base + filled >= size ? filled : Math.max(at + 1, filled - 3);
+    }
+    return size;
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * The one place where things change: what is on the disk and what is in memory, in the same order.
+ *
+ * Changes wait in a row and are done in batches: whatever waits when a batch begins is in it, as long as no two concern the same key (the second must
+ * see what the first did). Two writes are made for a batch, whatever its size:
+ *
+ * ```
+ * 1. bodies:  rename from tmp/ to their place         a crash after this leaves a file that nobody refers to: swept at the next start
+ * 2. pack:    all new records, one write              … garbage at the end of a pack
+ * 3. log:     all changes, one frame, one write       from here on they have happened, whatever happens
+ * 4. memory:  index and body table; promises resolve
+ * 5. files that nobody refers to any more are deleted … swept at the next start
+ * ```
+ * A removal is in the log before anybody is told, so it cannot come back; an entry is in the log after its bytes are in their files, so it is
+ * never torn. If the log cannot be written (the disk is full) new entries are not kept, and removed records are overwritten where they lie,
+ * which needs no room.
+ */
+
+import { mkdir, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BodyTable } from './body-table.ts';
+import type { EntryIndex } from './entry-index.ts';
+import { errorCode } from './file-io.ts';
+import type { IndexJournal } from './index-journal.ts';
+import { RecordBuffer } from './index-records.ts';
+import type { OpenFiles } from './open-files.ts';
+import type { Packs, Place } from './packs.ts';
+
+/** Something that waits for its turn. */
+export interface Change {
+  /** The hash of the key it concerns. */
+  readonly low: number;
+  readonly high: number;
+  /** Bytes it will at most add. */
+  readonly bytes: number;
+  /** What to do, decided when its turn has come; null: nothing. */
+  decide(): Step | null | Promise<Step | null>;
+  failed(error: unknown): void;
+}
+
+export interface Step {
+  readonly put: NewEntry | null;
+  /** Numbers of entries under the same hash. */
+  readonly remove: readonly number[];
+  /** It is done (or, if not `kept`, the new entry is not stored and nothing was removed). */
+  done(kept: boolean): void;
+}
+
+export interface NewEntry {
+  readonly id: number;
+  readonly record: Buffer;
+  /** null: the body is in the record. `path`: where it waits; null: it is in its place already. */
+  readonly body: {
+    readonly digest: Uint8Array;
+    readonly length: number;
+    readonly path: string | null;
+  } | null;
+}
+
+export interface LedgerParts {
+  readonly folder: string;
+  readonly index: EntryIndex;
+  readonly bodies: BodyTable;
+  readonly packs: Packs;
+  readonly journal: IndexJournal;
+  readonly files: OpenFiles;
+  readonly syncRemovals: boolean;
+  /** Called before a batch, in turn: holds room for so many bytes, or says that there is none. */
+  holdRoom(bytes: number): boolean | Promise<boolean>;
+  /** They are in a pack now, or will never be. */
+  releaseRoom(bytes: number): void;
+}
+
+interface Staged {
+  readonly change: Change;
+  readonly step: Step;
+  place: Place | null;
+  failed: boolean;
+}
+
+const MOST_IN_BATCH = 64;
+
+export class Ledger {
+  readonly #parts: LedgerParts;
+  readonly #waiting: (Change | (() => Promise<void>))[] = [];
+  #running: Promise<void> | null = null;
+
+  constructor(parts: LedgerParts) {
+    this.#parts = parts;
+  }
+
+  submit(change: Change): void {
+    this.#waiting.push(change);
+    this.#running ??= this.#run();
+  }
+
+  /** Does something between two batches. */
+  turn<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(() => work().then(resolve, reject));
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Takes an entry out of memory. Its body file is deleted by `sweepBodies`, once the log says so. */
+  forgetSlot(slot: number, orphans: Set<number>): void {
+    const { index, bodies, packs } = this.#parts;
+    packs.addLive(index.pack[slot], -index.recordBytes[slot]);
+    const body = index.body[slot];
+    if (body !== 0 && bodies.release(body) === 0) orphans.add(body);
+    index.delete(slot);
+  }
+
+  /** Deletes body files that nobody refers to. */
+  async sweepBodies(orphans: Iterable<number>): Promise<void> {
+    const { bodies, files } = this.#parts;
+    const deletions: Promise<void>[] = [];
+    for (const body of orphans) {
+      if (bodies.references(body) > 0) continue;
+      const name = bodies.name(body);
+      bodies.delete(body);
+      files.forget(name);
+      // One that cannot be deleted is swept at some later start.
+      deletions.push(unlink(this.bodyPath(name)).catch(() => {}));
+    }
+    await Promise.all(deletions);
+  }
+
+  bodyPath(name: string): string {
+    return join(this.#parts.folder, 'bodies', name.slice(0, 2), name);
+  }
+
+  async #run(): Promise<void> {
+    // Begin in a turn of its own: what is submitted together shall be one batch.
+    await null;
+    while (this.#waiting.length > 0) {
+      const first = this.#waiting[0];
+      if (typeof first === 'function') {
+        this.#waiting.shift();
+        await first();
+        continue;
+      }
+      const batch = this.#takeBatch();
+      try {
+        await this.#batch(batch);
+      } catch (error) {
+        for (const change of batch) change.failed(error);
+      }
+    }
+    this.#running = null;
+  }
+
+  #takeBatch(): Change[] {
+    const batch: Change[] = [];
+    let bytes = 0;
+    while (batch.length < MOST_IN_BATCH) {
+      const change = this.#waiting[0];
+      if (change === undefined || typeof change === 'function') break;
+      if (batch.some(({ low, high }) => low === change.low && high === change.high)) break;
+      bytes += change.bytes;
+      if (batch.length > 0 && bytes > this.#parts.packs.packBytes) break;
+      batch.push(change);
+      this.#waiting.shift();
+    }
+    return batch;
+  }
+
+  async #batch(batch: readonly Change[]): Promise<void> {
+    const { journal, index, bodies } = this.#parts;
+    let bytes = 0;
+    for (const change of batch) bytes += change.bytes;
+    // Before anything is decided: what is decided upon must not be evicted before it is done.
+    const room = bytes === 0 || (await this.#parts.holdRoom(bytes));
+    // All at once: they are of different keys, and deciding only reads.
+    const decided = await Promise.all(batch.map((change) => this.#decide(change, room)));
+    const staged = decided.filter((stage) => stage !== null);
+    const orphans = new Set<number>();
+    await this.#placeBodies(staged, orphans);
+    await this.#placeRecords(staged);
+    if (room) this.#parts.releaseRoom(bytes);
+    await this.#log(staged);
+    this.#apply(staged, orphans);
+    for (const { step, failed } of staged) step.done(!failed);
+    await this.sweepBodies(orphans);
+    if (journal.wantsSnapshot) await journal.snapshot(index, bodies).catch(() => {});
+  }
+
+  async #decide(change: Change, room: boolean): Promise<Staged | null> {
+    try {
+      const step = await change.decide();
+      return step && { change, step, place: null, failed: step.put !== null && !room };
+    } catch (error) {
+      change.failed(error);
+      return null;
+    }
+  }
+
+  async #placeBodies(staged: readonly Staged[], orphans: Set<number>): Promise<void> {
+    await Promise.all(
+      staged.map(async (stage) => {
+        const body = stage.step.put?.body;
+        if (stage.failed || !body || body.path === null) return;
+        const name = Buffer.from(body.digest).toString('hex');
+        try {
+          await moveFile(body.path, this.bodyPath(name));
+        } catch {
+          stage.failed = true;
+          return;
+        }
+        // An equal body that was there already is replaced: this one is known to be good.
+        const { bodies, files } = this.#parts;
+        const number = bodies.add(body.digest, body.length);
+        bodies.renew(number);
+        files.forget(name);
+        orphans.add(number);
+      }),
+    );
+  }
+
+  async #placeRecords(staged: readonly Staged[]): Promise<void> {
+    const { packs } = this.#parts;
+    const puts = staged.filter(({ step, failed }) => step.put !== null && !failed);
+    if (puts.length === 0) return;
+    try {
+      const { pack, offset } = await packs.append(puts.map(({ step }) => step.put!.record));
+      let at = offset;
+      for (const stage of puts) {
+        stage.place = { pack, offset: at };
+        at += stage.step.put!.record.length;
+      }
+    } catch {
+      for (const stage of puts) stage.failed = true;
+    }
+  }
+
+  async #log(staged: readonly Staged[]): Promise<void> {
+    const { journal, index, syncRemovals } = this.#parts;
+    const records = new RecordBuffer();
+    let removals = false;
+    for (const { change, step, place, failed } of staged) {
+      if (failed) continue;
+      const { low, high } = change;
+      for (const id of step.remove) {
+        records.delete(id, low, high);
+        removals = true;
+      }
+      if (step.put === null) continue;
+      const { id, record, body } = step.put;
+      const recordBytes = record.length;
+      const entry = { id, low, high, ...place!, recordBytes, body: 0, recency: index.tick() };
+      records.put(entry, body?.digest ?? null, body?.length ?? 0);
+    }
+    if (records.length === 0) return;
+    try {
+      await journal.append(records, removals && syncRemovals);
+    } catch (error) {
+      for (const stage of staged) {
+        if (stage.step.put !== null) stage.failed = true;
+        else if (!stage.failed) await this.#scratch(stage, error);
+      }
+    }
+  }
+
+  async #scratch(stage: Staged, error: unknown): Promise<void> {
+    const { index, packs } = this.#parts;
+    const { low, high } = stage.change;
+    try {
+      for (const id of stage.step.remove) {
+        const slot = index.find(id, low, high);
+        if (slot >= 0) await packs.scratch({ pack: index.pack[slot], offset: index.offset[slot] });
+      }
+    } catch {
+      stage.failed = true;
+      stage.change.failed(error);
+    }
+  }
+
+  #apply(staged: readonly Staged[], orphans: Set<number>): void {
+    const { index, bodies, packs } = this.#parts;
+    for (const { change, step, place, failed } of staged) {
+      if (failed) continue;
+      const { low, high } = change;
+      for (const id of step.remove) {
+        const slot = index.find(id, low, high);
+        if (slot >= 0) this.forgetSlot(slot, orphans);
+      }
+      if (step.put === null || place === null) continue;
+      const { id, record } = step.put;
+      const body = step.put.body === null ? 0 : bodies.add(step.put.body.digest, step.put.body.length);
+      if (body !== 0) bodies.retain(body);
+      const known = index.find(id, low, high);
+      // The same entry with a new head: its old record is garbage now, and its reference to the body is the new one.
+      if (known >= 0) {
+        packs.addLive(index.pack[known], -index.recordBytes[known]);
+        if (index.body[known] !== 0) bodies.release(index.body[known]);
+      }
+      packs.addLive(place.pack, record.length);
+      index.put({ id, low, high, ...place, recordBytes: record.length, body, recency: index.tick() });
+    }
+  }
+}
+
+async function moveFile(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    await mkdir(dirname(to), { recursive: true });
+    await rename(from, to);
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * A body on its way into memory. It is kept as it comes while it may be stored: not longer than the store takes, and while all
+ * bodies on their way in together are within their bound. When either is exceeded it is let through (memory-body.ts): those who
+ * follow it get all of it, and `commit` says false.
+ *
+ * `fits` is asked by a store with a disk, which moves the body there before that happens.
+ */
+
+import type { StoredResponse } from '../stored-response.ts';
+import { MemoryBody, type ReaderTally } from './memory-body.ts';
+import type { BodyReader, BodyWriter } from './response-store.ts';
+
+/** What a writer needs of its store. */
+export interface MemoryHolder extends ReaderTally {
+  pendingBytes: number;
+  readonly maxPendingBytes: number;
+  readonly maxBodyBytes: number;
+  put(response: StoredResponse, body: Uint8Array): boolean;
+  refuse(response: StoredResponse): false;
+}
+
+/** Bytes of a body that is let through. */
+const WINDOW_BYTES = 256 * 1024;
+
+export class MemoryWriter implements BodyWriter {
+  readonly #holder: MemoryHolder;
+  readonly #body: MemoryBody;
+  #keeping = true;
+
+  constructor(holder: MemoryHolder, expectedLength: number | undefined) {
+    this.#holder = holder;
+    this.#body = new MemoryBody(holder);
+    if (expectedLength !== undefined && expectedLength > holder.maxBodyBytes) this.#letThrough();
+  }
+
+  get length(): number {
+    return this.#body.length;
+  }
+
+  /** Whether so many more bytes can be taken and the body still be kept. */
+  fits(more: number): boolean {
+    const { pendingBytes, maxPendingBytes, maxBodyBytes } = this.#holder;
+    return this.#keeping && this.length + more <= maxBodyBytes && pendingBytes + more <= maxPendingBytes;
+  }
+
+  write(chunk: Uint8Array): Promise<void> | undefined {
+    if (this.#keeping && this.#body.open) {
+      if (this.fits(chunk.length)) this.#holder.pendingBytes += chunk.length;
+      else this.#letThrough();
+    }
+    return this.#body.push(chunk);
+  }
+
+  read(start = 0, end = Number.POSITIVE_INFINITY): BodyReader {
+    return this.#body.read(start, end);
+  }
+
+  commit(response: StoredResponse): boolean {
+    if (!this.#body.open) return false;
+    if (response.bodyLength !== this.length) {
+      const error = new RangeError(
+        `Expected a response with a body of ${this.length} bytes, got one of ${response.bodyLength}`,
+      );
+      this.abort(error);
+      throw error;
+    }
+    const body = this.finish();
+    return body === undefined ? this.#holder.refuse(response) : this.#holder.put(response, body);
+  }
+
+  /** The end, without storing it: readers get all. Gives the body, unless it was let through or aborted. */
+  finish(): Uint8Array | undefined {
+    if (!this.#body.open) return undefined;
+    this.#body.end();
+    if (!this.#keeping) return undefined;
+    this.#release();
+    return this.#body.flatten();
+  }
+
+  endUnkept(): void {
+    this.finish();
+  }
+
+  abort(reason: Error): void {
+    this.#body.abort(reason);
+    this.#release();
+  }
+
+  #letThrough(): void {
+    this.#release();
+    this.#body.letThrough(WINDOW_BYTES);
+  }
+
+  #release(): void {
+    if (!this.#keeping) return;
+    this.#keeping = false;
+    this.#holder.pendingBytes -= this.length;
+  }
+}

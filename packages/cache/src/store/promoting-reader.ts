@@ -1,0 +1,59 @@
+/**
+ * A reader of a body on disk that keeps what passes, so that a body read whole can be put into memory without reading it again; and that
+ * tells when the bytes turn out to be damaged. Whoever reads slowly holds at most one body that memory would take anyway.
+ */
+
+import type { BodyReader } from './response-store.ts';
+
+export interface PromotingOptions {
+  /** The length at which the body is whole; undefined: nothing is kept. */
+  readonly collect: number | undefined;
+  whole(body: Uint8Array): void;
+  failed(error: unknown): void;
+}
+
+export class PromotingReader implements BodyReader {
+  readonly #reader: BodyReader;
+  readonly #options: PromotingOptions;
+  #chunks: Uint8Array[] | undefined;
+  #length = 0;
+
+  constructor(reader: BodyReader, options: PromotingOptions) {
+    this.#reader = reader;
+    this.#options = options;
+    this.#chunks = options.collect === undefined ? undefined : [];
+  }
+
+  next(): Uint8Array | null | Promise<Uint8Array | null> {
+    const next = this.#reader.next();
+    if (!(next instanceof Promise)) return this.#passed(next);
+    return next.then(
+      (chunk) => this.#passed(chunk),
+      (error: unknown) => {
+        this.#chunks = undefined;
+        this.#options.failed(error);
+        throw error;
+      },
+    );
+  }
+
+  close(): void {
+    this.#chunks = undefined;
+    this.#reader.close();
+  }
+
+  #passed(chunk: Uint8Array | null): Uint8Array | null {
+    if (this.#chunks === undefined) return chunk;
+    if (chunk !== null) {
+      this.#chunks.push(chunk);
+      this.#length += chunk.length;
+      if (this.#length < this.#options.collect!) return chunk;
+    }
+    const chunks = this.#chunks;
+    this.#chunks = undefined;
+    if (this.#length === this.#options.collect) {
+      this.#options.whole(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    }
+    return chunk;
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Which entry goes when there is no more room: S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for
+ * cache eviction", SOSP 2023), counted in bytes.
+ *
+ * What it is. A small queue of a tenth of the bytes, a main queue of the rest, and a ghost that remembers keys lately dropped
+ * from the small one. What is new goes into the small queue. At its end, what was used meanwhile moves to the main
+ * queue; what was not is dropped and becomes a ghost. A key that comes back while it is a ghost goes to the main queue at once.
+ * There, an entry at the end that was used goes round again, with one use less; one that was not is dropped. So a scan, and the
+ * many objects that are asked for once and never again, pass through the small tenth and leave the rest alone.
+ *
+ * Why this one. A use is one counter of 0 to 3: no list is touched, no key is hashed. That matters because a use is a hit in memory, the hot
+ * path. Measured by `bench/cache/eviction.mjs` (Zipf with drift, one-hit wonders and scans; 1, 5 and 20 % of all bytes; 1 million requests; hit
+ * ratio in points): 4 to 11 above LRU; between 0.3 below and 1.3 above segmented LRU, always above it where there are one-hit wonders; 0.2 to
+ * 2.9 below W-TinyLFU (0.2 to 0.9 where there are one-hit wonders), which is the better judge. But that hashes the key into a Count-Min sketch at
+ * each use: 1.2 µs more for each hit (10,000 entries, a busy machine), in a proxy whose hits should cost little more than a bare server's.
+ *
+ * The ghost is a rotating Bloom filter: about 12 bits a key, whatever the keys are. A generation lasts for half as many drops as
+ * there are entries, so it remembers as many keys as are stored, up to half more. A false positive (1 %) lets a
+ * stranger into the main queue, which is harmless.
+ *
+ * Bounded work: an eviction spares at most 1024 entries, and then drops the next one whatever its uses. The paper
+ * has no such bound; with a million entries that were all used it would go over all of them three times in one turn of the event loop.
+ * The hit ratio does not change measurably.
+ */
+
+import { RotatingBloomFilter } from 'bloomery';
+
+/** What an entry needs to be in the queues. The fields belong to the policy. */
+export interface QueueEntry {
+  readonly key: string;
+  cost: number;
+  uses: number;
+  queue: EntryQueue | undefined;
+  previous: QueueEntry | undefined;
+  next: QueueEntry | undefined;
+}
+
+export interface S3FifoOptions {
+  readonly capacity: number;
+  /** Entries that there may be, roughly: the ghost is made for so many. */
+  readonly expectedEntries: number;
+  /** Default 0.1. */
+  readonly smallShare?: number;
+}
+
+export class S3Fifo<Entry extends QueueEntry> {
+  readonly #smallTarget: number;
+  readonly #small = new EntryQueue();
+  readonly #main = new EntryQueue();
+  readonly #ghost: RotatingBloomFilter;
+  #ghostsInGeneration = 0;
+
+  constructor({ capacity, expectedEntries, smallShare = 0.1 }: S3FifoOptions) {
+    this.#smallTarget = capacity * smallShare;
+    this.#ghost = new RotatingBloomFilter({
+      capacity: Math.max(64, Math.ceil(expectedEntries / 2)),
+      falsePositiveRate: 0.01,
+      generations: GHOST_GENERATIONS,
+    });
+  }
+
+  get bytes(): number {
+    return this.#small.bytes + this.#main.bytes;
+  }
+
+  get length(): number {
+    return this.#small.length + this.#main.length;
+  }
+
+  /** Bytes that the ghost takes. */
+  get ghostBytes(): number {
+    return this.#ghost.byteLength;
+  }
+
+  add(entry: Entry): void {
+    entry.uses = 0;
+    (this.#ghost.has(entry.key) ? this.#main : this.#small).push(entry);
+  }
+
+  remove(entry: Entry): void {
+    entry.queue?.remove(entry);
+  }
+
+  /** Its cost changed while it is here. */
+  resize(entry: Entry, cost: number): void {
+    entry.queue!.bytes += cost - entry.cost;
+    entry.cost = cost;
+  }
+
+  /** Takes out the entry that should go; undefined if there is none. */
+  evict(): Entry | undefined {
+    for (let spared = 0; ; spared++) {
+      const fromSmall = this.#small.bytes > this.#smallTarget || this.#main.length === 0;
+      const entry = (fromSmall ? this.#small : this.#main).oldest;
+      if (entry === undefined) return undefined;
+      entry.queue!.remove(entry);
+      if (entry.uses >= (fromSmall ? USES_TO_STAY : 1) && spared < MAX_SPARED) {
+        entry.uses = fromSmall ? 0 : entry.uses - 1;
+        this.#main.push(entry);
+        continue;
+      }
+      if (fromSmall) this.#remember(entry.key);
+      return entry as Entry;
+    }
+  }
+
+  #remember(key: string): void {
+    const share = Math.max(64, this.length / (GHOST_GENERATIONS - 1));
+    if (this.#ghostsInGeneration >= Math.min(share, this.#ghost.capacity)) {
+      this.#ghost.rotate();
+      this.#ghostsInGeneration = 0;
+    }
+    this.#ghost.add(key);
+    this.#ghostsInGeneration++;
+  }
+}
+
+/** Notes a use: all that a hit costs. */
+export function markUsed(entry: QueueEntry): void {
+  if (entry.uses < MAX_USES) entry.uses++;
+}
+
+const MAX_USES = 3;
+/** Uses in the small queue by which an entry stays. */
+const USES_TO_STAY = 1;
+const MAX_SPARED = 1024;
+const GHOST_GENERATIONS = 3;
+
+/** A doubly linked list through the entries, oldest at one end. */
+class EntryQueue {
+  bytes = 0;
+  length = 0;
+  oldest: QueueEntry | undefined;
+  #newest: QueueEntry | undefined;
+
+  push(entry: QueueEntry): void {
+    entry.queue = this;
+    entry.previous = this.#newest;
+    entry.next = undefined;
+    if (this.#newest === undefined) this.oldest = entry;
+    else this.#newest.next = entry;
+    this.#newest = entry;
+    this.bytes += entry.cost;
+    this.length++;
+  }
+
+  remove(entry: QueueEntry): void {
+    const { previous, next } = entry;
+    if (previous === undefined) this.oldest = next;
+    else previous.next = next;
+    if (next === undefined) this.#newest = previous;
+    else next.previous = previous;
+    entry.queue = entry.previous = entry.next = undefined;
+    this.bytes -= entry.cost;
+    this.length--;
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * A body on its way into one of two tiers. It begins in memory, unless it is known to be too long for it. When it turns out to be (or when too many
+ * bodies are on their way at once), it moves: what came so far is written to the disk, and the rest follows it there. Readers do not
+ * notice: one that follows in memory reads to the place where the body moved and goes on from there on the disk.
+ *
+ * Without a disk (it failed) a long body is let through by memory (memory-body.ts).
+ */
+
+import type { StoredResponse } from '../stored-response.ts';
+import type { MemoryStore } from './memory-store.ts';
+import type { MemoryWriter } from './memory-writer.ts';
+import { BodyError, type BodyReader, type BodyWriter, type ResponseStore } from './response-store.ts';
+
+/** What a writer needs of its store. */
+export interface TieredHome {
+  readonly memory: MemoryStore;
+  /** A place on the disk; undefined: there is no disk to speak of. */
+  spool(expectedLength: number | undefined): BodyWriter | undefined;
+  /** `body` undefined: it was let through, and cannot be kept. */
+  keepInMemory(response: StoredResponse, body: Uint8Array | undefined): Promise<boolean> | boolean;
+  keepOnDisk(response: StoredResponse, spooled: BodyWriter): Promise<boolean>;
+  diskFailed(error: Error): void;
+}
+
+export class TieredWriter implements BodyWriter {
+  readonly #home: TieredHome;
+  readonly #memory: MemoryWriter | undefined;
+  #disk: BodyWriter | undefined;
+  #ended = false;
+
+  constructor(home: TieredHome, expectedLength: number | undefined) {
+    this.#home = home;
+    if (expectedLength !== undefined && expectedLength > home.memory.maxBodyBytes) {
+      this.#disk = home.spool(expectedLength);
+    }
+    if (this.#disk === undefined) this.#memory = home.memory.create('', expectedLength);
+  }
+
+  get length(): number {
+    return (this.#disk ?? this.#memory!).length;
+  }
+
+  write(chunk: Uint8Array): Promise<void> | undefined {
+    if (this.#disk !== undefined) return this.#watched(this.#disk.write(chunk));
+    if (this.#ended || this.#memory!.fits(chunk.length)) return this.#memory!.write(chunk);
+    const disk = this.#home.spool(undefined);
+    if (disk === undefined) return this.#memory!.write(chunk);
+    return this.#watched(this.#move(disk, chunk));
+  }
+
+  read(start = 0, end = Number.POSITIVE_INFINITY): BodyReader {
+    if (this.#disk !== undefined) return this.#disk.read(start, end);
+    return new MovingReader(this.#memory!.read(start, end), start, (at) =>
+      this.#disk?.read(at, Math.max(at, end)),
+    );
+  }
+
+  commit(response: StoredResponse): Promise<boolean> | boolean {
+    if (this.#ended) return false;
+    if (response.bodyLength !== this.length) {
+      const error = new RangeError(
+        `Expected a response with a body of ${this.length} bytes, got one of ${response.bodyLength}`,
+      );
+      this.abort(error);
+      throw error;
+    }
+    this.#ended = true;
+    if (this.#disk !== undefined) return this.#home.keepOnDisk(response, this.#disk);
+    return this.#home.keepInMemory(response, this.#memory!.finish());
+  }
+
+  abort(reason: Error): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#memory?.abort(reason);
+    this.#disk?.abort(reason);
+  }
+
+  async #move(disk: BodyWriter, chunk: Uint8Array): Promise<void> {
+    // In this order: readers in memory that are told the end look here for the rest.
+    this.#disk = disk;
+    const sofar = this.#memory!.finish();
+    if (sofar !== undefined && sofar.length > 0) await disk.write(sofar);
+    await disk.write(chunk);
+  }
+
+  #watched(writing: Promise<void> | undefined): Promise<void> | undefined {
+    return writing?.catch((error: Error) => {
+      if (error instanceof BodyError && error.code === 'write-failed') this.#home.diskFailed(error);
+      throw error;
+    });
+  }
+}
+
+/** Ends a spooled body. Where the disk cannot end without keeping, it keeps for a moment. */
+export async function endUnkept(
+  spooled: BodyWriter,
+  response: StoredResponse,
+  disk: ResponseStore,
+): Promise<void> {
+  if (spooled.endUnkept !== undefined) await spooled.endUnkept();
+  else if (await spooled.commit(response)) await disk.remove(response);
+}
+
+/** Reads in memory, and goes on elsewhere if the body has moved by the time it gets to the end. */
+class MovingReader implements BodyReader {
+  #reader: BodyReader;
+  #at: number;
+  #moved: ((at: number) => BodyReader | undefined) | undefined;
+
+  constructor(reader: BodyReader, start: number, moved: (at: number) => BodyReader | undefined) {
+    this.#reader = reader;
+    this.#at = start;
+    this.#moved = moved;
+  }
+
+  next(): Uint8Array | null | Promise<Uint8Array | null> {
+    const next = this.#reader.next();
+    return next instanceof Promise ? next.then((chunk) => this.#passed(chunk)) : this.#passed(next);
+  }
+
+  close(): void {
+    this.#moved = undefined;
+    this.#reader.close();
+  }
+
+  #passed(chunk: Uint8Array | null): Uint8Array | null | Promise<Uint8Array | null> {
+    if (chunk !== null) {
+      this.#at += chunk.length;
+      return chunk;
+    }
+    const reader = this.#moved?.(this.#at);
+    this.#moved = undefined;
+    if (reader === undefined) return null;
+    this.#reader = reader;
+    return reader.next();
+  }
+}

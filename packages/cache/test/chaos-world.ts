@@ -1,0 +1,286 @@
+/**
+ * A small web whose every byte is known: objects are a function of their number and version, so that any answer that comes through a cache can be
+ * checked to the byte, whatever happened on the way.
+ *
+ * The origin changes an object's version now and then, and remembers since when each version is outdated. The checks of an answer:
+ * - the ETag names object and version, and the body is exactly that version's (or the range of it that Content-Range says);
+ * - an answer that ends before its length is *cut*, which the client sees; it is checked as far as it came;
+ * - a version that was outdated longer ago than its lifetime allows is *stale*, and as wrong as a wrong byte.
+ *
+ * By number, an object is one of six kinds: kept long, kept a second and then validated, validated each time, kept long and sent in chunks,
+ * not to be stored, kept long and large. Sizes go from nothing to some megabytes.
+ */
+
+import type { Agent } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+const KINDS = ['long', 'second', 'validated', 'chunked', 'unstored', 'large'] as const;
+type Kind = (typeof KINDS)[number];
+
+const CONTROL: Record<Kind, string> = {
+  long: 'max-age=86400',
+  second: 'max-age=1',
+  validated: 'no-cache',
+  chunked: 'max-age=86400',
+  unstored: 'no-store',
+  large: 'max-age=86400',
+};
+
+/** How long an outdated version may still be served; `Date` and ages are in whole seconds, so a second counts as up to two. */
+const MAY_LAST_MS: Record<Kind, number> = {
+  long: Number.POSITIVE_INFINITY,
+  second: 2500,
+  validated: 0,
+  chunked: Number.POSITIVE_INFINITY,
+  unstored: 0,
+  large: Number.POSITIVE_INFINITY,
+};
+
+const SMALL = [0, 1, 100, 2000, 10_000, 40_000, 70_000, 200_000];
+
+export interface WorldOptions {
+  readonly objects: number;
+  /** Of large objects: the smallest; the largest is four times that. */
+  readonly largeBytes?: number;
+  /** A request changes the object with this probability. */
+  readonly changes?: number;
+  readonly random?: () => number;
+}
+
+export interface Verdict {
+  readonly id: number;
+  readonly status: number;
+  /** By the Cache-Status of the node. */
+  readonly hit: boolean;
+  readonly bytes: number;
+  /** The connection ended before the answer did, and not because the client wanted it. */
+  readonly cut: boolean;
+  /** The client went away in the middle. */
+  readonly left: boolean;
+  /** What is wrong with it; null: nothing. */
+  readonly wrong: string | null;
+}
+
+export class World {
+  readonly objects: number;
+  /** Requests that came to the origin, by object. */
+  readonly asked = new Map<number, number>();
+  readonly #largeBytes: number;
+  readonly #changes: number;
+  readonly #random: () => number;
+  /** When each version was outdated; the current one is `length`. */
+  readonly #outdated = new Map<number, number[]>();
+  readonly #bodies = new Map<string, Buffer>();
+  #bodyBytes = 0;
+  readonly #server = createServer((req, res) => this.#answer(req, res));
+  requests = 0;
+
+  constructor(options: WorldOptions) {
+    this.objects = options.objects;
+    this.#largeBytes = options.largeBytes ?? 1_000_000;
+    this.#changes = options.changes ?? 0.02;
+    this.#random = options.random ?? Math.random;
+  }
+
+  async listen(): Promise<number> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  kind(id: number): Kind {
+    return KINDS[id % KINDS.length]!;
+  }
+
+  version(id: number): number {
+    return this.#outdated.get(id)?.length ?? 0;
+  }
+
+  size(id: number, version: number): number {
+    const dice = mix(id * 7919 + version * 104_729);
+    if (this.kind(id) === 'large') return this.#largeBytes + (dice % (3 * this.#largeBytes));
+    // Two versions differ in length as well, mostly.
+    return SMALL[dice % SMALL.length]! + (dice % 3 === 0 ? (dice >>> 8) % 50 : 0);
+  }
+
+  body(id: number, version: number): Buffer {
+    const key = `${id}-${version}`;
+    const known = this.#bodies.get(key);
+    if (known !== undefined) return known;
+    const size = this.size(id, version);
+    const words = new Uint32Array(Math.ceil(size / 4));
+    const seed = mix(id * 31 + version * 1_000_003 + 17);
+    for (let i = 0; i < words.length; i++) words[i] = mix(seed + i);
+    const body = Buffer.from(words.buffer, 0, size);
+    this.#bodies.set(key, body);
+    this.#bodyBytes += size;
+    for (const [old, bytes] of this.#bodies) {
+      if (this.#bodyBytes <= 64_000_000) break;
+      this.#bodies.delete(old);
+      this.#bodyBytes -= bytes.length;
+    }
+    return body;
+  }
+
+  path(id: number): string {
+    return `/o/${id}`;
+  }
+
+  change(id: number): void {
+    const times = this.#outdated.get(id);
+    if (times === undefined) this.#outdated.set(id, [Date.now()]);
+    else times.push(Date.now());
+  }
+
+  #answer(req: IncomingMessage, res: ServerResponse): void {
+    const id = Number(/^\/o\/(\d+)$/.exec(req.url ?? '')?.[1] ?? Number.NaN);
+    if (Number.isNaN(id)) {
+      res.writeHead(404).end();
+      return;
+    }
+    this.requests++;
+    this.asked.set(id, (this.asked.get(id) ?? 0) + 1);
+    if (this.#random() < this.#changes) this.change(id);
+    const version = this.version(id);
+    const tag = `"${id}-${version}"`;
+    const kind = this.kind(id);
+    const fields = { ETag: tag, 'Cache-Control': CONTROL[kind] };
+    if (req.headers['if-none-match'] === tag) {
+      res.writeHead(304, fields).end();
+      return;
+    }
+    const body = this.body(id, version);
+    const range = /^bytes=(\d+)-(\d*)$/.exec(req.headers.range ?? '');
+    const condition = req.headers['if-range'];
+    if (range !== null && (condition === undefined || condition === tag) && Number(range[1]) < body.length) {
+      const start = Number(range[1]);
+      const end = range[2] === '' ? body.length : Math.min(Number(range[2]) + 1, body.length);
+      res.writeHead(206, {
+        ...fields,
+        'Content-Range': `bytes ${start}-${end - 1}/${body.length}`,
+        'Content-Length': end - start,
+      });
+      res.end(body.subarray(start, end));
+      return;
+    }
+    res.writeHead(200, kind === 'chunked' ? fields : { ...fields, 'Content-Length': body.length });
+    if (kind === 'chunked' && body.length > 1) res.write(body.subarray(0, body.length >>> 1));
+    res.end(kind === 'chunked' && body.length > 1 ? body.subarray(body.length >>> 1) : body);
+  }
+
+  /** Asks a node for an object, and judges the answer. Rejects only with what is no answer at all (refused, reset before a head). */
+  ask(port: number, id: number, how: AskHow = {}): Promise<Verdict> {
+    const asked = Date.now();
+    return new Promise((resolve, reject) => {
+      const headers: Record<string, string> = { ...how.headers };
+      if (how.range !== undefined) headers.Range = `bytes=${how.range[0]}-${how.range[1]}`;
+      const req = send({
+        host: '127.0.0.1',
+        port,
+        path: this.path(id),
+        // Who leaves takes the connection along; in a pool, the next one would get it.
+        agent: how.leaveAfter === undefined ? (how.agent ?? false) : false,
+        headers,
+      });
+      const timer = setTimeout(() => req.destroy(new Error(`no answer within ${ASK_MS} ms`)), ASK_MS);
+      req.on('error', (error) => {
+        clearTimeout(timer);
+        error.message += ` (${JSON.stringify(headers)}, connection used before: ${req.reusedSocket})`;
+        reject(error);
+      });
+      req.on('response', (res) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        let left = false;
+        const judge = (cut: boolean): void => {
+          clearTimeout(timer);
+          // For who left, Node may drop the rest of a packet and still say that all has come.
+          const verdict = this.#judge(id, res, Buffer.concat(chunks), cut || left, asked);
+          resolve(left ? { ...verdict, cut: false, left } : verdict);
+        };
+        res.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          bytes += chunk.length;
+          if (how.leaveAfter !== undefined && bytes >= how.leaveAfter && !res.complete) {
+            left = true;
+            req.destroy();
+          }
+        });
+        res.on('end', () => judge(false));
+        res.on('error', () => judge(true));
+        req.on('close', () => {
+          if (!res.complete) judge(true);
+        });
+      });
+      req.end();
+    });
+  }
+
+  #judge(id: number, res: IncomingMessage, body: Buffer, cut: boolean, asked: number): Verdict {
+    const status = res.statusCode as number;
+    const hit = /;\s*hit\b/.test(String(res.headers['cache-status'] ?? ''));
+    const wrong = this.#wrong(id, res, body, cut, asked);
+    return { id, status, hit, bytes: body.length, cut, left: false, wrong };
+  }
+
+  #wrong(id: number, res: IncomingMessage, body: Buffer, cut: boolean, asked: number): string | null {
+    const status = res.statusCode as number;
+    const what = `${res.statusCode} for ${id}`;
+    if (status >= 500) return null;
+    if (status !== 200 && status !== 206 && status !== 416) return `${what}: unexpected status`;
+    if (status === 416) return null;
+    const tag = /^"(\d+)-(\d+)"$/.exec(String(res.headers.etag));
+    if (tag === null || Number(tag[1]) !== id) return `${what}: ETag ${res.headers.etag}`;
+    const version = Number(tag[2]);
+    const outdated = this.#outdated.get(id)?.[version];
+    if (outdated !== undefined && outdated < asked - MAY_LAST_MS[this.kind(id)]) {
+      return `${what}: version ${version} was outdated for ${asked - outdated} ms when it was asked for`;
+    }
+    let expected = this.body(id, version);
+    if (status === 206) {
+      const range = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(String(res.headers['content-range']));
+      if (range === null || Number(range[3]) !== expected.length)
+        return `${what}: Content-Range ${res.headers['content-range']} of ${expected.length} bytes`;
+      expected = expected.subarray(Number(range[1]), Number(range[2]) + 1);
+    }
+    if (!cut && body.length !== expected.length)
+      return `${what}: expected ${expected.length} bytes of version ${version}, got ${body.length} (${res.headers['cache-status']}, length ${res.headers['content-length']})`;
+    if (body.length > expected.length || body.compare(expected, 0, body.length) !== 0)
+      return `${what}: wrong bytes (version ${version}, ${body.length} of ${expected.length}, first at ${firstDifference(body, expected)}, ${res.headers['cache-status']})`;
+    return null;
+  }
+}
+
+export interface AskHow {
+  readonly agent?: Agent;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** First and last byte. */
+  readonly range?: readonly [first: number, last: number];
+  /** Goes away after so many bytes. */
+  readonly leaveAfter?: number;
+}
+
+const ASK_MS = 30_000;
+
+/** The finaliser of MurmurHash3: any two inputs give unrelated words. */
+export function mix(value: number): number {
+  let h = value | 0;
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return (h ^ (h >>> 16)) >>> 0;
+}
+
+function firstDifference(one: Buffer, other: Buffer): number {
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at++) if (one[at] !== other[at]) return at;
+  return length;
+}

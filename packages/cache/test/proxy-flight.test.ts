@@ -1,0 +1,231 @@
+/** The rules of single flight, and the body that many read while it comes: both alone, without HTTP. */
+
+import { describe, expect, it, vi } from 'vitest';
+import { Flight, Flights, type Landing } from '../src/proxy/flight.ts';
+import { FlightBody } from '../src/proxy/flight-body.ts';
+import { MemoryStore } from '../src/store/memory-store.ts';
+import type { BodyReader, BodyWriter } from '../src/store/response-store.ts';
+import type { StoredResponse } from '../src/stored-response.ts';
+
+describe('Flight', () => {
+  it('tells all who wait, and says who came before it was sent', () => {
+    const flight = new Flight<string>('k');
+    const heard: string[] = [];
+    const listen = (name: string) => (landing: Landing<string>, early: boolean) =>
+      heard.push(`${name} ${landing.kind} ${early}`);
+    flight.wait(1000, listen('one'));
+    flight.markSent();
+    flight.wait(1000, listen('two'));
+    const leave = flight.wait(1000, listen('three'));
+    leave();
+    expect(flight.waiters).toBe(2);
+    flight.land({ kind: 'shared', shared: 'x' });
+    flight.land({ kind: 'private' });
+    expect(heard).toEqual(['one shared true', 'two shared false']);
+    expect(flight.landing).toEqual({ kind: 'shared', shared: 'x' });
+    expect(() => flight.wait(1, () => {})).toThrow(/has landed/);
+  });
+
+  it('lets waiters go when it takes too long', () => {
+    vi.useFakeTimers();
+    const flight = new Flight<string>('k');
+    const heard: string[] = [];
+    flight.wait(100, ({ kind }) => heard.push(kind));
+    vi.advanceTimersByTime(99);
+    expect(heard).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(heard).toEqual(['expired']);
+    flight.land({ kind: 'private' });
+    expect(heard).toEqual(['expired']);
+    vi.useRealTimers();
+  });
+});
+
+describe('Flights', () => {
+  it('finds one that landed with something acceptable, else the newest that has not landed', () => {
+    const flights = new Flights<string>(() => 0);
+    expect(flights.find('k', () => true)).toBeNull();
+    const english = flights.begin('k');
+    expect(flights.find('k', () => false)).toBe(english);
+    english.land({ kind: 'shared', shared: 'en' });
+    const older = flights.begin('k');
+    const newer = flights.begin('k');
+    expect(flights.find('k', (shared) => shared === 'en')).toBe(english);
+    expect(flights.find('k', (shared) => shared === 'fr')).toBe(newer);
+    flights.end(newer);
+    expect(flights.find('k', () => false)).toBe(older);
+    flights.end(older);
+    flights.end(english);
+    flights.end(english);
+    expect([flights.size, flights.has('k')]).toEqual([0, false]);
+  });
+
+  it('dooms all of a key', () => {
+    const flights = new Flights<string>(() => 0);
+    const flight = flights.begin('k');
+    const other = flights.begin('l');
+    flights.doom('k');
+    expect([flight.doomed, other.doomed, flights.find('k', () => true), flights.size]).toEqual([
+      true,
+      false,
+      null,
+      1,
+    ]);
+  });
+
+  it('remembers barren keys for a while, and a bounded number of them', () => {
+    let now = 0;
+    const flights = new Flights<string>(() => now);
+    flights.markBarren('k');
+    now = 9999;
+    expect(flights.isBarren('k')).toBe(true);
+    now = 10_000;
+    expect(flights.isBarren('k')).toBe(false);
+    flights.markBarren('k');
+    flights.markFertile('k');
+    expect(flights.isBarren('k')).toBe(false);
+    flights.markBarren('first');
+    for (let i = 0; i < 16_384; i++) flights.markBarren(`k${i}`);
+    expect(flights.isBarren('first')).toBe(false);
+    expect(flights.isBarren('k0')).toBe(true);
+  });
+});
+
+const response: StoredResponse = {
+  key: 'k',
+  status: 200,
+  statusText: 'OK',
+  headers: [],
+  varied: [],
+  requestTime: 0,
+  responseTime: 0,
+  initialAgeMs: 0,
+  lifetimeMs: 1000,
+  flags: 0,
+  staleWhileRevalidateMs: 0,
+  staleIfErrorMs: 0,
+  etag: null,
+  lastModified: null,
+  bodyLength: 6,
+  range: null,
+};
+const bytes = (text: string) => Buffer.from(text);
+
+async function all(reader: BodyReader): Promise<string> {
+  let text = '';
+  for (let chunk = await reader.next(); chunk !== null; chunk = await reader.next())
+    text += Buffer.from(chunk);
+  return text;
+}
+
+/** A writer that fails on demand, as a full disk does. */
+function failing(inner: BodyWriter, after: number): BodyWriter {
+  let written = 0;
+  return {
+    get length() {
+      return inner.length;
+    },
+    write: async (chunk) => {
+      written += chunk.length;
+      if (written > after) throw new Error('No space left');
+      await inner.write(chunk);
+    },
+    read: (start, end) => inner.read(start, end),
+    commit: (stored) => inner.commit(stored),
+    abort: (reason) => inner.abort(reason),
+  };
+}
+
+describe('FlightBody', () => {
+  const store = () => new MemoryStore({ capacityBytes: 10_000_000 });
+
+  it('is read by many, each at its own pace, while it comes and after', async () => {
+    const kept = store();
+    const body = new FlightBody(kept.create('k', undefined), 100, () => {});
+    const early = all(body.read());
+    body.write(bytes('abc'));
+    const late = all(body.read());
+    const part = all(body.read(1, 4));
+    body.write(bytes('def'));
+    const lazy = body.read();
+    expect(await body.end(response)).toBe(true);
+    expect(await Promise.all([early, late, part, all(lazy)])).toEqual(['abcdef', 'abcdef', 'bcd', 'abcdef']);
+    expect(kept.statistics.responses).toBe(1);
+  });
+
+  it('tells readers that it failed', async () => {
+    const body = new FlightBody(store().create('k', undefined), 100, () => {});
+    const reader = body.read();
+    body.write(bytes('abc'));
+    const text = all(reader);
+    body.fail(new Error('cut'));
+    await expect(text).rejects.toThrow(/cut/);
+    expect(body.open).toBe(false);
+  });
+
+  it.each(['too long', 'full disk'])('gives readers every byte when it overflows: %s', async (why) => {
+    const kept = store();
+    const inner = kept.create('k', undefined);
+    const writer = why === 'full disk' ? failing(inner, 6) : inner;
+    const body = new FlightBody(writer, why === 'full disk' ? 1e9 : 6, () => {});
+    const eager = all(body.read());
+    const slow = body.read();
+    await body.write(bytes('abc'));
+    await body.write(bytes('def'));
+    expect(body.open).toBe(true);
+    await body.write(bytes('ghi'));
+    expect(body.open).toBe(false);
+    const first = await slow.next();
+    await body.write(bytes('jkl'));
+    expect(await body.end(response)).toBe(false);
+    expect(await eager).toBe('abcdefghijkl');
+    expect(Buffer.from(first!).toString() + (await all(slow))).toBe('abcdefghijkl');
+    expect(kept.statistics.responses).toBe(0);
+    expect(kept.inUse.pendingBytes).toBe(0);
+  });
+
+  it('waits for the slowest reader after an overflow, until that one leaves', async () => {
+    let abandoned = 0;
+    const body = new FlightBody(store().create('k', undefined), 6, () => abandoned++);
+    const slow = body.read();
+    const eager = all(body.read());
+    const chunk = Buffer.alloc(600_000, 'x');
+    expect(body.write(chunk)).toBeUndefined();
+    const wait = body.write(chunk);
+    expect(wait).toBeInstanceOf(Promise);
+    let went = false;
+    void wait!.then(() => {
+      went = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(went).toBe(false);
+    slow.close();
+    await wait;
+    body.end(response);
+    expect((await eager).length).toBe(1_200_000);
+    expect(abandoned).toBe(0);
+  });
+
+  it('is abandoned when it overflows and nobody reads it', async () => {
+    let abandoned = 0;
+    const body = new FlightBody(store().create('k', undefined), 2, () => abandoned++);
+    body.write(bytes('abc'));
+    expect(abandoned).toBe(1);
+  });
+
+  it('can be given to all who read it and not be kept', async () => {
+    const kept = store();
+    const body = new FlightBody(kept.create('k', undefined), 100, () => {});
+    const waiting = all(body.read());
+    const lazy = body.read();
+    body.write(bytes('abcdef'));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    body.discard();
+    expect(await body.end(response)).toBe(false);
+    expect(await waiting).toBe('abcdef');
+    expect(await all(lazy)).toBe('abcdef');
+    lazy.close();
+    expect(kept.statistics.responses).toBe(0);
+    expect(kept.inUse).toEqual({ readers: 0, pendingBytes: 0 });
+  });
+});

@@ -1,0 +1,270 @@
+/** Poisoning by fields that are not part of the key, with a real origin that believes them; and heads of responses. */
+
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { Agent, request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { checkLimits } from '../src/safety/limits.ts';
+import { checkResponseHead, safeReason } from '../src/safety/response-guard.ts';
+import { explicitlyShareable, isUnkeyed, safeguardFields } from '../src/safety/unkeyed-fields.ts';
+
+/** Each with a value that has changed pages of real frameworks. */
+const poison: readonly (readonly [string, string])[] = [
+  ['X-Forwarded-Host', 'evil.example'],
+  ['X-Forwarded-Proto', 'http'],
+  ['X-Forwarded-Scheme', 'nothttps'],
+  ['X-Forwarded-Port', '1'],
+  ['X-Forwarded-Prefix', '/evil'],
+  ['X-Forwarded-Server', 'evil.example'],
+  ['X-Forwarded-SSL', 'off'],
+  ['X-Forwarded-For', '127.0.0.1'],
+  ['x-forwarded-anything', '1'],
+  ['Forwarded', 'host=evil.example;proto=http'],
+  ['X-Host', 'evil.example'],
+  ['X-HTTP-Host-Override', 'evil.example'],
+  ['X-Original-URL', '/admin'],
+  ['X-Original-Host', 'evil.example'],
+  ['X-Rewrite-URL', '/admin'],
+  ['X-HTTP-Method-Override', 'POST'],
+  ['X-HTTP-Method', 'PUT'],
+  ['X-Method-Override', 'DELETE'],
+  ['Front-End-Https', 'off'],
+  ['X-Real-IP', '127.0.0.1'],
+  ['True-Client-IP', '127.0.0.1'],
+  ['Client-IP', '127.0.0.1'],
+  ['X-Middleware-Subrequest', 'middleware'],
+  ['X-Middleware-Prefetch', '1'],
+  ['X-Invoke-Status', '888'],
+  ['X-Now-Route-Matches', '1'],
+  ['Proxy', 'http://evil.example/'],
+  ['X_Forwarded_Host', 'evil.example'],
+  ['Content-Type', 'invalid'],
+  ['Content-Encoding', 'invalid'],
+  ['Range', 'bytes=nonsense'],
+  ['Range', 'lines=1-2'],
+  ['Range', `bytes=${Array.from({ length: 100 }, (_, i) => `${i}-`).join()}`],
+];
+
+const harmless: readonly (readonly [string, string])[] = [
+  ['Host', 'a.example'],
+  ['Accept', '*/*'],
+  ['Accept-Encoding', 'gzip, br'],
+  ['Accept-Language', 'de'],
+  ['User-Agent', 'x'],
+  ['Referer', 'http://a.example/'],
+  ['Origin', 'http://a.example'],
+  ['Cookie', 'a=b'],
+  ['Authorization', 'Basic YTpi'],
+  ['Cache-Control', 'no-cache'],
+  ['If-None-Match', '"a"'],
+  ['If-Modified-Since', 'Mon, 16 Nov 2026 00:00:00 GMT'],
+  ['Range', 'bytes=0-99'],
+  ['Range', 'bytes=0-0, -1'],
+  ['If-Range', '"a"'],
+  ['Sec-Fetch-Mode', 'navigate'],
+  ['X-Requested-With', 'XMLHttpRequest'],
+  ['Upgrade-Insecure-Requests', '1'],
+  ['Via', '1.1 x'],
+  ['Connection', 'close'],
+  ['Content-Length', '0'],
+];
+
+describe('unkeyed fields', () => {
+  it.each(poison.map((each) => [`${each[0]}: ${each[1].slice(0, 30)}`, each] as const))(
+    '%s is dropped',
+    (_name, field) => {
+      for (const method of ['GET', 'HEAD']) {
+        const safe = safeguardFields(['Host', 'a.example', ...field, 'Accept', '*/*'], method);
+        expect(safe).toEqual({
+          headers: ['Host', 'a.example', 'Accept', '*/*'],
+          shareable: true,
+          explicitOnly: false,
+        });
+      }
+      const odd = safeguardFields([field[0].toUpperCase(), field[1]], 'GET');
+      expect(odd.headers).toEqual([]);
+    },
+  );
+
+  it('others stay, in their order and case', () => {
+    const headers = harmless.flat();
+    expect(safeguardFields(headers, 'GET').headers).toEqual(headers);
+  });
+
+  it('are left alone for methods whose answers are not shared', () => {
+    const headers = poison.flat();
+    expect(safeguardFields(headers, 'POST')).toEqual({ headers, shareable: false, explicitOnly: false });
+  });
+
+  it('a body makes a GET unshareable, and keeps the fields that describe it', () => {
+    const fat = ['Content-Length', '3', 'Content-Type', 'text/plain'];
+    expect(safeguardFields(fat, 'GET')).toEqual({ headers: fat, shareable: false, explicitOnly: false });
+    expect(safeguardFields(['Transfer-Encoding', 'chunked'], 'GET').shareable).toBe(false);
+    expect(safeguardFields(['content-length', '000'], 'GET').shareable).toBe(true);
+  });
+
+  it('a cookie asks for the word of the origin', () => {
+    expect(safeguardFields(['cOOkie', 'a=b'], 'GET')).toEqual({
+      headers: ['cOOkie', 'a=b'],
+      shareable: true,
+      explicitOnly: true,
+    });
+    for (const value of [
+      'public',
+      'max-age=60',
+      'no-transform, s-maxage=5',
+      'Public,must-revalidate',
+      'MAX-AGE=1',
+    ]) {
+      expect(explicitlyShareable(['Cache-Control', value]), value).toBe(true);
+    }
+    for (const value of ['', 'no-transform', 'x-public', 'stale-if-error=5', 'notmax-age=5', 'publican']) {
+      expect(explicitlyShareable(['Cache-Control', value]), value).toBe(false);
+    }
+    expect(explicitlyShareable(['Last-Modified', 'Mon, 16 Nov 2026 00:00:00 GMT'])).toBe(false);
+    expect(explicitlyShareable(['Expires', 'Mon, 16 Nov 2026 00:00:00 GMT'])).toBe(true);
+    expect(explicitlyShareable(['Cache-Control', 'public', 'Set-Cookie', 'a=b'])).toBe(false);
+  });
+
+  it('those of a trusted proxy can be kept', () => {
+    const keep = new Set(['x-forwarded-proto']);
+    const safe = safeguardFields(
+      ['X-Forwarded-Proto', 'https', 'X-Forwarded-Host', 'evil.example'],
+      'GET',
+      keep,
+    );
+    expect(safe.headers).toEqual(['X-Forwarded-Proto', 'https']);
+    expect(isUnkeyed('x-forwarded-proto')).toBe(true);
+    expect(isUnkeyed('accept')).toBe(false);
+  });
+
+  it('an origin that believes them all answers the same to a poisoned request', async () => {
+    const origin = createHttpServer((req, res) => {
+      // What a careless framework does: the page depends on every field but a few.
+      const seen = req.rawHeaders
+        .filter((_, i) => i % 2 === 0)
+        .filter((name) => !/^(?:host|connection|accept)$/i.test(name));
+      res.end(`page made of: ${seen.join()}`);
+    });
+    origin.listen(0, '127.0.0.1');
+    await once(origin, 'listening');
+    const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/`;
+    const agent = new Agent();
+    const page = async (headers: string[]) =>
+      (await request(url, { dispatcher: agent, headers })).body.text();
+    const clean = await page(['Accept', '*/*']);
+    for (const [name, value] of poison) {
+      const sent = ['Accept', '*/*', name, value];
+      expect(await page(sent)).not.toBe(clean);
+      expect(await page(safeguardFields(sent, 'GET').headers), name).toBe(clean);
+    }
+    await agent.destroy();
+    origin.closeAllConnections();
+    origin.close();
+  });
+});
+
+/** By whom it is stopped; measured, so that a change of undici is noticed. */
+const heads: readonly (readonly [name: string, head: string, by: 'undici' | 'guard' | 'nobody'])[] = [
+  ['plain', 'Content-Length: 2\r\n', 'nobody'],
+  ['obs-text in a value', 'Content-Length: 2\r\nX: caf\xe9\r\n', 'nobody'],
+  ['chunked', 'Transfer-Encoding: chunked\r\n', 'nobody'],
+  ['two equal lengths', 'Content-Length: 2\r\nContent-Length: 2\r\n', 'undici'],
+  ['two different lengths', 'Content-Length: 2\r\nContent-Length: 3\r\n', 'undici'],
+  ['list of lengths', 'Content-Length: 2, 2\r\n', 'undici'],
+  ['length and chunked', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n', 'undici'],
+  ['chunked and length', 'Transfer-Encoding: chunked\r\nContent-Length: 2\r\n', 'undici'],
+  ['chunked, gzip', 'Transfer-Encoding: chunked, gzip\r\n', 'guard'],
+  ['gzip, chunked', 'Transfer-Encoding: gzip, chunked\r\n', 'guard'],
+  ['gzip', 'Transfer-Encoding: gzip\r\n', 'guard'],
+  ['identity', 'Transfer-Encoding: identity\r\n', 'guard'],
+  ['obs-fold', 'X: a\r\n b\r\nContent-Length: 2\r\n', 'undici'],
+  ['bare LF', 'X: a\nSet-Cookie: b\r\nContent-Length: 2\r\n', 'undici'],
+  ['bare CR', 'X: a\rSet-Cookie: b\r\nContent-Length: 2\r\n', 'undici'],
+  ['NUL', 'X: a\0b\r\nContent-Length: 2\r\n', 'undici'],
+  ['DEL', 'X: a\x7fb\r\nContent-Length: 2\r\n', 'undici'],
+  ['space before the colon', 'X : a\r\nContent-Length: 2\r\n', 'undici'],
+  ['name with parentheses', 'X(y): a\r\nContent-Length: 2\r\n', 'undici'],
+  ['too many fields', `${'a: b\r\n'.repeat(300)}Content-Length: 2\r\n`, 'guard'],
+  ['too large', `a: ${'b'.repeat(70_000)}\r\nContent-Length: 2\r\n`, 'undici'],
+  ['body above the limit', 'Content-Length: 99999999999999\r\n', 'guard'],
+];
+
+describe('heads of responses', () => {
+  const limits = checkLimits();
+  let raw = '';
+  const started = (async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(Buffer.from(raw, 'latin1')));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    server.unref();
+    return (server.address() as AddressInfo).port;
+  })();
+
+  const stoppedBy = async (text: string): Promise<'undici' | 'guard' | 'nobody'> => {
+    raw = text;
+    const agent = new Agent({
+      headersTimeout: 2000,
+      bodyTimeout: 2000,
+      maxHeaderSize: limits.responseHeadBytes,
+    });
+    try {
+      const answer = await request(`http://127.0.0.1:${await started}/`, {
+        dispatcher: agent,
+        responseHeaders: 'raw',
+      });
+      answer.body.on('error', () => {});
+      answer.body.destroy();
+      const headers = (answer.headers as unknown as (Buffer | string)[]).map((each) =>
+        typeof each === 'string' ? each : each.toString('latin1'),
+      );
+      const why = checkResponseHead({ status: answer.statusCode, headers }, limits);
+      if (why !== null)
+        expect(why).toMatchObject({ status: 502, message: expect.stringMatching(/^The origin sent .*\.$/) });
+      return why === null ? 'nobody' : 'guard';
+    } catch {
+      return 'undici';
+    } finally {
+      await agent.destroy();
+    }
+  };
+
+  it.each(heads)('%s', async (_name, head, by) => {
+    const body = /^Transfer-Encoding: chunked\r\n/.test(head) ? '2\r\nhi\r\n0\r\n\r\n' : 'hi';
+    expect(await stoppedBy(`HTTP/1.1 200 OK\r\n${head}\r\n${body}`)).toBe(by);
+  });
+
+  it('status codes that do not exist are stopped', async () => {
+    expect(await stoppedBy('HTTP/1.1 600 x\r\nContent-Length: 0\r\n\r\n')).toBe('guard');
+    expect(await stoppedBy('HTTP/1.1 999 x\r\nContent-Length: 0\r\n\r\n')).toBe('guard');
+    for (const status of [0, 99, 600, 200.5, Number.NaN]) {
+      expect(checkResponseHead({ status, headers: [] })?.code).toBe('response-status');
+    }
+    for (const status of [100, 200, 304, 599]) expect(checkResponseHead({ status, headers: [] })).toBe(null);
+  });
+
+  it('all of it is seen by the guard alone as well', () => {
+    const code = (...headers: string[]) => checkResponseHead({ status: 200, headers })?.code ?? null;
+    expect(code('Content-Length', '2', 'content-length', '2')).toBe('response-length');
+    expect(code('Content-Length', '2, 2')).toBe('response-length');
+    expect(code('Content-Length', '2', 'Transfer-Encoding', 'chunked')).toBe('response-length');
+    expect(code('X', 'a\r\nSet-Cookie: b')).toBe('response-header');
+    expect(code('X\r\nY', 'a')).toBe('response-header');
+    expect(code('X', '\u0100')).toBe('response-header');
+    expect(code('X')).toBe('response-header');
+    expect(code('X', 'y'.repeat(70_000))).toBe('response-head-too-large');
+    expect(
+      checkResponseHead({ status: 200, headers: ['Content-Length', '99999999999999'], method: 'HEAD' }),
+    ).toBe(null);
+  });
+
+  it('a reason phrase is kept only if it can be sent', () => {
+    expect(safeReason('Not Found')).toBe('Not Found');
+    for (const reason of ['a\x01b', 'a\r\nX: y', '\u0100', 'O'.repeat(1000)])
+      expect(safeReason(reason)).toBe('');
+  });
+});

@@ -1,0 +1,103 @@
+/**
+ * `bloomery cache`: runs an HTTP cache until it is told to stop. What it is and how it is configured is told in docs/cache.md; its options are made of
+ * the same table as its checks (packages/cache/src/operation/settings.ts), so none is described twice.
+ *
+ * The table is bundled with the command, everything else is loaded from the package when the cache is run: its workers are programs of their own, found
+ * beside it by their file names, and `bloomery --help` need not wait for an HTTP client.
+ */
+
+import { readFileSync } from 'node:fs';
+import { SETTINGS, type Setting } from '@bloomery/cache';
+import { type Command, Option } from 'commander';
+import { withExamples } from '../command-options.ts';
+import { write, writeLine } from '../standard-output.ts';
+import { UsageError } from '../usage-error.ts';
+
+type CachePackage = typeof import('@bloomery/cache');
+
+interface CommandFlags {
+  readonly config?: string;
+  readonly printConfig?: boolean;
+  readonly checkConfig?: boolean;
+  readonly quiet?: boolean;
+}
+
+export function register(program: Command): void {
+  const command = program
+    .command('cache')
+    .description('run an HTTP cache: a forward proxy, or in front of origins')
+    .option('-c, --config <file>', 'settings in JSON; flags are stronger')
+    .option('--check-config', 'say whether the settings are right, and start nothing')
+    .option('--print-config', 'print all settings as a configuration file, and start nothing')
+    .option('-q, --quiet', 'do not print how it can be used');
+  for (const setting of SETTINGS) for (const option of optionsOf(setting)) command.addOption(option);
+  command.action(run);
+  command.addHelpText(
+    'after',
+    `
+Settings can also stand in the environment: BLOOMERY_CACHE_DISK_SIZE for --disk-size.
+SIGTERM and Ctrl-C finish running answers, SIGHUP reads the configuration again, SIGUSR2 opens the access log anew.
+Exit codes: 0 stopped as asked, 2 could not start.`,
+  );
+  withExamples(command, [
+    ['bloomery cache', 'a forward proxy on 127.0.0.1:3128, for this machine only'],
+    ['curl -x http://127.0.0.1:3128 http://example.org/', 'and its use'],
+    [
+      'bloomery cache --upstream /docs/=https://docs.example/ --listen 127.0.0.1:8080',
+      'in front of an origin',
+    ],
+    [
+      'bloomery cache --listen :3128 --allow-client 10.0.0.0/8 --memory 1GB --disk /var/cache/bloomery --disk-size 50GB',
+      'for a network',
+    ],
+    ['bloomery cache --config cache.json --check-config', 'is that file right?'],
+  ]);
+}
+
+/** Values stay texts: the package checks them, and names them as they were written. */
+function optionsOf(setting: Setting): Option[] {
+  const { flag, key, placeholder, several, choices, initial, negatable, help } = setting;
+  const shown = initial === '' ? help : `${help} (default: ${initial})`;
+  const option = new Option(placeholder === undefined ? `--${flag}` : `--${flag} <${placeholder}>`, shown);
+  if (choices !== undefined) option.choices([...choices]);
+  if (several) option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text]);
+  option.attributeName = () => key;
+  if (!negatable) return [option];
+  const off = new Option(`--no-${flag}`).hideHelp();
+  off.attributeName = () => key;
+  return [option, off];
+}
+
+async function run(options: CommandFlags & Record<string, unknown>, command: Command): Promise<void> {
+  // Not a name in quotes: what is loaded is the package as it is installed, not a copy in this bundle.
+  const { loadConfig, printConfig, runCache, ConfigError }: CachePackage = await import(
+    import.meta.resolve('@bloomery/cache')
+  );
+  const { config: file, printConfig: print, checkConfig: check, quiet } = options;
+  // Defaults of commander are no wishes: `--no-disk` makes one of true.
+  const flags = Object.fromEntries(
+    SETTINGS.flatMap(({ key }) => (command.getOptionValueSource(key) === 'cli' ? [[key, options[key]]] : [])),
+  );
+  const sources = { file, environment: process.env, flags };
+  if (file !== undefined) readFileSync(file); // says what is wrong with the name of the file itself
+  try {
+    if (print) writeLine(printConfig(loadConfig(sources)));
+    else if (check) {
+      const { warnings } = loadConfig(sources);
+      for (const warning of warnings) writeLine(`warning: ${warning}`);
+      writeLine('the settings are right');
+    } else {
+      process.exitCode = await runCache({
+        ...sources,
+        command: HOW,
+        ...(quiet ? {} : { print: write }),
+      });
+    }
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** How whoever reads the banner started it (tools/start.mjs). */
+const HOW = process.env.npm_lifecycle_event === 'start' ? 'npm start --' : 'bloomery cache';
