@@ -92,7 +92,7 @@ async function compare(
   path: string,
   how: LoadOptions,
 ): Promise<Contender[]> {
-  const servers = await Promise.all(starting);
+  const servers = await allOrNone(starting);
   try {
     const contenders = servers.map(({ name }) => ({ name, loads: [] as Load[] }));
     // Twice: a cache may keep only what was asked for before.
@@ -110,6 +110,16 @@ async function compare(
   } finally {
     for (const server of servers) await server.stop();
   }
+}
+
+/** If one does not start, the others end. */
+async function allOrNone(starting: Promise<RunningServer>[]): Promise<RunningServer[]> {
+  const started = await Promise.allSettled(starting);
+  const servers = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = started.find((one) => one.status === 'rejected');
+  if (failed === undefined) return servers;
+  for (const server of servers) await server.stop();
+  throw failed.reason;
 }
 
 function ratioOf(contender: Contender, yardstick: Contender): number {

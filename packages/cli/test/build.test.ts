@@ -51,9 +51,8 @@ describe('what comes out', () => {
     expect(built([at('many.zst')])).toEqual(alone);
   });
 
-  test('is the same for a file of which only the beginning is read once', () => {
-    // Five million keys: hashes of the first four are held in memory, the rest is read twice. Lines differ in length, so
-    // that they lie across every place where the file is cut.
+  test('is the same for a file of many pieces', () => {
+    // Five million keys. Lines differ in length, so that they lie across every place where the file is cut.
     const parts: string[] = [];
     for (let i = 0; i < 5_000_000; i += 1000) {
       parts.push(Array.from({ length: 1000 }, (_, j) => `${(i + j) * 7919}\n`).join(''));

@@ -95,8 +95,20 @@ async function openTiers(
     MOST_WINDOW,
     Math.max(LEAST_WINDOW, Math.ceil(capacityBytes / TYPICAL_OBJECT_BYTES)),
   );
+  let toldFull = Number.NEGATIVE_INFINITY;
   const store = await TieredStore.open(memory, disk, {
     admission: new Admission({ capacity: window, key: new SecretKey(randomBytes(16)) }),
+    onDiskFull: (error) => {
+      // A disk stays full for a while, and each request would say so.
+      const now = performance.now();
+      if (now - toldFull < 60_000) return;
+      toldFull = now;
+      log.event('warn', 'disk-full', {
+        folder,
+        problem: error,
+        note: 'nothing new is kept until there is room',
+      });
+    },
     onDiskFailure: (error) =>
       log.event('error', 'disk-failed', { folder, problem: error, note: 'all goes on in memory' }),
   });

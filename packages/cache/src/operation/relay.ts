@@ -101,7 +101,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     text = '',
   ): void {
     if (status < 200) {
-      if (status === 103) this.#response.writeEarlyHints(earlyHints(controller.rawHeaders as Buffer[]));
+      if (status === 103) this.#hint(controller.rawHeaders as Buffer[]);
       return;
     }
     this.#response.writeHead(status, text, fieldsOfConnectionRemoved(controller.rawHeaders as Buffer[]));
@@ -139,6 +139,15 @@ class Exchange implements Dispatcher.DispatchHandler {
         this.#response,
         refusal(502, 'worker-failed', 'The worker process that had this request failed; try again.'),
       );
+    }
+  }
+
+  /** A hint is only a hint: Node throws at links that it does not like, and nothing is lost without them. */
+  #hint(raw: readonly Buffer[]): void {
+    try {
+      this.#response.writeEarlyHints(earlyHints(raw));
+    } catch {
+      // The client gets the final response.
     }
   }
 

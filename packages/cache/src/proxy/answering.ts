@@ -140,12 +140,15 @@ function failedInStore(
   how: AnswerHow,
 ): void {
   const { store, observer } = context;
-  observer.event('warn', 'stored-body-failed', { key: response.key, code: codeOf(error), sent });
-  Promise.resolve(store.remove(source)).catch((problem: unknown) =>
+  const code = codeOf(error);
+  // Gone is what was evicted between being found and being read: nothing is wrong with it.
+  observer.event(code === 'gone' ? 'debug' : 'warn', 'stored-body-failed', { key: response.key, code, sent });
+  const removed = Promise.resolve(store.remove(source)).catch((problem: unknown) =>
     observer.event('error', 'store-failed', { key: response.key, problem }),
   );
   if (!begun) {
-    how.again(exchange);
+    // Before it is removed it would only be found again.
+    void removed.then(() => how.again(exchange));
     return;
   }
   const start = (response.range?.start ?? 0) + (body.kind === 'part' ? body.start : 0);

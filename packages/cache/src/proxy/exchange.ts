@@ -127,11 +127,15 @@ export class Exchange {
     const { req, res } = this;
     // Without a socket, an earlier answer on this connection is still being sent.
     if (this.over || res.headersSent || res.socket === null || req.httpVersion !== '1.1') return;
+    // Nobody needs them; they must not pile up before a client that does not read.
+    if (res.socket.writableLength > MOST_WAITING_BYTES) return;
     let head = `HTTP/1.1 ${status} ${statusText || (STATUS_CODES[status] ?? '')}\r\n`;
     for (let at = 0; at + 1 < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`;
     res.socket.write(`${head}\r\n`, 'latin1');
   }
 }
+
+const MOST_WAITING_BYTES = 65_536;
 
 /** Whether a request announces a body (RFC 9112, 6.3: by Content-Length or Transfer-Encoding only). */
 export function hasBody(req: IncomingMessage): boolean {

@@ -7,6 +7,9 @@
  * slowest of them and holds the origin back when it is full. Nobody can join any more, nothing is kept, and those who
  * read get every byte. A reader that stalls is ended by its own timeout, so the window always moves again.
  *
+ * A body that nobody reads any more goes on into the store, for those who come later, as long as it moves: one that brings less than
+ * 64 KB in ten seconds is given up. An origin that drips could else hold a connection for each object that somebody once asked for.
+ *
  * `discard` is for a body that must not be found later (its key was invalidated while it came): readers get all of it, and
  * the writer is given up when the last of them has finished.
  */
@@ -16,6 +19,9 @@ import type { StoredResponse } from '../stored-response.ts';
 
 /** Held in memory between the origin and the slowest reader, after an overflow. */
 const WINDOW_BYTES = 1024 * 1024;
+/** What must come in that time when nobody waits for it. */
+const UNREAD_MS = 10_000;
+const UNREAD_BYTES = 65_536;
 
 export class FlightBody {
   readonly writer: BodyWriter;
@@ -32,6 +38,8 @@ export class FlightBody {
   #givenUp = false;
   /** Who waits for room in the window. */
   #room: (() => void) | null = null;
+  /** Looks whether it still moves, while nobody reads. */
+  #watch: NodeJS.Timeout | null = null;
 
   /** `abandoned`: nobody reads it any more, and it is not kept either. */
   constructor(writer: BodyWriter, limitBytes: number, abandoned: () => void) {
@@ -56,6 +64,7 @@ export class FlightBody {
   /** Takes bytes. A promise: wait for it before the next; it never rejects. */
   write(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#error !== null) return undefined;
+    if (this.#readers.size === 0 && this.#watch === null) this.#watchUnread();
     if (this.storedEnd === null && this.#length + chunk.length > this.#limit) this.#overflow();
     if (this.storedEnd !== null) return this.#append(chunk);
     let taken: Promise<void> | undefined;
@@ -84,6 +93,7 @@ export class FlightBody {
   /** All has come. Gives whether it is kept. */
   end(response: StoredResponse): Promise<boolean> | boolean {
     this.#ended = true;
+    this.#unwatch();
     if (this.storedEnd === null && !this.#discarded) return this.writer.commit(response);
     this.storedEnd ??= this.#length;
     for (const reader of [...this.#readers]) reader.switched();
@@ -95,6 +105,7 @@ export class FlightBody {
   fail(error: Error): void {
     if (this.#error !== null || this.#ended) return;
     this.#error = error;
+    this.#unwatch();
     this.#giveUp(error);
     for (const reader of [...this.#readers]) reader.switched();
     this.#makeRoom();
@@ -122,7 +133,10 @@ export class FlightBody {
 
   /** @internal A reader has moved on, or left. */
   moved(left: FlightReader | null): void {
-    if (left !== null) this.#readers.delete(left);
+    if (left !== null) {
+      this.#readers.delete(left);
+      if (this.#readers.size === 0 && !this.#ended && this.#error === null) this.#watchUnread();
+    }
     if (this.storedEnd === null) return;
     let slowest = Number.POSITIVE_INFINITY;
     for (const { position } of this.#readers) slowest = Math.min(slowest, position);
@@ -132,6 +146,23 @@ export class FlightBody {
     if (this.#readers.size === 0 && !this.#ended && this.#error === null) this.#abandoned();
     this.#letGo();
     if (this.#windowBytes() <= WINDOW_BYTES / 2) this.#makeRoom();
+  }
+
+  #watchUnread(): void {
+    let length = this.#length;
+    this.#watch ??= setInterval(() => {
+      if (this.#readers.size > 0 || this.#length - length >= UNREAD_BYTES) {
+        length = this.#length;
+        return;
+      }
+      this.fail(new Error('Nobody waited for a body that came too slowly'));
+      this.#abandoned();
+    }, UNREAD_MS).unref();
+  }
+
+  #unwatch(): void {
+    if (this.#watch !== null) clearInterval(this.#watch);
+    this.#watch = null;
   }
 
   #overflow(): void {

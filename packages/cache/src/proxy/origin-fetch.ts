@@ -268,7 +268,7 @@ export class OriginFetch {
 
 const NOBODY_WAITS = new OriginError('proxy_internal_error', 'Nobody waits for this response any more');
 
-const MOST_INTERIMS = 100;
+const MOST_INTERIMS = 32;
 
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 

@@ -108,6 +108,9 @@ export class RequestFlow {
       exchange.outcome = 'error';
       const text = 'This node found no way to answer; its store may be failing';
       exchange.sendText(500, this.#context.policy.name, 'proxy_internal_error', text);
+    } else if (exchange.rounds > ROUNDS) {
+      // What cannot be removed must not be found for ever: from now on as if nothing were stored.
+      this.#decide(exchange, []);
     } else {
       this.lookUp(exchange);
     }

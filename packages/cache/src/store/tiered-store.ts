@@ -18,7 +18,7 @@
  * `find` answers at once when memory has all variants of the key that there are. `#mixed` names the keys in both tiers of which the disk may have
  * variants that memory has not; for those the disk is asked as well, and the lists are merged.
  *
- * When the disk fails, all goes on in memory: nothing more is read from the disk or written to it, `onDiskFailure` is called once, and keys only
+ * A full disk (ENOSPC: others fill it, too) keeps nothing new until there is room. When the disk fails, all goes on in memory: nothing more is read from the disk or written to it, `onDiskFailure` is called once, and keys only
  * there are reported as removed. Removals are still tried, because what was invalidated must not come back at the next start; where they
  * fail, `remove` rejects. A body that is on its way to the disk at that moment is lost: its readers get the error.
  *
@@ -49,6 +49,8 @@ export interface TieredStoreOptions {
   readonly admission: Pick<Admission, 'admit' | 'statistics'>;
   /** Called once, when the disk fails and all goes on in memory. */
   readonly onDiskFailure?: (error: Error) => void;
+  /** Called each time that something could not be kept because the disk was full. */
+  readonly onDiskFull?: (error: Error) => void;
   /** Bytes of bodies that wait to be copied to the disk because they were used. More are tried again at their next use. Default 16 MiB. */
   readonly maxCopyBytes?: number;
   /** Up to this part of its capacity the disk keeps long bodies at first sight. Default 0.8. */
@@ -61,6 +63,7 @@ export class TieredStore implements ResponseStore {
   readonly #diskKeys: KnownKeys;
   readonly #admission: TieredStoreOptions['admission'];
   readonly #onDiskFailure: ((error: Error) => void) | undefined;
+  readonly #onDiskFull: ((error: Error) => void) | undefined;
   readonly #maxCopyBytes: number;
   readonly #spareBelow: number;
   readonly #queue = new KeyQueue();
@@ -81,6 +84,7 @@ export class TieredStore implements ResponseStore {
     this.#diskKeys = diskKeys;
     this.#admission = options.admission;
     this.#onDiskFailure = options.onDiskFailure;
+    this.#onDiskFull = options.onDiskFull;
     this.#maxCopyBytes = options.maxCopyBytes ?? 16 * 2 ** 20;
     this.#spareBelow = options.spareBelow ?? 0.8;
     memory.observe({
@@ -157,7 +161,7 @@ export class TieredStore implements ResponseStore {
         spool: (length) => (this.#failure === undefined ? this.#disk.create(key, length) : undefined),
         keepInMemory: (response, body) => this.#keepInMemory(response, body, admitted),
         keepOnDisk: (response, spooled) => this.#keepOnDisk(response, spooled, admitted),
-        diskFailed: (error) => this.#diskFailed(error),
+        diskFailed: (error) => this.#writeFailed(error),
       },
       expectedLength,
     );
@@ -365,9 +369,15 @@ export class TieredStore implements ResponseStore {
     } catch (error) {
       // Wrong arguments are the caller's mistake, not the disk's.
       if (error instanceof RangeError || error instanceof TypeError) throw error;
-      this.#diskFailed(error as Error);
+      this.#writeFailed(error as Error);
       return otherwise;
     }
+  }
+
+  /** A full disk is no broken one: this body is not kept, and the next may find room. What cannot be removed there is another matter. */
+  #writeFailed(error: Error): void {
+    if (isDiskFull(error)) this.#onDiskFull?.(error);
+    else this.#diskFailed(error);
   }
 
   #diskFailed(error: Error): void {
@@ -409,4 +419,11 @@ export class TieredStore implements ResponseStore {
   #tell(key: string, change: 'added' | 'removed'): void {
     for (const listener of this.#listeners) listener(key, change);
   }
+}
+
+function isDiskFull(error: unknown): boolean {
+  for (let at = error as NodeJS.ErrnoException | undefined; at !== undefined; at = at.cause as typeof at) {
+    if (at.code === 'ENOSPC' || at.code === 'EDQUOT') return true;
+  }
+  return false;
 }

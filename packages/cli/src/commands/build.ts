@@ -194,11 +194,10 @@ async function build(
   const workers = new RecordWorkers({ keys: options, source, threads: options.threads });
   try {
     if (counts && !twice) return await buildFromSpool(inputs, parameters, workers, onRead);
-    const held = twice && takesHashes(parameters) ? await holdHashes(inputs, workers, onRead) : NOTHING_HELD;
-    const capacity = twice ? await countKeys(inputs, held, parameters, workers, onRead) : parameters.capacity;
+    const capacity = twice ? await countKeys(inputs, parameters, workers, onRead) : parameters.capacity;
     const builder = createBuilder({ ...parameters, capacity });
     const count = takesHashes(parameters)
-      ? await addHashes(inputs, held, builder, workers, onRead)
+      ? await addHashes(inputs, builder, workers, onRead)
       : await addKeys(inputs, builder, options, onRead);
     return { filter: builder.finish(), count };
   } finally {
@@ -213,78 +212,30 @@ function capacityOf(counts: readonly number[], { structure }: BuildParameters): 
   return Math.max(1, eachFile ? Math.max(...counts) : sumOf(counts));
 }
 
-/** Hashes of the beginning of the first input, made before the number of keys is known: that part is read once only. */
-interface Held {
-  readonly words: Int32Array[];
-  readonly count: number;
-  /** Up to where the first input was read. */
-  readonly to: number;
-}
-
-const NOTHING_HELD: Held = { words: [], count: 0, to: 0 };
-const MOST_HELD_BYTES = 1 << 25;
-/** The first step is small: nobody knows yet how long lines are. */
-const FIRST_STEP = 1 << 22;
-const HELD_STEP = 1 << 25;
-
-async function holdHashes(
-  [input]: readonly Input[],
-  workers: RecordWorkers,
-  onRead: (bytes: number) => void,
-): Promise<Held> {
-  if (!workers.takesSpans(input)) return NOTHING_HELD;
-  const words: Int32Array[] = [];
-  let bytes = 0;
-  let to = 0;
-  // One more step must fit, if its lines are as long as those before.
-  while (to < input.bytes! && bytes + (to === 0 ? 0 : (bytes / to) * HELD_STEP) <= MOST_HELD_BYTES) {
-    const from = to;
-    to = Math.min(input.bytes!, from + (from === 0 ? FIRST_STEP : HELD_STEP));
-    for await (const found of workers.hash(input, { from, to, onRead, keepsHashes: true })) {
-      words.push(found.words);
-      bytes += found.words.byteLength;
-    }
-    // What follows reads this part no more.
-    onRead(to - from);
-  }
-  return { words, count: bytes / 8, to };
-}
-
 async function countKeys(
   inputs: readonly Input[],
-  held: Held,
   parameters: BuildParameters,
   workers: RecordWorkers,
   onRead: (bytes: number) => void,
 ): Promise<number> {
   const counts: number[] = [];
-  for (const [file, input] of inputs.entries()) {
-    const begun = file === 0 ? held : NOTHING_HELD;
-    counts.push(begun.count + (await workers.count(input, { onRead, from: begun.to })));
-  }
+  for (const input of inputs) counts.push(await workers.count(input, { onRead }));
   return capacityOf(counts, parameters);
 }
 
 async function addHashes(
   inputs: readonly Input[],
-  held: Held,
   builder: Builder,
   workers: RecordWorkers,
   onRead: (bytes: number) => void,
 ): Promise<number> {
   const { scheme, keepsHashes = false } = builder;
   let total = 0;
-  const add = (words: Int32Array, file: number) => {
-    builder.add({ scheme, words, length: words.length / 2 }, file);
-    total += words.length / 2;
-  };
   for (const [file, input] of inputs.entries()) {
-    const from = file === 0 ? held.to : 0;
-    const rest = workers.hash(input, { onRead, keepsHashes, ...(from === 0 ? {} : { from }) });
-    // The threads work on what follows while what was held goes in.
-    const first = rest.next();
-    if (file === 0) for (let words = held.words.shift(); words; words = held.words.shift()) add(words, file);
-    for (let next = await first; !next.done; next = await rest.next()) add(next.value.words, file);
+    for await (const { words, count } of workers.hash(input, { onRead, keepsHashes })) {
+      builder.add({ scheme, words, length: count }, file);
+      total += count;
+    }
   }
   return total;
 }

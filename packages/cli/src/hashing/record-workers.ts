@@ -33,13 +33,9 @@ export interface RecordWorkersOptions {
 
 type OnRead = (bytes: number) => void;
 
-export interface Span {
-  readonly from?: number;
-  readonly to?: number;
-}
-
-export interface HashRequest extends Span {
+export interface HashRequest {
   readonly onRead?: OnRead;
+  /** Whoever asks looks at hashes again later. */
   readonly keepsHashes?: boolean;
 }
 
@@ -59,32 +55,27 @@ export class RecordWorkers {
     this.#worker = new PieceWorker(keys, schemeOf(source), wantsEnds, this.#reader);
   }
 
-  /** Whether an input can be worked on from any place to any other. */
-  takesSpans(input: Input): boolean {
-    return input.plainFile && isWholeLine(this.#setUp.options) && (input.bytes ?? 0) >= WORTH_A_THREAD;
-  }
-
-  /** How many records an input has; those that begin behind `from`, if it takes spans. */
-  async count(input: Input, { onRead, from = 0 }: { onRead?: OnRead; from?: number } = {}): Promise<number> {
+  /** How many records an input has. */
+  async count(input: Input, { onRead }: { onRead?: OnRead } = {}): Promise<number> {
     let total = 0;
     const columns: ColumnNames = new Map();
     const here = (piece: Piece) => this.#worker.count(piece, columns);
-    const pieces = this.#pieces(input, columns, onRead, { from });
+    const pieces = this.#pieces(input, columns, onRead);
     for await (const { count } of this.#each(pieces, 'count', columns, here)) total += count;
     return total;
   }
 
   /**
-   * The hashes of all records of an input; of those that begin in a span of it, if it takes spans. Records are overwritten
-   * when the next are asked for; so are hashes, unless they are kept.
+   * The hashes of all records of an input. Records are overwritten when the next are asked for; so are hashes, unless they
+   * are kept.
    */
   async *hash(
     input: Input,
-    { onRead, keepsHashes = false, ...span }: HashRequest = {},
+    { onRead, keepsHashes = false }: HashRequest = {},
   ): AsyncGenerator<HashedRecords> {
     const columns: ColumnNames = new Map();
     const here = (piece: Piece) => this.#worker.hash(piece, columns, this.#buffers, this.#rooms.pop());
-    for await (const found of this.#each(this.#pieces(input, columns, onRead, span), 'hash', columns, here)) {
+    for await (const found of this.#each(this.#pieces(input, columns, onRead), 'hash', columns, here)) {
       yield found;
       if (!keepsHashes && this.#rooms.length < MOST_ROOMS)
         this.#rooms.push(new Int32Array(found.words.buffer));
@@ -140,17 +131,12 @@ export class RecordWorkers {
     }
   }
 
-  async *#pieces(
-    input: Input,
-    columns: ColumnNames,
-    onRead: OnRead = () => {},
-    span: Span = {},
-  ): AsyncGenerator<Piece> {
+  async *#pieces(input: Input, columns: ColumnNames, onRead: OnRead = () => {}): AsyncGenerator<Piece> {
     const { options } = this.#setUp;
-    if (this.takesSpans(input)) {
+    if (input.plainFile && isWholeLine(options) && (input.bytes ?? 0) >= WORTH_A_THREAD) {
       checkFirst(input.path, this.#reader.head(input.path), options);
       const length = this.#setUp.wantsEnds ? RANGE : BLOCKS_A_PIECE * BLOCK;
-      for (const range of lineRanges(input.path, input.bytes!, { ...span, length })) {
+      for (const range of lineRanges(input.path, input.bytes!, length)) {
         onRead(range.to - range.from);
         yield { range };
       }

@@ -20,13 +20,9 @@ export interface LineRange {
 const SLACK = 1 << 13;
 export const RANGE = (1 << 19) - SLACK - 1;
 
-/** The ranges of a file, or of the part of it between two places, `length` bytes each. */
-export function* lineRanges(
-  path: string,
-  size: number,
-  { from = 0, to = size, length = RANGE }: { from?: number; to?: number; length?: number } = {},
-): Generator<LineRange> {
-  for (let at = from; at < to; at += length) yield { path, size, from: at, to: Math.min(to, at + length) };
+export function* lineRanges(path: string, size: number, length: number = RANGE): Generator<LineRange> {
+  for (let from = 0; from < size; from += length)
+    yield { path, size, from, to: Math.min(size, from + length) };
 }
 
 /** How much is read and worked on at once where nothing has to stay. */

@@ -50,6 +50,8 @@ export function readFolder(folder: string): SecretKey {
     secret = randomBytes(16);
     const path = join(folder, 'store.json');
     writeFileSync(`${path}.tmp`, `${JSON.stringify({ version: VERSION, secret: secret.toString('hex') })}\n`);
+    // Whatever took its place.
+    rmSync(path, { recursive: true, force: true });
     renameSync(`${path}.tmp`, path);
   }
   rmSync(join(folder, 'tmp'), { recursive: true, force: true });

@@ -244,8 +244,19 @@ export function putSlot(records: RecordBuffer, index: EntryIndex, bodies: BodyTa
   else records.put(entry, bodies.digest(body), bodies.length(body));
 }
 
-/** Replays a file, frame by frame, through a window of some megabytes. Gives its size. */
+/** Replays a file. One that cannot be read is damaged, like one with wrong bytes: a store that does not open helps nobody. */
 function readFrames(path: string, number: number, replay: IndexReplay, hole: () => void): number {
+  try {
+    return replayFile(path, number, replay, hole);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    hole();
+    return 0;
+  }
+}
+
+/** Frame by frame, through a window of some megabytes. Gives its size. */
+function replayFile(path: string, number: number, replay: IndexReplay, hole: () => void): number {
   const fd = openSync(path, 'r');
   try {
     const { size } = fstatSync(fd);
