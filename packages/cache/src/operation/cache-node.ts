@@ -11,6 +11,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Flights } from '../proxy/flight.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';
@@ -24,7 +25,7 @@ import { NodeObserver } from './node-observer.ts';
 import { openNodeStore } from './node-store.ts';
 import { answerOwnPath, isOwnPath, type OwnPathsOptions } from './own-paths.ts';
 import { ProcessWatch } from './process-facts.ts';
-import { type CacheProxy, makeProxies, type ProxySet } from './proxy-set.ts';
+import { type CacheProxy, makeProxies, type NodeFlights, type ProxySet } from './proxy-set.ts';
 import { purgeKey } from './purge-key.ts';
 import { Relay, RelayServer } from './relay.ts';
 import { type MemberReport, type NodeStatus, statusOf } from './status.ts';
@@ -101,6 +102,7 @@ class RunningNode implements CacheNode {
   #config: NodeConfig;
   #open: Awaited<ReturnType<typeof openNodeStore>> | null = null;
   #proxies!: ProxySet;
+  readonly #flights: NodeFlights;
   /** Of earlier configurations, with something that still runs. */
   readonly #retired = new Map<ProxySet, NodeJS.Timeout>();
   /** The hot path asks for it. */
@@ -121,6 +123,7 @@ class RunningNode implements CacheNode {
     this.#team = team;
     this.#relay = team === null ? null : new Relay(team);
     this.#limits = { ...limitsOf(config, team) };
+    this.#flights = { own: new Flights(clock), passing: new Flights(clock) };
     this.#listeners = new Listeners(
       {
         request: (request, response) => this.#request(request, response),
@@ -358,6 +361,7 @@ class RunningNode implements CacheNode {
       clock: this.#clock,
       observer: this.#observer,
       team: this.#team,
+      flights: this.#flights,
     });
   }
 

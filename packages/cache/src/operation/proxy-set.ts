@@ -5,9 +5,11 @@
  */
 
 import { readFileSync } from 'node:fs';
+import type { Flights } from '../proxy/flight.ts';
 import type { ProxyObserver } from '../proxy/observer.ts';
 import { createProxy } from '../proxy/proxy.ts';
 import { Router } from '../proxy/route.ts';
+import type { SharedResponse } from '../proxy/shared-response.ts';
 import { AddressGuard } from '../safety/address-guard.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
@@ -39,10 +41,18 @@ export interface ProxySetParts {
   readonly clock: () => number;
   readonly observer: ProxyObserver;
   readonly team: Team | null;
+  /** Of all configurations that this node has had. */
+  readonly flights: NodeFlights;
+}
+
+/** The fetches under way: of what this process owns, and of what it passes on for another one. */
+export interface NodeFlights {
+  readonly own: Flights<SharedResponse>;
+  readonly passing: Flights<SharedResponse>;
 }
 
 export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet {
-  const { store, limits, clock, observer, team } = parts;
+  const { store, limits, clock, observer, team, flights } = parts;
   const addresses = new AddressGuard(config.addresses);
   const listensOn = ({ host, port }: ListenAddress) => addresses.addListener({ address: host, port });
   const upstreams = config.upstreams.map(({ prefix, origin }) => ({ prefix, origin: new URL(origin) }));
@@ -62,7 +72,7 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
   };
   const router = new Router(upstreams, config.forward);
   if (team === null) {
-    const proxy = createProxy({ ...common, store });
+    const proxy = createProxy({ ...common, store, flights: flights.own });
     return {
       proxy,
       passing: proxy,
@@ -78,10 +88,14 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
     owns: (key: string) => ownerOf(key, team.size) === team.index,
     removeElsewhere: (key: string) => team.removeKey(ownerOf(key, team.size), key),
   };
-  const proxy = createProxy({ ...common, store: new OwnedStore(store, owner) });
+  const proxy = createProxy({ ...common, store: new OwnedStore(store, owner), flights: flights.own });
   // Above one byte a body is let through.
   const nothing = new MemoryStore({ capacityBytes: 1_000_000, maxBodyBytes: 1 });
-  const passing = createProxy({ ...common, store: new OwnedStore(nothing, owner, { passing: true }) });
+  const passing = createProxy({
+    ...common,
+    store: new OwnedStore(nothing, owner, { passing: true }),
+    flights: flights.passing,
+  });
   return {
     proxy,
     passing,

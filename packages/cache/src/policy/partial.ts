@@ -38,7 +38,8 @@ export function hasRanges(stored: StoredResponse, range: string): boolean {
 export function canComplete(stored: StoredResponse): boolean {
   if (stored.range === null || stored.etag === null || !isStrongTag(stored.etag)) return false;
   const has = storedInterval(stored);
-  return has.end > has.start && (has.start === 0 || has.end === stored.range.total);
+  const { total } = stored.range;
+  return has.end > has.start && (has.start === 0) !== (has.end === total);
 }
 
 /**

@@ -64,20 +64,26 @@ export function toStore(
   const varied = variedBy(response.headers, request.headers);
   if (varied === null) return null;
   let range: StoredResponse['range'] = null;
-  if (response.status === 206) {
+  let { status, statusText, headers } = response;
+  if (status === 206) {
     range = partOf(request, response);
     if (range === null) return null;
+    // A part that is all of it is a whole (`Range: bytes=0-`), and answers those who ask for the whole.
+    if (expectedBodyLength(response) === range.total) {
+      range = null;
+      [status, statusText, headers] = [200, 'OK', withoutFields(headers, CONTENT_RANGE)];
+    }
   }
   const stored = described(
     {
       key: request.key,
-      status: response.status,
-      statusText: response.statusText,
+      status,
+      statusText,
       varied,
       range,
       bodyLength: -1,
     },
-    response.headers,
+    headers,
     initialAge(response.headers, times),
     lifetime,
     directives,
@@ -192,6 +198,7 @@ function keptFields(headers: FieldList, directives: Directives, times: Times): s
 }
 
 const AGE: ReadonlySet<string> = new Set(['age']);
+const CONTENT_RANGE: ReadonlySet<string> = new Set(['content-range']);
 const DATE: ReadonlySet<string> = new Set(['date']);
 
 function flagsOf(directives: Directives, lifetime: Lifetime): number {

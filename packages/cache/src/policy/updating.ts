@@ -25,4 +25,6 @@ const NEVER_UPDATED: ReadonlySet<string> = new Set([
   'content-encoding',
   'content-length',
   'content-range',
+  // It was for the one whose request was validated.
+  'set-cookie',
 ]);

@@ -66,6 +66,8 @@ export function freshenByHead(
   const etag = fieldValue(response.headers, 'etag');
   const lastModified = fieldValue(response.headers, 'last-modified');
   const length = fieldValue(response.headers, 'content-length');
+  // Says nothing of which body it is about: not a reason to keep the one that is here any longer.
+  if (etag === undefined && lastModified === undefined && length === undefined) return null;
   // 4.3.5: every validator that came equals the stored one, and the length is the same.
   const same =
     (etag === undefined || etag === stored.etag) &&

@@ -32,10 +32,10 @@ import { beginStream, endAnswer, sendPiece } from './body-sender.ts';
 import { type FetchOrder, type Mode, modeOf, StatusFailure } from './fetch-order.ts';
 import type { Landing } from './flight.ts';
 import { copyInto, FlightBody } from './flight-body.ts';
-import type { OriginError } from './origin-error.ts';
+import { OriginError } from './origin-error.ts';
 import type { OriginFetch, OriginHandler } from './origin-fetch.ts';
 import { mapFields } from './route.ts';
-import type { ProxyContext, SharedResponse } from './shared-response.ts';
+import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
 import { storable, suitsOwner } from './storable.ts';
 
 export class Fetching implements OriginHandler {
@@ -51,6 +51,9 @@ export class Fetching implements OriginHandler {
   #sink: 'none' | 'owner' | 'store' | 'skip' = 'none';
   #body: FlightBody | null = null;
   #final: StoredResponse | null = null;
+  /** Bytes of the body that must come, if the head says so, and that came. */
+  #expected: number | null = null;
+  #came = 0;
   /** Bytes of an old part that follow the new ones. */
   #after: { readonly stored: StoredResponse; readonly start: number; readonly end: number } | null = null;
   #again = false;
@@ -94,7 +97,9 @@ export class Fetching implements OriginHandler {
 
   /** The owner has left, and nobody else waits: ends it, unless what comes is being stored. */
   abandon(): void {
-    if (this.#order.flight.landing === null) this.#fetch.abort();
+    if (this.#order.flight.landing !== null) return;
+    this.#failed = true;
+    this.#fetch.abort();
   }
 
   onSent(): void {
@@ -125,13 +130,24 @@ export class Fetching implements OriginHandler {
         if (this.#failed) return;
         this.#judge(head);
         this.#fetch.resume();
+      })
+      .catch((problem: unknown) => {
+        this.#event('error', 'response-failed', { problem });
+        this.#fetch.fail(new OriginError('proxy_internal_error', 'This node could not work on the response'));
       });
   }
 
   onData(chunk: Buffer): void {
     const { owner } = this.#order;
     if (owner !== null) owner.bytesFromOrigin += chunk.length;
+    this.#came += chunk.length;
     if (this.#sink === 'store') {
+      // Content-Range may say how long it is where Content-Length does not, and nobody else counts.
+      if (this.#expected !== null && this.#came > this.#expected) {
+        const problem = `Expected ${this.#expected} bytes by Content-Range, got more`;
+        this.#fetch.fail(new OriginError('http_protocol_error', problem));
+        return;
+      }
       const wait = this.#body!.write(chunk);
       if (wait === undefined) return;
       this.#fetch.pause();
@@ -149,6 +165,11 @@ export class Fetching implements OriginHandler {
     } else if (this.#sink === 'owner') {
       endAnswer(this.#order.owner!, this.#context.limits.clientStallMs);
     } else if (this.#sink === 'store') {
+      if (this.#expected !== null && this.#came < this.#expected) {
+        const problem = `Expected ${this.#expected} bytes, got ${this.#came}`;
+        this.onError(new OriginError('http_response_incomplete', problem));
+        return;
+      }
       if (this.#after === null) this.#commit();
       else this.#append(this.#after, () => this.#commit());
     }
@@ -172,6 +193,13 @@ export class Fetching implements OriginHandler {
     const { clock, policy } = this.#context;
     const times: Times = { requestTime: this.#requestTime, responseTime: clock() };
     const mode = this.#mode;
+    this.#expected = this.#asked.method === 'HEAD' ? null : expectedBodyLength(head);
+    this.#came = 0;
+    if (mode.kind === 'complete' && head.status === 416) {
+      // It is shorter now, or what was asked for is not there: once more, for all of it.
+      this.#fetchAgain();
+      return;
+    }
     if (mode.kind === 'validate') {
       if (head.status === 304) {
         this.#notModified(mode.stored, head, times);
@@ -226,7 +254,12 @@ export class Fetching implements OriginHandler {
     }
     this.#sink = 'skip';
     const { flight, owner, own } = this.#order;
-    const shared = { response: fresh, body: null, validated: true } as const;
+    const shared = {
+      response: fresh,
+      body: null,
+      validated: true,
+      personal: isPersonal(this.#asked),
+    } as const;
     if (!mayKeep(fresh)) {
       // It is for the owner and nobody else; the body is the old one's, which goes when the owner has it.
       this.#leaveTable();
@@ -267,7 +300,13 @@ export class Fetching implements OriginHandler {
       this.#leaveTable();
     });
     this.#body = body;
-    const shared = { response: provisional, source: provisional, body, validated: false };
+    const shared = {
+      response: provisional,
+      source: provisional,
+      body,
+      validated: false,
+      personal: isPersonal(this.#asked),
+    };
     this.#land({ kind: 'shared', shared }, fields);
   }
 

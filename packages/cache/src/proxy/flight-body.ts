@@ -125,6 +125,7 @@ export class FlightBody {
   /** @internal What the tail has from `position` on. undefined: not yet. */
   fromTail(position: number): Uint8Array | null | undefined {
     for (const { at, bytes } of this.#tail) {
+      if (position < at) throw new BodyError('gone', 'The window has moved past this byte');
       if (position < at + bytes.length) return position === at ? bytes : bytes.subarray(position - at);
     }
     if (this.#error !== null) throw new BodyError('aborted', this.#error.message, { cause: this.#error });

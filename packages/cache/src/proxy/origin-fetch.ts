@@ -68,6 +68,10 @@ export class OriginFetch {
   #interims = 0;
   #retried = false;
   #paused = false;
+  /** What came although the body is held back, because the connection ended. */
+  #held: ({ readonly data: Buffer } | { readonly end: () => void })[] = [];
+  /** The HTTP client has said its last word. */
+  #heardAll = false;
 
   constructor(request: OriginRequest, handler: OriginHandler, limits: Limits, done: () => void) {
     this.#request = request;
@@ -108,7 +112,7 @@ export class OriginFetch {
   pause(): void {
     if (this.#paused || this.#phase === 'over') return;
     this.#paused = true;
-    this.#controller?.pause();
+    if (!this.#heardAll) this.#controller?.pause();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
   }
@@ -116,8 +120,33 @@ export class OriginFetch {
   resume(): void {
     if (!this.#paused || this.#phase === 'over') return;
     this.#paused = false;
+    while (this.#held.length > 0) {
+      const event = this.#held.shift()!;
+      if ('end' in event) event.end();
+      else this.#handler.onData(event.data);
+      if (this.#isHeldOrOver()) return;
+    }
     this.#setTimer(this.#limits.originIdleTimeoutMs);
-    this.#controller?.resume();
+    if (!this.#heardAll) this.#controller?.resume();
+  }
+
+  /**
+   * The connection ends. undici's parser must not be paused at that moment (it asserts so, and the process would end), so it is let go;
+   * what it still has is held here. That is no more than one read of the socket.
+   */
+  readonly #drain = (): void => {
+    if (this.#paused && !this.#heardAll) this.#controller?.resume();
+  };
+
+  /** The handler may have said so just now. */
+  #isHeldOrOver(): boolean {
+    return this.#paused || this.#phase === 'over';
+  }
+
+  /** Now, or when the body is not held back any more. */
+  #whenResumed(end: () => void): void {
+    if (this.#paused) this.#held.push({ end });
+    else end();
   }
 
   #dispatch(pool: OriginPool): void {
@@ -150,26 +179,37 @@ export class OriginFetch {
       onResponseData: (_controller, chunk) => {
         if (this.#phase === 'over') return;
         this.bytes += chunk.length;
-        if (!this.#paused) this.#timer?.refresh();
+        if (this.#paused) {
+          this.#held.push({ data: chunk });
+          return;
+        }
+        this.#timer?.refresh();
         this.#handler.onData(chunk);
       },
       onResponseEnd: (controller) => {
         // Read before the slot is someone else's.
         const broken = slot.socketError;
+        slot.ending = null;
         pool.release(slot);
         if (this.#phase === 'over') return;
-        if (broken !== null) this.#failed(broken);
-        else this.#end((controller.rawTrailers ?? []) as Buffer[]);
+        this.#heardAll = true;
+        const trailers = (controller.rawTrailers ?? []) as Buffer[];
+        this.#whenResumed(() => (broken !== null ? this.#failed(broken) : this.#end(trailers)));
       },
       onResponseError: (_controller, error) => {
+        slot.ending = null;
         pool.release(slot);
-        if (this.#phase !== 'over') this.#failed(error);
+        if (this.#phase === 'over') return;
+        this.#heardAll = true;
+        this.#whenResumed(() => this.#failed(error));
       },
     };
   }
 
   #sent(controller: Dispatcher.DispatchController, slot: Slot): void {
     this.#controller = controller;
+    this.#heardAll = false;
+    slot.ending = this.#drain;
     this.#phase = 'sent';
     this.#reused = slot.sent > 0;
     slot.sent++;
@@ -238,6 +278,7 @@ export class OriginFetch {
 
   #finish(): void {
     this.#phase = 'over';
+    this.#held = [];
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#leaveLine?.();

@@ -32,6 +32,8 @@ export interface Slot {
   sent: number;
   /** How the connection ended, if by an error. */
   socketError: Error | null;
+  /** Told before the HTTP client hears that the connection ends: it must not be paused then. */
+  ending: (() => void) | null;
 }
 
 export class OriginPool {
@@ -103,9 +105,13 @@ export class OriginPool {
       opened(socket: Socket) {
         slot.sent = 0;
         slot.socketError = null;
+        const ending = () => slot.ending?.();
         socket.on('error', (error) => {
           slot.socketError = error;
+          ending();
         });
+        socket.on('end', ending);
+        socket.on('close', ending);
       },
     });
     const client = new Client(this.origin, {
@@ -118,7 +124,7 @@ export class OriginPool {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    const slot: Slot = { client, sent: 0, socketError: null };
+    const slot: Slot = { client, sent: 0, socketError: null, ending: null };
     client.on('disconnect', () => this.#drop(slot));
     (client as unknown as NodeJS.EventEmitter).on('error', options.problem);
     this.#slots.add(slot);

@@ -7,7 +7,9 @@ import type { AddressGuard } from '../safety/address-guard.ts';
 import type { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';
+import type { Flights } from './flight.ts';
 import type { ProxyObserver } from './observer.ts';
+import type { SharedResponse } from './shared-response.ts';
 
 /** A part of this node's own URL space, and the origin that stands behind it. */
 export interface Upstream {
@@ -33,6 +35,11 @@ export interface ProxyOptions {
   readonly addresses: AddressGuard;
   readonly clients: ClientGuard;
   readonly observer: ProxyObserver;
+  /**
+   * The fetches under way, if several proxies work on one store (those of an earlier configuration, whose requests go on): what is invalidated by
+   * one must not be stored by another. Default: its own.
+   */
+  readonly flights?: Flights<SharedResponse>;
   /** Certificates (PEM) of authorities that are trusted besides those of the system, for origins over TLS. */
   readonly originCertificates?: readonly string[];
 }

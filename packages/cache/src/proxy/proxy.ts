@@ -77,7 +77,7 @@ class RunningProxy implements CacheProxy {
         certificates: options.originCertificates,
         problem: (problem) => observer.event('error', 'origin-client', { problem }),
       }),
-      flights: new Flights(clock),
+      flights: options.flights ?? new Flights(clock),
     };
     this.#flow = new RequestFlow(this.#context);
     this.#tunnels = new Tunnels({

@@ -26,7 +26,7 @@ import { Flight, type Landing } from './flight.ts';
 import { OriginError } from './origin-error.ts';
 import { countForwards } from './own-methods.ts';
 import { BodyTooLong, RequestBody } from './request-body.ts';
-import type { ProxyContext, SharedResponse } from './shared-response.ts';
+import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
 
 /** How often a request waits for others before it fetches for itself. */
 const ROUNDS = 4;
@@ -297,7 +297,9 @@ export class RequestFlow {
     const { policy, clock } = this.#context;
     if (shared.body !== null && !shared.body.open) return false;
     const decision = decide(exchange.request, [shared.response], clock(), policy);
-    return decision.kind === 'serve' ? true : decision.kind === 'validate' && early;
+    if (decision.kind !== 'validate') return decision.kind === 'serve';
+    // As good as validated for this one, unless the origin may have looked at who asked.
+    return early && !shared.personal && !isPersonal(exchange.request);
   }
 
   /** RFC 9110, 7.6.3: this node's own name in Via says that the request went round in a circle. */

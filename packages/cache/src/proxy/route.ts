@@ -113,7 +113,7 @@ export class Router {
   #reverse(target: string): Route | NoRoute {
     for (const entry of this.#entries) {
       if (!matches(entry.prefix, target)) continue;
-      if (entry.inside !== '' && dotSegment.test(target)) {
+      if (entry.inside !== '' && dotSegment.test(pathOf(target))) {
         return noRoute(400, 'dot-segments', 'The path has dot segments, which this upstream does not allow');
       }
       const joined = entry.inside + target.slice(entry.outside.length);
@@ -207,7 +207,13 @@ function matches(prefix: string, target: string): boolean {
   return next === SLASH || next === QUESTION;
 }
 
-const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:[/?\\]|$)/i;
+function pathOf(target: string): string {
+  const query = target.indexOf('?');
+  return query < 0 ? target : target.slice(0, query);
+}
+
+/** Of a path, as some origin may read it: escaped slashes, backslashes and parameters of segments (`..;`) too. */
+const dotSegment = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\;]|%2f|%5c|%3b|$)/i;
 
 /** `URL.parse` came with Node 22. */
 function parsed(text: string, base?: string): URL | null {

@@ -3,7 +3,8 @@
  * hand to each other, and what they all need.
  */
 
-import type { PolicyOptions } from '../policy/contract.ts';
+import type { PolicyOptions, RequestHead } from '../policy/contract.ts';
+import { fieldValue } from '../policy/fields.ts';
 import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import type { StoredResponse } from '../stored-response.ts';
@@ -21,6 +22,13 @@ export interface SharedResponse {
   readonly body: FlightBody | null;
   /** The origin said 304 of it. */
   readonly validated: boolean;
+  /** It was asked for with credentials or cookies: what it says of being validated is true for that client alone. */
+  readonly personal: boolean;
+}
+
+/** Whether the answer to a request may depend on who asks. */
+export function isPersonal({ headers }: RequestHead): boolean {
+  return fieldValue(headers, 'authorization') !== undefined || fieldValue(headers, 'cookie') !== undefined;
 }
 
 /** What every part of the proxy works with. */

@@ -5,6 +5,7 @@
 import {
   answerFrom,
   expectedBodyLength,
+  fieldValue,
   type RequestHead,
   type ResponseHead,
   type Times,
@@ -14,7 +15,7 @@ import { explicitlyShareable, type SafeFields } from '../safety/unkeyed-fields.t
 import type { StoredResponse } from '../stored-response.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchOrder } from './fetch-order.ts';
-import type { ProxyContext } from './shared-response.ts';
+import { isPersonal, type ProxyContext } from './shared-response.ts';
 
 /** Null: nothing of it. `asked`: as it went to the origin. */
 export function storable(
@@ -30,6 +31,13 @@ export function storable(
   if (asked.method === 'GET') {
     if (!safe.shareable) return null;
     if (safe.explicitOnly && !explicitlyShareable(head.headers)) return null;
+  }
+  // What a POST brought is for all who GET: not if it is about the one who posted.
+  if (
+    asked.method === 'POST' &&
+    (isPersonal(asked) || fieldValue(head.headers, 'set-cookie') !== undefined)
+  ) {
+    return null;
   }
   // A part must not take the place of a whole that the request merely went past.
   if (stored.range !== null && decision.reason === 'bypass') return null;

@@ -8,7 +8,8 @@
  * Why not ask the store itself: it changes a little before it tells, or a little after; who decides by both must see them change together.
  */
 
-import { hashKey } from 'bloomery';
+import { randomBytes } from 'node:crypto';
+import { hashKey, SecretKey } from 'bloomery';
 
 export class KnownKeys {
   /** A slot is free if both halves are 0; a key with that hash gets 1 for its low half. */
@@ -82,7 +83,10 @@ export class KnownKeys {
   }
 }
 
+/** Clients choose keys. Without a secret one of them could look for two with the same hash, or for many that crowd together. */
+const secret = new SecretKey(randomBytes(16));
+
 function hashOf(key: string): { low: number; high: number } {
-  const { low, high } = hashKey(key);
+  const { low, high } = hashKey(key, { key: secret });
   return low === 0 && high === 0 ? { low: 1, high } : { low, high };
 }

@@ -49,7 +49,7 @@ export interface TieredStoreOptions {
   readonly admission: Pick<Admission, 'admit' | 'statistics'>;
   /** Called once, when the disk fails and all goes on in memory. */
   readonly onDiskFailure?: (error: Error) => void;
-  /** Called each time that something could not be kept because the disk was full. */
+  /** Called each time that something could not be kept because the disk was full, or descriptors were. */
   readonly onDiskFull?: (error: Error) => void;
   /** Bytes of bodies that wait to be copied to the disk because they were used. More are tried again at their next use. Default 16 MiB. */
   readonly maxCopyBytes?: number;
@@ -173,7 +173,8 @@ export class TieredStore implements ResponseStore {
     if (!this.#onDisk(key) && this.#queue.waiting(key) === 0) return inMemory;
     return this.#queue.run(key, async () => {
       const onDisk = await this.#onDiskOr(false, () => this.#disk.refresh(old, fresh));
-      // Evicted there, or never written: its next use is a reason to write it.
+      // Nothing older than what is in memory may stay there; its next use is a reason to write it.
+      if (!onDisk) await this.#dropVariantOnDisk(old);
       if (inMemory && !onDisk) this.#memory.rearm(key);
       return inMemory || onDisk;
     });
@@ -374,9 +375,9 @@ export class TieredStore implements ResponseStore {
     }
   }
 
-  /** A full disk is no broken one: this body is not kept, and the next may find room. What cannot be removed there is another matter. */
+  /** A full disk, or no free descriptor, is no broken disk: this body is not kept, and the next may be. What cannot be removed is another matter. */
   #writeFailed(error: Error): void {
-    if (isDiskFull(error)) this.#onDiskFull?.(error);
+    if (isPassing(error)) this.#onDiskFull?.(error);
     else this.#diskFailed(error);
   }
 
@@ -421,9 +422,12 @@ export class TieredStore implements ResponseStore {
   }
 }
 
-function isDiskFull(error: unknown): boolean {
+/** What may be over a moment later. */
+const PASSING = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
+
+function isPassing(error: unknown): boolean {
   for (let at = error as NodeJS.ErrnoException | undefined; at !== undefined; at = at.cause as typeof at) {
-    if (at.code === 'ENOSPC' || at.code === 'EDQUOT') return true;
+    if (at.code !== undefined && PASSING.has(at.code)) return true;
   }
   return false;
 }

@@ -30,7 +30,8 @@ const PARTS = ['index', 'packs', 'bodies', 'tmp'];
 
 /** Makes the folder if it is not there. Refuses one that is somebody else's. */
 export function prepareFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true });
+  // Bodies may be private to those who may ask for them, and the secret is one.
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const foreign = readdirSync(folder).filter(
     (name) =>
       !PARTS.includes(name) && name !== 'store.json' && !name.startsWith('lock') && name !== 'lost+found',
@@ -49,13 +50,17 @@ export function readFolder(folder: string): SecretKey {
     for (const part of PARTS) rmSync(join(folder, part), { recursive: true, force: true });
     secret = randomBytes(16);
     const path = join(folder, 'store.json');
-    writeFileSync(`${path}.tmp`, `${JSON.stringify({ version: VERSION, secret: secret.toString('hex') })}\n`);
+    writeFileSync(
+      `${path}.tmp`,
+      `${JSON.stringify({ version: VERSION, secret: secret.toString('hex') })}\n`,
+      { mode: 0o600 },
+    );
     // Whatever took its place.
     rmSync(path, { recursive: true, force: true });
     renameSync(`${path}.tmp`, path);
   }
   rmSync(join(folder, 'tmp'), { recursive: true, force: true });
-  for (const part of PARTS) mkdirSync(join(folder, part), { recursive: true });
+  for (const part of PARTS) mkdirSync(join(folder, part), { recursive: true, mode: 0o700 });
   return new SecretKey(secret);
 }
 

@@ -111,14 +111,17 @@ export class DiskWriter implements BodyWriter {
       throw error;
     }
     if (this.state !== 'open') return false;
-    const body = await this.#finish();
-    const kept = body !== undefined && (await this.#home.keep(response, body));
-    if (kept) {
-      this.#kept = response;
-      this.#path = undefined;
-    } else this.#home.refused();
-    this.#discard();
-    return kept;
+    try {
+      const body = await this.#finish();
+      const kept = body !== undefined && (await this.#home.keep(response, body));
+      if (kept) {
+        this.#kept = response;
+        this.#path = undefined;
+      } else this.#home.refused();
+      return kept;
+    } finally {
+      this.#discard();
+    }
   }
 
   /** Complete, but nobody wants it kept: those who read it get all of it, and its file goes. */
@@ -214,7 +217,7 @@ export class DiskWriter implements BodyWriter {
       await file.opening;
       if (this.state !== 'open') {
         file.release();
-        void rm(path, { force: true });
+        void rm(path, { force: true }).catch(() => {});
         throw this.failure!;
       }
       this.file = file;
