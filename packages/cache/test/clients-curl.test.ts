@@ -11,6 +11,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type ClientNode, startClientNode } from './client-node.ts';
 import { clientFolder, fileSha256, need, type ProgramRun, run, runAny, sha256 } from './client-program.ts';
 import { type OriginLab, startOrigin } from './origin-lab.ts';
+import { selfSigned } from './self-signed.ts';
 
 const folder = clientFolder();
 const FRESH = ['Cache-Control', 'max-age=600'];
@@ -226,11 +227,7 @@ it('uses one connection for many, and HTTP/1.0 too', async () => {
 
 it('tunnels to a TLS origin on an allowed port only; below a prefix the same origin is cached', async (context) => {
   need(context, 'openssl');
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  await run('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
-    ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
-  ]);
+  const { key, cert } = selfSigned(folder, 'origin');
   await using secure = await startOrigin({
     tls: { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') },
   });

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { ConfigError } from '../src/operation/config-sources.ts';
 import { nearestName } from '../src/operation/nearest-name.ts';
 import { environmentName, SETTINGS } from '../src/operation/settings.ts';
 import { LIMIT_NAMES } from '../src/safety/limits.ts';
+import { selfSigned } from './self-signed.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-config-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -284,31 +284,7 @@ describe('problems', () => {
   });
 
   it('a key that does not belong to the certificate is found', () => {
-    const make = (name: string) => {
-      execFileSync(
-        'openssl',
-        [
-          'req',
-          '-x509',
-          '-newkey',
-          'ec',
-          '-pkeyopt',
-          'ec_paramgen_curve:prime256v1',
-          '-nodes',
-          '-days',
-          '1',
-          '-subj',
-          '/CN=test',
-          '-keyout',
-          join(folder, `${name}.key`),
-          '-out',
-          join(folder, `${name}.pem`),
-        ],
-        { stdio: 'ignore' },
-      );
-    };
-    make('one');
-    make('two');
+    for (const name of ['one', 'two']) selfSigned(folder, name);
     expect(
       problemsOf(() => withFlags({ tlsCert: join(folder, 'one.pem'), tlsKey: join(folder, 'one.key') })),
     ).toEqual([]);

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http';
@@ -9,6 +8,7 @@ import { startNode } from '../src/operation/cache-node.ts';
 import { loadConfig } from '../src/operation/config.ts';
 import { claimDiskFolder, FolderInUseError } from '../src/operation/disk-folder.ts';
 import { ask, cleanUp, scratchFolder, startOrigin, startTestNode, until } from './operation-scratch.ts';
+import { selfSigned } from './self-signed.ts';
 
 const folder = scratchFolder();
 
@@ -83,30 +83,7 @@ describe('a node', () => {
   it('speaks TLS, and takes a new certificate without a restart', async () => {
     const origin = await startOrigin();
     const pair = (name: string) => {
-      const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
-      execFileSync(
-        'openssl',
-        [
-          'req',
-          '-x509',
-          '-newkey',
-          'ec',
-          '-pkeyopt',
-          'ec_paramgen_curve:prime256v1',
-          '-nodes',
-          '-days',
-          '1',
-          '-subj',
-          `/CN=${name}`,
-          '-addext',
-          'subjectAltName=IP:127.0.0.1',
-          '-keyout',
-          key,
-          '-out',
-          cert,
-        ],
-        { stdio: 'ignore' },
-      );
+      const { cert, key } = selfSigned(folder, name);
       return { tlsCert: cert, tlsKey: key };
     };
     const [one, two] = [pair('one'), pair('two')];

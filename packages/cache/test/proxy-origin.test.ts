@@ -1,6 +1,5 @@
 /** The way out: kept connections, the one more try, pools that give way, TLS. */
 
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { AddressGuard } from '../src/safety/address-guard.ts';
 import { checkLimits, type Limits } from '../src/safety/limits.ts';
 import { type OriginLab, startOrigin } from './origin-lab.ts';
 import { eventually } from './proxy-lab.ts';
+import { selfSigned } from './self-signed.ts';
 
 const clients: OriginClient[] = [];
 const labs: OriginLab[] = [];
@@ -191,17 +191,8 @@ describe('OriginClient', () => {
   it('verifies certificates', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'bloomery-tls-'));
     try {
-      const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-      execFileSync(
-        'openssl',
-        [
-          ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-          ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'],
-          ...['-keyout', keyFile, '-out', certFile],
-        ],
-        { stdio: 'ignore' },
-      );
-      const [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')];
+      const files = selfSigned(folder, 'origin');
+      const [key, cert] = [readFileSync(files.key, 'utf8'), readFileSync(files.cert, 'utf8')];
       const lab = await makeOrigin({ tls: { key, cert } });
       lab.on('/a', { body: 'secret' });
       const stranger = await fetch(makeClient(), lab, '/a');

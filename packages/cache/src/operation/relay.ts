@@ -14,6 +14,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { type Dispatcher, Pool } from 'undici';
+import { hasBody } from '../proxy/exchange.ts';
 import { RequestBody } from '../proxy/request-body.ts';
 import type { Limits } from '../safety/limits.ts';
 import { refusal, sendRefusal } from '../safety/refusal.ts';
@@ -31,7 +32,7 @@ export class Relay {
   }
 
   send(request: IncomingMessage, response: ServerResponse, owner: number, unavailable: () => void): void {
-    const body = hasBody(request.rawHeaders) ? new RequestBody(request, Number.POSITIVE_INFINITY) : null;
+    const body = hasBody(request) ? new RequestBody(request, Number.POSITIVE_INFINITY) : null;
     const isSafe = request.method === 'GET' || request.method === 'HEAD';
     const exchange = new Exchange(response, (error) => {
       // A request that may have been heard is asked again only if that changes nothing; and what was read of a body cannot be read again.
@@ -258,15 +259,6 @@ function earlyHints(raw: readonly Buffer[]): Record<string, string | string[]> {
   for (let i = 0; i + 1 < raw.length; i += 2)
     (hints[text(raw[i]).toLowerCase()] ??= []).push(text(raw[i + 1]));
   return hints;
-}
-
-function hasBody(raw: readonly string[]): boolean {
-  for (let i = 0; i < raw.length; i += 2) {
-    const { length } = raw[i];
-    if (length === 17 && raw[i].toLowerCase() === 'transfer-encoding') return true;
-    if (length === 14 && raw[i].toLowerCase() === 'content-length') return raw[i + 1] !== '0';
-  }
-  return false;
 }
 
 function isUnreachable(error: Error): boolean {

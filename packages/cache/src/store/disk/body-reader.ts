@@ -2,7 +2,7 @@
  * Reads a body that is stored: from the bytes that came with its head, or from its file, checked block by block (body-file.ts).
  *
  * While the caller sends one piece the next is read, and pieces grow from 64 KiB to 2 MiB: a small body takes no more memory than it is long. Large pieces are
- * faster, because each read is a way to another thread and back; through the whole node, four clients, 50 MB each, of what a bare Node server
+ * faster, because each read is a way to another thread and back; by hand, with `wrk`, through the whole node, four clients, 50 MB each, of what a bare Node server
  * sends from memory: 0.12 with 64 KiB, 0.35 with 512 KiB, 0.4 to 0.5 with 2 MiB, less with 4. A thousand slow clients with two such
  * pieces each would hold four gigabytes; so all readers together have a budget, and with many of them pieces are smaller.
  */
