@@ -73,7 +73,9 @@ export function sendStored(exchange: Exchange, reader: BodyReader, options: Send
     }
     sent += chunk.length;
     exchange.bytesOut += chunk.length;
-    if (res.write(chunk)) return true;
+    // Its memory is free once the system has taken all of it; after an error nobody knows who still looks at it.
+    const written = reader.recycle && ((error?: Error | null) => !error && reader.recycle!(chunk));
+    if (res.write(chunk, written)) return true;
     whenDrained(exchange, options.stallMs, pump);
     return false;
   };

@@ -37,6 +37,11 @@ export class PromotingReader implements BodyReader {
     );
   }
 
+  /** What is kept to be put into memory, or was, is not given back. */
+  recycle(bytes: Uint8Array): void {
+    if (this.#options.collect === undefined) this.#reader.recycle?.(bytes);
+  }
+
   close(): void {
     this.#chunks = undefined;
     this.#reader.close();

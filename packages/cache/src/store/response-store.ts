@@ -11,12 +11,18 @@
  * must not wait for a turn of the event loop.
  */
 
+import type { HashScheme } from 'bloomery';
 import type { StoredResponse } from '../stored-response.ts';
 
 /** A body, from some byte to some other. */
 export interface BodyReader {
   /** The next bytes, never empty; null: that was all. Rejects with `BodyError` if what comes is not what was written. */
   next(): Uint8Array | null | Promise<Uint8Array | null>;
+  /**
+   * These bytes, which `next` gave, are not needed any more by anybody: their memory may be used for others. Optional for both sides: whoever does
+   * not call it, or was told nothing certain (a write that failed), leaves them to the garbage collector.
+   */
+  recycle?(bytes: Uint8Array): void;
   /** Gives up what is held; allowed at any time, and more than once. */
   close(): void;
 }
@@ -58,9 +64,20 @@ export interface ResponseStore {
   watch(listener: (key: string, change: 'added' | 'removed') => void): () => void;
   /** All keys with something stored, in no order. */
   keys(): Iterable<string> | AsyncIterable<string>;
+  /** The same as hashes, for a store in front of this one: only where they are in memory, so that no key has to be read. */
+  keyHashes?(): KeyHashList;
   readonly statistics: StoreStatistics;
   /** Writes what is only in memory and should last, and lets go of files. */
   close(): Promise<void>;
+}
+
+/** Hashes of keys, as `hashKey` gives them with `scheme`. */
+export interface KeyHashList {
+  readonly scheme: HashScheme;
+  /** About so many; a key with several responses may be counted, and given, several times. */
+  readonly count: number;
+  /** Gives all of them before it returns. */
+  each(give: (low: number, high: number) => void): void;
 }
 
 export interface StoreStatistics {
