@@ -1,6 +1,6 @@
 /** The rules of single flight, and the body that many read while it comes: both alone, without HTTP. */
 
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Flight, Flights, type Landing } from '../src/proxy/flight.ts';
 import { FlightBody } from '../src/proxy/flight-body.ts';
 import { MemoryStore } from '../src/store/memory-store.ts';
@@ -71,6 +71,22 @@ describe('Flights', () => {
       null,
       1,
     ]);
+  });
+
+  it('dooms those that nobody can join, too, but not the one that brings the change', () => {
+    const flights = new Flights<string>(() => 0);
+    const [alone, other, own] = [flights.track('k'), flights.track('l'), flights.track('k')];
+    expect([flights.size, flights.all, flights.has('k')]).toEqual([0, 3, false]);
+    expect(flights.find('k', () => true)).toBeNull();
+    flights.doom('k', own);
+    expect([alone.doomed, other.doomed, own.doomed, flights.all]).toEqual([true, false, false, 2]);
+    flights.doom('k');
+    expect(own.doomed).toBe(true);
+    flights.end(own);
+    flights.end(alone);
+    flights.end(other);
+    flights.end(other);
+    expect(flights.all).toBe(0);
   });
 
   it('remembers barren keys for a while, and a bounded number of them', () => {
@@ -238,6 +254,89 @@ describe('FlightBody', () => {
     body.end(response);
     expect((await eager).length).toBe(1_200_000);
     expect(abandoned).toBe(0);
+  });
+
+  describe('after an overflow', () => {
+    const chunk = Buffer.alloc(300_000, 'x');
+
+    /** Who has taken one chunk and who takes all; the origin waits for the first. */
+    async function heldUp() {
+      const kept = store();
+      const body = new FlightBody(kept.create('k', undefined), 6, () => {});
+      const [slow, fast] = [body.read(), body.read()];
+      let read = 0;
+      const eager = (async () => {
+        for (let part = await fast.next(); part !== null; part = await fast.next()) read += part.length;
+      })();
+      let wait: Promise<void> | undefined;
+      for (let i = 0; i < 4; i++) wait = body.write(chunk);
+      expect(wait).toBeInstanceOf(Promise);
+      let went = false;
+      void wait!.then(() => {
+        went = true;
+      });
+      await vi.advanceTimersByTimeAsync(0);
+      return { kept, body, slow, eager, read: () => read, went: () => went };
+    }
+
+    beforeEach(() => {
+      vi.useFakeTimers();
+    });
+    afterEach(() => {
+      const timers = vi.getTimerCount();
+      vi.useRealTimers();
+      expect(timers).toBe(0);
+    });
+
+    it('who holds up others for ten seconds is left behind', async () => {
+      const { kept, body, slow, eager, read, went } = await heldUp();
+      await vi.advanceTimersByTimeAsync(9_999);
+      expect([went(), body.readers, read()]).toEqual([false, 2, 1_200_000]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect([went(), body.readers]).toEqual([true, 1]);
+      await expect(slow.next()).rejects.toMatchObject({ code: 'gone' });
+      for (let i = 0; i < 10; i++) await body.write(chunk);
+      body.end(response);
+      await eager;
+      expect(read()).toBe(14 * 300_000);
+      slow.close();
+      expect(kept.inUse).toEqual({ readers: 0, pendingBytes: 0 });
+    });
+
+    it('who makes room in time is not, however slow', async () => {
+      const { body, slow, eager } = await heldUp();
+      let taken = 0;
+      for (let round = 0; round < 10; round++) {
+        await vi.advanceTimersByTimeAsync(9_000);
+        while (taken < body.length - 500_000) taken += (await slow.next())!.length;
+        expect(body.readers).toBe(2);
+        await vi.advanceTimersByTimeAsync(0);
+        // Until the window is full again.
+        while (body.write(chunk) === undefined);
+        await vi.advanceTimersByTimeAsync(0);
+      }
+      body.fail(new Error('over'));
+      await expect(eager).rejects.toThrow('over');
+    });
+
+    it('who holds up nobody but itself is not', async () => {
+      const body = new FlightBody(store().create('k', undefined), 6, () => {});
+      const slow = body.read();
+      for (let i = 0; i < 4; i++) body.write(chunk);
+      await vi.advanceTimersByTimeAsync(100_000);
+      expect(body.readers).toBe(1);
+      expect((await slow.next())!.length).toBe(300_000);
+      body.fail(new Error('over'));
+    });
+
+    it('who had all it wanted gets its end', async () => {
+      const { body, eager } = await heldUp();
+      const part = body.read(0, 0);
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(await part.next()).toBeNull();
+      body.end(response);
+      await eager;
+    });
   });
 
   it('is abandoned when it overflows and nobody reads it', async () => {

@@ -93,6 +93,41 @@ describe('single flight', () => {
     raw.socket.destroy();
   });
 
+  it('a reader that stalls does not hold up the others for long when the body cannot be stored', async () => {
+    const size = 40_000_000;
+    await lab.close();
+    lab = await startProxy({ limits: { storedObjectBytes: 100_000, clientStallMs: 6000 } });
+    const door = gate();
+    // Without a length: that it is too long for the store is seen only when both read it.
+    const body = async function* () {
+      yield 'x'.repeat(1000);
+      await door.opened;
+      yield* pieces(size);
+    };
+    origin.on('/big', () => ({ headers: ['Cache-Control', 'max-age=60'], body: body() }));
+    const raw = await rawConnection(lab.port);
+    raw.socket.pause();
+    raw.socket.write(`GET ${origin.url('/big')} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await eventually(() => origin.count('/big') === 1);
+    const began = performance.now();
+    const fast = lab.get(origin.url('/big'));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    door.open();
+    expect((await fast).body.length).toBe(size + 1000);
+    // A twelfth of the six seconds that a client may stall which holds up nobody.
+    expect(performance.now() - began).toBeLessThan(4500);
+    expect(origin.count('/big')).toBe(1);
+    // It is cut off when it wants more, and sees that what it has is not all.
+    let received = '';
+    raw.socket.on('data', (chunk) => {
+      received = (received + chunk.toString('latin1')).slice(-16);
+    });
+    raw.socket.resume();
+    await raw.ended();
+    expect(received.endsWith('0\r\n\r\n')).toBe(false);
+    raw.socket.destroy();
+  });
+
   it('goes on when the one who began it leaves', async () => {
     const door = gate();
     origin.on('/a', async () => {

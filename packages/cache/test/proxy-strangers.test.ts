@@ -6,7 +6,7 @@ import type { OriginFetch } from '../src/proxy/origin-fetch.ts';
 import { AddressGuard } from '../src/safety/address-guard.ts';
 import { DEFAULT_LIMITS } from '../src/safety/limits.ts';
 import { type OriginLab, startOrigin } from './origin-lab.ts';
-import { type ProxyLab, startProxy } from './proxy-lab.ts';
+import { eventually, type ProxyLab, rawConnection, startProxy } from './proxy-lab.ts';
 
 let origin: OriginLab;
 let lab: ProxyLab;
@@ -59,6 +59,153 @@ describe('who asks', () => {
     expect(other.text).toBe('page');
     expect(other.header('set-cookie')).toBeUndefined();
     expect(origin.count('/page')).toBe(2);
+  });
+
+  it('a cookie that came with a 304 is for the one whose request was validated', async () => {
+    origin.on('/page', (request) =>
+      request.header('if-none-match') === undefined
+        ? {
+            headers: ['Cache-Control', 'public, max-age=60', 'ETag', '"1"', 'Set-Cookie', 'first=1'],
+            body: 'page',
+          }
+        : {
+            status: 304,
+            headers: [
+              ...['Cache-Control', 'public, max-age=60, private="X-Balance"', 'ETag', '"1"'],
+              ...['Set-Cookie', 'session=new', 'Set-Cookie', 'b=2', 'X-Balance', '7'],
+              ...['Content-Encoding', 'gzip', 'Content-Length', '4'],
+            ],
+            delayMs: 50,
+          },
+    );
+    const cookies = ({ rawHeaders }: { rawHeaders: readonly string[] }) =>
+      rawHeaders.filter((_, at) => /^set-cookie$/i.test(rawHeaders[at - 1] ?? ''));
+    await lab.get(origin.url('/page'));
+    const conditions = [[], ['If-None-Match', '"1"'], ['Range', 'bytes=0-1']];
+    for (const [at, fields] of conditions.entries()) {
+      lab.advance(61_000);
+      origin.advance(61_000);
+      const owner = lab.get(origin.url('/page'), fields);
+      await eventually(() => origin.count('/page') === at + 2);
+      const [mine, other] = await Promise.all([owner, lab.get(origin.url('/page'))]);
+      expect(mine.status).toBe([200, 304, 206][at]);
+      expect(cookies(mine)).toEqual(['session=new', 'b=2']);
+      expect([mine.header('x-balance'), mine.header('content-encoding')]).toEqual(['7', undefined]);
+      expect([other.text, cookies(other), other.header('x-balance')]).toEqual([
+        'page',
+        ['first=1'],
+        undefined,
+      ]);
+      const later = await lab.get(origin.url('/page'));
+      expect([cookies(later), later.header('x-balance')]).toEqual([['first=1'], undefined]);
+    }
+    expect(origin.count('/page')).toBe(4);
+  });
+
+  it('and for that one alone when the 304 forbids to keep the page', async () => {
+    origin.on('/page', (request) =>
+      request.header('if-none-match') === undefined
+        ? { headers: ['Cache-Control', 'max-age=60', 'ETag', '"1"'], body: 'page' }
+        : { status: 304, headers: ['Cache-Control', 'no-store', 'ETag', '"1"', 'Set-Cookie', 'a=b'] },
+    );
+    await lab.get(origin.url('/page'));
+    const owner = await lab.get(origin.url('/page'), ['Cache-Control', 'no-cache']);
+    expect([owner.text, owner.header('set-cookie')]).toEqual(['page', 'a=b']);
+  });
+
+  it.each([
+    ['Cache-Control', 'max-age=0'],
+    ['Expires', 'Thu, 01 Jan 2015 00:00:00 GMT'],
+    ['Expires', '0'],
+  ])('a page asked for with a cookie is not shared by %s: %s', async (name, value) => {
+    origin.on('/page', (request) => ({
+      // A careless tag: the same for all.
+      ...(request.header('if-none-match') === '"1"'
+        ? { status: 304 }
+        : { body: `of ${request.header('cookie')}` }),
+      headers: [name, value, 'ETag', '"1"'],
+    }));
+    expect((await lab.get(origin.url('/page'), ['Cookie', 'user=1'])).text).toBe('of user=1');
+    expect(await lab.store.find(origin.url('/page'))).toEqual([]);
+    expect((await lab.get(origin.url('/page'), ['Cookie', 'user=2'])).text).toBe('of user=2');
+  });
+});
+
+describe('what the cache sees and the origin does not', () => {
+  const varied = () =>
+    origin.on('/page', (request) => ({
+      headers: ['Cache-Control', 'max-age=60', 'Vary', 'X-Tenant'],
+      body: `for ${request.header('x-tenant')}`,
+    }));
+
+  it.each(['X-Tenant', 'keep-alive, x-tenant', 'close,X-TENANT'])(
+    'a field that Connection names is not one it is stored by: %s',
+    async (connection) => {
+      varied();
+      const poisoner = await lab.get(origin.url('/page'), ['Connection', connection, 'X-Tenant', '7']);
+      expect(poisoner.text).toBe('for undefined');
+      expect((await lab.get(origin.url('/page'), ['X-Tenant', '7'])).text).toBe('for 7');
+      // It was stored as what it is: the answer for those without the field.
+      expect((await lab.get(origin.url('/page'))).text).toBe('for undefined');
+      expect(origin.count('/page')).toBe(2);
+    },
+  );
+
+  it('nor is it when a second line names it', async () => {
+    varied();
+    const raw = await rawConnection(lab.port);
+    raw.socket.write(
+      `GET ${origin.url('/page')} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Tenant: 7\r\nConnection: X-Tenant\r\n\r\n`,
+    );
+    expect(await raw.ended()).toMatch(/for undefined$/);
+    raw.socket.destroy();
+    expect((await lab.get(origin.url('/page'), ['X-Tenant', '7'])).text).toBe('for 7');
+  });
+
+  it('nor when what is stored is chosen', async () => {
+    varied();
+    await lab.get(origin.url('/page'), ['X-Tenant', '7']);
+    const reply = await lab.get(origin.url('/page'), ['Connection', 'X-Tenant', 'X-Tenant', '7']);
+    expect(reply.text).toBe('for undefined');
+  });
+
+  it.each([
+    'Cookie',
+    'Authorization',
+    'X-Forwarded-For',
+    'X-Forwarded-Port',
+    'True-Client-IP',
+    'If-None-Match',
+  ])('Connection cannot take away %s', async (name) => {
+    varied();
+    const reply = await lab.get(origin.url('/page'), ['Connection', name, name, 'x']);
+    expect([reply.status, origin.count('/page')]).toEqual([400, 0]);
+  });
+
+  it.each([
+    ['X-Forwarded-Host', 'evil.example', false],
+    ['X-Original-URL', '/admin', false],
+    ['X-HTTP-Method-Override', 'PUT', false],
+    ['Cookie', 'a=b', false],
+    ['Authorization', 'Basic YTpi', false],
+    ['Content-Type', 'text/plain', true],
+    ['X-Requested-With', 'XMLHttpRequest', true],
+  ])('an answer to POST is stored for GET only if a GET could have had it: %s', async (name, value, kept) => {
+    origin.on('/page', (request) => ({
+      // Public: with credentials it may be stored by RFC 9111, 3.5.
+      headers: ['Cache-Control', 'public, max-age=60', 'Content-Location', '/page'],
+      body: `${request.method} ${request.header(name)}`,
+    }));
+    const posted = await lab.ask({
+      method: 'POST',
+      target: origin.url('/page'),
+      headers: ['Content-Length', '1', name, value],
+      body: 'x',
+    });
+    // The application gets the field all the same.
+    expect(posted.text).toBe(`POST ${value}`);
+    const reply = await lab.get(origin.url('/page'));
+    expect(reply.text).toBe(kept ? `POST ${value}` : 'GET undefined');
   });
 });
 

@@ -5,6 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { Agent, request } from 'undici';
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_POLICY } from '../src/policy/contract.ts';
 import { checkLimits } from '../src/safety/limits.ts';
 import { checkResponseHead, safeReason } from '../src/safety/response-guard.ts';
 import { explicitlyShareable, isUnkeyed, safeguardFields } from '../src/safety/unkeyed-fields.ts';
@@ -70,6 +71,10 @@ const harmless: readonly (readonly [string, string])[] = [
   ['Content-Length', '0'],
 ];
 
+const at = Date.UTC(2025, 0, 1);
+const shareable = (...headers: string[]) =>
+  explicitlyShareable({ status: 200, headers }, { requestTime: at, responseTime: at }, DEFAULT_POLICY);
+
 describe('unkeyed fields', () => {
   it.each(poison.map((each) => [`${each[0]}: ${each[1].slice(0, 30)}`, each] as const))(
     '%s is dropped',
@@ -97,6 +102,16 @@ describe('unkeyed fields', () => {
     expect(safeguardFields(headers, 'POST')).toEqual({ headers, shareable: false, explicitOnly: false });
   });
 
+  it('make the answer to a POST one that is not stored for others', () => {
+    for (const [name, value] of [...poison, ['Cookie', 'a=b'], ['Authorization', 'Basic YTpi']] as const) {
+      // A body has a type and a coding.
+      const stored = name.startsWith('Content-');
+      expect(safeguardFields(['Host', 'a', name, value], 'POST').shareable, name).toBe(stored);
+      expect(safeguardFields(['Host', 'a', name, value], 'PUT').shareable, name).toBe(false);
+    }
+    expect(safeguardFields(['X-Real-IP', '::1'], 'POST', new Set(['x-real-ip'])).shareable).toBe(true);
+  });
+
   it('a body makes a GET unshareable, and keeps the fields that describe it', () => {
     const fat = ['Content-Length', '3', 'Content-Type', 'text/plain'];
     expect(safeguardFields(fat, 'GET')).toEqual({ headers: fat, shareable: false, explicitOnly: false });
@@ -117,14 +132,25 @@ describe('unkeyed fields', () => {
       'Public,must-revalidate',
       'MAX-AGE=1',
     ]) {
-      expect(explicitlyShareable(['Cache-Control', value]), value).toBe(true);
+      expect(shareable('Cache-Control', value), value).toBe(true);
     }
-    for (const value of ['', 'no-transform', 'x-public', 'stale-if-error=5', 'notmax-age=5', 'publican']) {
-      expect(explicitlyShareable(['Cache-Control', value]), value).toBe(false);
+    for (const value of [
+      ...['', 'no-transform', 'x-public', 'stale-if-error=5', 'notmax-age=5', 'publican'],
+      ...['max-age=0', 'max-age=0, must-revalidate', 'max-age=x', 's-maxage=x', 'x="a, public, b"'],
+    ]) {
+      expect(shareable('Cache-Control', value), value).toBe(false);
     }
-    expect(explicitlyShareable(['Last-Modified', 'Mon, 16 Nov 2026 00:00:00 GMT'])).toBe(false);
-    expect(explicitlyShareable(['Expires', 'Mon, 16 Nov 2026 00:00:00 GMT'])).toBe(true);
-    expect(explicitlyShareable(['Cache-Control', 'public', 'Set-Cookie', 'a=b'])).toBe(false);
+    expect(shareable('Cache-Control', 'public, max-age=0')).toBe(true);
+    // Said to shared caches alone, and RFC 9111, 3.5 takes it for permission.
+    expect(shareable('Cache-Control', 's-maxage=0')).toBe(true);
+    // RFC 9213, 2.2: where there is a targeted field, it alone counts.
+    expect(shareable('Cache-Control', 'max-age=60', 'CDN-Cache-Control', 'max-age=0')).toBe(false);
+    expect(shareable('Cache-Control', 'max-age=0', 'CDN-Cache-Control', 'max-age=60')).toBe(true);
+    expect(shareable('Last-Modified', 'Mon, 16 Nov 2015 00:00:00 GMT')).toBe(false);
+    expect(shareable('Expires', 'Mon, 16 Nov 2026 00:00:00 GMT')).toBe(true);
+    expect(shareable('Expires', 'Mon, 16 Nov 2015 00:00:00 GMT')).toBe(false);
+    expect(shareable('Expires', '0')).toBe(false);
+    expect(shareable('Cache-Control', 'public', 'Set-Cookie', 'a=b')).toBe(false);
   });
 
   it('those of a trusted proxy can be kept', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from './contract.ts';
-import { requestFieldsToForward, responseFieldsToForward } from './forwarding.ts';
+import { requestFieldsToForward, responseFieldsToForward, withoutConnectionFields } from './forwarding.ts';
 
 const options = { ...DEFAULT_POLICY, name: 'Our cache' };
 
@@ -45,6 +45,26 @@ describe('forwarding (RFC 9110, 7.6)', () => {
       'no-store',
       'Host',
       'a',
+    ]);
+  });
+
+  it('takes away what Connection names when a request comes in, before the policy sees it', () => {
+    const fields = ['Host', 'a', 'User-Agent', 'close', 'X-Tenant', '7', 'X-Other', '1', 'Cookie', 'a=b'];
+    // Nearly all requests: the same list, not a copy.
+    for (const usual of [
+      [],
+      ['Connection', 'keep-alive'],
+      ['connection', 'close'],
+      ['CONNECTION', 'Upgrade'],
+    ]) {
+      const headers = [...usual, ...fields];
+      expect(withoutConnectionFields(headers)).toEqual(headers);
+      if (usual[1] !== 'Upgrade') expect(withoutConnectionFields(headers)).toBe(headers);
+    }
+    const named = ['Connection', 'keep-alive', ...fields, 'cOnnection', 'x-tenant,, X-Absent , COOKIE, host'];
+    expect(withoutConnectionFields(named)).toEqual([
+      ...['Connection', 'keep-alive', 'Host', 'a', 'User-Agent', 'close', 'X-Other', '1', 'Cookie', 'a=b'],
+      ...['cOnnection', 'x-tenant,, X-Absent , COOKIE, host'],
     ]);
   });
 

@@ -2,8 +2,16 @@
  * Which fields go on to the next hop (RFC 9110, 7.6), in requests and in responses.
  *
  * Left behind are the fields that are about one connection: those of 7.6.1, and whatever Connection names, except that Connection
- * cannot be used to take away what the message is about (a client that sends `Connection: Cache-Control, Authorization` would make the
- * cache see one request and the origin another). Via is added (7.6.3).
+ * cannot be used to take away what the message is about. Via is added (7.6.3).
+ *
+ * What Connection names goes when a request comes in (`withoutConnectionFields`), before the policy sees it, and not only when it goes
+ * out: else the origin is asked without `X-Tenant`, and the answer is stored as the one for `X-Tenant: 7` if it has `Vary: X-Tenant`. Cache
+ * and origin must see one request. Fields that are always dropped on the way need no such care: no client chooses whether they are.
+ *
+ * What may not be taken away (`NEVER_HOP_BY_HOP`): where the message ends and for whom it is; who asks (Authorization, Cookie), for the
+ * answer to a request without credentials is anybody's; what a cache is told (Cache-Control, conditions, Range); and what proxies in front
+ * wrote for the origin to judge by (Via, X-Forwarded-…), which a client behind them could else make vanish. The request guard refuses
+ * requests that try; here the fields stay, whoever asks.
  *
  * TE goes: no trailers are passed on here. Expect goes: the server has answered it. X-Forwarded-… and Forwarded come from anybody; whoever
  * trusts them must have the proxy write them, so they are dropped when `forwardedFields` is 'drop', and otherwise passed on and added to.
@@ -12,12 +20,23 @@
 import type { FieldList } from '../stored-response.ts';
 import type { PolicyOptions } from './contract.ts';
 import { combinedValue, fieldValue, listMembers, withoutFields } from './fields.ts';
+import { requestFacts } from './request-facts.ts';
 
 /** Who sent the request, for X-Forwarded-For, -Host and -Proto. */
 export interface Sender {
   readonly address: string;
   readonly scheme: 'http' | 'https';
   readonly host: string;
+}
+
+/**
+ * A request's fields without those that its Connection names (7.6.1: to be removed before the message is forwarded). The same list if it names
+ * none, as nearly all: that is seen in the pass over the fields that the policy makes anyway.
+ */
+export function withoutConnectionFields(headers: FieldList): FieldList {
+  if (!requestFacts(headers).connection) return headers;
+  const named = namedByConnection(headers);
+  return named === undefined ? headers : withoutFields(headers, named);
 }
 
 export function requestFieldsToForward(
@@ -113,6 +132,8 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 /** 7.6.1: Connection must not name fields that are meant for all recipients, such as Cache-Control. */
 const NEVER_HOP_BY_HOP: ReadonlySet<string> = new Set([
+  ...['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'],
+  ...['if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since'],
   'age',
   'authorization',
   'cache-control',
@@ -122,15 +143,19 @@ const NEVER_HOP_BY_HOP: ReadonlySet<string> = new Set([
   'content-location',
   'content-range',
   'content-type',
+  'cookie',
   'date',
   'etag',
   'expires',
   'host',
   'last-modified',
   'location',
+  'max-forwards',
   'pragma',
   'range',
   'set-cookie',
+  // Goes to no other hop, but must be seen by this one: it says that there is a body.
+  'transfer-encoding',
   'vary',
   'via',
 ]);

@@ -33,6 +33,7 @@ export {
   responseFieldsToForward,
   type Sender,
   via,
+  withoutConnectionFields,
 } from './forwarding.ts';
 export { currentAge, isFresh, mayKeep, secondsLeft, type Times } from './freshness.ts';
 export { formatHttpDate, parseHttpDate } from './http-date.ts';
@@ -41,5 +42,6 @@ export { type Combination, canComplete, combine, completionFields, type Piece } 
 export { type ByteRange, parseContentRange, parseRange, requestedRanges } from './ranges.ts';
 export { isHeuristicallyCacheable, isServerError } from './statuses.ts';
 export { expectedBodyLength, toStore, withBody } from './storing.ts';
+export { ownersFields } from './updating.ts';
 export { freshen, freshenByHead, hasValidator, validationFields } from './validation.ts';
 export { matchesVaried, variedBy } from './vary.ts';

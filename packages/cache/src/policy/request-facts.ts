@@ -17,6 +17,8 @@ export interface RequestFacts {
   /** Null: there is no Cache-Control, nor a Pragma that stands for one. */
   directives: Directives | null;
   authorization: boolean;
+  /** Connection says more than whether it stays open: it may name fields (RFC 9110, 7.6.1). */
+  connection: boolean;
   /** Content-Length other than 0, or Transfer-Encoding. */
   content: boolean;
   /** If-Match or If-Unmodified-Since: only the origin may answer these (RFC 9111, 4.3.2). */
@@ -35,6 +37,7 @@ export function requestFacts(headers: FieldList): RequestFacts {
   const facts: RequestFacts = {
     directives: null,
     authorization: false,
+    connection: false,
     content: false,
     forOrigin: false,
     ifNoneMatch: undefined,
@@ -57,6 +60,11 @@ export function requestFacts(headers: FieldList): RequestFacts {
       case 8:
         if (isNamed(name, 'if-range')) facts.ifRange = joined(facts.ifRange, value);
         else if (isNamed(name, 'if-match')) facts.forOrigin = true;
+        break;
+      case 10:
+        // User-Agent is as long; its first letter spares it being lower-cased.
+        if ((name.charCodeAt(0) | 0x20) !== LETTER_C || staysOrCloses(value)) break;
+        if (isNamed(name, 'connection')) facts.connection = true;
         break;
       case 13:
         if (isNamed(name, 'cache-control')) cacheControl = joined(cacheControl, value);
@@ -83,6 +91,13 @@ export function requestFacts(headers: FieldList): RequestFacts {
   lastHeaders = headers;
   lastFacts = facts;
   return facts;
+}
+
+const LETTER_C = 0x63;
+
+/** What nearly every Connection says. */
+function staysOrCloses(value: string): boolean {
+  return value === 'keep-alive' || value === 'close' || value === 'Keep-Alive';
 }
 
 /** Two lines of a field that is no list (Range, dates) become a value that nobody can read, as they should. */

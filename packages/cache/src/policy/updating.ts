@@ -5,10 +5,14 @@
  * without these bytes cannot change: 3.2 forbids it of Content-Length, and lets a cache keep what its handling of the stored bytes
  * relies on. Servers do send a wrong Content-Encoding or Content-Length with a 304, and a body that is then read with it is garbage.
  * Content-Type is updated.
+ *
+ * Set-Cookie of a 304 is for the one whose request was validated: it is not stored, and goes to that one alone (`ownersFields`), who asked
+ * the origin and must hear all that it said (RFC 6265, 3: cookies may come with any response). So do fields that the 304 forbids to store
+ * (RFC 9111, 5.2.2.4 and 5.2.2.7: `no-cache="…"`, `private="…"`).
  */
 
 import type { FieldList } from '../stored-response.ts';
-import { withoutFields } from './fields.ts';
+import { fieldValue, withoutFields } from './fields.ts';
 import { endToEndFields } from './forwarding.ts';
 
 export function updatedFields(stored: FieldList, incoming: FieldList): string[] {
@@ -20,11 +24,27 @@ export function updatedFields(stored: FieldList, incoming: FieldList): string[] 
   return fields;
 }
 
-const NEVER_UPDATED: ReadonlySet<string> = new Set([
+/**
+ * The fields of the answer for the one whose request was validated: those of the updated response, and those that came for it and were not
+ * stored. The same list if there are none.
+ */
+export function ownersFields(updated: FieldList, incoming: FieldList): FieldList {
+  const own: string[] = [];
+  const names = new Set<string>();
+  const came = withoutFields(endToEndFields(incoming), OF_THE_BYTES);
+  for (let i = 0; i < came.length; i += 2) {
+    const name = came[i]!.toLowerCase();
+    if (name !== 'set-cookie' && fieldValue(updated, name) !== undefined) continue;
+    names.add(name);
+    own.push(came[i]!, came[i + 1]!);
+  }
+  return own.length === 0 ? updated : [...withoutFields(updated, names), ...own];
+}
+
+const OF_THE_BYTES: ReadonlySet<string> = new Set([
   'age',
   'content-encoding',
   'content-length',
   'content-range',
-  // It was for the one whose request was validated.
-  'set-cookie',
 ]);
+const NEVER_UPDATED: ReadonlySet<string> = new Set([...OF_THE_BYTES, 'set-cookie']);

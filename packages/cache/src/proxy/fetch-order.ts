@@ -34,7 +34,7 @@ export interface FetchOrder {
    * also those that may not be stored (RFC 9111, 5.2.2.4 and 5.2.2.7: `no-cache="…"`, `private="…"`).
    */
   readonly own: (landing: Landing<SharedResponse>, fields?: string[]) => void;
-  /** Where others wait for it; one that nobody can find is as good. */
+  /** Where others wait for it, and where an invalidation finds it; one that nobody can join is as good. */
   readonly flight: Flight<SharedResponse>;
   readonly body: RequestBody | null;
   readonly bodyLength?: number | undefined;

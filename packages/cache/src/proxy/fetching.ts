@@ -4,7 +4,8 @@
  *
  * The *owner* is the request that set it off; a revalidation in the background has none. A response that may be stored goes into
  * the store and the owner reads it from there like everybody else, so that a slow owner holds up nobody and one that leaves ends nothing.
- * A response that may not is streamed to the owner piece by piece; if it leaves, the fetch is aborted.
+ * A response that may not is streamed to the owner piece by piece; if it leaves, the fetch is aborted. Of a 304 the owner alone gets the
+ * fields that are not stored, Set-Cookie above all.
  *
  * Unsafe methods: what the response invalidates (RFC 9111, 4.4) is removed before the owner sees its head: it may ask again at once.
  */
@@ -17,6 +18,7 @@ import {
   isServerError,
   keysToInvalidate,
   mayKeep,
+  ownersFields,
   type RequestHead,
   type ResponseHead,
   requestFieldsToForward,
@@ -100,6 +102,7 @@ export class Fetching implements OriginHandler {
     if (this.#order.flight.landing !== null) return;
     this.#failed = true;
     this.#fetch.abort();
+    this.#leaveTable();
   }
 
   onSent(): void {
@@ -260,17 +263,21 @@ export class Fetching implements OriginHandler {
       validated: true,
       personal: isPersonal(this.#asked),
     } as const;
+    const headers = ownersFields(fresh.headers, head.headers);
+    const owners = headers === fresh.headers ? fresh : { ...fresh, headers };
     if (!mayKeep(fresh)) {
       // It is for the owner and nobody else; the body is the old one's, which goes when the owner has it.
       this.#leaveTable();
       flight.land({ kind: 'private' });
-      own({ kind: 'shared', shared: { ...shared, source: stored } });
+      own({ kind: 'shared', shared: { ...shared, response: owners, source: stored } });
       if (owner === null || owner.over) this.#watch(store.remove(stored));
       else owner.onLeave(() => this.#watch(store.remove(stored)));
       return;
     }
     const land = (kept: boolean): void => {
-      this.#land({ kind: 'shared', shared: { ...shared, source: kept ? fresh : stored } });
+      const source = kept ? fresh : stored;
+      own({ kind: 'shared', shared: { ...shared, response: owners, source } });
+      flight.land({ kind: 'shared', shared: { ...shared, source } });
       this.#leaveTable();
     };
     const kept = store.refresh(stored, fresh);
@@ -295,10 +302,18 @@ export class Fetching implements OriginHandler {
     flights.markFertile(request.key);
     this.#sink = 'store';
     this.#final = stored;
-    const body = new FlightBody(store.create(request.key, expected), limits.storedObjectBytes, () => {
+    const abandoned = (): void => {
       this.#fetch.abort();
       this.#leaveTable();
-    });
+    };
+    // A client that holds up others has less time than one that holds up none: of two minutes, ten seconds.
+    const holdMs = Math.ceil(limits.clientStallMs / 12);
+    const body = new FlightBody(
+      store.create(request.key, expected),
+      limits.storedObjectBytes,
+      abandoned,
+      holdMs,
+    );
     this.#body = body;
     const shared = {
       response: provisional,
@@ -408,7 +423,7 @@ export class Fetching implements OriginHandler {
     const { store, flights } = this.#context;
     const pending: Promise<unknown>[] = [];
     for (const key of keys) {
-      flights.doom(key);
+      flights.doom(key, this.#order.flight);
       const removed = store.removeKey(key);
       if (typeof removed !== 'number') pending.push(removed);
     }

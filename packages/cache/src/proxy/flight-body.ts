@@ -5,7 +5,13 @@
  * Two things end that. The body grows past what may be stored (its length was not told), or the store cannot take it (a full
  * disk). Then the body *overflows*: from that byte on it is handed to the readers directly, from a window in memory that moves with the
  * slowest of them and holds the origin back when it is full. Nobody can join any more, nothing is kept, and those who
- * read get every byte. A reader that stalls is ended by its own timeout, so the window always moves again.
+ * read get every byte.
+ *
+ * Then, and only then, a slow reader holds up the others. It may, but not without bound: while somebody has read all there is and waits for
+ * more, those who fill the window must make room, half of it, within `holdMs`; who does not is left behind, its next bytes are an
+ * error and its client is cut off. With ten seconds that is a pace of 52 KB/s, which is what the others are sure of. A reader that holds up
+ * nobody but itself may be as slow as its client's own timeout allows. Refused: to leave behind whoever is slower than the others at once,
+ * for a phone would never get what a server asks for at the same time; and to let the window grow, for memory is what it is about.
  *
  * A body that nobody reads any more goes on into the store, for those who come later, as long as it moves: one that brings less than
  * 64 KB in ten seconds is given up. An origin that drips could else hold a connection for each object that somebody once asked for.
@@ -19,6 +25,8 @@ import type { StoredResponse } from '../stored-response.ts';
 
 /** Held in memory between the origin and the slowest reader, after an overflow. */
 const WINDOW_BYTES = 1024 * 1024;
+/** How long others may be held up. */
+const HOLD_MS = 10_000;
 /** What must come in that time when nobody waits for it. */
 const UNREAD_MS = 10_000;
 const UNREAD_BYTES = 65_536;
@@ -27,6 +35,7 @@ export class FlightBody {
   readonly writer: BodyWriter;
   readonly #limit: number;
   readonly #abandoned: () => void;
+  readonly #holdMs: number;
   readonly #readers = new Set<FlightReader>();
   #length = 0;
   /** What of it is in the store; beyond it the tail. null: all of it, so far. */
@@ -36,16 +45,18 @@ export class FlightBody {
   #error: Error | null = null;
   #discarded = false;
   #givenUp = false;
-  /** Who waits for room in the window. */
+  /** Who waits for room in the window, and what looks after that meanwhile. */
   #room: (() => void) | null = null;
+  #patience: NodeJS.Timeout | null = null;
   /** Looks whether it still moves, while nobody reads. */
   #watch: NodeJS.Timeout | null = null;
 
-  /** `abandoned`: nobody reads it any more, and it is not kept either. */
-  constructor(writer: BodyWriter, limitBytes: number, abandoned: () => void) {
+  /** `abandoned`: nobody reads it any more, and it is not kept either. `holdMs`: how long some may hold up others. */
+  constructor(writer: BodyWriter, limitBytes: number, abandoned: () => void, holdMs = HOLD_MS) {
     this.writer = writer;
     this.#limit = limitBytes;
     this.#abandoned = abandoned;
+    this.#holdMs = holdMs;
   }
 
   get length(): number {
@@ -181,10 +192,25 @@ export class FlightBody {
     if (this.#windowBytes() <= WINDOW_BYTES) return undefined;
     return new Promise((resolve) => {
       this.#room = resolve;
+      this.#patience = setInterval(() => this.#leaveBehind(), this.#holdMs).unref();
     });
   }
 
+  /** There was no room for so long: those in the way go, if others wait. */
+  #leaveBehind(): void {
+    const readers = [...this.#readers];
+    if (!readers.some(({ position }) => position >= this.#length)) return;
+    for (const reader of readers) {
+      if (this.#length - reader.position <= WINDOW_BYTES / 2) continue;
+      this.#readers.delete(reader);
+      reader.leftBehind();
+    }
+    this.moved(null);
+  }
+
   #makeRoom(): void {
+    if (this.#patience !== null) clearInterval(this.#patience);
+    this.#patience = null;
     this.#room?.();
     this.#room = null;
   }
@@ -217,6 +243,7 @@ class FlightReader implements BodyReader {
   readonly #inner: BodyReader;
   #waiter: Waiter | null = null;
   #closed = false;
+  #leftBehind = false;
 
   constructor(body: FlightBody, start: number, end: number) {
     this.#body = body;
@@ -228,6 +255,7 @@ class FlightReader implements BodyReader {
   next(): Uint8Array | null | Promise<Uint8Array | null> {
     if (this.#closed) return Promise.reject(new BodyError('gone', 'This reader was closed'));
     if (this.position >= this.#end) return null;
+    if (this.#leftBehind) return Promise.reject(tooSlow());
     const { storedEnd } = this.#body;
     if (storedEnd !== null && this.position >= storedEnd) {
       const chunk = this.#body.fromTail(this.position);
@@ -266,6 +294,15 @@ class FlightReader implements BodyReader {
     this.#body.moved(this);
   }
 
+  /** @internal The others go on without it. What it has begun to read it does not get to its end. */
+  leftBehind(): void {
+    this.#leftBehind = true;
+    this.#inner.close();
+    const waiter = this.#waiter;
+    this.#waiter = null;
+    waiter?.reject(tooSlow());
+  }
+
   /** @internal What is beyond the store's part has changed: one that waits there looks again. */
   switched(): void {
     const waiter = this.#waiter;
@@ -292,6 +329,10 @@ class FlightReader implements BodyReader {
     this.#body.moved(null);
     return bytes;
   }
+}
+
+function tooSlow(): BodyError {
+  return new BodyError('gone', 'This reader held up others for too long');
 }
 
 /** Writes all that a reader has. */

@@ -16,7 +16,11 @@
  * (`no-cache`, `max-age=0`). This is what keeps a crowd that asks for such an object from becoming a crowd at the origin:
  * those turned away from one flight gather in the next, before it is sent.
  *
- * A flight may be *doomed* (its key was invalidated while it ran): nobody joins it any more, and what it brings is not kept.
+ * Flights that nobody can join (a range, a condition, a barren key) are in the table as well, apart: what they bring may be stored, so an
+ * invalidation must reach them. There are never more of them than fetches under way, which the limits on connections bound.
+ *
+ * A flight may be *doomed* (its key was invalidated while it ran): nobody joins it any more, and what it brings is not kept. RFC 9111,
+ * 4.4 speaks of stored responses only; but what the origin said before a change must not be stored after it, or the invalidation was in vain.
  */
 
 export type Landing<Shared> =
@@ -103,6 +107,8 @@ const BARREN_MS = 10_000;
 
 export class Flights<Shared> {
   readonly #flights = new Map<string, Flight<Shared>[]>();
+  /** Those that nobody can join. */
+  readonly #alone = new Map<string, Set<Flight<Shared>>>();
   /** Until when a key counts as barren; the order of the map is that of being told. */
   readonly #barren = new Map<string, number>();
   readonly #clock: () => number;
@@ -118,12 +124,28 @@ export class Flights<Shared> {
     return sum;
   }
 
+  /** All flights, those that cannot be joined included. */
+  get all(): number {
+    let sum = this.size;
+    for (const set of this.#alone.values()) sum += set.size;
+    return sum;
+  }
+
   /** A new flight that others may join. */
   begin(key: string): Flight<Shared> {
     const flight = new Flight<Shared>(key);
     const list = this.#flights.get(key);
     if (list === undefined) this.#flights.set(key, [flight]);
     else list.push(flight);
+    return flight;
+  }
+
+  /** A new flight that nobody can join, but that an invalidation of its key reaches. */
+  track(key: string): Flight<Shared> {
+    const flight = new Flight<Shared>(key);
+    const set = this.#alone.get(key);
+    if (set === undefined) this.#alone.set(key, new Set([flight]));
+    else set.add(flight);
     return flight;
   }
 
@@ -140,23 +162,36 @@ export class Flights<Shared> {
     return pending;
   }
 
+  /** Whether there is one that can be joined. */
   has(key: string): boolean {
     return this.#flights.has(key);
   }
 
   /** What it brings is complete (and found in the store), or it came to nothing. */
   end(flight: Flight<Shared>): void {
-    const list = this.#flights.get(flight.key);
+    const { key } = flight;
+    const alone = this.#alone.get(key);
+    if (alone?.delete(flight)) {
+      if (alone.size === 0) this.#alone.delete(key);
+      return;
+    }
+    const list = this.#flights.get(key);
     const index = list?.indexOf(flight) ?? -1;
     if (list === undefined || index < 0) return;
     list.splice(index, 1);
-    if (list.length === 0) this.#flights.delete(flight.key);
+    if (list.length === 0) this.#flights.delete(key);
   }
 
-  /** Dooms all flights of a key. */
-  doom(key: string): void {
+  /** Dooms all flights of a key, except that of the request which changed what is behind it: its answer is the newest. */
+  doom(key: string, except: Flight<Shared> | null = null): void {
     for (const flight of this.#flights.get(key) ?? []) flight.doom();
     this.#flights.delete(key);
+    const alone = this.#alone.get(key);
+    if (alone === undefined) return;
+    this.#alone.delete(key);
+    for (const flight of alone) if (flight !== except) flight.doom();
+    // It can still be doomed by the next one.
+    if (except !== null && alone.has(except)) this.#alone.set(key, new Set([except]));
   }
 
   /** The response for this key could not be shared. */

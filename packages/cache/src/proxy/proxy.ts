@@ -4,6 +4,8 @@
  * It is a shell. What may be stored, served, validated or shared is decided in `policy/`; who may ask and where a fetch may go, in
  * `safety/`. Requests must have passed the guard (`safety/guard-server.ts`) before they come here: this file takes them as well-formed.
  *
+ * Fields that a request's Connection names are taken away first: cache and origin see the same request (`policy/forwarding.ts`).
+ *
  * A request for something fresh in memory runs from `handle` to `res.end` in one piece: one look-up of the route, one of the key, one
  * decision, one answer; no promise, no timer, no listener. Everything else may take its time (`request-flow.ts`).
  *
@@ -12,7 +14,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { decide, type RequestHead } from '../policy/index.ts';
+import { decide, type RequestHead, withoutConnectionFields } from '../policy/index.ts';
 import type { StoredResponse } from '../stored-response.ts';
 import { Exchange } from './exchange.ts';
 import { Flights } from './flight.ts';
@@ -98,7 +100,8 @@ class RunningProxy implements CacheProxy {
     const client = req.socket.remoteAddress;
     const route = this.#router.route(target);
     const known = 'key' in route;
-    const request: RequestHead = { method, key: known ? route.key : target, headers: req.rawHeaders };
+    const headers = withoutConnectionFields(req.rawHeaders);
+    const request: RequestHead = { method, key: known ? route.key : target, headers };
     if (known && (method === 'GET' || method === 'HEAD') && clients.allows(client)) {
       const found = this.#context.store.find(request.key);
       if (found instanceof Promise) {

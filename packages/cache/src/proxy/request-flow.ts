@@ -22,7 +22,7 @@ import { type AnswerHow, answerWith } from './answering.ts';
 import { type Exchange, hasBody } from './exchange.ts';
 import { type Fetched, StatusFailure } from './fetch-order.ts';
 import { Fetching } from './fetching.ts';
-import { Flight, type Landing } from './flight.ts';
+import type { Flight, Landing } from './flight.ts';
 import { OriginError } from './origin-error.ts';
 import { countForwards } from './own-methods.ts';
 import { BodyTooLong, RequestBody } from './request-body.ts';
@@ -132,7 +132,8 @@ export class RequestFlow {
     const shared =
       isShareable(request, decision) && exchange.rounds < ROUNDS && !flights.isBarren(request.key);
     if (!shared) {
-      const fetching = this.#start(exchange, { ...request, headers }, decision, new Flight(request.key));
+      const flight = flights.track(request.key);
+      const fetching = this.#start(exchange, { ...request, headers }, decision, flight);
       // Nobody else waits for it.
       exchange.onLeave(() => fetching.abandon());
       return;

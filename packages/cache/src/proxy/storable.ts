@@ -15,7 +15,7 @@ import { explicitlyShareable, type SafeFields } from '../safety/unkeyed-fields.t
 import type { StoredResponse } from '../stored-response.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchOrder } from './fetch-order.ts';
-import { isPersonal, type ProxyContext } from './shared-response.ts';
+import type { ProxyContext } from './shared-response.ts';
 
 /** Null: nothing of it. `asked`: as it went to the origin. */
 export function storable(
@@ -28,17 +28,10 @@ export function storable(
 ): StoredResponse | null {
   const stored = toStore(asked, head, times, policy);
   if (stored === null) return null;
-  if (asked.method === 'GET') {
-    if (!safe.shareable) return null;
-    if (safe.explicitOnly && !explicitlyShareable(head.headers)) return null;
-  }
-  // What a POST brought is for all who GET: not if it is about the one who posted.
-  if (
-    asked.method === 'POST' &&
-    (isPersonal(asked) || fieldValue(head.headers, 'set-cookie') !== undefined)
-  ) {
-    return null;
-  }
+  // What a POST brought is for all who GET: not if it is about the one who posted, or made of fields that a GET would not have been asked with.
+  if (!safe.shareable) return null;
+  if (safe.explicitOnly && !explicitlyShareable(head, times, policy)) return null;
+  if (asked.method === 'POST' && fieldValue(head.headers, 'set-cookie') !== undefined) return null;
   // A part must not take the place of a whole that the request merely went past.
   if (stored.range !== null && decision.reason === 'bypass') return null;
   const expected = expectedBodyLength(head);

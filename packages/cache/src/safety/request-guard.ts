@@ -27,6 +27,7 @@ import type { FieldList } from '../stored-response.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { quote, type Refusal, refusal } from './refusal.ts';
 import { checkAuthority, checkTarget } from './request-target.ts';
+import { isUnkeyed } from './unkeyed-fields.ts';
 
 export type { Refusal } from './refusal.ts';
 
@@ -157,7 +158,8 @@ const foreignMethods: ReadonlySet<string> = new Set(
 
 /**
  * Fields meant for all recipients. RFC 9110, 7.6.1: a sender must not name them in Connection. Who does wants the proxy to drop
- * them: to lose a Host, a length, the credentials by which the answer is private, or the address by which an origin judges.
+ * them: to lose a Host, a length, the credentials by which the answer is private, or the address by which an origin judges. That address has
+ * many names, so all of `isUnkeyed` are refused as well.
  */
 const endToEnd: ReadonlySet<string> = new Set(
   (
@@ -182,7 +184,8 @@ function checkConnection(value: string): Refusal | null {
         `Connection has something that is no option: ${quote(option)}.`,
       );
     }
-    if (endToEnd.has(option.toLowerCase())) {
+    const name = option.toLowerCase();
+    if (endToEnd.has(name) || isUnkeyed(name)) {
       return refusal(
         400,
         'connection-end-to-end',

@@ -4,8 +4,11 @@
  * the origin's duty; frameworks that read these fields do not send it.
  *
  * `safeguardFields` is called for a request that goes to the origin. For GET and HEAD it drops the fields that say where a request
- * came from or what it should be instead, and says whether the answer may be shared. Other methods pass as they are: their
- * answers are not shared.
+ * came from or what it should be instead, and says whether the answer may be shared. Other methods pass as they are, for applications rely on
+ * these fields where something is changed. Their answers are not shared, but for one: what a POST brought may be stored for those
+ * who GET (RFC 9110, 9.3.3). So a POST is not shareable if it has a field that a GET would have lost, or a cookie, or credentials:
+ * the page that it brought may have been made of them. Behind a front that adds X-Forwarded-For to every request no answer to POST is ever
+ * stored; that costs a later GET one fetch, and dropping the field would cost the application what it needs.
  *
  *   dropped         who asked, by which host, scheme, port, path, method (the lists below); all names beginning with `x-forwarded-`,
  *                   `x-original-`, `x-rewrite-`, `x-middleware-`; names with `_`, which CGI cannot tell from `-`;
@@ -13,7 +16,8 @@
  *                   that cannot be read, or with many parts (RFC 9110, 14.2: may be ignored)
  *   not shareable   a body on GET or HEAD: the key does not know it
  *   explicitOnly    Cookie: the answer may be one person's page. Shared only if the origin says in so many words that it may be, and sets
- *                   no cookie (`explicitlyShareable`); never by heuristic freshness
+ *                   no cookie (`explicitlyShareable`); never by heuristic freshness, nor by `max-age=0` or an Expires that has passed,
+ *                   which say that it should not be reused
  *
  * Authorization is not here: RFC 9111, 3.5 governs it, in the policy. Accept-*, Origin and the like are what Vary is for.
  * The proxy adds its own X-Forwarded-* and Via afterwards; they are the same for all, or name only the client.
@@ -22,6 +26,10 @@
  * Where it breaks down: fields that only one application knows. Whoever has such an origin names them in its Vary.
  */
 
+import { ABSENT, INVALID, responseDirectives } from '../policy/cache-control.ts';
+import type { PolicyOptions, ResponseHead } from '../policy/contract.ts';
+import { fieldValue } from '../policy/fields.ts';
+import { freshnessLifetime, type Times } from '../policy/freshness.ts';
 import type { FieldList } from '../stored-response.ts';
 
 export interface SafeFields {
@@ -39,8 +47,10 @@ export function safeguardFields(
   method: string,
   keep: ReadonlySet<string> = nothing,
 ): SafeFields {
-  if (method !== 'GET' && method !== 'HEAD')
-    return { headers: [...headers], shareable: false, explicitOnly: false };
+  if (method !== 'GET' && method !== 'HEAD') {
+    const shareable = method === 'POST' && isImpersonalPost(headers, keep);
+    return { headers: [...headers], shareable, explicitOnly: false };
+  }
   const kept: string[] = [];
   let hasBody = false;
   let hasCookie = false;
@@ -62,6 +72,17 @@ export function safeguardFields(
   };
 }
 
+/** Whether what a POST brings can be for others: nothing in it that a GET would not have been asked with. Of content a POST has its own. */
+function isImpersonalPost(headers: FieldList, keep: ReadonlySet<string>): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!.toLowerCase();
+    if (name === 'cookie' || name === 'authorization') return false;
+    if (isUnkeyed(name) && !keep.has(name)) return false;
+    if (name === 'range' && !isModestRange(headers[i + 1]!)) return false;
+  }
+  return true;
+}
+
 /** Does a field (lower case) change answers behind the cache's back? */
 export function isUnkeyed(name: string): boolean {
   if (unkeyed.has(name)) return true;
@@ -70,20 +91,21 @@ export function isUnkeyed(name: string): boolean {
 }
 
 /**
- * Did the origin say itself that the response is for all? RFC 9111, 3: public, s-maxage; or max-age or Expires, which
- * an origin sends knowing that shared caches obey them. Not if it sets a cookie: that is meant for one.
+ * Did the origin say itself that the response is for all? RFC 9111, 3: public, s-maxage (of any value: it is said to shared caches alone,
+ * and 3.5 takes it for permission); or a max-age or Expires that lets it be reused at all, which an origin sends knowing that
+ * shared caches obey them. Not if it sets a cookie: that is meant for one.
  */
-export function explicitlyShareable(response: FieldList): boolean {
-  let explicit = false;
-  for (let i = 0; i < response.length; i += 2) {
-    const name = response[i]!.toLowerCase();
-    if (name === 'set-cookie') return false;
-    if (name === 'expires') explicit = true;
-    else if (name === 'cache-control' || name === 'cdn-cache-control') {
-      if (/(?:^|[\s,])(?:public|s-maxage|max-age)(?:$|[\s,=])/i.test(response[i + 1]!)) explicit = true;
-    }
-  }
-  return explicit;
+export function explicitlyShareable(
+  { status, headers }: Pick<ResponseHead, 'status' | 'headers'>,
+  times: Times,
+  options: PolicyOptions,
+): boolean {
+  if (fieldValue(headers, 'set-cookie') !== undefined) return false;
+  const { directives, targeted } = responseDirectives(headers, options);
+  if (directives.public) return true;
+  if (directives.sMaxAge !== ABSENT && directives.sMaxAge !== INVALID) return true;
+  const lifetime = freshnessLifetime(status, headers, directives, targeted, times, options);
+  return lifetime.explicit && lifetime.ms > 0;
 }
 
 const nothing: ReadonlySet<string> = new Set();
