@@ -257,7 +257,7 @@ const policies = {
     };
   },
   'S3-FIFO, ours': (capacity) => {
-    const policy = new S3Fifo({ capacity, expectedEntries: capacity / 4096 });
+    const policy = new S3Fifo({ expectedEntries: capacity / 4096 });
     const entries = new Map();
     return {
       hit(key) {

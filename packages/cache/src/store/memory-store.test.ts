@@ -195,6 +195,36 @@ describe('MemoryStore', () => {
     }
   });
 
+  test('what is in the heap has a bound of its own, which large bodies do not use up', () => {
+    const heapBytes = 100_000;
+    const store = new MemoryStore({ capacityBytes: 50_000_000, heapBytes });
+    const put = (name: string, bodyLength: number, time: number) =>
+      store.put(storedResponse({ key: `${KEY}${name}`, bodyLength, time }), new Uint8Array(bodyLength));
+    for (let i = 0; i < 20; i++) expect(put(`large/${i}`, 1_000_000, i)).toBe(true);
+    expect(store.statistics.responses).toBe(20);
+    for (let i = 0; i < 1000; i++) {
+      expect(put(`small/${i}`, 10, i)).toBe(true);
+      const bodies = [...store.keys()].reduce((sum, key) => sum + store.peek(key)[0]!.bodyLength, 0);
+      expect(store.statistics.bytes - bodies).toBeLessThanOrEqual(heapBytes);
+    }
+    expect(store.statistics.responses).toBeGreaterThan(50);
+    // What is replaced, refreshed and removed leaves nothing in the sums.
+    for (let i = 0; i < 300; i++) {
+      put('same', 1000 + i, i);
+      const [response] = store.find(`${KEY}same`);
+      store.refresh(response!, { ...response!, headers: ['X-Long', 'x'.repeat(i)], responseTime: i + 0.5 });
+    }
+    const long = {
+      ...storedResponse({ key: `${KEY}long`, bodyLength: 1, time: 0 }),
+      headers: ['A', 'x'.repeat(heapBytes)],
+    };
+    expect(store.put(long, new Uint8Array(1))).toBe(false);
+    for (const key of [...store.keys()]) store.removeKey(key);
+    expect(store.statistics).toMatchObject({ responses: 0, bytes: 0 });
+    for (let i = 0; i < 40; i++) put(`again/${i}`, 10, i);
+    expect(store.statistics.responses).toBe(40);
+  });
+
   test('options are checked', () => {
     expect(() => new MemoryStore({ capacityBytes: 0 })).toThrow(RangeError);
     expect(() => new MemoryStore({ capacityBytes: 1000, variantsPerKey: 0.5 })).toThrow('variantsPerKey');

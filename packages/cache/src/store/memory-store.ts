@@ -6,6 +6,8 @@
  * Bounded in each direction:
  * - `capacityBytes`: all that is stored, by what it costs (response-cost.ts says what is counted), plus the ghost of the
  *   eviction policy (s3-fifo.ts). Room is made before something is added, so it is never exceeded.
+ * - `heapBytes`: the part of it that is in the heap of JavaScript, which is all but the bodies. The heap has a limit of its own, at which the process ends: a
+ *   store of many gigabytes may hold large bodies, but not as many bytes of small ones.
  * - `maxBodyBytes`: a body above it is let through, not kept.
  * - `pendingBytes`: bodies on their way in, all together. What comes while they are used up is let through as well.
  * - `variantsPerKey`: the oldest goes when there is one more. An origin that varies by User-Agent would fill the store
@@ -24,12 +26,14 @@ import type { StoredResponse } from '../stored-response.ts';
 import { compact, FlatReader, GoneReader } from './memory-body.ts';
 import { type MemoryHolder, MemoryWriter } from './memory-writer.ts';
 import { responseCost } from './response-cost.ts';
-import type { BodyReader, ResponseStore, StoreStatistics } from './response-store.ts';
+import type { BodyReader, LowerStore, StoreStatistics } from './response-store.ts';
 import { markUsed, type QueueEntry, S3Fifo } from './s3-fifo.ts';
 import { newestFirstIndex, sameResponse, sameVariant } from './variants.ts';
 
 export interface MemoryStoreOptions {
   readonly capacityBytes: number;
+  /** Default: no bound but `capacityBytes`. */
+  readonly heapBytes?: number;
   /** Default: 1 MiB, at most an eighth of the capacity. */
   readonly maxBodyBytes?: number;
   /** Default: a quarter of the capacity, and enough for two bodies. */
@@ -46,10 +50,11 @@ export interface MemoryObserver {
   evicted(response: StoredResponse): void;
 }
 
-export class MemoryStore implements ResponseStore {
+export class MemoryStore implements LowerStore {
   readonly maxBodyBytes: number;
   readonly variantsPerKey: number;
   readonly #capacity: number;
+  readonly #heapCapacity: number;
   readonly #slots = new Map<string, Slot>();
   readonly #policy: S3Fifo<Entry>;
   readonly #holder: MemoryHolder;
@@ -57,19 +62,23 @@ export class MemoryStore implements ResponseStore {
   #observer: MemoryObserver | undefined;
   /** What `find` gave last. */
   #recent: Slot = { responses: NONE, newest: NOTHING, entries: [] };
+  /** Of bodies that are stored. */
+  #bodyBytes = 0;
   #evictions = 0;
   #refused = 0;
   #closed = false;
 
   constructor(options: MemoryStoreOptions) {
-    const { capacityBytes, variantsPerKey = 16 } = options;
+    const { capacityBytes, heapBytes = capacityBytes, variantsPerKey = 16 } = options;
     checkPositive('capacityBytes', capacityBytes);
+    checkPositive('heapBytes', heapBytes);
     checkPositive('variantsPerKey', variantsPerKey);
     this.maxBodyBytes = options.maxBodyBytes ?? Math.min(2 ** 20, Math.floor(capacityBytes / 8));
     this.variantsPerKey = variantsPerKey;
     // Smaller objects than 4 KB on average are rare on the web; if all are, the ghost remembers fewer of them.
-    this.#policy = new S3Fifo({ capacity: capacityBytes, expectedEntries: capacityBytes / 4096 });
+    this.#policy = new S3Fifo({ expectedEntries: capacityBytes / 4096 });
     this.#capacity = capacityBytes - this.#policy.ghostBytes;
+    this.#heapCapacity = heapBytes;
     this.#holder = {
       readers: 0,
       pendingBytes: 0,
@@ -138,11 +147,11 @@ export class MemoryStore implements ResponseStore {
     if (this.#closed || body.length > this.maxBodyBytes) return this.#refuse(response);
     const bytes = compact(body);
     const entry = new Entry(response, bytes, responseCost(response, bytes));
-    if (entry.cost > this.#capacity) return this.#refuse(response);
+    if (!this.#canFit(entry.cost, entry.bodyBytes)) return this.#refuse(response);
     // Taken out of the queues first, so that room is made for the difference only.
     const replaced = this.#variantOf(response);
-    if (replaced !== undefined) this.#policy.remove(replaced);
-    this.#makeRoom(entry.cost);
+    if (replaced !== undefined) this.#leave(replaced);
+    this.#makeRoom(entry.cost, entry.bodyBytes);
     this.#insert(entry, replaced);
     return true;
   }
@@ -170,16 +179,16 @@ export class MemoryStore implements ResponseStore {
     entry.response = fresh;
     link(slot, entry);
     const cost = responseCost(fresh, entry.body);
-    if (this.#policy.bytes + cost - entry.cost <= this.#capacity) {
+    if (this.#hasRoom(cost - entry.cost, 0)) {
       this.#policy.resize(entry, cost);
       return true;
     }
+    if (!this.#canFit(cost, entry.bodyBytes)) return this.#refuse(fresh);
     const { uses } = entry;
-    this.#policy.remove(entry);
-    if (cost > this.#capacity) return this.#refuse(fresh);
-    this.#makeRoom(cost);
+    this.#leave(entry);
+    this.#makeRoom(cost, entry.bodyBytes);
     entry.cost = cost;
-    this.#policy.add(entry);
+    this.#enter(entry);
     entry.uses = uses;
     return true;
   }
@@ -264,7 +273,7 @@ export class MemoryStore implements ResponseStore {
 
   #insert(entry: Entry, replaced: Entry | undefined): void {
     const slot = this.#slots.get(entry.key);
-    this.#policy.add(entry);
+    this.#enter(entry);
     if (slot === undefined) {
       this.#slots.set(entry.key, { responses: [entry.response], newest: entry, entries: [entry] });
       this.#tell(entry.key, 'added');
@@ -279,12 +288,35 @@ export class MemoryStore implements ResponseStore {
     if (slot.entries.length > this.variantsPerKey) this.#evicted(slot.entries.findLast((e) => e !== entry)!);
   }
 
-  #makeRoom(cost: number): void {
-    while (this.#policy.bytes + cost > this.#capacity) {
+  /** `bodyBytes` of the cost are not in the heap. */
+  #makeRoom(cost: number, bodyBytes: number): void {
+    while (!this.#hasRoom(cost, bodyBytes)) {
       const entry = this.#policy.evict();
       if (entry === undefined) return;
+      this.#bodyBytes -= entry.bodyBytes;
       this.#evicted(entry);
     }
+  }
+
+  #hasRoom(cost: number, bodyBytes: number): boolean {
+    const { bytes } = this.#policy;
+    return bytes + cost <= this.#capacity && bytes - this.#bodyBytes + cost - bodyBytes <= this.#heapCapacity;
+  }
+
+  /** In an empty store. */
+  #canFit(cost: number, bodyBytes: number): boolean {
+    return cost <= this.#capacity && cost - bodyBytes <= this.#heapCapacity;
+  }
+
+  #enter(entry: Entry): void {
+    this.#bodyBytes += entry.bodyBytes;
+    this.#policy.add(entry);
+  }
+
+  #leave(entry: Entry): void {
+    if (entry.queue === undefined) return;
+    this.#bodyBytes -= entry.bodyBytes;
+    this.#policy.remove(entry);
   }
 
   #evicted(entry: Entry): void {
@@ -294,7 +326,7 @@ export class MemoryStore implements ResponseStore {
   }
 
   #drop(entry: Entry): void {
-    this.#policy.remove(entry);
+    this.#leave(entry);
     const slot = this.#slots.get(entry.key)!;
     unlink(slot, entry);
     if (slot.entries.length > 0) return;
@@ -339,6 +371,11 @@ class Entry implements QueueEntry {
 
   get key(): string {
     return this.response.key;
+  }
+
+  /** What the body pins, outside the heap. */
+  get bodyBytes(): number {
+    return this.body.buffer.byteLength;
   }
 }
 

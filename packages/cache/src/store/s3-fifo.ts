@@ -36,7 +36,6 @@ export interface QueueEntry {
 }
 
 export interface S3FifoOptions {
-  readonly capacity: number;
   /** Entries that there may be, roughly: the ghost is made for so many. */
   readonly expectedEntries: number;
   /** Default 0.1. */
@@ -44,14 +43,14 @@ export interface S3FifoOptions {
 }
 
 export class S3Fifo<Entry extends QueueEntry> {
-  readonly #smallTarget: number;
+  readonly #smallShare: number;
   readonly #small = new EntryQueue();
   readonly #main = new EntryQueue();
   readonly #ghost: RotatingBloomFilter;
   #ghostsInGeneration = 0;
 
-  constructor({ capacity, expectedEntries, smallShare = 0.1 }: S3FifoOptions) {
-    this.#smallTarget = capacity * smallShare;
+  constructor({ expectedEntries, smallShare = 0.1 }: S3FifoOptions) {
+    this.#smallShare = smallShare;
     this.#ghost = new RotatingBloomFilter({
       capacity: Math.max(64, Math.ceil(expectedEntries / 2)),
       falsePositiveRate: 0.01,
@@ -87,10 +86,10 @@ export class S3Fifo<Entry extends QueueEntry> {
     entry.cost = cost;
   }
 
-  /** Takes out the entry that should go; undefined if there is none. */
+  /** Takes out the entry that should go; undefined if there is none. To be called when there is no room: what is here is then the capacity. */
   evict(): Entry | undefined {
     for (let spared = 0; ; spared++) {
-      const fromSmall = this.#small.bytes > this.#smallTarget || this.#main.length === 0;
+      const fromSmall = this.#small.bytes > this.#smallShare * this.bytes || this.#main.length === 0;
       const entry = (fromSmall ? this.#small : this.#main).oldest;
       if (entry === undefined) return undefined;
       entry.queue!.remove(entry);
