@@ -30,7 +30,9 @@ export { MemoryStore, type MemoryStoreOptions } from './store/memory-store.ts';
 export {
   BodyError,
   type BodyReader,
+  type BodyWishes,
   type BodyWriter,
+  type LowerStore,
   type ResponseStore,
   type StoreStatistics,
 } from './store/response-store.ts';

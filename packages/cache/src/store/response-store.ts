@@ -11,7 +11,6 @@
  * must not wait for a turn of the event loop.
  */
 
-import type { HashScheme } from 'bloomery';
 import type { StoredResponse } from '../stored-response.ts';
 
 /** A body, from some byte to some other. */
@@ -46,6 +45,12 @@ export interface BodyWriter {
   abort(reason: Error): void;
 }
 
+/** What a store in front of this one wants of a body that comes. */
+export interface BodyWishes {
+  /** False: nothing that is stored goes for it while it comes; without room to spare it is let through, not kept. Default true. */
+  readonly mayEvict?: boolean;
+}
+
 export interface ResponseStore {
   /** All that is stored for a key, newest first. */
   find(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]>;
@@ -54,7 +59,7 @@ export interface ResponseStore {
   /** Bytes `start` to `end` (exclusive) of what is stored. The response is one that `find` gave, and may be gone since: then `next` rejects. */
   read(response: StoredResponse, start?: number, end?: number): BodyReader;
   /** A place for a body that comes. `expectedLength`: of Content-Length, if known; the key is for admission. */
-  create(key: string, expectedLength: number | undefined): BodyWriter;
+  create(key: string, expectedLength: number | undefined, wishes?: BodyWishes): BodyWriter;
   /** The same body with a new head, after validation. `false`: it was gone meanwhile. */
   refresh(old: StoredResponse, fresh: StoredResponse): Promise<boolean> | boolean;
   /** Forgets one response, or all of a key. Gives how many. Resolved only when they cannot come back after a crash. */
@@ -62,22 +67,20 @@ export interface ResponseStore {
   removeKey(key: string): Promise<number> | number;
   /** Called for each key that begins or ceases to be stored: summaries are made of it. Returns how to stop. */
   watch(listener: (key: string, change: 'added' | 'removed') => void): () => void;
-  /** All keys with something stored, in no order. */
+  /** All keys with something stored, in no order. One that is stored all the while is given; one whose response changes meanwhile perhaps twice. */
   keys(): Iterable<string> | AsyncIterable<string>;
-  /** The same as hashes, for a store in front of this one: only where they are in memory, so that no key has to be read. */
-  keyHashes?(): KeyHashList;
   readonly statistics: StoreStatistics;
   /** Writes what is only in memory and should last, and lets go of files. */
   close(): Promise<void>;
 }
 
-/** Hashes of keys, as `hashKey` gives them with `scheme`. */
-export interface KeyHashList {
-  readonly scheme: HashScheme;
-  /** About so many; a key with several responses may be counted, and given, several times. */
-  readonly count: number;
-  /** Gives all of them before it returns. */
-  each(give: (low: number, high: number) => void): void;
+/** A store that can be below another one. */
+export interface LowerStore extends ResponseStore {
+  /**
+   * Whether something is stored under a key, answered at once: false is certain, true nearly. It changes in the moment in which listeners are
+   * told, not before and not after: who decides by both sees them agree.
+   */
+  has(key: string): boolean;
 }
 
 export interface StoreStatistics {

@@ -4,8 +4,8 @@
  * Where a body goes. What memory takes (`maxBodyBytes`) goes to memory; what is longer goes to the disk, also when its length was not known
  * and it turns out on the way (tiered-writer.ts). Memory takes all comers and lets its eviction policy sort them. The disk takes a
  * key on second sight only (admission.ts): when it is fetched again within the window, or when a response in memory is used for the first time. A long
- * body is spooled there for those who follow it; not admitted, it is gone when they are, unless the disk has room to spare: it is written already, and pushes
- * nobody out.
+ * body is spooled there for those who follow it. Not admitted, it evicts nothing while it comes (room.ts keeps some room for that; without, it is let
+ * through), and is gone when its readers are, unless the disk has room to spare: it is written already, and pushes nobody out.
  *
  * Why writing at second sight, and not at eviction from memory. What is evicted unused is what the disk should not have; what was used is there
  * already, so eviction costs nothing and need not wait. After a crash all that was worth keeping is on the disk, not
@@ -22,15 +22,16 @@
  * there are reported as removed. Removals are still tried, because what was invalidated must not come back at the next start; where they
  * fail, `remove` rejects. A body that is on its way to the disk at that moment is lost: its readers get the error.
  *
- * Which keys the disk has is kept in memory, some 16 bytes a key (known-keys.ts); to open the store, the disk must list them once.
+ * Which keys the disk has, it says at once from its own index (`LowerStore.has`); no key is read to open the store. What listeners are told of both tiers together is
+ * decided by that, so it must change in the moment in which the disk tells: a copy here was kept for that once, and took 4 to 13 s to fill with a million keys.
  *
  * `statistics` sums both tiers: a response in both counts twice, as it takes room twice.
  */
 
 import type { StoredResponse } from '../stored-response.ts';
 import type { Admission } from './admission.ts';
+import { DiskTier } from './disk-tier.ts';
 import { KeyQueue } from './key-queue.ts';
-import { KnownKeys } from './known-keys.ts';
 import { GoneReader } from './memory-body.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { PromotingReader } from './promoting-reader.ts';
@@ -38,6 +39,7 @@ import {
   BodyError,
   type BodyReader,
   type BodyWriter,
+  type LowerStore,
   type ResponseStore,
   type StoreStatistics,
 } from './response-store.ts';
@@ -51,7 +53,7 @@ export interface TieredStoreOptions {
   readonly onDiskFailure?: (error: Error) => void;
   /** Called each time that something could not be kept because the disk was full, or descriptors were. */
   readonly onDiskFull?: (error: Error) => void;
-  /** Bytes of bodies that wait to be copied to the disk because they were used. More are tried again at their next use. Default 16 MiB. */
+  /** Bytes of bodies in memory that wait for the disk, to be written or to be taken from there. More are tried again at their next use. Default 16 MiB. */
   readonly maxCopyBytes?: number;
   /** Up to this part of its capacity the disk keeps long bodies at first sight. Default 0.8. */
   readonly spareBelow?: number;
@@ -59,34 +61,28 @@ export interface TieredStoreOptions {
 
 export class TieredStore implements ResponseStore {
   readonly #memory: MemoryStore;
-  readonly #disk: ResponseStore;
-  readonly #diskKeys: KnownKeys;
+  readonly #disk: LowerStore;
+  /** The same one, and whether it works. */
+  readonly #tier: DiskTier;
   readonly #admission: TieredStoreOptions['admission'];
   readonly #onDiskFailure: ((error: Error) => void) | undefined;
-  readonly #onDiskFull: ((error: Error) => void) | undefined;
-  readonly #maxCopyBytes: number;
-  readonly #spareBelow: number;
   readonly #queue = new KeyQueue();
   readonly #mixed = new Set<string>();
   readonly #listeners = new Set<(key: string, change: 'added' | 'removed') => void>();
   readonly #stopWatching: (() => void)[];
-  #copyBytes = 0;
-  #failure: Error | undefined;
 
-  private constructor(
-    memory: MemoryStore,
-    disk: ResponseStore,
-    diskKeys: KnownKeys,
-    options: TieredStoreOptions,
-  ) {
+  private constructor(memory: MemoryStore, disk: LowerStore, options: TieredStoreOptions) {
     this.#memory = memory;
     this.#disk = disk;
-    this.#diskKeys = diskKeys;
+    this.#tier = new DiskTier({
+      store: disk,
+      maxWaitingBytes: options.maxCopyBytes ?? 16 * 2 ** 20,
+      spareBelow: options.spareBelow ?? 0.8,
+      broken: (error) => this.#diskBroken(error),
+      full: (error) => options.onDiskFull?.(error),
+    });
     this.#admission = options.admission;
     this.#onDiskFailure = options.onDiskFailure;
-    this.#onDiskFull = options.onDiskFull;
-    this.#maxCopyBytes = options.maxCopyBytes ?? 16 * 2 ** 20;
-    this.#spareBelow = options.spareBelow ?? 0.8;
     memory.observe({
       firstUse: (response, body) => this.#copyLater(response, body),
       evicted: ({ key }) => {
@@ -99,20 +95,18 @@ export class TieredStore implements ResponseStore {
     ];
   }
 
-  /** Puts them together, once it is known which keys the disk has. Both are closed with it. */
+  /** Puts them together. Both are closed with it. */
   static async open(
     memory: MemoryStore,
-    disk: ResponseStore,
+    disk: LowerStore,
     options: TieredStoreOptions,
   ): Promise<TieredStore> {
-    const keys = new KnownKeys();
-    for await (const key of disk.keys()) keys.add(key);
-    return new TieredStore(memory, disk, keys, options);
+    return new TieredStore(memory, disk, options);
   }
 
   /** Why there is only memory; undefined: the disk works. */
   get diskFailure(): Error | undefined {
-    return this.#failure;
+    return this.#tier.failure;
   }
 
   find(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]> {
@@ -124,7 +118,7 @@ export class TieredStore implements ResponseStore {
     return cold.then(
       (list) => this.#merge(key, list),
       (error: Error) => {
-        this.#diskFailed(error);
+        this.#tier.failed(error);
         return this.#memory.peek(key);
       },
     );
@@ -132,7 +126,7 @@ export class TieredStore implements ResponseStore {
 
   bodyInMemory(response: StoredResponse): Uint8Array | undefined {
     const body = this.#memory.bodyInMemory(response);
-    if (body !== undefined || this.#failure !== undefined) return body;
+    if (body !== undefined || this.#tier.failure !== undefined) return body;
     const cached = this.#disk.bodyInMemory(response);
     if (cached !== undefined) this.#promote(response, cached);
     return cached;
@@ -158,10 +152,13 @@ export class TieredStore implements ResponseStore {
     return new TieredWriter(
       {
         memory: this.#memory,
-        spool: (length) => (this.#failure === undefined ? this.#disk.create(key, length) : undefined),
+        spool: (length) => {
+          if (this.#tier.failure !== undefined) return undefined;
+          return this.#disk.create(key, length, { mayEvict: admitted || this.#disk.has(key) });
+        },
         keepInMemory: (response, body) => this.#keepInMemory(response, body, admitted),
         keepOnDisk: (response, spooled) => this.#keepOnDisk(response, spooled, admitted),
-        diskFailed: (error) => this.#writeFailed(error),
+        diskFailed: (error) => this.#tier.writeFailed(error),
       },
       expectedLength,
     );
@@ -172,9 +169,9 @@ export class TieredStore implements ResponseStore {
     const inMemory = this.#memory.refresh(old, fresh);
     if (!this.#onDisk(key) && this.#queue.waiting(key) === 0) return inMemory;
     return this.#queue.run(key, async () => {
-      const onDisk = await this.#onDiskOr(false, () => this.#disk.refresh(old, fresh));
+      const onDisk = await this.#tier.do(false, () => this.#disk.refresh(old, fresh));
       // Nothing older than what is in memory may stay there; its next use is a reason to write it.
-      if (!onDisk) await this.#dropVariantOnDisk(old);
+      if (!onDisk) await this.#tier.dropVariant(old);
       if (inMemory && !onDisk) this.#memory.rearm(key);
       return inMemory || onDisk;
     });
@@ -182,18 +179,20 @@ export class TieredStore implements ResponseStore {
 
   remove(response: StoredResponse): Promise<number> | number {
     const inMemory = this.#memory.remove(response);
-    if (!this.#diskKeys.has(response.key) && this.#queue.waiting(response.key) === 0) return inMemory;
+    if (!this.#disk.has(response.key) && this.#queue.waiting(response.key) === 0) return inMemory;
     return this.#queue.run(response.key, async () => Math.max(inMemory, await this.#disk.remove(response)));
   }
 
   removeKey(key: string): Promise<number> | number {
     const hot = this.#memory.peek(key);
     this.#memory.removeKey(key);
-    if (!this.#diskKeys.has(key) && this.#queue.waiting(key) === 0) return hot.length;
+    if (!this.#disk.has(key) && this.#queue.waiting(key) === 0) return hot.length;
     return this.#queue.run(key, async () => {
-      const cold = this.#failure === undefined ? await this.#disk.find(key) : [];
-      await this.#disk.removeKey(key);
-      return hot.length + cold.filter((one) => !hot.some((other) => sameVariant(one, other))).length;
+      const cold = this.#tier.failure === undefined ? await this.#disk.find(key) : [];
+      const removed = await this.#disk.removeKey(key);
+      const onlyThere = cold.filter((one) => !hot.some((other) => sameVariant(one, other)));
+      // What the disk could not read it does not find, and removes all the same.
+      return hot.length + onlyThere.length + Math.max(0, removed - cold.length);
     });
   }
 
@@ -208,8 +207,10 @@ export class TieredStore implements ResponseStore {
       given.add(key);
       yield key;
     }
-    if (this.#failure !== undefined) return;
+    if (this.#tier.failure !== undefined) return;
     for await (const key of this.#disk.keys()) if (!given.has(key)) yield key;
+    // What came into memory meanwhile, and went from the disk before its turn came there.
+    for (const key of [...this.#memory.keys()]) if (!given.has(key) && !this.#onDisk(key)) yield key;
   }
 
   get statistics(): StoreStatistics {
@@ -238,7 +239,7 @@ export class TieredStore implements ResponseStore {
   }
 
   #onDisk(key: string): boolean {
-    return this.#failure === undefined && this.#diskKeys.has(key);
+    return this.#tier.failure === undefined && this.#disk.has(key);
   }
 
   /** What memory has, and what only the disk has. */
@@ -259,13 +260,22 @@ export class TieredStore implements ResponseStore {
     const { key } = response;
     const kept = body !== undefined && this.#memory.put(response, body);
     if (!kept) this.#memory.removeVariant(response);
-    const admitted = (seen && body !== undefined) || this.#diskKeys.has(key) || this.#queue.waiting(key) > 0;
-    if (!admitted) return kept;
-    this.#memory.disarm(response);
+    const older = this.#disk.has(key) || this.#queue.waiting(key) > 0;
+    if (body !== undefined && (seen || older) && this.#tier.mayWait(body.length)) {
+      this.#memory.disarm(response);
+      return this.#tier.waiting(body.length, () =>
+        this.#queue.run(key, async () => {
+          const written = await this.#write(response, body);
+          if (!written) await this.#tier.dropVariant(response);
+          return kept || written;
+        }),
+      );
+    }
+    // It stays in memory, and its first use is a reason to write it. What is on the disk is outdated now, or will be when it gets there.
+    if (!older) return kept;
     return this.#queue.run(key, async () => {
-      const written = body !== undefined && (await this.#write(response, body));
-      if (!written) await this.#dropVariantOnDisk(response);
-      return kept || written;
+      await this.#tier.dropVariant(response);
+      return kept;
     });
   }
 
@@ -274,14 +284,13 @@ export class TieredStore implements ResponseStore {
     // What is in memory for this variant now is outdated; what comes there while this one waits is not.
     const outdated = this.#memory.peekVariant(response)?.body;
     return this.#queue.run(key, async () => {
-      const kept = await this.#onDiskOr(false, async () => {
-        if (seen || this.#diskKeys.has(key) || this.#hasRoomToSpare(response.bodyLength)) {
-          return spooled.commit(response);
-        }
+      const kept = await this.#tier.do(false, async () => {
+        if (seen || this.#disk.has(key)) return spooled.commit(response);
+        if (this.#tier.hasRoomToSpare(response.bodyLength)) return this.#tier.commitSpare(response, spooled);
         await endUnkept(spooled, response, this.#disk);
         return false;
       });
-      if (!kept) await this.#dropVariantOnDisk(response);
+      if (!kept) await this.#tier.dropVariant(response);
       const inMemory = this.#memory.peekVariant(response);
       if (inMemory !== undefined && inMemory.body === outdated) this.#memory.remove(inMemory.response);
       if (kept && this.#memory.has(key)) this.#mixed.add(key);
@@ -289,30 +298,21 @@ export class TieredStore implements ResponseStore {
     });
   }
 
-  #hasRoomToSpare(bodyLength: number): boolean {
-    const { bytes, capacityBytes } = this.#disk.statistics;
-    return bytes + bodyLength <= this.#spareBelow * capacityBytes;
-  }
-
   /** A response in memory was used: second sight. */
   #copyLater(response: StoredResponse, body: Uint8Array): void {
-    if (this.#failure !== undefined) return;
-    if (this.#copyBytes + body.length > this.#maxCopyBytes) {
+    if (this.#tier.failure !== undefined) return;
+    if (!this.#tier.mayWait(body.length)) {
       this.#memory.rearm(response.key);
       return;
     }
-    this.#copyBytes += body.length;
     // Also if it is evicted before its turn comes: it was used. What removes or replaces it meanwhile waits behind this.
-    void this.#queue
-      .run(response.key, () => this.#write(response, body))
-      .catch((error: Error) => this.#diskFailed(error))
-      .finally(() => {
-        this.#copyBytes -= body.length;
-      });
+    void this.#tier
+      .waiting(body.length, () => this.#queue.run(response.key, () => this.#write(response, body)))
+      .catch((error: Error) => this.#tier.failed(error));
   }
 
   async #write(response: StoredResponse, body: Uint8Array): Promise<boolean> {
-    return this.#onDiskOr(false, async () => {
+    return this.#tier.do(false, async () => {
       const writer = this.#disk.create(response.key, body.length);
       try {
         if (body.length > 0) await writer.write(body);
@@ -327,23 +327,11 @@ export class TieredStore implements ResponseStore {
     });
   }
 
-  /** Nothing older than what is known may stay there. */
-  async #dropVariantOnDisk(response: StoredResponse): Promise<void> {
-    if (!this.#diskKeys.has(response.key)) return;
-    try {
-      for (const one of await this.#disk.find(response.key)) {
-        if (sameVariant(one, response)) await this.#disk.remove(one);
-      }
-    } catch (error) {
-      this.#diskFailed(error as Error);
-    }
-  }
-
   #promote(response: StoredResponse, body: Uint8Array): void {
     const { key } = response;
-    if (body.length > this.#memory.maxBodyBytes) return;
-    const promoted = this.#queue.run(key, async () => {
-      const cold = await this.#onDiskOr([], () => this.#disk.find(key));
+    if (body.length > this.#memory.maxBodyBytes || !this.#tier.mayWait(body.length)) return;
+    const promote = async (): Promise<void> => {
+      const cold = await this.#tier.do([], () => this.#disk.find(key));
       const stored = cold.find((one) => sameResponse(one, response));
       // Something is about to change it, or has brought a newer one.
       if (stored === undefined || this.#queue.waiting(key) > 1) return;
@@ -351,39 +339,20 @@ export class TieredStore implements ResponseStore {
       if (!this.#memory.put(stored, body)) return;
       this.#memory.disarm(stored);
       this.#merge(key, cold);
-    });
-    promoted.catch((error: Error) => this.#diskFailed(error));
+    };
+    this.#tier
+      .waiting(body.length, () => this.#queue.run(key, promote))
+      .catch((error: Error) => this.#tier.failed(error));
   }
 
   #dropEverywhere(response: StoredResponse): void {
     this.#memory.remove(response);
     void this.#queue
       .run(response.key, async () => this.#disk.remove(response))
-      .catch((error: Error) => this.#diskFailed(error));
+      .catch((error: Error) => this.#tier.failed(error));
   }
 
-  /** Does something on the disk; if the disk is out of order, or this puts it out of order, gives `otherwise`. */
-  async #onDiskOr<T>(otherwise: T, task: () => Promise<T> | T): Promise<T> {
-    if (this.#failure !== undefined) return otherwise;
-    try {
-      return await task();
-    } catch (error) {
-      // Wrong arguments are the caller's mistake, not the disk's.
-      if (error instanceof RangeError || error instanceof TypeError) throw error;
-      this.#writeFailed(error as Error);
-      return otherwise;
-    }
-  }
-
-  /** A full disk, or no free descriptor, is no broken disk: this body is not kept, and the next may be. What cannot be removed is another matter. */
-  #writeFailed(error: Error): void {
-    if (isPassing(error)) this.#onDiskFull?.(error);
-    else this.#diskFailed(error);
-  }
-
-  #diskFailed(error: Error): void {
-    if (this.#failure !== undefined) return;
-    this.#failure = error;
+  #diskBroken(error: Error): void {
     this.#mixed.clear();
     void this.#tellLostKeys();
     this.#onDiskFailure?.(error);
@@ -405,9 +374,7 @@ export class TieredStore implements ResponseStore {
   }
 
   #diskChanged(key: string, change: 'added' | 'removed'): void {
-    if (change === 'added') this.#diskKeys.add(key);
-    else this.#diskKeys.delete(key);
-    if (this.#failure !== undefined) return;
+    if (this.#tier.failure !== undefined) return;
     if (change === 'removed') {
       this.#mixed.delete(key);
       // Evicted there: its next use here is a reason to write it again.
@@ -420,14 +387,4 @@ export class TieredStore implements ResponseStore {
   #tell(key: string, change: 'added' | 'removed'): void {
     for (const listener of this.#listeners) listener(key, change);
   }
-}
-
-/** What may be over a moment later. */
-const PASSING = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
-
-function isPassing(error: unknown): boolean {
-  for (let at = error as NodeJS.ErrnoException | undefined; at !== undefined; at = at.cause as typeof at) {
-    if (at.code !== undefined && PASSING.has(at.code)) return true;
-  }
-  return false;
 }

@@ -2,9 +2,12 @@
 
 import {
   copyFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmdirSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -14,8 +17,18 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EFFORT } from '../../../../bloomery/test/effort.ts';
 import { Random } from '../../../../bloomery/test/statistics.ts';
-import { bodyBytes, expectBytes, keysOf, pause, readAll, storeBody } from '../../../test/stored-responses.ts';
-import { BodyError } from '../response-store.ts';
+import {
+  bodyBytes,
+  expectBytes,
+  keysOf,
+  pause,
+  readAll,
+  storeBody,
+  storedResponse,
+} from '../../../test/stored-responses.ts';
+import { MemoryStore } from '../memory-store.ts';
+import { BodyError, type ResponseStore } from '../response-store.ts';
+import { TieredStore } from '../tiered-store.ts';
 import { DiskStore } from './disk-store.ts';
 
 let folder: string;
@@ -239,4 +252,58 @@ test('a damaged store.json, or one of another version, empties the store', async
   await storeBody(again, { key: 'a', bodyLength: 10, time: 1 });
   expect(await again.find('a')).toHaveLength(1);
   await again.close();
+});
+
+describe('a record that cannot be read for a while', () => {
+  /** A folder cannot be read as a file, and that is no sign that the file is gone (ENOENT): the disk stutters, as it does without free descriptors. */
+  async function whileUnreadable(work: (store: DiskStore) => Promise<void>): Promise<void> {
+    const before = await open();
+    for (const [time, key] of ['a', 'b'].entries()) await storeBody(before, { key, bodyLength: 10, time });
+    await before.close();
+    const store = await open();
+    try {
+      const [path] = packFiles();
+      renameSync(path!, join(folder, 'pack'));
+      mkdirSync(path!);
+      await work(store);
+      rmdirSync(path!);
+      renameSync(join(folder, 'pack'), path!);
+    } finally {
+      await store.close();
+    }
+  }
+  const response = storedResponse({ key: 'a', bodyLength: 10, time: 0 });
+
+  test.each([
+    ['remove', (store: ResponseStore) => store.remove(response)],
+    ['removeKey', (store: ResponseStore) => store.removeKey('a')],
+  ])('%s takes it all the same, and says so', async (_, remove) => {
+    const told: string[] = [];
+    await whileUnreadable(async (store) => {
+      store.watch((key, change) => told.push(`${change} ${key}`));
+      expect(await store.find('a')).toEqual([]);
+      expect(await remove(store)).toBe(1);
+      expect(await remove(store)).toBe(0);
+    });
+    expect(told).toEqual(['removed a']);
+    const after = await open();
+    expect(await after.find('a')).toEqual([]);
+    expect(await after.find('b')).toHaveLength(1);
+    await after.close();
+  });
+
+  test('a store with memory in front counts it, and leaves nothing outdated there', async () => {
+    const admission = { admit: () => false, statistics: { admitted: 0, refused: 0, bytes: 0 } };
+    await whileUnreadable(async (disk) => {
+      const memory = new MemoryStore({ capacityBytes: 1_000_000 });
+      // No body may wait for the disk, so what is there becomes outdated by what comes into memory.
+      const store = await TieredStore.open(memory, disk, { admission, maxCopyBytes: 5 });
+      expect(await store.removeKey('a')).toBe(1);
+      expect((await storeBody(store, { key: 'b', bodyLength: 20, time: 7 })).kept).toBe(true);
+      await store.settled();
+    });
+    const after = await open();
+    expect(await keysOf(after)).toEqual(new Set());
+    await after.close();
+  });
 });

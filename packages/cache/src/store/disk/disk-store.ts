@@ -26,8 +26,9 @@ import type { StoredResponse } from '../../stored-response.ts';
 import {
   BodyError,
   type BodyReader,
+  type BodyWishes,
   type BodyWriter,
-  type ResponseStore,
+  type LowerStore,
   type StoreStatistics,
 } from '../response-store.ts';
 import { sameResponse } from '../variants.ts';
@@ -60,7 +61,7 @@ interface Handle {
   readonly bytes: Uint8Array | null;
 }
 
-export class DiskStore implements ResponseStore {
+export class DiskStore implements LowerStore {
   readonly #capacity: number;
   readonly #secret: SecretKey;
   readonly #lock: FolderLock;
@@ -141,9 +142,10 @@ export class DiskStore implements ResponseStore {
     this.#home = {
       inlineBytes,
       maxObjectBytes: options.maxObjectBytes ?? Math.floor(capacityBytes / 4),
-      reserve: (bytes) => this.#reserve(bytes),
-      unreserve: (bytes) => {
-        this.#room.heldBytes -= bytes;
+      reserve: (bytes, mayEvict) => this.#reserve(bytes, mayEvict),
+      unreserve: (bytes, mayEvict) => {
+        if (mayEvict) this.#room.heldBytes -= bytes;
+        else this.#room.spareBytes -= bytes;
       },
       openTemporary: () => {
         const name = String(++this.#temporary);
@@ -164,12 +166,13 @@ export class DiskStore implements ResponseStore {
   /** Opens the store in a folder, after a crash as well. Rejects if another process has it open. */
   static async open(options: DiskStoreOptions): Promise<DiskStore> {
     checkOptions(options);
-    const { folder } = options;
-    prepareFolder(folder);
-    const lock = FolderLock.take(folder);
+    prepareFolder(options.folder);
+    let abandon = () => {};
+    const lock = await FolderLock.take(options.folder, { lost: () => abandon() });
     try {
       const store = new DiskStore(options, lock);
-      await store.#recover(folder);
+      abandon = () => store.#abandon();
+      await store.#recover(options.folder);
       return store;
     } catch (error) {
       lock.release();
@@ -202,6 +205,12 @@ export class DiskStore implements ResponseStore {
       : this.#responses(heads);
   }
 
+  /** By the hash of the key alone: two keys in 2^64 share one. */
+  has(key: string): boolean {
+    const { low, high } = this.#hash(key);
+    return this.#index.first(low, high) >= 0;
+  }
+
   bodyInMemory(response: StoredResponse): Uint8Array | undefined {
     const handle = this.#handles.get(response);
     if (handle === undefined || handle.bytes === null) return undefined;
@@ -214,7 +223,8 @@ export class DiskStore implements ResponseStore {
         const handle = this.#handles.get(response);
         if (handle !== undefined) return this.#source(handle);
         return this.#locate(response).then((found) => {
-          if (found === undefined) throw goneError(response.key);
+          if (found === undefined)
+            throw new BodyError('gone', `The body of ${response.key} is not stored any more`);
           return this.#source(this.#handle(found));
         });
       },
@@ -223,8 +233,8 @@ export class DiskStore implements ResponseStore {
     );
   }
 
-  create(_key: string, expectedLength: number | undefined): BodyWriter {
-    const writer = new DiskWriter(this.#home, expectedLength);
+  create(_key: string, expectedLength: number | undefined, { mayEvict = true }: BodyWishes = {}): BodyWriter {
+    const writer = new DiskWriter(this.#home, expectedLength, mayEvict);
     this.#writers.add(writer);
     return writer;
   }
@@ -283,13 +293,29 @@ export class DiskStore implements ResponseStore {
 
   async close(): Promise<void> {
     if (this.#changes.closed) return;
-    this.#changes.closed = true;
-    for (const writer of [...this.#writers]) writer.abort(new Error('the store was closed'));
+    this.#stop('the store was closed');
     await this.#ledger.turn(async () => {});
     // So that the next start reads no log, and the order of use is kept. If it fails, the log has all the same.
     await this.#journal.settled().catch(() => {});
     await this.#journal.snapshot(this.#index, this.#bodies).catch(() => {});
     await this.#journal.settled().catch(() => {});
+    this.#letGo();
+  }
+
+  /** The folder is another's: from now on nothing is found here, and changes are refused. */
+  #abandon(): void {
+    if (this.#changes.closed) return;
+    this.#changes.lost = new Error('Another process has taken the folder of the store');
+    this.#stop(this.#changes.lost.message);
+    void this.#ledger.turn(async () => this.#letGo());
+  }
+
+  #stop(why: string): void {
+    this.#changes.closed = true;
+    for (const writer of [...this.#writers]) writer.abort(new Error(why));
+  }
+
+  #letGo(): void {
     this.#journal.close();
     this.#packs.close();
     this.#cache.clear();
@@ -337,13 +363,10 @@ export class DiskStore implements ResponseStore {
     return {
       kind: 'file',
       file: this.#files.acquire(name, this.#ledger.bodyPath(name)),
-      ...this.#bodyOf(body),
+      digest: this.#bodies.digest(body).slice(),
+      length: this.#bodies.length(body),
       damaged: (error) => this.#dropBody(body, version, name, error),
     };
-  }
-
-  #bodyOf(body: number): { digest: Uint8Array; length: number } {
-    return { digest: this.#bodies.digest(body).slice(), length: this.#bodies.length(body) };
   }
 
   /** Forgets all entries with a body that is damaged, unless it was stored anew since. */
@@ -363,16 +386,13 @@ export class DiskStore implements ResponseStore {
     }
   }
 
-  #reserve(bytes: number): boolean | Promise<boolean> {
+  #reserve(bytes: number, mayEvict: boolean): boolean | Promise<boolean> {
     if (this.#changes.closed) return false;
+    if (!mayEvict) return this.#room.tryHoldSpare(bytes);
     return this.#room.tryHold(bytes) || this.#ledger.turn(() => this.#room.hold(bytes));
   }
 
   #tell(key: string, change: 'added' | 'removed'): void {
     for (const listener of this.#listeners) listener(key, change);
   }
-}
-
-function goneError(key: string): BodyError {
-  return new BodyError('gone', `The body of ${key} is not stored any more`);
 }

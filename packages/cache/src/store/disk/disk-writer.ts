@@ -42,10 +42,10 @@ export type FinishedBody =
 export interface WriterHome {
   readonly inlineBytes: number;
   readonly maxObjectBytes: number;
-  /** Room for so many bytes more in temporary files; false: there is none. */
-  reserve(bytes: number): boolean | Promise<boolean>;
+  /** Room for so many bytes more in temporary files; false: there is none, or none without evicting something. */
+  reserve(bytes: number, mayEvict: boolean): boolean | Promise<boolean>;
   /** The file is gone, or has become a body of the store. */
-  unreserve(bytes: number): void;
+  unreserve(bytes: number, mayEvict: boolean): void;
   openTemporary(): { readonly path: string; readonly file: SharedFile };
   keep(response: StoredResponse, body: FinishedBody): Promise<boolean>;
   /** Reads what was kept. */
@@ -57,6 +57,7 @@ export interface WriterHome {
 
 export class DiskWriter implements BodyWriter {
   readonly #home: WriterHome;
+  readonly #mayEvict: boolean;
   length = 0;
   /** @internal Bytes in the file. */ written = 0;
   /** @internal */ checksums = new Uint32Array(16);
@@ -74,8 +75,9 @@ export class DiskWriter implements BodyWriter {
   readonly #readers = new Set<FollowingReader>();
   #room: (() => void) | undefined;
 
-  constructor(home: WriterHome, expectedLength: number | undefined) {
+  constructor(home: WriterHome, expectedLength: number | undefined, mayEvict = true) {
     this.#home = home;
+    this.#mayEvict = mayEvict;
     this.#letThrough = expectedLength !== undefined && expectedLength > home.maxObjectBytes;
   }
 
@@ -204,9 +206,9 @@ export class DiskWriter implements BodyWriter {
   /** Moves the first `count` bytes in memory to the file. False: there is no room. */
   async #append(count: number, last: boolean): Promise<boolean> {
     const wanted = last ? bodyFileBytes(this.length) - this.#reserved : count;
-    if (!(await this.#home.reserve(wanted))) return false;
+    if (!(await this.#home.reserve(wanted, this.#mayEvict))) return false;
     if (this.state !== 'open') {
-      this.#home.unreserve(wanted);
+      this.#home.unreserve(wanted, this.#mayEvict);
       throw this.failure!;
     }
     this.#reserved += wanted;
@@ -344,7 +346,7 @@ export class DiskWriter implements BodyWriter {
     this.file = undefined;
     if (this.#path !== undefined) void rm(this.#path, { force: true }).catch(() => {});
     this.#path = undefined;
-    this.#home.unreserve(this.#reserved);
+    this.#home.unreserve(this.#reserved, this.#mayEvict);
     this.#reserved = 0;
     this.#home.ended(this);
   }

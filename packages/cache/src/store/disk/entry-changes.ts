@@ -35,6 +35,11 @@ export interface ChangeParts {
   tell(key: string, change: 'added' | 'removed'): void;
 }
 
+interface Under {
+  readonly heads: readonly LoadedHead[];
+  readonly unreadable: readonly number[];
+}
+
 /** A head with more is nobody's head; the proxy refuses such long before. */
 const MOST_RECORD_BYTES = 16 * 1024 * 1024;
 
@@ -44,6 +49,8 @@ export class EntryChanges {
   nextId = 1;
   /** Nothing is changed any more. */
   closed = false;
+  /** Why not, if that is somebody's misfortune. */
+  lost: Error | undefined;
 
   constructor(parts: ChangeParts) {
     this.#parts = parts;
@@ -117,17 +124,14 @@ export class EntryChanges {
   }
 
   remove(response: StoredResponse): Promise<number> {
-    return this.#remove(response.key, async () => {
+    return this.#remove(response.key, async ({ unreadable }) => {
       const found = await this.#parts.locate(response);
-      return found === undefined ? [] : [found.id];
+      return found === undefined ? unreadable : [found.id];
     });
   }
 
   removeKey(key: string): Promise<number> {
-    return this.#remove(key, async (low, high) => {
-      const { heads, unreadable } = await this.#under(key, low, high);
-      return [...heads.map(({ id }) => id), ...unreadable];
-    });
+    return this.#remove(key, async ({ heads, unreadable }) => [...heads.map(({ id }) => id), ...unreadable]);
   }
 
   /** Forgets an entry that is damaged. `key`: if it is known. */
@@ -149,12 +153,13 @@ export class EntryChanges {
     }).catch(() => {});
   }
 
-  #remove(key: string, which: (low: number, high: number) => Promise<number[]>): Promise<number> {
+  #remove(key: string, which: (there: Under) => Promise<readonly number[]>): Promise<number> {
     const { low, high } = this.#parts.hash(key);
     return this.#submit(low, high, 0, 0, async (resolve) => {
-      const remove = await which(low, high);
+      const there = await this.#under(key, low, high);
+      const remove = await which(there);
       if (remove.length === 0) return null;
-      const all = await this.#parts.heads.variants(key, low, high);
+      const all = [...there.heads.map(({ id }) => id), ...there.unreadable];
       return {
         put: null,
         remove,
@@ -162,7 +167,7 @@ export class EntryChanges {
           // If not, `failed` has said so.
           if (!removed) return;
           for (const id of remove) this.#parts.cache.delete(id);
-          if (all.every((head) => remove.includes(head.id))) this.#parts.tell(key, 'removed');
+          if (all.every((id) => remove.includes(id))) this.#parts.tell(key, 'removed');
           resolve(remove.length);
         },
       };
@@ -170,11 +175,7 @@ export class EntryChanges {
   }
 
   /** The heads of a key, newest first, and the numbers of entries under its hash that cannot be read. */
-  async #under(
-    key: string,
-    low: number,
-    high: number,
-  ): Promise<{ heads: readonly LoadedHead[]; unreadable: number[] }> {
+  async #under(key: string, low: number, high: number): Promise<Under> {
     const { index, heads } = this.#parts;
     const found = await heads.variants(key, low, high);
     const unreadable: number[] = [];
@@ -195,6 +196,7 @@ export class EntryChanges {
     nothing: T,
     decide: (resolve: (value: T) => void) => Promise<Step | null>,
   ): Promise<T> {
+    if (this.lost !== undefined) return Promise.reject(this.lost);
     if (this.closed) return Promise.resolve(nothing);
     return new Promise((resolve, reject) => {
       this.#parts.ledger.submit({

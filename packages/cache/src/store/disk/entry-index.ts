@@ -19,6 +19,7 @@ const FREE = 0;
 const NONE = 0xffffffff;
 const SAMPLES = 16;
 const SMALL = 64;
+const NOBODY: ReadonlySet<number> = new Set();
 
 export interface Entry {
   readonly id: number;
@@ -121,20 +122,21 @@ export class EntryIndex {
     this.recency[slot] = this.tick();
   }
 
-  /** The slot to evict, -1: nothing is there. */
-  oldest(): number {
-    if (this.count === 0) return -1;
-    if (this.bound <= SMALL) return this.#oldestOf(0, this.bound);
+  /** The slot to evict, -1: nothing is there, or only what is in `spared`. */
+  oldest(spared: ReadonlySet<number> = NOBODY): number {
+    if (this.count <= spared.size) return -1;
+    if (this.bound <= SMALL) return this.#oldestOf(0, this.bound, spared);
     let best = -1;
     for (let i = 0; i < SAMPLES; i++) {
       const slot = this.#draw() % this.bound;
-      if (this.used(slot) && (best < 0 || this.recency[slot] < this.recency[best])) best = slot;
+      if (!this.used(slot) || spared.has(slot)) continue;
+      if (best < 0 || this.recency[slot] < this.recency[best]) best = slot;
     }
     if (best >= 0) return best;
     // Nearly all slots are free: the draw found none.
     const start = this.#draw() % this.bound;
-    best = this.#oldestOf(start, this.bound);
-    return best >= 0 ? best : this.#oldestOf(0, start);
+    best = this.#oldestOf(start, this.bound, spared);
+    return best >= 0 ? best : this.#oldestOf(0, start, spared);
   }
 
   clear(): void {
@@ -149,10 +151,11 @@ export class EntryIndex {
     return this.ids.length * 40 + this.#buckets.length * 4;
   }
 
-  #oldestOf(from: number, to: number): number {
+  #oldestOf(from: number, to: number, spared: ReadonlySet<number>): number {
     let best = -1;
     for (let slot = from; slot < to; slot++) {
-      if (this.used(slot) && (best < 0 || this.recency[slot] < this.recency[best])) best = slot;
+      if (!this.used(slot) || spared.has(slot)) continue;
+      if (best < 0 || this.recency[slot] < this.recency[best]) best = slot;
     }
     return best;
   }

@@ -8,11 +8,9 @@
 import type { EntryIndex } from './entry-index.ts';
 import { errorCode } from './file-io.ts';
 import type { HeadCache, LoadedHead } from './head-cache.ts';
-import { decodeRecord, isRecord, recordKey } from './pack-record.ts';
+import { listKeys } from './key-list.ts';
+import { decodeRecord, isRecord } from './pack-record.ts';
 import type { Packs } from './packs.ts';
-
-/** Read at once when all keys are listed. */
-const LIST_BYTES = 1024 * 1024;
 
 export class HeadReader {
   readonly #index: EntryIndex;
@@ -57,47 +55,11 @@ export class HeadReader {
     return this.#cache.get(id) ?? this.#shared(id, low, high, undefined);
   }
 
-  async *keys(): AsyncGenerator<string> {
-    const index = this.#index;
-    const byPack = new Map<number, number[]>();
-    for (let slot = 0; slot < index.bound; slot++) {
-      if (!index.used(slot)) continue;
-      const slots = byPack.get(index.pack[slot]);
-      if (slots === undefined) byPack.set(index.pack[slot], [slot]);
-      else slots.push(slot);
-    }
-    // Only keys with several variants can come twice.
-    const seen = new Set<string>();
-    for (const [pack, slots] of byPack) {
-      slots.sort((a, b) => index.offset[a] - index.offset[b]);
-      const ids = slots.map((slot) => index.ids[slot]);
-      for (let from = 0; from < slots.length; ) {
-        const start = index.offset[slots[from]];
-        const bytes = await this.#packs.read(pack, start, LIST_BYTES).catch(() => Buffer.alloc(0));
-        const before = from;
-        for (; from < slots.length; from++) {
-          const slot = slots[from];
-          // It went meanwhile, and the slot may be another's.
-          if (index.ids[slot] !== ids[from]) continue;
-          const low = index.low[slot];
-          const high = index.high[slot];
-          const at = index.offset[slot] - start;
-          const end = at + index.recordBytes[slot];
-          const inside = index.pack[slot] === pack && at >= 0 && end <= bytes.length;
-          // The rest of the window is the beginning of a record that the next one has whole.
-          if (!inside && from > before && index.pack[slot] === pack) break;
-          const record = inside ? bytes.subarray(at, end) : undefined;
-          const key =
-            record !== undefined && isRecord(record, ids[from])
-              ? recordKey(record)
-              : (await this.load(ids[from], low, high))?.response.key;
-          if (key === undefined || seen.has(key)) continue;
-          const first = index.first(low, high);
-          if (first >= 0 && index.following(first) >= 0) seen.add(key);
-          yield key;
-        }
-      }
-    }
+  /** All keys (key-list.ts says of which moment). */
+  keys(): AsyncGenerator<string> {
+    return listKeys(this.#index, this.#packs, async (id, low, high) => {
+      return (await this.load(id, low, high))?.response.key;
+    });
   }
 
   #shared(id: number, low: number, high: number, key: string | undefined): Promise<LoadedHead | undefined> {

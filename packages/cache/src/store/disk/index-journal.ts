@@ -17,6 +17,9 @@
  * later page and not an earlier one) may have hidden removals, and a removed response must not come back: everything before the hole is
  * forgotten. A cache may forget. A damaged snapshot only misses entries; its holes are skipped.
  *
+ * What a full disk does: a frame that cannot be written is taken back, and whoever wanted it must do without (ledger.ts, room.ts). As soon as frames can be written
+ * again, a snapshot brings the disk up to what is in memory.
+ *
  * What is synced: snapshots, before older files go; logs only if the store was told to (`syncRemovals`). A process that is killed loses
  * nothing that was acknowledged, for the page cache outlives it. After a power failure the end of a log may be missing, with
  * the entries and removals in it.
@@ -62,6 +65,8 @@ export class IndexJournal {
   #logBytes = 0;
   #snapshotBytes = 0;
   #failedAt = 0;
+  /** Bytes of the logs when a frame could not be written; Infinity: that has not happened. */
+  #gapAt = Number.POSITIVE_INFINITY;
   #snapshotting: Promise<void> | null = null;
 
   constructor(folder: string, capacityBytes: number) {
@@ -118,6 +123,7 @@ export class IndexJournal {
     try {
       await writeFully(fd, [frame], this.#position);
     } catch (error) {
+      this.#gapAt = Math.min(this.#gapAt, this.#logBytes);
       // Half a frame with another one after it would be a hole.
       await truncateFile(fd, this.#position);
       throw error;
@@ -128,8 +134,10 @@ export class IndexJournal {
   }
 
   get wantsSnapshot(): boolean {
-    const enough = Math.max(this.#leastLogBytes, this.#snapshotBytes / 2, 1.5 * this.#failedAt);
-    return this.#snapshotting === null && this.#logBytes > enough;
+    if (this.#snapshotting !== null) return false;
+    // Frames can be written again: what is missing in the logs shall be on the disk before a crash.
+    if (this.#failedAt === 0 && this.#logBytes > this.#gapAt) return true;
+    return this.#logBytes > Math.max(this.#leastLogBytes, this.#snapshotBytes / 2, 1.5 * this.#failedAt);
   }
 
   /** Begins a new log, between two frames, and a snapshot, which goes on while frames are appended. */
@@ -137,15 +145,20 @@ export class IndexJournal {
     await this.#begin(this.#number + 1);
     const before = this.#logBytes;
     const number = this.#number;
+    const gapAt = this.#gapAt;
+    this.#gapAt = Number.POSITIVE_INFINITY;
     this.#snapshotting = this.#writeSnapshot(number, index, bodies)
       .then((bytes) => {
         this.#snapshotBytes = bytes;
         this.#logBytes -= before;
+        // Of one that came meanwhile the snapshot may know nothing.
+        this.#gapAt -= before;
         this.#failedAt = 0;
       })
       .catch((error) => {
         // The disk is full, perhaps: not again at each change.
         this.#failedAt = this.#logBytes;
+        this.#gapAt = Math.min(this.#gapAt, gapAt);
         throw error;
       })
       .finally(() => {

@@ -8,7 +8,7 @@
  * 1. bodies:  rename from tmp/ to their place         a crash after this leaves a file that nobody refers to: swept at the next start
  * 2. pack:    all new records, one write              … garbage at the end of a pack
  * 3. log:     all changes, one frame, one write       from here on they have happened, whatever happens
- * 4. memory:  index and body table; promises resolve
+ * 4. memory:  index and body table, and listeners are told; promises resolve
  * 5. files that nobody refers to any more are deleted … swept at the next start
  * ```
  * A removal is in the log before anybody is told, so it cannot come back; an entry is in the log after its bytes are in their files, so it is
@@ -179,8 +179,11 @@ export class Ledger {
     await this.#placeRecords(staged);
     if (room) this.#parts.releaseRoom(bytes);
     await this.#log(staged);
-    this.#apply(staged, orphans);
-    for (const { step, failed } of staged) step.done(!failed);
+    for (const stage of staged) {
+      this.#apply(stage, orphans);
+      // At once: who is told of a key must find what he was told, and who was not, not (`has` in response-store.ts).
+      stage.step.done(!stage.failed);
+    }
     await this.sweepBodies(orphans);
     if (journal.wantsSnapshot) await journal.snapshot(index, bodies).catch(() => {});
   }
@@ -275,28 +278,26 @@ export class Ledger {
     }
   }
 
-  #apply(staged: readonly Staged[], orphans: Set<number>): void {
+  #apply({ change, step, place, failed }: Staged, orphans: Set<number>): void {
+    if (failed) return;
     const { index, bodies, packs } = this.#parts;
-    for (const { change, step, place, failed } of staged) {
-      if (failed) continue;
-      const { low, high } = change;
-      for (const id of step.remove) {
-        const slot = index.find(id, low, high);
-        if (slot >= 0) this.forgetSlot(slot, orphans);
-      }
-      if (step.put === null || place === null) continue;
-      const { id, record } = step.put;
-      const body = step.put.body === null ? 0 : bodies.add(step.put.body.digest, step.put.body.length);
-      if (body !== 0) bodies.retain(body);
-      const known = index.find(id, low, high);
-      // The same entry with a new head: its old record is garbage now, and its reference to the body is the new one.
-      if (known >= 0) {
-        packs.addLive(index.pack[known], -index.recordBytes[known]);
-        if (index.body[known] !== 0) bodies.release(index.body[known]);
-      }
-      packs.addLive(place.pack, record.length);
-      index.put({ id, low, high, ...place, recordBytes: record.length, body, recency: index.tick() });
+    const { low, high } = change;
+    for (const id of step.remove) {
+      const slot = index.find(id, low, high);
+      if (slot >= 0) this.forgetSlot(slot, orphans);
     }
+    if (step.put === null || place === null) return;
+    const { id, record } = step.put;
+    const body = step.put.body === null ? 0 : bodies.add(step.put.body.digest, step.put.body.length);
+    if (body !== 0) bodies.retain(body);
+    const known = index.find(id, low, high);
+    // The same entry with a new head: its old record is garbage now, and its reference to the body is the new one.
+    if (known >= 0) {
+      packs.addLive(index.pack[known], -index.recordBytes[known]);
+      if (index.body[known] !== 0) bodies.release(index.body[known]);
+    }
+    packs.addLive(place.pack, record.length);
+    index.put({ id, low, high, ...place, recordBytes: record.length, body, recency: index.tick() });
   }
 }
 

@@ -11,7 +11,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { closeFile, openFile, readFully, writeFully } from './file-io.ts';
+import { closeFile, errorCode, openFile, readFully, writeFully } from './file-io.ts';
 import { SharedFile } from './open-files.ts';
 
 export interface Place {
@@ -96,9 +96,15 @@ export class Packs {
     }
   }
 
-  /** Makes a record unreadable where it lies: needs no room on the disk. */
+  /** Makes a record unreadable where it lies: needs no room on the disk. One whose pack is gone is unreadable already. */
   async scratch({ pack, offset }: Place): Promise<void> {
-    const fd = await openFile(this.#path(pack), 'r+');
+    let fd: number;
+    try {
+      fd = await openFile(this.#path(pack), 'r+');
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return;
+      throw error;
+    }
     try {
       await writeFully(fd, [new Uint8Array(8)], offset);
     } finally {

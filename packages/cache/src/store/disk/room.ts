@@ -10,8 +10,14 @@
  * entries of the same age lie in the same pack and mostly go together. Where no record is ever asked for again, whole packs die and
  * nothing is moved.
  *
- * Evictions are in the log before files go. If the log cannot be written they happen all the same: an entry whose record or body is missing is
- * dropped when it is asked for.
+ * Evictions are in the log before entries and files go: what went must not come back after a crash, for then a later removal would not have found it. If
+ * the log cannot be written (others have filled the disk), the records are overwritten where they lie, which needs no room (packs.ts); an entry without its
+ * record is dropped when it is asked for. Where not even that works, the entry stays. Moved records may be missing in the log: then a start after a crash looks for them
+ * in a pack that is gone, and drops them. They are not outdated, and the next snapshot has them (index-journal.ts).
+ *
+ * A body that nobody has asked for before is let into a temporary file for those who follow it, and evicts nothing (`tryHoldSpare`). So that there is room for it when the store
+ * is full, a 32nd of the capacity is not given to entries. Up to half of what is free is taken while it is there; all of it would leave those who may evict
+ * no other choice.
  */
 
 import type { BodyTable } from './body-table.ts';
@@ -44,20 +50,33 @@ export class Room {
   readonly #parts: RoomParts;
   /** Bytes in temporary files, and those that are promised to them or to a batch of changes. */
   heldBytes = 0;
+  /** The same for bodies that may not evict anything. */
+  spareBytes = 0;
+  readonly #keptForSpare: number;
 
   constructor(parts: RoomParts) {
     this.#parts = parts;
+    this.#keptForSpare = Math.floor(parts.capacityBytes / 32);
   }
 
   get used(): number {
     const { packs, bodies, journal, index } = this.#parts;
     const snapshot = index.count * PUT_BYTES + bodies.count * (PUT_WITH_BODY_BYTES - PUT_BYTES);
-    return packs.bytes + bodies.bytes + this.heldBytes + journal.bytes + snapshot;
+    return packs.bytes + bodies.bytes + this.heldBytes + this.spareBytes + journal.bytes + snapshot;
   }
 
   has(bytes: number): boolean {
-    const { capacityBytes, packs } = this.#parts;
-    return this.used + bytes <= capacityBytes - packs.packBytes;
+    const kept = Math.max(0, this.#keptForSpare - this.spareBytes);
+    return this.used + kept + bytes <= this.#limit;
+  }
+
+  /** Holds room for so many bytes of a body that may not evict anything. False: there is none to spare. */
+  tryHoldSpare(bytes: number): boolean {
+    const free = this.#limit - (this.used - this.spareBytes);
+    const most = Math.min(free, Math.max(this.#keptForSpare, free / 2));
+    if (this.spareBytes + bytes > most) return false;
+    this.spareBytes += bytes;
+    return true;
   }
 
   /** Holds room for so many bytes if there is some without evicting anything. */
@@ -69,8 +88,8 @@ export class Room {
 
   /** The same, and evicts for it. Only in turn (ledger.ts). False: there is nothing more to evict. */
   async hold(bytes: number): Promise<boolean> {
-    const { packs, capacityBytes } = this.#parts;
-    if (bytes > capacityBytes - packs.packBytes) return false;
+    const { packs } = this.#parts;
+    if (bytes > this.#limit - this.#keptForSpare) return false;
     while (!this.tryHold(bytes)) {
       const pack = packs.mostGarbage(GARBAGE_SHARE);
       if (pack !== undefined) await this.#compact(pack);
@@ -79,35 +98,70 @@ export class Room {
     return true;
   }
 
+  get #limit(): number {
+    return this.#parts.capacityBytes - this.#parts.packs.packBytes;
+  }
+
   async #evict(bytes: number): Promise<boolean> {
-    const { index, bodies, ledger, journal, capacityBytes } = this.#parts;
-    const records = new RecordBuffer();
+    const { index, ledger } = this.#parts;
+    const victims = this.#choose(bytes);
+    const keys = new Map<number, string | undefined>();
+    if (this.#parts.watched()) for (const slot of victims) keys.set(slot, await this.#keyOf(slot));
+    const logged = await this.#logEvictions(victims);
     const orphans = new Set<number>();
-    const gone: { id: number; low: number; high: number; key: string | undefined }[] = [];
-    // A little more than is needed, so that not every new entry has to do this again.
-    const goal = Math.max(bytes, capacityBytes / 1024);
-    let freed = 0;
-    while (freed < goal && gone.length < MOST_VICTIMS) {
-      const slot = index.oldest();
-      if (slot < 0) break;
+    for (const slot of logged) {
       const id = index.ids[slot];
       const low = index.low[slot];
       const high = index.high[slot];
-      const key = this.#parts.watched() ? await this.#keyOf(slot) : undefined;
-      const body = index.body[slot];
-      freed += index.recordBytes[slot];
-      if (body !== 0 && bodies.references(body) === 1) freed += bodies.length(body);
-      records.delete(id, low, high);
       ledger.forgetSlot(slot, orphans);
-      gone.push({ id, low, high, key });
+      this.#parts.evicted(id, index.first(low, high) < 0 ? keys.get(slot) : undefined);
     }
-    if (gone.length === 0) return false;
-    await journal.append(records).catch(() => {});
     await ledger.sweepBodies(orphans);
-    for (const { id, low, high, key } of gone) {
-      this.#parts.evicted(id, index.first(low, high) < 0 ? key : undefined);
+    return logged.length > 0;
+  }
+
+  /** The slots that have to go for so many bytes. */
+  #choose(bytes: number): number[] {
+    const { index, bodies, capacityBytes } = this.#parts;
+    const victims = new Set<number>();
+    const releases = new Map<number, number>();
+    // A little more than is needed, so that not every new entry has to do this again.
+    const goal = Math.max(bytes, capacityBytes / 1024);
+    let freed = 0;
+    while (freed < goal && victims.size < MOST_VICTIMS) {
+      const slot = index.oldest(victims);
+      if (slot < 0) break;
+      victims.add(slot);
+      freed += index.recordBytes[slot];
+      const body = index.body[slot];
+      if (body === 0) continue;
+      const released = (releases.get(body) ?? 0) + 1;
+      releases.set(body, released);
+      if (bodies.references(body) === released) freed += bodies.length(body);
     }
-    return true;
+    return [...victims];
+  }
+
+  /** Makes sure that they do not come back. Gives those of which that is sure. */
+  async #logEvictions(slots: readonly number[]): Promise<readonly number[]> {
+    const { index, packs, journal } = this.#parts;
+    const records = new RecordBuffer();
+    for (const slot of slots) records.delete(index.ids[slot], index.low[slot], index.high[slot]);
+    if (records.length === 0) return slots;
+    try {
+      await journal.append(records);
+      return slots;
+    } catch {
+      const scratched: number[] = [];
+      for (const slot of slots) {
+        const place = { pack: index.pack[slot], offset: index.offset[slot] };
+        await packs.scratch(place).then(
+          () => scratched.push(slot),
+          () => {},
+        );
+      }
+      return scratched;
+    }
   }
 
   /** Nothing else changes meanwhile, so the slot stays what it is. */
@@ -155,14 +209,16 @@ export class Room {
       if (isRecord(record, index.ids[slot])) moved.push({ slot, record });
       else lost.push(slot);
     }
-    const drop = (slot: number) => {
+    const drop = (slot: number, key: string | undefined) => {
       const id = index.ids[slot];
-      records.delete(id, index.low[slot], index.high[slot]);
+      const low = index.low[slot];
+      const high = index.high[slot];
+      records.delete(id, low, high);
       ledger.forgetSlot(slot, orphans);
-      this.#parts.evicted(id, undefined);
+      this.#parts.evicted(id, index.first(low, high) < 0 ? key : undefined);
     };
     for (const slot of lost) {
-      drop(slot);
+      drop(slot, undefined);
       this.#parts.corrupt();
     }
     try {
@@ -179,8 +235,9 @@ export class Room {
       }
     } catch {
       // The disk is full: what cannot be moved goes.
-      for (const { slot } of moved) drop(slot);
+      for (const { slot, record } of moved) drop(slot, recordKey(record));
     }
+    // If it fails, the old pack goes all the same, and with it the records that the log still speaks of.
     if (records.length > 0) await journal.append(records).catch(() => {});
     await ledger.sweepBodies(orphans);
   }

@@ -1,0 +1,101 @@
+/** A file system that others have filled to the last byte while entries must go: what went does not come back. */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, expect, type TestContext, test } from 'vitest';
+import { keysOf, pause, storeBody } from '../../../test/stored-responses.ts';
+import { DiskStore } from './disk-store.ts';
+
+let folder: string;
+let mounted: string;
+beforeEach((context: TestContext) => {
+  folder = mkdtempSync(join(tmpdir(), 'bloomery-full-'));
+  mounted = join(folder, 'disk');
+  mkdirSync(mounted);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', mounted], { stdio: 'pipe' });
+  } catch (error) {
+    context.skip(`cannot mount a small file system here (it takes root): ${(error as Error).message}`);
+  }
+});
+afterEach(() => {
+  // Lazily: if a test failed, its store still has files open there.
+  spawnSync('umount', ['-l', mounted]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** As if the process had died now. */
+async function afterCrash(path: string, capacityBytes: number): Promise<DiskStore> {
+  const copy = join(folder, `copy-${basename(path)}`);
+  rmSync(copy, { recursive: true, force: true });
+  cpSync(path, copy, { recursive: true, filter: (from) => !basename(from).startsWith('lock') });
+  return DiskStore.open({ folder: copy, capacityBytes });
+}
+
+/** Large bodies with long heads, and between them small entries: to remove these makes garbage of no more than a sixth of a pack. */
+async function fill(store: DiskStore): Promise<{ large: string[]; small: string[] }> {
+  const large: string[] = [];
+  const small: string[] = [];
+  for (let i = 0; i < 35; i++) {
+    large.push(`http://large/${i}`);
+    const headers = ['x-long', 'x'.repeat(5_000)];
+    await storeBody(store, { key: large[i]!, bodyLength: 100_000, time: i, headers });
+    for (let n = 0; n < 4; n++) {
+      const key = `http://small/${small.length}`;
+      await storeBody(store, { key, bodyLength: 10, time: i });
+      small.push(key);
+    }
+  }
+  return { large, small };
+}
+
+/** Fills the file system, and the last page of the log: each removal takes 36 bytes of it, until it takes no more and records are scratched out. */
+async function fillUp(store: DiskStore, small: readonly string[]): Promise<void> {
+  spawnSync('sh', ['-c', `cat /dev/zero > ${mounted}/filler`]);
+  for (const key of small) expect(await store.removeKey(key)).toBe(1);
+}
+
+test('evicted when the log took no more: gone for ever, also what was to be removed since', async () => {
+  const path = join(mounted, 'store');
+  const capacityBytes = 4_100_000;
+  const store = await DiskStore.open({ folder: path, capacityBytes });
+  try {
+    const { large, small } = await fill(store);
+    expect(store.statistics.evictions).toBe(0);
+    await fillUp(store, small);
+    await storeBody(store, { key: 'http://new/', bodyLength: 250_000, time: 1 });
+    const left = await keysOf(store);
+    const evicted = large.filter((key) => !left.has(key));
+    expect([evicted.length > 0, evicted.length]).toEqual([true, store.statistics.evictions]);
+    // Nothing is stored under it, so there is nothing to remove; and it must not come back after that.
+    expect(await store.removeKey(evicted[0]!)).toBe(0);
+    const again = await afterCrash(path, capacityBytes);
+    for (const key of [...evicted, ...small]) expect(await again.find(key), key).toEqual([]);
+    expect(await keysOf(again)).toEqual(left);
+    await again.close();
+  } finally {
+    await store.close();
+  }
+});
+
+test('what the log missed is on the disk as soon as there is room again', async () => {
+  const path = join(mounted, 'store');
+  const capacityBytes = 16_000_000;
+  const store = await DiskStore.open({ folder: path, capacityBytes });
+  try {
+    const { large, small } = await fill(store);
+    await fillUp(store, small);
+    rmSync(join(mounted, 'filler'));
+    await storeBody(store, { key: 'http://new/', bodyLength: 100, time: 1 });
+    await pause(100);
+    const again = await afterCrash(path, capacityBytes);
+    // Those that could only be scratched out are not in the index any more.
+    expect(again.statistics.responses).toBe(store.statistics.responses);
+    expect(again.statistics.responses).toBe(large.length + 1);
+    await again.close();
+  } finally {
+    await store.close();
+  }
+});

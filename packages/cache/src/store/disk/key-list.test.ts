@@ -1,0 +1,99 @@
+/** All keys while they change; and that `has` says what listeners were told, at each moment. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Random } from '../../../../bloomery/test/statistics.ts';
+import { keysOf, storeBody } from '../../../test/stored-responses.ts';
+import { DiskStore } from './disk-store.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bloomery-keys-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a key whose entry is replaced while keys are listed is not missed', async () => {
+  const store = await DiskStore.open({ folder, capacityBytes: 2 ** 28, inlineBytes: 60_000 });
+  try {
+    const all = Array.from({ length: 100 }, (_, i) => `http://a/${i}`);
+    for (const [i, key] of all.entries()) await storeBody(store, { key, bodyLength: 40_000, time: i });
+    const found = new Set<string>();
+    let time = 1000;
+    for await (const key of store.keys()) {
+      found.add(key);
+      // Some 25 are read at a time: the last ones come after they were replaced.
+      if (found.size === 10) {
+        for (const other of all.slice(60))
+          await storeBody(store, { key: other, bodyLength: 50, time: ++time });
+      }
+    }
+    expect(found).toEqual(new Set(all));
+  } finally {
+    await store.close();
+  }
+});
+
+test('several packs, variants, slots that were used before: each key once', async () => {
+  const store = await DiskStore.open({ folder, capacityBytes: 2 ** 22 });
+  try {
+    const random = new Random(3);
+    const left = new Set<string>();
+    for (let i = 0; i < 300; i++) {
+      const key = `http://a/${random.below(60)}`;
+      if (random.below(4) === 0) {
+        await store.removeKey(key);
+        left.delete(key);
+        continue;
+      }
+      const varied = [['accept', random.pick(['a', 'b'])]] as const;
+      await storeBody(store, { key, bodyLength: random.below(9_000), time: i, varied });
+      left.add(key);
+    }
+    const listed: string[] = [];
+    for await (const key of store.keys()) listed.push(key);
+    expect(listed.sort()).toEqual([...left].sort());
+  } finally {
+    await store.close();
+  }
+});
+
+test('has says what listeners were told, at each moment, also while things are evicted', async () => {
+  const store = await DiskStore.open({ folder, capacityBytes: 1_000_000 });
+  const keys = Array.from({ length: 60 }, (_, i) => `http://a/${i}`);
+  const told = new Set<string>();
+  const wrong: string[] = [];
+  const compare = (when: string) => {
+    for (const key of keys) if (store.has(key) !== told.has(key)) wrong.push(`${key} ${when}`);
+  };
+  store.watch((key, change) => {
+    if (change === 'added') told.add(key);
+    else told.delete(key);
+    compare(`when ${key} was ${change}`);
+  });
+  let working = true;
+  const look = () => {
+    compare('between');
+    if (working) setImmediate(look);
+  };
+  look();
+  try {
+    const random = new Random(4);
+    for (let i = 0; i < 40; i++) {
+      await Promise.all(
+        Array.from({ length: 8 }, async (_, n) => {
+          const key = random.pick(keys);
+          if (random.below(5) === 0) await store.removeKey(key);
+          else await storeBody(store, { key, bodyLength: n % 2 === 0 ? 30_000 : 9_000, time: 8 * i + n });
+        }),
+      );
+    }
+    expect(store.statistics.evictions).toBeGreaterThan(30);
+    expect(wrong).toEqual([]);
+    expect(await keysOf(store)).toEqual(told);
+  } finally {
+    working = false;
+    await store.close();
+  }
+});
