@@ -119,6 +119,16 @@ describe('sources', () => {
     expect(config.allowClients).toEqual(['10.0.0.0/8', '127.0.0.0/8', '::1/128']);
   });
 
+  it('an empty variable is none, and a byte order mark before the file is passed over', () => {
+    const environment = {
+      BLOOMERY_CACHE_LISTEN: '',
+      BLOOMERY_CACHE_ALLOW_CLIENT: ' ',
+      BLOOMERY_CACHE_DISK: '',
+    };
+    expect(loadConfig({ environment })).toEqual(loadConfig());
+    expect(loadConfig({ file: file('bom.json', '\uFEFF{ "name": "marked" }') }).name).toBe('marked');
+  });
+
   it('file names in the file are meant from its folder', () => {
     const path = file('b.json', { disk: 'here', accessLog: 'access.log' });
     const config = loadConfig({ file: path });
@@ -294,6 +304,17 @@ describe('problems', () => {
     expect(problem).toMatch(/one.pem and the key .*two.key cannot be used: /);
   });
 
+  it('authorities that cannot be read, or are none', () => {
+    const plain = file('plain.pem', 'no certificate');
+    expect(problemsOf(() => withFlags({ originCa: missing }))).toEqual([
+      `--origin-ca: cannot read ${missing}: ENOENT`,
+    ]);
+    expect(problemsOf(() => withFlags({ originCa: plain }))).toEqual([
+      expect.stringContaining(`--origin-ca: expected certificates (PEM) in ${plain}: `),
+    ]);
+    expect(problemsOf(() => withFlags({ originCa: selfSigned(folder, 'authority').cert }))).toEqual([]);
+  });
+
   it('all are told at once', () => {
     const problems = problemsOf(() => withFlags({ memory: 'x', workers: 'y', logLevel: 'z' }));
     expect(problems).toHaveLength(3);
@@ -312,6 +333,14 @@ describe('problems', () => {
     expect(of({ memory: true })).toMatch(
       /bad.json: memory: expected a size such as 512MB or 2GiB, got true$/,
     );
+    expect(of('"text"')).toMatch(/bad.json: expected a JSON object of settings, got "text"$/);
+    for (const none of [[], 'none'])
+      expect(of({ listen: none })).toMatch(/bad.json: listen: expected at least 1, got (\[\]|"none")$/);
+    expect(of({ disk: true })).toMatch(
+      /bad.json: disk: expected the name of a file or folder, or false for none, got true$/,
+    );
+    expect(of({ workers: [2] })).toMatch(/bad.json: workers: expected a whole number, got \[2\]$/);
+    expect(of({ heuristicFraction: [0.5] })).toMatch(/: expected a number from 0 to 1, got \[0.5\]$/);
     expect(of({ limits: { nonsense: 1 } })).toMatch(/bad.json: limits: unknown limit "nonsense".$/);
     expect(of({ upstream: { '/a': 'nowhere' } })).toMatch(/bad.json: upstream: .* which is no URL$/);
     expect(() => loadConfig({ file: join(folder, 'none.json') })).toThrow(/ENOENT/);

@@ -15,6 +15,12 @@ describe('what is left out of logs', () => {
     expect(publicUrl('http://host/a@b')).toBe('http://host/a@b');
     expect(publicUrl('http://a@b@host/')).toBe('http://host/');
     expect(publicUrl('host:443')).toBe('host:443');
+    // Refused requests are logged as well.
+    expect(publicUrl('user:pass@host:443')).toBe('host:443');
+    expect(publicUrl('user:pass@host/a@b?x=1')).toBe('host/a@b?x=…');
+    expect(publicUrl('/a#access_token=1')).toBe('/a');
+    expect(publicUrl('/@scope/a')).toBe('/@scope/a');
+    expect(publicUrl('*')).toBe('*');
   });
 
   it('fields by their names, and URLs inside of messages', () => {
@@ -112,7 +118,7 @@ const FACTS = {
   heapUsedBytes: 1,
   residentBytes: 2,
   openDescriptors: 3,
-  cpuSeconds: 4,
+  cpuMicros: 4,
   eventLoopP50Ms: 5,
   eventLoopP99Ms: 6,
   eventLoopMaxMs: 7,

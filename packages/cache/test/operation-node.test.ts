@@ -1,12 +1,14 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { Agent, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startNode } from '../src/operation/cache-node.ts';
 import { loadConfig } from '../src/operation/config.ts';
 import { claimDiskFolder, FolderInUseError } from '../src/operation/disk-folder.ts';
+import { Log } from '../src/operation/log.ts';
 import { ask, cleanUp, scratchFolder, startOrigin, startTestNode, until } from './operation-scratch.ts';
 import { selfSigned } from './self-signed.ts';
 
@@ -98,6 +100,47 @@ describe('a node', () => {
     node.reload(loadConfig({ flags: { ...flags, ...two, listen: [`127.0.0.1:${node.port}`] } }));
     expect((await over(two)).body).toBe('/a 1');
     await expect(over(one)).rejects.toThrow(/self-signed|certificate/);
+  });
+});
+
+describe('what must not end a node', () => {
+  it('a connection that could not be taken, for want of descriptors', async () => {
+    const node = await startTestNode({ adminListen: '127.0.0.1:0' });
+    const servers = new Set<Server>();
+    const note = (message: unknown) => servers.add((message as { server: Server }).server);
+    subscribe('http.server.request.start', note);
+    cleanUp(() => unsubscribe('http.server.request.start', note));
+    await ask(node.port, '/.bloomery/health');
+    await ask(node.adminListen?.port as number, '/.bloomery/health');
+    expect(servers.size).toBe(2);
+    // As Node tells it when accept(2) fails.
+    for (const server of servers)
+      server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
+    expect(node.lines.filter(({ event }) => event === 'accept-failed')).toHaveLength(2);
+    expect((await ask(node.adminListen?.port as number, '/.bloomery/health')).body).toBe('ok\n');
+  });
+
+  it('own pages that cannot be made: 503 and a sentence', async () => {
+    const team = {
+      index: 0,
+      size: 1,
+      socketPath: () => join(folder, 'alone.sock'),
+      removeKey: async () => 0,
+      collect: async () => {
+        throw new Error('The primary process did not answer in 3 s; ask again');
+      },
+      drained: async () => {},
+    };
+    const log = new Log({ level: 'error', format: 'json', write: () => {} });
+    const node = await startNode(loadConfig({ flags: { disk: false, listen: ['127.0.0.1:0'] } }), {
+      team,
+      log,
+    });
+    cleanUp(() => node.close(0));
+    expect(await ask(node.listen[0].port, '/.bloomery/metrics')).toMatchObject({
+      status: 503,
+      body: 'The primary process did not answer in 3 s; ask again\n',
+    });
   });
 });
 
@@ -386,7 +429,7 @@ describe('reloading', () => {
         logLevel: 'warn',
       },
     });
-    expect(node.reload(config)).toEqual(['listen', 'memoryBytes']);
+    expect(node.reload(config)).toEqual(['listen', 'memory']);
     expect((await ask(node.port, '/b/x')).body).toBe('/x 1');
     // The store is the same.
     expect((await ask(node.port, '/a/x')).headers['cache-status']).toContain('; hit');
@@ -471,7 +514,8 @@ describe('the disk', () => {
     const first = await startTestNode(flags);
     for (let i = 0; i < 2; i++) await ask(first.port, '/a');
     await ask(first.port, '/once');
-    expect((await first.status()).stores.disk.responses).toBe(1);
+    // Written behind the answer.
+    await until('it to be on disk', async () => (await first.status()).stores.disk.responses === 1, 2000);
     await first.close();
     const second = await startTestNode(flags);
     expect(second.lines.find(({ event }) => event === 'disk-opened')).toMatchObject({ responses: 1 });
@@ -504,6 +548,20 @@ describe('the folder on disk', () => {
     const again = await claimDiskFolder(place, 1);
     expect(again.rearranged).toBe(false);
     again.release();
+  });
+
+  it('is told as impossible where none can be made', async () => {
+    const blocked = join(folder, 'a-file');
+    writeFileSync(blocked, '');
+    await expect(claimDiskFolder(join(blocked, 'cache'), 1)).rejects.toThrow(
+      /Cannot make the folder .*: ENOTDIR/,
+    );
+    await expect(claimDiskFolder(blocked, 1)).rejects.toThrow(/Cannot make the folder .*: EEXIST/);
+    // Where Node's own way of making folders above a folder never ends.
+    if (process.platform === 'linux')
+      await expect(claimDiskFolder('/proc/bloomery/cache', 1)).rejects.toThrow(
+        /Cannot make the folder .*: ENOENT; choose another one with --disk, or --no-disk/,
+      );
   });
 
   it('is refused when it has other things in it', async () => {

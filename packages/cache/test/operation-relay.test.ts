@@ -49,7 +49,7 @@ async function startPair(listener?: RequestListener, flags: Record<string, unkno
       size: 2,
       socketPath: (worker) => `${sockets}-${worker}.sock`,
       removeKey: (owner, key) => nodes[owner].removeKey(key),
-      collect: async () => nodes.map((node) => node.report()),
+      collect: async () => ({ members: nodes.map((node) => node.report()), ended: null }),
       drained: async () => {},
     };
     nodes.push(

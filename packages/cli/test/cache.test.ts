@@ -221,7 +221,7 @@ describe('bloomery cache', () => {
     put({ upstream: { '/a/': origin.url, '/b/': origin.url }, memory: '1GB' });
     cache.child.kill('SIGHUP');
     await until('the new configuration', () => cache.events('reloaded').length === 1);
-    expect(cache.events('reloaded')).toMatchObject([{ needRestart: ['memoryBytes'] }]);
+    expect(cache.events('needs-restart')).toMatchObject([{ settings: ['memory'] }]);
     expect((await ask(cache.port, '/b/x')).body).toBe('body of /x');
     put({ upstream: 'nonsense' });
     cache.child.kill('SIGHUP');

@@ -4,17 +4,26 @@
  * whichever comes first; so the last second can be missing after a crash, and a clean stop writes all.
  *
  * The file is opened for appending, so several processes share one: a write of whole lines lands whole on a local file system. `reopen` is for
- * logrotate: it moved the file away, and wants the next line in a new one. When the disk cannot follow, lines are dropped and counted
- * rather than kept in memory without bound. No client's address is shortened and no query value is written (log-privacy.ts).
+ * logrotate: it moved the file away, and wants the next line in a new one. When the disk or the reader of a pipe cannot follow, lines are dropped
+ * rather than kept in memory without bound; what cannot be written (a full disk, a pipe that nobody reads) is dropped as well. Both are counted,
+ * and the first of a series is told. No client's address is shortened and no query value is written (log-privacy.ts).
+ *
+ * A pipe is opened without blocking: a write to one that is full would hold one of the four threads in which Node does all its file work, and the
+ * end of the process with it. Standard output is as it was given; Node makes a pipe there one that does not block as soon as `process.stdout` is used,
+ * so that the same holds for it.
  */
 
-import { closeSync, openSync, write } from 'node:fs';
+import { closeSync, constants, openSync, write } from 'node:fs';
 import type { AnswerRecord } from '../proxy/observer.ts';
 import { publicUrl } from './log-privacy.ts';
 
 const BUFFER_CHARACTERS = 64 * 1024;
 const MOST_WAITING = 8 * 1024 * 1024;
 const FLUSH_MS = 1000;
+/** A pipe that is full is tried again so soon. */
+const RETRY_MS = 50;
+/** At the end: so long for a reader that takes nothing. */
+const PATIENCE_MS = 2000;
 
 export interface AccessLogOptions {
   /** - is standard output. */
@@ -22,89 +31,119 @@ export interface AccessLogOptions {
   readonly format: 'json' | 'text';
   /** Told once for each series of failures. */
   readonly failed: (error: Error) => void;
+  /** So many lines were lost. */
+  readonly dropped: (lines: number) => void;
 }
 
 export class AccessLog {
   readonly #options: AccessLogOptions;
   #descriptor: number;
   #lines = '';
-  /** Being written; the descriptor must stay open meanwhile. */
+  /** Being written, to its end; those descriptors that were replaced meanwhile are closed after it. */
   #writing: Buffer | null = null;
-  #closeAfterWrite: number | null = null;
+  /** So much of it is. */
+  #at = 0;
+  readonly #replaced: number[] = [];
+  /** The file ends in the middle of a line. */
+  #torn = false;
   #timer: NodeJS.Timeout | null = null;
+  #retry: NodeJS.Timeout | null = null;
   #failing = false;
   /** Whoever closes waits for it. */
   #written: () => void = () => {};
-  /** Lines that were lost because the disk could not follow. */
-  dropped = 0;
 
   /** Throws when the file cannot be opened. */
   constructor(options: AccessLogOptions) {
     this.#options = options;
-    this.#descriptor = open(options.path);
+    this.#descriptor = openAccessLog(options.path);
   }
 
   add(record: AnswerRecord): void {
     if (this.#lines.length > MOST_WAITING) {
-      this.dropped++;
+      this.#options.dropped(1);
+      this.#fail(new Error('lines are dropped: the access log is written more slowly than they come'));
       return;
     }
     this.#lines += this.#options.format === 'json' ? jsonLine(record) : textLine(record);
-    if (this.#lines.length >= BUFFER_CHARACTERS) this.flush();
-    else if (this.#timer === null) {
-      this.#timer = setTimeout(() => this.flush(), FLUSH_MS);
-      this.#timer.unref();
-    }
+    this.#flushInTime();
   }
 
   flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#writing !== null || this.#lines === '') return;
-    this.#writing = Buffer.from(this.#lines);
+    this.#writing = Buffer.from(this.#torn ? `\n${this.#lines}` : this.#lines);
     this.#lines = '';
-    this.#writeOn(this.#descriptor, 0);
+    this.#at = 0;
+    this.#writeTo(this.#descriptor);
   }
 
-  /** The file under its name is opened anew; what was gathered goes to the old one. */
+  /** The file under its name is opened anew. What was gathered goes to the old one, unless that is being written to: then to the new one. */
   reopen(): void {
     if (this.#options.path === '-') return;
-    const fresh = open(this.#options.path);
-    const old = this.#descriptor;
+    const fresh = openAccessLog(this.#options.path);
     this.flush();
+    if (this.#writing === null) close(this.#descriptor);
+    else this.#replaced.push(this.#descriptor);
     this.#descriptor = fresh;
-    if (this.#writing === null) closeSync(old);
-    else this.#closeAfterWrite = old;
+    this.#torn = false;
   }
 
-  /** Writes all that is left. */
-  async close(): Promise<void> {
+  /** Writes all that is left, as long as somebody takes it. */
+  async close(patienceMs: number = PATIENCE_MS): Promise<void> {
+    const end = performance.now() + patienceMs;
     this.flush();
-    while (this.#writing !== null) {
+    while (this.#writing !== null && performance.now() < end) {
+      let timer: NodeJS.Timeout | undefined;
       await new Promise<void>((resolve) => {
         this.#written = resolve;
+        timer = setTimeout(resolve, end - performance.now());
       });
+      clearTimeout(timer);
       this.flush();
     }
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    if (this.#options.path !== '-') closeSync(this.#descriptor);
+    for (const timer of [this.#timer, this.#retry]) if (timer !== null) clearTimeout(timer);
+    if (this.#writing !== null) this.#options.dropped(linesIn(this.#writing, this.#at));
+    if (this.#lines !== '') this.#options.dropped(linesIn(Buffer.from(this.#lines), 0));
+    this.#writing = null;
+    this.#lines = '';
+    for (const descriptor of [...this.#replaced.splice(0), this.#descriptor]) close(descriptor);
   }
 
-  #writeOn(descriptor: number, at: number): void {
+  #flushInTime(): void {
+    if (this.#lines.length >= BUFFER_CHARACTERS) this.flush();
+    else if (this.#timer === null && this.#lines !== '') {
+      this.#timer = setTimeout(() => this.flush(), FLUSH_MS);
+      this.#timer.unref();
+    }
+  }
+
+  #writeTo(descriptor: number): void {
     const bytes = this.#writing as Buffer;
-    write(descriptor, bytes, at, bytes.length - at, null, (error, written) => {
-      if (error === null && at + written < bytes.length) {
-        this.#writeOn(descriptor, at + written);
+    write(descriptor, bytes, this.#at, bytes.length - this.#at, null, (error, written) => {
+      // Given up meanwhile.
+      if (this.#writing !== bytes) return;
+      if (error?.code === 'EAGAIN') {
+        this.#retry = setTimeout(() => this.#writeTo(descriptor), RETRY_MS);
+        this.#retry.unref();
         return;
       }
-      this.#writing = null;
-      if (error === null) this.#failing = false;
-      else this.#fail(error);
-      if (this.#closeAfterWrite !== null) {
-        closeSync(this.#closeAfterWrite);
-        this.#closeAfterWrite = null;
+      if (error === null) {
+        this.#at += written;
+        if (this.#at < bytes.length) {
+          this.#writeTo(descriptor);
+          return;
+        }
+        this.#failing = false;
+      } else {
+        this.#options.dropped(linesIn(bytes, this.#at));
+        this.#fail(error);
       }
-      if (this.#lines.length >= BUFFER_CHARACTERS) this.flush();
+      if (this.#at > 0 && descriptor === this.#descriptor) this.#torn = bytes[this.#at - 1] !== LINE_END;
+      this.#writing = null;
+      for (const replaced of this.#replaced.splice(0)) close(replaced);
+      // What came meanwhile: a flush that found this one under way has stopped the clock.
+      this.#flushInTime();
       this.#written();
     });
   }
@@ -115,9 +154,34 @@ export class AccessLog {
   }
 }
 
-function open(path: string): number {
-  // 0640: who fetched what is not for everybody on the machine.
-  return path === '-' ? 1 : openSync(path, 'a', 0o640);
+/** For appending. Throws a sentence that says which file it is about. */
+export function openAccessLog(path: string): number {
+  if (path === '-') return STANDARD_OUTPUT;
+  try {
+    // 0640: who fetched what is not for everybody on the machine.
+    return openSync(path, APPENDING | constants.O_CREAT, 0o640);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'ENXIO' ? 'it is a pipe that nobody reads (ENXIO)' : (code ?? (error as Error).message);
+    throw new Error(`Cannot open the access log ${path}: ${why}`, { cause: error });
+  }
+}
+
+function close(descriptor: number): void {
+  if (descriptor === STANDARD_OUTPUT) return;
+  try {
+    closeSync(descriptor);
+  } catch {
+    // A disk that fails at the last moment; there is nobody left to tell.
+  }
+}
+
+/** The end of a line that was torn, before them all, is none of them. */
+function linesIn(bytes: Buffer, from: number): number {
+  let lines = from === 0 && bytes[0] === LINE_END ? -1 : 0;
+  for (let at = bytes.indexOf(LINE_END, from); at >= 0; at = bytes.indexOf(LINE_END, at + 1)) lines++;
+  return lines;
 }
 
 function jsonLine(record: AnswerRecord): string {
@@ -139,3 +203,7 @@ function word(text: string): string {
 }
 
 const PLAIN = /^[\x21-\x7e]+$/;
+const LINE_END = 10;
+const STANDARD_OUTPUT = 1;
+/** There is no O_NONBLOCK on Windows. */
+const APPENDING = constants.O_WRONLY | constants.O_APPEND | (constants.O_NONBLOCK ?? 0);

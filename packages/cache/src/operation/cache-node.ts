@@ -15,11 +15,11 @@ import { Flights } from '../proxy/flight.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';
+import type { CacheNode, StartOptions } from './cache-node-contract.ts';
 import type { NodeConfig } from './config.ts';
 import { formatListen, type ListenAddress } from './listen-address.ts';
 import { Listeners, readCertificate } from './listeners.ts';
 import { Log } from './log.ts';
-import { mergeSnapshots } from './metrics.ts';
 import { renderMetrics } from './metrics-text.ts';
 import { NodeObserver } from './node-observer.ts';
 import { openNodeStore } from './node-store.ts';
@@ -28,47 +28,12 @@ import { ProcessWatch } from './process-facts.ts';
 import { type CacheProxy, makeProxies, type NodeFlights, type ProxySet } from './proxy-set.ts';
 import { purgeKey } from './purge-key.ts';
 import { Relay, RelayServer } from './relay.ts';
-import { type MemberReport, type NodeStatus, statusOf } from './status.ts';
+import { settingsForRestart, withoutRestart } from './reload-rules.ts';
+import { type MemberReport, type NodeStatus, statusOf, type TeamReport, totalOf } from './status.ts';
 import { ownerOf, type Team } from './team.ts';
 import { VERSION } from './version.ts';
 
-export interface CacheNode {
-  /** Where it listens, with the ports that it got. */
-  readonly listen: readonly ListenAddress[];
-  readonly adminListen: ListenAddress | null;
-  /** Where responses are kept on disk; null: nowhere. */
-  readonly folder: string | null;
-  readonly store: ResponseStore;
-  readonly log: Log;
-  status(): Promise<NodeStatus>;
-  /** In the text format of Prometheus. */
-  metrics(): Promise<string>;
-  /** What this process alone has to report. */
-  report(): MemberReport;
-  /** Forgets what is stored for a URL; gives how many responses. */
-  purge(url: string): Promise<number>;
-  /** Forgets a key of this process. */
-  removeKey(key: string): Promise<number>;
-  /** Takes the new configuration as far as that is possible; gives the names of settings that need a restart. */
-  reload(config: NodeConfig): string[];
-  /** Opens the access log anew. */
-  reopenLogs(): void;
-  /** Finishes what runs, up to the deadline (of the configuration, unless given). */
-  close(deadlineMs?: number): Promise<void>;
-}
-
-/** Where to listen, instead of what the configuration says. */
-export type ListenPlaces = Pick<NodeConfig, 'listen' | 'adminListen' | 'listenDefaulted'>;
-
-export interface StartOptions {
-  readonly team?: Team;
-  /** Keys to forget before the first request. */
-  readonly removeFirst?: readonly string[];
-  /** Asked when all is ready but the ports; clients are served after its answer. */
-  readonly places?: () => Promise<ListenPlaces>;
-  readonly log?: Log;
-  readonly clock?: () => number;
-}
+export type { CacheNode, ListenPlaces, StartOptions } from './cache-node-contract.ts';
 
 export async function startNode(config: NodeConfig, options: StartOptions = {}): Promise<CacheNode> {
   const { team } = options;
@@ -129,6 +94,7 @@ class RunningNode implements CacheNode {
         request: (request, response) => this.#request(request, response),
         connect: (request, socket, head) => this.#connect(request, socket, head),
         refused: (why, from) => this.#observer.refused(why, from),
+        failed: (error) => this.log.event('error', 'accept-failed', { problem: error }),
       },
       this.#limits,
     );
@@ -153,9 +119,7 @@ class RunningNode implements CacheNode {
     this.#ownPaths = this.#makeOwnPaths(config);
     this.#use(this.#makeProxies(config));
     if (team !== null) {
-      this.#relayServer = new RelayServer(this.#limits, (request, response) =>
-        this.#proxy.handle(request, response),
-      );
+      this.#relayServer = new RelayServer((request, response) => this.#proxy.handle(request, response));
       await this.#relayServer.open(team.socketPath(team.index));
     }
     const place = places === undefined ? config : await places();
@@ -171,6 +135,7 @@ class RunningNode implements CacheNode {
         request: (request: IncomingMessage, response: ServerResponse) => this.#answerOwn(request, response),
         connect: (_request: unknown, socket: Duplex) => socket.destroy(),
         refused() {},
+        failed: (error: Error) => this.log.event('error', 'accept-failed', { problem: error }),
       };
       this.#adminServer = new Listeners(handlers, this.#limits);
       this.adminListen = await this.#adminServer.open(place.adminListen, {
@@ -184,7 +149,7 @@ class RunningNode implements CacheNode {
       this.listen = [...this.listen, opened];
       this.#proxies.listensOn(opened);
     }
-    for (const warning of config.warnings) this.log.event('warn', 'configuration', { warning });
+    this.#warn(config);
     this.log.event('info', 'listening', {
       addresses: this.listen.map(formatListen),
       ...(this.adminListen === null ? {} : { admin: formatListen(this.adminListen) }),
@@ -207,8 +172,7 @@ class RunningNode implements CacheNode {
   }
 
   async metrics(): Promise<string> {
-    const reports = await this.#reports();
-    return renderMetrics(mergeSnapshots(reports.map(({ snapshot }) => snapshot)), {
+    return renderMetrics(totalOf(await this.#reports()), {
       name: this.#config.name,
       version: VERSION,
     });
@@ -225,7 +189,7 @@ class RunningNode implements CacheNode {
       this.#watch.facts(),
       this.#proxy.activity,
     );
-    return { worker: this.#team?.index ?? 0, pid: process.pid, snapshot };
+    return { worker: this.#team?.index ?? 0, pid: process.pid, at: Date.now(), snapshot };
   }
 
   async purge(url: string): Promise<number> {
@@ -243,28 +207,35 @@ class RunningNode implements CacheNode {
   }
 
   reload(config: NodeConfig): string[] {
-    const old = this.#config;
-    const needRestart = RESTART.filter((name) => JSON.stringify(old[name]) !== JSON.stringify(config[name]));
+    const needRestart = settingsForRestart(this.#config, config);
     // What stays as it is must also be remembered as it is.
-    const kept = Object.fromEntries(RESTART.map((name) => [name, old[name]]));
-    const next = { ...config, ...kept } as NodeConfig;
+    const next = withoutRestart(this.#config, config);
     // First all that can fail: then nothing has changed.
     const certificate = readCertificate(next);
     const proxies = this.#makeProxies(next);
     for (const address of this.adminListen === null ? this.listen : [...this.listen, this.adminListen])
       proxies.listensOn(address);
-    this.#observer.useAccessLog(next);
+    try {
+      this.#observer.useAccessLog(next);
+    } catch (error) {
+      this.#letGo(proxies);
+      throw error;
+    }
     this.#config = next;
     Object.assign(this.#limits, limitsOf(config, this.#team), {
       storedObjectBytes: this.#longestStored(config),
     });
     this.log.change({ level: config.logLevel, format: config.logFormat });
+    this.#listeners.applyLimits();
+    this.#adminServer?.applyLimits();
     if (certificate !== null) this.#listeners.changeCertificate(certificate);
     this.#ownPaths = this.#makeOwnPaths(next);
     // Requests and tunnels that run go on by the rules they began with.
     this.#retire(this.#proxies);
     this.#use(proxies);
-    this.log.event('info', 'reloaded', needRestart.length === 0 ? {} : { needRestart });
+    this.#warn(next);
+    if (needRestart.length > 0) this.log.event('warn', 'needs-restart', { settings: needRestart });
+    this.log.event('info', 'reloaded');
     return needRestart;
   }
 
@@ -296,10 +267,14 @@ class RunningNode implements CacheNode {
       await proxies.close();
     }
     await this.#adminServer?.close(0);
-    await this.#open?.close();
-    this.#watch.stop();
+    try {
+      await this.#open?.close();
+    } finally {
+      // Whatever the disk says.
+      this.#watch.stop();
+      await this.#observer.close();
+    }
     if (this.listen.length > 0) this.log.event('info', 'stopped', { cut, ms: Date.now() - started });
-    await this.#observer.close();
   }
 
   // The hot path.
@@ -348,10 +323,20 @@ class RunningNode implements CacheNode {
       if (!proxies.idle) return;
       clearInterval(timer);
       this.#retired.delete(proxies);
-      void proxies.close();
+      this.#letGo(proxies);
     }, RETIRE_MS);
     timer.unref();
     this.#retired.set(proxies, timer);
+  }
+
+  #letGo(proxies: ProxySet): void {
+    proxies.close().catch((error) => this.log.event('warn', 'proxy-not-closed', { problem: error }));
+  }
+
+  /** Of workers the primary says it, once. */
+  #warn({ warnings }: NodeConfig): void {
+    if (this.#team !== null) return;
+    for (const warning of warnings) this.log.event('warn', 'configuration', { warning });
   }
 
   #makeProxies(config: NodeConfig): ProxySet {
@@ -384,12 +369,14 @@ class RunningNode implements CacheNode {
   #answerOwn(request: IncomingMessage, response: ServerResponse): void {
     answerOwnPath(request, response, this.#ownPaths).catch((error) => {
       this.log.event('error', 'own-path', { path: request.url, problem: error });
-      response.destroy();
+      if (response.headersSent) response.destroy();
+      else response.writeHead(503, { 'Cache-Control': 'no-store' }).end(`${(error as Error).message}\n`);
     });
   }
 
-  async #reports(): Promise<MemberReport[]> {
-    return this.#team === null ? [this.report()] : this.#team.collect(() => this.report());
+  async #reports(): Promise<TeamReport> {
+    if (this.#team === null) return { members: [this.report()], ended: null };
+    return this.#team.collect(() => this.report());
   }
 }
 
@@ -404,6 +391,3 @@ function limitsOf({ limits }: NodeConfig, team: Team | null): Limits {
 }
 
 const RETIRE_MS = 1000;
-
-/** Settings that a running node keeps. */
-const RESTART = ['listen', 'listenDefaulted', 'memoryBytes', 'disk', 'adminListen', 'workers'] as const;

@@ -67,7 +67,8 @@ export function readEnvironment(
   const found: WrittenSettings = new Map();
   const names = new Map(SETTINGS.map((setting) => [environmentName(setting), setting]));
   for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith(ENVIRONMENT_PREFIX) || value === undefined) continue;
+    // Empty is what scripts and service files make of a variable that they do not know.
+    if (!name.startsWith(ENVIRONMENT_PREFIX) || value === undefined || value.trim() === '') continue;
     const setting = names.get(name);
     if (setting === undefined)
       problems.push(`the environment has ${name}, which is no setting.${didYouMean(name, names.keys())}`);
@@ -82,7 +83,8 @@ export function readEnvironment(
 /** Throws what the file system says when there is no such file; what stands in it becomes a problem. */
 export function readConfigFile(path: string, problems: string[]): WrittenSettings {
   const found: WrittenSettings = new Map();
-  const text = readFileSync(path, 'utf8');
+  // Some editors put a byte order mark before it, which JSON does not know (RFC 8259, 8.1 lets a reader pass over it).
+  const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   let content: unknown;
   try {
     content = JSON.parse(text);
@@ -92,7 +94,7 @@ export function readConfigFile(path: string, problems: string[]): WrittenSetting
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     problems.push(
-      `${path}: expected a JSON object of settings, got ${Array.isArray(content) ? 'a list' : String(content)}`,
+      `${path}: expected a JSON object of settings, got ${Array.isArray(content) ? 'a list' : JSON.stringify(content)}`,
     );
     return found;
   }

@@ -8,7 +8,7 @@
  * Refused: a configuration language. What needs conditions is written by whatever writes the file.
  */
 
-import { createHash } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
@@ -166,7 +166,7 @@ function interpret(reader: SettingReader, written: WrittenSettings): NodeConfig 
   const keyFile = reader.path('tlsKey');
   const tls = certFile !== null && keyFile !== null ? { certFile, keyFile } : null;
   const parseHere = (text: string) => parseListen(text, certFile !== null);
-  const listen = reader.list('listen', parseHere) ?? [parseHere('127.0.0.1:3128')];
+  const listen = reader.someOf('listen', parseHere) ?? [parseHere('127.0.0.1:3128')];
   const upstreams =
     reader.list('upstream', parseUpstream, (object) =>
       Object.entries(object).map(([prefix, origin]) => `${prefix}=${origin}`),
@@ -231,6 +231,7 @@ function checkTogether(config: NodeConfig, written: WrittenSettings, problems: s
       `${written.get(here)?.from} needs ${missing} as well: a certificate and its key belong together`,
     );
   } else if (tls !== null) checkCertificate(tls, problems);
+  if (config.originCaFile !== null) checkAuthorities(config.originCaFile, problems);
   const encrypted = listen.find(({ secure }) => secure);
   if (encrypted !== undefined && !written.has('tlsCert'))
     problems.push(`${formatListen(encrypted)} needs --tls-cert and --tls-key`);
@@ -249,25 +250,36 @@ function checkCertificate(
   { certFile, keyFile }: { certFile: string; keyFile: string },
   problems: string[],
 ): void {
-  const contents: Buffer[] = [];
-  for (const [flag, file] of [
-    ['--tls-cert', certFile],
-    ['--tls-key', keyFile],
-  ]) {
-    try {
-      contents.push(readFileSync(file));
-    } catch (error) {
-      problems.push(
-        `${flag}: cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`,
-      );
-    }
-  }
-  if (contents.length < 2) return;
+  const cert = readOr(problems, '--tls-cert', certFile);
+  const key = readOr(problems, '--tls-key', keyFile);
+  if (cert === null || key === null) return;
   try {
-    createSecureContext({ cert: contents[0], key: contents[1] });
+    createSecureContext({ cert, key });
   } catch (error) {
     problems.push(
       `the certificate ${certFile} and the key ${keyFile} cannot be used: ${(error as Error).message}`,
     );
+  }
+}
+
+/** Node passes over what is no certificate in such a file, without a word. */
+function checkAuthorities(file: string, problems: string[]): void {
+  const content = readOr(problems, '--origin-ca', file);
+  if (content === null) return;
+  try {
+    new X509Certificate(content);
+  } catch (error) {
+    problems.push(`--origin-ca: expected certificates (PEM) in ${file}: ${(error as Error).message}`);
+  }
+}
+
+/** Null: it cannot be read, and that is among the problems. */
+function readOr(problems: string[], flag: string, file: string): Buffer | null {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    problems.push(`${flag}: cannot read ${file}: ${code ?? message}`);
+    return null;
   }
 }

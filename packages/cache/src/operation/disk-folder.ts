@@ -15,9 +15,9 @@
  */
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { NodeConfig } from './config.ts';
 
 const MARKER = 'bloomery-cache.json';
@@ -39,11 +39,10 @@ export class FolderInUseError extends Error {
 
 export async function claimDiskFolder(folder: string, workers: number): Promise<DiskFolder> {
   try {
-    // 0700: what somebody read is nobody else's business.
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
   } catch (error) {
     throw new Error(
-      `Cannot make the folder ${folder}: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`,
+      `Cannot make the folder ${folder}: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}; choose another one with --disk, or --no-disk`,
       { cause: error },
     );
   }
@@ -53,6 +52,20 @@ export async function claimDiskFolder(folder: string, workers: number): Promise<
   } catch (error) {
     lock.close();
     throw error;
+  }
+}
+
+/** With those above it. Not by `recursive`: where nothing can be made (/proc), Node 20 tries for ever, and hears no signal meanwhile. */
+function makeFolder(folder: string): void {
+  try {
+    // 0700: what somebody read is nobody else's business.
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && statSync(folder).isDirectory()) return;
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw error;
+    makeFolder(dirname(folder));
+    mkdirSync(folder, { mode: 0o700 });
   }
 }
 
@@ -133,6 +146,8 @@ async function lockFolder(folder: string): Promise<Server> {
     // Exclusive: a worker of node:cluster would ask its primary for the handle.
     server.listen({ path: name, exclusive: true }, resolve);
   });
+  // It only has to be there: what goes wrong with who connects is nobody's affair.
+  server.on('error', () => {});
   return server;
 }
 

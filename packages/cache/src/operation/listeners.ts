@@ -4,6 +4,9 @@
  * Closing: no new connections, idle ones end at once, running answers get until the deadline and then `Connection: close`; whatever is open after
  * that (stalled clients, tunnels, which have no end of their own) is destroyed. Node's `server.close` alone would wait for a client that keeps its connection
  * alive, for ever.
+ *
+ * Limits can change while servers run: `applyLimits` sets what Node reads with each connection or look at its time-outs. Connections that are open
+ * keep their socket time-out, and are not cut when there are more of them than a lower limit allows.
  */
 
 import { readFileSync } from 'node:fs';
@@ -29,11 +32,15 @@ export interface ListenerHandlers {
   request: RequestListener;
   connect(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   refused(why: Refusal, from: { client: string; method: string | null; target: string | null }): void;
+  /** A connection could not be taken, for want of descriptors or memory; the next may be. */
+  failed(error: Error): void;
 }
 
 /** Ports tried after a default one that is taken. */
 const NEXT_PORTS = 20;
 const SWEEP_MS = 50;
+/** Node looks at time-outs so often and not more rarely; it cannot be changed later, and a time-out may be lowered. */
+const CHECK_MS = 1000;
 
 export class Listeners {
   readonly counter = new ConnectionCounter();
@@ -44,7 +51,7 @@ export class Listeners {
   readonly #servers: (Server | SecureServer)[] = [];
   readonly #sockets = new Set<Socket>();
 
-  /** `limits` may change later: the guard reads it at each request, the servers have what was there at first. */
+  /** `limits` may change later: the guards read it at each connection and request, the servers are told by `applyLimits`. */
   constructor(handlers: ListenerHandlers, limits: Limits) {
     this.#handlers = handlers;
     this.#limits = limits;
@@ -70,9 +77,21 @@ export class Listeners {
         );
       }
     }
+    // Without a listener, an error of accept(2) would end the process.
+    server.on('error', (error: Error) => this.#handlers.failed(error));
     this.#servers.push(server);
     const { port } = server.address() as AddressInfo;
     return { ...address, port };
+  }
+
+  /** What `limits` says now. */
+  applyLimits(): void {
+    for (const server of this.#servers) {
+      applyServerSettings(server as Server, this.#limits);
+      const { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout } = serverOptions(this.#limits);
+      // `maxHeaderSize` is in no documentation of the server's; each connection's parser is made with it.
+      Object.assign(server, { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout });
+    }
   }
 
   /** New connections get the new certificate. */
@@ -108,7 +127,11 @@ export class Listeners {
   }
 
   #create(certificate: Certificate | null): Server | SecureServer {
-    const options = serverOptions(this.#limits);
+    const wanted = serverOptions(this.#limits);
+    const options = {
+      ...wanted,
+      connectionsCheckingInterval: Math.min(wanted.connectionsCheckingInterval ?? CHECK_MS, CHECK_MS),
+    };
     const server =
       certificate === null
         ? createServer(options)

@@ -1,8 +1,9 @@
 /**
  * What is left out of logs, whoever reads them later.
  *
- * - Of a URL: user and password, and the values of the query (`?token=…` is where sessions leak). The names stay, since they say which
- *   page it was, and so does the path; paths with secrets in them (a signed download link that is all path) are logged as they are.
+ * - Of a URL: user and password, the values of the query (`?token=…` is where sessions leak) and the fragment. The names stay, since they say which
+ *   page it was, and so does the path; paths with secrets in them (a signed download link that is all path) are logged as they are, and so is
+ *   a query that is one word without `=`.
  * - Of fields: whatever is called authorization, cookie, token, secret, password or key. Header values are never logged by this package in the first
  *   place; this is the second lock.
  * - Length: nothing in a line is longer than 2000 characters. A client must not fill the disk with one URL.
@@ -13,14 +14,17 @@ const SECRET_NAME = /authorization|cookie|token|secret|password|credential|^key$
 
 /** `http://u:p@h/a?x=1&y` → `http://h/a?x=…&y`. */
 export function publicUrl(url: string): string {
-  const start = url.indexOf('://');
   let text = url;
-  if (start > 0 && start < 10) {
-    const from = start + 3;
+  // A path has no user; anything else may, also what is refused for it (`CONNECT user:password@host:443`).
+  if (text.charCodeAt(0) !== 0x2f) {
+    const start = text.indexOf('://');
+    const from = start > 0 && start < 10 ? start + 3 : 0;
     const path = authorityEnd(text, from);
-    const at = text.lastIndexOf('@', path - 1);
+    const at = path === 0 ? -1 : text.lastIndexOf('@', path - 1);
     if (at >= from) text = text.slice(0, from) + text.slice(at + 1);
   }
+  const fragment = text.indexOf('#');
+  if (fragment >= 0) text = text.slice(0, fragment);
   const query = text.indexOf('?');
   if (query >= 0)
     text = text.slice(0, query + 1) + text.slice(query + 1, query + 1 + LONGEST).replaceAll(/=[^&]*/g, '=…');

@@ -78,7 +78,7 @@ export function renderMetrics(snapshot: MetricsSnapshot, facts: NodeFacts): stri
     .metric(
       'bloomery_cache_access_log_dropped_total',
       'counter',
-      'Lines that the access log lost to a slow disk.',
+      'Lines that the access log lost: its file or pipe was too slow, or failed.',
     )
     .sample(snapshot.accessLogDropped);
   page.metric('bloomery_cache_processes', 'gauge', 'Processes that serve.').sample(own.processes);
@@ -93,7 +93,7 @@ export function renderMetrics(snapshot: MetricsSnapshot, facts: NodeFacts): stri
   page
     .metric('process_start_time_seconds', 'gauge', 'When it was started, in seconds since 1970.')
     .sample(own.startedAt / 1000);
-  page.metric('process_cpu_seconds_total', 'counter', 'Processor time used.').sample(own.cpuSeconds);
+  page.metric('process_cpu_seconds_total', 'counter', 'Processor time used.').sample(own.cpuMicros / 1e6);
   page.metric('process_resident_memory_bytes', 'gauge', 'Memory in use.').sample(own.residentBytes);
   page.metric('nodejs_heap_used_bytes', 'gauge', 'Heap of JavaScript in use.').sample(own.heapUsedBytes);
   if (own.openDescriptors >= 0)
@@ -108,9 +108,9 @@ function histogram(page: Page, { latency }: MetricsSnapshot): void {
     'histogram',
     'From the request to the end of its answer, tunnels left out.',
   );
-  for (const [from, buckets, sumMs] of [
-    ['cache', latency.cache, latency.cacheMs],
-    ['origin', latency.origin, latency.originMs],
+  for (const [from, buckets, sumMicros] of [
+    ['cache', latency.cache, latency.cacheMicros],
+    ['origin', latency.origin, latency.originMicros],
   ] as const) {
     let count = 0;
     for (const [i, inBucket] of buckets.entries()) {
@@ -121,7 +121,7 @@ function histogram(page: Page, { latency }: MetricsSnapshot): void {
         '_bucket',
       );
     }
-    metric.sample(sumMs / 1000, { from }, '_sum');
+    metric.sample(sumMicros / 1e6, { from }, '_sum');
     metric.sample(count, { from }, '_count');
   }
 }

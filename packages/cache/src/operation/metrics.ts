@@ -6,7 +6,8 @@
  * grammar, and a client library would cost more on the hot path than all of the counting here.
  *
  * A snapshot is plain data that survives JSON, and snapshots of several worker processes add up to that of the node (`mergeSnapshots`):
- * sums of sums. What does not add up, the delay of an event loop, is the worst of all.
+ * sums of sums, of whole numbers (times in microseconds), so that the order does not matter. What does not add up, the delay of an event loop, is the
+ * worst of all.
  *
  * Where it breaks down: an origin fetch is counted with the answer that it was for. A revalidation in the background, and a fetch whose client has
  * left, are seen among those under way (`activity`), and in the bytes of no answer.
@@ -43,12 +44,12 @@ export interface MetricsSnapshot {
   readonly statuses: readonly number[];
   readonly bytesOut: number;
   readonly bytesFromOrigin: number;
-  /** Of hits and of all others: how many in each bucket (not cumulated), and the sum in ms. */
+  /** Of hits and of all others: how many in each bucket (not cumulated), and the sum. */
   readonly latency: {
     readonly cache: readonly number[];
     readonly origin: readonly number[];
-    readonly cacheMs: number;
-    readonly originMs: number;
+    readonly cacheMicros: number;
+    readonly originMicros: number;
   };
   readonly originFetches: number;
   readonly originFailures: number;
@@ -72,7 +73,7 @@ export interface ProcessFacts {
   readonly residentBytes: number;
   /** -1: cannot be known here. */
   readonly openDescriptors: number;
-  readonly cpuSeconds: number;
+  readonly cpuMicros: number;
   readonly eventLoopP50Ms: number;
   readonly eventLoopP99Ms: number;
   readonly eventLoopMaxMs: number;
@@ -140,8 +141,8 @@ export class Counters {
       latency: {
         cache: [...this.#cacheLatency],
         origin: [...this.#originLatency],
-        cacheMs: this.#cacheMs,
-        originMs: this.#originMs,
+        cacheMicros: Math.floor(this.#cacheMs * 1000),
+        originMicros: Math.floor(this.#originMs * 1000),
       },
       originFetches: this.originFetches,
       originFailures: this.#originFailures,

@@ -15,17 +15,12 @@ export class NodeObserver implements ProxyObserver {
   readonly log: Log;
   readonly #clock: () => number;
   #accessLog: AccessLog | null = null;
-  /** Lines lost by access logs that were closed since. */
-  #dropped = 0;
+  /** Lines that the access log has lost, and those before it. */
+  dropped = 0;
 
   constructor(log: Log, clock: () => number) {
     this.log = log;
     this.#clock = clock;
-  }
-
-  /** Lines that the access log has lost. */
-  get dropped(): number {
-    return this.#dropped + (this.#accessLog?.dropped ?? 0);
   }
 
   answered(record: AnswerRecord): void {
@@ -60,7 +55,10 @@ export class NodeObserver implements ProxyObserver {
   /** Throws when the file cannot be opened; then the one before stays. */
   useAccessLog({ accessLog: path, logFormat: format }: NodeConfig): void {
     const failed = (error: Error) => this.log.event('error', 'access-log', { problem: error });
-    const next = path === null ? null : new AccessLog({ path, format, failed });
+    const dropped = (lines: number) => {
+      this.dropped += lines;
+    };
+    const next = path === null ? null : new AccessLog({ path, format, failed, dropped });
     void this.close();
     this.#accessLog = next;
   }
@@ -76,7 +74,6 @@ export class NodeObserver implements ProxyObserver {
   async close(): Promise<void> {
     const old = this.#accessLog;
     this.#accessLog = null;
-    this.#dropped += old?.dropped ?? 0;
     await old?.close();
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 import { SecretKey } from 'bloomery';
 import { Admission } from '../store/admission.ts';
 import { DiskStore } from '../store/disk/disk-store.ts';
@@ -20,6 +21,9 @@ const TYPICAL_OBJECT_BYTES = 16_000;
 const LEAST_WINDOW = 10_000;
 /** 2.2 MB of memory each (admission.ts). */
 const MOST_WINDOW = 1_000_000;
+
+/** Of V8's heap, for the heads of what is in memory; at its limit the process would end. The rest is for requests, and for what is not collected yet. */
+const HEAP_SHARE = 0.6;
 
 export interface NodeStore {
   readonly store: ResponseStore;
@@ -39,6 +43,7 @@ export async function openNodeStore(config: NodeConfig, log: Log, team: Team | n
   // With a disk below it memory is for the small ones; alone it takes all that leave room for others.
   const memory = new MemoryStore({
     capacityBytes: memoryBytes,
+    heapBytes: Math.floor(HEAP_SHARE * getHeapStatistics().heap_size_limit),
     ...(config.disk === null ? { maxBodyBytes: Math.floor(memoryBytes / 8) } : {}),
   });
   const memoryOnly = {
@@ -53,7 +58,7 @@ export async function openNodeStore(config: NodeConfig, log: Log, team: Team | n
   const folder = claimed?.folder ?? config.disk.folder;
   if (claimed?.rearranged) log.event('warn', 'disk-rearranged', { folder, workers: config.workers });
   try {
-    const { store, disk } = await openTiers(
+    const { store, disk, admission } = await openTiers(
       memory,
       config,
       Math.floor(config.disk.bytes / parts),
@@ -64,7 +69,14 @@ export async function openNodeStore(config: NodeConfig, log: Log, team: Team | n
       store,
       folder,
       maxBodyBytes: Math.max(memory.maxBodyBytes, Math.floor(config.disk.bytes / parts / 4)),
-      statistics: () => ({ memory: memory.statistics, disk: disk.statistics }),
+      statistics: () => {
+        const own = disk.statistics;
+        // What came for the first time was refused by the filter before the disk, and never reached it.
+        return {
+          memory: memory.statistics,
+          disk: { ...own, refused: own.refused + admission.statistics.refused },
+        };
+      },
       close: async () => {
         await store.close();
         claimed?.release();
@@ -95,9 +107,10 @@ async function openTiers(
     MOST_WINDOW,
     Math.max(LEAST_WINDOW, Math.ceil(capacityBytes / TYPICAL_OBJECT_BYTES)),
   );
+  const admission = new Admission({ capacity: window, key: new SecretKey(randomBytes(16)) });
   let toldFull = Number.NEGATIVE_INFINITY;
   const store = await TieredStore.open(memory, disk, {
-    admission: new Admission({ capacity: window, key: new SecretKey(randomBytes(16)) }),
+    admission,
     onDiskFull: (error) => {
       // A disk stays full for a while, and each request would say so.
       const now = performance.now();
@@ -112,5 +125,5 @@ async function openTiers(
     onDiskFailure: (error) =>
       log.event('error', 'disk-failed', { folder, problem: error, note: 'all goes on in memory' }),
   });
-  return { store, disk };
+  return { store, disk, admission };
 }

@@ -30,7 +30,7 @@ export class ProcessWatch {
       heapUsedBytes: heapUsed,
       residentBytes: rss,
       openDescriptors: openDescriptors(),
-      cpuSeconds: (user + system) / 1e6,
+      cpuMicros: user + system,
       eventLoopP50Ms: this.#late(this.#delay.percentile(50)),
       eventLoopP99Ms: this.#late(this.#delay.percentile(99)),
       eventLoopMaxMs: this.#late(this.#delay.max),

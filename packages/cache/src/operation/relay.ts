@@ -16,7 +16,7 @@ import type { TLSSocket } from 'node:tls';
 import { type Dispatcher, Pool } from 'undici';
 import { hasBody } from '../proxy/exchange.ts';
 import { RequestBody } from '../proxy/request-body.ts';
-import type { Limits } from '../safety/limits.ts';
+import { LIMITS } from '../safety/limits.ts';
 import { refusal, sendRefusal } from '../safety/refusal.ts';
 import { listen } from './listeners.ts';
 import type { Team } from './team.ts';
@@ -167,25 +167,27 @@ class Exchange implements Dispatcher.DispatchHandler {
 export class RelayServer {
   readonly #server: Server;
 
-  constructor(limits: Limits, handle: (request: IncomingMessage, response: ServerResponse) => void) {
-    // Checked by the worker that took them; here size and time are open, for both are the client's.
+  constructor(handle: (request: IncomingMessage, response: ServerResponse) => void) {
+    // Checked by the worker that took them; here size and time are open, for both are the client's. And limits may be raised while such connections are open.
     this.#server = createServer({
       requireHostHeader: false,
-      maxHeaderSize: 2 * limits.headBytes,
+      maxHeaderSize: 2 * LIMITS.headBytes.max,
       requestTimeout: 0,
       headersTimeout: 0,
       keepAliveTimeout: 0,
     });
-    this.#server.maxHeadersCount = 2 * limits.headerCount;
+    this.#server.maxHeadersCount = 2 * LIMITS.headerCount.max;
     this.#server.on('request', (request, response) => {
       if (acceptRelayed(request)) handle(request, response);
       else request.socket.destroy();
     });
   }
 
-  open(path: string): Promise<void> {
+  async open(path: string): Promise<void> {
     // Exclusive: of a worker it would be the primary's, handed round.
-    return listen(this.#server, { path, exclusive: true });
+    await listen(this.#server, { path, exclusive: true });
+    // Who could not connect asks the origin itself; an error without a listener would end this process.
+    this.#server.on('error', () => {});
   }
 
   close(deadlineMs: number): Promise<void> {

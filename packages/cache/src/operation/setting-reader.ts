@@ -68,6 +68,7 @@ export class SettingReader {
   path(key: string, initial: () => string | null = () => null): string | null {
     const path = this.#read(key, (value, { folder }) => {
       if (value === false) return null;
+      if (value === true) refuse('the name of a file or folder, or false for none', value);
       const text = textOf(value);
       if (text === '' || text.includes('\0')) refuse('the name of a file or folder', text);
       return text === '-' ? text : resolve(folder, text);
@@ -75,11 +76,17 @@ export class SettingReader {
     return path === undefined ? initial() : path;
   }
 
+  /** A list of at least one. */
+  someOf<T>(key: string, parse: (text: string) => T): T[] | undefined {
+    return this.list(key, parse, undefined, false, 1);
+  }
+
   list<T>(
     key: string,
     parse: (text: string) => T,
     ofObject?: (object: object) => string[],
     commas = false,
+    least = 0,
   ): T[] | undefined {
     return this.#read(key, (value) => {
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -87,7 +94,8 @@ export class SettingReader {
       if (isObject && ofObject !== undefined) items = ofObject(value);
       else items = Array.isArray(value) ? value : [value];
       if (commas) items = items.flatMap((item) => (typeof item === 'string' ? item.split(',') : [item]));
-      if (items.length === 1 && items[0] === 'none') return [];
+      if (items.length === 1 && items[0] === 'none') items = [];
+      if (items.length < least) refuse(`at least ${least}`, value);
       return items.map((item) => parse(textOf(item).trim()));
     });
   }
@@ -119,7 +127,7 @@ function limitPairs(value: unknown): [string, unknown][] {
   if (value === undefined) return [];
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return Object.entries(value);
   return (Array.isArray(value) ? value : [value]).map((item) => {
-    const text = String(item);
+    const text = typeof item === 'string' ? item : JSON.stringify(item);
     const equals = text.indexOf('=');
     return equals < 0 ? [text, undefined] : [text.slice(0, equals), text.slice(equals + 1)];
   });
@@ -163,11 +171,13 @@ export function durationOf(value: unknown): number {
 }
 
 export function countOf(value: unknown): number {
-  return /^\d{1,9}$/.test(String(value)) ? Number(value) : refuse('a whole number', value);
+  return !Array.isArray(value) && /^\d{1,9}$/.test(String(value))
+    ? Number(value)
+    : refuse('a whole number', value);
 }
 
 export function fractionOf(value: unknown): number {
-  return /^(0|1)?(\.\d+)?$/.test(String(value)) && value !== ''
+  return !Array.isArray(value) && /^(0|1)?(\.\d+)?$/.test(String(value)) && value !== ''
     ? Number(value)
     : refuse('a number from 0 to 1', value);
 }

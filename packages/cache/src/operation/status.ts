@@ -10,7 +10,17 @@ export interface MemberReport {
   /** From 0 on. */
   readonly worker: number;
   readonly pid: number;
+  /** When it was made. */
+  readonly at: number;
   readonly snapshot: MetricsSnapshot;
+}
+
+/** What all processes report. */
+export interface TeamReport {
+  /** The last one of each that lives, in their order. */
+  readonly members: readonly MemberReport[];
+  /** What those counted that ended; null: none did. */
+  readonly ended: MetricsSnapshot | null;
 }
 
 export interface NodeStatus {
@@ -32,6 +42,8 @@ export interface NodeStatus {
   readonly originFetches: number;
   readonly originFailures: number;
   readonly connections: number;
+  /** Lines that the access log lost. */
+  readonly accessLogDropped: number;
   readonly stores: MetricsSnapshot['stores'];
   readonly eventLoopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly residentBytes: number;
@@ -41,6 +53,8 @@ export interface NodeStatus {
     readonly requests: number;
     readonly connections: number;
     readonly residentBytes: number;
+    /** Of these numbers: more than a second or two says that the worker is too busy to answer. */
+    readonly ageMs: number;
   }[];
 }
 
@@ -54,8 +68,14 @@ export interface StatusFacts {
   readonly now: number;
 }
 
-export function statusOf(reports: readonly MemberReport[], facts: StatusFacts): NodeStatus {
-  const all = mergeSnapshots(reports.map(({ snapshot }) => snapshot));
+/** Of the node as a whole, with those of its processes that are gone. */
+export function totalOf({ members, ended }: TeamReport): MetricsSnapshot {
+  const living = members.map(({ snapshot }) => snapshot);
+  return mergeSnapshots(ended === null ? living : [ended, ...living]);
+}
+
+export function statusOf(report: TeamReport, facts: StatusFacts): NodeStatus {
+  const all = totalOf(report);
   const { name, version, stopping, listen, forward, upstreams, now } = facts;
   const byOutcome = Object.fromEntries(OUTCOMES.map((outcome, i) => [outcome, all.requests[i]])) as Record<
     (typeof OUTCOMES)[number],
@@ -80,6 +100,7 @@ export function statusOf(reports: readonly MemberReport[], facts: StatusFacts): 
     originFetches: all.originFetches,
     originFailures: all.originFailures,
     connections: all.connections,
+    accessLogDropped: all.accessLogDropped,
     stores: all.stores,
     eventLoopDelayMs: {
       p50: all.process.eventLoopP50Ms,
@@ -87,12 +108,13 @@ export function statusOf(reports: readonly MemberReport[], facts: StatusFacts): 
       max: all.process.eventLoopMaxMs,
     },
     residentBytes: all.process.residentBytes,
-    workers: reports.map(({ worker, pid, snapshot }) => ({
+    workers: report.members.map(({ worker, pid, at, snapshot }) => ({
       worker,
       pid,
       requests: sum(snapshot.requests),
       connections: snapshot.connections,
       residentBytes: snapshot.process.residentBytes,
+      ageMs: Math.max(0, now - at),
     })),
   };
 }

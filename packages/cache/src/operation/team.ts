@@ -6,7 +6,7 @@
  * same), and routing whole connections by client (one busy client, and the same object fetched once for each worker).
  */
 
-import type { MemberReport } from './status.ts';
+import type { MemberReport, TeamReport } from './status.ts';
 
 export interface Team {
   /** From 0 on. */
@@ -16,8 +16,8 @@ export interface Team {
   socketPath(worker: number): string;
   /** Has the owner forget a key, also if it is just being restarted. */
   removeKey(owner: number, key: string): Promise<number>;
-  /** What all report, this one included. */
-  collect(own: () => MemberReport): Promise<MemberReport[]>;
+  /** What all report, this one and those that ended included. Rejects rather than leave one out: a sum without it would be smaller than before. */
+  collect(own: () => MemberReport): Promise<TeamReport>;
   /** This worker's clients are served; resolves when those of all others are. */
   drained(): Promise<void>;
 }

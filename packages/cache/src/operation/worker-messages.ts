@@ -2,7 +2,7 @@
 
 import type { NodeConfig } from './config.ts';
 import type { ListenAddress } from './listen-address.ts';
-import type { MemberReport } from './status.ts';
+import type { MemberReport, TeamReport } from './status.ts';
 
 export type ToWorker =
   /** The first one. `removeFirst`: keys that were invalidated while this worker was down. */
@@ -23,7 +23,7 @@ export type ToWorker =
     }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'remove'; readonly id: number; readonly key: string }
-  | { readonly kind: 'collected'; readonly id: number; readonly reports: readonly MemberReport[] }
+  | { readonly kind: 'collected'; readonly id: number; readonly report: TeamReport }
   | { readonly kind: 'removed'; readonly id: number; readonly count: number; readonly problem: string | null }
   | { readonly kind: 'reload'; readonly config: NodeConfig }
   | { readonly kind: 'reopen-logs' }
@@ -42,8 +42,10 @@ export type ToPrimary =
       readonly adminListen: ListenAddress | null;
     }
   | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'report'; readonly id: number; readonly report: MemberReport }
-  | { readonly kind: 'collect'; readonly id: number }
+  /** `id` null: nobody asked; the primary wants to know it should this process die. */
+  | { readonly kind: 'report'; readonly id: number | null; readonly report: MemberReport }
+  /** With its own report: what it is going to show must be known to the primary before. */
+  | { readonly kind: 'collect'; readonly id: number; readonly report: MemberReport }
   /** Have the owner forget a key. */
   | { readonly kind: 'remove'; readonly id: number; readonly owner: number; readonly key: string }
   | { readonly kind: 'removed'; readonly id: number; readonly count: number; readonly problem: string | null }

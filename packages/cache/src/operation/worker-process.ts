@@ -1,18 +1,21 @@
 /**
  * One worker: the program that the primary (workers.ts) starts. It does what it is told over the channel, and nothing by itself: signals that
- * a terminal sends to all processes at once are the primary's to obey. When the primary is gone, so is the worker (node:cluster ends it).
+ * a terminal sends to all processes at once are the primary's to obey. When the primary is gone, so is the worker (node:cluster ends it), and with
+ * the last of them the folder of their sockets.
  */
 
 import { join } from 'node:path';
 import { type CacheNode, type ListenPlaces, startNode } from './cache-node.ts';
 import { Log } from './log.ts';
-import type { MemberReport } from './status.ts';
 import type { Team } from './team.ts';
 import type { ToPrimary, ToWorker } from './worker-messages.ts';
+import { removeWorkersFolder } from './workers-folder.ts';
 
 type Start = Extract<ToWorker, { kind: 'start' }>;
 
 const COLLECT_MS = 3000;
+/** How much a worker that is killed takes with it, of what was counted. */
+const REPORT_EVERY_MS = 2000;
 /** Longer than a worker takes to come back. */
 const REMOVE_MS = 30_000;
 
@@ -84,6 +87,8 @@ async function start({ config, index, size, folder, removeFirst }: Start): Promi
   };
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
+  // Without a primary; node:cluster ends this process with the same event, so this listener must be before its own.
+  process.prependListener('disconnect', () => removeWorkersFolder(folder));
   const team: Team = {
     index,
     size,
@@ -96,9 +101,10 @@ async function start({ config, index, size, folder, removeFirst }: Start): Promi
       return count;
     },
     collect: async (own) => {
-      const answer = await ask({ kind: 'collect', id: ++lastId }, COLLECT_MS);
-      const reports = (answer as Extract<ToWorker, { kind: 'collected' }> | null)?.reports ?? [];
-      return sorted([...reports.filter(({ worker }) => worker !== index), own()]);
+      const answer = await ask({ kind: 'collect', id: ++lastId, report: own() }, COLLECT_MS);
+      if (answer === null)
+        throw new Error(`The primary process did not answer in ${COLLECT_MS / 1000} s; ask again`);
+      return (answer as Extract<ToWorker, { kind: 'collected' }>).report;
     },
     drained: async () => {
       tell({ kind: 'drained' });
@@ -110,7 +116,9 @@ async function start({ config, index, size, folder, removeFirst }: Start): Promi
       tell({ kind: 'prepared' });
       return whereToListen;
     };
-    node = await startNode(config, { team, log, removeFirst, places });
+    const started = await startNode(config, { team, log, removeFirst, places });
+    node = started;
+    setInterval(() => tell({ kind: 'report', id: null, report: started.report() }), REPORT_EVERY_MS).unref();
     tell({ kind: 'ready', listen: node.listen, adminListen: node.adminListen });
   } catch (error) {
     tell({ kind: 'failed', message: (error as Error).message });
@@ -147,8 +155,4 @@ function ask(
 function tell(message: ToPrimary): void {
   // The primary may be gone this very moment; then so is this process soon.
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
-}
-
-function sorted(reports: MemberReport[]): MemberReport[] {
-  return reports.sort((a, b) => a.worker - b.worker);
 }

@@ -8,20 +8,23 @@
  *
  * A worker that dies loses its running answers (their clients see a broken connection, never a short body) and what it had in memory only. Until it is
  * back the others ask origins for its keys without storing. Keys invalidated meanwhile are told to it before it serves again. A worker that dies
- * within seconds, again and again, is restarted ever more slowly.
+ * within seconds, again and again, is restarted ever more slowly. What it had counted is not lost (member-ledger.ts).
  */
 
 import cluster, { type Worker } from 'node:cluster';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openAccessLog } from './access-log.ts';
 import type { NodeConfig } from './config.ts';
 import { claimConfiguredFolder, type DiskFolder } from './disk-folder.ts';
 import type { ListenAddress } from './listen-address.ts';
 import type { Log } from './log.ts';
-import type { MemberReport } from './status.ts';
+import { MemberLedger } from './member-ledger.ts';
+import { settingsForRestart, withoutRestart } from './reload-rules.ts';
+import type { TeamReport } from './status.ts';
 import type { ToPrimary, ToWorker } from './worker-messages.ts';
+import { openWorkersFolder, type WorkersFolder } from './workers-folder.ts';
 
 const START_MS = 60_000;
 const REPORT_MS = 1000;
@@ -49,9 +52,13 @@ interface Member {
 
 export class Workers {
   readonly #log: Log;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'bloomery-workers-'));
+  readonly #folder: WorkersFolder;
+  readonly #ledger = new MemberLedger();
   readonly #members: Member[];
   readonly #answers = new Map<number, (answer: ToPrimary) => void>();
+  /** As it was asked for. */
+  #asked: NodeConfig;
+  /** As workers are to have it: with the folder and the ports that were found. */
   #config: NodeConfig;
   #lastId = 0;
   #stopping = false;
@@ -61,8 +68,13 @@ export class Workers {
   adminListen: ListenAddress | null = null;
   readonly #disk: DiskFolder | null;
 
-  private constructor(config: NodeConfig, log: Log, disk: DiskFolder | null) {
-    this.#config = config;
+  private constructor(config: NodeConfig, log: Log, folder: WorkersFolder, disk: DiskFolder | null) {
+    this.#asked = config;
+    this.#config =
+      disk === null || config.disk === null
+        ? config
+        : { ...config, disk: { ...config.disk, folder: disk.folder } };
+    this.#folder = folder;
     this.#disk = disk;
     this.#log = log;
     this.#members = Array.from({ length: config.workers }, (_, index) => ({
@@ -86,17 +98,14 @@ export class Workers {
     const disk = await claimConfiguredFolder(config);
     if (disk?.rearranged)
       log.event('warn', 'disk-rearranged', { folder: disk.folder, workers: config.workers });
-    const placed =
-      disk === null || config.disk === null
-        ? config
-        : { ...config, disk: { ...config.disk, folder: disk.folder } };
-    const workers = new Workers(placed, log, disk);
+    const workers = new Workers(config, log, await openWorkersFolder(), disk);
     try {
       await Promise.all(workers.#members.map((member) => workers.#start(member)));
     } catch (error) {
       await workers.close(0);
       throw error;
     }
+    for (const warning of config.warnings) log.event('warn', 'configuration', { warning });
     return workers;
   }
 
@@ -108,10 +117,14 @@ export class Workers {
     return this.#members.map(({ worker }) => worker?.process.pid ?? 0);
   }
 
+  /** Throws when workers could not take it: else one that is restarted later would fail for ever. */
   reload(config: NodeConfig): void {
-    if (config.workers !== this.#members.length)
-      this.#log.event('warn', 'needs-restart', { settings: ['workers'] });
-    this.#config = this.#withPorts({ ...config, workers: this.#members.length });
+    if (config.accessLog !== null && config.accessLog !== '-') closeSync(openAccessLog(config.accessLog));
+    const settings = settingsForRestart(this.#asked, config);
+    if (settings.length > 0) this.#log.event('warn', 'needs-restart', { settings });
+    for (const warning of config.warnings) this.#log.event('warn', 'configuration', { warning });
+    this.#asked = withoutRestart(this.#asked, config);
+    this.#config = this.#withPorts(config);
     this.#tellAll({ kind: 'reload', config: this.#config });
   }
 
@@ -140,7 +153,7 @@ export class Workers {
     }, deadlineMs + 5000);
     await Promise.all(ended);
     clearTimeout(timer);
-    rmSync(this.#folder, { recursive: true, force: true });
+    this.#folder.close();
     this.#disk?.release();
   }
 
@@ -149,37 +162,45 @@ export class Workers {
    * shared socket by what was asked for, and would open a second one for the number.
    */
   #withPorts(config: NodeConfig): NodeConfig {
-    const asked = this.#config.listen;
+    const { listen: asked } = this.#asked;
     return {
-      ...config,
-      disk: this.#config.disk,
+      ...withoutRestart(this.#config, config),
       listen: this.listen.map((address, i) => (asked[i].port === 0 ? asked[i] : address)),
-      adminListen: this.#config.adminListen,
       listenDefaulted: false,
     };
   }
 
   #start(member: Member): Promise<void> {
-    rmSync(join(this.#folder, `${member.index}.sock`), { force: true });
-    const worker = cluster.fork();
-    member.worker = worker;
     member.prepared = false;
     member.ready = false;
     member.startedAt = Date.now();
+    let worker: Worker;
+    try {
+      rmSync(join(this.#folder.path, `${member.index}.sock`), { force: true });
+      worker = cluster.fork();
+    } catch (error) {
+      this.#exited(member, null, (error as Error).message);
+      return Promise.reject(error);
+    }
+    member.worker = worker;
     const removals = member.waiting.splice(0);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         worker.process.kill('SIGKILL');
         reject(new Error(`Worker ${member.index} was not ready after ${START_MS / 1000} s`));
       }, START_MS);
-      worker.once('exit', (code, signal) => {
+      const ended = (how: string | number) => {
         clearTimeout(timer);
         // Not known to be forgotten: once more at the next start.
         if (!member.ready) member.waiting.unshift(...removals);
-        this.#exited(member, worker, signal ?? code);
-        reject(new Error(`Worker ${member.index} ended at its start (${signal ?? code})`));
+        this.#exited(member, worker, how);
+        reject(new Error(`Worker ${member.index} ended at its start (${how})`));
+      };
+      worker.once('exit', (code, signal) => ended(signal ?? code));
+      worker.on('error', (error: Error) => {
+        // Too many processes, or no descriptors: it was never there, and has no end either.
+        if (worker.process.pid === undefined && member.worker === worker) ended(error.message);
       });
-      worker.on('error', () => {});
       worker.on('message', (message: ToPrimary) => {
         if (message.kind === 'hello') {
           tell(worker, {
@@ -187,7 +208,7 @@ export class Workers {
             config: this.#config,
             index: member.index,
             size: this.#members.length,
-            folder: this.#folder,
+            folder: this.#folder.path,
             removeFirst: removals.map(({ key }) => key),
           });
         } else if (message.kind === 'prepared') {
@@ -205,7 +226,7 @@ export class Workers {
           clearTimeout(timer);
           reject(new Error(message.message));
           worker.process.kill('SIGKILL');
-        } else this.#answer(member, message);
+        } else if (member.worker === worker) this.#answer(member, message);
       });
     });
   }
@@ -227,8 +248,9 @@ export class Workers {
     this.#mayListen();
   }
 
-  #exited(member: Member, worker: Worker, how: string | number): void {
+  #exited(member: Member, worker: Worker | null, how: string | number): void {
     if (member.worker === worker) member.worker = null;
+    this.#ledger.end(member.index);
     const wasReady = member.ready;
     member.ready = false;
     if (this.#stopping) {
@@ -241,7 +263,7 @@ export class Workers {
     const pauseMs = member.early <= 1 ? 0 : Math.min(LONGEST_PAUSE_MS, 250 * 2 ** member.early);
     this.#log.event('error', 'worker-died', {
       worker: member.index,
-      pid: worker.process.pid,
+      pid: worker?.process.pid,
       how,
       restartInMs: pauseMs,
     });
@@ -261,8 +283,9 @@ export class Workers {
   #answer(member: Member, message: ToPrimary): void {
     switch (message.kind) {
       case 'collect':
-        void this.#collect().then((reports) => {
-          if (member.worker !== null) tell(member.worker, { kind: 'collected', id: message.id, reports });
+        this.#ledger.note(message.report);
+        void this.#collect(member).then((report) => {
+          if (member.worker !== null) tell(member.worker, { kind: 'collected', id: message.id, report });
         });
         break;
       case 'remove':
@@ -275,21 +298,26 @@ export class Workers {
         this.#oneDrained(member);
         break;
       case 'report':
+        // Also one that comes too late for who asked.
+        this.#ledger.note(message.report);
+        if (message.id === null) break;
+        this.#answers.get(message.id)?.(message);
+        break;
       case 'removed':
         this.#answers.get(message.id)?.(message);
-        this.#answers.delete(message.id);
     }
   }
 
-  async #collect(): Promise<MemberReport[]> {
-    const reports = await Promise.all(
-      this.#members.map(async ({ worker, ready }) => {
-        if (worker === null || !ready) return [];
-        const answer = await this.#ask(worker, (id) => ({ kind: 'report', id }), REPORT_MS);
-        return answer?.kind === 'report' ? [answer.report] : [];
+  /** Of one that does not answer in time, what it said before. */
+  async #collect(asking: Member): Promise<TeamReport> {
+    await Promise.all(
+      this.#members.map(async (member) => {
+        const { worker, ready } = member;
+        if (member !== asking && worker !== null && ready)
+          await this.#ask(worker, (id) => ({ kind: 'report', id }), REPORT_MS);
       }),
     );
-    return reports.flat();
+    return this.#ledger.report;
   }
 
   #remove(owner: Member, key: string, done: (count: number, problem: string | null) => void): void {
