@@ -53,8 +53,14 @@ export interface RunningProgram {
 export async function startProgram(
   program: string,
   flags: Record<string, unknown>,
-  { env = {}, file }: { env?: Record<string, string>; file?: string } = {},
+  options: {
+    readonly env?: Record<string, string>;
+    readonly file?: string;
+    /** Called when the first of its processes listens, and the others perhaps not. */
+    readonly firstListens?: (program: RunningProgram) => void;
+  } = {},
 ): Promise<RunningProgram> {
+  const { env = {}, file, firstListens } = options;
   const all = {
     file,
     flags: { listen: ['127.0.0.1:0'], disk: false, logFormat: 'json', shutdownTimeout: '2s', ...flags },
@@ -79,14 +85,21 @@ export async function startProgram(
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ event }) => event === name);
   const workers = Number(flags.workers ?? 1);
-  await until(
-    `all to listen: ${log}`,
-    () => events('listening').length === workers || child.exitCode !== null,
-    20_000,
-  );
+  const listening = (count: number) =>
+    until(
+      `${count} to listen: ${log}`,
+      () => events('listening').length >= count || child.exitCode !== null,
+      20_000,
+    );
+  await listening(1);
   if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${log}`);
   const [address] = events('listening')[0].addresses as string[];
-  return { child, pid: child.pid as number, port: Number(/:(\d+)$/.exec(address)?.[1]), events, ended };
+  const port = Number(/:(\d+)$/.exec(address)?.[1]);
+  const running: RunningProgram = { child, pid: child.pid as number, port, events, ended };
+  firstListens?.(running);
+  await listening(workers);
+  if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${log}`);
+  return running;
 }
 
 /** A zombie, whom nobody has waited for, is gone too. */

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../src/operation/config.ts';
-import { bundleProgram, startProgram } from './operation-program.ts';
+import { bundleProgram, type RunningProgram, startProgram } from './operation-program.ts';
 import {
   ask,
   cleanUp,
@@ -157,5 +157,26 @@ describe('a SIGHUP to a node with workers', () => {
     expect(node.events('not-reloaded')[0].problem).toMatch(/^Cannot open the access log .*: ENOENT/);
     process.kill(Number(node.events('listening')[0].pid), 'SIGKILL');
     await until('its return', () => node.events('worker-restarted').length === 1);
+  });
+
+  it('that comes while they start is not lost, nor for a worker that is just coming back', async () => {
+    const program = bundleProgram(join(folder, 'program'));
+    let early = 0;
+    const firstListens = ({ child }: RunningProgram) => {
+      early++;
+      child.kill('SIGHUP');
+    };
+    const node = await startProgram(program, { workers: 2 }, { firstListens });
+    expect(early).toBe(1);
+    await until('both to have it', () => node.events('reloaded').length === 2);
+    const [{ worker, pid }] = node.events('listening');
+    process.kill(pid as number, 'SIGKILL');
+    const timesOf = (name: string) => node.events(name).filter((event) => event.worker === worker).length;
+    await until('it to be back', () => {
+      if (timesOf('listening') === 2) return true;
+      node.child.kill('SIGHUP');
+      return false;
+    });
+    await until('it to have it', () => timesOf('reloaded') > 1);
   });
 });

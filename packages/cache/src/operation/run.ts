@@ -56,7 +56,9 @@ export async function runCache(options: RunOptions): Promise<number> {
       },
     );
   };
+  let reloadWhenStarted = false;
   const reload = () => {
+    if (running === null) reloadWhenStarted = true;
     if (running === null || stopping) return;
     running.reopenLogs();
     try {
@@ -68,7 +70,7 @@ export async function runCache(options: RunOptions): Promise<number> {
       log.event('error', 'not-reloaded', { problem: error });
     }
   };
-  const reopen = () => running?.reopenLogs();
+  const reopen = () => (running === null ? reload() : running.reopenLogs());
   const signals = { SIGTERM: stop, SIGINT: stop, SIGHUP: reload, SIGUSR1: reopen, SIGUSR2: reopen } as const;
   for (const [signal, listener] of Object.entries(signals)) process.on(signal as NodeJS.Signals, listener);
   // A terminal or a pipe that is gone is no reason to stop serving.
@@ -84,6 +86,7 @@ export async function runCache(options: RunOptions): Promise<number> {
   process.on('unhandledRejection', crash);
   try {
     running = config.workers === 1 ? await startNode(config, { log }) : await Workers.start(config, log);
+    if (reloadWhenStarted) reload();
     options.print?.(
       banner(config, {
         listen: running.listen,

@@ -60,6 +60,8 @@ export class Workers {
   #asked: NodeConfig;
   /** As workers are to have it: with the folder and the ports that were found. */
   #config: NodeConfig;
+  /** Reloads, and logs opened anew: a worker that was starting meanwhile has missed them. */
+  #renewals = 0;
   #lastId = 0;
   #stopping = false;
   /** Workers that have nothing to relay any more. */
@@ -125,10 +127,12 @@ export class Workers {
     for (const warning of config.warnings) this.#log.event('warn', 'configuration', { warning });
     this.#asked = withoutRestart(this.#asked, config);
     this.#config = this.#withPorts(config);
+    this.#renewals++;
     this.#tellAll({ kind: 'reload', config: this.#config });
   }
 
   reopenLogs(): void {
+    this.#renewals++;
     this.#tellAll({ kind: 'reopen-logs' });
   }
 
@@ -184,6 +188,7 @@ export class Workers {
     }
     member.worker = worker;
     const removals = member.waiting.splice(0);
+    let renewals = this.#renewals;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         worker.process.kill('SIGKILL');
@@ -203,6 +208,7 @@ export class Workers {
       });
       worker.on('message', (message: ToPrimary) => {
         if (message.kind === 'hello') {
+          renewals = this.#renewals;
           tell(worker, {
             kind: 'start',
             config: this.#config,
@@ -219,6 +225,10 @@ export class Workers {
           member.ready = true;
           if (this.listen.length === 0) this.#foundPorts(message);
           for (const { done } of removals) done(0, null);
+          if (renewals !== this.#renewals) {
+            tell(worker, { kind: 'reload', config: this.#config });
+            tell(worker, { kind: 'reopen-logs' });
+          }
           // What came while it was starting.
           for (const { key, done } of member.waiting.splice(0)) this.#remove(member, key, done);
           resolve();
