@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { startNode } from '../src/operation/cache-node.ts';
 import { loadConfig } from '../src/operation/config.ts';
 import { claimDiskFolder, FolderInUseError } from '../src/operation/disk-folder.ts';
 import { Log } from '../src/operation/log.ts';
+import { FolderLock } from '../src/store/disk/folder-lock.ts';
 import { ask, cleanUp, scratchFolder, startOrigin, startTestNode, until } from './operation-scratch.ts';
 import { selfSigned } from './self-signed.ts';
 
@@ -542,7 +543,7 @@ describe('the folder on disk', () => {
     const first = await claimDiskFolder(place, 1);
     await expect(claimDiskFolder(place, 1)).rejects.toThrow(FolderInUseError);
     await expect(startTestNode({ disk: place })).rejects.toThrow(
-      /is in use by another node; choose another one with --disk, or --no-disk/,
+      /is in use by another node \(process \d+ has it open\); choose another one with --disk, or --no-disk/,
     );
     first.release();
     const again = await claimDiskFolder(place, 1);
@@ -572,6 +573,7 @@ describe('the folder on disk', () => {
       /has other files in it \(letter.txt\): expected an empty one/,
     );
     expect(readFileSync(join(place, 'letter.txt'), 'utf8')).toBe('dear');
+    expect(readdirSync(place)).toEqual(['letter.txt']);
   });
 
   it('begins empty with another number of workers, for keys belong to others then', async () => {
@@ -580,7 +582,13 @@ describe('the folder on disk', () => {
     mkdirSync(join(place, 'worker-1', 'packs'), { recursive: true });
     expect(await rearranged(place, 2)).toBe(false);
     expect(existsSync(join(place, 'worker-1'))).toBe(true);
+    // Not under another one's feet, wherever that one lives.
+    const other = await FolderLock.take(place);
+    await expect(claimDiskFolder(place, 3)).rejects.toThrow(FolderInUseError);
+    expect(existsSync(join(place, 'worker-1'))).toBe(true);
+    other.release();
     expect(await rearranged(place, 3)).toBe(true);
     expect(existsSync(join(place, 'worker-1'))).toBe(false);
+    expect(readdirSync(place)).toEqual(['bloomery-cache.json']);
   });
 });

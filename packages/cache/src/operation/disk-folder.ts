@@ -3,6 +3,7 @@
  *
  * ```
  * FOLDER/bloomery-cache.json   { "format": 1, "workers": 2 }: this folder is ours
+ * FOLDER/lock, lock-….sock     who has it
  * FOLDER/worker-0/ …           the store of each worker
  * ```
  *
@@ -10,14 +11,13 @@
  * another number of workers keys belong to others; what was stored is dropped then, because a copy under its former owner would miss
  * invalidations and come back stale when the number is changed again.
  *
- * The claim is a listening socket, which the kernel takes back however the process ends: no stale lock files. On Linux its name is in the abstract
- * namespace, elsewhere it is a file in the folder. Where it breaks down: two machines (or containers) with one network folder do not see each other.
+ * The claim is a lock as that of each store within (store/disk/folder-lock.ts, which says where it breaks down): a second node in another container, with
+ * another number of workers, would else drop the stores under the first one.
  */
 
-import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { FolderLock, FolderTaken, isLockName } from '../store/disk/folder-lock.ts';
 import type { NodeConfig } from './config.ts';
 
 const MARKER = 'bloomery-cache.json';
@@ -46,11 +46,13 @@ export async function claimDiskFolder(folder: string, workers: number): Promise<
       { cause: error },
     );
   }
+  // Before the lock leaves a trace in it.
+  checkOurs(folder);
   const lock = await lockFolder(folder);
   try {
-    return { folder, rearranged: arrange(folder, workers), release: () => lock.close() };
+    return { folder, rearranged: arrange(folder, workers), release: () => lock.release() };
   } catch (error) {
-    lock.close();
+    lock.release();
     throw error;
   }
 }
@@ -90,14 +92,20 @@ export function workerFolder(folder: string, index: number): string {
   return join(folder, `worker-${index}`);
 }
 
-function arrange(folder: string, workers: number): boolean {
-  const names = readdirSync(folder).filter((name) => name !== LOCK_NAME);
+/** The names in it, and for how many workers it was arranged; null: it is empty. */
+function checkOurs(folder: string): { readonly names: readonly string[]; readonly before: number | null } {
+  const names = readdirSync(folder).filter((name) => !isLockName(name));
   const before = names.includes(MARKER) ? readMarker(join(folder, MARKER)) : null;
   if (before === null && names.length > 0) {
     throw new Error(
       `The folder ${folder} has other files in it (${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}): expected an empty one, or one that a cache has made`,
     );
   }
+  return { names, before };
+}
+
+function arrange(folder: string, workers: number): boolean {
+  const { names, before } = checkOurs(folder);
   const rearranged = before !== null && before !== workers;
   if (rearranged) {
     for (const name of names)
@@ -124,42 +132,20 @@ function readMarker(path: string): number {
   return typeof content.workers === 'number' ? content.workers : 0;
 }
 
-async function lockFolder(folder: string): Promise<Server> {
-  const place = realpathSync(folder);
-  const name =
-    process.platform === 'linux'
-      ? `\0bloomery-cache-${createHash('sha256').update(place).digest('hex').slice(0, 40)}`
-      : join(place, LOCK_NAME);
-  if (process.platform !== 'linux' && !(await isAnswered(name))) rmSync(name, { force: true });
-  const server = createServer((socket) => socket.destroy());
-  server.unref();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE')
-        reject(
-          new FolderInUseError(
-            `The folder ${folder} is in use by another node; choose another one with --disk, or --no-disk`,
-          ),
-        );
-      else reject(error);
-    });
-    // Exclusive: a worker of node:cluster would ask its primary for the handle.
-    server.listen({ path: name, exclusive: true }, resolve);
-  });
-  // It only has to be there: what goes wrong with who connects is nobody's affair.
-  server.on('error', () => {});
-  return server;
+async function lockFolder(folder: string): Promise<FolderLock> {
+  try {
+    return await FolderLock.take(folder);
+  } catch (error) {
+    if (!(error instanceof FolderTaken)) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new Error(
+        `Cannot write in the folder ${folder}: ${code ?? message}; choose another one with --disk, or --no-disk`,
+        { cause: error },
+      );
+    }
+    throw new FolderInUseError(
+      `The folder ${folder} is in use by another node (${error.who}); choose another one with --disk, or --no-disk`,
+      { cause: error },
+    );
+  }
 }
-
-function isAnswered(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
-}
-
-const LOCK_NAME = 'in-use.sock';

@@ -108,9 +108,7 @@ export class FolderLock {
       writeFileSync(path, text, { flag: 'wx' });
       const other = await claim(candidate, LOCK);
       if (other === undefined) return new FolderLock(candidate, candidate.broken, lost);
-      throw new Error(
-        `Cannot open the store in ${folder}: process ${other.pid}${whereOf(other)} has it open`,
-      );
+      throw new FolderTaken(folder, `process ${other.pid}${whereOf(other)} has it open`);
     } catch (error) {
       socket?.close();
       throw error;
@@ -144,6 +142,23 @@ export class FolderLock {
 }
 
 const LOCK = 'lock';
+
+/** Another process has the folder. */
+export class FolderTaken extends Error {
+  override readonly name = 'FolderTaken';
+  /** Who, in words. */
+  readonly who: string;
+
+  constructor(folder: string, who: string) {
+    super(`Cannot open the store in ${folder}: ${who}`);
+    this.who = who;
+  }
+}
+
+/** Whether a name in the folder belongs to a lock. */
+export function isLockName(name: string): boolean {
+  return /^lock(-[0-9a-z.-]+)?$/.test(name);
+}
 
 /** Who wants a lock: a file that needs only to be linked. */
 interface Candidate {
@@ -185,7 +200,7 @@ async function claim(candidate: Candidate, name: string): Promise<Owner | undefi
     }
     rmSync(join(folder, stale), { force: true });
   }
-  throw new Error(`Cannot open the store in ${folder}: others are opening it as well`);
+  throw new FolderTaken(folder, 'others are opening it as well');
 }
 
 async function isAlive(owner: Owner, path: string, { folder, ...mine }: Candidate): Promise<boolean> {
