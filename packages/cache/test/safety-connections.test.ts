@@ -1,7 +1,7 @@
 /** Limits of connections, of requests on one, and of waiting, against real sockets. */
 
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ConnectionCounter, clientKey, limitConnections } from '../src/safety/connection-limits.ts';
@@ -109,6 +109,83 @@ describe('connections', () => {
     expect(clientKey('2600:1:2:3::1')).toBe(clientKey('2600:1:2:3:ffff::2'));
     expect(clientKey('2600:1:2:3::1')).not.toBe(clientKey('2600:1:2:4::1'));
     expect(clientKey(undefined)).toBe('unknown');
+  });
+});
+
+describe('requests that wait for their answers on one connection', () => {
+  /** `/held` is answered when the test says so, the rest at once. */
+  async function startHolding(chosen: Partial<Limits>) {
+    const limits = checkLimits(chosen);
+    const server = createServer(serverOptions(limits));
+    applyServerSettings(server, limits);
+    const held: ServerResponse[] = [];
+    const refused: string[] = [];
+    guardServer(server, {
+      limits,
+      request(req, res) {
+        if (req.url === '/held') held.push(res);
+        else res.end('at once');
+      },
+      refused: (why) => refused.push(why.code),
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    servers.push(server);
+    return { port: (server.address() as AddressInfo).port, held, refused };
+  }
+
+  const ask = 'GET /held HTTP/1.1\r\nHost: a\r\n\r\n';
+
+  it('may be so many, again and again', async () => {
+    const { port, held, refused } = await startHolding({ pipelinedRequests: 4 });
+    const { socket, text } = await talk(port, ask.repeat(4), 50);
+    for (let round = 1; round <= 3; round++) {
+      await until(() => held.length === 4);
+      for (const [at, res] of held.splice(0).reverse().entries()) res.end(`answer ${round}-${4 - at}`);
+      await until(() => text().includes(`answer ${round}-4`));
+      if (round < 3) socket.write(ask.repeat(4));
+    }
+    expect(text().match(/answer \d-\d/g)).toEqual(
+      [1, 2, 3].flatMap((round) => [1, 2, 3, 4].map((n) => `answer ${round}-${n}`)),
+    );
+    expect(refused).toEqual([]);
+  });
+
+  it('one more is refused when those before it are answered, and ends the connection', async () => {
+    const { port, held, refused } = await startHolding({ pipelinedRequests: 4 });
+    const { socket, text } = await talk(port, ask.repeat(7), 50);
+    await until(() => held.length === 4);
+    await until(() => refused.length === 1);
+    expect(text()).toBe('');
+    for (const res of held) res.end('answered');
+    await once(socket, 'close');
+    expect(text().match(/HTTP\/1\.1 \d+|answered/g)).toEqual([
+      ...Array.from({ length: 4 }, () => ['HTTP/1.1 200', 'answered']).flat(),
+      'HTTP/1.1 429',
+    ]);
+    expect(text()).toMatch(/Connection: close[\s\S]*expected at most 4 without an answer/);
+    expect(refused).toEqual(['pipelining']);
+    expect(held).toHaveLength(4);
+  });
+
+  it('those that are answered at once do not count', async () => {
+    const { port, held, refused } = await startHolding({ pipelinedRequests: 4 });
+    const { text } = await talk(port, hello.repeat(50), 200);
+    expect(text().match(/at once/g)).toHaveLength(50);
+    const behind = await talk(port, ask + hello.repeat(50), 200);
+    expect(behind.text()).toBe('');
+    held[0]!.end('held');
+    await until(() => behind.text().match(/at once/g)?.length === 50);
+    expect(refused).toEqual([]);
+  });
+
+  it('a client that goes on after the refusal is cut off', async () => {
+    const { port, held, refused } = await startHolding({ pipelinedRequests: 4 });
+    const { closed, text } = await talk(port, ask.repeat(100), 2000);
+    expect(closed).toBe(true);
+    expect(text()).toBe('');
+    expect(held).toHaveLength(4);
+    expect(refused).toEqual(['pipelining']);
   });
 });
 

@@ -50,6 +50,11 @@ export function secondsLeft(stored: StoredResponse, now: number): number {
   return Math.floor((stored.lifetimeMs - currentAge(stored, now)) / 1000);
 }
 
+/** It must be validated before each use. */
+export function mustValidate(stored: StoredResponse): boolean {
+  return (stored.flags & NO_CACHE) !== 0;
+}
+
 /** False: it must not be stored beyond the answer at hand; see FORGET. */
 export function mayKeep(stored: StoredResponse): boolean {
   return (stored.flags & FORGET) === 0;

@@ -35,13 +35,13 @@ export {
   via,
   withoutConnectionFields,
 } from './forwarding.ts';
-export { currentAge, isFresh, mayKeep, secondsLeft, type Times } from './freshness.ts';
+export { currentAge, isFresh, mayKeep, mustValidate, secondsLeft, type Times } from './freshness.ts';
 export { formatHttpDate, parseHttpDate } from './http-date.ts';
 export { isSafe, keysToInvalidate } from './invalidation.ts';
 export { type Combination, canComplete, combine, completionFields, type Piece } from './partial.ts';
 export { type ByteRange, parseContentRange, parseRange, requestedRanges } from './ranges.ts';
 export { isHeuristicallyCacheable, isServerError } from './statuses.ts';
 export { expectedBodyLength, toStore, withBody } from './storing.ts';
-export { ownersFields } from './updating.ts';
+export { cacheFieldsOnly, ownersFields } from './updating.ts';
 export { freshen, freshenByHead, hasValidator, validationFields } from './validation.ts';
 export { matchesVaried, variedBy } from './vary.ts';

@@ -41,6 +41,26 @@ export function ownersFields(updated: FieldList, incoming: FieldList): FieldList
   return own.length === 0 ? updated : [...withoutFields(updated, names), ...own];
 }
 
+/**
+ * An updated response as far as it is about freshness and validators; all else as it was stored. For an update that came to one person, whose
+ * other fields may be about that person.
+ */
+export function cacheFieldsOnly(stored: FieldList, updated: FieldList): string[] {
+  const fields: string[] = [];
+  for (let i = 0; i < stored.length; i += 2) {
+    if (!isForCaches(stored[i]!)) fields.push(stored[i]!, stored[i + 1]!);
+  }
+  for (let i = 0; i < updated.length; i += 2) {
+    if (isForCaches(updated[i]!)) fields.push(updated[i]!, updated[i + 1]!);
+  }
+  return fields;
+}
+
+/** Cache-Control, and all that are targeted (RFC 9213); and those of RFC 9111, 4.2 and 4.3. */
+function isForCaches(name: string): boolean {
+  return /(^|-)cache-control$|^(date|etag|expires|last-modified|pragma|vary)$/i.test(name);
+}
+
 const OF_THE_BYTES: ReadonlySet<string> = new Set([
   'age',
   'content-encoding',

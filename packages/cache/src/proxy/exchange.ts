@@ -5,11 +5,16 @@
  * A hit in memory uses only the plain fields and `recordNow`: no listener is attached and nothing is scheduled for it. Everything
  * slower calls `follow` first.
  *
+ * Requests may be pipelined (RFC 9112, 9.3.2), and then an answer waits behind those before it. Node tells a response that its
+ * connection is gone only if it is the one being sent, and ends a connection for a response only when its turn has come. Nobody would
+ * tell the others, and what they hold (a fetch, a connection to an origin) would be held for ever; so they listen to the socket.
+ *
  * Text that this node makes up (refusals, failures) is plain and short, is never stored (`no-store`), and says why, for programs in
  * `Proxy-Status` (RFC 9209). It carries no Cache-Status, which RFC 9211, 2 keeps for responses that came from somewhere.
  */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import { cacheName } from '../policy/cache-status.ts';
 import type { RequestHead } from '../policy/contract.ts';
 import type { FieldList } from '../stored-response.ts';
@@ -60,16 +65,28 @@ export class Exchange {
     if (this.#leaving !== null) return;
     this.#leaving = new Set();
     this.#began = performance.now();
-    const { res } = this;
-    const closed = () => {
-      this.over = true;
-      const leaving = [...this.#leaving!];
-      this.#leaving!.clear();
-      for (const leave of leaving) leave();
-      this.recordNow(!res.writableFinished);
-    };
-    if (res.closed || res.destroyed) queueMicrotask(closed);
-    else res.once('close', closed);
+    const { req, res } = this;
+    const closed = () => this.#end();
+    if (res.closed || res.destroyed || (res.socket === null && req.socket.destroyed)) {
+      queueMicrotask(closed);
+      return;
+    }
+    res.once('close', closed);
+    if (res.socket === null) {
+      const queued = queuedOn(req.socket);
+      queued.add(closed);
+      this.#leaving.add(() => queued.delete(closed));
+    }
+  }
+
+  /** It is over: told by the response, by the socket, or by `cut`, whichever comes first. */
+  #end(): void {
+    if (this.over) return;
+    this.over = true;
+    const leaving = [...this.#leaving!];
+    this.#leaving!.clear();
+    for (const leave of leaving) leave();
+    this.recordNow(!this.res.writableFinished);
   }
 
   /** Calls `leave` when the client goes or the answer is over. Returns how not to. */
@@ -113,10 +130,14 @@ export class Exchange {
     res.end(body);
   }
 
-  /** Ends the connection: what was sent is not all, and the client must see that. */
+  /**
+   * Ends the connection: what was sent is not all, and the client must see that. Behind another answer, which is whole and may take
+   * long, Node waits with that until this one's turn; what this one holds is let go at once.
+   */
   cut(): void {
     if (this.over) return;
     this.res.destroy();
+    if (this.res.socket === null && this.#leaving !== null) this.#end();
   }
 
   /**
@@ -136,6 +157,20 @@ export class Exchange {
 }
 
 const MOST_WAITING_BYTES = 65_536;
+
+/** One listener for each socket: a hundred pipelined requests with one each would be taken for a leak (MaxListenersExceededWarning). */
+const queuedBySocket = new WeakMap<Socket, Set<() => void>>();
+
+function queuedOn(socket: Socket): Set<() => void> {
+  const known = queuedBySocket.get(socket);
+  if (known !== undefined) return known;
+  const queued = new Set<() => void>();
+  queuedBySocket.set(socket, queued);
+  socket.once('close', () => {
+    for (const closed of [...queued]) closed();
+  });
+  return queued;
+}
 
 /** Whether a request announces a body (RFC 9112, 6.3: by Content-Length or Transfer-Encoding only). */
 export function hasBody(req: IncomingMessage): boolean {

@@ -11,6 +11,7 @@
  */
 
 import {
+  cacheFieldsOnly,
   combine,
   expectedBodyLength,
   freshen,
@@ -28,12 +29,12 @@ import {
   withBody,
   withoutFields,
 } from '../policy/index.ts';
-import { type SafeFields, safeguardFields } from '../safety/unkeyed-fields.ts';
+import { explicitlyShareable, type SafeFields, safeguardFields } from '../safety/unkeyed-fields.ts';
 import type { StoredResponse } from '../stored-response.ts';
 import { beginStream, endAnswer, sendPiece } from './body-sender.ts';
 import { type FetchOrder, type Mode, modeOf, StatusFailure } from './fetch-order.ts';
 import type { Landing } from './flight.ts';
-import { copyInto, FlightBody } from './flight-body.ts';
+import { Keeping } from './keeping.ts';
 import { OriginError } from './origin-error.ts';
 import type { OriginFetch, OriginHandler } from './origin-fetch.ts';
 import { mapFields } from './route.ts';
@@ -51,13 +52,7 @@ export class Fetching implements OriginHandler {
   #requestTime = 0;
   /** What to do with the body. */
   #sink: 'none' | 'owner' | 'store' | 'skip' = 'none';
-  #body: FlightBody | null = null;
-  #final: StoredResponse | null = null;
-  /** Bytes of the body that must come, if the head says so, and that came. */
-  #expected: number | null = null;
-  #came = 0;
-  /** Bytes of an old part that follow the new ones. */
-  #after: { readonly stored: StoredResponse; readonly start: number; readonly end: number } | null = null;
+  #keeping: Keeping | null = null;
   #again = false;
   #left = false;
   #failed = false;
@@ -143,18 +138,8 @@ export class Fetching implements OriginHandler {
   onData(chunk: Buffer): void {
     const { owner } = this.#order;
     if (owner !== null) owner.bytesFromOrigin += chunk.length;
-    this.#came += chunk.length;
     if (this.#sink === 'store') {
-      // Content-Range may say how long it is where Content-Length does not, and nobody else counts.
-      if (this.#expected !== null && this.#came > this.#expected) {
-        const problem = `Expected ${this.#expected} bytes by Content-Range, got more`;
-        this.#fetch.fail(new OriginError('http_protocol_error', problem));
-        return;
-      }
-      const wait = this.#body!.write(chunk);
-      if (wait === undefined) return;
-      this.#fetch.pause();
-      wait.then(() => this.#fetch.resume());
+      this.#keeping!.take(chunk);
     } else if (this.#sink === 'owner') {
       sendPiece(owner!, this.#fetch, chunk, this.#context.limits.clientStallMs);
     }
@@ -168,23 +153,26 @@ export class Fetching implements OriginHandler {
     } else if (this.#sink === 'owner') {
       endAnswer(this.#order.owner!, this.#context.limits.clientStallMs);
     } else if (this.#sink === 'store') {
-      if (this.#expected !== null && this.#came < this.#expected) {
-        const problem = `Expected ${this.#expected} bytes, got ${this.#came}`;
-        this.onError(new OriginError('http_response_incomplete', problem));
-        return;
-      }
-      if (this.#after === null) this.#commit();
-      else this.#append(this.#after, () => this.#commit());
+      const problem = this.#keeping!.end();
+      if (problem !== null) this.onError(problem);
     }
   }
 
   onError(error: OriginError): void {
+    // What the head said stands, and the owner is told when the store has taken it.
+    if (this.#sink === 'skip' && !this.#again) return;
     this.#failed = true;
     const { flight, owner } = this.#order;
     this.#leaveTable();
-    if (flight.landing === null) this.#land({ kind: 'failed', error });
+    if (flight.landing === null) {
+      this.#order.own({ kind: 'failed', error });
+      // Refused to the one who asked: others may come by a way on which they are allowed to go there.
+      flight.land(
+        error.code === 'destination_ip_prohibited' ? { kind: 'private' } : { kind: 'failed', error },
+      );
+    }
     if (this.#sink === 'store') {
-      this.#body!.fail(error);
+      this.#keeping!.body.fail(error);
     } else if (this.#sink === 'owner' && owner !== null) {
       owner.reason = error.code;
       owner.cut();
@@ -196,11 +184,9 @@ export class Fetching implements OriginHandler {
     const { clock, policy } = this.#context;
     const times: Times = { requestTime: this.#requestTime, responseTime: clock() };
     const mode = this.#mode;
-    this.#expected = this.#asked.method === 'HEAD' ? null : expectedBodyLength(head);
-    this.#came = 0;
     if (mode.kind === 'complete' && head.status === 416) {
       // It is shorter now, or what was asked for is not there: once more, for all of it.
-      this.#fetchAgain();
+      this.#fetchAgain(head);
       return;
     }
     if (mode.kind === 'validate') {
@@ -223,42 +209,39 @@ export class Fetching implements OriginHandler {
       const combination = stored === null ? null : combine(mode.stored, stored, this.#order.request, policy);
       if (combination === null) {
         // Not the bytes that were asked for: once more, for all of it.
-        this.#fetchAgain();
+        this.#fetchAgain(head);
         return;
       }
-      this.#combine(mode.stored, combination.response, combination.pieces);
+      const { response, pieces } = combination;
+      this.#keep(response, response, head).combine(mode.stored, pieces);
       return;
     }
     if (stored !== null && !suitsOwner(this.#context, this.#order.owner, stored)) stored = null;
     if (stored === null) {
-      if (mode.kind === 'validate' && head.status === 200 && this.#asked.method === 'GET') {
-        // 4.3.3: the new response is the right one; what is stored is not any more.
+      // 4.3.3: the new response is the right one; what is stored is not any more, also if the new one says that it is gone.
+      if (mode.kind === 'validate' && this.#asked.method === 'GET' && isAboutTheResource(head.status)) {
         this.#watch(this.#context.store.remove(mode.stored));
       }
       this.#giveToOwner(head);
       return;
     }
     const expected = expectedBodyLength(head);
-    const fields = responseFieldsToForward(head.headers, policy);
-    this.#store(
-      stored,
-      expected === null ? stored : withBody(stored, expected),
-      expected ?? undefined,
-      fields,
-    );
+    const provisional = expected === null ? stored : withBody(stored, expected);
+    this.#keep(stored, provisional, head, responseFieldsToForward(head.headers, policy));
   }
 
   #notModified(stored: StoredResponse, head: ResponseHead, times: Times): void {
     const { store, policy } = this.#context;
     const fresh = freshen(stored, this.#asked, head, times, policy);
     if (fresh === null) {
-      this.#fetchAgain();
+      this.#fetchAgain(head);
       return;
     }
     this.#sink = 'skip';
     const { flight, owner, own } = this.#order;
+    const forAll = this.#forAll(stored, fresh, times);
     const shared = {
-      response: fresh,
+      response: forAll,
       body: null,
       validated: true,
       personal: isPersonal(this.#asked),
@@ -275,105 +258,52 @@ export class Fetching implements OriginHandler {
       return;
     }
     const land = (kept: boolean): void => {
-      const source = kept ? fresh : stored;
+      const source = kept ? forAll : stored;
       own({ kind: 'shared', shared: { ...shared, response: owners, source } });
       flight.land({ kind: 'shared', shared: { ...shared, source } });
       this.#leaveTable();
     };
-    const kept = store.refresh(stored, fresh);
+    const kept = store.refresh(stored, forAll);
     if (typeof kept === 'boolean') land(kept);
     else {
-      kept.then(land, (problem: unknown) => {
-        this.#event('error', 'store-failed', { problem });
-        land(false);
-      });
+      kept
+        .then(land, (problem: unknown) => {
+          this.#event('error', 'store-failed', { problem });
+          land(false);
+        })
+        .catch((problem: unknown) => this.#event('error', 'response-failed', { problem }));
     }
   }
 
-  /** Into the store, for all. `provisional`: with the length that the origin told. */
-  #store(
-    stored: StoredResponse,
-    provisional: StoredResponse,
-    expected: number | undefined,
-    fields?: string[],
-  ): void {
-    const { store, limits, flights } = this.#context;
-    const { request } = this.#order;
-    flights.markFertile(request.key);
+  /** What an update may say to all: of one that came to a request with a cookie, no more than what is about caches, unless the origin said that it is for all. */
+  #forAll(stored: StoredResponse, fresh: StoredResponse, times: Times): StoredResponse {
+    if (!this.#safe.explicitOnly || explicitlyShareable(fresh, times, this.#context.policy)) return fresh;
+    return { ...fresh, headers: cacheFieldsOnly(stored.headers, fresh.headers) };
+  }
+
+  /** Into the store, for all. `provisional`: with the length that it will have, if that is known. */
+  #keep(final: StoredResponse, provisional: StoredResponse, head: ResponseHead, fields?: string[]): Keeping {
+    const { request, flight } = this.#order;
+    this.#context.flights.markFertile(request.key);
     this.#sink = 'store';
-    this.#final = stored;
-    const abandoned = (): void => {
-      this.#fetch.abort();
-      this.#leaveTable();
-    };
-    // A client that holds up others has less time than one that holds up none: of two minutes, ten seconds.
-    const holdMs = Math.ceil(limits.clientStallMs / 12);
-    const body = new FlightBody(
-      store.create(request.key, expected),
-      limits.storedObjectBytes,
-      abandoned,
-      holdMs,
-    );
-    this.#body = body;
+    const keeping = new Keeping(this.#context, {
+      final,
+      length: provisional.bodyLength < 0 ? undefined : provisional.bodyLength,
+      expected: this.#asked.method === 'HEAD' ? null : expectedBodyLength(head),
+      flight,
+      fetch: this.#fetch,
+      over: () => this.#leaveTable(),
+    });
+    this.#keeping = keeping;
     const shared = {
       response: provisional,
       source: provisional,
-      body,
+      body: keeping.body,
       validated: false,
       personal: isPersonal(this.#asked),
     };
     this.#land({ kind: 'shared', shared }, fields);
-  }
-
-  /** Two parts make a larger one: the old one's bytes are copied before or after those that come. */
-  #combine(
-    old: StoredResponse,
-    response: StoredResponse,
-    pieces: readonly { readonly from: 'old' | 'new'; readonly start: number; readonly end: number }[],
-  ): void {
-    this.#store(response, response, response.bodyLength);
-    const first = pieces[0]!;
-    const last = pieces.at(-1)!;
-    if (last.from === 'old') this.#after = { stored: old, start: last.start, end: last.end };
-    if (first.from === 'old') {
-      this.#fetch.pause();
-      this.#append({ stored: old, start: first.start, end: first.end }, () => this.#fetch.resume());
-    }
-  }
-
-  #append(part: { stored: StoredResponse; start: number; end: number }, done: () => void): void {
-    const body = this.#body!;
-    const reader = this.#context.store.read(part.stored, part.start, part.end);
-    copyInto(body, reader)
-      .then(done)
-      .catch((problem: unknown) => {
-        this.#event('warn', 'stored-body-failed', { problem });
-        this.#watch(this.#context.store.remove(part.stored));
-        this.#fetch.abort();
-        body.fail(problem instanceof Error ? problem : new Error(String(problem)));
-        this.#leaveTable();
-      })
-      .finally(() => reader.close());
-  }
-
-  #commit(): void {
-    const { flight } = this.#order;
-    const body = this.#body!;
-    const ended = (): void => this.#leaveTable();
-    if (flight.doomed) body.discard();
-    try {
-      const kept = body.end(withBody(this.#final!, body.length));
-      if (typeof kept === 'boolean') ended();
-      else {
-        kept.then(ended, (problem: unknown) => {
-          this.#event('error', 'store-failed', { problem });
-          ended();
-        });
-      }
-    } catch (problem) {
-      this.#event('error', 'store-failed', { problem });
-      ended();
-    }
+    return keeping;
   }
 
   /** Straight through: nobody else may have it. */
@@ -406,17 +336,26 @@ export class Fetching implements OriginHandler {
     this.#order.flight.land(landing);
   }
 
-  /** What came is of no use: the same without conditions, when this response is over. */
-  #fetchAgain(): void {
+  /** What came is of no use: the same without conditions, when this response is over; at once, if that would take long. */
+  #fetchAgain(head: ResponseHead): void {
     this.#sink = 'skip';
-    this.#again = true;
+    const length = head.status === 304 ? 0 : (expectedBodyLength(head) ?? Number.POSITIVE_INFINITY);
+    if (length <= WORTH_READING_BYTES) {
+      this.#again = true;
+      return;
+    }
+    this.#fetch.abort();
+    this.#mode = { kind: 'plain' };
+    this.start();
   }
 
   #updateByHead(stored: StoredResponse, head: ResponseHead, times: Times): void {
     const fresh = freshenByHead(stored, this.#asked, head, times, this.#context.policy);
     if (fresh === null) return;
     const { store } = this.#context;
-    this.#watch(mayKeep(fresh) ? store.refresh(stored, fresh) : store.remove(stored));
+    this.#watch(
+      mayKeep(fresh) ? store.refresh(stored, this.#forAll(stored, fresh, times)) : store.remove(stored),
+    );
   }
 
   #invalidate(keys: readonly string[]): Promise<unknown> | null {
@@ -442,4 +381,11 @@ export class Fetching implements OriginHandler {
   }
 }
 
+/** Whether a status says something of the resource, and not of the moment: 408, 425 and 429 ask to come again, as 5xx does. */
+function isAboutTheResource(status: number): boolean {
+  return status < 500 && status !== 408 && status !== 425 && status !== 429;
+}
+
+/** A connection that is cut costs a new one; up to here the rest is read. */
+const WORTH_READING_BYTES = 65_536;
 const FRAMING: ReadonlySet<string> = new Set(['host', 'content-length']);

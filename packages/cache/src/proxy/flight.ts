@@ -60,6 +60,10 @@ export class Flight<Shared> {
     return this.#landing;
   }
 
+  get sent(): boolean {
+    return this.#sent;
+  }
+
   /** The request is on its way to the origin: who comes from now on is not early. */
   markSent(): void {
     this.#sent = true;
@@ -192,6 +196,20 @@ export class Flights<Shared> {
     for (const flight of alone) if (flight !== except) flight.doom();
     // It can still be doomed by the next one.
     if (except !== null && alone.has(except)) this.#alone.set(key, new Set([except]));
+  }
+
+  /**
+   * What `flight` brings is stored now, and others that are still on their way would take its place with something worse, by `isWorse`: nobody
+   * joins them any more, and what they bring is not kept.
+   */
+  doomWorse(flight: Flight<Shared>, isWorse: (shared: Shared) => boolean): void {
+    const { key } = flight;
+    const others = [...(this.#flights.get(key) ?? []), ...(this.#alone.get(key) ?? [])];
+    for (const other of others) {
+      if (other === flight || other.landing?.kind !== 'shared' || !isWorse(other.landing.shared)) continue;
+      other.doom();
+      this.end(other);
+    }
   }
 
   /** The response for this key could not be shared. */

@@ -67,6 +67,8 @@ export class OriginFetch {
   #reused = false;
   #interims = 0;
   #retried = false;
+  /** By its status, the response has no body. */
+  #bodiless = false;
   #paused = false;
   /** What came although the body is held back, because the connection ended. */
   #held: ({ readonly data: Buffer } | { readonly end: () => void })[] = [];
@@ -201,7 +203,8 @@ export class OriginFetch {
         pool.release(slot);
         if (this.#phase === 'over') return;
         this.#heardAll = true;
-        this.#whenResumed(() => this.#failed(error));
+        // RFC 9110, 8.6: a 304 may tell the length of what it does not bring. undici takes that for a body that is missing.
+        this.#whenResumed(() => (this.#bodiless ? this.#end([]) : this.#failed(error)));
       },
     };
   }
@@ -249,6 +252,7 @@ export class OriginFetch {
       return;
     }
     this.#phase = 'body';
+    this.#bodiless = status === 204 || status === 304;
     this.#setTimer(this.#limits.originIdleTimeoutMs);
     this.#handler.onHead({ status, statusText, headers });
   }

@@ -140,7 +140,12 @@ export class RequestFlow {
     }
     const flight = flights.find(request.key, (each) => this.#mayHave(exchange, each, false));
     if (flight === null || flight === exchange.tiredOf) {
-      this.#start(exchange, request, decision, flights.begin(request.key));
+      const begun = flights.begin(request.key);
+      const fetching = this.#start(exchange, request, decision, begun);
+      // One that still waits for a connection would wait for nobody. One that was sent goes on, for those who come later.
+      exchange.onLeave(() => {
+        if (begun.waiters === 0 && !begun.sent) fetching.abandon();
+      });
     } else if (flight.landing?.kind === 'shared') {
       this.#answerShared(exchange, flight.landing.shared, decision, true);
     } else {

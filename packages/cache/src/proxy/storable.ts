@@ -6,6 +6,7 @@ import {
   answerFrom,
   expectedBodyLength,
   fieldValue,
+  mustValidate,
   type RequestHead,
   type ResponseHead,
   type Times,
@@ -31,7 +32,11 @@ export function storable(
   // What a POST brought is for all who GET: not if it is about the one who posted, or made of fields that a GET would not have been asked with.
   if (!safe.shareable) return null;
   if (safe.explicitOnly && !explicitlyShareable(head, times, policy)) return null;
-  if (asked.method === 'POST' && fieldValue(head.headers, 'set-cookie') !== undefined) return null;
+  if (fieldValue(stored.headers, 'set-cookie') !== undefined) {
+    // A cookie is for one. It is given to others only where the origin said that the response may be reused as it is (RFC 9111, 7.3): not where each
+    // use is to be validated, for a 304 for somebody else would hand them the cookie of the first.
+    if (asked.method === 'POST' || stored.lifetimeMs === 0 || mustValidate(stored)) return null;
+  }
   // A part must not take the place of a whole that the request merely went past.
   if (stored.range !== null && decision.reason === 'bypass') return null;
   const expected = expectedBodyLength(head);

@@ -32,6 +32,8 @@ export interface Limits {
   readonly connectionsPerClient: number;
   /** Requests on one connection, after which it is closed. */
   readonly requestsPerConnection: number;
+  /** Requests on one connection whose answers have not been sent; one more is refused. */
+  readonly pipelinedRequests: number;
   /** From the first byte of a request to the end of its head. */
   readonly headTimeoutMs: number;
   /** From the first byte of a request to the end of its body. */
@@ -103,6 +105,12 @@ export const LIMITS: { readonly [name in keyof Limits]: LimitInfo } = {
     1,
     1_000_000_000,
     'lets connections move to other workers now and then',
+  ),
+  pipelinedRequests: count(
+    64,
+    1,
+    1_000_000,
+    'clients seldom send more than one ahead; each may be a fetch, and one connection must not start thousands',
   ),
   headTimeoutMs: wait(10 * SECOND, 'a head is a packet or two; slower is an attack on sockets'),
   requestTimeoutMs: wait(

@@ -65,6 +65,37 @@ describe('bodies that are not admitted', () => {
     expectBytes(await readAll(slow), body);
   });
 
+  test('do not drop what somebody has yet to read who began while they were in memory', async () => {
+    const { store } = await fullDisk();
+    const body = bodyBytes(3_500_000, 6);
+    const writer = store.create('http://once/moving', undefined);
+    const write = async (from: number, to: number) => {
+      for (let at = from; at < to; at += 20_000)
+        await writer.write(body.slice(at, Math.min(to, at + 20_000)));
+    };
+    await write(0, 40_000);
+    const slow = [writer.read(), writer.read(10_000), writer.read(0, 30_000), writer.read(100_000, 200_000)];
+    expect((await slow[0]!.next())?.length).toBeGreaterThan(0);
+    const fast = readAll(writer.read());
+    const given = writer.read();
+    await given.next();
+    given.close();
+    // The window of what is let through is full long before the end: the slow ones must come.
+    const writing = write(40_000, body.length).then(() =>
+      writer.commit(storedResponse({ key: 'http://once/moving', bodyLength: body.length, time: 6 })),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const rest = await Promise.all(slow.map((reader) => readAll(reader)));
+    await writing;
+    expectBytes(await fast, body);
+    const firstLength = body.length - rest[0]!.length;
+    expect(firstLength).toBeLessThan(40_001);
+    expectBytes(rest[0]!, body.subarray(firstLength));
+    expectBytes(rest[1]!, body.subarray(10_000));
+    expectBytes(rest[2]!, body.subarray(0, 30_000));
+    expectBytes(rest[3]!, body.subarray(100_000, 200_000));
+  });
+
   test('are kept together only as far as there is room to spare', async () => {
     const disk = new MemoryStore({ capacityBytes: 4_000_000, maxBodyBytes: 1_000_000 });
     const slow = new SlowStore(disk);

@@ -1,7 +1,8 @@
 /**
  * A body on its way into one of two tiers. It begins in memory, unless it is known to be too long for it. When it turns out to be (or when too many
  * bodies are on their way at once), it moves: what came so far is written to the disk, and the rest follows it there. Readers do not
- * notice: one that follows in memory reads to the place where the body moved and goes on from there on the disk.
+ * notice: one that follows in memory reads to the place where the body moved and goes on from there on the disk. Its place there is taken when the
+ * body moves, however far behind it is: a disk without room lets the rest through, and holds only what somebody has yet to read.
  *
  * Without a disk (it failed) a long body is let through by memory (memory-body.ts).
  */
@@ -25,6 +26,7 @@ export interface TieredHome {
 export class TieredWriter implements BodyWriter {
   readonly #home: TieredHome;
   readonly #memory: MemoryWriter | undefined;
+  readonly #inMemory = new Set<MovingReader>();
   #disk: BodyWriter | undefined;
   #ended = false;
 
@@ -50,9 +52,11 @@ export class TieredWriter implements BodyWriter {
 
   read(start = 0, end = Number.POSITIVE_INFINITY): BodyReader {
     if (this.#disk !== undefined) return this.#disk.read(start, end);
-    return new MovingReader(this.#memory!.read(start, end), start, (at) =>
-      this.#disk?.read(at, Math.max(at, end)),
+    const reader = new MovingReader(this.#memory!.read(start, end), start, end, () =>
+      this.#inMemory.delete(reader),
     );
+    this.#inMemory.add(reader);
+    return reader;
   }
 
   commit(response: StoredResponse): Promise<boolean> | boolean {
@@ -77,8 +81,9 @@ export class TieredWriter implements BodyWriter {
   }
 
   async #move(disk: BodyWriter, chunk: Uint8Array): Promise<void> {
-    // In this order: readers in memory that are told the end look here for the rest.
+    // Before memory tells its readers the end.
     this.#disk = disk;
+    for (const reader of [...this.#inMemory]) reader.goOnIn(disk, this.#memory!.length);
     const sofar = this.#memory!.finish();
     if (sofar !== undefined && sofar.length > 0) await disk.write(sofar);
     await disk.write(chunk);
@@ -105,13 +110,16 @@ export async function endUnkept(
 /** Reads in memory, and goes on elsewhere if the body has moved by the time it gets to the end. */
 class MovingReader implements BodyReader {
   #reader: BodyReader;
-  #at: number;
-  #moved: ((at: number) => BodyReader | undefined) | undefined;
+  readonly #start: number;
+  readonly #end: number;
+  readonly #leave: () => void;
+  #next: BodyReader | undefined;
 
-  constructor(reader: BodyReader, start: number, moved: (at: number) => BodyReader | undefined) {
+  constructor(reader: BodyReader, start: number, end: number, leave: () => void) {
     this.#reader = reader;
-    this.#at = start;
-    this.#moved = moved;
+    this.#start = start;
+    this.#end = end;
+    this.#leave = leave;
   }
 
   next(): Uint8Array | null | Promise<Uint8Array | null> {
@@ -120,17 +128,23 @@ class MovingReader implements BodyReader {
   }
 
   close(): void {
-    this.#moved = undefined;
+    this.#leave();
     this.#reader.close();
+    this.#next?.close();
+    this.#next = undefined;
+  }
+
+  /** From `at` on, the body is there. */
+  goOnIn(disk: BodyWriter, at: number): void {
+    this.#leave();
+    if (this.#end > at) this.#next = disk.read(Math.max(at, this.#start), this.#end);
   }
 
   #passed(chunk: Uint8Array | null): Uint8Array | null | Promise<Uint8Array | null> {
-    if (chunk !== null) {
-      this.#at += chunk.length;
-      return chunk;
-    }
-    const reader = this.#moved?.(this.#at);
-    this.#moved = undefined;
+    if (chunk !== null) return chunk;
+    this.#leave();
+    const reader = this.#next;
+    this.#next = undefined;
     if (reader === undefined) return null;
     this.#reader = reader;
     return reader.next();
