@@ -23,6 +23,7 @@
  */
 
 import type { StoredResponse } from '../stored-response.ts';
+import { tellListeners } from './listeners.ts';
 import { compact, FlatReader, GoneReader } from './memory-body.ts';
 import { type MemoryHolder, MemoryWriter } from './memory-writer.ts';
 import { responseCost } from './response-cost.ts';
@@ -341,7 +342,7 @@ export class MemoryStore implements LowerStore {
   }
 
   #tell(key: string, change: 'added' | 'removed'): void {
-    for (const listener of this.#listeners) listener(key, change);
+    tellListeners(this.#listeners, key, change);
   }
 }
 

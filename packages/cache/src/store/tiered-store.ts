@@ -32,6 +32,7 @@ import type { StoredResponse } from '../stored-response.ts';
 import type { Admission } from './admission.ts';
 import { DiskTier } from './disk-tier.ts';
 import { KeyQueue } from './key-queue.ts';
+import { tellListeners } from './listeners.ts';
 import { GoneReader } from './memory-body.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { PromotingReader } from './promoting-reader.ts';
@@ -59,6 +60,9 @@ export interface TieredStoreOptions {
   readonly spareBelow?: number;
 }
 
+/** After so long a response that the disk could not take is worth another try. */
+const RETRY_MS = 10_000;
+
 export class TieredStore implements ResponseStore {
   readonly #memory: MemoryStore;
   readonly #disk: LowerStore;
@@ -68,6 +72,8 @@ export class TieredStore implements ResponseStore {
   readonly #onDiskFailure: ((error: Error) => void) | undefined;
   readonly #queue = new KeyQueue();
   readonly #mixed = new Set<string>();
+  /** How often something was put there: a list that was asked for before is out of date. */
+  #changes = 0;
   readonly #listeners = new Set<(key: string, change: 'added' | 'removed') => void>();
   readonly #stopWatching: (() => void)[];
 
@@ -86,7 +92,7 @@ export class TieredStore implements ResponseStore {
     memory.observe({
       firstUse: (response, body) => this.#copyLater(response, body),
       evicted: ({ key }) => {
-        if (memory.has(key) && this.#onDisk(key)) this.#mixed.add(key);
+        if (memory.has(key) && this.#onDisk(key)) this.#mix(key);
       },
     });
     this.#stopWatching = [
@@ -113,10 +119,11 @@ export class TieredStore implements ResponseStore {
     const hot = this.#memory.find(key);
     if (hot.length > 0 && !this.#mixed.has(key)) return hot;
     if (!this.#onDisk(key)) return hot;
+    const asked = this.#changes;
     const cold = this.#disk.find(key);
-    if (!(cold instanceof Promise)) return this.#merge(key, cold);
+    if (!(cold instanceof Promise)) return this.#merge(key, cold, asked);
     return cold.then(
-      (list) => this.#merge(key, list),
+      (list) => this.#merge(key, list, asked),
       (error: Error) => {
         this.#tier.failed(error);
         return this.#memory.peek(key);
@@ -167,7 +174,7 @@ export class TieredStore implements ResponseStore {
   refresh(old: StoredResponse, fresh: StoredResponse): Promise<boolean> | boolean {
     const { key } = old;
     const inMemory = this.#memory.refresh(old, fresh);
-    if (!this.#onDisk(key) && this.#queue.waiting(key) === 0) return inMemory;
+    if (!this.#disk.has(key) && this.#queue.waiting(key) === 0) return inMemory;
     return this.#queue.run(key, async () => {
       const onDisk = await this.#tier.do(false, () => this.#disk.refresh(old, fresh));
       // Nothing older than what is in memory may stay there; its next use is a reason to write it.
@@ -209,8 +216,8 @@ export class TieredStore implements ResponseStore {
     }
     if (this.#tier.failure !== undefined) return;
     for await (const key of this.#disk.keys()) if (!given.has(key)) yield key;
-    // What came into memory meanwhile, and went from the disk before its turn came there.
-    for (const key of [...this.#memory.keys()]) if (!given.has(key) && !this.#onDisk(key)) yield key;
+    // What came into memory meanwhile, and went from the disk before its turn came there, or gets there after it.
+    for (const key of [...this.#memory.keys()]) if (!given.has(key)) yield key;
   }
 
   get statistics(): StoreStatistics {
@@ -242,13 +249,18 @@ export class TieredStore implements ResponseStore {
     return this.#tier.failure === undefined && this.#disk.has(key);
   }
 
-  /** What memory has, and what only the disk has. */
-  #merge(key: string, cold: readonly StoredResponse[]): readonly StoredResponse[] {
+  #mix(key: string): void {
+    this.#mixed.add(key);
+    this.#changes++;
+  }
+
+  /** What memory has, and what only the disk has. `asked`: when the disk was. */
+  #merge(key: string, cold: readonly StoredResponse[], asked: number): readonly StoredResponse[] {
     const hot = this.#memory.peek(key);
     if (hot.length === 0) return cold;
     const rest = cold.filter((one) => !hot.some((other) => sameVariant(one, other)));
     if (rest.length > 0) return newestFirst([...hot, ...rest]).slice(0, this.#memory.variantsPerKey);
-    this.#mixed.delete(key);
+    if (asked === this.#changes) this.#mixed.delete(key);
     return hot;
   }
 
@@ -293,7 +305,7 @@ export class TieredStore implements ResponseStore {
       if (!kept) await this.#tier.dropVariant(response);
       const inMemory = this.#memory.peekVariant(response);
       if (inMemory !== undefined && inMemory.body === outdated) this.#memory.remove(inMemory.response);
-      if (kept && this.#memory.has(key)) this.#mixed.add(key);
+      if (kept && this.#memory.has(key)) this.#mix(key);
       return kept;
     });
   }
@@ -301,13 +313,19 @@ export class TieredStore implements ResponseStore {
   /** A response in memory was used: second sight. */
   #copyLater(response: StoredResponse, body: Uint8Array): void {
     if (this.#tier.failure !== undefined) return;
-    if (!this.#tier.mayWait(body.length)) {
-      this.#memory.rearm(response.key);
+    const { key } = response;
+    // What waits already may bring a newer one, and must not be followed by this one. Its next use is another reason.
+    if (!this.#tier.mayWait(body.length) || this.#queue.waiting(key) > 0) {
+      this.#memory.rearm(key);
       return;
     }
     // Also if it is evicted before its turn comes: it was used. What removes or replaces it meanwhile waits behind this.
     void this.#tier
-      .waiting(body.length, () => this.#queue.run(response.key, () => this.#write(response, body)))
+      .waiting(body.length, () => this.#queue.run(key, () => this.#write(response, body)))
+      .then((written) => {
+        // A full disk: again, but not at each of the next thousand uses.
+        if (!written) setTimeout(() => this.#memory.rearm(key), RETRY_MS).unref();
+      })
       .catch((error: Error) => this.#tier.failed(error));
   }
 
@@ -318,7 +336,7 @@ export class TieredStore implements ResponseStore {
         if (body.length > 0) await writer.write(body);
         const kept = await writer.commit(response);
         // Evicted from memory meanwhile.
-        if (kept && !this.#memory.holds(response)) this.#mixed.add(response.key);
+        if (kept && !this.#memory.holds(response)) this.#mix(response.key);
         return kept;
       } catch (error) {
         writer.abort(error as Error);
@@ -338,7 +356,7 @@ export class TieredStore implements ResponseStore {
       if (this.#memory.peek(key).some((one) => sameVariant(one, stored))) return;
       if (!this.#memory.put(stored, body)) return;
       this.#memory.disarm(stored);
-      this.#merge(key, cold);
+      this.#merge(key, cold, this.#changes);
     };
     this.#tier
       .waiting(body.length, () => this.#queue.run(key, promote))
@@ -370,7 +388,7 @@ export class TieredStore implements ResponseStore {
   #memoryChanged(key: string, change: 'added' | 'removed'): void {
     if (change === 'removed') this.#mixed.delete(key);
     if (!this.#onDisk(key)) this.#tell(key, change);
-    else if (change === 'added') this.#mixed.add(key);
+    else if (change === 'added') this.#mix(key);
   }
 
   #diskChanged(key: string, change: 'added' | 'removed'): void {
@@ -381,10 +399,10 @@ export class TieredStore implements ResponseStore {
       this.#memory.rearm(key);
     }
     if (!this.#memory.has(key)) this.#tell(key, change);
-    else if (change === 'added') this.#mixed.add(key);
+    else if (change === 'added') this.#mix(key);
   }
 
   #tell(key: string, change: 'added' | 'removed'): void {
-    for (const listener of this.#listeners) listener(key, change);
+    tellListeners(this.#listeners, key, change);
   }
 }
