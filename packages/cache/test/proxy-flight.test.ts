@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Flight, Flights, type Landing } from '../src/proxy/flight.ts';
 import { FlightBody } from '../src/proxy/flight-body.ts';
+import { PartsReader } from '../src/proxy/parts-reader.ts';
 import { MemoryStore } from '../src/store/memory-store.ts';
 import type { BodyReader, BodyWriter } from '../src/store/response-store.ts';
 import type { StoredResponse } from '../src/stored-response.ts';
@@ -329,6 +330,15 @@ describe('FlightBody', () => {
       body.fail(new Error('over'));
     });
 
+    it('who waits for a part further on holds up nobody', async () => {
+      const body = new FlightBody(store().create('k', undefined), 6, () => {});
+      const part = all(body.read(2_999_999, 3_000_001));
+      for (let i = 0; i < 9; i++) expect(body.write(chunk)).toBeUndefined();
+      for (const end of ['a', 'b']) body.write(Buffer.alloc(300_000, end));
+      body.end(response);
+      expect(await part).toBe('ab');
+    });
+
     it('who had all it wanted gets its end', async () => {
       const { body, eager } = await heldUp();
       const part = body.read(0, 0);
@@ -339,12 +349,68 @@ describe('FlightBody', () => {
     });
   });
 
-  it('is abandoned when it overflows and nobody reads it', async () => {
+  it.each(['when it overflows', 'after it'])(
+    'is abandoned if nobody reads it %s, and has failed then',
+    async (when) => {
+      let abandoned = 0;
+      const kept = store();
+      const body = new FlightBody(kept.create('k', undefined), 2, () => abandoned++);
+      const reader = when === 'after it' ? body.read() : null;
+      body.write(bytes('abc'));
+      expect(abandoned).toBe(reader === null ? 1 : 0);
+      reader?.close();
+      expect(abandoned).toBe(1);
+      expect(body.write(Buffer.alloc(2_000_000))).toBeUndefined();
+      // Nobody should come any more; who does must not wait for bytes that nobody fetches.
+      for (const late of [body.read(), body.read(5)]) {
+        await expect(all(late)).rejects.toMatchObject({ code: 'aborted' });
+        late.close();
+      }
+      expect(abandoned).toBe(1);
+      expect(kept.inUse).toEqual({ readers: 0, pendingBytes: 0 });
+    },
+  );
+
+  it('is not abandoned between two parts that one client reads', async () => {
     let abandoned = 0;
-    const body = new FlightBody(store().create('k', undefined), 2, () => abandoned++);
-    body.write(bytes('abc'));
+    const kept = store();
+    const body = new FlightBody(kept.create('k', undefined), 4, () => abandoned++);
+    const parts = [
+      { head: '<', start: 0, end: 5 },
+      { head: '|', start: 8, end: 10 },
+    ];
+    const text = all(partsOf(parts, body));
+    for (const piece of ['abc', 'def', 'ghi', 'jkl']) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await body.write(bytes(piece));
+    }
+    expect(await text).toBe('<abcde|ij>');
+    // It has left now, and nobody else reads.
     expect(abandoned).toBe(1);
+    expect(kept.inUse).toEqual({ readers: 0, pendingBytes: 0 });
   });
+
+  it('opens no part for a client that left at the end of the one before', async () => {
+    const body = new FlightBody(store().create('k', undefined), 2, () => {});
+    const parts = [
+      { head: '<', start: 4, end: 9 },
+      { head: '|', start: 0, end: 1 },
+    ];
+    const reader = partsOf(parts, body);
+    await reader.next();
+    const last = reader.next();
+    body.write(bytes('abc'));
+    // It ends before the part begins, and the client leaves at that very moment.
+    expect(body.end(response)).toBe(false);
+    reader.close();
+    expect(await last).toBeNull();
+    expect(body.readers).toBe(0);
+  });
+
+  const partsOf = (parts: { head: string; start: number; end: number }[], body: FlightBody) =>
+    new PartsReader({ kind: 'parts', parts, tail: '>', contentLength: 0 }, (start, end) =>
+      body.read(start, end),
+    );
 
   it('can be given to all who read it and not be kept', async () => {
     const kept = store();

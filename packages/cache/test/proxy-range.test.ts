@@ -1,6 +1,7 @@
 /** Ranges: from what is complete, from parts, and by completing a part. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MemoryStore } from '../src/store/memory-store.ts';
 import { type OriginLab, startOrigin } from './origin-lab.ts';
 import { type ProxyLab, startProxy } from './proxy-lab.ts';
 
@@ -18,6 +19,23 @@ afterEach(async () => {
   await lab.close();
   await origin.close();
 });
+
+/** A store whose place is used up at some piece of a body, as a disk's is. */
+function fillingUp(full: (chunks: number) => boolean): MemoryStore {
+  const store = new MemoryStore({ capacityBytes: 64 * 1024 * 1024 });
+  const create = store.create.bind(store);
+  store.create = (key, expected) => {
+    const writer = create(key, expected);
+    const write = writer.write.bind(writer);
+    let chunks = 0;
+    writer.write = (chunk) => {
+      if (full(++chunks)) throw new Error('No space left');
+      return write(chunk);
+    };
+    return writer;
+  };
+  return store;
+}
 
 let tag = '"1"';
 
@@ -55,6 +73,28 @@ describe('ranges', () => {
     expect(parts.slice(1, 4).map((part) => part.trim().split('\r\n\r\n')[1])).toEqual(['01', '89', 'ij']);
     expect(Number(reply.header('content-length'))).toBe(reply.body.length);
     expect(origin.count('/a')).toBe(1);
+  });
+
+  it.each([
+    ['that cannot be stored', (chunks: number) => chunks > 1],
+    ['that can', () => false],
+  ])('come several at once from a body on its way %s', async (_what, full) => {
+    await lab.close();
+    lab = await startProxy({ store: fillingUp(full) });
+    const size = 3_000_000;
+    const whole = Buffer.alloc(size, 'x');
+    for (const at of [0, 1_500_000, 2_999_998]) whole.write('ab', at);
+    // It does not know ranges.
+    origin.on('/large', {
+      headers: ['Cache-Control', 'max-age=60', 'Content-Length', String(size)],
+      body: whole,
+    });
+    const range = 'bytes=0-99999, 1500000-1500001, 2999998-2999999';
+    const reply = await lab.get(origin.url('/large'), ['Range', range]);
+    const boundary = /^multipart\/byteranges; boundary=(.+)$/.exec(reply.header('content-type')!)![1]!;
+    const parts = reply.text.split(`--${boundary}`).map((part) => part.trim().split('\r\n\r\n')[1]);
+    expect(parts.slice(1, 4)).toEqual([`ab${'x'.repeat(99_998)}`, 'ab', 'ab']);
+    expect(origin.count('/large')).toBe(1);
   });
 
   it('are fetched as they are, stored, and serve smaller ones', async () => {

@@ -1,6 +1,7 @@
 /** CONNECT: tunnels to allowed ports and addresses, both halves, idle ones, and refusals. */
 
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AddressGuard } from '../src/safety/address-guard.ts';
 import { ClientGuard } from '../src/safety/client-guard.ts';
@@ -159,4 +160,53 @@ describe('tunnels', () => {
     );
     expect(lab!.records[0]).toMatchObject({ outcome: 'error', reason: 'connection_refused' });
   });
+
+  it('to an address that does not answer time out, as a GET does', async () => {
+    await using silent = await fullBacklog();
+    const address = `127.0.0.1:${silent.port}`;
+    const limits = { originConnectTimeoutMs: 200 };
+    const text = await refused({ connectPorts: [silent.port], limits }, address);
+    expect(text).toMatch(
+      /^HTTP\/1\.1 504 Gateway Timeout\r\n[\s\S]*\r\nProxy-Status: \S+; error=connection_timeout\r\n/,
+    );
+    expect(text).toMatch(/\r\n\r\n127\.0\.0\.1:\d+: no connection within the time allowed\n$/);
+    expect(lab!.records[0]).toMatchObject({ outcome: 'error', status: 504, reason: 'connection_timeout' });
+    const get = await lab!.get(`http://${address}/`);
+    expect([get.status, lab!.records[1]!.reason]).toEqual([504, 'connection_timeout']);
+  });
 });
+
+/** A port that listens and never accepts, with its backlog full: the system drops what asks for a connection. */
+async function fullBacklog(): Promise<AsyncDisposable & { readonly port: number }> {
+  const listener = new Worker(
+    `const { parentPort } = require('node:worker_threads');
+    const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`,
+    { eval: true },
+  );
+  const port = await new Promise<number>((resolve) => listener.once('message', resolve));
+  const waiting: Socket[] = [];
+  const connects = async (): Promise<boolean> => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    waiting.push(socket.on('error', () => {}));
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), 100);
+      socket.once('connect', () => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+  };
+  let tries = 0;
+  while (await connects())
+    if (++tries > 20) throw new Error('Expected a backlog of 1 to be full after 20 connections');
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of waiting) socket.destroy();
+      await listener.terminate();
+    },
+  };
+}

@@ -111,6 +111,8 @@ export function withBody(stored: StoredResponse, bodyLength: number): StoredResp
  * fields contradict each other (two lengths, or a range of another length) gives -1: no body can be right.
  */
 export function expectedBodyLength(response: Pick<ResponseHead, 'status' | 'headers'>): number | null {
+  // RFC 9112, 6.3: none comes, whatever the fields say.
+  if (response.status === 204) return 0;
   let expected: number | null = null;
   const length = combinedValue(response.headers, 'content-length');
   if (length !== undefined) {

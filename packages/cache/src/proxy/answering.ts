@@ -100,6 +100,8 @@ function sendThrough(
       begun = true;
       exchange.res.writeHead(answer.status, answer.statusText, headers);
     },
+    broke: (problem) =>
+      context.observer.event('error', 'answer-failed', { key: shared.response.key, problem }),
     failed: (error, sent) => {
       if (shared.body !== null) failedOnTheWay(context, exchange, error, begun, how);
       else failedInStore(context, exchange, shared, body, error, begun, sent, how);
@@ -148,7 +150,12 @@ function failedInStore(
   );
   if (!begun) {
     // Before it is removed it would only be found again.
-    void removed.then(() => how.again(exchange));
+    removed
+      .then(() => how.again(exchange))
+      .catch((problem: unknown) => {
+        observer.event('error', 'answer-failed', { key: response.key, problem });
+        exchange.cut();
+      });
     return;
   }
   const start = (response.range?.start ?? 0) + (body.kind === 'part' ? body.start : 0);

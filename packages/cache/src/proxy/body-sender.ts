@@ -6,6 +6,10 @@
  * gone, nothing has been sent and the request can be answered otherwise. Later `failed` is told how many bytes went out; whoever
  * is told must either go on from exactly there or cut the connection. Ending cleanly is never an option: the client could
  * not tell.
+ *
+ * It runs in promises of the store and in events of the socket, with nobody above it: what is thrown there would end the process, and
+ * everybody's answers with it. So a fault of this node's own (a head that Node refuses to write, say) ends this one answer, as
+ * `proxy_internal_error`, and `broke` is told what it was.
  */
 
 import {
@@ -13,6 +17,7 @@ import {
   type PolicyOptions,
   type ResponseHead,
   responseFieldsToForward,
+  withoutFields,
 } from '../policy/index.ts';
 import type { BodyReader } from '../store/response-store.ts';
 import type { Exchange } from './exchange.ts';
@@ -28,6 +33,8 @@ export interface SendOptions {
   readonly failed: (error: unknown, sent: number) => void;
   /** All is read and sent; default: ends the answer. */
   readonly done?: () => void;
+  /** Something threw that should not have. The client is cut off. */
+  readonly broke?: (problem: unknown) => void;
 }
 
 /** Sends all that a reader has. */
@@ -48,9 +55,11 @@ export function sendStored(exchange: Exchange, reader: BodyReader, options: Send
         return;
       }
       if (chunk instanceof Promise) {
-        chunk.then((bytes) => {
-          if (take(bytes)) pump();
-        }, fail);
+        chunk
+          .then((bytes) => {
+            if (take(bytes)) pump();
+          }, fail)
+          .catch(broke);
         return;
       }
       if (!take(chunk)) return;
@@ -76,7 +85,7 @@ export function sendStored(exchange: Exchange, reader: BodyReader, options: Send
     // Its memory is free once the system has taken all of it; after an error nobody knows who still looks at it.
     const written = reader.recycle && ((error?: Error | null) => !error && reader.recycle!(chunk));
     if (res.write(chunk, written)) return true;
-    whenDrained(exchange, options.stallMs, pump);
+    whenDrained(exchange, options.stallMs, go);
     return false;
   };
 
@@ -87,7 +96,23 @@ export function sendStored(exchange: Exchange, reader: BodyReader, options: Send
     options.failed(error, sent);
   };
 
-  pump();
+  const broke = (problem: unknown): void => {
+    exchange.outcome = 'error';
+    exchange.reason = 'proxy_internal_error';
+    // It closes the reader, if that is still open.
+    exchange.cut();
+    options.broke?.(problem);
+  };
+
+  const go = (): void => {
+    try {
+      pump();
+    } catch (problem) {
+      broke(problem);
+    }
+  };
+
+  go();
 }
 
 /** The head of a response that goes from the origin straight to the client. */
@@ -100,7 +125,9 @@ export function beginStream(
   const { reason } = decision;
   exchange.outcome = reason === 'method' || reason === 'bypass' ? 'bypass' : 'miss';
   exchange.reason = reason;
-  const headers = mapFields(responseFieldsToForward(head.headers, policy), exchange.route);
+  const fields = responseFieldsToForward(head.headers, policy);
+  // RFC 9110, 8.6: no length with a 204, not even 0. (With a 304 it may be there, and tells that of the 200.)
+  const headers = mapFields(head.status === 204 ? withoutFields(fields, LENGTH) : fields, exchange.route);
   headers.push('Cache-Status', forwardStatus(policy.name, { fwd: reason }));
   exchange.res.writeHead(head.status, head.statusText, headers);
   // Else Node would keep the head back until the first piece of the body. (`flushHeaders` would write it in UTF-8, not byte by byte.)
@@ -108,6 +135,7 @@ export function beginStream(
 }
 
 const NO_BYTES = Buffer.alloc(0);
+const LENGTH: ReadonlySet<string> = new Set(['content-length']);
 
 /** A piece from the origin, which waits while the client is behind. */
 export function sendPiece(exchange: Exchange, fetch: OriginFetch, chunk: Uint8Array, stallMs: number): void {

@@ -110,7 +110,8 @@ export class Fetching implements OriginHandler {
     owner?.sendInterim(
       status,
       statusText,
-      mapFields(responseFieldsToForward(headers, this.#context.policy), route),
+      // RFC 9110, 8.6: no length with 1xx.
+      mapFields(withoutFields(responseFieldsToForward(headers, this.#context.policy), FRAMING), route),
     );
   }
 
@@ -227,7 +228,9 @@ export class Fetching implements OriginHandler {
     }
     const expected = expectedBodyLength(head);
     const provisional = expected === null ? stored : withBody(stored, expected);
-    this.#keep(stored, provisional, head, responseFieldsToForward(head.headers, policy));
+    const fields = responseFieldsToForward(head.headers, policy);
+    // RFC 9110, 8.6: no length with a 204.
+    this.#keep(stored, provisional, head, head.status === 204 ? withoutFields(fields, FRAMING) : fields);
   }
 
   #notModified(stored: StoredResponse, head: ResponseHead, times: Times): void {

@@ -15,6 +15,8 @@
  *
  * A body that nobody reads any more goes on into the store, for those who come later, as long as it moves: one that brings less than
  * 64 KB in ten seconds is given up. An origin that drips could else hold a connection for each object that somebody once asked for.
+ * After an overflow it is given up at once. A body that is given up has failed: whoever comes to read it nevertheless is told so, and
+ * does not wait for bytes that nobody fetches.
  *
  * `discard` is for a body that must not be found later (its key was invalidated while it came): readers get all of it, and
  * the writer is given up when the last of them has finished.
@@ -94,8 +96,7 @@ export class FlightBody {
         this.#length += chunk.length;
       },
       () => {
-        if (this.#error !== null) return undefined;
-        this.#overflow();
+        if (this.#error === null) this.#overflow();
         return this.#append(chunk);
       },
     );
@@ -150,12 +151,8 @@ export class FlightBody {
       if (this.#readers.size === 0 && !this.#ended && this.#error === null) this.#watchUnread();
     }
     if (this.storedEnd === null) return;
-    let slowest = Number.POSITIVE_INFINITY;
-    for (const { position } of this.#readers) slowest = Math.min(slowest, position);
-    while (this.#tail.length > 0 && this.#tail[0]!.at + this.#tail[0]!.bytes.length <= slowest) {
-      this.#tail.shift();
-    }
-    if (this.#readers.size === 0 && !this.#ended && this.#error === null) this.#abandoned();
+    this.#trim();
+    if (this.#readers.size === 0) this.#abandon('Nobody reads a body that is not kept any more');
     this.#letGo();
     if (this.#windowBytes() <= WINDOW_BYTES / 2) this.#makeRoom();
   }
@@ -167,9 +164,14 @@ export class FlightBody {
         length = this.#length;
         return;
       }
-      this.fail(new Error('Nobody waited for a body that came too slowly'));
-      this.#abandoned();
+      this.#abandon('Nobody waited for a body that came too slowly');
     }, UNREAD_MS).unref();
+  }
+
+  #abandon(why: string): void {
+    if (this.#ended || this.#error !== null) return;
+    this.fail(new Error(why));
+    this.#abandoned();
   }
 
   #unwatch(): void {
@@ -179,21 +181,30 @@ export class FlightBody {
 
   #overflow(): void {
     this.storedEnd = this.#length;
-    if (this.#readers.size === 0) {
-      this.#giveUp(new Error('Nobody reads a body that is too long to be stored'));
-      this.#abandoned();
-    }
+    if (this.#readers.size === 0) this.#abandon('Nobody reads a body that cannot be stored');
   }
 
   #append(chunk: Uint8Array): Promise<void> | undefined {
+    if (this.#error !== null) return undefined;
     this.#tail.push({ at: this.#length, bytes: chunk });
     this.#length += chunk.length;
     for (const reader of [...this.#readers]) reader.switched();
+    // One that waits for a part further on takes nothing of this, and so would never make room.
+    this.#trim();
     if (this.#windowBytes() <= WINDOW_BYTES) return undefined;
     return new Promise((resolve) => {
       this.#room = resolve;
       this.#patience = setInterval(() => this.#leaveBehind(), this.#holdMs).unref();
     });
+  }
+
+  /** Lets go of what all are past. */
+  #trim(): void {
+    let slowest = Number.POSITIVE_INFINITY;
+    for (const { position } of this.#readers) slowest = Math.min(slowest, position);
+    while (this.#tail.length > 0 && this.#tail[0]!.at + this.#tail[0]!.bytes.length <= slowest) {
+      this.#tail.shift();
+    }
   }
 
   /** There was no room for so long: those in the way go, if others wait. */

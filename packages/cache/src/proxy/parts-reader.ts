@@ -1,6 +1,8 @@
 /**
  * A multipart/byteranges body (RFC 9110, 14.6) as a reader: the text before each part, its bytes from the store, the closing line.
- * One part is open at a time.
+ *
+ * One part is read at a time, and the next one is opened before the last is closed. A body that is still on its way is kept for those
+ * who read it: with nobody between two parts, its fetch would be given up, or the bytes of the next part let go.
  */
 
 import type { Answer } from '../policy/contract.ts';
@@ -36,14 +38,16 @@ export class PartsReader implements BodyReader {
   }
 
   #nextHead(): Uint8Array | null {
-    this.#reader?.close();
-    this.#reader = null;
+    // Closed while the end of a part was on its way: a reader that is opened now would be nobody's.
+    if (this.#finished) return null;
     const part = this.#parts.parts[this.#at++];
     if (part === undefined) {
       this.close();
       return Buffer.from(this.#parts.tail, 'latin1');
     }
+    const last = this.#reader;
     this.#reader = this.#open(part.start, part.end);
+    last?.close();
     return Buffer.from(part.head, 'latin1');
   }
 }

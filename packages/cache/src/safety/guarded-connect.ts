@@ -58,10 +58,11 @@ export function guardedSocket(
     callback(error, null);
   };
   const connected = () => finish(guard.checkSocket(socket));
-  const timer = setTimeout(
-    () => finish(new Error(`No connection to ${target.host}:${target.port} within ${target.timeoutMs} ms`)),
-    target.timeoutMs,
-  );
+  const timer = setTimeout(() => {
+    const text = `No connection to ${target.host}:${target.port} within ${target.timeoutMs} ms`;
+    // The code that the system gives when it has tried for long enough: whoever is told need not know whose patience ended.
+    finish(Object.assign(new Error(text), { code: 'ETIMEDOUT' }));
+  }, target.timeoutMs);
   socket.once('error', finish);
   socket.once('connect', connected);
 }

@@ -10,8 +10,8 @@
  * the page that it brought may have been made of them. Behind a front that adds X-Forwarded-For to every request no answer to POST is ever
  * stored; that costs a later GET one fetch, and dropping the field would cost the application what it needs.
  *
- *   dropped         who asked, by which host, scheme, port, path, method (the lists below); all names beginning with `x-forwarded-`,
- *                   `x-original-`, `x-rewrite-`, `x-middleware-`; names with `_`, which CGI cannot tell from `-`;
+ *   dropped         who asked, by which host, scheme, port, path, method, and what frameworks say to themselves (the lists below);
+ *                   names with `_`, which CGI cannot tell from `-`;
  *                   Content-* of a request without a body (a wrong Content-Type makes frameworks answer 400); a Range
  *                   that cannot be read, or with many parts (RFC 9110, 14.2: may be ignored)
  *   not shareable   a body on GET or HEAD: the key does not know it
@@ -19,7 +19,8 @@
  *                   no cookie (`explicitlyShareable`); never by heuristic freshness, nor by `max-age=0` or an Expires that has passed,
  *                   which say that it should not be reused
  *
- * Authorization is not here: RFC 9111, 3.5 governs it, in the policy. Accept-*, Origin and the like are what Vary is for.
+ * Authorization is not here: RFC 9111, 3.5 governs it, in the policy. Accept-*, Origin and the like are what Vary is for; so are fields
+ * that a framework's own pages send and that it names in Vary, such as RSC and Next-Router-* of Next.js, or X-Inertia.
  * The proxy adds its own X-Forwarded-* and Via afterwards; they are the same for all, or name only the client.
  *
  * Refused: putting these fields into the key. It makes poisoning harmless, and lets anybody fill the store with copies.
@@ -110,7 +111,20 @@ export function explicitlyShareable(
 
 const nothing: ReadonlySet<string> = new Set();
 
-const prefixes = ['x-forwarded-', 'x-original-', 'x-rewrite-', 'x-middleware-'];
+const prefixes = [
+  'x-forwarded-',
+  'x-original-',
+  'x-rewrite-',
+  // Next.js, to itself: skip the middleware (CVE-2025-29927), render this path or error instead.
+  'x-middleware-',
+  'x-invoke-',
+  // React Router, while it builds: a page without its server's part (CVE-2025-43864), with data from the field (CVE-2025-43865).
+  'x-react-router-',
+  // Nuxt: x-nuxt-no-ssr gives the empty page.
+  'x-nuxt-',
+  // Astro's adapters, from the edge to the server: x-astro-path, x-astro-locals.
+  'x-astro-',
+];
 
 const unkeyed: ReadonlySet<string> = new Set([
   // Where it came from and went to (RFC 7239 and what was before it).
@@ -143,9 +157,11 @@ const unkeyed: ReadonlySet<string> = new Set([
   'x-http-path-override',
   'x-accel-redirect',
   'x-sendfile',
-  'x-invoke-path',
-  'x-invoke-query',
-  'x-invoke-status',
+  // Rack, Plack and Symfony then send the name of a file and no body (CVE-2025-61780 for Rack).
+  'x-sendfile-type',
+  'x-accel-mapping',
+  // "I fill in ESI": the page comes with holes, and this node fills none. (W3C Note "Edge Architecture Specification", 2001.)
+  'surrogate-capability',
   'x-now-route-matches',
   'x-matched-path',
   'x-nextjs-data',
