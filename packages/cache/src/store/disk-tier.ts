@@ -9,7 +9,6 @@
 
 import type { StoredResponse } from '../stored-response.ts';
 import type { BodyWriter, LowerStore } from './response-store.ts';
-import { sameVariant } from './variants.ts';
 
 export interface DiskTierOptions {
   readonly store: LowerStore;
@@ -86,11 +85,8 @@ export class DiskTier {
   async dropVariant(response: StoredResponse): Promise<void> {
     if (!this.store.has(response.key)) return;
     try {
-      for (const one of await this.store.find(response.key)) {
-        if (sameVariant(one, response)) await this.store.remove(one);
-      }
-      // What cannot be read now may be the one; it must not be there when the disk is well again.
-      await this.store.remove(response);
+      // What cannot be read now may be the one; it goes too, and is not there when the disk is well again.
+      await this.store.removeVariant(response);
     } catch (error) {
       this.failed(error as Error);
     }

@@ -67,7 +67,7 @@ export interface ResponseStore {
   removeKey(key: string): Promise<number> | number;
   /** Called for each key that begins or ceases to be stored: summaries are made of it. Returns how to stop. */
   watch(listener: (key: string, change: 'added' | 'removed') => void): () => void;
-  /** All keys with something stored, in no order. One that is stored all the while is given; one whose response changes meanwhile perhaps twice. */
+  /** All keys with something stored, in no order. One that is stored all the while is given; one whose response changes meanwhile perhaps twice. Rejects if one cannot be read. */
   keys(): Iterable<string> | AsyncIterable<string>;
   readonly statistics: StoreStatistics;
   /** Writes what is only in memory and should last, and lets go of files. */
@@ -81,6 +81,11 @@ export interface LowerStore extends ResponseStore {
    * told, not before and not after: who decides by both sees them agree.
    */
   has(key: string): boolean;
+  /**
+   * Forgets what `commit` of this response would replace: all of its key with the same `varied`, and what cannot be read and may be of it. Gives how
+   * many. Decided and done in one turn, and resolved like `remove`.
+   */
+  removeVariant(response: StoredResponse): Promise<number> | number;
 }
 
 export interface StoreStatistics {

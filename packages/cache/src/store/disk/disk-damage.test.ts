@@ -223,6 +223,26 @@ describe('a pack', () => {
     }
   });
 
+  test('found damaged by the change that takes it: told once, counted once', async () => {
+    const store = await open();
+    await storeBody(store, { key: 'a', bodyLength: 100, time: 1 });
+    await storeBody(store, { key: 'b', bodyLength: 100, time: 2 });
+    await store.close();
+    const bytes = readFileSync(packFiles()[0]!);
+    bytes[60] ^= 1;
+    bytes[bytes.length - 1] ^= 1;
+    writeFileSync(packFiles()[0]!, bytes);
+    const again = await open();
+    const told: string[] = [];
+    again.watch((key, change) => told.push(`${change} ${key}`));
+    expect(await again.removeKey('a')).toBe(1);
+    // Replaced, so it was stored all the time.
+    expect((await storeBody(again, { key: 'b', bodyLength: 10, time: 3 })).kept).toBe(true);
+    await pause(20);
+    expect([told, again.statistics.corrupt]).toEqual([['removed a'], 2]);
+    await again.close();
+  });
+
   test('cut off, or missing: what was in it is forgotten when the store is opened', async () => {
     const store = await open();
     await storeBody(store, { key: 'small', bodyLength: 1000, time: 1 });
@@ -306,4 +326,17 @@ describe('a record that cannot be read for a while', () => {
     expect(await keysOf(after)).toEqual(new Set());
     await after.close();
   });
+});
+
+test('a plain file among the folders of bodies is swept after a crash', async () => {
+  const store = await open();
+  await storeBody(store, { key: 'a', bodyLength: 100_000, time: 1 });
+  await store.close();
+  writeFileSync(join(folder, 'bodies', 'zz'), 'x');
+  // Left behind by a process that died.
+  writeFileSync(join(folder, 'lock'), '{}');
+  const again = await open();
+  expect(await again.find('a')).toHaveLength(1);
+  expect(readdirSync(join(folder, 'bodies'))).not.toContain('zz');
+  await again.close();
 });

@@ -74,10 +74,16 @@ export function* missingRecords(index: EntryIndex, packs: Packs): Iterable<numbe
 
 /** Deletes body files that no entry refers to: a process died between the file and the log. */
 export async function sweepBodyFiles(folder: string, bodies: BodyTable): Promise<void> {
-  for (const part of readdirSync(join(folder, 'bodies'))) {
-    for (const name of readdirSync(join(folder, 'bodies', part))) {
+  for (const part of readdirSync(join(folder, 'bodies'), { withFileTypes: true })) {
+    const path = join(folder, 'bodies', part.name);
+    // A file where folders belong: nobody's, and in the way of bodies.
+    if (!part.isDirectory()) {
+      await rm(path, { force: true });
+      continue;
+    }
+    for (const name of readdirSync(path)) {
       const known = /^[0-9a-f]{64}$/.test(name) && bodies.find(Buffer.from(name, 'hex')) !== 0;
-      if (!known) await rm(join(folder, 'bodies', part, name), { force: true, recursive: true });
+      if (!known) await rm(join(path, name), { force: true, recursive: true });
     }
   }
 }

@@ -265,3 +265,14 @@ test('a full disk: the write says so, nothing is left, what is stored stays, and
     spawnSync('umount', ['-l', mounted]);
   }
 });
+
+test('who closes a store that is being closed waits as well', async () => {
+  const store = await DiskStore.open({ folder, capacityBytes: 2 ** 24 });
+  await storeBody(store, { key: 'a', bodyLength: 10, time: 1 });
+  void store.close();
+  await store.close();
+  // The folder is free: the lock is the last thing to go.
+  const again = await DiskStore.open({ folder, capacityBytes: 2 ** 24 });
+  expect(await keysOf(again)).toEqual(new Set(['a']));
+  await again.close();
+});

@@ -15,14 +15,14 @@
  * - Memory does not grow with the length of a body, nor with readers that stall beyond half a megabyte each.
  *
  * Why small bodies are in packs, measured (16 at a time, page cache, on two cores with a load of nine, so only the ratios say something): bodies of
- * 10 KB are stored 3 to 9 times as fast in a pack as in files of their own and read 1.3 to 2.1 times as fast; bodies of 64 KiB 3 to 4 times and
- * 1.2 to 1.5 times. On the other hand a new head costs a copy of the body then: at 64 KiB a quarter as many a second, and the old copy is garbage that
- * has to be moved around later. Hence the bound of 64 KiB.
+ * 10 KB are stored 3 to 9 times as fast in a pack as in files of their own and read 1.3 to 2.1 times as fast; bodies of 64 KiB 3 to 4 and 1.2 to 1.5 times.
+ * But a new head costs a copy of the body then: at 64 KiB a quarter as many a second, and garbage to be moved around later. Hence the bound of 64 KiB.
  */
 
 import { join } from 'node:path';
 import { hashKey, type KeyHash, type SecretKey } from 'bloomery';
 import type { StoredResponse } from '../../stored-response.ts';
+import { type KeyListener, tellListeners } from '../listeners.ts';
 import {
   BodyError,
   type BodyReader,
@@ -77,8 +77,9 @@ export class DiskStore implements LowerStore {
   readonly #changes: EntryChanges;
   readonly #handles = new WeakMap<StoredResponse, Handle>();
   readonly #writers = new Set<DiskWriter>();
-  readonly #listeners = new Set<(key: string, change: 'added' | 'removed') => void>();
+  readonly #listeners = new Set<KeyListener>();
   readonly #home: WriterHome;
+  #closing: Promise<void> | undefined;
   #temporary = 0;
   #evictions = 0;
   #corrupt = 0;
@@ -109,18 +110,19 @@ export class DiskStore implements LowerStore {
       capacityBytes,
       ledger: this.#ledger,
       watched: () => this.#listeners.size > 0,
-      evicted: (id, key) => {
+      evicted: (id, last, key) => {
         this.#evictions++;
+        const known = key ?? this.#changes.dropping.get(id) ?? this.#cache.get(id)?.response.key;
         this.#cache.delete(id);
-        if (key !== undefined) this.#tell(key, 'removed');
+        if (last && known !== undefined) tellListeners(this.#listeners, known, 'removed');
       },
-      corrupt: () => {
-        this.#corrupt++;
+      corrupt: (id) => {
+        if (!this.#changes.dropping.has(id)) this.#corrupt++;
       },
     });
     this.#heads = new HeadReader(this.#index, this.#packs, this.#cache, (id, low, high, key) => {
-      this.#corrupt++;
-      this.#changes.drop(id, low, high, key);
+      // Of many who find it, one counts.
+      if (this.#changes.drop(id, low, high, key)) this.#corrupt++;
     });
     const inlineBytes = options.inlineBytes ?? Math.min(64 * 1024, Math.floor(capacityBytes / 64));
     this.#changes = new EntryChanges({
@@ -131,13 +133,12 @@ export class DiskStore implements LowerStore {
       variantsPerKey: options.variantsPerKey ?? 16,
       inlineBytes,
       hash: (key) => this.#hash(key),
-      locate: (response) => this.#locate(response),
       remember: (head) => {
         this.#cache.set(head);
         this.#handle(head);
       },
       watched: () => this.#listeners.size > 0,
-      tell: (key, change) => this.#tell(key, change),
+      tell: (key, change) => tellListeners(this.#listeners, key, change),
     });
     this.#home = {
       inlineBytes,
@@ -200,9 +201,8 @@ export class DiskStore implements LowerStore {
     if (slot < 0 || this.#changes.closed) return NONE;
     for (; slot >= 0; slot = index.following(slot)) index.touch(slot);
     const heads = this.#heads.variants(key, low, high);
-    return heads instanceof Promise
-      ? heads.then((loaded) => this.#responses(loaded))
-      : this.#responses(heads);
+    if (heads instanceof Promise) return heads.then((loaded) => this.#responses(loaded));
+    return this.#responses(heads);
   }
 
   /** By the hash of the key alone: two keys in 2^64 share one. */
@@ -213,7 +213,7 @@ export class DiskStore implements LowerStore {
 
   bodyInMemory(response: StoredResponse): Uint8Array | undefined {
     const handle = this.#handles.get(response);
-    if (handle === undefined || handle.bytes === null) return undefined;
+    if (!handle?.bytes) return undefined;
     return this.#index.find(handle.id, handle.low, handle.high) < 0 ? undefined : handle.bytes;
   }
 
@@ -252,11 +252,15 @@ export class DiskStore implements LowerStore {
     return this.#changes.remove(response);
   }
 
+  removeVariant(response: StoredResponse): Promise<number> {
+    return this.#changes.removeVariant(response);
+  }
+
   removeKey(key: string): Promise<number> {
     return this.#changes.removeKey(key);
   }
 
-  watch(listener: (key: string, change: 'added' | 'removed') => void): () => void {
+  watch(listener: KeyListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -291,8 +295,12 @@ export class DiskStore implements LowerStore {
     return this.#index.memoryBytes;
   }
 
-  async close(): Promise<void> {
-    if (this.#changes.closed) return;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#stop('the store was closed');
     await this.#ledger.turn(async () => {});
     // So that the next start reads no log, and the order of use is kept. If it fails, the log has all the same.
@@ -304,10 +312,10 @@ export class DiskStore implements LowerStore {
 
   /** The folder is another's: from now on nothing is found here, and changes are refused. */
   #abandon(): void {
-    if (this.#changes.closed) return;
+    if (this.#closing !== undefined) return;
     this.#changes.lost = new Error('Another process has taken the folder of the store');
     this.#stop(this.#changes.lost.message);
-    void this.#ledger.turn(async () => this.#letGo());
+    this.#closing = this.#ledger.turn(async () => this.#letGo());
   }
 
   #stop(why: string): void {
@@ -340,8 +348,8 @@ export class DiskStore implements LowerStore {
 
   /** The entry that a response stands for, if it is still there. */
   async #locate(response: StoredResponse): Promise<LoadedHead | undefined> {
-    const handle = this.#handles.get(response);
     const { low, high } = this.#hash(response.key);
+    const handle = this.#handles.get(response);
     if (handle !== undefined) {
       const head = await this.#heads.load(handle.id, low, high);
       // It may have a new head since: then the old one is gone, though its body can still be read by it.
@@ -358,8 +366,7 @@ export class DiskStore implements LowerStore {
     index.touch(slot);
     if (bytes !== null) return { kind: 'bytes', bytes };
     const body = index.body[slot];
-    const version = this.#bodies.version(body);
-    const name = this.#bodies.name(body);
+    const [version, name] = [this.#bodies.version(body), this.#bodies.name(body)];
     return {
       kind: 'file',
       file: this.#files.acquire(name, this.#ledger.bodyPath(name)),
@@ -380,9 +387,8 @@ export class DiskStore implements LowerStore {
     if (error.code === 'corrupt') this.#corrupt++;
     const index = this.#index;
     for (let slot = 0; slot < index.bound; slot++) {
-      if (index.used(slot) && index.body[slot] === body) {
-        this.#changes.drop(index.ids[slot], index.low[slot], index.high[slot], undefined);
-      }
+      if (!index.used(slot) || index.body[slot] !== body) continue;
+      this.#changes.drop(index.ids[slot], index.low[slot], index.high[slot], undefined);
     }
   }
 
@@ -390,9 +396,5 @@ export class DiskStore implements LowerStore {
     if (this.#changes.closed) return false;
     if (!mayEvict) return this.#room.tryHoldSpare(bytes);
     return this.#room.tryHold(bytes) || this.#ledger.turn(() => this.#room.hold(bytes));
-  }
-
-  #tell(key: string, change: 'added' | 'removed'): void {
-    for (const listener of this.#listeners) listener(key, change);
   }
 }

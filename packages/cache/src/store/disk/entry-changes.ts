@@ -3,17 +3,18 @@
  * what is stored at that moment.
  *
  * A record under the same hash that cannot be read (damaged, or the disk stutters) may be the one that is to be replaced or removed. It is taken for it:
- * a cache may forget, but what was removed must not come back when the disk is well again.
+ * a cache may forget, but what was removed must not come back when the disk is well again. What one read gave is used for the whole decision: each
+ * read more could fail where the first did not, and then an entry would be neither found nor missed.
  */
 
 import type { KeyHash } from 'bloomery';
 import type { StoredResponse } from '../../stored-response.ts';
-import { sameVariant } from '../variants.ts';
+import { sameResponse, sameVariant } from '../variants.ts';
 import type { BodyTable } from './body-table.ts';
 import type { FinishedBody } from './disk-writer.ts';
 import type { EntryIndex } from './entry-index.ts';
 import type { HeadCache, LoadedHead } from './head-cache.ts';
-import type { HeadReader } from './head-reader.ts';
+import { type HeadReader, newestFirst } from './head-reader.ts';
 import { PUT_WITH_BODY_BYTES } from './index-records.ts';
 import type { Ledger, Step } from './ledger.ts';
 import { encodeRecord } from './pack-record.ts';
@@ -27,8 +28,6 @@ export interface ChangeParts {
   readonly variantsPerKey: number;
   readonly inlineBytes: number;
   hash(key: string): KeyHash;
-  /** The entry that a response stands for, if it is still there. */
-  locate(response: StoredResponse): Promise<LoadedHead | undefined>;
   /** A head that was just written need not be read. */
   remember(head: LoadedHead): void;
   watched(): boolean;
@@ -45,6 +44,7 @@ const MOST_RECORD_BYTES = 16 * 1024 * 1024;
 
 export class EntryChanges {
   readonly #parts: ChangeParts;
+  readonly #dropping = new Map<number, string | undefined>();
   /** Of the next entry. */
   nextId = 1;
   /** Nothing is changed any more. */
@@ -77,7 +77,8 @@ export class EntryChanges {
           if (kept) {
             for (const gone of remove) cache.delete(gone);
             this.#parts.remember({ id, low, high, response, bytes, recordBytes: record.length });
-            if (heads.length === 0) this.#parts.tell(response.key, 'added');
+            // What could not be read was of this key, and listeners know of it.
+            if (heads.length === 0 && unreadable.length === 0) this.#parts.tell(response.key, 'added');
           }
           resolve(kept);
         },
@@ -87,21 +88,20 @@ export class EntryChanges {
 
   /** The same body with a new head. The entry keeps its number: who has found it before can still read the body. */
   refresh(old: StoredResponse, fresh: StoredResponse): Promise<boolean> {
-    const { index, bodies, cache, heads } = this.#parts;
+    const { index, bodies, cache } = this.#parts;
     const { low, high } = this.#parts.hash(old.key);
     // UTF-8 takes at most three bytes for each unit of a string.
     const most = 3 * JSON.stringify(fresh).length + this.#parts.inlineBytes + 256;
     return this.#submit(low, high, most, false, async (resolve) => {
-      const target = await this.#parts.locate(old);
+      const { heads, unreadable } = await this.#under(old.key, low, high);
+      const target = heads.find((head) => sameResponse(head.response, old));
       const slot = target === undefined ? -1 : index.find(target.id, low, high);
       if (target === undefined || slot < 0) return null;
       const { id, bytes } = target;
       const record = encodeRecord(id, fresh, bytes === null ? null : [bytes]);
       const body = index.body[slot];
-      const variants = await heads.variants(fresh.key, low, high);
-      const remove = variants
-        .filter((head) => head.id !== id && sameVariant(head.response, fresh))
-        .map((head) => head.id);
+      const replaced = heads.filter((head) => head.id !== id && sameVariant(head.response, fresh));
+      const remove = [...replaced.map((head) => head.id), ...unreadable];
       return {
         put: {
           id,
@@ -124,21 +124,33 @@ export class EntryChanges {
   }
 
   remove(response: StoredResponse): Promise<number> {
-    return this.#remove(response.key, async ({ unreadable }) => {
-      const found = await this.#parts.locate(response);
-      return found === undefined ? unreadable : [found.id];
+    return this.#remove(response.key, ({ heads, unreadable }) => {
+      const found = heads.filter((head) => sameResponse(head.response, response));
+      return found.length === 0 ? unreadable : numbers(found);
     });
   }
 
-  removeKey(key: string): Promise<number> {
-    return this.#remove(key, async ({ heads, unreadable }) => [...heads.map(({ id }) => id), ...unreadable]);
+  /** All that a response of this variant would replace. */
+  removeVariant(response: StoredResponse): Promise<number> {
+    return this.#remove(response.key, ({ heads, unreadable }) => [
+      ...numbers(heads.filter((head) => sameVariant(head.response, response))),
+      ...unreadable,
+    ]);
   }
 
-  /** Forgets an entry that is damaged. `key`: if it is known. */
-  drop(id: number, low: number, high: number, key: string | undefined): void {
+  removeKey(key: string): Promise<number> {
+    return this.#remove(key, ({ heads, unreadable }) => [...numbers(heads), ...unreadable]);
+  }
+
+  /** Forgets an entry that is damaged. `key`: if it is known. False: that is under way already. */
+  drop(id: number, low: number, high: number, key: string | undefined): boolean {
+    if (this.#dropping.has(id)) return false;
     const { index, cache, heads } = this.#parts;
     const known = key ?? cache.get(id)?.response.key;
+    this.#dropping.set(id, known);
     void this.#submit<void>(low, high, 0, undefined, async (resolve) => {
+      // Removed, replaced or evicted meanwhile, and told by whoever did it.
+      if (index.find(id, low, high) < 0) return null;
       const wanted = known === undefined && this.#parts.watched();
       const name = wanted ? (await heads.load(id, low, high))?.response.key : known;
       return {
@@ -150,16 +162,24 @@ export class EntryChanges {
           resolve();
         },
       };
-    }).catch(() => {});
+    })
+      .catch(() => {})
+      .finally(() => this.#dropping.delete(id));
+    return true;
   }
 
-  #remove(key: string, which: (there: Under) => Promise<readonly number[]>): Promise<number> {
+  /** Damaged entries that wait for their turn to go, with their keys, if known. */
+  get dropping(): ReadonlyMap<number, string | undefined> {
+    return this.#dropping;
+  }
+
+  #remove(key: string, which: (there: Under) => readonly number[]): Promise<number> {
     const { low, high } = this.#parts.hash(key);
     return this.#submit(low, high, 0, 0, async (resolve) => {
       const there = await this.#under(key, low, high);
-      const remove = await which(there);
+      const remove = which(there);
       if (remove.length === 0) return null;
-      const all = [...there.heads.map(({ id }) => id), ...there.unreadable];
+      const all = [...numbers(there.heads), ...there.unreadable];
       return {
         put: null,
         remove,
@@ -177,14 +197,21 @@ export class EntryChanges {
   /** The heads of a key, newest first, and the numbers of entries under its hash that cannot be read. */
   async #under(key: string, low: number, high: number): Promise<Under> {
     const { index, heads } = this.#parts;
-    const found = await heads.variants(key, low, high);
+    const found = [...(await heads.variants(key, low, high))];
     const unreadable: number[] = [];
+    let readLater = false;
     for (let slot = index.first(low, high); slot >= 0; slot = index.following(slot)) {
       const id = index.ids[slot];
       if (found.some((head) => head.id === id)) continue;
-      // Of another key of the same hash, or not to be read: reading it once more tells.
-      if ((await heads.load(id, low, high)) === undefined) unreadable.push(id);
+      // Of another key of the same hash, or not to be read: reading it once more tells. And it may be well again by now.
+      const head = await heads.load(id, low, high);
+      if (head === undefined) unreadable.push(id);
+      else if (head.response.key === key) {
+        found.push(head);
+        readLater = true;
+      }
     }
+    if (readLater) newestFirst(found);
     return { heads: found, unreadable };
   }
 
@@ -212,4 +239,8 @@ export class EntryChanges {
       });
     });
   }
+}
+
+function numbers(heads: readonly LoadedHead[]): number[] {
+  return heads.map(({ id }) => id);
 }

@@ -12,14 +12,14 @@
  *
  * Eviction order: the least recently used of a few taken at random. With 16 the expected victim is among the oldest 6 % (the least of 16 uniform draws lies at
  * 1/17), it needs four bytes an entry and no list, and costs nothing on a hit but one store. Up to 64 slots
- * all are looked at, so small stores have exact order. Refused: a linked list (8 bytes an entry, and two cache misses a hit).
+ * all are looked at, so small stores have exact order. Where so few are left in so many slots that the draw finds none, those that are used are gathered in
+ * one scan, and drawn from. Refused: a linked list (8 bytes an entry, and two cache misses a hit).
  */
 
 const FREE = 0;
 const NONE = 0xffffffff;
 const SAMPLES = 16;
 const SMALL = 64;
-const NOBODY: ReadonlySet<number> = new Set();
 
 export interface Entry {
   readonly id: number;
@@ -122,21 +122,25 @@ export class EntryIndex {
     this.recency[slot] = this.tick();
   }
 
-  /** The slot to evict, -1: nothing is there, or only what is in `spared`. */
-  oldest(spared: ReadonlySet<number> = NOBODY): number {
-    if (this.count <= spared.size) return -1;
-    if (this.bound <= SMALL) return this.#oldestOf(0, this.bound, spared);
-    let best = -1;
-    for (let i = 0; i < SAMPLES; i++) {
-      const slot = this.#draw() % this.bound;
-      if (!this.used(slot) || spared.has(slot)) continue;
-      if (best < 0 || this.recency[slot] < this.recency[best]) best = slot;
+  /** The slots to evict, one after the other, each once. Nothing may come or go until the last was taken. */
+  *victims(): Generator<number> {
+    const given = new Set<number>();
+    while (this.bound > SMALL) {
+      const slot = this.#sample(given);
+      if (slot < 0) break;
+      given.add(slot);
+      yield slot;
     }
-    if (best >= 0) return best;
-    // Nearly all slots are free: the draw found none.
-    const start = this.#draw() % this.bound;
-    best = this.#oldestOf(start, this.bound, spared);
-    return best >= 0 ? best : this.#oldestOf(0, start, spared);
+    // Few slots, or nearly all are free and the draw found none: the rest is gathered, once, and drawn from.
+    const rest: number[] = [];
+    for (let slot = 0; slot < this.bound; slot++) if (this.used(slot) && !given.has(slot)) rest.push(slot);
+    while (rest.length > 0) {
+      const at = this.#oldestAmong(rest);
+      const slot = rest[at];
+      rest[at] = rest[rest.length - 1];
+      rest.pop();
+      yield slot;
+    }
   }
 
   clear(): void {
@@ -151,11 +155,24 @@ export class EntryIndex {
     return this.ids.length * 40 + this.#buckets.length * 4;
   }
 
-  #oldestOf(from: number, to: number, spared: ReadonlySet<number>): number {
+  /** The least recently used of some slots taken at random; -1: all of them are free or spared. */
+  #sample(spared: ReadonlySet<number>): number {
     let best = -1;
-    for (let slot = from; slot < to; slot++) {
+    for (let i = 0; i < SAMPLES; i++) {
+      const slot = this.#draw() % this.bound;
       if (!this.used(slot) || spared.has(slot)) continue;
       if (best < 0 || this.recency[slot] < this.recency[best]) best = slot;
+    }
+    return best;
+  }
+
+  /** The same, of a list. Gives the place in it. */
+  #oldestAmong(slots: readonly number[]): number {
+    let best = 0;
+    const all = slots.length <= SMALL;
+    for (let i = 0; i < (all ? slots.length : SAMPLES); i++) {
+      const at = all ? i : this.#draw() % slots.length;
+      if (this.recency[slots[at]] < this.recency[slots[best]]) best = at;
     }
     return best;
   }

@@ -2,15 +2,22 @@
  * Heads, read from the packs when they are asked for.
  *
  * A record may move while it is read (room.ts): if what comes is not the record and the place of the entry has changed, it is read again
- * from there. If the place is still the same, it is damaged, and reported once.
+ * from there. If the place is still the same, it is damaged, and reported.
+ *
+ * A record that cannot be read now (out of descriptors, or a disk that stutters) is not found now, and perhaps next time. Only who lists all keys must know
+ * the difference: a summary made of a list with holes would deny what is stored.
  */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import type { EntryIndex } from './entry-index.ts';
 import { errorCode } from './file-io.ts';
 import type { HeadCache, LoadedHead } from './head-cache.ts';
 import { listKeys } from './key-list.ts';
 import { decodeRecord, isRecord } from './pack-record.ts';
 import type { Packs } from './packs.ts';
+
+/** Between one try and the next to read a key for the list. After the last, the list is given up. */
+const PAUSES_MS = [10, 50, 250];
 
 export class HeadReader {
   readonly #index: EntryIndex;
@@ -44,22 +51,43 @@ export class HeadReader {
       else heads.push(head);
     }
     if (missing.length === 0) return ofKey(heads, key);
-    return Promise.all(missing.map((id) => this.#shared(id, low, high, key))).then((loaded) =>
+    const reads = missing.map((id) => this.#shared(id, low, high, key).catch(() => undefined));
+    return Promise.all(reads).then((loaded) =>
       ofKey([...heads, ...loaded.filter((head) => head !== undefined)], key),
     );
   }
 
-  /** One head; undefined: the entry is not there any more. */
-  async load(id: number, low: number, high: number): Promise<LoadedHead | undefined> {
-    if (this.#index.find(id, low, high) < 0) return undefined;
-    return this.#cache.get(id) ?? this.#shared(id, low, high, undefined);
+  /** One head; undefined: the entry is not there any more, or cannot be read. */
+  load(id: number, low: number, high: number): Promise<LoadedHead | undefined> {
+    return this.#load(id, low, high).catch(() => undefined);
   }
 
-  /** All keys (key-list.ts says of which moment). */
+  /** All keys (key-list.ts says of which moment). Rejects if one cannot be read. */
   keys(): AsyncGenerator<string> {
-    return listKeys(this.#index, this.#packs, async (id, low, high) => {
-      return (await this.load(id, low, high))?.response.key;
-    });
+    return listKeys(this.#index, this.#packs, (id, low, high) => this.#key(id, low, high));
+  }
+
+  async #key(id: number, low: number, high: number): Promise<string | undefined> {
+    for (const ms of [...PAUSES_MS, undefined]) {
+      try {
+        return (await this.#load(id, low, high))?.response.key;
+      } catch (error) {
+        if (ms === undefined) {
+          const { message } = error as Error;
+          throw new Error(`Cannot list all keys: expected to read that of entry ${id}, got ${message}`, {
+            cause: error,
+          });
+        }
+      }
+      await pause(ms);
+    }
+    return undefined;
+  }
+
+  /** Rejects if it is there and cannot be read. */
+  async #load(id: number, low: number, high: number): Promise<LoadedHead | undefined> {
+    if (this.#index.find(id, low, high) < 0) return undefined;
+    return this.#cache.get(id) ?? this.#shared(id, low, high, undefined);
   }
 
   #shared(id: number, low: number, high: number, key: string | undefined): Promise<LoadedHead | undefined> {
@@ -88,8 +116,7 @@ export class HeadReader {
       try {
         bytes = await this.#packs.read(pack, offset, recordBytes);
       } catch (error) {
-        // Out of descriptors, or a disk that stutters: not found now, perhaps next time.
-        if (errorCode(error) !== 'ENOENT') return undefined;
+        if (errorCode(error) !== 'ENOENT') throw error;
       }
       const good = isRecord(bytes, id);
       const now = index.find(id, low, high);
@@ -112,8 +139,10 @@ function ofKey(heads: LoadedHead[], key: string): readonly LoadedHead[] {
   const own = heads.every((head) => head.response.key === key)
     ? heads
     : heads.filter((head) => head.response.key === key);
-  if (own.length > 1) {
-    own.sort((a, b) => b.response.responseTime - a.response.responseTime || b.id - a.id);
-  }
-  return own;
+  return own.length > 1 ? newestFirst(own) : own;
+}
+
+/** Sorts a list that may be changed. */
+export function newestFirst(heads: LoadedHead[]): LoadedHead[] {
+  return heads.sort((a, b) => b.response.responseTime - a.response.responseTime || b.id - a.id);
 }

@@ -17,7 +17,7 @@
  * later page and not an earlier one) may have hidden removals, and a removed response must not come back: everything before the hole is
  * forgotten. A cache may forget. A damaged snapshot only misses entries; its holes are skipped.
  *
- * What a full disk does: a frame that cannot be written is taken back, and whoever wanted it must do without (ledger.ts, room.ts). As soon as frames can be written
+ * What a full disk does: a frame that cannot be written (or not be synced, where that is wanted) is taken back, and whoever wanted it must do without (ledger.ts, room.ts). As soon as frames can be written
  * again, a snapshot brings the disk up to what is in memory.
  *
  * What is synced: snapshots, before older files go; logs only if the store was told to (`syncRemovals`). A process that is killed loses
@@ -122,15 +122,15 @@ export class IndexJournal {
     const fd = this.#fd;
     try {
       await writeFully(fd, [frame], this.#position);
+      if (sync) await syncData(fd);
     } catch (error) {
       this.#gapAt = Math.min(this.#gapAt, this.#logBytes);
-      // Half a frame with another one after it would be a hole.
+      // Half a frame with another one after it would be a hole, and one that is whole but not synced would make happen what was said to have failed.
       await truncateFile(fd, this.#position);
       throw error;
     }
     this.#position += frame.length;
     this.#logBytes += frame.length;
-    if (sync) await syncData(fd);
   }
 
   get wantsSnapshot(): boolean {

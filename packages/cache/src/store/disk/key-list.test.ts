@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Random } from '../../../../bloomery/test/statistics.ts';
-import { keysOf, storeBody } from '../../../test/stored-responses.ts';
+import { keysOf, pause, storeBody } from '../../../test/stored-responses.ts';
 import { DiskStore } from './disk-store.ts';
 
 let folder: string;
@@ -30,6 +30,68 @@ test('a key whose entry is replaced while keys are listed is not missed', async 
       }
     }
     expect(found).toEqual(new Set(all));
+  } finally {
+    await store.close();
+  }
+});
+
+test('a list ends, however much comes while it is made', async () => {
+  const store = await DiskStore.open({ folder, capacityBytes: 2 ** 24 });
+  try {
+    for (let i = 0; i < 20; i++) await storeBody(store, { key: `old${i}`, bodyLength: 10, time: i });
+    const found = new Set<string>();
+    let given = 0;
+    for await (const key of store.keys()) {
+      found.add(key);
+      // One more for each that is given.
+      await storeBody(store, { key: `new${given}`, bodyLength: 10, time: 100 + given });
+      if (++given === 60) break;
+    }
+    expect(given).toBe(20);
+    for (let i = 0; i < 20; i++) expect(found).toContain(`old${i}`);
+  } finally {
+    await store.close();
+  }
+});
+
+test('keys that are there all the while are given, whatever happens to them and to others', async () => {
+  // Small packs, so that records are moved and slots used again while keys are listed.
+  const store = await DiskStore.open({
+    folder,
+    capacityBytes: 2 ** 20,
+    inlineBytes: 4000,
+    headCacheBytes: 0,
+  });
+  try {
+    const random = new Random(5);
+    const variants = ['a', 'b', 'c'];
+    let time = 0;
+    const put = (key: string) =>
+      storeBody(store, { key, bodyLength: 300, time: ++time, varied: [['accept', random.pick(variants)]] });
+    const lasting = Array.from({ length: 150 }, (_, i) => `lasting${i}`);
+    for (const key of lasting) await put(key);
+    let working = true;
+    const change = async () => {
+      while (working) {
+        const other = `passing${random.below(100)}`;
+        const kind = random.below(4);
+        if (kind < 2) await put(random.pick(lasting));
+        else if (kind === 2) await put(other);
+        else await store.removeKey(other);
+      }
+    };
+    const changing = Promise.all([change(), change(), change(), change()]);
+    for (let round = 0; round < 8; round++) {
+      const found = new Set<string>();
+      for await (const key of store.keys()) {
+        found.add(key);
+        if (random.below(10) === 0) await pause(1);
+      }
+      expect(lasting.filter((key) => !found.has(key))).toEqual([]);
+    }
+    working = false;
+    await changing;
+    expect(store.statistics.evictions).toBe(0);
   } finally {
     await store.close();
   }

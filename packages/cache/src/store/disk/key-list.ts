@@ -1,12 +1,12 @@
 /**
  * All keys, read from the packs: one pack after the other, each from its beginning to its end, a megabyte at a time. A million small entries take 3 to 5 s
- * on two slow cores with others at work, 4 bytes of memory an entry and 8 more for those of one pack, and hold up
+ * on two slow cores with others at work, 20 bytes of memory an entry and 8 more for those of one pack, and hold up
  * the event loop for under 30 ms 99 times in 100, for 36 to 133 at the longest (at the lowest priority, with a load of two).
  *
- * Entries change meanwhile. Promised is: a key that is stored from the beginning to the end is given. One whose entry is replaced while this goes on
- * may be given twice: before it is visited the new one would be missed otherwise, and who makes a summary of the keys may err on that side
- * only. Numbers of entries only grow, so the new ones are those above the highest number that was there before; they are looked at when all others
- * were, until no more have come.
+ * Entries change meanwhile. Promised is: a key that is stored from the beginning to the end is given. So what is there at the beginning is noted, with
+ * the hash of its key, and visited once; if an entry is gone by then, whatever is stored under its hash now is given in its place, for it may be the one that
+ * replaced it. What is new is not looked for, so this ends however much comes. A key may be given twice if its entries change; who makes a summary of
+ * the keys may err on that side only. For the same reason a key that is there and cannot be read ends the list with an error.
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import type { EntryIndex } from './entry-index.ts';
 import { isRecord, recordKey } from './pack-record.ts';
 import type { Packs } from './packs.ts';
 
-/** Reads the key of one entry; undefined: it is gone, or cannot be read. */
+/** Reads the key of one entry; undefined: it is gone, or damaged. Rejects if it is there and cannot be read. */
 type LoadKey = (id: number, low: number, high: number) => Promise<string | undefined>;
 
 /** Read at once. */
@@ -22,106 +22,140 @@ const LIST_BYTES = 1024 * 1024;
 /** Offset in a pack and place in a list, in one number that sorts fast: 28 bits (packs.ts) and 23 (a record has more than 32 bytes). */
 const PLACES = 2 ** 23;
 
+/** What was there at the beginning, by pack. */
+interface Noted {
+  readonly ids: Float64Array;
+  readonly low: Uint32Array;
+  readonly high: Uint32Array;
+  readonly slots: Uint32Array;
+  /** Where the entries of each pack begin and end in the columns. */
+  readonly packs: ReadonlyMap<number, { readonly from: number; to: number }>;
+}
+
 export async function* listKeys(index: EntryIndex, packs: Packs, load: LoadKey): AsyncGenerator<string> {
-  // Only keys with several variants can come twice.
+  // Only keys with several variants can come twice, unless they change.
   const seen = new Set<string>();
-  let after = 0;
-  for (;;) {
-    const upTo = highestId(index);
-    if (upTo <= after) return;
-    for (const [pack, slots] of slotsByPack(index, after, upTo)) {
-      await turn();
-      sortByOffset(slots, index);
-      // All in one generator: another one within would cost more than the reading.
-      for (let from = 0; from < slots.length; ) {
-        const start = index.offset[slots[from]];
-        const bytes = await packs.read(pack, start, LIST_BYTES).catch(() => Buffer.alloc(0));
-        const before = from;
-        for (; from < slots.length; from++) {
-          const slot = slots[from];
-          const id = index.ids[slot];
-          // It went meanwhile, and the slot may be another's, who comes later.
-          if (!index.used(slot) || id > upTo) continue;
-          const low = index.low[slot];
-          const high = index.high[slot];
+  const noted = note(index);
+  for (const [pack, { from, to }] of noted.packs) {
+    await turn();
+    const order = byOffset(noted.slots.subarray(from, to), index);
+    // All in one generator: another one within would cost more than the reading.
+    for (let next = 0; next < order.length; ) {
+      const start = index.offset[noted.slots[from + order[next]]];
+      const bytes = await packs.read(pack, start, LIST_BYTES).catch(() => Buffer.alloc(0));
+      const before = next;
+      for (; next < order.length; next++) {
+        const place = from + order[next];
+        const slot = noted.slots[place];
+        const id = noted.ids[place];
+        const low = noted.low[place];
+        const high = noted.high[place];
+        let key: string | undefined;
+        if (index.ids[slot] === id) {
           const at = index.offset[slot] - start;
           const end = at + index.recordBytes[slot];
           const inside = index.pack[slot] === pack && at >= 0 && end <= bytes.length;
           // The rest of the window is the beginning of a record that the next one has whole.
-          if (!inside && from > before && index.pack[slot] === pack) break;
+          if (!inside && next > before && index.pack[slot] === pack) break;
           const record = inside ? bytes.subarray(at, end) : undefined;
-          const good = record !== undefined && isRecord(record, id);
-          const key = good ? recordKey(record) : await load(id, low, high);
-          if (key === undefined || seen.has(key)) continue;
-          const first = index.first(low, high);
-          if (first >= 0 && index.following(first) >= 0) seen.add(key);
-          yield key;
+          key = record !== undefined && isRecord(record, id) ? recordKey(record) : await load(id, low, high);
+          if (key !== undefined) {
+            if (seen.has(key)) continue;
+            const first = index.first(low, high);
+            if (first >= 0 && index.following(first) >= 0) seen.add(key);
+            yield key;
+            continue;
+          }
+        }
+        // It went before it was visited or while it was read, and another may have come in its place.
+        for (const other of await keysUnder(index, low, high, load)) {
+          if (seen.has(other)) continue;
+          seen.add(other);
+          yield other;
         }
       }
     }
-    after = upTo;
   }
 }
 
-function highestId(index: EntryIndex): number {
-  let highest = 0;
-  for (let slot = 0; slot < index.bound; slot++) {
-    if (index.ids[slot] > highest) highest = index.ids[slot];
+/** The keys of all that is stored under a hash. What is replaced while it is read is looked for again. */
+async function keysUnder(index: EntryIndex, low: number, high: number, load: LoadKey): Promise<Set<string>> {
+  const keys = new Set<string>();
+  const visited = new Set<number>();
+  for (let missed = true; missed; ) {
+    missed = false;
+    const ids: number[] = [];
+    for (let slot = index.first(low, high); slot >= 0; slot = index.following(slot)) {
+      if (!visited.has(index.ids[slot])) ids.push(index.ids[slot]);
+    }
+    for (const id of ids) {
+      visited.add(id);
+      const key = await load(id, low, high);
+      if (key === undefined) missed = true;
+      else keys.add(key);
+    }
   }
-  return highest;
+  return keys;
 }
 
-/** The slots of entries with these numbers, as views of one array: counted first, then put in their places. */
-function slotsByPack(index: EntryIndex, after: number, upTo: number): Map<number, Uint32Array> {
-  const wanted = (slot: number) => index.ids[slot] > after && index.ids[slot] <= upTo;
+/** Counted first, then put in their places. */
+function note(index: EntryIndex): Noted {
   const counts = new Map<number, number>();
-  let total = 0;
   // Neighbours are mostly of the same pack.
   let pack = -1;
   let count = 0;
-  const note = () => {
+  const add = () => {
     if (count > 0) counts.set(pack, (counts.get(pack) ?? 0) + count);
     count = 0;
   };
   for (let slot = 0; slot < index.bound; slot++) {
-    if (!wanted(slot)) continue;
+    if (!index.used(slot)) continue;
     if (index.pack[slot] !== pack) {
-      note();
+      add();
       pack = index.pack[slot];
     }
     count++;
-    total++;
   }
-  note();
-  const all = new Uint32Array(total);
-  const lists = new Map<number, { readonly slots: Uint32Array; filled: number }>();
+  add();
+  const packs = new Map<number, { from: number; to: number }>();
   let at = 0;
   for (const [number, size] of counts) {
-    lists.set(number, { slots: all.subarray(at, at + size), filled: 0 });
+    packs.set(number, { from: at, to: at });
     at += size;
   }
-  let list = lists.get(pack);
+  const noted = {
+    ids: new Float64Array(at),
+    low: new Uint32Array(at),
+    high: new Uint32Array(at),
+    slots: new Uint32Array(at),
+    packs,
+  };
+  let range = packs.get(pack);
   for (let slot = 0; slot < index.bound; slot++) {
-    if (!wanted(slot)) continue;
+    if (!index.used(slot)) continue;
     if (index.pack[slot] !== pack) {
       pack = index.pack[slot];
-      list = lists.get(pack);
+      range = packs.get(pack);
     }
-    list!.slots[list!.filled++] = slot;
+    const place = range!.to++;
+    noted.ids[place] = index.ids[slot];
+    noted.low[place] = index.low[slot];
+    noted.high[place] = index.high[slot];
+    noted.slots[place] = slot;
   }
-  return new Map([...lists].map(([number, { slots }]) => [number, slots]));
+  return noted;
 }
 
-function sortByOffset(slots: Uint32Array, index: EntryIndex): void {
+/** The places in a list of slots, in the order of their records. */
+function byOffset(slots: Uint32Array, index: EntryIndex): Float64Array {
   const order = new Float64Array(slots.length);
   let ascending = true;
   for (let i = 0; i < slots.length; i++) {
     order[i] = index.offset[slots[i]] * PLACES + i;
     if (i > 0 && order[i] < order[i - 1]) ascending = false;
   }
-  if (ascending) return;
   // Without a function to compare: ten times as fast.
-  order.sort();
-  const unsorted = slots.slice();
-  for (let i = 0; i < slots.length; i++) slots[i] = unsorted[order[i] % PLACES];
+  if (!ascending) order.sort();
+  for (let i = 0; i < order.length; i++) order[i] %= PLACES;
+  return order;
 }

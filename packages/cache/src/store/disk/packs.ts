@@ -36,6 +36,7 @@ export class Packs {
   readonly #open = new Map<number, SharedFile>();
   #active = 0;
   #fd = -1;
+  #closed = false;
   /** Of all packs: what is in the files, and what of it is live. */
   bytes = 0;
   liveBytes = 0;
@@ -80,6 +81,9 @@ export class Packs {
 
   /** A record's bytes; fewer than asked for if the file ends before. Rejects with ENOENT if the pack is gone. */
   async read(pack: number, offset: number, bytes: number): Promise<Buffer> {
+    if (this.#closed) throw new Error('Expected an open store, but its packs are closed');
+    // While its file is being deleted it could still be opened, and would then be kept open for nobody.
+    if (!this.#packs.has(pack)) throw Object.assign(new Error(`Pack ${pack} is gone`), { code: 'ENOENT' });
     const file = this.#opened(pack).retain();
     try {
       await file.opening;
@@ -150,6 +154,7 @@ export class Packs {
   }
 
   close(): void {
+    this.#closed = true;
     this.seal();
     for (const file of this.#open.values()) file.release();
     this.#open.clear();
@@ -157,7 +162,7 @@ export class Packs {
 
   #opened(number: number): SharedFile {
     let file = this.#open.get(number);
-    if (file === undefined) file = new SharedFile(openFile(this.#path(number), 'r'), () => {});
+    if (file === undefined) file = new SharedFile(openFile(this.#path(number), 'r'));
     else this.#open.delete(number);
     // The order of the map is the order of use.
     this.#open.set(number, file);

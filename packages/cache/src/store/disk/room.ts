@@ -2,7 +2,8 @@
  * Room on the disk: what is used, and how some of it becomes free.
  *
  * Used is everything: packs with their garbage, body files with their checksums, temporary files, logs, the snapshot, and the next
- * snapshot, which will be written while the old one is still there. It stays below the capacity less one pack, and a pack is what moving records needs.
+ * snapshot, which will be written while the old one is still there. Not the files that were deleted and are still read by somebody (open-files.ts says how much
+ * that can be). It stays below the capacity less one pack, and a pack is what moving records needs.
  *
  * When more is needed: if some pack is garbage by a quarter or more, its live records are moved and the file is deleted; otherwise
  * entries are evicted, least recently used first (entry-index.ts), until that is so or a deleted body file was enough. Hence at most
@@ -12,7 +13,7 @@
  *
  * Evictions are in the log before entries and files go: what went must not come back after a crash, for then a later removal would not have found it. If
  * the log cannot be written (others have filled the disk), the records are overwritten where they lie, which needs no room (packs.ts); an entry without its
- * record is dropped when it is asked for. Where not even that works, the entry stays. Moved records may be missing in the log: then a start after a crash looks for them
+ * record is dropped when it is asked for. Where not even that works, the entry stays, and so does the pack it is in. Moved records may be missing in the log: then a start after a crash looks for them
  * in a pack that is gone, and drops them. They are not outdated, and the next snapshot has them (index-journal.ts).
  *
  * A body that nobody has asked for before is let into a temporary file for those who follow it, and evicts nothing (`tryHoldSpare`). So that there is room for it when the store
@@ -37,9 +38,9 @@ export interface RoomParts {
   readonly ledger: Ledger;
   /** Whether somebody wants to know the keys of what is evicted: then they are read. */
   watched(): boolean;
-  /** Entries that went. `key`: if it was wanted and could be read, and nothing else is stored under it. */
-  evicted(id: number, key: string | undefined): void;
-  corrupt(): void;
+  /** Entries that went. `last`: nothing else is stored under the key; `key`: if it was wanted and could be read. */
+  evicted(id: number, last: boolean, key: string | undefined): void;
+  corrupt(id: number): void;
 }
 
 const GARBAGE_SHARE = 0.25;
@@ -92,8 +93,8 @@ export class Room {
     if (bytes > this.#limit - this.#keptForSpare) return false;
     while (!this.tryHold(bytes)) {
       const pack = packs.mostGarbage(GARBAGE_SHARE);
-      if (pack !== undefined) await this.#compact(pack);
-      else if (!(await this.#evict(bytes))) return false;
+      if (pack !== undefined && (await this.#compact(pack))) continue;
+      if (!(await this.#evict(bytes))) return false;
     }
     return true;
   }
@@ -103,35 +104,39 @@ export class Room {
   }
 
   async #evict(bytes: number): Promise<boolean> {
-    const { index, ledger } = this.#parts;
     const victims = this.#choose(bytes);
     const keys = new Map<number, string | undefined>();
     if (this.#parts.watched()) for (const slot of victims) keys.set(slot, await this.#keyOf(slot));
-    const logged = await this.#logEvictions(victims);
+    return (await this.#letGo(victims, keys)) > 0;
+  }
+
+  /** First in the log, then in memory: whoever finds nothing stored relies on it. Gives how many went. */
+  async #letGo(slots: readonly number[], keys: ReadonlyMap<number, string | undefined>): Promise<number> {
+    const { index, ledger } = this.#parts;
+    const logged = await this.#logEvictions(slots);
     const orphans = new Set<number>();
     for (const slot of logged) {
       const id = index.ids[slot];
       const low = index.low[slot];
       const high = index.high[slot];
       ledger.forgetSlot(slot, orphans);
-      this.#parts.evicted(id, index.first(low, high) < 0 ? keys.get(slot) : undefined);
+      this.#parts.evicted(id, index.first(low, high) < 0, keys.get(slot));
     }
     await ledger.sweepBodies(orphans);
-    return logged.length > 0;
+    return logged.length;
   }
 
   /** The slots that have to go for so many bytes. */
   #choose(bytes: number): number[] {
     const { index, bodies, capacityBytes } = this.#parts;
-    const victims = new Set<number>();
+    const victims: number[] = [];
     const releases = new Map<number, number>();
     // A little more than is needed, so that not every new entry has to do this again.
     const goal = Math.max(bytes, capacityBytes / 1024);
     let freed = 0;
-    while (freed < goal && victims.size < MOST_VICTIMS) {
-      const slot = index.oldest(victims);
-      if (slot < 0) break;
-      victims.add(slot);
+    for (const slot of index.victims()) {
+      if (freed >= goal || victims.length === MOST_VICTIMS) break;
+      victims.push(slot);
       freed += index.recordBytes[slot];
       const body = index.body[slot];
       if (body === 0) continue;
@@ -139,7 +144,7 @@ export class Room {
       releases.set(body, released);
       if (bodies.references(body) === released) freed += bodies.length(body);
     }
-    return [...victims];
+    return victims;
   }
 
   /** Makes sure that they do not come back. Gives those of which that is sure. */
@@ -176,8 +181,8 @@ export class Room {
     }
   }
 
-  /** Moves the live records of a pack to the newest one, and deletes it. */
-  async #compact(pack: number): Promise<void> {
+  /** Moves the live records of a pack to the newest one, and deletes it. False: some could not be moved, nor made to go; they stay, and it as well. */
+  async #compact(pack: number): Promise<boolean> {
     const { index, packs } = this.#parts;
     const slots: number[] = [];
     for (let slot = 0; slot < index.bound; slot++) {
@@ -185,47 +190,43 @@ export class Room {
     }
     slots.sort((a, b) => index.offset[a] - index.offset[b]);
     let from = 0;
+    let stay = 0;
     while (from < slots.length) {
       let to = from;
       const start = index.offset[slots[from]];
       const endOf = (slot: number) => index.offset[slot] + index.recordBytes[slot];
       while (to < slots.length && (to === from || endOf(slots[to]) - start <= MOVE_BYTES)) to++;
-      await this.#move(slots.slice(from, to), start, endOf(slots[to - 1]));
+      stay += await this.#move(slots.slice(from, to), start, endOf(slots[to - 1]));
       from = to;
     }
+    if (stay > 0) return false;
     await packs.remove(pack);
+    return true;
   }
 
-  async #move(slots: readonly number[], start: number, end: number): Promise<void> {
-    const { index, bodies, packs, journal, ledger } = this.#parts;
+  /** Gives how many stay. */
+  async #move(slots: readonly number[], start: number, end: number): Promise<number> {
+    const { index, bodies, packs, journal } = this.#parts;
     const bytes = await packs.read(index.pack[slots[0]], start, end - start).catch(() => Buffer.alloc(0));
-    const moved: { slot: number; record: Buffer }[] = [];
-    const records = new RecordBuffer();
-    const orphans = new Set<number>();
-    const lost: number[] = [];
+    const good: { slot: number; record: Buffer }[] = [];
+    const leaving: number[] = [];
+    const keys = new Map<number, string>();
     for (const slot of slots) {
       const at = index.offset[slot] - start;
       const record = bytes.subarray(at, at + index.recordBytes[slot]);
-      if (isRecord(record, index.ids[slot])) moved.push({ slot, record });
-      else lost.push(slot);
+      if (isRecord(record, index.ids[slot])) {
+        good.push({ slot, record });
+        continue;
+      }
+      leaving.push(slot);
+      this.#parts.corrupt(index.ids[slot]);
     }
-    const drop = (slot: number, key: string | undefined) => {
-      const id = index.ids[slot];
-      const low = index.low[slot];
-      const high = index.high[slot];
-      records.delete(id, low, high);
-      ledger.forgetSlot(slot, orphans);
-      this.#parts.evicted(id, index.first(low, high) < 0 ? key : undefined);
-    };
-    for (const slot of lost) {
-      drop(slot, undefined);
-      this.#parts.corrupt();
-    }
+    const records = new RecordBuffer();
     try {
       const place =
-        moved.length === 0 ? { pack: 0, offset: 0 } : await packs.append(moved.map(({ record }) => record));
+        good.length === 0 ? { pack: 0, offset: 0 } : await packs.append(good.map(({ record }) => record));
       let offset = place.offset;
-      for (const { slot, record } of moved) {
+      for (const { slot, record } of good) {
         packs.addLive(index.pack[slot], -record.length);
         packs.addLive(place.pack, record.length);
         index.pack[slot] = place.pack;
@@ -235,10 +236,14 @@ export class Room {
       }
     } catch {
       // The disk is full: what cannot be moved goes.
-      for (const { slot, record } of moved) drop(slot, recordKey(record));
+      for (const { slot, record } of good) {
+        leaving.push(slot);
+        keys.set(slot, recordKey(record));
+      }
     }
+    const left = leaving.length === 0 ? 0 : await this.#letGo(leaving, keys);
     // If it fails, the old pack goes all the same, and with it the records that the log still speaks of.
     if (records.length > 0) await journal.append(records).catch(() => {});
-    await ledger.sweepBodies(orphans);
+    return leaving.length - left;
   }
 }
