@@ -158,9 +158,12 @@ describe('purging', () => {
     await ask(node.port, '/x/a?q=1');
     expect(await purge(`${origin.url}base/a?q=1`)).toEqual({ url: `${origin.url}base/a?q=1`, purged: 1 });
     expect((await ask(node.port, '/x/a?q=1')).body).toBe('/base/a?q=1 2');
+    // In any spelling of the host.
+    expect(await purge(`HTTP://127.1:${origin.port}/base/a?q=1`)).toMatchObject({ purged: 1 });
+    expect((await ask(node.port, '/x/a?q=1')).body).toBe('/base/a?q=1 3');
     expect(await purge('/x/a?q=1')).toMatchObject({ purged: 1 });
     expect(await purge('/x/a?q=1')).toMatchObject({ purged: 0 });
-    expect((await ask(node.port, '/x/a?q=1')).body).toBe('/base/a?q=1 3');
+    expect((await ask(node.port, '/x/a?q=1')).body).toBe('/base/a?q=1 4');
   });
 
   it('is refused for what is no URL, without the field, by GET, and from web pages', async () => {
@@ -216,7 +219,15 @@ describe('own pages', () => {
     ]) {
       expect(await status({ Host: host }), host).toBeGreaterThanOrEqual(400);
     }
-    for (const name of ['Via', 'Forwarded', 'X-Forwarded-For'])
+    for (const name of [
+      'Via',
+      'Forwarded',
+      'X-Forwarded-For',
+      'X-Forwarded-Host',
+      'X-Real-IP',
+      'CF-Connecting-IP',
+      'True-Client-IP',
+    ])
       expect(await status({ [name]: '1.1 a' }), name).toBe(403);
     expect(await status({ 'Sec-Fetch-Site': 'same-site' })).toBe(403);
     expect(await status({ 'Sec-Fetch-Site': 'none' })).toBe(200);
@@ -242,7 +253,8 @@ describe('own pages', () => {
     expect((await ask(node.adminListen?.port as number, '/.bloomery/status')).status).toBe(200);
     // There it is a path of the origin.
     expect((await ask(node.port, '/.bloomery/status')).body).toBe('/.bloomery/status 1');
-    expect((await ask(node.adminListen?.port as number, '/anything')).status).toBe(404);
+    for (const path of ['/anything', '/abcdefghi/status', '/.bloomery', 'http://h:8/status'])
+      expect((await ask(node.adminListen?.port as number, path)).status, path).toBe(404);
   });
 });
 

@@ -72,7 +72,7 @@ describe('pipelined requests', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('whose fetches wait for a connection wait for nobody when their client goes; those that were sent go on', async () => {
+  it('whose fetches wait for a connection wait for nobody when their client goes; those that were sent go on for seconds', async () => {
     const { origin, lab } = await start();
     origin.on('/never', { raw: () => {} });
     const clients = await Promise.all(Array.from({ length: 5 }, () => rawConnection(lab.port)));
@@ -83,6 +83,8 @@ describe('pipelined requests', () => {
     await eventually(() => origin.count('/never') === CONNECTIONS_PER_ORIGIN);
     for (const { socket } of clients) socket.destroy();
     await eventually(() => lab.proxy.activity.fetches === CONNECTIONS_PER_ORIGIN, 2000);
+    // Of these nothing has come some seconds later.
+    await eventually(() => lab.proxy.activity.fetches === 0, 8000);
   });
 
   it('which are cut while they wait let go of their fetch at once, and do not harm the answer before them', async () => {

@@ -139,7 +139,7 @@ class RunningNode implements CacheNode {
       };
       this.#adminServer = new Listeners(handlers, this.#limits);
       this.adminListen = await this.#adminServer.open(place.adminListen, {
-        certificate: null,
+        certificate,
         nextFree: false,
       });
       this.#proxies.listensOn(this.adminListen);
@@ -228,7 +228,10 @@ class RunningNode implements CacheNode {
     this.log.change({ level: config.logLevel, format: config.logFormat });
     this.#listeners.applyLimits();
     this.#adminServer?.applyLimits();
-    if (certificate !== null) this.#listeners.changeCertificate(certificate);
+    if (certificate !== null) {
+      this.#listeners.changeCertificate(certificate);
+      this.#adminServer?.changeCertificate(certificate);
+    }
     this.#ownPaths = this.#makeOwnPaths(next);
     // Requests and tunnels that run go on by the rules they began with.
     this.#retire(this.#proxies);

@@ -232,7 +232,8 @@ function checkTogether(config: NodeConfig, written: WrittenSettings, problems: s
     );
   } else if (tls !== null) checkCertificate(tls, problems);
   if (config.originCaFile !== null) checkAuthorities(config.originCaFile, problems);
-  const encrypted = listen.find(({ secure }) => secure);
+  const addresses = config.adminListen === null ? listen : [...listen, config.adminListen];
+  const encrypted = addresses.find(({ secure }) => secure);
   if (encrypted !== undefined && !written.has('tlsCert'))
     problems.push(`${formatListen(encrypted)} needs --tls-cert and --tls-key`);
   const places = listen.filter(({ port }) => port !== 0).map(({ host, port }) => `${host}:${port}`);

@@ -50,6 +50,8 @@ export class Listeners {
   readonly #limits: Limits;
   readonly #servers: (Server | SecureServer)[] = [];
   readonly #sockets = new Set<Socket>();
+  /** Those within TLS: what they have read is what the client said, without the handshake. */
+  readonly #secureSockets = new Set<Socket>();
 
   /** `limits` may change later: the guards read it at each connection and request, the servers are told by `applyLimits`. */
   constructor(handlers: ListenerHandlers, limits: Limits) {
@@ -108,7 +110,9 @@ export class Listeners {
     const closeIdle = () => {
       for (const server of this.#servers) server.closeIdleConnections();
       // Node does not count those as idle that have never sent anything.
-      for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+      for (const sockets of [this.#sockets, this.#secureSockets]) {
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      }
     };
     closeIdle();
     const sweep = setInterval(closeIdle, SWEEP_MS);
@@ -135,7 +139,13 @@ export class Listeners {
     const server =
       certificate === null
         ? createServer(options)
-        : createSecureServer({ ...options, ...certificate, ALPNProtocols: ['http/1.1'] });
+        : createSecureServer({
+            ...options,
+            ...certificate,
+            ALPNProtocols: ['http/1.1'],
+            // As long as for a head: Node would wait for two minutes.
+            handshakeTimeout: this.#limits.headTimeoutMs,
+          });
     applyServerSettings(server as Server, this.#limits);
     guardServer(server as Server, {
       limits: this.#limits,
@@ -157,8 +167,12 @@ export class Listeners {
       },
       this.counter,
     );
-    // A handshake that fails is a client's affair.
-    server.on('tlsClientError', () => {});
+    server.on('secureConnection', (socket: Socket) => {
+      this.#secureSockets.add(socket);
+      socket.once('close', () => this.#secureSockets.delete(socket));
+    });
+    // A handshake that fails, or does not end, is a client's affair.
+    server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
     return server;
   }
 

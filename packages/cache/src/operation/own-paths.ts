@@ -3,8 +3,9 @@
  * this file is mostly about who may not see them.
  *
  * - Only a request to the node itself counts: an absolute-form one (`GET http://…/.bloomery/status`) is a request to a proxy, and goes on as such.
- *   If it leads back here, the proxy has put `Via` on it; requests that came through any proxy (Via, Forwarded, X-Forwarded-For) are
- *   refused, since the address they come from is the proxy's and says nothing about who asks.
+ *   If it leads back here, the proxy has put `Via` on it; requests that came through any proxy (Via, Forwarded, X-Forwarded-…, X-Real-IP and all
+ *   the others that say who asked elsewhere: `safety/unkeyed-fields.ts`) are refused, since the address they come from is the proxy's and says
+ *   nothing about who asks.
  * - Only clients in `adminClients` (loopback unless configured), except for health, which says one word.
  * - A web page in the operator's own browser comes from loopback as well. Against DNS rebinding (the page's own name now leads to
  *   127.0.0.1) the Host must be an address, localhost or a configured name. Against plain cross-site requests:
@@ -17,6 +18,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
+import { isUnkeyed } from '../safety/unkeyed-fields.ts';
 import { METRICS_TYPE } from './metrics-text.ts';
 
 export const OWN_PREFIX = '/.bloomery/';
@@ -71,7 +73,7 @@ async function replyTo(request: IncomingMessage, options: OwnPathsOptions): Prom
   const page = target.slice(OWN_PREFIX.length, query < 0 ? undefined : query);
   const wanted = page === 'purge' ? 'POST' : 'GET';
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  if (!PAGES.includes(page))
+  if (!isOwnPath(target) || !PAGES.includes(page))
     return {
       status: 404,
       body: `No such page. There are: ${PAGES.map((name) => OWN_PREFIX + name).join(', ')}\n`,
@@ -101,7 +103,7 @@ async function replyTo(request: IncomingMessage, options: OwnPathsOptions): Prom
 
 function refusalOf(request: IncomingMessage, options: OwnPathsOptions): Reply | null {
   const { headers } = request;
-  const proxied = PROXY_FIELDS.find((name) => headers[name] !== undefined);
+  const proxied = Object.keys(headers).find((name) => name === 'via' || isUnkeyed(name));
   if (proxied !== undefined) return forbidden(`it came through a proxy (${proxied})`);
   if (!options.allows(request.socket.remoteAddress ?? ''))
     return forbidden(`${request.socket.remoteAddress} is not in --admin-client`);
@@ -133,4 +135,3 @@ function json(value: unknown): Reply {
 }
 
 const PAGES = ['health', 'status', 'metrics', 'purge'];
-const PROXY_FIELDS = ['via', 'forwarded', 'x-forwarded-for'];

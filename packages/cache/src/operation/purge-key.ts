@@ -11,7 +11,10 @@ export function purgeKey(text: string, router: Router): string {
     throw new TypeError(route.text);
   }
   const match = /^(https?):\/\/([^/?#\s]+)([^#\s]*)(?:#\S*)?$/i.exec(text);
-  if (match === null)
+  const scheme = match?.[1].toLowerCase() as 'http' | 'https';
+  const root = match === null ? '' : `${scheme}://${match[2]}/`;
+  if (match === null || !URL.canParse(root))
     throw new TypeError(`Expected an http or https URL, got ${JSON.stringify(text.slice(0, 200))}`);
-  return cacheKey(match[1].toLowerCase() as 'http' | 'https', match[2], match[3]);
+  // As a request for it is routed: 127.1 is 127.0.0.1, and names are in small letters.
+  return cacheKey(scheme, new URL(root).host, match[3]);
 }

@@ -72,7 +72,7 @@ export function toOriginError(cause: unknown, origin: string, progress: Progress
     new OriginError(kind, `${origin}: ${text}`, { cause });
   switch (code) {
     case 'ADDRESS_REFUSED':
-      return fail('destination_ip_prohibited', message);
+      return fail('destination_ip_prohibited', `${message} (--allow-private and --allow-address open more)`);
     case 'ECONNREFUSED':
       return fail('connection_refused', 'connection refused');
     case 'ENOTFOUND':

@@ -30,6 +30,8 @@ import { isPersonal, type ProxyContext, type SharedResponse } from './shared-res
 
 /** How often a request waits for others before it fetches for itself. */
 const ROUNDS = 4;
+/** How long a fetch goes on that nobody waits for and of which nothing has come. */
+const UNWAITED_MS = 5000;
 /** Revalidations in the background at a time; more are left for the next request. */
 const BACKGROUND = 256;
 
@@ -142,9 +144,15 @@ export class RequestFlow {
     if (flight === null || flight === exchange.tiredOf) {
       const begun = flights.begin(request.key);
       const fetching = this.#start(exchange, request, decision, begun);
-      // One that still waits for a connection would wait for nobody. One that was sent goes on, for those who come later.
+      // One that still waits for a connection would wait for nobody. One that was sent goes on, for those who come later, if it comes to something soon: a
+      // client that asks and leaves, over and over, must not have more of them than of connections for long.
       exchange.onLeave(() => {
-        if (begun.waiters === 0 && !begun.sent) fetching.abandon();
+        const abandon = () => {
+          if (begun.waiters === 0 && begun.landing === null) fetching.abandon();
+        };
+        if (begun.landing !== null) return;
+        if (begun.sent) setTimeout(abandon, UNWAITED_MS).unref();
+        else abandon();
       });
     } else if (flight.landing?.kind === 'shared') {
       this.#answerShared(exchange, flight.landing.shared, decision, true);

@@ -177,7 +177,8 @@ function mapReference(value: string, key: string, mapping: Mapping): string | nu
 }
 
 function mapRefresh(value: string, key: string, mapping: Mapping): string | null {
-  const parts = /^(\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?)(["']?)(.*?)\2\s*$/i.exec(value);
+  // Trimmed before, and not by the pattern: that would try each blank of a long row of them as the first of the last.
+  const parts = /^(\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?)(["']?)(.*?)\2$/i.exec(value.trimEnd());
   if (parts === null || parts[3] === '') return null;
   const reference = mapReference(parts[3]!, key, mapping);
   return reference === null ? null : `${parts[1]}${parts[2]}${reference}${parts[2]}`;

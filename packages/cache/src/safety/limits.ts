@@ -7,8 +7,8 @@
  * Each limit has a unit in its name (`…Bytes`, `…Ms`; the others are counts), a default, a range in which it makes sense and a
  * reason. The table is the only place; the type, the defaults, the checks and the documentation are made of it.
  *
- * Where it breaks down: these bounds are per process. Several worker processes have each their own, so `connectionsPerClient` is
- * that many per worker. And bytes are counted as they are on the wire: a response compressed by its origin counts compressed.
+ * Where it breaks down: these bounds are per process. Of several worker processes each has its part of `connections` and `connectionsPerClient`, and
+ * all of the others. And bytes are counted as they are on the wire: a response compressed by its origin counts compressed.
  */
 
 export interface Limits {
@@ -92,7 +92,7 @@ export const LIMITS: { readonly [name in keyof Limits]: LimitInfo } = {
     4096,
     1,
     1_000_000,
-    'each costs a file descriptor, and a fetch one more: `ulimit -n` must be above twice this',
+    'each costs a file descriptor, and each fetch one more (up to 256 for an origin): `ulimit -n` should be well above twice this',
   ),
   connectionsPerClient: count(
     256,

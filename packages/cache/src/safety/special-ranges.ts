@@ -29,8 +29,10 @@ const rows: readonly (readonly [cidr: string, kind: SpecialRange['kind'], what: 
   ['169.254.170.2/32', 'never', 'a cloud metadata address'],
   ['100.100.100.200/32', 'never', 'a cloud metadata address'],
   ['168.63.129.16/32', 'never', 'a cloud metadata address'],
-  ['fd00:ec2::254/128', 'never', 'a cloud metadata address'],
+  ['fd00:ec2::/32', 'never', 'a cloud metadata address'],
   ['fd20:ce::254/128', 'never', 'a cloud metadata address'],
+  ['fd00:c1::a9fe:a9fe/128', 'never', 'a cloud metadata address'],
+  ['fd00:42::42/128', 'never', 'a cloud metadata address'],
 
   ['0.0.0.0/8', 'never', 'a "this network" address (RFC 1122)'],
   ['10.0.0.0/8', 'private', 'a private address (RFC 1918)'],
