@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { type IncomingMessage, type RequestListener, request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type CacheNode, startNode } from '../src/operation/cache-node.ts';
@@ -67,6 +67,18 @@ async function startPair(listener?: RequestListener, flags: Record<string, unkno
       for (let i = 0; ; i++) if (ownerOf(`${origin.url}${name}${i}`, 2) === worker) return `/${name}${i}`;
     },
   };
+}
+
+/** A connection of its own, and what has come over it. */
+function dial(port: number): { readonly socket: Socket; readonly text: () => string } {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk;
+  });
+  socket.on('error', () => {});
+  cleanUp(() => socket.destroy());
+  return { socket, text: () => text };
 }
 
 describe('a request for a key of another worker', () => {
@@ -162,10 +174,11 @@ describe('a request for a key of another worker', () => {
       seen.push(incoming.headers['bloomery-relayed-for']);
       response.end();
     });
-    await ask(ports[0], pathOf(1), { headers: { 'Bloomery-Relayed-For': '6.6.6.6 https' } });
+    for (const worker of [0, 1])
+      await ask(ports[0], pathOf(worker), { headers: { 'Bloomery-Relayed-For': '6.6.6.6 https' } });
     await Promise.all(nodes.map((node) => node.close()));
     expect(readFileSync(accessLog, 'utf8')).not.toContain('6.6.6.6');
-    expect(seen).toEqual([undefined]);
+    expect(seen).toEqual([undefined, undefined]);
   });
 
   it('breaks off when the body of the origin does: a part never looks whole', async () => {
@@ -195,6 +208,61 @@ describe('a request for a key of another worker', () => {
     await once(response, 'data');
     client.destroy();
     await until('the origin to hear of it', () => left);
+  });
+
+  it('ends at the origin also when it waits behind another one on the connection of a client that leaves', async () => {
+    const running = new Set<string>();
+    const { ports, pathOf } = await startPair((incoming, response) => {
+      const path = incoming.url as string;
+      running.add(path);
+      response.on('close', () => running.delete(path));
+      // The first one is never answered; the others have begun.
+      if (!path.startsWith('/first')) response.writeHead(200, { 'Cache-Control': 'no-store' }).write('begin');
+    });
+    const paths = [pathOf(0, 'first'), pathOf(1, 'second'), pathOf(1, 'third')];
+    const { socket } = dial(ports[0]);
+    for (const path of paths) socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await until('all to be asked for', () => running.size === paths.length);
+    socket.resetAndDestroy();
+    // The first one is not relayed, and is waited for, since it might be stored.
+    await until('the origin to hear of it', () => !paths.slice(1).some((path) => running.has(path)), 2000);
+  });
+
+  it('has its scheme in any case (RFC 9110, 4.2.3)', async () => {
+    const { origin, ports } = await startPair(undefined, { forward: true, allowPrivate: true });
+    const paths = [0, 1, 2, 3, 4, 5, 6, 7];
+    for (const path of paths) {
+      const target = `${origin.url.replace('http', 'HTTP')}${path}`;
+      expect((await ask(ports[path % 2], target, { method: 'POST', body: 'x' })).status).toBe(200);
+      await ask(ports[0], target);
+      expect((await ask(ports[1], target)).headers['cache-status']).toContain('; hit');
+    }
+    expect(new Set(paths.map((path) => ownerOf(`${origin.url}${path}`, 2)))).toEqual(new Set([0, 1]));
+  });
+
+  it('has hints on the way to its answer only where they can be understood', async () => {
+    const { ports, pathOf } = await startPair((incoming, response) => {
+      const late = incoming.url?.startsWith('/late');
+      if (!late) response.writeEarlyHints({ link: '</a.css>; rel=preload' });
+      setTimeout(() => response.writeHead(200, { 'Content-Length': 4 }).end('body'), late ? 300 : 100);
+    });
+    const path = pathOf(1);
+    const modern = dial(ports[0]);
+    modern.socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await until('its answer', () => modern.text().endsWith('\r\n\r\nbody'));
+    expect(modern.text()).toMatch(/^HTTP\/1\.1 103 .*\r\n\r\nHTTP\/1\.1 200 /s);
+    // RFC 9110, 15.2
+    const old = dial(ports[0]);
+    old.socket.write(`GET ${path} HTTP/1.0\r\nHost: a\r\n\r\n`);
+    await until('its answer', () => old.text().endsWith('\r\n\r\nbody'));
+    expect(old.text()).toMatch(/^HTTP\/1\.1 200 /);
+    // Behind another answer: not between its head and its body.
+    const queued = dial(ports[0]);
+    queued.socket.write(
+      [pathOf(0, 'late'), path].map((each) => `GET ${each} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''),
+    );
+    await until('both answers', () => queued.text().match(/\r\n\r\nbody/g)?.length === 2, 3000);
+    expect(queued.text()).not.toContain(' 103 ');
   });
 
   it('holds back a body that its client does not take', async () => {
@@ -269,5 +337,50 @@ describe('while the owner is down', () => {
     expect((await ask(ports[0], path, { method: 'POST', body: 'change' })).status).toBe(200);
     expect(origin.asked.at(-1)).toBe(`POST ${path}`);
     await until('the owner to forget', async () => nodes[1].store.statistics.responses === 0);
+  });
+
+  it.each(['Transfer-Encoding: chunked', 'Content-Length: 10'])(
+    'an upload that has begun is passed on whole (%s)',
+    async (framing) => {
+      const bodies: string[] = [];
+      const { ports, pathOf, takeDown } = await startPair(async (incoming, response) => {
+        let body = '';
+        for await (const chunk of incoming) body += chunk;
+        bodies.push(body);
+        response.end('done');
+      });
+      const piece = (text: string) => (framing.startsWith('T') ? `${text.length}\r\n${text}\r\n` : text);
+      takeDown(1);
+      const { socket, text } = dial(ports[0]);
+      socket.write(`PUT ${pathOf(1)} HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n${piece('first')}`);
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      socket.write(piece('final') + (framing.startsWith('T') ? '0\r\n\r\n' : ''));
+      await until('its answer', () => text().includes('done'), 3000);
+      expect(text()).toMatch(/^HTTP\/1\.1 200 /);
+      expect(bodies).toEqual(['firstfinal']);
+    },
+  );
+
+  it('an upload is not passed on when the owner had a part of it, whatever the method', async () => {
+    let got = '';
+    let whole = 0;
+    const { nodes, ports, pathOf, origin } = await startPair((incoming, response) => {
+      incoming.on('error', () => {});
+      incoming.on('data', (chunk) => {
+        got += chunk;
+      });
+      incoming.on('end', () => {
+        whole++;
+        response.end('done');
+      });
+    });
+    const { socket, text } = dial(ports[0]);
+    socket.write(`GET ${pathOf(1)} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n`);
+    await until('the beginning to arrive', () => got === 'first');
+    await nodes[1].close(0);
+    socket.write('5\r\nfinal\r\n0\r\n\r\n');
+    await until('an answer', () => text().includes('\r\n\r\n'), 3000);
+    expect(text()).toMatch(/^HTTP\/1\.1 502 /);
+    expect([origin.asked.length, whole]).toEqual([1, 0]);
   });
 });

@@ -12,10 +12,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemberLedger } from '../src/operation/member-ledger.ts';
 import { Counters, type MetricsSnapshot } from '../src/operation/metrics.ts';
+import { SilenceWatch } from '../src/operation/silence-watch.ts';
 import { type NodeStatus, totalOf } from '../src/operation/status.ts';
 import { openWorkersFolder, removeLeftFolders } from '../src/operation/workers-folder.ts';
 import { bundleProgram, isAlive, type RunningProgram, startProgram } from './operation-program.ts';
@@ -155,6 +158,69 @@ describe('the ledger', () => {
       ledger.end(worker);
       expect(totalOf(ledger.report).latency.cacheMicros).toBe(before);
     }
+  });
+});
+
+describe('a worker that hangs', () => {
+  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  it('is killed and restarted, and its keys are served again', async () => {
+    // As run.ts does it, with less patience; beside the program of the workers.
+    const impatient = join(dirname(program), 'impatient.js');
+    buildSync({
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      banner: {
+        js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+      },
+      stdin: {
+        contents: `
+          import { loadConfig } from './config.ts';
+          import { Log } from './log.ts';
+          import { Workers } from './workers.ts';
+          const log = new Log({ level: 'info', format: 'json' });
+          await Workers.start(loadConfig(JSON.parse(process.argv[2])), log, { hungMs: 3000 });`,
+        resolveDir: fileURLToPath(new URL('../src/operation/', import.meta.url)),
+        loader: 'ts',
+      },
+      outfile: impatient,
+    });
+    const origin = await startOrigin();
+    const node = await startProgram(impatient, { upstream: [origin.url], workers: 2 });
+    const [stopped] = node.events('listening').map(({ pid }) => Number(pid));
+    process.kill(stopped, 'SIGSTOP');
+    await until('it to be killed', () => node.events('worker-hung').some(({ pid }) => pid === stopped));
+    await until('its return', () => node.events('worker-restarted').length > 0);
+    expect(isAlive(stopped)).toBe(false);
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => ask(node.port, `/${i}`)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  });
+
+  it('is one that keeps silent, and no other', async () => {
+    const hung: number[] = [];
+    const watch = new SilenceWatch(300, (worker) => hung.push(worker));
+    cleanUp(() => watch.stop());
+    for (const worker of [0, 1, 2]) watch.heard(worker);
+    watch.forget(2);
+    const talking = setInterval(() => watch.heard(0), 20);
+    cleanUp(() => clearInterval(talking));
+    await pause(150);
+    expect(hung).toEqual([]);
+    await until('one to be found', () => hung.length > 0, 2000);
+    expect(hung).toEqual([1]);
+  });
+
+  it('is none when all were asleep, and the clock alone has moved on', async () => {
+    const hung: number[] = [];
+    const watch = new SilenceWatch(300, (worker) => hung.push(worker));
+    cleanUp(() => watch.stop());
+    watch.heard(0);
+    await pause(50);
+    // Nothing runs in this process for longer than the limit.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+    await pause(60);
+    expect(hung).toEqual([]);
   });
 });
 

@@ -8,13 +8,14 @@
  * 120 to 150 µs in two workers with their primary (docs/cache.md): two workers on two cores are no faster than one process at those. They pay where the
  * work is more than handing over: TLS, large bodies, many misses.
  *
- * When the owner cannot be reached because it is being restarted, the request goes back to `unavailable`, unless a part of its body is gone already.
+ * When the owner cannot be reached because it is being restarted, the request goes back to `unavailable`, unless somebody has begun to read its body: it
+ * goes whole or not at all.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { type Dispatcher, Pool } from 'undici';
-import { hasBody } from '../proxy/exchange.ts';
+import { hasBody, queuedOn } from '../proxy/exchange.ts';
 import { RequestBody } from '../proxy/request-body.ts';
 import { LIMITS } from '../safety/limits.ts';
 import { refusal, sendRefusal } from '../safety/refusal.ts';
@@ -36,15 +37,15 @@ export class Relay {
     const isSafe = request.method === 'GET' || request.method === 'HEAD';
     const exchange = new Exchange(response, (error) => {
       // A request that may have been heard is asked again only if that changes nothing; and what was read of a body cannot be read again.
-      if (!(isUnreachable(error) || isSafe) || body?.readableDidRead) return false;
-      body?.destroy();
+      if (!(isUnreachable(error) || isSafe) || (body !== null && !body.giveBack())) return false;
       unavailable();
       return true;
     });
+    if (exchange.over) return;
     this.#pool(owner).dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
-        path: request.url as string,
+        path: withLowerCaseScheme(request.url as string),
         headers: fieldsToRelay(request),
         body,
       },
@@ -82,17 +83,29 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   /** Something of the body was written. */
   #begun = false;
-  #over = false;
+  /** The client has gone, or all that will come has come. */
+  over = false;
+  /** Where the others wait whose turn on the connection has not come. */
+  #queued: Set<() => void> | null = null;
 
   constructor(response: ServerResponse, unavailable: (error: Error) => boolean) {
     this.#response = response;
     this.#unavailable = unavailable;
     response.once('close', this.#left);
+    if (response.socket !== null) return;
+    // Behind another answer (RFC 9112, 9.3.2): Node does not tell such a response that its connection is gone.
+    const { socket } = response.req;
+    if (socket.destroyed) {
+      this.over = true;
+      return;
+    }
+    this.#queued = queuedOn(socket);
+    this.#queued.add(this.#left);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#response.destroyed) controller.abort(new Error('The client left'));
+    if (this.over || this.#response.destroyed) controller.abort(new Error('The client left'));
   }
 
   onResponseStart(
@@ -118,7 +131,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
-    this.#over = true;
+    this.#end();
     const trailers = (controller.rawTrailers ?? []) as Buffer[];
     if (trailers.length > 0) {
       const pairs: [string, string][] = [];
@@ -129,9 +142,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#response.off('close', this.#left);
+    if (this.over) return;
+    this.#end();
     if (this.#response.destroyed) return;
     // Never a clean end after a part: the client would take it for the whole.
     if (this.#response.headersSent) this.#response.destroy(error);
@@ -145,6 +157,9 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** A hint is only a hint: Node throws at links that it does not like, and nothing is lost without them. */
   #hint(raw: readonly Buffer[]): void {
+    const { req, socket } = this.#response;
+    // RFC 9110, 15.2: no interim response to a client of HTTP/1.0. And behind another answer Node would put it between the head and the body of its own.
+    if (req.httpVersion !== '1.1' || socket === null) return;
     try {
       this.#response.writeEarlyHints(earlyHints(raw));
     } catch {
@@ -153,14 +168,20 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   readonly #flush = (): void => {
-    if (!this.#begun && !this.#over) this.#response.flushHeaders();
+    if (!this.#begun && !this.over) this.#response.flushHeaders();
   };
 
   readonly #left = (): void => {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.over) return;
+    this.#end();
     this.#controller?.abort(new Error('The client left'));
   };
+
+  #end(): void {
+    this.over = true;
+    this.#response.off('close', this.#left);
+    this.#queued?.delete(this.#left);
+  }
 }
 
 /** The other end: takes requests of other workers. */
@@ -261,6 +282,11 @@ function earlyHints(raw: readonly Buffer[]): Record<string, string | string[]> {
   for (let i = 0; i + 1 < raw.length; i += 2)
     (hints[text(raw[i]).toLowerCase()] ??= []).push(text(raw[i + 1]));
   return hints;
+}
+
+/** RFC 9110, 4.2.3: schemes are compared without regard to case; undici takes only one that is written small. */
+function withLowerCaseScheme(target: string): string {
+  return target.startsWith('/') ? target : target.replace(/^https?:/i, (scheme) => scheme.toLowerCase());
 }
 
 function isUnreachable(error: Error): boolean {

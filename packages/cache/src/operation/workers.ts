@@ -8,7 +8,8 @@
  *
  * A worker that dies loses its running answers (their clients see a broken connection, never a short body) and what it had in memory only. Until it is
  * back the others ask origins for its keys without storing. Keys invalidated meanwhile are told to it before it serves again. A worker that dies
- * within seconds, again and again, is restarted ever more slowly. What it had counted is not lost (member-ledger.ts).
+ * within seconds, again and again, is restarted ever more slowly. What it had counted is not lost (member-ledger.ts). One that hangs is killed
+ * (silence-watch.ts), and then restarted like any other.
  */
 
 import cluster, { type Worker } from 'node:cluster';
@@ -22,6 +23,7 @@ import type { ListenAddress } from './listen-address.ts';
 import type { Log } from './log.ts';
 import { MemberLedger } from './member-ledger.ts';
 import { settingsForRestart, withoutRestart } from './reload-rules.ts';
+import { SilenceWatch } from './silence-watch.ts';
 import type { TeamReport } from './status.ts';
 import type { ToPrimary, ToWorker } from './worker-messages.ts';
 import { openWorkersFolder, type WorkersFolder } from './workers-folder.ts';
@@ -30,6 +32,8 @@ const START_MS = 60_000;
 const REPORT_MS = 1000;
 const HEALTHY_MS = 10_000;
 const LONGEST_PAUSE_MS = 30_000;
+/** A worker says something every 2 s; the longest that a busy one may be late. */
+const HUNG_MS = 30_000;
 /** Keys that wait for a worker that is down. */
 const MOST_WAITING = 100_000;
 
@@ -69,8 +73,15 @@ export class Workers {
   listen: readonly ListenAddress[] = [];
   adminListen: ListenAddress | null = null;
   readonly #disk: DiskFolder | null;
+  readonly #watch: SilenceWatch;
 
-  private constructor(config: NodeConfig, log: Log, folder: WorkersFolder, disk: DiskFolder | null) {
+  private constructor(
+    config: NodeConfig,
+    log: Log,
+    folder: WorkersFolder,
+    disk: DiskFolder | null,
+    hungMs: number,
+  ) {
     this.#asked = config;
     this.#config =
       disk === null || config.disk === null
@@ -79,6 +90,7 @@ export class Workers {
     this.#folder = folder;
     this.#disk = disk;
     this.#log = log;
+    this.#watch = new SilenceWatch(hungMs, (index) => this.#hangs(this.#members[index], hungMs));
     this.#members = Array.from({ length: config.workers }, (_, index) => ({
       index,
       worker: null,
@@ -90,8 +102,8 @@ export class Workers {
     }));
   }
 
-  /** Resolves when all are ready; throws what the first one could not do. */
-  static async start(config: NodeConfig, log: Log): Promise<Workers> {
+  /** Resolves when all are ready; throws what the first one could not do. `hungMs`: how long a worker may say nothing. */
+  static async start(config: NodeConfig, log: Log, { hungMs = HUNG_MS } = {}): Promise<Workers> {
     const own = import.meta.url;
     cluster.setupPrimary({
       exec: fileURLToPath(new URL(`./worker-process${own.endsWith('.ts') ? '.ts' : '.js'}`, own)),
@@ -100,7 +112,7 @@ export class Workers {
     const disk = await claimConfiguredFolder(config);
     if (disk?.rearranged)
       log.event('warn', 'disk-rearranged', { folder: disk.folder, workers: config.workers });
-    const workers = new Workers(config, log, await openWorkersFolder(), disk);
+    const workers = new Workers(config, log, await openWorkersFolder(), disk, hungMs);
     try {
       await Promise.all(workers.#members.map((member) => workers.#start(member)));
     } catch (error) {
@@ -138,6 +150,8 @@ export class Workers {
 
   async close(deadlineMs: number): Promise<void> {
     this.#stopping = true;
+    // From now on they have a deadline.
+    this.#watch.stop();
     const running = this.#members.flatMap(({ worker }) =>
       worker === null || worker.isDead() ? [] : [worker],
     );
@@ -207,6 +221,8 @@ export class Workers {
         if (worker.process.pid === undefined && member.worker === worker) ended(error.message);
       });
       worker.on('message', (message: ToPrimary) => {
+        // Whatever it says; while it starts, START_MS is its limit.
+        if (member.ready && member.worker === worker) this.#watch.heard(member.index);
         if (message.kind === 'hello') {
           renewals = this.#renewals;
           tell(worker, {
@@ -223,6 +239,7 @@ export class Workers {
         } else if (message.kind === 'ready') {
           clearTimeout(timer);
           member.ready = true;
+          this.#watch.heard(member.index);
           if (this.listen.length === 0) this.#foundPorts(message);
           for (const { done } of removals) done(0, null);
           if (renewals !== this.#renewals) {
@@ -261,6 +278,7 @@ export class Workers {
   #exited(member: Member, worker: Worker | null, how: string | number): void {
     if (member.worker === worker) member.worker = null;
     this.#ledger.end(member.index);
+    this.#watch.forget(member.index);
     const wasReady = member.ready;
     member.ready = false;
     if (this.#stopping) {
@@ -288,6 +306,11 @@ export class Workers {
         (error) => this.#log.event('error', 'worker-not-restarted', { worker: member.index, problem: error }),
       );
     }, pauseMs);
+  }
+
+  #hangs({ index, worker }: Member, silentMs: number): void {
+    this.#log.event('error', 'worker-hung', { worker: index, pid: worker?.process.pid, silentMs });
+    worker?.process.kill('SIGKILL');
   }
 
   #answer(member: Member, message: ToPrimary): void {

@@ -45,7 +45,7 @@ export function requestFieldsToForward(
   sender?: Sender,
 ): string[] {
   const drop = options.forwardedFields === 'drop';
-  const fields = endToEnd(headers, (name) => name === 'expect' || (drop && FORWARDED.has(name)));
+  const fields = endToEnd(headers, (name) => OWN.has(name) || (drop && FORWARDED.has(name)));
   if (sender !== undefined) addSender(fields, sender);
   fields.push('Via', via(options));
   return fields;
@@ -112,6 +112,9 @@ function addSender(fields: string[], sender: Sender): void {
   if (fieldValue(fields, 'x-forwarded-host') === undefined) fields.push('X-Forwarded-Host', sender.host);
   if (fieldValue(fields, 'x-forwarded-proto') === undefined) fields.push('X-Forwarded-Proto', sender.scheme);
 }
+
+/** Expect, which the server has answered; and what workers of this node tell each other (operation/relay.ts): from a client it means nothing. */
+const OWN: ReadonlySet<string> = new Set(['expect', 'bloomery-relayed-for']);
 
 const ADDRESSES: ReadonlySet<string> = new Set(['x-forwarded-for']);
 

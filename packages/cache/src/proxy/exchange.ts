@@ -161,7 +161,8 @@ const MOST_WAITING_BYTES = 65_536;
 /** One listener for each socket: a hundred pipelined requests with one each would be taken for a leak (MaxListenersExceededWarning). */
 const queuedBySocket = new WeakMap<Socket, Set<() => void>>();
 
-function queuedOn(socket: Socket): Set<() => void> {
+/** Called when this connection closes: for responses whose turn has not come. Who is done takes itself out. */
+export function queuedOn(socket: Socket): Set<() => void> {
   const known = queuedBySocket.get(socket);
   if (known !== undefined) return known;
   const queued = new Set<() => void>();

@@ -4,6 +4,9 @@
  * The `IncomingMessage` itself is not handed to undici, because undici destroys the body it was given when the exchange ends, and
  * destroying an `IncomingMessage` tears down the client's connection, over which the answer still has to go.
  *
+ * A body can be read once. Of one that somebody has begun to read, the rest alone would look like a whole (with chunks, nothing tells its
+ * length), so it fails here instead. One that nobody has asked for yet can be given back, for another to send.
+ *
  * Trailers of a request are dropped, as RFC 9110, 6.5.1 allows.
  */
 
@@ -17,6 +20,7 @@ export class RequestBody extends Readable {
   readonly #limit: number;
   #bytes = 0;
   #started = false;
+  #given = false;
 
   constructor(request: IncomingMessage, limitBytes: number) {
     super({ highWaterMark: 64 * 1024 });
@@ -24,9 +28,22 @@ export class RequestBody extends Readable {
     this.#limit = limitBytes;
   }
 
+  /** Leaves the request as it came, for another one of these. False: too late, some of it may be gone. */
+  giveBack(): boolean {
+    // Destroyed without having been given: what arrives is being dropped.
+    if (this.#started || this.destroyed) return false;
+    this.#given = true;
+    this.destroy();
+    return true;
+  }
+
   override _read(): void {
     if (!this.#started) {
       this.#started = true;
+      if (this.#request.readableDidRead) {
+        this.destroy(new Error('The beginning of the body of the request was read before, and is gone'));
+        return;
+      }
       this.#request.on('data', this.#data);
       this.#request.on('end', this.#end);
       this.#request.on('aborted', this.#aborted);
@@ -41,7 +58,7 @@ export class RequestBody extends Readable {
     this.#request.off('end', this.#end);
     this.#request.off('aborted', this.#aborted);
     // Answered early: the rest is read and dropped, so that the connection can be used again.
-    if (!this.#request.complete && !(error instanceof BodyTooLong)) this.#request.resume();
+    if (!this.#given && !this.#request.complete && !(error instanceof BodyTooLong)) this.#request.resume();
     callback(error);
   }
 
