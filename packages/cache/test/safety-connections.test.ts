@@ -216,6 +216,15 @@ describe('settings', () => {
     expect(closed).toBe(true);
   });
 
+  it('an idle connection stays open a little longer than its client was told', async () => {
+    const { port } = await start({ idleTimeoutMs: 1000 });
+    const began = performance.now();
+    const { text, closed } = await talk(port, hello, 5000);
+    expect(text()).toMatch(/^Keep-Alive: timeout=1\r$/im);
+    expect(closed).toBe(true);
+    expect(performance.now() - began).toBeGreaterThan(1800);
+  });
+
   it('bytes one by one do not keep a connection for longer than a head may take', async () => {
     const { port } = await start({ headTimeoutMs: 400, requestTimeoutMs: 800 });
     const started = performance.now();

@@ -24,13 +24,21 @@ export function serverOptions(limits: Limits): ServerOptions {
     maxHeaderSize: limits.headBytes + 1024,
     headersTimeout: limits.headTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.idleTimeoutMs,
+    keepAliveTimeout: withSlack(limits.idleTimeoutMs),
     connectionsCheckingInterval: Math.min(Math.max(Math.ceil(limits.headTimeoutMs / 4), 20), 5000),
     noDelay: true,
     // Finds clients that went without a word while a tunnel or a slow download is silent.
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
   };
+}
+
+/**
+ * Node tells clients whole seconds (`Keep-Alive: timeout=60`), and many use a connection to the last moment. So it stays open for the rest of a second more
+ * than they are told: else a request meets its end on the way, and the client sees a connection that was closed without an answer.
+ */
+function withSlack(ms: number): number {
+  return ms < 1000 ? ms : Math.floor(ms / 1000) * 1000 + 999;
 }
 
 /** What can only be set on the server itself. */
