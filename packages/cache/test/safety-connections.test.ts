@@ -220,9 +220,9 @@ describe('settings', () => {
     const { port } = await start({ idleTimeoutMs: 1000 });
     const began = performance.now();
     const { text, closed } = await talk(port, hello, 5000);
-    expect(text()).toMatch(/^Keep-Alive: timeout=1\r$/im);
+    expect(text()).toMatch(/^Keep-Alive: timeout=1\b/im);
     expect(closed).toBe(true);
-    expect(performance.now() - began).toBeGreaterThan(1800);
+    expect(performance.now() - began).toBeGreaterThan(2400);
   });
 
   it('bytes one by one do not keep a connection for longer than a head may take', async () => {

@@ -34,8 +34,9 @@ export function serverOptions(limits: Limits): ServerOptions {
 }
 
 /**
- * Node tells clients whole seconds (`Keep-Alive: timeout=60`), and many use a connection to the last moment. So it stays open for the rest of a second more
- * than they are told: else a request meets its end on the way, and the client sees a connection that was closed without an answer.
+ * Node tells clients whole seconds (`Keep-Alive: timeout=60`), and many use a connection to the last moment: then a request meets the end of the connection on
+ * the way, and the client sees it closed without an answer. Node keeps it open for a second more than it says; a client on a busy machine is later
+ * than that now and then, so here it is nearly two.
  */
 function withSlack(ms: number): number {
   return ms < 1000 ? ms : Math.floor(ms / 1000) * 1000 + 999;
