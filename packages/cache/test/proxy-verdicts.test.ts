@@ -320,6 +320,41 @@ it('a part that cannot be combined is not read to its end before the whole is as
   await eventually(() => cut);
 });
 
+it.each([
+  ['a 304 for something else', 'max-age=1'],
+  ['a part that cannot be combined', 'max-age=60'],
+])(
+  'when the second try after %s fails, the client hears of it',
+  { timeout: 10_000 },
+  async (what, control) => {
+    await using origin = await startOrigin();
+    await using lab = await startProxy();
+    const part = what.startsWith('a part');
+    const size = 200_000;
+    const fields = ['Cache-Control', `${control}, must-revalidate`];
+    origin.on('/s', (_request, count) => {
+      if (count > 2) return { raw: (socket) => socket.destroy() };
+      if (!part)
+        return count === 1
+          ? { headers: [...fields, 'ETag', '"1"'], body: 'x' }
+          : { status: 304, headers: ['ETag', '"9"'] };
+      const [from, to] = count === 1 ? [0, 100] : [100, size];
+      return {
+        status: 206,
+        headers: [...fields, 'ETag', `"${count}"`, 'Content-Range', `bytes ${from}-${to - 1}/${size}`],
+        body: 'x'.repeat(to - from),
+      };
+    });
+    const target = `${origin.origin}/s`;
+    await lab.get(target, part ? ['Range', 'bytes=0-99'] : []);
+    lab.advance(5000);
+    const reply = await lab.get(target);
+    expect(reply.status).toBe(502);
+    expect(origin.count('/s')).toBeGreaterThan(2);
+    expect(lab.proxy.activity).toMatchObject({ fetches: 0, flights: 0 });
+  },
+);
+
 it('a fetch that was refused by the way it came does not fail those who come by another', async () => {
   await using origin = await startOrigin();
   await using lab = await startProxy({

@@ -73,6 +73,8 @@ export class Fetching implements OriginHandler {
         : mode.kind === 'complete'
           ? mode.fields
           : request.headers;
+    // Of a fetch that begins anew as well: what the one before said is forgotten.
+    this.#sink = 'none';
     this.#asked = { method: request.method, key: request.key, headers };
     this.#safe = safeguardFields(headers, request.method);
     this.#requestTime = clock();
