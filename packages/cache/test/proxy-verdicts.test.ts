@@ -355,6 +355,53 @@ it.each([
   },
 );
 
+describe.each(['memory', 'disk'])('an old part that goes while the rest is fetched, store: %s', (kind) => {
+  it.each([
+    ['after', 'bytes=100000-299999'],
+    ['before', 'bytes=0-199999'],
+  ])('it comes %s the new bytes: the client gets all', async (_where, range) => {
+    await using origin = await startOrigin();
+    await using lab = await startProxy({ store: await openStore(kind) });
+    const whole = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 31 + (i >> 8)) & 255));
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    origin.on('/c', (request, count) => {
+      const fields = ['Cache-Control', 'max-age=60', 'ETag', '"1"'];
+      const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(request.header('range') ?? '') ?? [];
+      if (first === undefined) return { headers: fields, body: whole };
+      const from = Number(first);
+      const to = last === '' ? whole.length : Number(last) + 1;
+      async function* body() {
+        yield whole.subarray(from, from + 20_000);
+        if (count > 1) await held;
+        yield whole.subarray(from + 20_000, to);
+      }
+      const length = [
+        'Content-Range',
+        `bytes ${from}-${to - 1}/${whole.length}`,
+        'Content-Length',
+        String(to - from),
+      ];
+      return { status: 206, headers: [...fields, ...length], body: body() };
+    });
+    const target = `${origin.origin}/c`;
+    await lab.get(target, ['Range', range]);
+    await eventually(() => lab.proxy.activity.fetches === 0);
+    await sleep(50);
+    const [part] = await lab.store.find(target);
+    expect(part?.range).not.toBeNull();
+    const getting = lab.get(target);
+    await eventually(() => origin.count('/c') === 2);
+    await sleep(100);
+    // Evicted, for others want the room.
+    await lab.store.remove(part!);
+    release();
+    expect((await getting).body.equals(whole)).toBe(true);
+  });
+});
+
 it('a fetch that was refused by the way it came does not fail those who come by another', async () => {
   await using origin = await startOrigin();
   await using lab = await startProxy({

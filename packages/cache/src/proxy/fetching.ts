@@ -175,7 +175,7 @@ export class Fetching implements OriginHandler {
       );
     }
     if (this.#sink === 'store') {
-      this.#keeping!.body.fail(error);
+      this.#keeping!.fail(error);
     } else if (this.#sink === 'owner' && owner !== null) {
       owner.reason = error.code;
       owner.cut();

@@ -4,9 +4,13 @@
  *
  * What is better: a response of the same variant that the origin gave later, though its body ended sooner (a reload that overtook a slow download), and the whole
  * of which this is a part. An invalidation of the key meanwhile (`flight.doomed`) is a reason as well. Those who read it get all of it in any case.
+ *
+ * An old part may be evicted at any time. So it is opened before the first new byte is let through, and what is open stays readable: if it is gone by then, nobody
+ * has got anything yet, and all of it is asked for.
  */
 
 import { withBody } from '../policy/index.ts';
+import type { BodyReader } from '../store/response-store.ts';
 import { sameVariant } from '../store/variants.ts';
 import type { StoredResponse } from '../stored-response.ts';
 import type { Flight } from './flight.ts';
@@ -30,8 +34,9 @@ export interface KeepingOptions {
 
 interface OldBytes {
   readonly stored: StoredResponse;
-  readonly start: number;
-  readonly end: number;
+  readonly reader: BodyReader;
+  /** What the reader gave first. */
+  readonly first: Uint8Array | null;
 }
 
 export class Keeping {
@@ -49,6 +54,7 @@ export class Keeping {
     this.#options = options;
     const abandoned = (): void => {
       fetch.abort();
+      this.#letGo();
       over();
     };
     // A client that holds up others has less time than one that holds up none: of two minutes, ten seconds.
@@ -73,14 +79,31 @@ export class Keeping {
     wait.then(() => fetch.resume());
   }
 
+  /** What came is not all, and no more will. */
+  fail(error: Error): void {
+    this.#letGo();
+    this.body.fail(error);
+  }
+
+  #letGo(): void {
+    this.#after?.reader.close();
+    this.#after = null;
+  }
+
   /** The origin has sent all. Gives what is wrong with that. */
   end(): OriginError | null {
     const { expected } = this.#options;
     if (expected !== null && this.#came < expected) {
       return new OriginError('http_response_incomplete', `Expected ${expected} bytes, got ${this.#came}`);
     }
-    if (this.#after === null) this.#commit();
-    else this.#append(this.#after, () => this.#commit());
+    const after = this.#after;
+    this.#after = null;
+    if (after === null) this.#commit();
+    else {
+      this.#copy(after)
+        .then(() => this.#commit())
+        .catch((problem: unknown) => this.#oldBytesFailed(after.stored, problem));
+    }
     return null;
   }
 
@@ -90,30 +113,46 @@ export class Keeping {
     pieces: readonly { readonly from: 'old' | 'new'; readonly start: number; readonly end: number }[],
   ): void {
     const { fetch } = this.#options;
-    const first = pieces[0]!;
-    const last = pieces.at(-1)!;
-    if (last.from === 'old') this.#after = { stored, start: last.start, end: last.end };
-    if (first.from === 'old') {
-      fetch.pause();
-      this.#append({ stored, start: first.start, end: first.end }, () => fetch.resume());
+    const before = pieces[0]!.from === 'old' ? pieces[0]! : null;
+    const after = pieces.length > 1 && pieces.at(-1)!.from === 'old' ? pieces.at(-1)! : null;
+    fetch.pause();
+    const opening = [before, after].map((piece) => (piece === null ? null : this.#open(stored, piece)));
+    Promise.all(opening)
+      .then(async ([head, tail]) => {
+        this.#after = tail ?? null;
+        if (head) await this.#copy(head);
+        fetch.resume();
+      })
+      .catch((problem: unknown) => {
+        for (const one of opening) one?.then(({ reader }) => reader.close()).catch(() => {});
+        this.#oldBytesFailed(stored, problem);
+      });
+  }
+
+  async #open(
+    stored: StoredResponse,
+    { start, end }: { readonly start: number; readonly end: number },
+  ): Promise<OldBytes> {
+    const reader = this.#context.store.read(stored, start, end);
+    return { stored, reader, first: await reader.next() };
+  }
+
+  async #copy({ reader, first }: OldBytes): Promise<void> {
+    try {
+      if (first !== null) await this.body.write(first);
+      await copyInto(this.body, reader);
+    } finally {
+      reader.close();
     }
   }
 
-  #append({ stored, start, end }: OldBytes, done: () => void): void {
+  #oldBytesFailed(stored: StoredResponse, problem: unknown): void {
     const { store } = this.#context;
-    const reader = store.read(stored, start, end);
-    copyInto(this.body, reader)
-      .then(done)
-      .catch((problem: unknown) => {
-        this.#event('warn', 'stored-body-failed', problem);
-        Promise.resolve(store.remove(stored)).catch((failure) =>
-          this.#event('error', 'store-failed', failure),
-        );
-        this.#options.fetch.abort();
-        this.body.fail(problem instanceof Error ? problem : new Error(String(problem)));
-        this.#options.over();
-      })
-      .finally(() => reader.close());
+    this.#event('warn', 'stored-body-failed', problem);
+    Promise.resolve(store.remove(stored)).catch((failure) => this.#event('error', 'store-failed', failure));
+    this.#options.fetch.abort();
+    this.fail(problem instanceof Error ? problem : new Error(String(problem)));
+    this.#options.over();
   }
 
   #commit(): void {
