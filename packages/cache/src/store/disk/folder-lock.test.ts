@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   utimesSync,
   writeFileSync,
@@ -203,4 +204,18 @@ describe('an owner that cannot be seen', () => {
     expect(lock()).toBe(other);
     expect(existsSync(join(folder, 'index', 'snapshot-00000002'))).toBe(false);
   });
+});
+
+test('holds no file that has no name any more', async (context) => {
+  if (!existsSync('/proc/self/fd')) context.skip('no /proc here');
+  const taken = await FolderLock.take(folder);
+  const open = readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)];
+    } catch {
+      return [];
+    }
+  });
+  expect(open.filter((path) => path.startsWith(folder))).toEqual([join(folder, 'lock')]);
+  taken.release();
 });

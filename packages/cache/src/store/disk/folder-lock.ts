@@ -83,7 +83,8 @@ export class FolderLock {
     this.#text = candidate.text;
     this.#socket = candidate.socket;
     this.#lost = lost;
-    this.#fd = openSync(candidate.path, 'r+');
+    // By the name that stays: a descriptor of a name that is gone looks like a leak to whoever looks for them.
+    this.#fd = openSync(this.#path, 'r+');
     this.#timer = setInterval(() => this.#live(), SIGN_OF_LIFE_MS);
     this.#timer.unref();
   }
