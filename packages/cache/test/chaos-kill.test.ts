@@ -33,7 +33,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test(`${KILLS} kills under load: no wrong byte, and what was stored is found again`, async () => {
+test(`${KILLS} kills under load: no wrong byte, and what was stored is found again`, {
+  timeout: 60_000 + 10_000 * KILLS,
+}, async () => {
   const dice = new Random(0x6b696c6c);
   const random = () => dice.bits() / 2 ** 32;
   const world = new World({ objects: 240, largeBytes: 600_000, changes: 0.03, random });
