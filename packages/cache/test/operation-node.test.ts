@@ -1,15 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { Agent, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startNode } from '../src/operation/cache-node.ts';
 import { loadConfig } from '../src/operation/config.ts';
-import { claimDiskFolder, FolderInUseError } from '../src/operation/disk-folder.ts';
 import { Log } from '../src/operation/log.ts';
-import { FolderLock } from '../src/store/disk/folder-lock.ts';
 import { ask, cleanUp, scratchFolder, startOrigin, startTestNode, until } from './operation-scratch.ts';
 import { selfSigned } from './self-signed.ts';
 
@@ -540,67 +538,5 @@ describe('the disk', () => {
     await second.close();
     const third = await startTestNode(flags);
     expect((await ask(third.port, '/a')).body).toBe('/a 4');
-  });
-});
-
-describe('the folder on disk', () => {
-  async function rearranged(place: string, workers: number): Promise<boolean> {
-    const claim = await claimDiskFolder(place, workers);
-    claim.release();
-    return claim.rearranged;
-  }
-
-  it('is made, and used by one node at a time', async () => {
-    const place = join(folder, 'deep', 'cache');
-    const first = await claimDiskFolder(place, 1);
-    await expect(claimDiskFolder(place, 1)).rejects.toThrow(FolderInUseError);
-    await expect(startTestNode({ disk: place })).rejects.toThrow(
-      /is in use by another node \(process \d+ has it open\); choose another one with --disk, or --no-disk/,
-    );
-    first.release();
-    const again = await claimDiskFolder(place, 1);
-    expect(again.rearranged).toBe(false);
-    again.release();
-  });
-
-  it('is told as impossible where none can be made', async () => {
-    const blocked = join(folder, 'a-file');
-    writeFileSync(blocked, '');
-    await expect(claimDiskFolder(join(blocked, 'cache'), 1)).rejects.toThrow(
-      /Cannot make the folder .*: ENOTDIR/,
-    );
-    await expect(claimDiskFolder(blocked, 1)).rejects.toThrow(/Cannot make the folder .*: EEXIST/);
-    // Where Node's own way of making folders above a folder never ends.
-    if (process.platform === 'linux')
-      await expect(claimDiskFolder('/proc/bloomery/cache', 1)).rejects.toThrow(
-        /Cannot make the folder .*: ENOENT; choose another one with --disk, or --no-disk/,
-      );
-  });
-
-  it('is refused when it has other things in it', async () => {
-    const place = join(folder, 'home');
-    mkdirSync(place);
-    writeFileSync(join(place, 'letter.txt'), 'dear');
-    await expect(claimDiskFolder(place, 1)).rejects.toThrow(
-      /has other files in it \(letter.txt\): expected an empty one/,
-    );
-    expect(readFileSync(join(place, 'letter.txt'), 'utf8')).toBe('dear');
-    expect(readdirSync(place)).toEqual(['letter.txt']);
-  });
-
-  it('begins empty with another number of workers, for keys belong to others then', async () => {
-    const place = join(folder, 'workers');
-    (await claimDiskFolder(place, 2)).release();
-    mkdirSync(join(place, 'worker-1', 'packs'), { recursive: true });
-    expect(await rearranged(place, 2)).toBe(false);
-    expect(existsSync(join(place, 'worker-1'))).toBe(true);
-    // Not under another one's feet, wherever that one lives.
-    const other = await FolderLock.take(place);
-    await expect(claimDiskFolder(place, 3)).rejects.toThrow(FolderInUseError);
-    expect(existsSync(join(place, 'worker-1'))).toBe(true);
-    other.release();
-    expect(await rearranged(place, 3)).toBe(true);
-    expect(existsSync(join(place, 'worker-1'))).toBe(false);
-    expect(readdirSync(place)).toEqual(['bloomery-cache.json']);
   });
 });
