@@ -80,7 +80,7 @@ function textsBetween(shortest: number, longest: number): string[] {
 
 /**
  * How a short string gets into memory: a loop over charCodeAt, which costs by the character, or encodeInto,
- * which costs a call out of V8. Where the lines cross is where SHORT_TEXT in kernel/key.ts belongs.
+ * which costs a call out of V8. Where the lines cross is where SHORT_TEXT in keys/key.ts belongs.
  */
 function textPart(): Table {
   const words = new Int32Array(1024);
@@ -108,7 +108,7 @@ function textPart(): Table {
   return table('From a string to bytes', 'string', variants, []);
 }
 
-/** The loop of kernel/key.ts, without its limit. */
+/** The loop of keys/key.ts, without its limit. */
 function writeByLoop(key: string, words: Int32Array): number {
   const length = key.length;
   let i = 0;

@@ -1,6 +1,6 @@
 /** Keys for tests: packed ones by the million, and strings of every awkward kind. */
 
-import type { PackedKeys } from '../src/kernel/packed-keys.ts';
+import type { PackedKeys } from '../src/keys/packed-keys.ts';
 import { Random } from './statistics.ts';
 
 /** `count` distinct 8-byte keys: a counter from `first` on, and a tag that keeps sets apart. */

@@ -9,9 +9,9 @@ import type { BitStore } from '../kernel/bit-store.ts';
 import { CHUNK_KEYS } from '../kernel/chunk.ts';
 import type { HashScheme } from '../kernel/hash-scheme.ts';
 import { wasmKernel } from '../kernel/kernel-choice.ts';
-import type { Key } from '../kernel/key.ts';
 import type { WasmKernel } from '../kernel/wasm-kernel.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import type { Key } from '../keys/key.ts';
 
 /** One layout's probes, in both kernels. Hash halves are int32. */
 export interface Prober {

@@ -29,9 +29,9 @@ import {
 import { setPlain, setShared } from '../kernel/classic.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import { checkSameScheme, type HashScheme } from '../kernel/hash-scheme.ts';
-import type { Key } from '../kernel/key.ts';
 import { parquetHash } from '../kernel/parquet-hash.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './batch-probing.ts';

@@ -10,9 +10,9 @@ import { expectBinomial, Random } from '../../test/statistics.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import { hashKey } from '../kernel/hash-key.ts';
 import { hashKeys } from '../kernel/hash-keys.ts';
-import { type Key, keyBytes } from '../kernel/key.ts';
-import { packKeys } from '../kernel/packed-keys.ts';
-import { textEncoder } from '../kernel/platform.ts';
+import { type Key, keyBytes } from '../keys/key.ts';
+import { packKeys } from '../keys/packed-keys.ts';
+import { textEncoder } from '../keys/platform.ts';
 import { BloomierFilter, type BloomierFilterOptions } from './bloomier-filter.ts';
 import { FrameError } from './frame.ts';
 

@@ -32,8 +32,8 @@ import { fuseGetInWasm, fuseHasInWasm, fuseSetInWasm } from '../kernel/fuse-wasm
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import type { KeyHashes } from '../kernel/hash-keys.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { Key } from '../kernel/key.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { hasBatch, type Prober, probeBatch, valueBatch } from './batch-probing.ts';

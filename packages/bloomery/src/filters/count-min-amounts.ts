@@ -4,7 +4,7 @@
  */
 
 import { countOf, type KeyBatch, type KeyLines } from '../kernel/batch.ts';
-import type { Key } from '../kernel/key.ts';
+import type { Key } from '../keys/key.ts';
 import { checkInteger } from '../math/checks.ts';
 
 /** One count for all keys of a batch, or one for each in order. */

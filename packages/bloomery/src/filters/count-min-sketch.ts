@@ -29,8 +29,8 @@
 import type { KeyBatch } from '../kernel/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { Key } from '../kernel/key.ts';
 import type { SecretKey } from '../kernel/secret-key.ts';
+import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeCountMin } from '../math/count-min.ts';
 import { unlikeFilters } from './compatibility.ts';

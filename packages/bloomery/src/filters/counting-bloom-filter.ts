@@ -49,8 +49,8 @@ import {
 } from '../kernel/counting-wasm.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { Key } from '../kernel/key.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { addBatch, hasBatch, type Prober, probeBatch, residence, valueBatch } from './batch-probing.ts';

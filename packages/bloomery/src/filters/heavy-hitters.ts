@@ -38,9 +38,9 @@
 
 import type { KeyBatch, KeyLines } from '../kernel/batch.ts';
 import { type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { Key } from '../kernel/key.ts';
-import type { PackedKeys } from '../kernel/packed-keys.ts';
 import type { SecretKey } from '../kernel/secret-key.ts';
+import type { Key } from '../keys/key.ts';
+import type { PackedKeys } from '../keys/packed-keys.ts';
 import { checkRate, MAX_BITS } from '../math/checks.ts';
 import { sizeCountMin } from '../math/count-min.ts';
 import { unlikeFilters } from './compatibility.ts';

@@ -1,12 +1,12 @@
 /**
  * Keys that are remembered, and not only hashed: which of them are the same, and how they stand in a frame.
  *
- * Two keys are the same if their bytes are (kernel/key.ts): 42 and 42n, a string and the bytes of its UTF-8 form. The
+ * Two keys are the same if their bytes are (keys/key.ts): 42 and 42n, a string and the bytes of its UTF-8 form. The
  * identity of a key is its bytes as a string of characters 0 to 255, which a Map compares well; of an ASCII string that
  * is the string itself, at no cost.
  */
 
-import { type Key, keyBytes } from '../kernel/key.ts';
+import { type Key, keyBytes } from '../keys/key.ts';
 
 /** Equal for two keys exactly when they are one key. */
 export function identityOf(key: Key): string {

@@ -23,8 +23,8 @@ import { BitStore } from '../kernel/bit-store.ts';
 import { hashKey, type KeyHash } from '../kernel/hash-key.ts';
 import type { KeyHashes } from '../kernel/hash-keys.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { Key } from '../kernel/key.ts';
 import type { SecretKey } from '../kernel/secret-key.ts';
+import type { Key } from '../keys/key.ts';
 import { checkChoice } from '../math/checks.ts';
 import {
   checkScalablePlan,

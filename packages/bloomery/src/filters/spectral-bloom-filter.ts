@@ -53,7 +53,7 @@ import type { KeyBatch } from '../kernel/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import { checkSameScheme, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { Key } from '../kernel/key.ts';
+import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter } from './bloom-filter.ts';

@@ -7,7 +7,7 @@ import { referenceAnswer } from '../../test/fuse-reference.ts';
 import { counterKeys } from '../../test/keys.ts';
 import { referenceForge64 } from '../../test/reference.ts';
 import { expectBinomial } from '../../test/statistics.ts';
-import { keyBytes } from '../kernel/key.ts';
+import { keyBytes } from '../keys/key.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { FrameError } from './frame.ts';
 import { StaticFilter } from './static-filter.ts';

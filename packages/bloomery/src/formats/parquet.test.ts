@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import { KEYS, PARQUET_XXHASH } from '../../test/golden/foreign-files.ts';
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
-import type { Key } from '../kernel/key.ts';
+import type { Key } from '../keys/key.ts';
 import type { FormatError } from './format-error.ts';
 import { ParquetFilter, plainBytes } from './parquet.ts';
 

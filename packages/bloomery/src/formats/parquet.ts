@@ -22,7 +22,7 @@
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import { unlikeFilters } from '../filters/compatibility.ts';
 import { checkOptions } from '../filters/options.ts';
-import type { Key } from '../kernel/key.ts';
+import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { ByteReader, type ForeignDecodeOptions } from './byte-reader.ts';
 import type { ForeignBloomFilter } from './foreign-filter.ts';

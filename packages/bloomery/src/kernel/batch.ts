@@ -4,13 +4,13 @@
  * every structure and neither knows the other.
  */
 
+import type { Key } from '../keys/key.ts';
+import type { PackedKeys } from '../keys/packed-keys.ts';
 import { CHUNK_KEYS } from './chunk.ts';
 import { hashInto, hashOut } from './hash-key.ts';
 import type { KeyHashes } from './hash-keys.ts';
 import { checkSameScheme, type HashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
-import type { Key } from './key.ts';
-import type { PackedKeys } from './packed-keys.ts';
 import type { WasmKernel } from './wasm-kernel.ts';
 import { WASM_POSSIBLE } from './wasm-possible.ts';
 

@@ -11,8 +11,8 @@
  *     …       TARGET   on the next 64-byte boundary, and 64 bytes that may be overwritten
  */
 
+import { platform, type WasmMemory } from '../keys/platform.ts';
 import { ENTROPY_BASE64 } from './entropy-binary.ts';
-import { platform, type WasmMemory } from './platform.ts';
 import type { ByteModel } from './rans.ts';
 import { linkModule } from './wasm-kernel.ts';
 

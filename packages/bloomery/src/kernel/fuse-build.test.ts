@@ -3,13 +3,13 @@ import { inBothKernels } from '../../test/contracts/subject.ts';
 import { EFFORT } from '../../test/effort.ts';
 import { counterKeys } from '../../test/keys.ts';
 import { Random } from '../../test/statistics.ts';
+import { platform } from '../keys/platform.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { FuseLayout, fuseAnswer, located, MOST_ATTEMPTS } from './fuse.ts';
 import { buildFuse, type FusePlan, hashesOf, openSolver } from './fuse-build.ts';
 import { openWasmSolver } from './fuse-wasm.ts';
 import { hashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
-import { platform } from './platform.ts';
 
 const hashes = (count: number, tag = 0) => hashesOf(counterKeys(count, 0, tag), hashScheme());
 const plan = (width: number, ownIndex = false, stride = width): FusePlan => ({

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { awkwardStrings } from '../../test/keys.ts';
 import { referenceForge64, referenceXxh64 } from '../../test/reference.ts';
 import { Random } from '../../test/statistics.ts';
+import { keyBytes } from '../keys/key.ts';
+import { packKeys } from '../keys/packed-keys.ts';
 import { hashKey } from './hash-key.ts';
 import { hashKeys } from './hash-keys.ts';
 import { kernelInUse, useKernel } from './kernel-choice.ts';
-import { keyBytes } from './key.ts';
-import { packKeys } from './packed-keys.ts';
 import { parquetHash } from './parquet-hash.ts';
 import { SecretKey } from './secret-key.ts';
 

@@ -4,9 +4,9 @@
  * silent "no".
  */
 
+import { type Key, type KeyTarget, keyBytes, writeKey } from '../keys/key.ts';
 import { FORGE64, type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
-import { type Key, type KeyTarget, keyBytes, writeKey } from './key.ts';
 import { WASM_POSSIBLE } from './wasm-possible.ts';
 
 /** A key's 64-bit hash. `low` and `high` are its halves as unsigned numbers. */

@@ -5,8 +5,8 @@
  *     196608   TARGET   as many words as there may be newlines in a window
  */
 
+import { platform, type WasmMemory } from '../keys/platform.ts';
 import { LINES_BASE64 } from './lines-binary.ts';
-import { platform, type WasmMemory } from './platform.ts';
 import { linkModule } from './wasm-kernel.ts';
 
 const WINDOW = 131072;

@@ -9,8 +9,8 @@ import { EFFORT } from '../../test/effort.ts';
 import { expectBinomial, expectNormal } from '../../test/statistics.ts';
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
+import type { Key } from '../keys/key.ts';
 import { hashKeys } from './hash-keys.ts';
-import type { Key } from './key.ts';
 
 const COUNT = 200_000 * Math.min(EFFORT, 5);
 

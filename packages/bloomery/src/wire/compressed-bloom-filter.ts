@@ -21,7 +21,7 @@ import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batch.
 import { probeIndex } from '../kernel/classic.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import { checkSameScheme, type HashScheme } from '../kernel/hash-scheme.ts';
-import type { Key } from '../kernel/key.ts';
+import type { Key } from '../keys/key.ts';
 import { checkInteger } from '../math/checks.ts';
 import type { CodedBits } from './bit-code.ts';
 import { compressFrame, type ExpandOptions, expandFrame, openBits } from './compressed-frame.ts';

@@ -41,7 +41,7 @@ import { BLOOM_FRAME } from '../filters/frame-kinds.ts';
 import { checkOptions } from '../filters/options.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import type { KeyHash } from '../kernel/hash-key.ts';
-import type { Key } from '../kernel/key.ts';
+import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger } from '../math/checks.ts';
 import { binaryEntropy } from '../math/entropy.ts';
 import { compressFrame } from './compressed-frame.ts';

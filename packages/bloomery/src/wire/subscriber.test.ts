@@ -8,8 +8,8 @@ import { CountingBloomFilter, type CountingFilterOptions } from '../filters/coun
 import { writeChecksum } from '../filters/frame.ts';
 import { hashKey } from '../kernel/hash-key.ts';
 import { hashKeys } from '../kernel/hash-keys.ts';
-import { packKeys } from '../kernel/packed-keys.ts';
 import { SecretKey } from '../kernel/secret-key.ts';
+import { packKeys } from '../keys/packed-keys.ts';
 import { compressFrame } from './compressed-frame.ts';
 import { frameSum } from './delta.ts';
 import { Publisher } from './publisher.ts';

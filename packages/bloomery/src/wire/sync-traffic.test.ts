@@ -12,7 +12,7 @@ import { counterKeys } from '../../test/keys.ts';
 import { expectNormal } from '../../test/statistics.ts';
 import { CountingBloomFilter } from '../filters/counting-bloom-filter.ts';
 import { countOnes } from '../kernel/bit-operations.ts';
-import { platform } from '../kernel/platform.ts';
+import { platform } from '../keys/platform.ts';
 import { binaryEntropy, deltaBits, deltaBitsDeviation } from '../math/entropy.ts';
 import { decodeBits } from './bit-code.ts';
 import { Publisher } from './publisher.ts';

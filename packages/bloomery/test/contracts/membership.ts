@@ -10,7 +10,7 @@ import {
   SecretKey,
   sizeEstimate,
 } from '../../src/index.ts';
-import { platform, textEncoder } from '../../src/kernel/platform.ts';
+import { platform, textEncoder } from '../../src/keys/platform.ts';
 import { EFFORT } from '../effort.ts';
 import { awkwardStrings, counterKeys } from '../keys.ts';
 import { expectSameBytes } from '../same-bytes.ts';

@@ -6,8 +6,8 @@
 import { expect, test } from 'vitest';
 import type { HashScheme, Key, KeyBatch, KeyHash } from '../../src/index.ts';
 import { hashKey, hashKeys, packKeys, SecretKey, useKernel } from '../../src/index.ts';
-import { keyBytes } from '../../src/kernel/key.ts';
-import { textEncoder } from '../../src/kernel/platform.ts';
+import { keyBytes } from '../../src/keys/key.ts';
+import { textEncoder } from '../../src/keys/platform.ts';
 import { EFFORT } from '../effort.ts';
 import { awkwardStrings, counterKeys } from '../keys.ts';
 import { expectSameBytes } from '../same-bytes.ts';
