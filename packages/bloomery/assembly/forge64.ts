@@ -1,4 +1,4 @@
-// Forge64, the library's own hash. Why, how it works and how it was tested: src/kernel/forge64.ts, its twin.
+// Forge64, the library's own hash. Why, how it works and how it was tested: src/hashing/forge64.ts, its twin.
 
 const K0: u64 = 0x9e3779b97f4a7c15;
 const K1: u64 = 0xbf58476d1ce4e5b9;

@@ -1,5 +1,5 @@
 // SipHash-2-4 (Aumasson, Bernstein 2012): the keyed hash for keys that an adversary may choose.
-// Additions, rotations and exclusive ors only. Twin: src/kernel/siphash.ts. The state lives in locals (a
+// Additions, rotations and exclusive ors only. Twin: src/hashing/siphash.ts. The state lives in locals (a
 // helper function for the round would need globals, which are memory), hence one long function.
 
 export function sipHash24(pointer: usize, length: u32, k0: u64, k1: u64): u64 {

@@ -90,13 +90,13 @@ export {
   type SpectralMethod,
 } from './filters/spectral-bloom-filter.ts';
 export { StaticFilter, type StaticFilterOptions } from './filters/static-filter.ts';
+export type { HashOptions, HashScheme } from './hashing/hash-scheme.ts';
+export { SecretKey } from './hashing/secret-key.ts';
 export type { KeyBatch, KeyLines } from './kernel/batch.ts';
 export { hashKey, type KeyHash } from './kernel/hash-key.ts';
 export { hashKeys, type KeyHashes } from './kernel/hash-keys.ts';
-export type { HashOptions, HashScheme } from './kernel/hash-scheme.ts';
 export { type KernelChoice, kernelInUse, useKernel } from './kernel/kernel-choice.ts';
 export { countLines, lineEnds } from './kernel/lines.ts';
-export { SecretKey } from './kernel/secret-key.ts';
 export type { Key } from './keys/key.ts';
 export { type PackedKeys, packKeys } from './keys/packed-keys.ts';
 export type { Estimate } from './math/estimators.ts';

@@ -46,7 +46,7 @@ export function referenceXxh64(bytes: Uint8Array, seed: bigint): bigint {
   return h ^ (h >> 32n);
 }
 
-/** Forge64, from the definition at the top of kernel/forge64.ts. */
+/** Forge64, from the definition at the top of hashing/forge64.ts. */
 export function referenceForge64(bytes: Uint8Array, seed: bigint): bigint {
   const K3 = 0xd6e8feb86659fd93n;
   let a = seed ^ 0x9e3779b97f4a7c15n;

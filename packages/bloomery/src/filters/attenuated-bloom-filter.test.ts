@@ -4,10 +4,10 @@ import { type CodecSubject, inBothKernels } from '../../test/contracts/subject.t
 import { EFFORT } from '../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { expectNormal, Random } from '../../test/statistics.ts';
+import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/hash-key.ts';
 import { hashKeys } from '../kernel/hash-keys.ts';
 import { useKernel } from '../kernel/kernel-choice.ts';
-import { SecretKey } from '../kernel/secret-key.ts';
 import { packKeys } from '../keys/packed-keys.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { AttenuatedBloomFilter } from './attenuated-bloom-filter.ts';

@@ -21,11 +21,11 @@
  * What it costs: as many filters as levels, all of one size, so that levels can be shifted into each other.
  */
 
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
+import type { SecretKey } from '../hashing/secret-key.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { hashKey, type KeyHash } from '../kernel/hash-key.ts';
-import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { SecretKey } from '../kernel/secret-key.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';

@@ -4,10 +4,10 @@
  * the JavaScript twin.
  */
 
+import type { HashScheme } from '../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batch.ts';
 import type { BitStore } from '../kernel/bit-store.ts';
 import { CHUNK_KEYS } from '../kernel/chunk.ts';
-import type { HashScheme } from '../kernel/hash-scheme.ts';
 import { wasmKernel } from '../kernel/kernel-choice.ts';
 import type { WasmKernel } from '../kernel/wasm-kernel.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';

@@ -11,7 +11,7 @@ import {
   referenceSplitBits,
   referenceXxh64,
 } from '../../test/reference.ts';
-import { SecretKey } from '../kernel/secret-key.ts';
+import { SecretKey } from '../hashing/secret-key.ts';
 import { keyBytes } from '../keys/key.ts';
 import { rateBlocked, rateSplitBlock } from '../math/blocked-rate.ts';
 import { BlockedBloomFilter, type BlockedLayout } from './blocked-bloom-filter.ts';

@@ -15,6 +15,8 @@
  * bitset of a Parquet file, and `fromBlockBytes` reads one.
  */
 
+import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
+import { parquetHash } from '../hashing/parquet-hash.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import { andInto, countOnes, countSharedOnes, isSubset, orInto } from '../kernel/bit-operations.ts';
 import { BitStore } from '../kernel/bit-store.ts';
@@ -28,8 +30,6 @@ import {
 } from '../kernel/blocked.ts';
 import { setPlain, setShared } from '../kernel/classic.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import { checkSameScheme, type HashScheme } from '../kernel/hash-scheme.ts';
-import { parquetHash } from '../kernel/parquet-hash.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';

@@ -7,7 +7,7 @@ import { codecSubject, inBothKernels, type Subject } from '../../test/contracts/
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { referenceForge64, referenceIndex } from '../../test/reference.ts';
 import { expectNormal } from '../../test/statistics.ts';
-import { SecretKey } from '../kernel/secret-key.ts';
+import { SecretKey } from '../hashing/secret-key.ts';
 import { keyBytes } from '../keys/key.ts';
 import { ratePartitioned } from '../math/rates.ts';
 import { rateTrue } from '../math/true-rate.ts';

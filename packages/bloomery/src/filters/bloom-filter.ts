@@ -17,6 +17,7 @@
  * if they have the same bits, hashes, layout and hash scheme; everything else is an error that says so.
  */
 
+import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import {
   andInto,
@@ -29,7 +30,6 @@ import {
 import { BitStore } from '../kernel/bit-store.ts';
 import { classicAdd, classicHas, setPlain, setShared } from '../kernel/classic.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import { checkSameScheme, type HashScheme } from '../kernel/hash-scheme.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';

@@ -24,6 +24,7 @@
  * hashes: two keys of one hash would share their value, once in n^2 / 2^65 sets, and are refused if the values differ.
  */
 
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { FuseLayout, fuseAnswer, isSoundTable, located, readField, writeField } from '../kernel/fuse.ts';
@@ -31,7 +32,6 @@ import { buildFuse, hashesOf } from '../kernel/fuse-build.ts';
 import { fuseGetInWasm, fuseHasInWasm, fuseSetInWasm } from '../kernel/fuse-wasm.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import type { KeyHashes } from '../kernel/hash-keys.ts';
-import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';

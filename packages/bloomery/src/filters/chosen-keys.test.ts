@@ -6,9 +6,9 @@
 import { expect, test } from 'vitest';
 import { counterKeys } from '../../test/keys.ts';
 import { expectBinomial } from '../../test/statistics.ts';
+import { SecretKey } from '../hashing/secret-key.ts';
 import { probeIndex } from '../kernel/classic.ts';
 import { hashKeys } from '../kernel/hash-keys.ts';
-import { SecretKey } from '../kernel/secret-key.ts';
 import { rateTrue } from '../math/true-rate.ts';
 import { BloomFilter } from './bloom-filter.ts';
 

@@ -6,9 +6,9 @@
  * occurs in it twice, and the same in both kernels.
  */
 
+import type { HashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
-import type { HashScheme } from '../kernel/hash-scheme.ts';
 import { wasmKernel } from '../kernel/kernel-choice.ts';
 import {
   type CounterShape,

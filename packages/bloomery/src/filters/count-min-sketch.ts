@@ -26,10 +26,10 @@
  * keys may then be too low. Whoever may choose keys can make them collide: use a secret `key` against that.
  */
 
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
+import type { SecretKey } from '../hashing/secret-key.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { SecretKey } from '../kernel/secret-key.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeCountMin } from '../math/count-min.ts';

@@ -26,6 +26,7 @@
  * and live in shared memory (several atomic steps a key could be seen half done).
  */
 
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import type { BitStore } from '../kernel/bit-store.ts';
 import { CounterArray } from '../kernel/counter-array.ts';
@@ -48,7 +49,6 @@ import {
   countingHasOne,
 } from '../kernel/counting-wasm.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';

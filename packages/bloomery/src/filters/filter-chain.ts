@@ -4,10 +4,10 @@
  * the next filter without the keys that were found.
  */
 
+import type { HashScheme } from '../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batch.ts';
 import type { KeyHash } from '../kernel/hash-key.ts';
 import type { KeyHashes } from '../kernel/hash-keys.ts';
-import type { HashScheme } from '../kernel/hash-scheme.ts';
 import type { WasmKernel } from '../kernel/wasm-kernel.ts';
 import type { BloomFilter } from './bloom-filter.ts';
 

@@ -22,14 +22,14 @@
  * for a key's bits, or more than a bit to change there; they are refused with a `FrameError`.
  */
 
+import { type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
+import { parquetHash } from '../hashing/parquet-hash.ts';
+import type { SecretKey } from '../hashing/secret-key.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batch.ts';
 import { BLOCK_BITS, blockedAdd, SPLIT_BLOCK_BITS, splitBlockAdd } from '../kernel/blocked.ts';
 import { CHUNK_KEYS } from '../kernel/chunk.ts';
 import { classicAdd, type SetBit } from '../kernel/classic.ts';
 import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
-import { type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import { parquetHash } from '../kernel/parquet-hash.ts';
-import type { SecretKey } from '../kernel/secret-key.ts';
 import {
   CHECKSUM,
   checkParameters,

@@ -20,9 +20,9 @@
  * allocated; what is wrong is a `FrameError` with the offset where it was seen. Nothing is half loaded.
  */
 
+import { type HashScheme, hashScheme, SIPHASH24 } from '../hashing/hash-scheme.ts';
+import type { SecretKey } from '../hashing/secret-key.ts';
 import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
-import { type HashScheme, hashScheme, SIPHASH24 } from '../kernel/hash-scheme.ts';
-import type { SecretKey } from '../kernel/secret-key.ts';
 
 /** What is particular to the frames of one structure. */
 export interface FrameKind {

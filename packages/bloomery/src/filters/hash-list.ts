@@ -19,12 +19,12 @@
  * Where it breaks down: full filters. At half ones the list takes ⌈log2 m⌉ bits where the array takes two.
  */
 
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { probeIndex } from '../kernel/classic.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
 import { hashKeys } from '../kernel/hash-keys.ts';
-import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
 import { PositionList, TAIL_SHARE } from '../kernel/position-list.ts';
 import { listHas, positionWidth } from '../kernel/sorted-list.ts';
 import { listHasChunk } from '../kernel/sorted-list-wasm.ts';

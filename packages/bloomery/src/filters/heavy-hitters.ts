@@ -36,9 +36,9 @@
  * were first given, bytes as a copy. A batch of hashes is refused: hashes cannot be listed.
  */
 
+import { type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
+import type { SecretKey } from '../hashing/secret-key.ts';
 import type { KeyBatch, KeyLines } from '../kernel/batch.ts';
-import { type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { SecretKey } from '../kernel/secret-key.ts';
 import type { Key } from '../keys/key.ts';
 import type { PackedKeys } from '../keys/packed-keys.ts';
 import { checkRate, MAX_BITS } from '../math/checks.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SecretKey } from '../kernel/secret-key.ts';
+import { SecretKey } from '../hashing/secret-key.ts';
 import { BloomFilter } from './bloom-filter.ts';
 import { FrameError } from './frame.ts';
 import { joinFilters, splitFilters } from './nested-frames.ts';

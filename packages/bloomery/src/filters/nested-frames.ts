@@ -11,8 +11,8 @@
  * structure refuses what else contradicts it. Lengths are compared with the bytes at hand before a filter is read.
  */
 
-import type { HashScheme } from '../kernel/hash-scheme.ts';
-import type { SecretKey } from '../kernel/secret-key.ts';
+import type { HashScheme } from '../hashing/hash-scheme.ts';
+import type { SecretKey } from '../hashing/secret-key.ts';
 import { BloomFilter } from './bloom-filter.ts';
 import { FrameError } from './frame.ts';
 

@@ -1,7 +1,7 @@
 /** Checks that every structure makes of its options. Nothing is clamped and no misspelt option is ignored. */
 
-import type { HashOptions } from '../kernel/hash-scheme.ts';
-import type { SecretKey } from '../kernel/secret-key.ts';
+import type { HashOptions } from '../hashing/hash-scheme.ts';
+import type { SecretKey } from '../hashing/secret-key.ts';
 import { checkChoice } from '../math/checks.ts';
 
 /** What to do when a filter holds more keys than it was made for. */

@@ -5,10 +5,10 @@ import { codecSubject, inBothKernels, type Subject } from '../../test/contracts/
 import { EFFORT } from '../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { expectBinomial, Random } from '../../test/statistics.ts';
+import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/hash-key.ts';
 import { hashKeys } from '../kernel/hash-keys.ts';
 import { useKernel } from '../kernel/kernel-choice.ts';
-import { SecretKey } from '../kernel/secret-key.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { rateTrue, rateTrueVariance } from '../math/true-rate.ts';
 import { BloomFilter } from './bloom-filter.ts';

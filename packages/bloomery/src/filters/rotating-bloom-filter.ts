@@ -24,11 +24,11 @@
  * the keys of one period instead, and look at `estimatedFalsePositiveRate()`.
  */
 
+import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
+import type { SecretKey } from '../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../kernel/batch.ts';
 import { hashKey, type KeyHash } from '../kernel/hash-key.ts';
 import type { KeyHashes } from '../kernel/hash-keys.ts';
-import { checkSameScheme, type HashScheme } from '../kernel/hash-scheme.ts';
-import type { SecretKey } from '../kernel/secret-key.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger } from '../math/checks.ts';
 import type { BloomFilter, BloomLayout } from './bloom-filter.ts';

@@ -3,8 +3,8 @@
  * filter itself is rotating-bloom-filter.ts.
  */
 
+import { type HashOptions, hashScheme } from '../hashing/hash-scheme.ts';
 import { BitStore } from '../kernel/bit-store.ts';
-import { type HashOptions, hashScheme } from '../kernel/hash-scheme.ts';
 import { checkChoice, checkInteger, checkRate } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';

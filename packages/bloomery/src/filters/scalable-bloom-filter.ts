@@ -18,12 +18,12 @@
  * the first merge; and keys cannot be taken out of one to be added to the other.
  */
 
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
+import type { SecretKey } from '../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../kernel/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { hashKey, type KeyHash } from '../kernel/hash-key.ts';
 import type { KeyHashes } from '../kernel/hash-keys.ts';
-import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { SecretKey } from '../kernel/secret-key.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice } from '../math/checks.ts';
 import {

@@ -49,10 +49,10 @@
  * may then be too low, and `has` may miss keys. `delete` refuses what it can see to be wrong.
  */
 
+import { checkSameScheme, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import { checkSameScheme, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';

@@ -29,13 +29,13 @@
  * different keys with a probability of n^2 / 2^65 (3e-8 for a million).
  */
 
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { FuseLayout, fuseAnswer, isSoundTable } from '../kernel/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/fuse-build.ts';
 import { fuseAnswerInWasm, fuseHasInWasm, fuseKeyInWasm } from '../kernel/fuse-wasm.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';

@@ -17,7 +17,7 @@
  */
 
 import { checkOptions } from '../filters/options.ts';
-import { mulHigh } from '../kernel/mul-high.ts';
+import { mulHigh } from '../hashing/mul-high.ts';
 import { ByteReader, copyOf, type ForeignDecodeOptions } from './byte-reader.ts';
 import { ForeignBits } from './foreign-bits.ts';
 import type { ForeignFilter } from './foreign-filter.ts';

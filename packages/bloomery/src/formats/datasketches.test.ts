@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import { DATASKETCHES, KEYS } from '../../test/golden/foreign-files.ts';
-import { xxh64Words } from '../kernel/xxh64.ts';
+import { xxh64Words } from '../hashing/xxh64.ts';
 import { DataSketchesFilter, type DataSketchesKey } from './datasketches.ts';
 import { keyWords, loadKey } from './foreign-key.ts';
 import type { FormatError } from './format-error.ts';

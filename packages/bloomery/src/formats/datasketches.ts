@@ -21,7 +21,7 @@
 
 import { unlikeFilters } from '../filters/compatibility.ts';
 import { checkOptions } from '../filters/options.ts';
-import { xxh64Words } from '../kernel/xxh64.ts';
+import { xxh64Words } from '../hashing/xxh64.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { ByteReader, copyOf, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './byte-reader.ts';
 import { estimatedKeys, ForeignBits } from './foreign-bits.ts';

@@ -4,12 +4,12 @@
  * every structure and neither knows the other.
  */
 
+import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import type { Key } from '../keys/key.ts';
 import type { PackedKeys } from '../keys/packed-keys.ts';
 import { CHUNK_KEYS } from './chunk.ts';
 import { hashInto, hashOut } from './hash-key.ts';
 import type { KeyHashes } from './hash-keys.ts';
-import { checkSameScheme, type HashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
 import type { WasmKernel } from './wasm-kernel.ts';
 import { WASM_POSSIBLE } from './wasm-possible.ts';

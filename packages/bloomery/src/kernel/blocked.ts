@@ -16,8 +16,8 @@
  * top five bits of the lower hash half times a constant of that word.
  */
 
+import { mulHigh } from '../hashing/mul-high.ts';
 import type { SetBit } from './classic.ts';
-import { mulHigh } from './mul-high.ts';
 
 const imul = Math.imul;
 const M_LOW = 0x7f4a7c15 | 0;

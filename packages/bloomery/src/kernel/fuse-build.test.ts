@@ -3,12 +3,12 @@ import { inBothKernels } from '../../test/contracts/subject.ts';
 import { EFFORT } from '../../test/effort.ts';
 import { counterKeys } from '../../test/keys.ts';
 import { Random } from '../../test/statistics.ts';
+import { hashScheme } from '../hashing/hash-scheme.ts';
 import { platform } from '../keys/platform.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { FuseLayout, fuseAnswer, located, MOST_ATTEMPTS } from './fuse.ts';
 import { buildFuse, type FusePlan, hashesOf, openSolver } from './fuse-build.ts';
 import { openWasmSolver } from './fuse-wasm.ts';
-import { hashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
 
 const hashes = (count: number, tag = 0) => hashesOf(counterKeys(count, 0, tag), hashScheme());

@@ -19,6 +19,7 @@
  * The WebAssembly solver works in a memory of its own (about 31 bytes a key), which is dropped afterwards.
  */
 
+import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from './batch.ts';
 import {
   type FuseFields,
@@ -32,7 +33,6 @@ import {
 } from './fuse.ts';
 import { openWasmSolver } from './fuse-wasm.ts';
 import { hashKeys, type KeyHashes } from './hash-keys.ts';
-import { checkSameScheme, type HashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
 import { WASM_POSSIBLE } from './wasm-possible.ts';
 

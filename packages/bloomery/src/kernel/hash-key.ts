@@ -4,8 +4,8 @@
  * silent "no".
  */
 
+import { FORGE64, type HashOptions, HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import { type Key, type KeyTarget, keyBytes, writeKey } from '../keys/key.ts';
-import { FORGE64, type HashOptions, HashScheme, hashScheme } from './hash-scheme.ts';
 import { wasmKernel } from './kernel-choice.ts';
 import { WASM_POSSIBLE } from './wasm-possible.ts';
 

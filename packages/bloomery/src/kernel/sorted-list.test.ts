@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../test/contracts/subject.ts';
 import { EFFORT } from '../../test/effort.ts';
 import { expectNormal, Random } from '../../test/statistics.ts';
+import { hashScheme } from '../hashing/hash-scheme.ts';
 import { chunkHashes, eachChunk } from './batch.ts';
 import { BitStore } from './bit-store.ts';
 import { probeIndex } from './classic.ts';
-import { hashScheme } from './hash-scheme.ts';
 import { PositionList } from './position-list.ts';
 import {
   INTERPOLATIONS,

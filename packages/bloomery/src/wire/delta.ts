@@ -26,8 +26,8 @@ import {
 } from '../filters/frame.ts';
 import { BLOCKED_FRAME, BLOOM_FRAME } from '../filters/frame-kinds.ts';
 import { checkOptions } from '../filters/options.ts';
+import { hashScheme } from '../hashing/hash-scheme.ts';
 import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
-import { hashScheme } from '../kernel/hash-scheme.ts';
 import { decodeBits } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';
 import { checkPlain } from './compressed-frame.ts';

@@ -42,11 +42,11 @@ import {
 } from '../filters/frame.ts';
 import { BLOOM_FRAME } from '../filters/frame-kinds.ts';
 import { checkOptions } from '../filters/options.ts';
+import { HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
+import type { SecretKey } from '../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../kernel/batch.ts';
 import type { KeyHash } from '../kernel/hash-key.ts';
 import type { KeyHashes } from '../kernel/hash-keys.ts';
-import { HashScheme, hashScheme } from '../kernel/hash-scheme.ts';
-import type { SecretKey } from '../kernel/secret-key.ts';
 import type { Key } from '../keys/key.ts';
 import { checkNumber } from '../math/checks.ts';
 import { decodeBits } from './bit-code.ts';
