@@ -1,5 +1,5 @@
 // From bytes to 64-bit hashes, one key or a chunk of keys at a time. Everything works on linear memory that
-// the caller has filled; src/kernel/wasm-kernel.ts draws the map of it.
+// the caller has filled; src/kernel/wasm/wasm-kernel.ts draws the map of it.
 
 import { forge64, streamHash } from './forge64';
 import { sipHash24 } from './siphash';

@@ -1,5 +1,5 @@
 // The WebAssembly kernel. Compiled by tools/build-kernel.mjs and embedded as text in
-// src/kernel/wasm-binary.ts; nothing is fetched at run time.
+// src/kernel/wasm/kernel-binary.ts; nothing is fetched at run time.
 
 export {
   blockedAdd, blockedHas, blockedHasOne, splitBlockAdd, splitBlockHas, splitBlockHasOne,

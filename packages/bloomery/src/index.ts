@@ -92,11 +92,11 @@ export {
 export { StaticFilter, type StaticFilterOptions } from './filters/static-filter.ts';
 export type { HashOptions, HashScheme } from './hashing/hash-scheme.ts';
 export { SecretKey } from './hashing/secret-key.ts';
-export type { KeyBatch, KeyLines } from './kernel/batch.ts';
-export { hashKey, type KeyHash } from './kernel/hash-key.ts';
-export { hashKeys, type KeyHashes } from './kernel/hash-keys.ts';
-export { type KernelChoice, kernelInUse, useKernel } from './kernel/kernel-choice.ts';
-export { countLines, lineEnds } from './kernel/lines.ts';
+export type { KeyBatch, KeyLines } from './kernel/batches/batch.ts';
+export { hashKey, type KeyHash } from './kernel/batches/hash-key.ts';
+export { hashKeys, type KeyHashes } from './kernel/batches/hash-keys.ts';
+export { countLines, lineEnds } from './kernel/batches/lines.ts';
+export { type KernelChoice, kernelInUse, useKernel } from './kernel/wasm/kernel-choice.ts';
 export type { Key } from './keys/key.ts';
 export { type PackedKeys, packKeys } from './keys/packed-keys.ts';
 export type { Estimate } from './math/estimators.ts';

@@ -1,4 +1,4 @@
-// Newlines, sixteen bytes at a time. The twin, and what it is for: src/kernel/lines.ts. Reading may go up to 15 bytes beyond
+// Newlines, sixteen bytes at a time. The twin, and what it is for: src/kernel/batches/lines.ts. Reading may go up to 15 bytes beyond
 // the end, where there are no newlines.
 
 // @ts-ignore: decorator

@@ -23,9 +23,9 @@
 
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
-import type { KeyBatch } from '../kernel/batch.ts';
+import type { KeyBatch } from '../kernel/batches/batch.ts';
+import { hashKey, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { BitStore } from '../kernel/bit-store.ts';
-import { hashKey, type KeyHash } from '../kernel/hash-key.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';

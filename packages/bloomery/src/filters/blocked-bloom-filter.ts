@@ -17,7 +17,8 @@
 
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import { parquetHash } from '../hashing/parquet-hash.ts';
-import type { KeyBatch } from '../kernel/batch.ts';
+import type { KeyBatch } from '../kernel/batches/batch.ts';
+import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { andInto, countOnes, countSharedOnes, isSubset, orInto } from '../kernel/bit-operations.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import {
@@ -29,8 +30,7 @@ import {
   splitBlockHas,
 } from '../kernel/blocked.ts';
 import { setPlain, setShared } from '../kernel/classic.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';

@@ -7,9 +7,9 @@ import { referenceAnswer, referenceField, referenceSlots } from '../../test/fuse
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { referenceForge64 } from '../../test/reference.ts';
 import { expectBinomial, Random } from '../../test/statistics.ts';
-import type { KeyBatch } from '../kernel/batch.ts';
-import { hashKey } from '../kernel/hash-key.ts';
-import { hashKeys } from '../kernel/hash-keys.ts';
+import type { KeyBatch } from '../kernel/batches/batch.ts';
+import { hashKey } from '../kernel/batches/hash-key.ts';
+import { hashKeys } from '../kernel/batches/hash-keys.ts';
 import { type Key, keyBytes } from '../keys/key.ts';
 import { packKeys } from '../keys/packed-keys.ts';
 import { textEncoder } from '../keys/platform.ts';

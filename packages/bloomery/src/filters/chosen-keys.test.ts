@@ -7,8 +7,8 @@ import { expect, test } from 'vitest';
 import { counterKeys } from '../../test/keys.ts';
 import { expectBinomial } from '../../test/statistics.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
+import { hashKeys } from '../kernel/batches/hash-keys.ts';
 import { probeIndex } from '../kernel/classic.ts';
-import { hashKeys } from '../kernel/hash-keys.ts';
 import { rateTrue } from '../math/true-rate.ts';
 import { BloomFilter } from './bloom-filter.ts';
 

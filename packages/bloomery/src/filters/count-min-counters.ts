@@ -7,9 +7,8 @@
  */
 
 import type { HashScheme } from '../hashing/hash-scheme.ts';
-import type { KeyBatch } from '../kernel/batch.ts';
+import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { BitStore } from '../kernel/bit-store.ts';
-import { wasmKernel } from '../kernel/kernel-choice.ts';
 import {
   type CounterShape,
   counterMaximum,
@@ -32,8 +31,9 @@ import {
   subtractChunk,
   sumChunk,
 } from '../kernel/sketches-wasm.ts';
-import type { WasmKernel } from '../kernel/wasm-kernel.ts';
-import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import { wasmKernel } from '../kernel/wasm/kernel-choice.ts';
+import type { WasmKernel } from '../kernel/wasm/wasm-kernel.ts';
+import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import { hasBatch, type Prober, probeBatch, valueBatch } from './batch-probing.ts';
 import { type Amounts, amountsOf } from './count-min-amounts.ts';
 

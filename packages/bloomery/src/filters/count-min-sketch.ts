@@ -28,8 +28,8 @@
 
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
-import type { KeyBatch } from '../kernel/batch.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
+import type { KeyBatch } from '../kernel/batches/batch.ts';
+import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeCountMin } from '../math/count-min.ts';

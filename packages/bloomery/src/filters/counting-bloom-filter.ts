@@ -27,7 +27,8 @@
  */
 
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import type { KeyBatch } from '../kernel/batch.ts';
+import type { KeyBatch } from '../kernel/batches/batch.ts';
+import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import type { BitStore } from '../kernel/bit-store.ts';
 import { CounterArray } from '../kernel/counter-array.ts';
 import { addSaturating, type CombineCounters, smaller } from '../kernel/counter-operations.ts';
@@ -48,8 +49,7 @@ import {
   countingHasChunk,
   countingHasOne,
 } from '../kernel/counting-wasm.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';

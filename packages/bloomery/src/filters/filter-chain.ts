@@ -5,10 +5,10 @@
  */
 
 import type { HashScheme } from '../hashing/hash-scheme.ts';
-import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batch.ts';
-import type { KeyHash } from '../kernel/hash-key.ts';
-import type { KeyHashes } from '../kernel/hash-keys.ts';
-import type { WasmKernel } from '../kernel/wasm-kernel.ts';
+import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
+import type { KeyHash } from '../kernel/batches/hash-key.ts';
+import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
+import type { WasmKernel } from '../kernel/wasm/wasm-kernel.ts';
 import type { BloomFilter } from './bloom-filter.ts';
 
 /** The index of the first filter that may have the key; -1 if all say no. */

@@ -5,8 +5,8 @@ import { referenceBlockedBits, referenceIndex, referenceSplitBits } from '../../
 import { expectSameBytes } from '../../test/same-bytes.ts';
 import { Random } from '../../test/statistics.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
-import { hashKey } from '../kernel/hash-key.ts';
-import { hashKeys } from '../kernel/hash-keys.ts';
+import { hashKey } from '../kernel/batches/hash-key.ts';
+import { hashKeys } from '../kernel/batches/hash-keys.ts';
 import { packKeys } from '../keys/packed-keys.ts';
 import { textEncoder } from '../keys/platform.ts';
 import { compressFrame } from '../wire/compressed-frame.ts';

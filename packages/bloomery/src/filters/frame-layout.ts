@@ -25,11 +25,11 @@
 import { type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import { parquetHash } from '../hashing/parquet-hash.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
-import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batch.ts';
+import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
+import { hashBytesInto, hashOut } from '../kernel/batches/hash-key.ts';
 import { BLOCK_BITS, blockedAdd, SPLIT_BLOCK_BITS, splitBlockAdd } from '../kernel/blocked.ts';
-import { CHUNK_KEYS } from '../kernel/chunk.ts';
 import { classicAdd, type SetBit } from '../kernel/classic.ts';
-import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
+import { CHUNK_KEYS } from '../kernel/wasm/chunk.ts';
 import {
   CHECKSUM,
   checkParameters,

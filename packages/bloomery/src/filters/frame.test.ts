@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { inBothKernels } from '../../test/contracts/subject.ts';
 import { Random } from '../../test/statistics.ts';
-import { hashKey } from '../kernel/hash-key.ts';
+import { hashKey } from '../kernel/batches/hash-key.ts';
 import { BloomFilter } from './bloom-filter.ts';
 import { FrameError, PAGE, pageSum } from './frame.ts';
 

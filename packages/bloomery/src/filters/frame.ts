@@ -22,7 +22,7 @@
 
 import { type HashScheme, hashScheme, SIPHASH24 } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
-import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
+import { hashBytesInto, hashOut } from '../kernel/batches/hash-key.ts';
 
 /** What is particular to the frames of one structure. */
 export interface FrameKind {

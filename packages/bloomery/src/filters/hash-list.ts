@@ -20,15 +20,15 @@
  */
 
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batch.ts';
+import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
+import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
+import { hashKeys } from '../kernel/batches/hash-keys.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { probeIndex } from '../kernel/classic.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import { hashKeys } from '../kernel/hash-keys.ts';
 import { PositionList, TAIL_SHARE } from '../kernel/position-list.ts';
 import { listHas, positionWidth } from '../kernel/sorted-list.ts';
 import { listHasChunk } from '../kernel/sorted-list-wasm.ts';
-import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';

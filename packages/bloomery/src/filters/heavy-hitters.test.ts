@@ -4,9 +4,9 @@ import { type CodecSubject, inBothKernels } from '../../test/contracts/subject.t
 import { EFFORT } from '../../test/effort.ts';
 import { Random } from '../../test/statistics.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
-import { hashKey } from '../kernel/hash-key.ts';
-import { hashKeys } from '../kernel/hash-keys.ts';
-import { useKernel } from '../kernel/kernel-choice.ts';
+import { hashKey } from '../kernel/batches/hash-key.ts';
+import { hashKeys } from '../kernel/batches/hash-keys.ts';
+import { useKernel } from '../kernel/wasm/kernel-choice.ts';
 import type { Key } from '../keys/key.ts';
 import { packKeys } from '../keys/packed-keys.ts';
 import { textEncoder } from '../keys/platform.ts';

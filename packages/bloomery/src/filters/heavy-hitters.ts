@@ -38,7 +38,7 @@
 
 import { type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
-import type { KeyBatch, KeyLines } from '../kernel/batch.ts';
+import type { KeyBatch, KeyLines } from '../kernel/batches/batch.ts';
 import type { Key } from '../keys/key.ts';
 import type { PackedKeys } from '../keys/packed-keys.ts';
 import { checkRate, MAX_BITS } from '../math/checks.ts';

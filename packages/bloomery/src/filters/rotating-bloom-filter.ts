@@ -26,9 +26,9 @@
 
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
-import { eachChunk, type KeyBatch } from '../kernel/batch.ts';
-import { hashKey, type KeyHash } from '../kernel/hash-key.ts';
-import type { KeyHashes } from '../kernel/hash-keys.ts';
+import { eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
+import { hashKey, type KeyHash } from '../kernel/batches/hash-key.ts';
+import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger } from '../math/checks.ts';
 import type { BloomFilter, BloomLayout } from './bloom-filter.ts';

@@ -20,10 +20,10 @@
 
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
-import { eachChunk, type KeyBatch } from '../kernel/batch.ts';
+import { eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
+import { hashKey, type KeyHash } from '../kernel/batches/hash-key.ts';
+import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
 import { BitStore } from '../kernel/bit-store.ts';
-import { hashKey, type KeyHash } from '../kernel/hash-key.ts';
-import type { KeyHashes } from '../kernel/hash-keys.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice } from '../math/checks.ts';
 import {

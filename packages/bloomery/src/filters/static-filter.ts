@@ -30,13 +30,13 @@
  */
 
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import type { KeyBatch } from '../kernel/batch.ts';
+import type { KeyBatch } from '../kernel/batches/batch.ts';
+import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { BitStore } from '../kernel/bit-store.ts';
 import { FuseLayout, fuseAnswer, isSoundTable } from '../kernel/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/fuse-build.ts';
 import { fuseAnswerInWasm, fuseHasInWasm, fuseKeyInWasm } from '../kernel/fuse-wasm.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/hash-key.ts';
-import { WASM_POSSIBLE } from '../kernel/wasm-possible.ts';
+import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';

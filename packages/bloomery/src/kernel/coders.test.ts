@@ -14,8 +14,8 @@ import {
   onesIn,
 } from './coders.ts';
 import { golombParameter } from './golomb.ts';
-import { useKernel } from './kernel-choice.ts';
 import { ByteModel } from './rans.ts';
+import { useKernel } from './wasm/kernel-choice.ts';
 
 /** `bits` random bits of which each is a one with probability `density`. */
 function randomBits(random: Random, bits: number, density: number): Uint32Array {

@@ -3,10 +3,10 @@
 import { countOnes } from './bit-operations.ts';
 import { EntropyKernel } from './entropy-wasm.ts';
 import { golombBound, golombDecode, golombEncode, remainderBits } from './golomb.ts';
-import { wasmKernel } from './kernel-choice.ts';
 import { rangeDecode, rangeEncode } from './range-coder.ts';
 import { type ByteModel, ransDecode, ransEncode } from './rans.ts';
-import { WASM_POSSIBLE } from './wasm-possible.ts';
+import { wasmKernel } from './wasm/kernel-choice.ts';
+import { WASM_POSSIBLE } from './wasm/wasm-possible.ts';
 
 /** The number of ones. */
 export function onesIn(words: Uint32Array): number {

@@ -5,7 +5,7 @@
 
 import type { CounterShape } from './counting.ts';
 import { COUNTING_BASE64 } from './counting-binary.ts';
-import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from './wasm-kernel.ts';
+import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from './wasm/wasm-kernel.ts';
 
 /** One byte a key in `wasm.results`. */
 export function countingHasChunk(

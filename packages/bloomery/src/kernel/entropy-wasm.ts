@@ -14,7 +14,7 @@
 import { platform, type WasmMemory } from '../keys/platform.ts';
 import { ENTROPY_BASE64 } from './entropy-binary.ts';
 import type { ByteModel } from './rans.ts';
-import { linkModule } from './wasm-kernel.ts';
+import { linkModule } from './wasm/wasm-kernel.ts';
 
 const SOURCE = 22528;
 const PAGE = 65536;

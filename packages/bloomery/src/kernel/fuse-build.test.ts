@@ -9,7 +9,7 @@ import { fuseShape } from '../math/fuse-size.ts';
 import { FuseLayout, fuseAnswer, located, MOST_ATTEMPTS } from './fuse.ts';
 import { buildFuse, type FusePlan, hashesOf, openSolver } from './fuse-build.ts';
 import { openWasmSolver } from './fuse-wasm.ts';
-import { wasmKernel } from './kernel-choice.ts';
+import { wasmKernel } from './wasm/kernel-choice.ts';
 
 const hashes = (count: number, tag = 0) => hashesOf(counterKeys(count, 0, tag), hashScheme());
 const plan = (width: number, ownIndex = false, stride = width): FusePlan => ({

@@ -20,7 +20,8 @@
  */
 
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
-import type { KeyBatch } from './batch.ts';
+import type { KeyBatch } from './batches/batch.ts';
+import { hashKeys, type KeyHashes } from './batches/hash-keys.ts';
 import {
   type FuseFields,
   FuseLayout,
@@ -32,9 +33,8 @@ import {
   writeField,
 } from './fuse.ts';
 import { openWasmSolver } from './fuse-wasm.ts';
-import { hashKeys, type KeyHashes } from './hash-keys.ts';
-import { wasmKernel } from './kernel-choice.ts';
-import { WASM_POSSIBLE } from './wasm-possible.ts';
+import { wasmKernel } from './wasm/kernel-choice.ts';
+import { WASM_POSSIBLE } from './wasm/wasm-possible.ts';
 
 export interface FusePlan extends FuseFields {
   /** XORs which of its slots is the key's own (0 to 3) into its answer, which is 0 otherwise. */

@@ -18,7 +18,7 @@ import { platform, type WasmMemory } from '../keys/platform.ts';
 import type { FuseLayout } from './fuse.ts';
 import { FUSE_BASE64 } from './fuse-binary.ts';
 import type { FuseSolver } from './fuse-build.ts';
-import { HASH_CHUNK, INPUT, RESULTS, VALUES, type WasmKernel } from './wasm-kernel.ts';
+import { HASH_CHUNK, INPUT, RESULTS, VALUES, type WasmKernel } from './wasm/wasm-kernel.ts';
 
 let exports: FuseExports | undefined;
 

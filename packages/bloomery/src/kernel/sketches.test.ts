@@ -3,7 +3,6 @@ import { EFFORT } from '../../test/effort.ts';
 import { referenceIndex } from '../../test/reference.ts';
 import { Random } from '../../test/statistics.ts';
 import { BitStore } from './bit-store.ts';
-import { useKernel, wasmKernel } from './kernel-choice.ts';
 import {
   type CounterBits,
   type CounterShape,
@@ -27,7 +26,8 @@ import {
   subtractChunk,
   sumChunk,
 } from './sketches-wasm.ts';
-import type { WasmKernel } from './wasm-kernel.ts';
+import { useKernel, wasmKernel } from './wasm/kernel-choice.ts';
+import type { WasmKernel } from './wasm/wasm-kernel.ts';
 
 const WIDTHS: readonly CounterBits[] = [8, 16, 32, 64];
 

@@ -3,7 +3,7 @@ import { inBothKernels } from '../../test/contracts/subject.ts';
 import { EFFORT } from '../../test/effort.ts';
 import { expectNormal, Random } from '../../test/statistics.ts';
 import { hashScheme } from '../hashing/hash-scheme.ts';
-import { chunkHashes, eachChunk } from './batch.ts';
+import { chunkHashes, eachChunk } from './batches/batch.ts';
 import { BitStore } from './bit-store.ts';
 import { probeIndex } from './classic.ts';
 import { PositionList } from './position-list.ts';

@@ -5,7 +5,7 @@ import { expectSameBytes } from '../../test/same-bytes.ts';
 import { Random } from '../../test/statistics.ts';
 import { FrameError } from '../filters/frame.ts';
 import { countOnes } from '../kernel/bit-operations.ts';
-import { useKernel } from '../kernel/kernel-choice.ts';
+import { useKernel } from '../kernel/wasm/kernel-choice.ts';
 import { binaryEntropy } from '../math/entropy.ts';
 import { CodedBits, decodeBits, unpackStream } from './bit-code.ts';
 import { type Effort, encodeBits, encodePiece, joinPieces, pieceCount, planBits } from './encode-bits.ts';

@@ -8,7 +8,7 @@ import { BloomFilter } from '../filters/bloom-filter.ts';
 import { CountingBloomFilter } from '../filters/counting-bloom-filter.ts';
 import { FrameError, writeChecksum } from '../filters/frame.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
-import { hashKey } from '../kernel/hash-key.ts';
+import { hashKey } from '../kernel/batches/hash-key.ts';
 import { compressedBits, compressedBitsDeviation, counterEntropy, fitProbability } from '../math/entropy.ts';
 import { CompressedBloomFilter } from './compressed-bloom-filter.ts';
 import { codingOf, compressFrame, expandFrame } from './compressed-frame.ts';

@@ -27,7 +27,7 @@ import {
 import { BLOCKED_FRAME, BLOOM_FRAME } from '../filters/frame-kinds.ts';
 import { checkOptions } from '../filters/options.ts';
 import { hashScheme } from '../hashing/hash-scheme.ts';
-import { hashBytesInto, hashOut } from '../kernel/hash-key.ts';
+import { hashBytesInto, hashOut } from '../kernel/batches/hash-key.ts';
 import { decodeBits } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';
 import { checkPlain } from './compressed-frame.ts';

@@ -3,7 +3,7 @@ import { inBothKernels } from '../../test/contracts/subject.ts';
 import { Random } from '../../test/statistics.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
 import { CountingBloomFilter } from '../filters/counting-bloom-filter.ts';
-import { hashKey } from '../kernel/hash-key.ts';
+import { hashKey } from '../kernel/batches/hash-key.ts';
 import { decodeBits } from './bit-code.ts';
 import { codingOf, expandFrame } from './compressed-frame.ts';
 import { frameSum } from './delta.ts';

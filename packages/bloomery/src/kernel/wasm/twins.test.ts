@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { awkwardStrings } from '../../test/keys.ts';
-import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
-import { BloomFilter } from '../filters/bloom-filter.ts';
-import { sizeEstimate } from '../filters/estimates.ts';
-import { SecretKey } from '../hashing/secret-key.ts';
-import type { Key } from '../keys/key.ts';
-import { hashKeys } from './hash-keys.ts';
+import { awkwardStrings } from '../../../test/keys.ts';
+import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
+import { BloomFilter } from '../../filters/bloom-filter.ts';
+import { sizeEstimate } from '../../filters/estimates.ts';
+import { SecretKey } from '../../hashing/secret-key.ts';
+import type { Key } from '../../keys/key.ts';
+import { hashKeys } from '../batches/hash-keys.ts';
 import { useKernel } from './kernel-choice.ts';
 
 /** A million keys: ASCII and not, empty, lone surrogates, integers, bytes, and some of a megabyte. */

@@ -5,9 +5,9 @@
  * In WebAssembly 16 bytes at a time, mostly at the speed of copying the bytes there. Twin: assembly/modules/lines.ts.
  */
 
-import { wasmKernel } from './kernel-choice.ts';
+import { wasmKernel } from '../wasm/kernel-choice.ts';
+import { WASM_POSSIBLE } from '../wasm/wasm-possible.ts';
 import { LineKernel } from './lines-wasm.ts';
-import { WASM_POSSIBLE } from './wasm-possible.ts';
 
 /** The number of lines: of keys in `{ lines: bytes }`. */
 export function countLines(bytes: Uint8Array): number {

@@ -5,9 +5,9 @@
  *     196608   TARGET   as many words as there may be newlines in a window
  */
 
-import { platform, type WasmMemory } from '../keys/platform.ts';
+import { platform, type WasmMemory } from '../../keys/platform.ts';
+import { linkModule } from '../wasm/wasm-kernel.ts';
 import { LINES_BASE64 } from './lines-binary.ts';
-import { linkModule } from './wasm-kernel.ts';
 
 const WINDOW = 131072;
 const TARGET = 196608;

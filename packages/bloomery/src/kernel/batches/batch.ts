@@ -4,15 +4,15 @@
  * every structure and neither knows the other.
  */
 
-import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
-import type { Key } from '../keys/key.ts';
-import type { PackedKeys } from '../keys/packed-keys.ts';
-import { CHUNK_KEYS } from './chunk.ts';
+import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
+import type { Key } from '../../keys/key.ts';
+import type { PackedKeys } from '../../keys/packed-keys.ts';
+import { CHUNK_KEYS } from '../wasm/chunk.ts';
+import { wasmKernel } from '../wasm/kernel-choice.ts';
+import type { WasmKernel } from '../wasm/wasm-kernel.ts';
+import { WASM_POSSIBLE } from '../wasm/wasm-possible.ts';
 import { hashInto, hashOut } from './hash-key.ts';
 import type { KeyHashes } from './hash-keys.ts';
-import { wasmKernel } from './kernel-choice.ts';
-import type { WasmKernel } from './wasm-kernel.ts';
-import { WASM_POSSIBLE } from './wasm-possible.ts';
 
 /** Newline-separated keys, such as a file of them. A newline at the very end does not begin another key. */
 export interface KeyLines {

@@ -4,7 +4,7 @@
  * SIMD) the JavaScript twins do, with the same results. The module is compiled on first use.
  */
 
-import { platform } from '../keys/platform.ts';
+import { platform } from '../../keys/platform.ts';
 import { WasmKernel } from './wasm-kernel.ts';
 
 export type KernelChoice = 'auto' | 'javascript' | 'wasm';

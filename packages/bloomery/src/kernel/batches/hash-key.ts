@@ -4,10 +4,10 @@
  * silent "no".
  */
 
-import { FORGE64, type HashOptions, HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import { type Key, type KeyTarget, keyBytes, writeKey } from '../keys/key.ts';
-import { wasmKernel } from './kernel-choice.ts';
-import { WASM_POSSIBLE } from './wasm-possible.ts';
+import { FORGE64, type HashOptions, HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import { type Key, type KeyTarget, keyBytes, writeKey } from '../../keys/key.ts';
+import { wasmKernel } from '../wasm/kernel-choice.ts';
+import { WASM_POSSIBLE } from '../wasm/wasm-possible.ts';
 
 /** A key's 64-bit hash. `low` and `high` are its halves as unsigned numbers. */
 export interface KeyHash {

@@ -5,11 +5,11 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../test/effort.ts';
-import { expectBinomial, expectNormal } from '../../test/statistics.ts';
-import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
-import { BloomFilter } from '../filters/bloom-filter.ts';
-import type { Key } from '../keys/key.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { expectBinomial, expectNormal } from '../../../test/statistics.ts';
+import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
+import { BloomFilter } from '../../filters/bloom-filter.ts';
+import type { Key } from '../../keys/key.ts';
 import { hashKeys } from './hash-keys.ts';
 
 const COUNT = 200_000 * Math.min(EFFORT, 5);

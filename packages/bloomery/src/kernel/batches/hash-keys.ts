@@ -1,8 +1,8 @@
 /** Many hashes at once: hash a batch of keys once, give the hashes to many structures. */
 
-import { type HashOptions, HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
+import { type HashOptions, HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import { CHUNK_KEYS } from '../wasm/chunk.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch, type KeyLines } from './batch.ts';
-import { CHUNK_KEYS } from './chunk.ts';
 
 /** The hashes of a batch of keys, in order: itself a batch, for every structure with the same seed or key. */
 export interface KeyHashes {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { awkwardStrings } from '../../test/keys.ts';
-import { referenceForge64, referenceXxh64 } from '../../test/reference.ts';
-import { Random } from '../../test/statistics.ts';
-import { parquetHash } from '../hashing/parquet-hash.ts';
-import { SecretKey } from '../hashing/secret-key.ts';
-import { keyBytes } from '../keys/key.ts';
-import { packKeys } from '../keys/packed-keys.ts';
+import { awkwardStrings } from '../../../test/keys.ts';
+import { referenceForge64, referenceXxh64 } from '../../../test/reference.ts';
+import { Random } from '../../../test/statistics.ts';
+import { parquetHash } from '../../hashing/parquet-hash.ts';
+import { SecretKey } from '../../hashing/secret-key.ts';
+import { keyBytes } from '../../keys/key.ts';
+import { packKeys } from '../../keys/packed-keys.ts';
+import { kernelInUse, useKernel } from '../wasm/kernel-choice.ts';
 import { hashKey } from './hash-key.ts';
 import { hashKeys } from './hash-keys.ts';
-import { kernelInUse, useKernel } from './kernel-choice.ts';
 
 const value = ({ low, high }: { low: number; high: number }) => (BigInt(high) << 32n) | BigInt(low);
 const sipBytes = Uint8Array.from({ length: 16 }, (_, i) => i);
