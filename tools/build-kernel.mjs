@@ -13,10 +13,10 @@ const library = 'packages/bloomery';
 const ROOMS = {
   kernel: 'wasm/',
   lines: 'batches/',
-  counting: '',
+  counting: 'counters/',
   entropy: '',
-  fuse: '',
-  sketches: '',
+  fuse: 'tables/',
+  sketches: 'counters/',
   'sorted-list': '',
 };
 const modules = [

@@ -1,5 +1,5 @@
 // Probes of the blocked layout (512-bit blocks) and of Parquet's split-block layout. The derivation is
-// explained, and has its twin, in src/kernel/blocked.ts.
+// explained, and has its twin, in src/kernel/bits/blocked.ts.
 
 import { hashKey } from './hashing';
 import { xxh64 } from './xxh64';

@@ -1,4 +1,4 @@
-// Sorting 64-bit hashes and dropping equal ones. The twin in src/kernel/fuse-build.ts uses the sort of typed arrays.
+// Sorting 64-bit hashes and dropping equal ones. The twin in src/kernel/tables/fuse-build.ts uses the sort of typed arrays.
 //
 // Radix sort from the top: hashes are spread evenly, so one pass of up to 2048 buckets and one of 256 leave a handful in
 // each, which insertion sorts. Hashes that are not spread evenly (an adversary's) cost a pass for each of their bytes

@@ -74,7 +74,7 @@ export function referenceForge64(bytes: Uint8Array, seed: bigint): bigint {
 
 const u32 = (x: bigint): bigint => x & 0xffffffffn;
 
-/** Index i of a hash in a range, by the definition in kernel/classic.ts. */
+/** Index i of a hash in a range, by the definition in kernel/bits/classic.ts. */
 export function referenceIndex(hash: bigint, i: number, range: number): number {
   const a = u32(hash);
   const b = hash >> 32n;
@@ -85,7 +85,7 @@ export function referenceIndex(hash: bigint, i: number, range: number): number {
   return Number((((x << 16n) | y) * BigInt(range)) >> 48n);
 }
 
-/** The bits that a hash sets in a blocked filter, as positions in the whole array (kernel/blocked.ts). */
+/** The bits that a hash sets in a blocked filter, as positions in the whole array (kernel/bits/blocked.ts). */
 export function referenceBlockedBits(hash: bigint, blocks: number, k: number): number[] {
   const block = Number(((hash >> 32n) * BigInt(blocks)) >> 32n);
   const positions: number[] = [];

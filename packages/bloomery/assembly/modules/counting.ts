@@ -1,5 +1,5 @@
 // The loops of the counting filter. What they do, and why in this order, is explained, and has its twin, in
-// src/kernel/counting.ts. A counter is reached through the two bytes at its even address: 2, 4, 8 and 16 bits
+// src/kernel/counters/counting.ts. A counter is reached through the two bytes at its even address: 2, 4, 8 and 16 bits
 // never cross them.
 
 import { probeIndex } from '../probe-index';

@@ -1,5 +1,5 @@
 // Counters that keys share: the loops of the Count-Min sketch and of the spectral Bloom filter over a chunk of hashes.
-// What they do is explained, and has its twin, in src/kernel/sketches.ts.
+// What they do is explained, and has its twin, in src/kernel/counters/sketches.ts.
 //
 // `values` holds one double a key: on the way in the amount to add or subtract, on the way out the least counter as it
 // was before (adding) or the count (counting). Keys are worked on one after the other, so a key that occurs twice

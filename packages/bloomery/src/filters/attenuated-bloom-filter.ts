@@ -25,7 +25,7 @@ import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '
 import type { SecretKey } from '../hashing/secret-key.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashKey, type KeyHash } from '../kernel/batches/hash-key.ts';
-import { BitStore } from '../kernel/bit-store.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';

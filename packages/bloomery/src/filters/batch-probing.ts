@@ -6,7 +6,7 @@
 
 import type { HashScheme } from '../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
-import type { BitStore } from '../kernel/bit-store.ts';
+import type { BitStore } from '../kernel/bits/bit-store.ts';
 import { CHUNK_KEYS } from '../kernel/wasm/chunk.ts';
 import { wasmKernel } from '../kernel/wasm/kernel-choice.ts';
 import type { WasmKernel } from '../kernel/wasm/wasm-kernel.ts';

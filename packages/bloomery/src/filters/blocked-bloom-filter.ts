@@ -19,8 +19,8 @@ import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import { parquetHash } from '../hashing/parquet-hash.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import { andInto, countOnes, countSharedOnes, isSubset, orInto } from '../kernel/bit-operations.ts';
-import { BitStore } from '../kernel/bit-store.ts';
+import { andInto, countOnes, countSharedOnes, isSubset, orInto } from '../kernel/bits/bit-operations.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
 import {
   BLOCK_BITS,
   blockedAdd,
@@ -28,8 +28,8 @@ import {
   SPLIT_BLOCK_BITS,
   splitBlockAdd,
   splitBlockHas,
-} from '../kernel/blocked.ts';
-import { setPlain, setShared } from '../kernel/classic.ts';
+} from '../kernel/bits/blocked.ts';
+import { setPlain, setShared } from '../kernel/bits/classic.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';

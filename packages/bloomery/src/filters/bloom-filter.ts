@@ -4,7 +4,7 @@
  * What it promises. `has` answers true for every key that was added: a "no" is certain. For any other key it
  * answers true with the false positive rate, which at capacity is at most the one asked for, also for filters
  * of a handful of keys: they are sized by the true rate, which the textbook formula underestimates
- * (math/true-rate.ts), and their indices are not an arithmetic progression (kernel/classic.ts).
+ * (math/true-rate.ts), and their indices are not an arithmetic progression (kernel/bits/classic.ts).
  *
  * What it costs. 1.44 log2(1/p) bits a key: 9.6 for 1 %, 14.4 for 0.1 %, whatever the keys are. Each lookup
  * reads up to k words that lie apart; beyond the processor's cache those are k memory accesses, and
@@ -27,9 +27,9 @@ import {
   foldNeighbours,
   isSubset,
   orInto,
-} from '../kernel/bit-operations.ts';
-import { BitStore } from '../kernel/bit-store.ts';
-import { classicAdd, classicHas, setPlain, setShared } from '../kernel/classic.ts';
+} from '../kernel/bits/bit-operations.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
+import { classicAdd, classicHas, setPlain, setShared } from '../kernel/bits/classic.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';

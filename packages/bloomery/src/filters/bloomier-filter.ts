@@ -8,7 +8,7 @@
  * The same keys with the same values give the same bytes, whatever the order in which they came and whatever was
  * set before.
  *
- * How. A binary fuse table (kernel/fuse.ts) has four slots for each key, and solving it gives each key one of them for
+ * How. A binary fuse table (kernel/tables/fuse.ts) has four slots for each key, and solving it gives each key one of them for
  * its own. A slot has two fields. The first fields of the four slots, XORed with the key's fingerprint, make c zeros
  * and the number of the own slot, two bits; the second field of that slot is the value. These are the two tables of
  * the mutable form in section 3 of the paper, side by side, so that one access to memory fetches both.
@@ -28,10 +28,17 @@ import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
-import { BitStore } from '../kernel/bit-store.ts';
-import { FuseLayout, fuseAnswer, isSoundTable, located, readField, writeField } from '../kernel/fuse.ts';
-import { buildFuse, hashesOf } from '../kernel/fuse-build.ts';
-import { fuseGetInWasm, fuseHasInWasm, fuseSetInWasm } from '../kernel/fuse-wasm.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
+import {
+  FuseLayout,
+  fuseAnswer,
+  isSoundTable,
+  located,
+  readField,
+  writeField,
+} from '../kernel/tables/fuse.ts';
+import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
+import { fuseGetInWasm, fuseHasInWasm, fuseSetInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';

@@ -8,7 +8,7 @@ import { counterKeys } from '../../test/keys.ts';
 import { expectBinomial } from '../../test/statistics.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
-import { probeIndex } from '../kernel/classic.ts';
+import { probeIndex } from '../kernel/bits/classic.ts';
 import { rateTrue } from '../math/true-rate.ts';
 import { BloomFilter } from './bloom-filter.ts';
 

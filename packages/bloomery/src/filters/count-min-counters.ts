@@ -2,13 +2,13 @@
  * An array of counters that keys share, with its update rule, its total and its batches: what `CountMinSketch` and
  * `SpectralBloomFilter` have in common. Each of the two adds its face, its sizes and its promises.
  *
- * The rules are explained in kernel/sketches.ts. A batch is the same as one key after the other, also when a key
+ * The rules are explained in kernel/counters/sketches.ts. A batch is the same as one key after the other, also when a key
  * occurs in it twice, and the same in both kernels.
  */
 
 import type { HashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
-import { BitStore } from '../kernel/bit-store.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
 import {
   type CounterShape,
   counterMaximum,
@@ -21,7 +21,7 @@ import {
   subtractFrom,
   sumInto,
   writeCounter,
-} from '../kernel/sketches.ts';
+} from '../kernel/counters/sketches.ts';
 import {
   countChunk,
   raiseChunk,
@@ -30,7 +30,7 @@ import {
   recurringSumChunk,
   subtractChunk,
   sumChunk,
-} from '../kernel/sketches-wasm.ts';
+} from '../kernel/counters/sketches-wasm.ts';
 import { wasmKernel } from '../kernel/wasm/kernel-choice.ts';
 import type { WasmKernel } from '../kernel/wasm/wasm-kernel.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';

@@ -29,7 +29,7 @@
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import type { BitStore } from '../kernel/bit-store.ts';
+import type { BitStore } from '../kernel/bits/bit-store.ts';
 import { CounterArray } from '../kernel/counter-array.ts';
 import { addSaturating, type CombineCounters, smaller } from '../kernel/counter-operations.ts';
 import {
@@ -38,7 +38,7 @@ import {
   countingCount,
   countingDelete,
   countingHas,
-} from '../kernel/counting.ts';
+} from '../kernel/counters/counting.ts';
 import {
   countingAddChunk,
   countingAddOne,
@@ -48,7 +48,7 @@ import {
   countingDeleteOne,
   countingHasChunk,
   countingHasOne,
-} from '../kernel/counting-wasm.ts';
+} from '../kernel/counters/counting-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';

@@ -3,7 +3,7 @@
  * and compares such frames, and should not carry the filters along.
  */
 
-import { BLOCK_BITS, SPLIT_BLOCK_BITS } from '../kernel/blocked.ts';
+import { BLOCK_BITS, SPLIT_BLOCK_BITS } from '../kernel/bits/blocked.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { checkParameters, type FrameKind } from './frame.ts';
 

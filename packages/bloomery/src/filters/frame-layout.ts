@@ -12,7 +12,7 @@
  *     // OR the bits into their pages, write those back, and the checksum at layout.end
  *
  * What it promises. The bits are the ones that `add` sets, in both kernels, because they come out of the same
- * functions: the probes of kernel/classic.ts and kernel/blocked.ts take the function that sets a bit as an argument, and
+ * functions: the probes of kernel/bits/classic.ts and kernel/bits/blocked.ts take the function that sets a bit as an argument, and
  * here it writes the place down instead. The result is byte for byte what loading, adding and encoding would have given.
  *
  * What it costs. Measured with the hashing, on a busy machine: 50 to 80 ns a place. Eight bytes a place: 56 a key at 1 %.
@@ -27,8 +27,8 @@ import { parquetHash } from '../hashing/parquet-hash.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
 import { hashBytesInto, hashOut } from '../kernel/batches/hash-key.ts';
-import { BLOCK_BITS, blockedAdd, SPLIT_BLOCK_BITS, splitBlockAdd } from '../kernel/blocked.ts';
-import { classicAdd, type SetBit } from '../kernel/classic.ts';
+import { BLOCK_BITS, blockedAdd, SPLIT_BLOCK_BITS, splitBlockAdd } from '../kernel/bits/blocked.ts';
+import { classicAdd, type SetBit } from '../kernel/bits/classic.ts';
 import { CHUNK_KEYS } from '../kernel/wasm/chunk.ts';
 import {
   CHECKSUM,

@@ -23,8 +23,8 @@ import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
-import { BitStore } from '../kernel/bit-store.ts';
-import { probeIndex } from '../kernel/classic.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
+import { probeIndex } from '../kernel/bits/classic.ts';
 import { PositionList, TAIL_SHARE } from '../kernel/position-list.ts';
 import { listHas, positionWidth } from '../kernel/sorted-list.ts';
 import { listHasChunk } from '../kernel/sorted-list-wasm.ts';

@@ -4,7 +4,7 @@
  */
 
 import { type HashOptions, hashScheme } from '../hashing/hash-scheme.ts';
-import { BitStore } from '../kernel/bit-store.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
 import { checkChoice, checkInteger, checkRate } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';

@@ -23,7 +23,7 @@ import type { SecretKey } from '../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
 import { hashKey, type KeyHash } from '../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
-import { BitStore } from '../kernel/bit-store.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice } from '../math/checks.ts';
 import {

@@ -10,7 +10,7 @@
  */
 
 import { type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import { BitStore } from '../kernel/bit-store.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
 import type { FilterOptions } from './options.ts';
 
 /** The store and the scheme that options ask for. */

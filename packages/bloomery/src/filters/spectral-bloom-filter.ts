@@ -52,7 +52,7 @@
 import { checkSameScheme, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import { BitStore } from '../kernel/bit-store.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';

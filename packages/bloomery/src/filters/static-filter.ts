@@ -3,7 +3,7 @@
  *
  * Survey 2.2 shows the bound, n log2(1/p) bits for n keys at rate p, and that a perfect hash function with a fingerprint
  * a key reaches it, apart from the function itself. This is the best known practical form of that idea, a binary fuse
- * filter with four positions a key (Graf, Lemire 2022; kernel/fuse.ts has the table, math/fuse-size.ts its size): the
+ * filter with four positions a key (Graf, Lemire 2022; kernel/tables/fuse.ts has the table, math/fuse-size.ts its size): the
  * fingerprint of a key is the XOR of four slots, so the function costs nothing but some slots more than keys.
  *
  * What it promises. `has` answers true for every key of the set; for any other with probability 2^-b exactly, where b is
@@ -32,10 +32,10 @@
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import { BitStore } from '../kernel/bit-store.ts';
-import { FuseLayout, fuseAnswer, isSoundTable } from '../kernel/fuse.ts';
-import { buildFuse, hashesOf } from '../kernel/fuse-build.ts';
-import { fuseAnswerInWasm, fuseHasInWasm, fuseKeyInWasm } from '../kernel/fuse-wasm.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
+import { FuseLayout, fuseAnswer, isSoundTable } from '../kernel/tables/fuse.ts';
+import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
+import { fuseAnswerInWasm, fuseHasInWasm, fuseKeyInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';

@@ -5,8 +5,8 @@
  */
 
 import { decayOf, sizeFromOnes } from '../filters/zero-decay.ts';
-import { countOnes, orInto } from '../kernel/bit-operations.ts';
-import { BitStore } from '../kernel/bit-store.ts';
+import { countOnes, orInto } from '../kernel/bits/bit-operations.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
 
 export type BitOrder = 'bytes' | 'big-endian words';
 

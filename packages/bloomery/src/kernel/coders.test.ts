@@ -3,7 +3,7 @@ import { inBothKernels } from '../../test/contracts/subject.ts';
 import { EFFORT } from '../../test/effort.ts';
 import { expectSameBytes } from '../../test/same-bytes.ts';
 import { Random } from '../../test/statistics.ts';
-import { countOnes } from './bit-operations.ts';
+import { countOnes } from './bits/bit-operations.ts';
 import {
   decodeGolomb,
   decodeRange,

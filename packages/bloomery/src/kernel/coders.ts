@@ -1,6 +1,6 @@
 /** The three coders of bit arrays, by whichever kernel is in use. Both give the same bytes. */
 
-import { countOnes } from './bit-operations.ts';
+import { countOnes } from './bits/bit-operations.ts';
 import { EntropyKernel } from './entropy-wasm.ts';
 import { golombBound, golombDecode, golombEncode, remainderBits } from './golomb.ts';
 import { rangeDecode, rangeEncode } from './range-coder.ts';

@@ -6,8 +6,8 @@
  * The change bits are flipped by the loops of counting.ts for each key, and here for changes at large.
  */
 
-import { countOnes } from './bit-operations.ts';
-import { BitStore } from './bit-store.ts';
+import { countOnes } from './bits/bit-operations.ts';
+import { BitStore } from './bits/bit-store.ts';
 import {
   type CombineCounters,
   combineCounters,

@@ -8,8 +8,8 @@
  * makes a new one, and room for more is not kept.
  */
 
-import { BitStore } from './bit-store.ts';
-import { probeIndex } from './classic.ts';
+import { BitStore } from './bits/bit-store.ts';
+import { probeIndex } from './bits/classic.ts';
 import {
   intersectLists,
   listIncludes,

@@ -4,8 +4,8 @@ import { EFFORT } from '../../test/effort.ts';
 import { expectNormal, Random } from '../../test/statistics.ts';
 import { hashScheme } from '../hashing/hash-scheme.ts';
 import { chunkHashes, eachChunk } from './batches/batch.ts';
-import { BitStore } from './bit-store.ts';
-import { probeIndex } from './classic.ts';
+import { BitStore } from './bits/bit-store.ts';
+import { probeIndex } from './bits/classic.ts';
 import { PositionList } from './position-list.ts';
 import {
   INTERPOLATIONS,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MOST_FUSE_KEYS, MOST_SEGMENTS } from '../kernel/fuse.ts';
+import { MOST_FUSE_KEYS, MOST_SEGMENTS } from '../kernel/tables/fuse.ts';
 import { fuseShape } from './fuse-size.ts';
 
 const slots = (n: number, attempt = 0) => {

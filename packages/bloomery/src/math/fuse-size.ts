@@ -1,5 +1,5 @@
 /**
- * How large a binary fuse table is (kernel/fuse.ts): as small as it can be while solving it succeeds in the first
+ * How large a binary fuse table is (kernel/tables/fuse.ts): as small as it can be while solving it succeeds in the first
  * attempt 99 times in a hundred.
  *
  * Two forms. Up to about 2600 keys a single stretch of four segments: with four positions a key, spread over the whole
@@ -20,10 +20,10 @@
  *     10 M     1.048         none in 5
  *
  * The formula of the paper for four positions gives 1.357 for 1000, 1.204 for 11,500, 1.122 for 100,000 and 1.075 from
- * 600,000 on. It rounds the segments to powers of two; see kernel/fuse.ts for what that does to some numbers of keys.
+ * 600,000 on. It rounds the segments to powers of two; see kernel/tables/fuse.ts for what that does to some numbers of keys.
  */
 
-import { type FuseShape, MOST_FUSE_KEYS } from '../kernel/fuse.ts';
+import { type FuseShape, MOST_FUSE_KEYS } from '../kernel/tables/fuse.ts';
 import { checkInteger } from './checks.ts';
 
 /** The table for n different keys in attempt 0, 1, … From the fourth attempt on it grows by 3 % each time. */

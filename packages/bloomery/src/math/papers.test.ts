@@ -11,7 +11,7 @@ import { counterKeys } from '../../test/keys.ts';
 import { expectBinomial, expectNormal } from '../../test/statistics.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
 import { CHECKSUM } from '../filters/frame.ts';
-import { countOnes } from '../kernel/bit-operations.ts';
+import { countOnes } from '../kernel/bits/bit-operations.ts';
 import { encodeRange } from '../kernel/coders.ts';
 import { encodeBits } from '../wire/encode-bits.ts';
 import {

@@ -4,7 +4,7 @@ import { EFFORT } from '../../test/effort.ts';
 import { expectSameBytes } from '../../test/same-bytes.ts';
 import { Random } from '../../test/statistics.ts';
 import { FrameError } from '../filters/frame.ts';
-import { countOnes } from '../kernel/bit-operations.ts';
+import { countOnes } from '../kernel/bits/bit-operations.ts';
 import { useKernel } from '../kernel/wasm/kernel-choice.ts';
 import { binaryEntropy } from '../math/entropy.ts';
 import { CodedBits, decodeBits, unpackStream } from './bit-code.ts';

@@ -20,7 +20,7 @@ import { checkOptions, type DecodeOptions } from '../filters/options.ts';
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import { probeIndex } from '../kernel/classic.ts';
+import { probeIndex } from '../kernel/bits/classic.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger } from '../math/checks.ts';
 import type { CodedBits } from './bit-code.ts';

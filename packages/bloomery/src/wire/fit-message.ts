@@ -9,7 +9,7 @@
  */
 
 import { BloomFilter } from '../filters/bloom-filter.ts';
-import { BitStore } from '../kernel/bit-store.ts';
+import { BitStore } from '../kernel/bits/bit-store.ts';
 import { checkInteger } from '../math/checks.ts';
 import { type CompressOptions, compressFrame } from './compressed-frame.ts';
 

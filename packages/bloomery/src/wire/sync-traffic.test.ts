@@ -11,7 +11,7 @@ import { EFFORT } from '../../test/effort.ts';
 import { counterKeys } from '../../test/keys.ts';
 import { expectNormal } from '../../test/statistics.ts';
 import { CountingBloomFilter } from '../filters/counting-bloom-filter.ts';
-import { countOnes } from '../kernel/bit-operations.ts';
+import { countOnes } from '../kernel/bits/bit-operations.ts';
 import { platform } from '../keys/platform.ts';
 import { binaryEntropy, deltaBits, deltaBitsDeviation } from '../math/entropy.ts';
 import { decodeBits } from './bit-code.ts';

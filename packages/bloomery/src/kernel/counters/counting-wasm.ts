@@ -3,9 +3,9 @@
  * results or values, and for one key, by the halves of its hash. `address` is where the counters are.
  */
 
+import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from '../wasm/wasm-kernel.ts';
 import type { CounterShape } from './counting.ts';
 import { COUNTING_BASE64 } from './counting-binary.ts';
-import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from './wasm/wasm-kernel.ts';
 
 /** One byte a key in `wasm.results`. */
 export function countingHasChunk(

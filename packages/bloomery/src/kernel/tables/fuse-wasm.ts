@@ -12,13 +12,13 @@
  *     …      the table
  */
 
-import type { HashScheme } from '../hashing/hash-scheme.ts';
-import type { Key } from '../keys/key.ts';
-import { platform, type WasmMemory } from '../keys/platform.ts';
+import type { HashScheme } from '../../hashing/hash-scheme.ts';
+import type { Key } from '../../keys/key.ts';
+import { platform, type WasmMemory } from '../../keys/platform.ts';
+import { HASH_CHUNK, INPUT, RESULTS, VALUES, type WasmKernel } from '../wasm/wasm-kernel.ts';
 import type { FuseLayout } from './fuse.ts';
 import { FUSE_BASE64 } from './fuse-binary.ts';
 import type { FuseSolver } from './fuse-build.ts';
-import { HASH_CHUNK, INPUT, RESULTS, VALUES, type WasmKernel } from './wasm/wasm-kernel.ts';
 
 let exports: FuseExports | undefined;
 

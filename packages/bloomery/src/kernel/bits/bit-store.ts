@@ -4,7 +4,7 @@
  * byte i / 8, which is also the order in frames.
  */
 
-import type { Movable } from './wasm/wasm-kernel.ts';
+import type { Movable } from '../wasm/wasm-kernel.ts';
 
 export class BitStore implements Movable {
   words: Uint32Array;

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
-import { counterKeys } from '../../test/keys.ts';
-import { Random } from '../../test/statistics.ts';
-import { hashScheme } from '../hashing/hash-scheme.ts';
-import { platform } from '../keys/platform.ts';
-import { fuseShape } from '../math/fuse-size.ts';
+import { inBothKernels } from '../../../test/contracts/subject.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { counterKeys } from '../../../test/keys.ts';
+import { Random } from '../../../test/statistics.ts';
+import { hashScheme } from '../../hashing/hash-scheme.ts';
+import { platform } from '../../keys/platform.ts';
+import { fuseShape } from '../../math/fuse-size.ts';
+import { wasmKernel } from '../wasm/kernel-choice.ts';
 import { FuseLayout, fuseAnswer, located, MOST_ATTEMPTS } from './fuse.ts';
 import { buildFuse, type FusePlan, hashesOf, openSolver } from './fuse-build.ts';
 import { openWasmSolver } from './fuse-wasm.ts';
-import { wasmKernel } from './wasm/kernel-choice.ts';
 
 const hashes = (count: number, tag = 0) => hashesOf(counterKeys(count, 0, tag), hashScheme());
 const plan = (width: number, ownIndex = false, stride = width): FusePlan => ({

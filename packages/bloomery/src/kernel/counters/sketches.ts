@@ -24,7 +24,7 @@
  * key would cost more than the probes.
  */
 
-import { probeIndex } from './classic.ts';
+import { probeIndex } from '../bits/classic.ts';
 
 export type CounterBits = 8 | 16 | 32 | 64;
 

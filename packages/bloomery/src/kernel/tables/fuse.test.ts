@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../test/effort.ts';
-import { referenceAnswer, referenceField, referenceSlots } from '../../test/fuse-reference.ts';
-import { counterKeys } from '../../test/keys.ts';
-import { expectBinomial, Random } from '../../test/statistics.ts';
-import { hashKeys } from './batches/hash-keys.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { referenceAnswer, referenceField, referenceSlots } from '../../../test/fuse-reference.ts';
+import { counterKeys } from '../../../test/keys.ts';
+import { expectBinomial, Random } from '../../../test/statistics.ts';
+import { hashKeys } from '../batches/hash-keys.ts';
 import { FuseLayout, fuseAnswer, locate, located, readField, writeField } from './fuse.ts';
 
 const hashOf = (low: number, high: number) => (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0);

@@ -19,9 +19,11 @@
  * The WebAssembly solver works in a memory of its own (about 31 bytes a key), which is dropped afterwards.
  */
 
-import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
-import type { KeyBatch } from './batches/batch.ts';
-import { hashKeys, type KeyHashes } from './batches/hash-keys.ts';
+import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
+import type { KeyBatch } from '../batches/batch.ts';
+import { hashKeys, type KeyHashes } from '../batches/hash-keys.ts';
+import { wasmKernel } from '../wasm/kernel-choice.ts';
+import { WASM_POSSIBLE } from '../wasm/wasm-possible.ts';
 import {
   type FuseFields,
   FuseLayout,
@@ -33,8 +35,6 @@ import {
   writeField,
 } from './fuse.ts';
 import { openWasmSolver } from './fuse-wasm.ts';
-import { wasmKernel } from './wasm/kernel-choice.ts';
-import { WASM_POSSIBLE } from './wasm/wasm-possible.ts';
 
 export interface FusePlan extends FuseFields {
   /** XORs which of its slots is the key's own (0 to 3) into its answer, which is 0 otherwise. */

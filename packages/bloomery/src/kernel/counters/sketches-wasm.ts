@@ -3,9 +3,9 @@
  * `values`, one a key, and are replaced by answers.
  */
 
+import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from '../wasm/wasm-kernel.ts';
 import type { CounterShape } from './sketches.ts';
 import { SKETCHES_BASE64 } from './sketches-binary.ts';
-import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from './wasm/wasm-kernel.ts';
 
 /** Leaves the least counter of each key in `values`, and whether it is above 0 in `results`. */
 export function countChunk(wasm: WasmKernel, count: number, address: number, shape: CounterShape): void {

@@ -26,8 +26,8 @@
  * All products stay under 2^53 (segments and L are at most 2^21), so they are exact in a double.
  */
 
-import { halves } from '../hashing/hash-scheme.ts';
-import { mulHigh } from '../hashing/mul-high.ts';
+import { halves } from '../../hashing/hash-scheme.ts';
+import { mulHigh } from '../../hashing/mul-high.ts';
 
 const imul = Math.imul;
 const INVERSE_2_32 = 2 ** -32;

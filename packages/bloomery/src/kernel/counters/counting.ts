@@ -14,7 +14,7 @@
  * counter i leaves zero or comes back to it, so it says whether bit i of the snapshot differs from what it was.
  */
 
-import { probeIndex } from './classic.ts';
+import { probeIndex } from '../bits/classic.ts';
 
 /** One filter's parameters, as the loops need them. */
 export interface CounterShape {

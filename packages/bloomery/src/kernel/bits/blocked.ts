@@ -16,7 +16,7 @@
  * top five bits of the lower hash half times a constant of that word.
  */
 
-import { mulHigh } from '../hashing/mul-high.ts';
+import { mulHigh } from '../../hashing/mul-high.ts';
 import type { SetBit } from './classic.ts';
 
 const imul = Math.imul;

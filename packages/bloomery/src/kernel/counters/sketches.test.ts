@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../test/effort.ts';
-import { referenceIndex } from '../../test/reference.ts';
-import { Random } from '../../test/statistics.ts';
-import { BitStore } from './bit-store.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { referenceIndex } from '../../../test/reference.ts';
+import { Random } from '../../../test/statistics.ts';
+import { BitStore } from '../bits/bit-store.ts';
+import { useKernel, wasmKernel } from '../wasm/kernel-choice.ts';
+import type { WasmKernel } from '../wasm/wasm-kernel.ts';
 import {
   type CounterBits,
   type CounterShape,
@@ -26,8 +28,6 @@ import {
   subtractChunk,
   sumChunk,
 } from './sketches-wasm.ts';
-import { useKernel, wasmKernel } from './wasm/kernel-choice.ts';
-import type { WasmKernel } from './wasm/wasm-kernel.ts';
 
 const WIDTHS: readonly CounterBits[] = [8, 16, 32, 64];
 
