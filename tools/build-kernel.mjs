@@ -14,10 +14,10 @@ const ROOMS = {
   kernel: 'wasm/',
   lines: 'batches/',
   counting: 'counters/',
-  entropy: '',
+  entropy: 'coders/',
   fuse: 'tables/',
   sketches: 'counters/',
-  'sorted-list': '',
+  'sorted-list': 'lists/',
 };
 const modules = [
   { name: 'kernel', entry: 'index.ts', constant: 'WASM_BASE64' },

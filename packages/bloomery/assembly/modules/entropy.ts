@@ -1,5 +1,5 @@
 // The coders of bit arrays. What they do is explained, and has its twins, in src/kernel: range-coder.ts, rans.ts,
-// golomb.ts. They work on a memory of their own (src/kernel/entropy-wasm.ts draws the map); reading may go up to
+// golomb.ts. They work on a memory of their own (src/kernel/coders/entropy-wasm.ts draws the map); reading may go up to
 // eight bytes beyond the end of the source, where there are zeros.
 
 // @ts-ignore: decorator
@@ -87,7 +87,7 @@ export function rangeDecode(code: usize, length: u32, bits: u32, ones: u32, targ
   return onesLeft == 0;
 }
 
-// Where the tables of the rANS model stand: see the map in src/kernel/entropy-wasm.ts.
+// Where the tables of the rANS model stand: see the map in src/kernel/coders/entropy-wasm.ts.
 const SYMBOLS: usize = 0; // the byte value of each of the 2^14 slots; the last store may go 15 bytes beyond
 const SPREADS: usize = 16640; // 16 masks of 16 bytes
 const CLASSES: usize = 16896; // for j ones: 9 words, the frequency; then 9 products of 8 bytes

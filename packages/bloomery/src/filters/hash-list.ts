@@ -11,7 +11,7 @@
  *
  * What it costs. Not less than a plain filter in general: at 1 % that one takes 9.6 bits a key. The list takes about
  * log2(n/p) bits, the filter 1.44·log2(1/p), so the list is smaller for p below n^(-2.3): small sets, low rates. A
- * lookup is an interpolation search (kernel/sorted-list.ts), some five looks at a million keys: measured in batches,
+ * lookup is an interpolation search (kernel/lists/sorted-list.ts), some five looks at a million keys: measured in batches,
  * 120 to 290 ns, 4 to 9 times as long as the array of 92 bits a key, 2.5 to 5 times as long as the usual filter. Adding
  * is merging: a batch is sorted and merged once, at 0.2 µs a key; single keys wait in a small tail until a merge pays
  * (kernel/position-list.ts) and cost 2 to 5 µs each, at a thousand keys as at a million. Prefer batches.
@@ -25,9 +25,9 @@ import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
 import { probeIndex } from '../kernel/bits/classic.ts';
+import { listHas, positionWidth } from '../kernel/lists/sorted-list.ts';
+import { listHasChunk } from '../kernel/lists/sorted-list-wasm.ts';
 import { PositionList, TAIL_SHARE } from '../kernel/position-list.ts';
-import { listHas, positionWidth } from '../kernel/sorted-list.ts';
-import { listHasChunk } from '../kernel/sorted-list-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';

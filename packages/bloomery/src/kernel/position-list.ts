@@ -19,7 +19,7 @@ import {
   readPosition,
   uniteLists,
   writePosition,
-} from './sorted-list.ts';
+} from './lists/sorted-list.ts';
 import { SortedTail } from './sorted-tail.ts';
 
 /** The tail may hold this part of the list, or `LEAST_TAIL` positions. */

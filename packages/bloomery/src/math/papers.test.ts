@@ -12,7 +12,7 @@ import { expectBinomial, expectNormal } from '../../test/statistics.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
 import { CHECKSUM } from '../filters/frame.ts';
 import { countOnes } from '../kernel/bits/bit-operations.ts';
-import { encodeRange } from '../kernel/coders.ts';
+import { encodeRange } from '../kernel/coders/coders.ts';
 import { encodeBits } from '../wire/encode-bits.ts';
 import {
   BLOOM_OVERHEAD,

@@ -22,8 +22,8 @@
  */
 
 import { FrameError } from '../filters/frame.ts';
-import { decodeGolomb, decodeRange, decodeRans } from '../kernel/coders.ts';
-import { ByteModel } from '../kernel/rans.ts';
+import { decodeGolomb, decodeRange, decodeRans } from '../kernel/coders/coders.ts';
+import { ByteModel } from '../kernel/coders/rans.ts';
 import { ByteReader } from './byte-stream.ts';
 import { CODINGS, type Coding, LEAST_LOG, lanesOf, MOST_LOG, PIECED } from './codings.ts';
 

@@ -1,7 +1,7 @@
 /**
  * How many bytes the library's exact coder takes on the average, derived, so that a measurement can contradict it.
  *
- * The coder (kernel/range-coder.ts) is told the number of ones c of m bits and codes each bit with the probability
+ * The coder (kernel/coders/range-coder.ts) is told the number of ones c of m bits and codes each bit with the probability
  * "ones left / bits left", taken anew for every 32 bits. Its code has
  *
  *     log2 C(m, c)      bits if the probability were taken anew for every bit: all arrays with c ones are equally likely

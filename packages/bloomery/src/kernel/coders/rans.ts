@@ -20,7 +20,7 @@
  * come first in the code, 4 bytes each, little-endian.
  */
 
-import { onesOf } from './bits/bit-operations.ts';
+import { onesOf } from '../bits/bit-operations.ts';
 
 export const SCALE_BITS = 14;
 const SCALE = 1 << SCALE_BITS;

@@ -15,7 +15,7 @@
  * The words are followed by `PADDING` empty ones: reading a position reads the words after it, too.
  */
 
-import { probeIndex } from './bits/classic.ts';
+import { probeIndex } from '../bits/classic.ts';
 
 /** Guesses by interpolation before bisection takes over. */
 export const INTERPOLATIONS = 12;

@@ -1,7 +1,7 @@
 /** Sorted lists in the WebAssembly kernel: a module of its own, loaded with the first list that is asked there. */
 
+import { HASH_CHUNK, RESULTS, type WasmKernel } from '../wasm/wasm-kernel.ts';
 import { SORTED_LIST_BASE64 } from './sorted-list-binary.ts';
-import { HASH_CHUNK, RESULTS, type WasmKernel } from './wasm/wasm-kernel.ts';
 
 /** Asks for a chunk of hashes; leaves one byte a key in the kernel's results. `address` is what `admit` gave. */
 export function listHasChunk(

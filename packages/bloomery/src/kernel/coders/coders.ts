@@ -1,12 +1,12 @@
 /** The three coders of bit arrays, by whichever kernel is in use. Both give the same bytes. */
 
-import { countOnes } from './bits/bit-operations.ts';
+import { countOnes } from '../bits/bit-operations.ts';
+import { wasmKernel } from '../wasm/kernel-choice.ts';
+import { WASM_POSSIBLE } from '../wasm/wasm-possible.ts';
 import { EntropyKernel } from './entropy-wasm.ts';
 import { golombBound, golombDecode, golombEncode, remainderBits } from './golomb.ts';
 import { rangeDecode, rangeEncode } from './range-coder.ts';
 import { type ByteModel, ransDecode, ransEncode } from './rans.ts';
-import { wasmKernel } from './wasm/kernel-choice.ts';
-import { WASM_POSSIBLE } from './wasm/wasm-possible.ts';
 
 /** The number of ones. */
 export function onesIn(words: Uint32Array): number {

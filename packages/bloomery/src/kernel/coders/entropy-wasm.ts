@@ -11,10 +11,10 @@
  *     …       TARGET   on the next 64-byte boundary, and 64 bytes that may be overwritten
  */
 
-import { platform, type WasmMemory } from '../keys/platform.ts';
+import { platform, type WasmMemory } from '../../keys/platform.ts';
+import { linkModule } from '../wasm/wasm-kernel.ts';
 import { ENTROPY_BASE64 } from './entropy-binary.ts';
 import type { ByteModel } from './rans.ts';
-import { linkModule } from './wasm/wasm-kernel.ts';
 
 const SOURCE = 22528;
 const PAGE = 65536;

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
-import { expectSameBytes } from '../../test/same-bytes.ts';
-import { Random } from '../../test/statistics.ts';
-import { countOnes } from './bits/bit-operations.ts';
+import { inBothKernels } from '../../../test/contracts/subject.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { expectSameBytes } from '../../../test/same-bytes.ts';
+import { Random } from '../../../test/statistics.ts';
+import { countOnes } from '../bits/bit-operations.ts';
+import { useKernel } from '../wasm/kernel-choice.ts';
 import {
   decodeGolomb,
   decodeRange,
@@ -15,7 +16,6 @@ import {
 } from './coders.ts';
 import { golombParameter } from './golomb.ts';
 import { ByteModel } from './rans.ts';
-import { useKernel } from './wasm/kernel-choice.ts';
 
 /** `bits` random bits of which each is a one with probability `density`. */
 function randomBits(random: Random, bits: number, density: number): Uint32Array {
