@@ -29,21 +29,21 @@ export {
   type BloomLayout,
 } from './filters/bloom-filter.ts';
 export { BloomierFilter, type BloomierFilterOptions } from './filters/bloomier-filter.ts';
-export type { Amounts } from './filters/count-min-amounts.ts';
-export { type CountInterval, countEstimate } from './filters/count-min-estimate.ts';
+export type { Amounts } from './filters/count-min/count-min-amounts.ts';
+export { type CountInterval, countEstimate } from './filters/count-min/count-min-estimate.ts';
 export {
   type CountMinErrorOptions,
   type CountMinOptions,
   CountMinSketch,
   type CountMinUpdate,
-} from './filters/count-min-sketch.ts';
+} from './filters/count-min/count-min-sketch.ts';
 export {
   type CounterBits,
   CountingBloomFilter,
   type CountingCapacityOptions,
   type CountingDecodeOptions,
   type CountingFilterOptions,
-} from './filters/counting-bloom-filter.ts';
+} from './filters/counting/counting-bloom-filter.ts';
 export {
   type Comparable,
   type Countable,
@@ -62,20 +62,20 @@ export {
   type HashListDecodeOptions,
   type HashListFromOptions,
   type HashListOptions,
-} from './filters/hash-list.ts';
+} from './filters/hash-list/hash-list.ts';
 export {
   type HeavyHitter,
   HeavyHitters,
   type HeavyHittersOptions,
   type HeavyThresholdOptions,
-} from './filters/heavy-hitters.ts';
+} from './filters/heavy-hitters/heavy-hitters.ts';
 export type { DecodeOptions, FilterOptions, OverfullPolicy } from './filters/options.ts';
 export { OverfullError } from './filters/overfull.ts';
 export {
   RotatingBloomFilter,
   type RotatingBloomFilterOptions,
   type Rotation,
-} from './filters/rotating-bloom-filter.ts';
+} from './filters/rotating/rotating-bloom-filter.ts';
 export {
   ScalableBloomFilter,
   type ScalableBloomFilterOptions,
@@ -88,7 +88,7 @@ export {
   type SpectralDecodeOptions,
   type SpectralFilterOptions,
   type SpectralMethod,
-} from './filters/spectral-bloom-filter.ts';
+} from './filters/spectral/spectral-bloom-filter.ts';
 export { StaticFilter, type StaticFilterOptions } from './filters/static-filter.ts';
 export type { HashOptions, HashScheme } from './hashing/hash-scheme.ts';
 export { SecretKey } from './hashing/secret-key.ts';

@@ -47,7 +47,7 @@ import {
 } from './options.ts';
 import { OverfullGuard } from './overfull.ts';
 import { openStore, sharedOptions } from './sharing.ts';
-import { decayOf, sizeFromOnes } from './zero-decay.ts';
+import { decayOf, sizeFromOnes } from './spectral/zero-decay.ts';
 
 export type BloomLayout = 'classic' | 'partitioned';
 

@@ -12,10 +12,10 @@ import { textEncoder } from '../keys/platform.ts';
 import { compressFrame } from '../wire/compressed-frame.ts';
 import { BlockedBloomFilter } from './blocked-bloom-filter.ts';
 import { BloomFilter } from './bloom-filter.ts';
-import { CountingBloomFilter } from './counting-bloom-filter.ts';
+import { CountingBloomFilter } from './counting/counting-bloom-filter.ts';
 import { FrameError, type FrameErrorCode } from './frame.ts';
 import { type FrameLayout, readFrameLayout } from './frame-layout.ts';
-import { HashList } from './hash-list.ts';
+import { HashList } from './hash-list/hash-list.ts';
 
 type Filter = BloomFilter | BlockedBloomFilter;
 

@@ -35,7 +35,7 @@
  * depends on the request alone, so that there may be any number of them, behind any kind of broadcast.
  */
 
-import { CountingBloomFilter } from '../filters/counting-bloom-filter.ts';
+import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
 import { FrameError, readFrameHead, writeChecksum } from '../filters/frame.ts';
 import { BLOOM_FRAME } from '../filters/frame-kinds.ts';
 import { checkOptions } from '../filters/options.ts';

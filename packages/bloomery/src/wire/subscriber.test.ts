@@ -4,7 +4,10 @@ import { EFFORT } from '../../test/effort.ts';
 import { Random } from '../../test/statistics.ts';
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
-import { CountingBloomFilter, type CountingFilterOptions } from '../filters/counting-bloom-filter.ts';
+import {
+  CountingBloomFilter,
+  type CountingFilterOptions,
+} from '../filters/counting/counting-bloom-filter.ts';
 import { writeChecksum } from '../filters/frame.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { inBothKernels } from '../../test/contracts/subject.ts';
-import { CountingBloomFilter } from '../filters/counting-bloom-filter.ts';
+import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
 import { Publisher } from './publisher.ts';
 import { Subscriber } from './subscriber.ts';
 import { readSyncMessage } from './sync-message.ts';

@@ -8,7 +8,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EFFORT } from '../../test/effort.ts';
 import { Random } from '../../test/statistics.ts';
-import { CountingBloomFilter } from '../filters/counting-bloom-filter.ts';
+import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
 import { useKernel } from '../kernel/wasm/kernel-choice.ts';
 import { frameSum } from './delta.ts';
 import { Publisher } from './publisher.ts';

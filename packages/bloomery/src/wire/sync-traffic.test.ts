@@ -10,7 +10,7 @@ import { inBothKernels } from '../../test/contracts/subject.ts';
 import { EFFORT } from '../../test/effort.ts';
 import { counterKeys } from '../../test/keys.ts';
 import { expectNormal } from '../../test/statistics.ts';
-import { CountingBloomFilter } from '../filters/counting-bloom-filter.ts';
+import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
 import { countOnes } from '../kernel/bits/bit-operations.ts';
 import { platform } from '../keys/platform.ts';
 import { binaryEntropy, deltaBits, deltaBitsDeviation } from '../math/entropy.ts';

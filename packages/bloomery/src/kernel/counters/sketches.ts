@@ -18,7 +18,7 @@
  * - raise: with M the least of the k counters, each becomes at least M + amount ("conservative update" of Estan and
  *   Varghese, SIGCOMM 2002, survey 8.1; "minimal increase" of Cohen and Matias). Cannot be undone.
  * - recurring: sum, and a key whose least value occurs in only one of its counters is counted a second time in a second
- *   array ("recurring minimum" of Cohen and Matias). filters/spectral-bloom-filter.ts says why.
+ *   array ("recurring minimum" of Cohen and Matias). filters/spectral/spectral-bloom-filter.ts says why.
  *
  * The k positions and values of the key at hand lie in two small arrays of the module: a closure or a fresh array for each
  * key would cost more than the probes.

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
 import { EFFORT } from '../../../test/effort.ts';
 import { expectNormal, Random } from '../../../test/statistics.ts';
+import { PositionList } from '../../filters/hash-list/position-list.ts';
 import { hashScheme } from '../../hashing/hash-scheme.ts';
 import { chunkHashes, eachChunk } from '../batches/batch.ts';
 import { BitStore } from '../bits/bit-store.ts';
 import { probeIndex } from '../bits/classic.ts';
-import { PositionList } from '../position-list.ts';
 import {
   INTERPOLATIONS,
   listIncludes,

@@ -24,15 +24,15 @@
  * the keys of one period instead, and look at `estimatedFalsePositiveRate()`.
  */
 
-import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
-import type { SecretKey } from '../hashing/secret-key.ts';
-import { eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
-import { hashKey, type KeyHash } from '../kernel/batches/hash-key.ts';
-import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
-import type { Key } from '../keys/key.ts';
-import { checkInteger } from '../math/checks.ts';
-import type { BloomFilter, BloomLayout } from './bloom-filter.ts';
-import { unlikeFilters } from './compatibility.ts';
+import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
+import type { SecretKey } from '../../hashing/secret-key.ts';
+import { eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
+import { hashKey, type KeyHash } from '../../kernel/batches/hash-key.ts';
+import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
+import type { Key } from '../../keys/key.ts';
+import { checkInteger } from '../../math/checks.ts';
+import type { BloomFilter, BloomLayout } from '../bloom-filter.ts';
+import { unlikeFilters } from '../compatibility.ts';
 import {
   chainRate,
   firstHolder,
@@ -41,10 +41,10 @@ import {
   hasInChain,
   holdersOfChunk,
   ownHashes,
-} from './filter-chain.ts';
-import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from './frame.ts';
-import { checkNested, joinFilters, splitFilters } from './nested-frames.ts';
-import { checkOptions } from './options.ts';
+} from '../filter-chain.ts';
+import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from '../frame.ts';
+import { checkNested, joinFilters, splitFilters } from '../nested-frames.ts';
+import { checkOptions } from '../options.ts';
 import {
   MAX_GENERATIONS,
   MAX_TIME,

@@ -3,9 +3,9 @@
  * before anything is added: amounts that are no counts, and a number of them that is not the number of keys.
  */
 
-import { countOf, type KeyBatch, type KeyLines } from '../kernel/batches/batch.ts';
-import type { Key } from '../keys/key.ts';
-import { checkInteger } from '../math/checks.ts';
+import { countOf, type KeyBatch, type KeyLines } from '../../kernel/batches/batch.ts';
+import type { Key } from '../../keys/key.ts';
+import { checkInteger } from '../../math/checks.ts';
 
 /** One count for all keys of a batch, or one for each in order. */
 export type Amounts = number | ArrayLike<number>;

@@ -14,30 +14,30 @@
  * lookup is an interpolation search (kernel/lists/sorted-list.ts), some five looks at a million keys: measured in batches,
  * 120 to 290 ns, 4 to 9 times as long as the array of 92 bits a key, 2.5 to 5 times as long as the usual filter. Adding
  * is merging: a batch is sorted and merged once, at 0.2 µs a key; single keys wait in a small tail until a merge pays
- * (kernel/position-list.ts) and cost 2 to 5 µs each, at a thousand keys as at a million. Prefer batches.
+ * (filters/hash-list/position-list.ts) and cost 2 to 5 µs each, at a thousand keys as at a million. Prefer batches.
  *
  * Where it breaks down: full filters. At half ones the list takes ⌈log2 m⌉ bits where the array takes two.
  */
 
-import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import { hashKeys } from '../kernel/batches/hash-keys.ts';
-import { BitStore } from '../kernel/bits/bit-store.ts';
-import { probeIndex } from '../kernel/bits/classic.ts';
-import { listHas, positionWidth } from '../kernel/lists/sorted-list.ts';
-import { listHasChunk } from '../kernel/lists/sorted-list-wasm.ts';
-import { PositionList, TAIL_SHARE } from '../kernel/position-list.ts';
-import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
-import type { Key } from '../keys/key.ts';
-import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
-import { sizeClassic } from '../math/size-classic.ts';
-import { BloomFilter } from './bloom-filter.ts';
-import { unlikeFilters } from './compatibility.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
-import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from './options.ts';
-import { OverfullGuard } from './overfull.ts';
-import { decayOf, sizeFromOnes } from './zero-decay.ts';
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
+import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
+import { hashKeys } from '../../kernel/batches/hash-keys.ts';
+import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { probeIndex } from '../../kernel/bits/classic.ts';
+import { listHas, positionWidth } from '../../kernel/lists/sorted-list.ts';
+import { listHasChunk } from '../../kernel/lists/sorted-list-wasm.ts';
+import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
+import type { Key } from '../../keys/key.ts';
+import { checkInteger, checkRate, MAX_BITS } from '../../math/checks.ts';
+import { sizeClassic } from '../../math/size-classic.ts';
+import { BloomFilter } from '../bloom-filter.ts';
+import { unlikeFilters } from '../compatibility.ts';
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../frame.ts';
+import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../options.ts';
+import { OverfullGuard } from '../overfull.ts';
+import { decayOf, sizeFromOnes } from '../spectral/zero-decay.ts';
+import { PositionList, TAIL_SHARE } from './position-list.ts';
 
 export interface HashListOptions extends HashOptions {
   /** m. From 1 to 2^36. The list takes no memory for zeros. */

@@ -8,8 +8,8 @@
  * makes a new one, and room for more is not kept.
  */
 
-import { BitStore } from './bits/bit-store.ts';
-import { probeIndex } from './bits/classic.ts';
+import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { probeIndex } from '../../kernel/bits/classic.ts';
 import {
   intersectLists,
   listIncludes,
@@ -19,7 +19,7 @@ import {
   readPosition,
   uniteLists,
   writePosition,
-} from './lists/sorted-list.ts';
+} from '../../kernel/lists/sorted-list.ts';
 import { SortedTail } from './sorted-tail.ts';
 
 /** The tail may hold this part of the list, or `LEAST_TAIL` positions. */

@@ -6,8 +6,8 @@
  * The change bits are flipped by the loops of counting.ts for each key, and here for changes at large.
  */
 
-import { countOnes } from './bits/bit-operations.ts';
-import { BitStore } from './bits/bit-store.ts';
+import { countOnes } from '../../kernel/bits/bit-operations.ts';
+import { BitStore } from '../../kernel/bits/bit-store.ts';
 import {
   type CombineCounters,
   combineCounters,

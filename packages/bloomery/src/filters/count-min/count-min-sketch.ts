@@ -26,18 +26,18 @@
  * keys may then be too low. Whoever may choose keys can make them collide: use a secret `key` against that.
  */
 
-import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import type { SecretKey } from '../hashing/secret-key.ts';
-import type { KeyBatch } from '../kernel/batches/batch.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import type { Key } from '../keys/key.ts';
-import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
-import { sizeCountMin } from '../math/count-min.ts';
-import { unlikeFilters } from './compatibility.ts';
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import type { SecretKey } from '../../hashing/secret-key.ts';
+import type { KeyBatch } from '../../kernel/batches/batch.ts';
+import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
+import type { Key } from '../../keys/key.ts';
+import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
+import { sizeCountMin } from '../../math/count-min.ts';
+import { unlikeFilters } from '../compatibility.ts';
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../frame.ts';
+import { checkOptions } from '../options.ts';
 import { type Amounts, checkAmount } from './count-min-amounts.ts';
 import { Counters, type CountersOptions, payloadBytes, type VisitAddition } from './count-min-counters.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
-import { checkOptions } from './options.ts';
 
 export type CountMinUpdate = 'plain' | 'conservative';
 

@@ -2,10 +2,10 @@
  * A count with its interval. A function and not a method, like the other estimates: estimates.ts says why.
  */
 
-import type { Key } from '../keys/key.ts';
-import { countMinErrorBound } from '../math/count-min.ts';
+import type { Key } from '../../keys/key.ts';
+import { countMinErrorBound } from '../../math/count-min.ts';
+import type { EstimateOptions } from '../estimates.ts';
 import type { CountMinSketch } from './count-min-sketch.ts';
-import type { EstimateOptions } from './estimates.ts';
 
 export interface CountInterval {
   readonly value: number;

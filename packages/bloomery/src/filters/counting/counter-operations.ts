@@ -3,7 +3,7 @@
  * key, so JavaScript alone does them. Counters are packed as in counting.ts; unused ones at the end are 0.
  */
 
-import { evenBits, onesOf } from './bits/bit-operations.ts';
+import { evenBits, onesOf } from '../../kernel/bits/bit-operations.ts';
 
 /** One bit a counter: 1 where it is not 0. The snapshot of a counting filter, in one pass. */
 export function nonZeroBits(counters: Uint32Array, counterBits: number, bits: Uint32Array): void {

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { codecContract } from '../../test/contracts/codec.ts';
-import { type CodecSubject, inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
-import { awkwardStrings, counterKeys } from '../../test/keys.ts';
-import { referenceForge64, referenceIndex } from '../../test/reference.ts';
-import { expectBinomial, expectNormal, Random } from '../../test/statistics.ts';
-import { SecretKey } from '../hashing/secret-key.ts';
-import { hashKey } from '../kernel/batches/hash-key.ts';
-import { hashKeys } from '../kernel/batches/hash-keys.ts';
-import { useKernel } from '../kernel/wasm/kernel-choice.ts';
-import { type Key, keyBytes } from '../keys/key.ts';
-import { packKeys } from '../keys/packed-keys.ts';
-import { textEncoder } from '../keys/platform.ts';
-import { countMinErrorBound, countMinExactRate } from '../math/count-min.ts';
+import { codecContract } from '../../../test/contracts/codec.ts';
+import { type CodecSubject, inBothKernels } from '../../../test/contracts/subject.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
+import { referenceForge64, referenceIndex } from '../../../test/reference.ts';
+import { expectBinomial, expectNormal, Random } from '../../../test/statistics.ts';
+import { SecretKey } from '../../hashing/secret-key.ts';
+import { hashKey } from '../../kernel/batches/hash-key.ts';
+import { hashKeys } from '../../kernel/batches/hash-keys.ts';
+import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
+import { type Key, keyBytes } from '../../keys/key.ts';
+import { packKeys } from '../../keys/packed-keys.ts';
+import { textEncoder } from '../../keys/platform.ts';
+import { countMinErrorBound, countMinExactRate } from '../../math/count-min.ts';
+import { FrameError } from '../frame.ts';
 import { countEstimate } from './count-min-estimate.ts';
 import { type CountMinOptions, CountMinSketch, type CountMinUpdate } from './count-min-sketch.ts';
-import { FrameError } from './frame.ts';
 
 const UPDATES = ['plain', 'conservative'] as const;
 

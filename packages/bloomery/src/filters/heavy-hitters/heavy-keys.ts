@@ -6,7 +6,7 @@
  * is the string itself, at no cost.
  */
 
-import { type Key, keyBytes } from '../keys/key.ts';
+import { type Key, keyBytes } from '../../keys/key.ts';
 
 /** Equal for two keys exactly when they are one key. */
 export function identityOf(key: Key): string {

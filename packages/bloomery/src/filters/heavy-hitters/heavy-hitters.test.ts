@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { codecContract } from '../../test/contracts/codec.ts';
-import { type CodecSubject, inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
-import { Random } from '../../test/statistics.ts';
-import { SecretKey } from '../hashing/secret-key.ts';
-import { hashKey } from '../kernel/batches/hash-key.ts';
-import { hashKeys } from '../kernel/batches/hash-keys.ts';
-import { useKernel } from '../kernel/wasm/kernel-choice.ts';
-import type { Key } from '../keys/key.ts';
-import { packKeys } from '../keys/packed-keys.ts';
-import { textEncoder } from '../keys/platform.ts';
-import { FrameError } from './frame.ts';
+import { codecContract } from '../../../test/contracts/codec.ts';
+import { type CodecSubject, inBothKernels } from '../../../test/contracts/subject.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { Random } from '../../../test/statistics.ts';
+import { SecretKey } from '../../hashing/secret-key.ts';
+import { hashKey } from '../../kernel/batches/hash-key.ts';
+import { hashKeys } from '../../kernel/batches/hash-keys.ts';
+import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
+import type { Key } from '../../keys/key.ts';
+import { packKeys } from '../../keys/packed-keys.ts';
+import { textEncoder } from '../../keys/platform.ts';
+import { FrameError } from '../frame.ts';
 import { HeavyHitters } from './heavy-hitters.ts';
 import { identityOf } from './heavy-keys.ts';
 

@@ -26,19 +26,17 @@
  * and live in shared memory (several atomic steps a key could be seen half done).
  */
 
-import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import type { KeyBatch } from '../kernel/batches/batch.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import type { BitStore } from '../kernel/bits/bit-store.ts';
-import { CounterArray } from '../kernel/counter-array.ts';
-import { addSaturating, type CombineCounters, smaller } from '../kernel/counter-operations.ts';
+import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import type { KeyBatch } from '../../kernel/batches/batch.ts';
+import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
+import type { BitStore } from '../../kernel/bits/bit-store.ts';
 import {
   type CounterShape,
   countingAdd,
   countingCount,
   countingDelete,
   countingHas,
-} from '../kernel/counters/counting.ts';
+} from '../../kernel/counters/counting.ts';
 import {
   countingAddChunk,
   countingAddOne,
@@ -48,19 +46,21 @@ import {
   countingDeleteOne,
   countingHasChunk,
   countingHasOne,
-} from '../kernel/counters/counting-wasm.ts';
-import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
-import type { Key } from '../keys/key.ts';
-import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
-import { sizeClassic } from '../math/size-classic.ts';
-import { addBatch, hasBatch, type Prober, probeBatch, residence, valueBatch } from './batch-probing.ts';
-import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
-import { unlikeFilters } from './compatibility.ts';
-import { decodeFrame, encodeFrame, FrameError } from './frame.ts';
-import { COUNTING_FRAME } from './frame-kinds.ts';
-import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from './options.ts';
-import { OverfullGuard } from './overfull.ts';
-import { decayOf, sizeFromOnes } from './zero-decay.ts';
+} from '../../kernel/counters/counting-wasm.ts';
+import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
+import type { Key } from '../../keys/key.ts';
+import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
+import { sizeClassic } from '../../math/size-classic.ts';
+import { addBatch, hasBatch, type Prober, probeBatch, residence, valueBatch } from '../batch-probing.ts';
+import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
+import { unlikeFilters } from '../compatibility.ts';
+import { decodeFrame, encodeFrame, FrameError } from '../frame.ts';
+import { COUNTING_FRAME } from '../frame-kinds.ts';
+import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../options.ts';
+import { OverfullGuard } from '../overfull.ts';
+import { decayOf, sizeFromOnes } from '../spectral/zero-decay.ts';
+import { CounterArray } from './counter-array.ts';
+import { addSaturating, type CombineCounters, smaller } from './counter-operations.ts';
 
 export type CounterBits = 2 | 4 | 8 | 16;
 

@@ -6,8 +6,8 @@
  * none, everywhere: when it is thrown away depends on chance, and nothing else may.
  */
 
-import type { Key } from '../keys/key.ts';
-import { keyBytes } from '../keys/key.ts';
+import type { Key } from '../../keys/key.ts';
+import { keyBytes } from '../../keys/key.ts';
 import { identityOf, keyFromBytes, keyTag, rememberedKey } from './heavy-keys.ts';
 
 export interface Candidate {

@@ -6,9 +6,9 @@
  * occurs in it twice, and the same in both kernels.
  */
 
-import type { HashScheme } from '../hashing/hash-scheme.ts';
-import type { KeyBatch } from '../kernel/batches/batch.ts';
-import { BitStore } from '../kernel/bits/bit-store.ts';
+import type { HashScheme } from '../../hashing/hash-scheme.ts';
+import type { KeyBatch } from '../../kernel/batches/batch.ts';
+import { BitStore } from '../../kernel/bits/bit-store.ts';
 import {
   type CounterShape,
   counterMaximum,
@@ -21,7 +21,7 @@ import {
   subtractFrom,
   sumInto,
   writeCounter,
-} from '../kernel/counters/sketches.ts';
+} from '../../kernel/counters/sketches.ts';
 import {
   countChunk,
   raiseChunk,
@@ -30,11 +30,11 @@ import {
   recurringSumChunk,
   subtractChunk,
   sumChunk,
-} from '../kernel/counters/sketches-wasm.ts';
-import { wasmKernel } from '../kernel/wasm/kernel-choice.ts';
-import type { WasmKernel } from '../kernel/wasm/wasm-kernel.ts';
-import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
-import { hasBatch, type Prober, probeBatch, valueBatch } from './batch-probing.ts';
+} from '../../kernel/counters/sketches-wasm.ts';
+import { wasmKernel } from '../../kernel/wasm/kernel-choice.ts';
+import type { WasmKernel } from '../../kernel/wasm/wasm-kernel.ts';
+import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
+import { hasBatch, type Prober, probeBatch, valueBatch } from '../batch-probing.ts';
 import { type Amounts, amountsOf } from './count-min-amounts.ts';
 
 export type CounterRule = 'sum' | 'raise' | 'recurring';

@@ -36,20 +36,20 @@
  * were first given, bytes as a copy. A batch of hashes is refused: hashes cannot be listed.
  */
 
-import { type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import type { SecretKey } from '../hashing/secret-key.ts';
-import type { KeyBatch, KeyLines } from '../kernel/batches/batch.ts';
-import type { Key } from '../keys/key.ts';
-import type { PackedKeys } from '../keys/packed-keys.ts';
-import { checkRate, MAX_BITS } from '../math/checks.ts';
-import { sizeCountMin } from '../math/count-min.ts';
-import { unlikeFilters } from './compatibility.ts';
-import type { Amounts } from './count-min-amounts.ts';
-import { CountMinSketch, type CountMinUpdate, countMinPayloadBytes } from './count-min-sketch.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
+import { type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import type { SecretKey } from '../../hashing/secret-key.ts';
+import type { KeyBatch, KeyLines } from '../../kernel/batches/batch.ts';
+import type { Key } from '../../keys/key.ts';
+import type { PackedKeys } from '../../keys/packed-keys.ts';
+import { checkRate, MAX_BITS } from '../../math/checks.ts';
+import { sizeCountMin } from '../../math/count-min.ts';
+import { unlikeFilters } from '../compatibility.ts';
+import type { Amounts } from '../count-min/count-min-amounts.ts';
+import { CountMinSketch, type CountMinUpdate, countMinPayloadBytes } from '../count-min/count-min-sketch.ts';
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../frame.ts';
+import { checkOptions } from '../options.ts';
 import { type Candidate, Candidates, decodeCandidates, encodeCandidates } from './heavy-candidates.ts';
 import { rememberedKey } from './heavy-keys.ts';
-import { checkOptions } from './options.ts';
 
 interface CommonOptions extends HashOptions {
   /** φ: the share of the total that makes a key heavy, strictly between 0 and 1. */

@@ -3,12 +3,12 @@
  * filter itself is rotating-bloom-filter.ts.
  */
 
-import { type HashOptions, hashScheme } from '../hashing/hash-scheme.ts';
-import { BitStore } from '../kernel/bits/bit-store.ts';
-import { checkChoice, checkInteger, checkRate } from '../math/checks.ts';
-import { sizeClassic } from '../math/size-classic.ts';
-import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
-import { checkOptions } from './options.ts';
+import { type HashOptions, hashScheme } from '../../hashing/hash-scheme.ts';
+import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { checkChoice, checkInteger, checkRate } from '../../math/checks.ts';
+import { sizeClassic } from '../../math/size-classic.ts';
+import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
+import { checkOptions } from '../options.ts';
 
 export interface RotatingBloomFilterOptions extends HashOptions {
   /** The distinct keys that each generation is made for. */
