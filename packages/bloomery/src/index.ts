@@ -45,18 +45,6 @@ export {
   type CountingFilterOptions,
 } from './filters/counting/counting-bloom-filter.ts';
 export {
-  type Comparable,
-  type Countable,
-  type EstimateOptions,
-  intersectionEstimate,
-  jaccardEstimate,
-  semiJoinEstimate,
-  sizeEstimate,
-  unionEstimate,
-} from './filters/estimates.ts';
-export { FrameError, type FrameErrorCode } from './filters/frame.ts';
-export { type FrameLayout, type FrameLayoutOptions, readFrameLayout } from './filters/frame-layout.ts';
-export {
   HashList,
   type HashListCapacityOptions,
   type HashListDecodeOptions,
@@ -69,8 +57,6 @@ export {
   type HeavyHittersOptions,
   type HeavyThresholdOptions,
 } from './filters/heavy-hitters/heavy-hitters.ts';
-export type { DecodeOptions, FilterOptions, OverfullPolicy } from './filters/options.ts';
-export { OverfullError } from './filters/overfull.ts';
 export {
   RotatingBloomFilter,
   type RotatingBloomFilterOptions,
@@ -83,6 +69,18 @@ export {
   scalableSizeEstimate,
 } from './filters/scalable-bloom-filter.ts';
 export {
+  type Comparable,
+  type Countable,
+  type EstimateOptions,
+  intersectionEstimate,
+  jaccardEstimate,
+  semiJoinEstimate,
+  sizeEstimate,
+  unionEstimate,
+} from './filters/shared/estimates.ts';
+export type { DecodeOptions, FilterOptions, OverfullPolicy } from './filters/shared/options.ts';
+export { OverfullError } from './filters/shared/overfull.ts';
+export {
   SpectralBloomFilter,
   type SpectralCapacityOptions,
   type SpectralDecodeOptions,
@@ -90,6 +88,8 @@ export {
   type SpectralMethod,
 } from './filters/spectral/spectral-bloom-filter.ts';
 export { StaticFilter, type StaticFilterOptions } from './filters/static-filter.ts';
+export { FrameError, type FrameErrorCode } from './frames/frame.ts';
+export { type FrameLayout, type FrameLayoutOptions, readFrameLayout } from './frames/frame-layout.ts';
 export type { HashOptions, HashScheme } from './hashing/hash-scheme.ts';
 export { SecretKey } from './hashing/secret-key.ts';
 export type { KeyBatch, KeyLines } from './kernel/batches/batch.ts';

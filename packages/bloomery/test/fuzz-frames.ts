@@ -4,7 +4,7 @@
  * stranger would give them, so that what lies behind it is reached.
  */
 
-import { writeChecksum } from '../src/filters/frame.ts';
+import { writeChecksum } from '../src/frames/frame.ts';
 import {
   AttenuatedBloomFilter,
   BlockedBloomFilter,

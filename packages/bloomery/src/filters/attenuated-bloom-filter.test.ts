@@ -4,6 +4,7 @@ import { type CodecSubject, inBothKernels } from '../../test/contracts/subject.t
 import { EFFORT } from '../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { expectNormal, Random } from '../../test/statistics.ts';
+import { encodeFrame, FrameError, type FrameKind } from '../frames/frame.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
@@ -12,8 +13,7 @@ import { packKeys } from '../keys/packed-keys.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { AttenuatedBloomFilter } from './attenuated-bloom-filter.ts';
 import { BloomFilter } from './bloom-filter.ts';
-import { encodeFrame, FrameError, type FrameKind } from './frame.ts';
-import { joinFilters, type NestedFilter } from './nested-frames.ts';
+import { joinFilters, type NestedFilter } from './shared/nested-frames.ts';
 
 /** The keys are dealt to three levels in turn. */
 const subject: CodecSubject<AttenuatedBloomFilter> = {

@@ -21,6 +21,7 @@
  * What it costs: as many filters as levels, all of one size, so that levels can be shifted into each other.
  */
 
+import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from '../frames/frame.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
@@ -30,11 +31,10 @@ import type { Key } from '../keys/key.ts';
 import { checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
-import { unlikeFilters } from './compatibility.ts';
-import { chainRate, firstHolder, firstHolders, hasInChain } from './filter-chain.ts';
-import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from './frame.ts';
-import { checkNested, joinFilters, splitFilters } from './nested-frames.ts';
-import { checkOptions } from './options.ts';
+import { unlikeFilters } from './shared/compatibility.ts';
+import { chainRate, firstHolder, firstHolders, hasInChain } from './shared/filter-chain.ts';
+import { checkNested, joinFilters, splitFilters } from './shared/nested-frames.ts';
+import { checkOptions } from './shared/options.ts';
 
 export interface AttenuatedBloomFilterOptions extends HashOptions {
   /** d, from 1 to 255: distances from 0 to d - 1. */

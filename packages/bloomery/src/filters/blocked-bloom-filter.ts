@@ -15,6 +15,8 @@
  * bitset of a Parquet file, and `fromBlockBytes` reads one.
  */
 
+import { checkParameters, decodeFrame, encodeFrame } from '../frames/frame.ts';
+import { BLOCKED_FRAME, MAX_BLOCK_HASHES } from '../frames/frame-kinds.ts';
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import { parquetHash } from '../hashing/parquet-hash.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
@@ -34,19 +36,17 @@ import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
-import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './batch-probing.ts';
-import { unlikeFilters } from './compatibility.ts';
-import { checkParameters, decodeFrame, encodeFrame } from './frame.ts';
-import { BLOCKED_FRAME, MAX_BLOCK_HASHES } from './frame-kinds.ts';
+import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
+import { unlikeFilters } from './shared/compatibility.ts';
 import {
   checkOptions,
   checkPolicy,
   type DecodeOptions,
   FILTER_OPTIONS,
   type FilterOptions,
-} from './options.ts';
-import { OverfullGuard } from './overfull.ts';
-import { openStore, sharedOptions } from './sharing.ts';
+} from './shared/options.ts';
+import { OverfullGuard } from './shared/overfull.ts';
+import { openStore, sharedOptions } from './shared/sharing.ts';
 import { decayOf, sizeFromOnes } from './spectral/zero-decay.ts';
 
 export type BlockedLayout = 'blocked' | 'split-block';
@@ -330,7 +330,7 @@ export class BlockedBloomFilter {
     return filter;
   }
 
-  /** Options that make the same filter, on the same bits, in another thread; see filters/sharing.ts. */
+  /** Options that make the same filter, on the same bits, in another thread; see filters/shared/sharing.ts. */
   share(): BlockedFilterOptions {
     return { ...this.#parameters(), ...sharedOptions(this.#store, this.scheme) };
   }

@@ -12,7 +12,7 @@ import { keyBytes } from '../keys/key.ts';
 import { ratePartitioned } from '../math/rates.ts';
 import { rateTrue } from '../math/true-rate.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
-import { intersectionEstimate, unionEstimate } from './estimates.ts';
+import { intersectionEstimate, unionEstimate } from './shared/estimates.ts';
 
 function subject(layout: BloomLayout): Subject<BloomFilter> {
   return {

@@ -17,6 +17,8 @@
  * if they have the same bits, hashes, layout and hash scheme; everything else is an error that says so.
  */
 
+import { decodeFrame, encodeFrame, FrameError } from '../frames/frame.ts';
+import { BLOOM_FRAME } from '../frames/frame-kinds.ts';
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
@@ -34,19 +36,17 @@ import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
-import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './batch-probing.ts';
-import { unlikeFilters } from './compatibility.ts';
-import { decodeFrame, encodeFrame, FrameError } from './frame.ts';
-import { BLOOM_FRAME } from './frame-kinds.ts';
+import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
+import { unlikeFilters } from './shared/compatibility.ts';
 import {
   checkOptions,
   checkPolicy,
   type DecodeOptions,
   FILTER_OPTIONS,
   type FilterOptions,
-} from './options.ts';
-import { OverfullGuard } from './overfull.ts';
-import { openStore, sharedOptions } from './sharing.ts';
+} from './shared/options.ts';
+import { OverfullGuard } from './shared/overfull.ts';
+import { openStore, sharedOptions } from './shared/sharing.ts';
 import { decayOf, sizeFromOnes } from './spectral/zero-decay.ts';
 
 export type BloomLayout = 'classic' | 'partitioned';
@@ -300,7 +300,7 @@ export class BloomFilter {
     );
   }
 
-  /** Options that make the same filter, on the same bits, in another thread; see filters/sharing.ts. */
+  /** Options that make the same filter, on the same bits, in another thread; see filters/shared/sharing.ts. */
   share(): BloomFilterOptions {
     return { ...this.#parameters(), ...sharedOptions(this.#store, this.scheme) };
   }

@@ -7,6 +7,7 @@ import { referenceAnswer, referenceField, referenceSlots } from '../../test/fuse
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { referenceForge64 } from '../../test/reference.ts';
 import { expectBinomial, Random } from '../../test/statistics.ts';
+import { FrameError } from '../frames/frame.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
@@ -14,7 +15,6 @@ import { type Key, keyBytes } from '../keys/key.ts';
 import { packKeys } from '../keys/packed-keys.ts';
 import { textEncoder } from '../keys/platform.ts';
 import { BloomierFilter, type BloomierFilterOptions } from './bloomier-filter.ts';
-import { FrameError } from './frame.ts';
 
 staticMembershipContract<BloomierFilter>({
   name: 'BloomierFilter',

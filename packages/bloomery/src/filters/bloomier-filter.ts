@@ -24,6 +24,7 @@
  * hashes: two keys of one hash would share their value, once in n^2 / 2^65 sets, and are refused if the values differ.
  */
 
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../frames/frame.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
@@ -43,9 +44,8 @@ import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
-import { hasBatch, type Prober, probeBatch, valueBatch } from './batch-probing.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
-import { checkOptions, type DecodeOptions } from './options.ts';
+import { hasBatch, type Prober, probeBatch, valueBatch } from './shared/batch-probing.ts';
+import { checkOptions, type DecodeOptions } from './shared/options.ts';
 
 export interface BloomierFilterOptions extends HashOptions {
   /** r: values are integers from 0 to 2^valueBits - 1. From 1 to 32. */

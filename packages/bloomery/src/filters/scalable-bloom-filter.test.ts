@@ -5,6 +5,7 @@ import { codecSubject, inBothKernels, type Subject } from '../../test/contracts/
 import { EFFORT } from '../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { expectBinomial, Random } from '../../test/statistics.ts';
+import { encodeFrame, FrameError, type FrameKind } from '../frames/frame.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
@@ -13,9 +14,8 @@ import { checkInteger } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { rateTrueVariance } from '../math/true-rate.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
-import { encodeFrame, FrameError, type FrameKind } from './frame.ts';
-import { joinFilters, type NestedFilter } from './nested-frames.ts';
 import { ScalableBloomFilter, scalableSizeEstimate } from './scalable-bloom-filter.ts';
+import { joinFilters, type NestedFilter } from './shared/nested-frames.ts';
 
 const subject = (layout: BloomLayout): Subject<ScalableBloomFilter> => ({
   name: `ScalableBloomFilter, ${layout}`,

@@ -18,6 +18,7 @@
  * the first merge; and keys cannot be taken out of one to be added to the other.
  */
 
+import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from '../frames/frame.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
@@ -36,11 +37,17 @@ import {
 import { sizeClassic } from '../math/size-classic.ts';
 import type { Estimate } from '../math/zero-count.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
-import type { EstimateOptions } from './estimates.ts';
-import { chainRate, firstHolder, hashAt, hasInChain, holdersOfChunk, ownHashes } from './filter-chain.ts';
-import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from './frame.ts';
-import { checkNested, joinFilters, splitFilters } from './nested-frames.ts';
-import { checkOptions } from './options.ts';
+import type { EstimateOptions } from './shared/estimates.ts';
+import {
+  chainRate,
+  firstHolder,
+  hashAt,
+  hasInChain,
+  holdersOfChunk,
+  ownHashes,
+} from './shared/filter-chain.ts';
+import { checkNested, joinFilters, splitFilters } from './shared/nested-frames.ts';
+import { checkOptions } from './shared/options.ts';
 
 export interface ScalableBloomFilterOptions extends HashOptions {
   /** The compound rate that is never exceeded, strictly between 0 and 1. */

@@ -7,9 +7,9 @@ import { referenceAnswer } from '../../test/fuse-reference.ts';
 import { counterKeys } from '../../test/keys.ts';
 import { referenceForge64 } from '../../test/reference.ts';
 import { expectBinomial } from '../../test/statistics.ts';
+import { FrameError } from '../frames/frame.ts';
 import { keyBytes } from '../keys/key.ts';
 import { fuseShape } from '../math/fuse-size.ts';
-import { FrameError } from './frame.ts';
 import { StaticFilter } from './static-filter.ts';
 
 /** Where the number of the attempt is in a frame. */

@@ -29,6 +29,7 @@
  * different keys with a probability of n^2 / 2^65 (3e-8 for a million).
  */
 
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../frames/frame.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
@@ -40,9 +41,8 @@ import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
-import { hasBatch, type Prober, residence } from './batch-probing.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from './frame.ts';
-import { checkOptions, type DecodeOptions } from './options.ts';
+import { hasBatch, type Prober, residence } from './shared/batch-probing.ts';
+import { checkOptions, type DecodeOptions } from './shared/options.ts';
 
 export interface StaticFilterOptions extends HashOptions {
   /** Bits in a fingerprint, from 1 to 32: the rate is 2^-fingerprintBits. Default 8. */

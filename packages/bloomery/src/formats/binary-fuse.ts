@@ -16,7 +16,7 @@
  * so every cell that a key can lead to exists. Not read: C's packed form, and XOR filters.
  */
 
-import { checkOptions } from '../filters/options.ts';
+import { checkOptions } from '../filters/shared/options.ts';
 import { mulHigh } from '../hashing/mul-high.ts';
 import { ByteReader, copyOf, type ForeignDecodeOptions } from './byte-reader.ts';
 import { ForeignBits } from './foreign-bits.ts';

@@ -19,8 +19,8 @@
  * -0.0 is a double of its own in Java, and 0.0 in C++. The file does not say which it was, so both are asked for.
  */
 
-import { unlikeFilters } from '../filters/compatibility.ts';
-import { checkOptions } from '../filters/options.ts';
+import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { checkOptions } from '../filters/shared/options.ts';
 import { xxh64Words } from '../hashing/xxh64.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { ByteReader, copyOf, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './byte-reader.ts';

@@ -20,8 +20,8 @@
  * A file whose flags have more than the version may be one of Poppy's, with other indices: it is refused.
  */
 
-import { unlikeFilters } from '../filters/compatibility.ts';
-import { checkOptions } from '../filters/options.ts';
+import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { ByteReader, copyOf, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './byte-reader.ts';
 import { beginSequence, nextInSequence } from './dcso-generator.ts';

@@ -17,8 +17,8 @@
  * h[i mod 2] + i h[2 + ((i + i mod 2) mod 4) / 2] mod 2^64, mod m.
  */
 
-import { unlikeFilters } from '../filters/compatibility.ts';
-import { checkOptions } from '../filters/options.ts';
+import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { type Base64Alphabet, base64Length, decodeBase64, encodeBase64 } from './base64.ts';
 import { ByteReader, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './byte-reader.ts';

@@ -18,8 +18,8 @@
  * for the old: max(1, round(m / n · ln 2)).
  */
 
-import { unlikeFilters } from '../filters/compatibility.ts';
-import { checkOptions } from '../filters/options.ts';
+import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { ByteReader, type ForeignDecodeOptions } from './byte-reader.ts';
 import { estimatedKeys, ForeignBits } from './foreign-bits.ts';

@@ -20,8 +20,8 @@
  */
 
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
-import { unlikeFilters } from '../filters/compatibility.ts';
-import { checkOptions } from '../filters/options.ts';
+import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { checkOptions } from '../filters/shared/options.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { ByteReader, type ForeignDecodeOptions } from './byte-reader.ts';

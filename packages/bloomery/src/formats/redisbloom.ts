@@ -24,8 +24,8 @@
  * `bits per entry` is a logarithm, to its last digit the one of C (precise-log.ts), so that headers are equal too.
  */
 
-import { unlikeFilters } from '../filters/compatibility.ts';
-import { checkOptions } from '../filters/options.ts';
+import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger, checkNumber } from '../math/checks.ts';
 import type { ForeignDecodeOptions } from './byte-reader.ts';
 import { estimatedKeys } from './foreign-bits.ts';

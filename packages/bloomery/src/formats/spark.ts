@@ -11,8 +11,8 @@
  * Strings are UTF-8 as Java has it, integers are longs.
  */
 
-import { unlikeFilters } from '../filters/compatibility.ts';
-import { checkOptions } from '../filters/options.ts';
+import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { checkOptions } from '../filters/shared/options.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { ByteReader, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './byte-reader.ts';
 import { estimatedKeys, ForeignBits } from './foreign-bits.ts';

@@ -20,8 +20,8 @@
  * default), 2.4 % for 8, 0.24 % for 16.
  */
 
-import { unlikeFilters } from '../filters/compatibility.ts';
-import { checkOptions } from '../filters/options.ts';
+import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger } from '../math/checks.ts';
 import { ByteReader, copyOf, type ForeignDecodeOptions } from './byte-reader.ts';
 import { estimatedKeys, ForeignBits } from './foreign-bits.ts';

@@ -10,7 +10,7 @@ import { EFFORT } from '../../test/effort.ts';
 import { counterKeys } from '../../test/keys.ts';
 import { expectBinomial, expectNormal } from '../../test/statistics.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
-import { CHECKSUM } from '../filters/frame.ts';
+import { CHECKSUM } from '../frames/frame.ts';
 import { countOnes } from '../kernel/bits/bit-operations.ts';
 import { encodeRange } from '../kernel/coders/coders.ts';
 import { encodeBits } from '../wire/encode-bits.ts';

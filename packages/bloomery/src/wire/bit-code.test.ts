@@ -3,7 +3,7 @@ import { inBothKernels } from '../../test/contracts/subject.ts';
 import { EFFORT } from '../../test/effort.ts';
 import { expectSameBytes } from '../../test/same-bytes.ts';
 import { Random } from '../../test/statistics.ts';
-import { FrameError } from '../filters/frame.ts';
+import { FrameError } from '../frames/frame.ts';
 import { countOnes } from '../kernel/bits/bit-operations.ts';
 import { useKernel } from '../kernel/wasm/kernel-choice.ts';
 import { binaryEntropy } from '../math/entropy.ts';

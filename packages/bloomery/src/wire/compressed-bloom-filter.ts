@@ -14,9 +14,9 @@
  */
 
 import { BloomFilter } from '../filters/bloom-filter.ts';
-import { readFrameHead, readScheme } from '../filters/frame.ts';
-import { BLOOM_FRAME } from '../filters/frame-kinds.ts';
-import { checkOptions, type DecodeOptions } from '../filters/options.ts';
+import { checkOptions, type DecodeOptions } from '../filters/shared/options.ts';
+import { readFrameHead, readScheme } from '../frames/frame.ts';
+import { BLOOM_FRAME } from '../frames/frame-kinds.ts';
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';

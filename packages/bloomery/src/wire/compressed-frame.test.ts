@@ -6,7 +6,7 @@ import { expectNormal, Random } from '../../test/statistics.ts';
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
 import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
-import { FrameError, writeChecksum } from '../filters/frame.ts';
+import { FrameError, writeChecksum } from '../frames/frame.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
 import { compressedBits, compressedBitsDeviation, counterEntropy, fitProbability } from '../math/entropy.ts';

@@ -17,6 +17,7 @@
  * allocated. The default allows 128 MiB; whoever expects more says so.
  */
 
+import { checkOptions } from '../filters/shared/options.ts';
 import {
   CHECKSUM,
   checkChecksum,
@@ -25,9 +26,8 @@ import {
   type FrameKind,
   readFrameHead,
   writeChecksum,
-} from '../filters/frame.ts';
-import { BLOCKED_FRAME, BLOOM_FRAME, COUNTING_FRAME } from '../filters/frame-kinds.ts';
-import { checkOptions } from '../filters/options.ts';
+} from '../frames/frame.ts';
+import { BLOCKED_FRAME, BLOOM_FRAME, COUNTING_FRAME } from '../frames/frame-kinds.ts';
 import { checkChoice, checkNumber } from '../math/checks.ts';
 import { CodedBits, type Coding, decodeBits } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';

@@ -5,7 +5,7 @@ import { counterKeys } from '../../test/keys.ts';
 import { expectNormal, Random } from '../../test/statistics.ts';
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
-import { FrameError, writeChecksum } from '../filters/frame.ts';
+import { FrameError, writeChecksum } from '../frames/frame.ts';
 import { deltaBits, deltaBitsDeviation } from '../math/entropy.ts';
 import { applyDelta, deltaEnds, frameSum, makeDelta, OtherSnapshotError } from './delta.ts';
 

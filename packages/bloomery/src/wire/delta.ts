@@ -16,6 +16,7 @@
  * Both ends speak of plain frames (`filter.encode()`), so every filter whose payload is bits can be updated like this.
  */
 
+import { checkOptions } from '../filters/shared/options.ts';
 import {
   CHECKSUM,
   checkChecksum,
@@ -23,9 +24,8 @@ import {
   type FrameKind,
   readFrameHead,
   writeChecksum,
-} from '../filters/frame.ts';
-import { BLOCKED_FRAME, BLOOM_FRAME } from '../filters/frame-kinds.ts';
-import { checkOptions } from '../filters/options.ts';
+} from '../frames/frame.ts';
+import { BLOCKED_FRAME, BLOOM_FRAME } from '../frames/frame-kinds.ts';
 import { hashScheme } from '../hashing/hash-scheme.ts';
 import { hashBytesInto, hashOut } from '../kernel/batches/hash-key.ts';
 import { decodeBits } from './bit-code.ts';

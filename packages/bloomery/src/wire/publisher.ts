@@ -36,9 +36,9 @@
  */
 
 import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
-import { FrameError, readFrameHead, writeChecksum } from '../filters/frame.ts';
-import { BLOOM_FRAME } from '../filters/frame-kinds.ts';
-import { checkOptions } from '../filters/options.ts';
+import { checkOptions } from '../filters/shared/options.ts';
+import { FrameError, readFrameHead, writeChecksum } from '../frames/frame.ts';
+import { BLOOM_FRAME } from '../frames/frame-kinds.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import type { KeyHash } from '../kernel/batches/hash-key.ts';
 import type { Key } from '../keys/key.ts';

@@ -33,15 +33,15 @@
  */
 
 import { BloomFilter } from '../filters/bloom-filter.ts';
+import { checkOptions } from '../filters/shared/options.ts';
 import {
   checkChecksum,
   FrameError,
   type FrameErrorCode,
   readFrameHead,
   writeChecksum,
-} from '../filters/frame.ts';
-import { BLOOM_FRAME } from '../filters/frame-kinds.ts';
-import { checkOptions } from '../filters/options.ts';
+} from '../frames/frame.ts';
+import { BLOOM_FRAME } from '../frames/frame-kinds.ts';
 import { HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';

@@ -28,7 +28,7 @@
  * The question of an answer is the checksum of the request: see subscriber.ts for what it is good for.
  */
 
-import { CHECKSUM, checkChecksum, FrameError, writeChecksum } from '../filters/frame.ts';
+import { CHECKSUM, checkChecksum, FrameError, writeChecksum } from '../frames/frame.ts';
 import { checkChoice, checkInteger } from '../math/checks.ts';
 import { ByteReader, ByteWriter } from './byte-stream.ts';
 

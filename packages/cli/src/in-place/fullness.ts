@@ -3,7 +3,7 @@
  *
  * A filter that is changed in place is not read, but the pages that keys touch are: hashes choose them, so they are a fair
  * sample. The estimate has the error of the sample, and nobody is warned for nothing: overfull is what exceeds the capacity by
- * five standard deviations, as in the library (filters/overfull.ts).
+ * five standard deviations, as in the library (filters/shared/overfull.ts).
  */
 
 import { RotatingBloomFilter, ScalableBloomFilter } from 'bloomery';

@@ -34,7 +34,7 @@ import {
 import { wasmKernel } from '../../kernel/wasm/kernel-choice.ts';
 import type { WasmKernel } from '../../kernel/wasm/wasm-kernel.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
-import { hasBatch, type Prober, probeBatch, valueBatch } from '../batch-probing.ts';
+import { hasBatch, type Prober, probeBatch, valueBatch } from '../shared/batch-probing.ts';
 import { type Amounts, amountsOf } from './count-min-amounts.ts';
 
 export type CounterRule = 'sum' | 'raise' | 'recurring';

@@ -5,6 +5,7 @@ import { EFFORT } from '../../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
 import { referenceForge64, referenceIndex } from '../../../test/reference.ts';
 import { expectBinomial, expectNormal, Random } from '../../../test/statistics.ts';
+import { FrameError } from '../../frames/frame.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';
@@ -13,7 +14,6 @@ import { type Key, keyBytes } from '../../keys/key.ts';
 import { packKeys } from '../../keys/packed-keys.ts';
 import { textEncoder } from '../../keys/platform.ts';
 import { countMinErrorBound, countMinExactRate } from '../../math/count-min.ts';
-import { FrameError } from '../frame.ts';
 import { countEstimate } from './count-min-estimate.ts';
 import { type CountMinOptions, CountMinSketch, type CountMinUpdate } from './count-min-sketch.ts';
 

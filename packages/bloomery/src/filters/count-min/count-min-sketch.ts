@@ -26,6 +26,7 @@
  * keys may then be too low. Whoever may choose keys can make them collide: use a secret `key` against that.
  */
 
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../../frames/frame.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
@@ -33,9 +34,8 @@ import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.t
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
-import { unlikeFilters } from '../compatibility.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../frame.ts';
-import { checkOptions } from '../options.ts';
+import { unlikeFilters } from '../shared/compatibility.ts';
+import { checkOptions } from '../shared/options.ts';
 import { type Amounts, checkAmount } from './count-min-amounts.ts';
 import { Counters, type CountersOptions, payloadBytes, type VisitAddition } from './count-min-counters.ts';
 

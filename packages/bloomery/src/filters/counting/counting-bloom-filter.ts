@@ -26,6 +26,8 @@
  * and live in shared memory (several atomic steps a key could be seen half done).
  */
 
+import { decodeFrame, encodeFrame, FrameError } from '../../frames/frame.ts';
+import { COUNTING_FRAME } from '../../frames/frame-kinds.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
@@ -51,13 +53,18 @@ import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
-import { addBatch, hasBatch, type Prober, probeBatch, residence, valueBatch } from '../batch-probing.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
-import { unlikeFilters } from '../compatibility.ts';
-import { decodeFrame, encodeFrame, FrameError } from '../frame.ts';
-import { COUNTING_FRAME } from '../frame-kinds.ts';
-import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../options.ts';
-import { OverfullGuard } from '../overfull.ts';
+import {
+  addBatch,
+  hasBatch,
+  type Prober,
+  probeBatch,
+  residence,
+  valueBatch,
+} from '../shared/batch-probing.ts';
+import { unlikeFilters } from '../shared/compatibility.ts';
+import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
+import { OverfullGuard } from '../shared/overfull.ts';
 import { decayOf, sizeFromOnes } from '../spectral/zero-decay.ts';
 import { CounterArray } from './counter-array.ts';
 import { addSaturating, type CombineCounters, smaller } from './counter-operations.ts';

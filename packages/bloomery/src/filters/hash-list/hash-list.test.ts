@@ -8,6 +8,7 @@ import { EFFORT } from '../../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
 import { referenceForge64, referenceIndex } from '../../../test/reference.ts';
 import { expectBinomial, Random } from '../../../test/statistics.ts';
+import { encodeFrame, FrameError, type FrameKind } from '../../frames/frame.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
@@ -15,8 +16,7 @@ import { keyBytes } from '../../keys/key.ts';
 import { MAX_BITS } from '../../math/checks.ts';
 import { rateTrue } from '../../math/true-rate.ts';
 import { BloomFilter } from '../bloom-filter.ts';
-import { intersectionEstimate, unionEstimate } from '../estimates.ts';
-import { encodeFrame, FrameError, type FrameKind } from '../frame.ts';
+import { intersectionEstimate, unionEstimate } from '../shared/estimates.ts';
 import { HashList } from './hash-list.ts';
 
 const subject: Subject<HashList> = {

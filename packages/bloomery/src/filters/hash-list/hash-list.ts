@@ -19,6 +19,7 @@
  * Where it breaks down: full filters. At half ones the list takes ⌈log2 m⌉ bits where the array takes two.
  */
 
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../../frames/frame.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
@@ -32,10 +33,9 @@ import type { Key } from '../../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../../math/checks.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
-import { unlikeFilters } from '../compatibility.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../frame.ts';
-import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../options.ts';
-import { OverfullGuard } from '../overfull.ts';
+import { unlikeFilters } from '../shared/compatibility.ts';
+import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
+import { OverfullGuard } from '../shared/overfull.ts';
 import { decayOf, sizeFromOnes } from '../spectral/zero-decay.ts';
 import { PositionList, TAIL_SHARE } from './position-list.ts';
 

@@ -3,6 +3,7 @@ import { codecContract } from '../../../test/contracts/codec.ts';
 import { type CodecSubject, inBothKernels } from '../../../test/contracts/subject.ts';
 import { EFFORT } from '../../../test/effort.ts';
 import { Random } from '../../../test/statistics.ts';
+import { FrameError } from '../../frames/frame.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';
@@ -10,7 +11,6 @@ import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
 import type { Key } from '../../keys/key.ts';
 import { packKeys } from '../../keys/packed-keys.ts';
 import { textEncoder } from '../../keys/platform.ts';
-import { FrameError } from '../frame.ts';
 import { HeavyHitters } from './heavy-hitters.ts';
 import { identityOf } from './heavy-keys.ts';
 

@@ -36,6 +36,7 @@
  * were first given, bytes as a copy. A batch of hashes is refused: hashes cannot be listed.
  */
 
+import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../../frames/frame.ts';
 import { type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import type { KeyBatch, KeyLines } from '../../kernel/batches/batch.ts';
@@ -43,11 +44,10 @@ import type { Key } from '../../keys/key.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
 import { checkRate, MAX_BITS } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
-import { unlikeFilters } from '../compatibility.ts';
 import type { Amounts } from '../count-min/count-min-amounts.ts';
 import { CountMinSketch, type CountMinUpdate, countMinPayloadBytes } from '../count-min/count-min-sketch.ts';
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../frame.ts';
-import { checkOptions } from '../options.ts';
+import { unlikeFilters } from '../shared/compatibility.ts';
+import { checkOptions } from '../shared/options.ts';
 import { type Candidate, Candidates, decodeCandidates, encodeCandidates } from './heavy-candidates.ts';
 import { rememberedKey } from './heavy-keys.ts';
 

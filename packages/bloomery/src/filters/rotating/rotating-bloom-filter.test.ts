@@ -5,6 +5,7 @@ import { codecSubject, inBothKernels, type Subject } from '../../../test/contrac
 import { EFFORT } from '../../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
 import { expectBinomial, Random } from '../../../test/statistics.ts';
+import { encodeFrame, FrameError, type FrameKind } from '../../frames/frame.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';
@@ -12,9 +13,8 @@ import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { rateTrue, rateTrueVariance } from '../../math/true-rate.ts';
 import { BloomFilter } from '../bloom-filter.ts';
-import { sizeEstimate } from '../estimates.ts';
-import { encodeFrame, FrameError, type FrameKind } from '../frame.ts';
-import { joinFilters, type NestedFilter } from '../nested-frames.ts';
+import { sizeEstimate } from '../shared/estimates.ts';
+import { joinFilters, type NestedFilter } from '../shared/nested-frames.ts';
 import { RotatingBloomFilter, type RotatingBloomFilterOptions } from './rotating-bloom-filter.ts';
 
 const subject = (extra: object, name: string): Subject<RotatingBloomFilter> => ({

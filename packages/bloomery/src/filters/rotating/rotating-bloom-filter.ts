@@ -24,6 +24,7 @@
  * the keys of one period instead, and look at `estimatedFalsePositiveRate()`.
  */
 
+import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from '../../frames/frame.ts';
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
@@ -32,7 +33,7 @@ import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import type { BloomFilter, BloomLayout } from '../bloom-filter.ts';
-import { unlikeFilters } from '../compatibility.ts';
+import { unlikeFilters } from '../shared/compatibility.ts';
 import {
   chainRate,
   firstHolder,
@@ -41,10 +42,9 @@ import {
   hasInChain,
   holdersOfChunk,
   ownHashes,
-} from '../filter-chain.ts';
-import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from '../frame.ts';
-import { checkNested, joinFilters, splitFilters } from '../nested-frames.ts';
-import { checkOptions } from '../options.ts';
+} from '../shared/filter-chain.ts';
+import { checkNested, joinFilters, splitFilters } from '../shared/nested-frames.ts';
+import { checkOptions } from '../shared/options.ts';
 import {
   MAX_GENERATIONS,
   MAX_TIME,

@@ -8,7 +8,7 @@ import { BitStore } from '../../kernel/bits/bit-store.ts';
 import { checkChoice, checkInteger, checkRate } from '../../math/checks.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
-import { checkOptions } from '../options.ts';
+import { checkOptions } from '../shared/options.ts';
 
 export interface RotatingBloomFilterOptions extends HashOptions {
   /** The distinct keys that each generation is made for. */

@@ -49,6 +49,7 @@
  * may then be too low, and `has` may miss keys. `delete` refuses what it can see to be wrong.
  */
 
+import { decodeFrame, encodeFrame, FrameError } from '../../frames/frame.ts';
 import { checkSameScheme, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
@@ -57,12 +58,11 @@ import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
-import { unlikeFilters } from '../compatibility.ts';
 import { type Amounts, checkAmount } from '../count-min/count-min-amounts.ts';
 import { Counters } from '../count-min/count-min-counters.ts';
-import { decodeFrame, encodeFrame, FrameError } from '../frame.ts';
-import { checkOptions, checkPolicy } from '../options.ts';
-import { OverfullGuard } from '../overfull.ts';
+import { unlikeFilters } from '../shared/compatibility.ts';
+import { checkOptions, checkPolicy } from '../shared/options.ts';
+import { OverfullGuard } from '../shared/overfull.ts';
 import {
   CAPACITY_OPTIONS,
   checkCounterBits,

@@ -3,12 +3,12 @@
  * and what its methods mean, is in spectral-bloom-filter.ts.
  */
 
+import { checkParameters, type FrameKind } from '../../frames/frame.ts';
 import type { HashOptions } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import { checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { type CounterRule, type CountersOptions, payloadBytes } from '../count-min/count-min-counters.ts';
-import { checkParameters, type FrameKind } from '../frame.ts';
-import type { OverfullPolicy } from '../options.ts';
+import type { OverfullPolicy } from '../shared/options.ts';
 
 export type SpectralMethod = 'minimum-selection' | 'minimal-increase' | 'recurring-minimum';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { awkwardStrings } from '../../../test/keys.ts';
 import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../../filters/bloom-filter.ts';
-import { sizeEstimate } from '../../filters/estimates.ts';
+import { sizeEstimate } from '../../filters/shared/estimates.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import type { Key } from '../../keys/key.ts';
 import { hashKeys } from '../batches/hash-keys.ts';

@@ -2,9 +2,9 @@
 
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
-import { BlockedBloomFilter, BloomFilter } from '../index.ts';
+import { BlockedBloomFilter, BloomFilter } from '../../index.ts';
 
-const library = new URL('../../dist/index.js', import.meta.url).href;
+const library = new URL('../../../dist/index.js', import.meta.url).href;
 
 /** Adds `count` integers from `from` on, in batches and one by one, to the filter it is given; then asks for them. */
 const program = `

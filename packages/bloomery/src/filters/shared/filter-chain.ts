@@ -4,12 +4,12 @@
  * the next filter without the keys that were found.
  */
 
-import type { HashScheme } from '../hashing/hash-scheme.ts';
-import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
-import type { KeyHash } from '../kernel/batches/hash-key.ts';
-import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
-import type { WasmKernel } from '../kernel/wasm/wasm-kernel.ts';
-import type { BloomFilter } from './bloom-filter.ts';
+import type { HashScheme } from '../../hashing/hash-scheme.ts';
+import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
+import type { KeyHash } from '../../kernel/batches/hash-key.ts';
+import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
+import type { WasmKernel } from '../../kernel/wasm/wasm-kernel.ts';
+import type { BloomFilter } from '../bloom-filter.ts';
 
 /** The index of the first filter that may have the key; -1 if all say no. */
 export function firstHolder(filters: readonly BloomFilter[], hash: KeyHash): number {

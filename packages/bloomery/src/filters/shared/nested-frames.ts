@@ -11,10 +11,10 @@
  * structure refuses what else contradicts it. Lengths are compared with the bytes at hand before a filter is read.
  */
 
-import type { HashScheme } from '../hashing/hash-scheme.ts';
-import type { SecretKey } from '../hashing/secret-key.ts';
-import { BloomFilter } from './bloom-filter.ts';
-import { FrameError } from './frame.ts';
+import { FrameError } from '../../frames/frame.ts';
+import type { HashScheme } from '../../hashing/hash-scheme.ts';
+import type { SecretKey } from '../../hashing/secret-key.ts';
+import { BloomFilter } from '../bloom-filter.ts';
 
 export interface NestedFilter {
   readonly filter: BloomFilter;

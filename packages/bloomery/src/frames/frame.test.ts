@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { inBothKernels } from '../../test/contracts/subject.ts';
 import { Random } from '../../test/statistics.ts';
+import { BloomFilter } from '../filters/bloom-filter.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
-import { BloomFilter } from './bloom-filter.ts';
 import { FrameError, PAGE, pageSum } from './frame.ts';
 
 /** The checksum as docs/frame.md has it. */

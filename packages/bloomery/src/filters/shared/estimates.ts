@@ -11,8 +11,8 @@ import {
   estimateSize,
   estimateUnionSize,
   type FilterLayout,
-} from '../math/estimators.ts';
-import { estimateSemiJoin, type SemiJoin } from '../math/join-size.ts';
+} from '../../math/estimators.ts';
+import { estimateSemiJoin, type SemiJoin } from '../../math/join-size.ts';
 
 export interface EstimateOptions {
   /** How often the interval from `low` to `high` holds the true value. Default 0.95. */

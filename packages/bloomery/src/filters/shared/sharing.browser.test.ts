@@ -1,8 +1,8 @@
 /** Real workers of the browser, in a cross-origin isolated page. */
 
 import { expect, test } from 'vitest';
-import type { WorkerTask } from '../../test/filter-worker.ts';
-import { BlockedBloomFilter, BloomFilter } from '../index.ts';
+import type { WorkerTask } from '../../../test/filter-worker.ts';
+import { BlockedBloomFilter, BloomFilter } from '../../index.ts';
 
 interface BrowserWorker {
   onmessage: (event: { data: boolean }) => void;
@@ -18,7 +18,7 @@ const { URL, Worker } = globalThis as unknown as Browser;
 
 function addInWorker(task: WorkerTask): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('../../test/filter-worker.ts', import.meta.url), { type: 'module' });
+    const worker = new Worker(new URL('../../../test/filter-worker.ts', import.meta.url), { type: 'module' });
     worker.onmessage = ({ data }) => {
       worker.terminate();
       resolve(data);

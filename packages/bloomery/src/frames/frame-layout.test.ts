@@ -4,18 +4,18 @@ import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { referenceBlockedBits, referenceIndex, referenceSplitBits } from '../../test/reference.ts';
 import { expectSameBytes } from '../../test/same-bytes.ts';
 import { Random } from '../../test/statistics.ts';
+import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
+import { BloomFilter } from '../filters/bloom-filter.ts';
+import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
+import { HashList } from '../filters/hash-list/hash-list.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
 import { packKeys } from '../keys/packed-keys.ts';
 import { textEncoder } from '../keys/platform.ts';
 import { compressFrame } from '../wire/compressed-frame.ts';
-import { BlockedBloomFilter } from './blocked-bloom-filter.ts';
-import { BloomFilter } from './bloom-filter.ts';
-import { CountingBloomFilter } from './counting/counting-bloom-filter.ts';
 import { FrameError, type FrameErrorCode } from './frame.ts';
 import { type FrameLayout, readFrameLayout } from './frame-layout.ts';
-import { HashList } from './hash-list/hash-list.ts';
 
 type Filter = BloomFilter | BlockedBloomFilter;
 

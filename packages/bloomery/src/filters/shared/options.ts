@@ -1,8 +1,8 @@
 /** Checks that every structure makes of its options. Nothing is clamped and no misspelt option is ignored. */
 
-import type { HashOptions } from '../hashing/hash-scheme.ts';
-import type { SecretKey } from '../hashing/secret-key.ts';
-import { checkChoice } from '../math/checks.ts';
+import type { HashOptions } from '../../hashing/hash-scheme.ts';
+import type { SecretKey } from '../../hashing/secret-key.ts';
+import { checkChoice } from '../../math/checks.ts';
 
 /** What to do when a filter holds more keys than it was made for. */
 export type OverfullPolicy = 'allow' | 'warn' | 'throw';

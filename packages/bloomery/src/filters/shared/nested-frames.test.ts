@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { SecretKey } from '../hashing/secret-key.ts';
-import { BloomFilter } from './bloom-filter.ts';
-import { FrameError } from './frame.ts';
+import { FrameError } from '../../frames/frame.ts';
+import { SecretKey } from '../../hashing/secret-key.ts';
+import { BloomFilter } from '../bloom-filter.ts';
 import { joinFilters, splitFilters } from './nested-frames.ts';
 
 const filterOf = (bits: number, key: string) => {

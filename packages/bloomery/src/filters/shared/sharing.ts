@@ -9,8 +9,8 @@
  * thread fill a private filter and merge them: an atomic OR costs several times a plain one.
  */
 
-import { type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import { BitStore } from '../kernel/bits/bit-store.ts';
+import { type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import { BitStore } from '../../kernel/bits/bit-store.ts';
 import type { FilterOptions } from './options.ts';
 
 /** The store and the scheme that options ask for. */

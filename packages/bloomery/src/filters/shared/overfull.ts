@@ -9,7 +9,7 @@
  * away, and never less than a thousandth of the capacity.
  */
 
-import { platform } from '../keys/platform.ts';
+import { platform } from '../../keys/platform.ts';
 import type { OverfullPolicy } from './options.ts';
 
 export class OverfullError extends Error {

@@ -4,14 +4,14 @@
  * the JavaScript twin.
  */
 
-import type { HashScheme } from '../hashing/hash-scheme.ts';
-import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
-import type { BitStore } from '../kernel/bits/bit-store.ts';
-import { CHUNK_KEYS } from '../kernel/wasm/chunk.ts';
-import { wasmKernel } from '../kernel/wasm/kernel-choice.ts';
-import type { WasmKernel } from '../kernel/wasm/wasm-kernel.ts';
-import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
-import type { Key } from '../keys/key.ts';
+import type { HashScheme } from '../../hashing/hash-scheme.ts';
+import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
+import type { BitStore } from '../../kernel/bits/bit-store.ts';
+import { CHUNK_KEYS } from '../../kernel/wasm/chunk.ts';
+import { wasmKernel } from '../../kernel/wasm/kernel-choice.ts';
+import type { WasmKernel } from '../../kernel/wasm/wasm-kernel.ts';
+import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
+import type { Key } from '../../keys/key.ts';
 
 /** One layout's probes, in both kernels. Hash halves are int32. */
 export interface Prober {
