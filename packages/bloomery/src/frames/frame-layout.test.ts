@@ -13,7 +13,7 @@ import { hashKey } from '../kernel/batches/hash-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
 import { packKeys } from '../keys/packed-keys.ts';
 import { textEncoder } from '../keys/platform.ts';
-import { compressFrame } from '../wire/compressed-frame.ts';
+import { compressFrame } from '../wire/coding/compressed-frame.ts';
 import { FrameError, type FrameErrorCode } from './frame.ts';
 import { type FrameLayout, readFrameLayout } from './frame-layout.ts';
 

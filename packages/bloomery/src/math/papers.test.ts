@@ -13,7 +13,7 @@ import { BloomFilter } from '../filters/bloom-filter.ts';
 import { CHECKSUM } from '../frames/frame.ts';
 import { countOnes } from '../kernel/bits/bit-operations.ts';
 import { encodeRange } from '../kernel/coders/coders.ts';
-import { encodeBits } from '../wire/encode-bits.ts';
+import { encodeBits } from '../wire/coding/encode-bits.ts';
 import {
   BLOOM_OVERHEAD,
   binaryEntropy,

@@ -12,15 +12,15 @@
  * ```
  */
 
-export { CodedBits, type Coding, decodeBits, unpackStream } from './bit-code.ts';
-export { CompressedBloomFilter, type CompressedFilterOptions } from './compressed-bloom-filter.ts';
+export { CodedBits, type Coding, decodeBits, unpackStream } from './coding/bit-code.ts';
+export { CompressedBloomFilter, type CompressedFilterOptions } from './coding/compressed-bloom-filter.ts';
 export {
   type CompressOptions,
   codingOf,
   compressFrame,
   type ExpandOptions,
   expandFrame,
-} from './compressed-frame.ts';
+} from './coding/compressed-frame.ts';
 export {
   applyDelta,
   type DeltaOptions,
@@ -28,7 +28,7 @@ export {
   frameSum,
   makeDelta,
   OtherSnapshotError,
-} from './delta.ts';
+} from './coding/delta.ts';
 export {
   type BitsPlan,
   type CodedPiece,
@@ -38,16 +38,16 @@ export {
   joinPieces,
   pieceCount,
   planBits,
-} from './encode-bits.ts';
-export { type FittedMessage, fitMessage } from './fit-message.ts';
-export { Publisher, type PublisherOptions } from './publisher.ts';
+} from './coding/encode-bits.ts';
+export { type FittedMessage, fitMessage } from './coding/fit-message.ts';
+export { Publisher, type PublisherOptions } from './sync/publisher.ts';
 export {
   type Outcome,
   Subscriber,
   type SubscriberOptions,
   type SyncStatus,
   type Verdict,
-} from './subscriber.ts';
+} from './sync/subscriber.ts';
 export {
   type DeltaMessage,
   type FullMessage,
@@ -59,4 +59,4 @@ export {
   readSyncMessage,
   type SyncMessage,
   writeSyncMessage,
-} from './sync-message.ts';
+} from './sync/sync-message.ts';

@@ -28,9 +28,9 @@
  * The question of an answer is the checksum of the request: see subscriber.ts for what it is good for.
  */
 
-import { CHECKSUM, checkChecksum, FrameError, writeChecksum } from '../frames/frame.ts';
-import { checkChoice, checkInteger } from '../math/checks.ts';
-import { ByteReader, ByteWriter } from './byte-stream.ts';
+import { CHECKSUM, checkChecksum, FrameError, writeChecksum } from '../../frames/frame.ts';
+import { checkChoice, checkInteger } from '../../math/checks.ts';
+import { ByteReader, ByteWriter } from '../coding/byte-stream.ts';
 
 /** Which generation: ordered by epoch, then by sequence number. */
 export interface GenerationName {

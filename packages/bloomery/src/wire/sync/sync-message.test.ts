@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Random } from '../../test/statistics.ts';
-import { CHECKSUM, FrameError, writeChecksum } from '../frames/frame.ts';
+import { Random } from '../../../test/statistics.ts';
+import { CHECKSUM, FrameError, writeChecksum } from '../../frames/frame.ts';
 import {
   compareGenerations,
   questionOf,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { inBothKernels } from '../../test/contracts/subject.ts';
-import { Random } from '../../test/statistics.ts';
-import { BloomFilter } from '../filters/bloom-filter.ts';
-import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
-import { hashKey } from '../kernel/batches/hash-key.ts';
-import { decodeBits } from './bit-code.ts';
-import { codingOf, expandFrame } from './compressed-frame.ts';
-import { frameSum } from './delta.ts';
+import { inBothKernels } from '../../../test/contracts/subject.ts';
+import { Random } from '../../../test/statistics.ts';
+import { BloomFilter } from '../../filters/bloom-filter.ts';
+import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
+import { hashKey } from '../../kernel/batches/hash-key.ts';
+import { decodeBits } from '../coding/bit-code.ts';
+import { codingOf, expandFrame } from '../coding/compressed-frame.ts';
+import { frameSum } from '../coding/delta.ts';
 import { Publisher, type PublisherOptions } from './publisher.ts';
 import {
   type DeltaMessage,

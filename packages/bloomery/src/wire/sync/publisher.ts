@@ -35,18 +35,18 @@
  * depends on the request alone, so that there may be any number of them, behind any kind of broadcast.
  */
 
-import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
-import { checkOptions } from '../filters/shared/options.ts';
-import { FrameError, readFrameHead, writeChecksum } from '../frames/frame.ts';
-import { BLOOM_FRAME } from '../frames/frame-kinds.ts';
-import type { KeyBatch } from '../kernel/batches/batch.ts';
-import type { KeyHash } from '../kernel/batches/hash-key.ts';
-import type { Key } from '../keys/key.ts';
-import { checkChoice, checkInteger } from '../math/checks.ts';
-import { binaryEntropy } from '../math/entropy.ts';
-import { compressFrame } from './compressed-frame.ts';
-import { frameSum } from './delta.ts';
-import { type Effort, encodeBits } from './encode-bits.ts';
+import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
+import { checkOptions } from '../../filters/shared/options.ts';
+import { FrameError, readFrameHead, writeChecksum } from '../../frames/frame.ts';
+import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
+import type { KeyBatch } from '../../kernel/batches/batch.ts';
+import type { KeyHash } from '../../kernel/batches/hash-key.ts';
+import type { Key } from '../../keys/key.ts';
+import { checkChoice, checkInteger } from '../../math/checks.ts';
+import { binaryEntropy } from '../../math/entropy.ts';
+import { compressFrame } from '../coding/compressed-frame.ts';
+import { frameSum } from '../coding/delta.ts';
+import { type Effort, encodeBits } from '../coding/encode-bits.ts';
 import { ChangeHistory } from './sync-history.ts';
 import {
   checkUnsigned64,

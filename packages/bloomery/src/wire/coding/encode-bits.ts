@@ -7,11 +7,11 @@
  *     const code = joinPieces(plan, pieces);                                             // the bytes of encodeBits
  */
 
-import { encodeGolomb, encodeRange, encodeRans, onesIn } from '../kernel/coders/coders.ts';
-import { golombParameter } from '../kernel/coders/golomb.ts';
-import { ByteModel } from '../kernel/coders/rans.ts';
-import { checkChoice, checkInteger } from '../math/checks.ts';
-import { binaryEntropy } from '../math/entropy.ts';
+import { encodeGolomb, encodeRange, encodeRans, onesIn } from '../../kernel/coders/coders.ts';
+import { golombParameter } from '../../kernel/coders/golomb.ts';
+import { ByteModel } from '../../kernel/coders/rans.ts';
+import { checkChoice, checkInteger } from '../../math/checks.ts';
+import { binaryEntropy } from '../../math/entropy.ts';
 import { ByteWriter } from './byte-stream.ts';
 import { CODINGS, LEAST_LOG, lanesOf, MOST_LOG, type PiecedCoding } from './codings.ts';
 

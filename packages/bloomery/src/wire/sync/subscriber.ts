@@ -32,26 +32,26 @@
  * `BloomFilter`: who holds on to an old one can go on asking it, nothing changes under it.
  */
 
-import { BloomFilter } from '../filters/bloom-filter.ts';
-import { checkOptions } from '../filters/shared/options.ts';
+import { BloomFilter } from '../../filters/bloom-filter.ts';
+import { checkOptions } from '../../filters/shared/options.ts';
 import {
   checkChecksum,
   FrameError,
   type FrameErrorCode,
   readFrameHead,
   writeChecksum,
-} from '../frames/frame.ts';
-import { BLOOM_FRAME } from '../frames/frame-kinds.ts';
-import { HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
-import type { SecretKey } from '../hashing/secret-key.ts';
-import { eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
-import type { KeyHash } from '../kernel/batches/hash-key.ts';
-import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
-import type { Key } from '../keys/key.ts';
-import { checkNumber } from '../math/checks.ts';
-import { decodeBits } from './bit-code.ts';
-import { CODED, expandFrame } from './compressed-frame.ts';
-import { frameSum } from './delta.ts';
+} from '../../frames/frame.ts';
+import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
+import { HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import type { SecretKey } from '../../hashing/secret-key.ts';
+import { eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
+import type { KeyHash } from '../../kernel/batches/hash-key.ts';
+import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
+import type { Key } from '../../keys/key.ts';
+import { checkNumber } from '../../math/checks.ts';
+import { decodeBits } from '../coding/bit-code.ts';
+import { CODED, expandFrame } from '../coding/compressed-frame.ts';
+import { frameSum } from '../coding/delta.ts';
 import {
   checkUnsigned64,
   compareGenerations,

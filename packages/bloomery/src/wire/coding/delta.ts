@@ -16,7 +16,7 @@
  * Both ends speak of plain frames (`filter.encode()`), so every filter whose payload is bits can be updated like this.
  */
 
-import { checkOptions } from '../filters/shared/options.ts';
+import { checkOptions } from '../../filters/shared/options.ts';
 import {
   CHECKSUM,
   checkChecksum,
@@ -24,10 +24,10 @@ import {
   type FrameKind,
   readFrameHead,
   writeChecksum,
-} from '../frames/frame.ts';
-import { BLOCKED_FRAME, BLOOM_FRAME } from '../frames/frame-kinds.ts';
-import { hashScheme } from '../hashing/hash-scheme.ts';
-import { hashBytesInto, hashOut } from '../kernel/batches/hash-key.ts';
+} from '../../frames/frame.ts';
+import { BLOCKED_FRAME, BLOOM_FRAME } from '../../frames/frame-kinds.ts';
+import { hashScheme } from '../../hashing/hash-scheme.ts';
+import { hashBytesInto, hashOut } from '../../kernel/batches/hash-key.ts';
 import { decodeBits } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';
 import { checkPlain } from './compressed-frame.ts';

@@ -8,9 +8,9 @@
  * never wrong.
  */
 
-import { BloomFilter } from '../filters/bloom-filter.ts';
-import { BitStore } from '../kernel/bits/bit-store.ts';
-import { checkInteger } from '../math/checks.ts';
+import { BloomFilter } from '../../filters/bloom-filter.ts';
+import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { checkInteger } from '../../math/checks.ts';
 import { type CompressOptions, compressFrame } from './compressed-frame.ts';
 
 export interface FittedMessage {

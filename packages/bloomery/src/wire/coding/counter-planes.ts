@@ -15,8 +15,8 @@
  * those of 16 bits at 63. Beside the counters, reading takes three bits for each of them, and writing 16 or more.
  */
 
-import { countOnes } from '../kernel/bits/bit-operations.ts';
-import { counterAt } from '../kernel/counters/counting.ts';
+import { countOnes } from '../../kernel/bits/bit-operations.ts';
+import { counterAt } from '../../kernel/counters/counting.ts';
 import { decodeBits } from './bit-code.ts';
 import { ByteReader, ByteWriter } from './byte-stream.ts';
 import { type Effort, encodeBits } from './encode-bits.ts';

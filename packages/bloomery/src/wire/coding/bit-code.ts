@@ -21,9 +21,9 @@
  * piece costs beside its code (about five bytes) is little.
  */
 
-import { FrameError } from '../frames/frame.ts';
-import { decodeGolomb, decodeRange, decodeRans } from '../kernel/coders/coders.ts';
-import { ByteModel } from '../kernel/coders/rans.ts';
+import { FrameError } from '../../frames/frame.ts';
+import { decodeGolomb, decodeRange, decodeRans } from '../../kernel/coders/coders.ts';
+import { ByteModel } from '../../kernel/coders/rans.ts';
 import { ByteReader } from './byte-stream.ts';
 import { CODINGS, type Coding, LEAST_LOG, lanesOf, MOST_LOG, PIECED } from './codings.ts';
 

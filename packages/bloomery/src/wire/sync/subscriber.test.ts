@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
-import { Random } from '../../test/statistics.ts';
-import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
-import { BloomFilter } from '../filters/bloom-filter.ts';
+import { inBothKernels } from '../../../test/contracts/subject.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { Random } from '../../../test/statistics.ts';
+import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
+import { BloomFilter } from '../../filters/bloom-filter.ts';
 import {
   CountingBloomFilter,
   type CountingFilterOptions,
-} from '../filters/counting/counting-bloom-filter.ts';
-import { writeChecksum } from '../frames/frame.ts';
-import { SecretKey } from '../hashing/secret-key.ts';
-import { hashKey } from '../kernel/batches/hash-key.ts';
-import { hashKeys } from '../kernel/batches/hash-keys.ts';
-import { packKeys } from '../keys/packed-keys.ts';
-import { compressFrame } from './compressed-frame.ts';
-import { frameSum } from './delta.ts';
+} from '../../filters/counting/counting-bloom-filter.ts';
+import { writeChecksum } from '../../frames/frame.ts';
+import { SecretKey } from '../../hashing/secret-key.ts';
+import { hashKey } from '../../kernel/batches/hash-key.ts';
+import { hashKeys } from '../../kernel/batches/hash-keys.ts';
+import { packKeys } from '../../keys/packed-keys.ts';
+import { compressFrame } from '../coding/compressed-frame.ts';
+import { frameSum } from '../coding/delta.ts';
 import { Publisher } from './publisher.ts';
 import { Subscriber, type Verdict } from './subscriber.ts';
 import { type Generation, readSyncMessage, type SyncMessage, writeSyncMessage } from './sync-message.ts';

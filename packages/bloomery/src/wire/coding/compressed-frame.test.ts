@@ -1,15 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
-import { awkwardStrings, counterKeys } from '../../test/keys.ts';
-import { expectNormal, Random } from '../../test/statistics.ts';
-import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
-import { BloomFilter } from '../filters/bloom-filter.ts';
-import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
-import { FrameError, writeChecksum } from '../frames/frame.ts';
-import { SecretKey } from '../hashing/secret-key.ts';
-import { hashKey } from '../kernel/batches/hash-key.ts';
-import { compressedBits, compressedBitsDeviation, counterEntropy, fitProbability } from '../math/entropy.ts';
+import { inBothKernels } from '../../../test/contracts/subject.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
+import { expectNormal, Random } from '../../../test/statistics.ts';
+import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
+import { BloomFilter } from '../../filters/bloom-filter.ts';
+import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
+import { FrameError, writeChecksum } from '../../frames/frame.ts';
+import { SecretKey } from '../../hashing/secret-key.ts';
+import { hashKey } from '../../kernel/batches/hash-key.ts';
+import {
+  compressedBits,
+  compressedBitsDeviation,
+  counterEntropy,
+  fitProbability,
+} from '../../math/entropy.ts';
 import { CompressedBloomFilter } from './compressed-bloom-filter.ts';
 import { codingOf, compressFrame, expandFrame } from './compressed-frame.ts';
 import { fitMessage } from './fit-message.ts';

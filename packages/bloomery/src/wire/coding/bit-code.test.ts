@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
-import { expectSameBytes } from '../../test/same-bytes.ts';
-import { Random } from '../../test/statistics.ts';
-import { FrameError } from '../frames/frame.ts';
-import { countOnes } from '../kernel/bits/bit-operations.ts';
-import { useKernel } from '../kernel/wasm/kernel-choice.ts';
-import { binaryEntropy } from '../math/entropy.ts';
+import { inBothKernels } from '../../../test/contracts/subject.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { expectSameBytes } from '../../../test/same-bytes.ts';
+import { Random } from '../../../test/statistics.ts';
+import { FrameError } from '../../frames/frame.ts';
+import { countOnes } from '../../kernel/bits/bit-operations.ts';
+import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
+import { binaryEntropy } from '../../math/entropy.ts';
 import { CodedBits, decodeBits, unpackStream } from './bit-code.ts';
 import { type Effort, encodeBits, encodePiece, joinPieces, pieceCount, planBits } from './encode-bits.ts';
 

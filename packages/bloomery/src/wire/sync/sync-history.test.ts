@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EFFORT } from '../../test/effort.ts';
-import { Random } from '../../test/statistics.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { Random } from '../../../test/statistics.ts';
 import { ChangeHistory } from './sync-history.ts';
 
 /** A sum that is none, and tells generations apart. */

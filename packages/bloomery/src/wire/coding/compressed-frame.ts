@@ -17,7 +17,7 @@
  * allocated. The default allows 128 MiB; whoever expects more says so.
  */
 
-import { checkOptions } from '../filters/shared/options.ts';
+import { checkOptions } from '../../filters/shared/options.ts';
 import {
   CHECKSUM,
   checkChecksum,
@@ -26,9 +26,9 @@ import {
   type FrameKind,
   readFrameHead,
   writeChecksum,
-} from '../frames/frame.ts';
-import { BLOCKED_FRAME, BLOOM_FRAME, COUNTING_FRAME } from '../frames/frame-kinds.ts';
-import { checkChoice, checkNumber } from '../math/checks.ts';
+} from '../../frames/frame.ts';
+import { BLOCKED_FRAME, BLOOM_FRAME, COUNTING_FRAME } from '../../frames/frame-kinds.ts';
+import { checkChoice, checkNumber } from '../../math/checks.ts';
 import { CodedBits, type Coding, decodeBits } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';
 import { decodeCounters, encodeCounters } from './counter-planes.ts';

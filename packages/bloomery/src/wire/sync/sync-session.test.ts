@@ -6,11 +6,11 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EFFORT } from '../../test/effort.ts';
-import { Random } from '../../test/statistics.ts';
-import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
-import { useKernel } from '../kernel/wasm/kernel-choice.ts';
-import { frameSum } from './delta.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { Random } from '../../../test/statistics.ts';
+import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
+import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
+import { frameSum } from '../coding/delta.ts';
 import { Publisher } from './publisher.ts';
 import { Subscriber } from './subscriber.ts';
 import {

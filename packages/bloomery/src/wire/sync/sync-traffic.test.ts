@@ -6,15 +6,15 @@
  */
 
 import { afterAll, describe, expect, it } from 'vitest';
-import { inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
-import { counterKeys } from '../../test/keys.ts';
-import { expectNormal } from '../../test/statistics.ts';
-import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
-import { countOnes } from '../kernel/bits/bit-operations.ts';
-import { platform } from '../keys/platform.ts';
-import { binaryEntropy, deltaBits, deltaBitsDeviation } from '../math/entropy.ts';
-import { decodeBits } from './bit-code.ts';
+import { inBothKernels } from '../../../test/contracts/subject.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { counterKeys } from '../../../test/keys.ts';
+import { expectNormal } from '../../../test/statistics.ts';
+import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
+import { countOnes } from '../../kernel/bits/bit-operations.ts';
+import { platform } from '../../keys/platform.ts';
+import { binaryEntropy, deltaBits, deltaBitsDeviation } from '../../math/entropy.ts';
+import { decodeBits } from '../coding/bit-code.ts';
 import { Publisher } from './publisher.ts';
 import { Subscriber } from './subscriber.ts';
 import { type DeltaMessage, readSyncMessage } from './sync-message.ts';

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
-import { counterKeys } from '../../test/keys.ts';
-import { expectNormal, Random } from '../../test/statistics.ts';
-import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
-import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';
-import { FrameError, writeChecksum } from '../frames/frame.ts';
-import { deltaBits, deltaBitsDeviation } from '../math/entropy.ts';
+import { inBothKernels } from '../../../test/contracts/subject.ts';
+import { EFFORT } from '../../../test/effort.ts';
+import { counterKeys } from '../../../test/keys.ts';
+import { expectNormal, Random } from '../../../test/statistics.ts';
+import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
+import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
+import { FrameError, writeChecksum } from '../../frames/frame.ts';
+import { deltaBits, deltaBitsDeviation } from '../../math/entropy.ts';
 import { applyDelta, deltaEnds, frameSum, makeDelta, OtherSnapshotError } from './delta.ts';
 
 function snapshots(n: number, replaced: number, bits: number, hashes: number, seed = 0) {

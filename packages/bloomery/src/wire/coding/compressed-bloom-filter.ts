@@ -13,16 +13,16 @@
  * reads that as "maybe". A piece is 2 MiB at most, or the bits as they are in the frame.
  */
 
-import { BloomFilter } from '../filters/bloom-filter.ts';
-import { checkOptions, type DecodeOptions } from '../filters/shared/options.ts';
-import { readFrameHead, readScheme } from '../frames/frame.ts';
-import { BLOOM_FRAME } from '../frames/frame-kinds.ts';
-import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
-import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import { probeIndex } from '../kernel/bits/classic.ts';
-import type { Key } from '../keys/key.ts';
-import { checkInteger } from '../math/checks.ts';
+import { BloomFilter } from '../../filters/bloom-filter.ts';
+import { checkOptions, type DecodeOptions } from '../../filters/shared/options.ts';
+import { readFrameHead, readScheme } from '../../frames/frame.ts';
+import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
+import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
+import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
+import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
+import { probeIndex } from '../../kernel/bits/classic.ts';
+import type { Key } from '../../keys/key.ts';
+import { checkInteger } from '../../math/checks.ts';
 import type { CodedBits } from './bit-code.ts';
 import { compressFrame, type ExpandOptions, expandFrame, openBits } from './compressed-frame.ts';
 
