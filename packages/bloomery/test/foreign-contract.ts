@@ -4,8 +4,8 @@
  */
 
 import { expect, test } from 'vitest';
-import type { ForeignFilter } from '../src/formats/foreign-filter.ts';
-import { FormatError } from '../src/formats/format-error.ts';
+import type { ForeignFilter } from '../src/formats/shared/foreign-filter.ts';
+import { FormatError } from '../src/formats/shared/format-error.ts';
 import { EFFORT } from './effort.ts';
 import { type FuzzSubject, fuzzDecoder } from './fuzz-formats.ts';
 import { expectBinomial } from './statistics.ts';

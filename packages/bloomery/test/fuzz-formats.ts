@@ -3,8 +3,8 @@
  * `FormatError`; and a filter must answer, and write the bytes it was read from.
  */
 
-import type { ForeignFilter } from '../src/formats/foreign-filter.ts';
-import { type ForeignFormat, FormatError } from '../src/formats/format-error.ts';
+import type { ForeignFilter } from '../src/formats/shared/foreign-filter.ts';
+import { type ForeignFormat, FormatError } from '../src/formats/shared/format-error.ts';
 import { Random } from './statistics.ts';
 
 export interface FuzzSubject {

@@ -4,7 +4,7 @@ import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import { FUSE8_C, FUSE8_GO, FUSE16_C } from '../../test/golden/foreign-files.ts';
 import { Random } from '../../test/statistics.ts';
 import { BinaryFuseFile, firstCell } from './binary-fuse.ts';
-import type { FormatError } from './format-error.ts';
+import type { FormatError } from './shared/format-error.ts';
 
 const key = (i: number) => 1_000_003 * i + 7;
 const common = {

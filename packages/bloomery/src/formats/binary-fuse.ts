@@ -18,14 +18,14 @@
 
 import { checkOptions } from '../filters/shared/options.ts';
 import { mulHigh } from '../hashing/mul-high.ts';
-import { ByteReader, copyOf, type ForeignDecodeOptions } from './byte-reader.ts';
-import { ForeignBits } from './foreign-bits.ts';
-import type { ForeignFilter } from './foreign-filter.ts';
-import { add, r, set } from './int64.ts';
-import { finish } from './murmur3.ts';
+import { finish } from './hashes/murmur3.ts';
+import { ByteReader, copyOf, type ForeignDecodeOptions } from './shared/byte-reader.ts';
+import { ForeignBits } from './shared/foreign-bits.ts';
+import type { ForeignFilter } from './shared/foreign-filter.ts';
+import { add, r, set } from './shared/int64.ts';
 
-export type { ForeignDecodeOptions } from './byte-reader.ts';
-export { FormatError, type FormatErrorCode } from './format-error.ts';
+export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export interface BinaryFuseDecodeOptions extends ForeignDecodeOptions {
   /** Insists on this width: a file of 16 bits that was cut in half looks like one of 8. */

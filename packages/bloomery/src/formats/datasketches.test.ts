@@ -3,8 +3,8 @@ import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import { DATASKETCHES, KEYS } from '../../test/golden/foreign-files.ts';
 import { xxh64Words } from '../hashing/xxh64.ts';
 import { DataSketchesFilter, type DataSketchesKey } from './datasketches.ts';
-import { keyWords, loadKey } from './foreign-key.ts';
-import type { FormatError } from './format-error.ts';
+import { keyWords, loadKey } from './shared/foreign-key.ts';
+import type { FormatError } from './shared/format-error.ts';
 
 foreignContract<DataSketchesKey>({
   name: 'DataSketches',

@@ -3,12 +3,12 @@ import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import { DCSO, DCSO_BROKEN, DCSO_GZIP, FLEUR_HANG, KEYS } from '../../test/golden/foreign-files.ts';
 import { Random } from '../../test/statistics.ts';
 import { DcsoFilter } from './dcso.ts';
-import { beginSequence, nextInSequence } from './dcso-generator.ts';
-import { fnv1 } from './fnv1.ts';
-import { keyWords, loadKey } from './foreign-key.ts';
-import { FormatError } from './format-error.ts';
-import { gzip } from './gzip.ts';
-import { r } from './int64.ts';
+import { beginSequence, nextInSequence } from './hashes/dcso-generator.ts';
+import { fnv1 } from './hashes/fnv1.ts';
+import { keyWords, loadKey } from './shared/foreign-key.ts';
+import { FormatError } from './shared/format-error.ts';
+import { gzip } from './shared/gzip.ts';
+import { r } from './shared/int64.ts';
 
 const DATA = DCSO.subarray(48 + 1200);
 

@@ -23,18 +23,24 @@
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
-import { ByteReader, copyOf, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './byte-reader.ts';
-import { beginSequence, nextInSequence } from './dcso-generator.ts';
-import { fnv1 } from './fnv1.ts';
-import { estimatedKeys, ForeignBits } from './foreign-bits.ts';
-import type { ForeignBloomFilter } from './foreign-filter.ts';
-import { keyWords, loadKey } from './foreign-key.ts';
-import { gunzip, gzip, isGzip } from './gzip.ts';
-import { r } from './int64.ts';
-import { Modulus } from './modulus.ts';
+import { beginSequence, nextInSequence } from './hashes/dcso-generator.ts';
+import { fnv1 } from './hashes/fnv1.ts';
+import {
+  ByteReader,
+  copyOf,
+  type ForeignDecodeOptions,
+  limitOf,
+  MAX_FOREIGN_HASHES,
+} from './shared/byte-reader.ts';
+import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
+import { keyWords, loadKey } from './shared/foreign-key.ts';
+import { gunzip, gzip, isGzip } from './shared/gzip.ts';
+import { r } from './shared/int64.ts';
+import { Modulus } from './shared/modulus.ts';
 
-export type { ForeignDecodeOptions } from './byte-reader.ts';
-export { FormatError, type FormatErrorCode } from './format-error.ts';
+export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export interface DcsoCreateOptions {
   readonly capacity: number;

@@ -20,17 +20,17 @@
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
-import { type Base64Alphabet, base64Length, decodeBase64, encodeBase64 } from './base64.ts';
-import { ByteReader, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './byte-reader.ts';
-import { type BitOrder, estimatedKeys, ForeignBits } from './foreign-bits.ts';
-import type { ForeignBloomFilter } from './foreign-filter.ts';
-import { appendByte, keyWords, loadKey } from './foreign-key.ts';
-import { add, multiply, r, set } from './int64.ts';
-import { Modulus } from './modulus.ts';
-import { murmur3x64 } from './murmur3.ts';
+import { murmur3x64 } from './hashes/murmur3.ts';
+import { type Base64Alphabet, base64Length, decodeBase64, encodeBase64 } from './shared/base64.ts';
+import { ByteReader, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './shared/byte-reader.ts';
+import { type BitOrder, estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
+import { appendByte, keyWords, loadKey } from './shared/foreign-key.ts';
+import { add, multiply, r, set } from './shared/int64.ts';
+import { Modulus } from './shared/modulus.ts';
 
-export type { ForeignDecodeOptions } from './byte-reader.ts';
-export { FormatError, type FormatErrorCode } from './format-error.ts';
+export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export type GoBloomForm = 'binary' | 'json';
 

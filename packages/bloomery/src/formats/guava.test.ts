@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import { GUAVA_8463, GUAVA_UTF8, GUAVA_UTF16, KEYS } from '../../test/golden/foreign-files.ts';
-import type { FormatError } from './format-error.ts';
 import { GuavaFilter, type GuavaFunnel } from './guava.ts';
+import type { FormatError } from './shared/format-error.ts';
 
 for (const [funnel, file] of [
   ['utf8', GUAVA_UTF8],

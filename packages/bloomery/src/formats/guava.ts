@@ -21,15 +21,23 @@
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
-import { ByteReader, type ForeignDecodeOptions } from './byte-reader.ts';
-import { estimatedKeys, ForeignBits } from './foreign-bits.ts';
-import type { ForeignBloomFilter } from './foreign-filter.ts';
-import { keyWords, loadInt32, loadInt64, loadJavaKey, loadKey, loadUtf16, unlikeKey } from './foreign-key.ts';
-import { Modulus } from './modulus.ts';
-import { murmur3x64 } from './murmur3.ts';
+import { murmur3x64 } from './hashes/murmur3.ts';
+import { ByteReader, type ForeignDecodeOptions } from './shared/byte-reader.ts';
+import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
+import {
+  keyWords,
+  loadInt32,
+  loadInt64,
+  loadJavaKey,
+  loadKey,
+  loadUtf16,
+  unlikeKey,
+} from './shared/foreign-key.ts';
+import { Modulus } from './shared/modulus.ts';
 
-export type { ForeignDecodeOptions } from './byte-reader.ts';
-export { FormatError, type FormatErrorCode } from './format-error.ts';
+export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export type GuavaStrategy = 'MURMUR128_MITZ_32' | 'MURMUR128_MITZ_64';
 

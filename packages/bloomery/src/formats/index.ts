@@ -3,11 +3,11 @@
  * `bloomery/formats/guava`, so that a program carries only the ones it names; `bloomery/formats/sniff` carries all.
  */
 
-export type { ForeignDecodeOptions } from './byte-reader.ts';
+export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
 export {
   cannotConvert,
   type ForeignBloomFilter,
   type ForeignFilter,
   type HashedFormat,
-} from './foreign-filter.ts';
-export { type ForeignFormat, FormatError, type FormatErrorCode } from './format-error.ts';
+} from './shared/foreign-filter.ts';
+export { type ForeignFormat, FormatError, type FormatErrorCode } from './shared/format-error.ts';

@@ -3,8 +3,8 @@ import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import { KEYS, PARQUET_XXHASH } from '../../test/golden/foreign-files.ts';
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import type { Key } from '../keys/key.ts';
-import type { FormatError } from './format-error.ts';
 import { ParquetFilter, plainBytes } from './parquet.ts';
+import type { FormatError } from './shared/format-error.ts';
 
 const WORDS = ['hello', 'parquet', 'bloom', 'filter'];
 

@@ -24,11 +24,11 @@ import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
-import { ByteReader, type ForeignDecodeOptions } from './byte-reader.ts';
-import type { ForeignBloomFilter } from './foreign-filter.ts';
+import { ByteReader, type ForeignDecodeOptions } from './shared/byte-reader.ts';
+import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 
-export type { ForeignDecodeOptions } from './byte-reader.ts';
-export { FormatError, type FormatErrorCode } from './format-error.ts';
+export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 /** Physical types of columns whose PLAIN encoding has a fixed width. */
 export type ParquetType = 'INT32' | 'INT64' | 'FLOAT' | 'DOUBLE';

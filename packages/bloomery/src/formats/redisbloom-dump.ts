@@ -4,9 +4,6 @@
  */
 
 import { MAX_BITS } from '../math/checks.ts';
-import { ByteReader, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './byte-reader.ts';
-import { ForeignBits } from './foreign-bits.ts';
-import { FormatError } from './format-error.ts';
 import {
   ENTS_IS_BITS,
   FORCE64,
@@ -17,6 +14,9 @@ import {
   NOROUND,
   rangeOf,
 } from './redisbloom-link.ts';
+import { ByteReader, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './shared/byte-reader.ts';
+import { ForeignBits } from './shared/foreign-bits.ts';
+import { FormatError } from './shared/format-error.ts';
 
 /** One answer of BF.SCANDUMP, and the arguments of one BF.LOADCHUNK. */
 export interface RedisBloomChunk {

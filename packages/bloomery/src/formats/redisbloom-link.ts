@@ -4,11 +4,11 @@
  */
 
 import { checkInteger, MAX_BITS } from '../math/checks.ts';
-import { ForeignBits } from './foreign-bits.ts';
-import { keyWords, loadKey } from './foreign-key.ts';
-import { Modulus } from './modulus.ts';
-import { murmur2, murmur64a } from './murmur2.ts';
-import { preciseLog } from './precise-log.ts';
+import { murmur2, murmur64a } from './hashes/murmur2.ts';
+import { ForeignBits } from './shared/foreign-bits.ts';
+import { keyWords, loadKey } from './shared/foreign-key.ts';
+import { Modulus } from './shared/modulus.ts';
+import { preciseLog } from './shared/precise-log.ts';
 
 /** Options of a chain. Servers of today write NOROUND and FORCE64, and NO_SCALING if asked. */
 export const NOROUND = 1;

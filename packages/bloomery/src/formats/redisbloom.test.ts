@@ -3,11 +3,11 @@ import { EFFORT } from '../../test/effort.ts';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import * as files from '../../test/golden/foreign-files.ts';
 import { Random } from '../../test/statistics.ts';
-import { FormatError } from './format-error.ts';
-import { Modulus } from './modulus.ts';
-import { preciseLog } from './precise-log.ts';
 import { type RedisBloomChunk, RedisBloomFilter } from './redisbloom.ts';
 import { chunkRecords } from './redisbloom-dump.ts';
+import { FormatError } from './shared/format-error.ts';
+import { Modulus } from './shared/modulus.ts';
+import { preciseLog } from './shared/precise-log.ts';
 
 const { KEYS } = files;
 

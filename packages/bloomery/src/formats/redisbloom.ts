@@ -27,9 +27,6 @@
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger, checkNumber } from '../math/checks.ts';
-import type { ForeignDecodeOptions } from './byte-reader.ts';
-import { estimatedKeys } from './foreign-bits.ts';
-import type { ForeignBloomFilter } from './foreign-filter.ts';
 import {
   chunkRecords,
   type RedisBloomChunk,
@@ -47,11 +44,14 @@ import {
   probe,
   type RedisBloomLink,
 } from './redisbloom-link.ts';
+import type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+import { estimatedKeys } from './shared/foreign-bits.ts';
+import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 
-export type { ForeignDecodeOptions } from './byte-reader.ts';
-export { FormatError, type FormatErrorCode } from './format-error.ts';
 export type { RedisBloomChunk } from './redisbloom-dump.ts';
 export type { RedisBloomLink } from './redisbloom-link.ts';
+export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export interface RedisBloomCreateOptions {
   /** Keys until the first link is full, from 1 to 2^30. */

@@ -4,9 +4,9 @@ import * as files from '../../test/golden/foreign-files.ts';
 import { Random } from '../../test/statistics.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
 import { DcsoFilter } from './dcso.ts';
-import { cannotConvert } from './foreign-filter.ts';
 import { GuavaFilter } from './guava.ts';
 import { RedisBloomFilter } from './redisbloom.ts';
+import { cannotConvert } from './shared/foreign-filter.ts';
 import { sniffFormat } from './sniff.ts';
 import { SquidDigest } from './squid.ts';
 

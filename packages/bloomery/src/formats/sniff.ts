@@ -8,15 +8,15 @@
  */
 
 import { readFuseHeader } from './binary-fuse.ts';
-import type { ForeignDecodeOptions } from './byte-reader.ts';
 import { readDataSketchesHeader } from './datasketches.ts';
 import { readDcsoHeader } from './dcso.ts';
-import { type ForeignFormat, FormatError } from './format-error.ts';
 import { readGoBloomHeader } from './go-bloom.ts';
 import { readGuavaHeader } from './guava.ts';
-import { isGzip } from './gzip.ts';
 import { readParquetHeader } from './parquet.ts';
 import { chunkRecords, readRedisBloomHeader } from './redisbloom-dump.ts';
+import type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+import { type ForeignFormat, FormatError } from './shared/format-error.ts';
+import { isGzip } from './shared/gzip.ts';
 import { readSparkHeader } from './spark.ts';
 import { readSquidHeader } from './squid.ts';
 

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import { KEYS, SPARK_V2 } from '../../test/golden/foreign-files.ts';
 import { expectBinomial, Random } from '../../test/statistics.ts';
-import { keyWords, loadInt64, loadKey } from './foreign-key.ts';
-import type { FormatError } from './format-error.ts';
-import { sparkMurmur3 } from './murmur3.ts';
+import { sparkMurmur3 } from './hashes/murmur3.ts';
+import { keyWords, loadInt64, loadKey } from './shared/foreign-key.ts';
+import type { FormatError } from './shared/format-error.ts';
 import { SparkFilter, type SparkKey } from './spark.ts';
 
 foreignContract<SparkKey>({

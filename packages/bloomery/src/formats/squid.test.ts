@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import { SQUID } from '../../test/golden/foreign-files.ts';
-import { keyWords, loadKey } from './foreign-key.ts';
-import type { FormatError } from './format-error.ts';
-import { md5 } from './md5.ts';
+import { md5 } from './hashes/md5.ts';
+import { keyWords, loadKey } from './shared/foreign-key.ts';
+import type { FormatError } from './shared/format-error.ts';
 import { canonicalUrl, SquidDigest, type SquidKey, squidKey } from './squid.ts';
 
 /** The icons that every Squid holds (src/mime.conf.default). */

@@ -23,14 +23,14 @@
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger } from '../math/checks.ts';
-import { ByteReader, copyOf, type ForeignDecodeOptions } from './byte-reader.ts';
-import { estimatedKeys, ForeignBits } from './foreign-bits.ts';
-import type { ForeignBloomFilter } from './foreign-filter.ts';
-import { keyWords, loadKey, unlikeKey } from './foreign-key.ts';
-import { md5 } from './md5.ts';
+import { md5 } from './hashes/md5.ts';
+import { ByteReader, copyOf, type ForeignDecodeOptions } from './shared/byte-reader.ts';
+import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
+import { keyWords, loadKey, unlikeKey } from './shared/foreign-key.ts';
 
-export type { ForeignDecodeOptions } from './byte-reader.ts';
-export { FormatError, type FormatErrorCode } from './format-error.ts';
+export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export type SquidMethod = 'GET' | 'POST' | 'PUT' | 'HEAD';
 

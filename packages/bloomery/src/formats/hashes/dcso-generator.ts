@@ -3,7 +3,7 @@
  * g = 18446744073709550147. It works in register 0 of int64.ts.
  */
 
-import { multiply, r, set } from './int64.ts';
+import { multiply, r, set } from '../shared/int64.ts';
 
 export function beginSequence(low: number, high: number): void {
   set(0, low, high);

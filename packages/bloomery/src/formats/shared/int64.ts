@@ -3,7 +3,7 @@
  * named by the place of its low half. Arrays instead of local variables make the hashes read like their definitions.
  */
 
-import { mulHigh } from '../hashing/mul-high.ts';
+import { mulHigh } from '../../hashing/mul-high.ts';
 
 export const r = /* @__PURE__ */ new Int32Array(4);
 

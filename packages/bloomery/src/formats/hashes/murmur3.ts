@@ -5,7 +5,7 @@
  * Keys are little-endian words; see foreign-key.ts. The bytes after the last one may be anything.
  */
 
-import { mulHigh } from '../hashing/mul-high.ts';
+import { mulHigh } from '../../hashing/mul-high.ts';
 
 /** Two hashes of 64 bits: [h1 low, h1 high, h2 low, h2 high]. */
 export type Murmur128 = Int32Array;

@@ -5,7 +5,7 @@
  * Java's UTF-8 differs from JavaScript's in one thing: a lone surrogate becomes `?` and not U+FFFD.
  */
 
-import { type KeyTarget, writeKey } from '../keys/key.ts';
+import { type KeyTarget, writeKey } from '../../keys/key.ts';
 
 /** The words of the key that was loaded last. Replaced when a longer key comes: do not keep it. */
 export function keyWords(): Int32Array {

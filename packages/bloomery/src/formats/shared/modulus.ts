@@ -9,7 +9,7 @@
  * core of a slow machine, processor time).
  */
 
-import { checkInteger, MAX_BITS } from '../math/checks.ts';
+import { checkInteger, MAX_BITS } from '../../math/checks.ts';
 
 export class Modulus {
   readonly m: number;

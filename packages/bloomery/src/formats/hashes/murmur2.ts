@@ -5,7 +5,7 @@
  * Keys are little-endian words; see foreign-key.ts. The bytes after the last one may be anything.
  */
 
-import { multiply, r, set, xor, xorShift } from './int64.ts';
+import { multiply, r, set, xor, xorShift } from '../shared/int64.ts';
 
 /** MurmurHash64A under a 64-bit seed; leaves [low, high] in `out`. */
 export function murmur64a(

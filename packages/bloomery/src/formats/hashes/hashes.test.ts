@@ -1,8 +1,8 @@
 /** The foreign hashes against values that others published. */
 
 import { expect, test } from 'vitest';
-import { Random } from '../../test/statistics.ts';
-import { ForeignBits } from './foreign-bits.ts';
+import { Random } from '../../../test/statistics.ts';
+import { ForeignBits } from '../shared/foreign-bits.ts';
 import {
   appendByte,
   keyWords,
@@ -11,8 +11,8 @@ import {
   loadJavaKey,
   loadKey,
   loadUtf16,
-} from './foreign-key.ts';
-import { Modulus } from './modulus.ts';
+} from '../shared/foreign-key.ts';
+import { Modulus } from '../shared/modulus.ts';
 import { murmur2, murmur64a } from './murmur2.ts';
 import { murmur3x64, sparkMurmur3 } from './murmur3.ts';
 

@@ -1,6 +1,6 @@
 /** FNV-1 of 64 bits (Fowler, Noll, Vo): multiply by the prime, then XOR the byte. DCSO's hash. */
 
-import { multiply, r, set } from './int64.ts';
+import { multiply, r, set } from '../shared/int64.ts';
 
 /** Of the first `length` bytes of little-endian `words`; leaves [low, high] in `out`. */
 export function fnv1(words: Int32Array, length: number, out: Int32Array): void {

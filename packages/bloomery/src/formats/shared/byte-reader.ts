@@ -4,7 +4,7 @@
  * the caller's limit before anybody allocates.
  */
 
-import { checkInteger } from '../math/checks.ts';
+import { checkInteger } from '../../math/checks.ts';
 import { type ForeignFormat, FormatError, type FormatErrorCode } from './format-error.ts';
 
 /** Options of every `decode` of a foreign format. */
