@@ -69,7 +69,7 @@ export {
   type PlanLayout,
   type PlanRequest,
   plan,
-} from './plan.ts';
+} from './plan/plan.ts';
 export {
   optimalHashes,
   optimalHashesInteger,

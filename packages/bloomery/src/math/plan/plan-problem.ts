@@ -5,7 +5,7 @@
  * are a TypeError, and fields that would have no effect with the goal at hand are a RangeError.
  */
 
-import { checkInteger, checkNumber, checkRate, MAX_BITS } from './checks.ts';
+import { checkInteger, checkNumber, checkRate, MAX_BITS } from '../checks.ts';
 import { type LayoutModel, layoutModel, type PlanLayout } from './plan-layout.ts';
 
 /** Which resource is scarce: memory, the size of the filter sent whole, or the size of its changes. */

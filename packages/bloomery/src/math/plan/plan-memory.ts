@@ -2,7 +2,7 @@
  * Plans for a filter that stays in memory: fewest bits for a rate, or the best rate for the bits.
  */
 
-import { MAX_BITS } from './checks.ts';
+import { MAX_BITS } from '../checks.ts';
 import { bestHashes } from './plan-layout.ts';
 import type { Choice, Outcome, PlanBinding, Problem } from './plan-problem.ts';
 

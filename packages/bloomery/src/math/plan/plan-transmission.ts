@@ -18,14 +18,14 @@
  * mean + quantile(fitProbability) · deviation, from entropy.ts.
  */
 
-import { MAX_BITS } from './checks.ts';
+import { MAX_BITS } from '../checks.ts';
 import {
   bitsAtConfidence,
   compressedBits,
   compressedBitsDeviation,
   deltaBits,
   deltaBitsDeviation,
-} from './entropy.ts';
+} from '../entropy.ts';
 import { rounded } from './plan-memory.ts';
 import type { Outcome, PlanBinding, Problem } from './plan-problem.ts';
 

@@ -15,8 +15,9 @@
  * stops the result from being better; the notes say in words what relaxing it would bring, where that is known.
  */
 
-import { lowerBoundBits } from './bounds.ts';
-import { compressedBits, deltaBits } from './entropy.ts';
+import { lowerBoundBits } from '../bounds.ts';
+import { compressedBits, deltaBits } from '../entropy.ts';
+import { rateAsymptotic, rateExact } from '../rates.ts';
 import type { PlanLayout } from './plan-layout.ts';
 import { solveMemory } from './plan-memory.ts';
 import {
@@ -29,7 +30,6 @@ import {
   type Problem,
 } from './plan-problem.ts';
 import { messageBitsAtConfidence, solveTransmission } from './plan-transmission.ts';
-import { rateAsymptotic, rateExact } from './rates.ts';
 
 export type { PlanLayout } from './plan-layout.ts';
 export type { PlanBinding, PlanGoal, PlanRequest } from './plan-problem.ts';

@@ -13,11 +13,11 @@ import {
   SPLIT_BLOCK_BITS,
   SPLIT_BLOCK_HASHES,
   splitBlockRate,
-} from './blocked-rate.ts';
-import { ratePartitioned, zeroProbabilityExact, zeroProbabilityPartitioned } from './rates.ts';
-import { MAX_BLOCKED_HASHES, sizeBlocked } from './size-blocked.ts';
-import { sizeClassic } from './size-classic.ts';
-import { rateTrue } from './true-rate.ts';
+} from '../blocked-rate.ts';
+import { ratePartitioned, zeroProbabilityExact, zeroProbabilityPartitioned } from '../rates.ts';
+import { MAX_BLOCKED_HASHES, sizeBlocked } from '../size-blocked.ts';
+import { sizeClassic } from '../size-classic.ts';
+import { rateTrue } from '../true-rate.ts';
 
 export type PlanLayout = 'classic' | 'partitioned' | 'blocked' | 'split-block';
 

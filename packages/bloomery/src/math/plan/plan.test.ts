@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_BITS } from './checks.ts';
-import { fitProbability } from './entropy.ts';
+import { MAX_BITS } from '../checks.ts';
+import { fitProbability } from '../entropy.ts';
+import { sizeBlocked } from '../size-blocked.ts';
+import { sizeClassic } from '../size-classic.ts';
+import { rateTrue } from '../true-rate.ts';
 import { DEFAULT_SPREAD, type PlanRequest, plan } from './plan.ts';
-import { sizeBlocked } from './size-blocked.ts';
-import { sizeClassic } from './size-classic.ts';
-import { rateTrue } from './true-rate.ts';
 
 // Large enough that true rate, f' and f agree to the digits the papers print.
 const n = 100_000;
