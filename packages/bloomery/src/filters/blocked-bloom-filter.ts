@@ -47,7 +47,7 @@ import {
 } from './shared/options.ts';
 import { OverfullGuard } from './shared/overfull.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
-import { decayOf, sizeFromOnes } from './spectral/zero-decay.ts';
+import { decayOf, sizeFromOnes } from './shared/zero-decay.ts';
 
 export type BlockedLayout = 'blocked' | 'split-block';
 

@@ -65,7 +65,7 @@ import {
 import { unlikeFilters } from '../shared/compatibility.ts';
 import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
-import { decayOf, sizeFromOnes } from '../spectral/zero-decay.ts';
+import { decayOf, sizeFromOnes } from '../shared/zero-decay.ts';
 import { CounterArray } from './counter-array.ts';
 import { addSaturating, type CombineCounters, smaller } from './counter-operations.ts';
 

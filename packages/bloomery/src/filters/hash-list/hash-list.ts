@@ -36,7 +36,7 @@ import { BloomFilter } from '../bloom-filter.ts';
 import { unlikeFilters } from '../shared/compatibility.ts';
 import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
-import { decayOf, sizeFromOnes } from '../spectral/zero-decay.ts';
+import { decayOf, sizeFromOnes } from '../shared/zero-decay.ts';
 import { PositionList, TAIL_SHARE } from './position-list.ts';
 
 export interface HashListOptions extends HashOptions {

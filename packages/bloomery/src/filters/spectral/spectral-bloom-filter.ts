@@ -63,6 +63,7 @@ import { Counters } from '../count-min/count-min-counters.ts';
 import { unlikeFilters } from '../shared/compatibility.ts';
 import { checkOptions, checkPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
+import { decayOf, sizeFromOnes } from '../shared/zero-decay.ts';
 import {
   CAPACITY_OPTIONS,
   checkCounterBits,
@@ -77,7 +78,6 @@ import {
   type SpectralFilterOptions,
   type SpectralMethod,
 } from './spectral-parameters.ts';
-import { decayOf, sizeFromOnes } from './zero-decay.ts';
 
 export type {
   SpectralCapacityOptions,

@@ -4,7 +4,7 @@
  * little-endian words) and big-endian words of 64 bits, where the eight bytes of each word stand the other way round.
  */
 
-import { decayOf, sizeFromOnes } from '../../filters/spectral/zero-decay.ts';
+import { decayOf, sizeFromOnes } from '../../filters/shared/zero-decay.ts';
 import { countOnes, orInto } from '../../kernel/bits/bit-operations.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 

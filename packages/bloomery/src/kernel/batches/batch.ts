@@ -7,7 +7,7 @@
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import type { Key } from '../../keys/key.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
-import { CHUNK_KEYS } from '../wasm/chunk.ts';
+import { CHUNK_KEYS, type VisitChunk } from '../wasm/chunk.ts';
 import { wasmKernel } from '../wasm/kernel-choice.ts';
 import type { WasmKernel } from '../wasm/wasm-kernel.ts';
 import { WASM_POSSIBLE } from '../wasm/wasm-possible.ts';
@@ -46,9 +46,6 @@ export function countOf(keys: KeyBatch): number {
 function formOf(keys: KeyBatch): Partial<KeyLines & KeyHashes & PackedKeys> {
   return (keys ?? {}) as Partial<KeyLines & KeyHashes & PackedKeys>;
 }
-
-/** Called with the number of keys in the chunk; their hashes are in `chunkHashes(wasm)`. */
-export type VisitChunk = (count: number, wasm: WasmKernel | null) => void;
 
 /** The hashes of the current chunk: low and high halves in turn, as int32. */
 export function chunkHashes(wasm: WasmKernel | null): Int32Array {

@@ -29,8 +29,7 @@ import { FORGE64, type HashOut, type HashScheme, halves } from '../../hashing/ha
 import { type Key, writeKey } from '../../keys/key.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
 import { platform, textEncoder, type WasmMemory } from '../../keys/platform.ts';
-import type { VisitChunk } from '../batches/batch.ts';
-import { CHUNK_KEYS } from './chunk.ts';
+import { CHUNK_KEYS, type VisitChunk } from './chunk.ts';
 import { WASM_BASE64 } from './kernel-binary.ts';
 
 type EachKeyChunk = (keys: readonly Key[], scheme: HashScheme, visit: VisitChunk) => void;
