@@ -4,20 +4,20 @@
  * The settings are exported on their own account (`SETTINGS`): the command makes its options of them.
  */
 
-export { type CacheNode, type StartOptions, startNode } from './operation/cache-node.ts';
+export type { NodeStatus } from './node/admin/status.ts';
+export { type CacheNode, type StartOptions, startNode } from './node/cache-node.ts';
 export {
   type ConfigSources,
   defaultDiskFolder,
   loadConfig,
   type NodeConfig,
   printConfig,
-} from './operation/config.ts';
-export { ConfigError } from './operation/config-sources.ts';
-export { formatListen, type ListenAddress } from './operation/listen-address.ts';
-export { Log, type LogLevel, type LogOptions } from './operation/log.ts';
-export { type RunOptions, runCache } from './operation/run.ts';
-export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './operation/settings.ts';
-export type { NodeStatus } from './operation/status.ts';
+} from './node/config/config.ts';
+export { ConfigError } from './node/config/config-sources.ts';
+export { formatListen, type ListenAddress } from './node/config/listen-address.ts';
+export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './node/config/settings.ts';
+export { Log, type LogLevel, type LogOptions } from './node/log/log.ts';
+export { type RunOptions, runCache } from './node/run.ts';
 export type { AnswerRecord, Outcome, ProxyObserver } from './proxy/observer.ts';
 export { createProxy } from './proxy/proxy.ts';
 export type { ProxyOptions, Upstream } from './proxy/proxy-options.ts';

@@ -26,9 +26,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { EFFORT } from '../../bloomery/test/effort.ts';
 import { Random } from '../../bloomery/test/statistics.ts';
-import { type CacheNode, startNode } from '../src/operation/cache-node.ts';
-import { loadConfig } from '../src/operation/config.ts';
-import { Log } from '../src/operation/log.ts';
+import { type CacheNode, startNode } from '../src/node/cache-node.ts';
+import { loadConfig } from '../src/node/config/config.ts';
+import { Log } from '../src/node/log/log.ts';
 import { World } from './chaos-world.ts';
 
 /** Without those that are never stored. */

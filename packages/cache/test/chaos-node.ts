@@ -13,9 +13,9 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
-import type { NodeStatus } from '../src/operation/status.ts';
+import type { NodeStatus } from '../src/node/admin/status.ts';
 
-const SOURCES = fileURLToPath(new URL('../src/operation/', import.meta.url));
+const SOURCES = fileURLToPath(new URL('../src/node/', import.meta.url));
 const START_MS = 30_000;
 
 const PROGRAM = `

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { NodeStatus } from '../src/operation/status.ts';
+import type { NodeStatus } from '../src/node/admin/status.ts';
 import { cleanEnvironment } from './client-program.ts';
 
 const COMMAND = fileURLToPath(new URL('../../cli/bin/bloomery.js', import.meta.url));

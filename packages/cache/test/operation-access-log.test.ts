@@ -6,8 +6,8 @@ import { closeSync, constants, openSync, readdirSync, readFileSync, readlinkSync
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { AccessLog } from '../src/operation/access-log.ts';
-import { loadConfig } from '../src/operation/config.ts';
+import { loadConfig } from '../src/node/config/config.ts';
+import { AccessLog } from '../src/node/log/access-log.ts';
 import type { AnswerRecord } from '../src/proxy/observer.ts';
 import { bundleProgram } from './operation-program.ts';
 import { ask, cleanUp, scratchFolder, startOrigin, startTestNode, until } from './operation-scratch.ts';

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { formatDuration, formatSize, parseDuration, parseSize } from '../src/operation/amounts.ts';
-import { loadConfig, type NodeConfig, printConfig } from '../src/operation/config.ts';
-import { ConfigError } from '../src/operation/config-sources.ts';
-import { nearestName } from '../src/operation/nearest-name.ts';
-import { environmentName, SETTINGS } from '../src/operation/settings.ts';
+import { formatDuration, formatSize, parseDuration, parseSize } from '../src/node/config/amounts.ts';
+import { loadConfig, type NodeConfig, printConfig } from '../src/node/config/config.ts';
+import { ConfigError } from '../src/node/config/config-sources.ts';
+import { nearestName } from '../src/node/config/nearest-name.ts';
+import { environmentName, SETTINGS } from '../src/node/config/settings.ts';
 import { LIMIT_NAMES } from '../src/safety/limits.ts';
 import { selfSigned } from './self-signed.ts';
 

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { claimDiskFolder, FolderInUseError } from '../src/operation/disk-folder.ts';
+import { claimDiskFolder, FolderInUseError } from '../src/node/claimed-folder.ts';
 import { FolderLock } from '../src/store/disk/folder-lock.ts';
 import { scratchFolder, startTestNode } from './operation-scratch.ts';
 

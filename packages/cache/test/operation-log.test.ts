@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Log } from '../src/operation/log.ts';
-import { publicFields, publicUrl } from '../src/operation/log-privacy.ts';
-import { Counters, mergeSnapshots } from '../src/operation/metrics.ts';
-import { renderMetrics } from '../src/operation/metrics-text.ts';
-import { ownerOf } from '../src/operation/team.ts';
+import { Log } from '../src/node/log/log.ts';
+import { publicFields, publicUrl } from '../src/node/log/log-privacy.ts';
+import { Counters, mergeSnapshots } from '../src/node/metrics/metrics.ts';
+import { renderMetrics } from '../src/node/metrics/metrics-text.ts';
+import { ownerOf } from '../src/node/workers/team.ts';
 import type { AnswerRecord } from '../src/proxy/observer.ts';
 
 describe('what is left out of logs', () => {

@@ -5,9 +5,9 @@ import { Agent, type IncomingMessage, request, type Server, type ServerResponse 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startNode } from '../src/operation/cache-node.ts';
-import { loadConfig } from '../src/operation/config.ts';
-import { Log } from '../src/operation/log.ts';
+import { startNode } from '../src/node/cache-node.ts';
+import { loadConfig } from '../src/node/config/config.ts';
+import { Log } from '../src/node/log/log.ts';
 import { ask, cleanUp, scratchFolder, startOrigin, startTestNode, until } from './operation-scratch.ts';
 import { selfSigned } from './self-signed.ts';
 

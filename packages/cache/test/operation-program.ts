@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { cleanUp, until } from './operation-scratch.ts';
 
-const SOURCES = fileURLToPath(new URL('../src/operation/', import.meta.url));
+const SOURCES = fileURLToPath(new URL('../src/node/', import.meta.url));
 const PROGRAM = `
 import { runCache } from './run.ts';
 process.exitCode = await runCache({ command: 'node', ...JSON.parse(process.argv[2]) });
@@ -37,7 +37,7 @@ export function bundleProgram(folder: string): string {
     stdin: { contents: PROGRAM, resolveDir: SOURCES, loader: 'ts' },
     outfile: join(outdir, 'program.js'),
   });
-  buildSync({ ...common, entryPoints: [join(SOURCES, 'worker-process.ts')], outdir });
+  buildSync({ ...common, entryPoints: [join(SOURCES, 'workers/worker-process.ts')], outdir });
   return join(outdir, 'program.js');
 }
 

@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
-import { loadConfig } from '../src/operation/config.ts';
+import { loadConfig } from '../src/node/config/config.ts';
 import { ask, startOrigin, startTestNode, until } from './operation-scratch.ts';
 
 it.each([

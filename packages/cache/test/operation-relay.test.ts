@@ -6,10 +6,10 @@ import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type CacheNode, startNode } from '../src/operation/cache-node.ts';
-import { loadConfig } from '../src/operation/config.ts';
-import { Log } from '../src/operation/log.ts';
-import { ownerOf, type Team } from '../src/operation/team.ts';
+import { type CacheNode, startNode } from '../src/node/cache-node.ts';
+import { loadConfig } from '../src/node/config/config.ts';
+import { Log } from '../src/node/log/log.ts';
+import { ownerOf, type Team } from '../src/node/workers/team.ts';
 import { ask, cleanUp, type Origin, scratchFolder, startOrigin, until } from './operation-scratch.ts';
 
 const folder = scratchFolder();

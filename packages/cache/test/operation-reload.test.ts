@@ -6,7 +6,7 @@ import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../src/operation/config.ts';
+import { loadConfig } from '../src/node/config/config.ts';
 import { bundleProgram, type RunningProgram, startProgram } from './operation-program.ts';
 import {
   ask,

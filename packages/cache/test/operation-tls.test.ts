@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../src/operation/config.ts';
-import { ConfigError } from '../src/operation/config-sources.ts';
+import { loadConfig } from '../src/node/config/config.ts';
+import { ConfigError } from '../src/node/config/config-sources.ts';
 import { ask, scratchFolder, startOrigin, startTestNode } from './operation-scratch.ts';
 import { selfSigned } from './self-signed.ts';
 

@@ -16,11 +16,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { MemberLedger } from '../src/operation/member-ledger.ts';
-import { Counters, type MetricsSnapshot } from '../src/operation/metrics.ts';
-import { SilenceWatch } from '../src/operation/silence-watch.ts';
-import { type NodeStatus, totalOf } from '../src/operation/status.ts';
-import { openWorkersFolder, removeLeftFolders } from '../src/operation/workers-folder.ts';
+import { type NodeStatus, totalOf } from '../src/node/admin/status.ts';
+import { MemberLedger } from '../src/node/metrics/member-ledger.ts';
+import { Counters, type MetricsSnapshot } from '../src/node/metrics/metrics.ts';
+import { SilenceWatch } from '../src/node/workers/silence-watch.ts';
+import { openWorkersFolder, removeLeftFolders } from '../src/node/workers/workers-folder.ts';
 import { bundleProgram, isAlive, type RunningProgram, startProgram } from './operation-program.ts';
 import { ask, cleanUp, scratchFolder, startOrigin, until } from './operation-scratch.ts';
 
@@ -176,12 +176,12 @@ describe('a worker that hangs', () => {
       },
       stdin: {
         contents: `
-          import { loadConfig } from './config.ts';
-          import { Log } from './log.ts';
-          import { Workers } from './workers.ts';
+          import { loadConfig } from './config/config.ts';
+          import { Log } from './log/log.ts';
+          import { Workers } from './workers/workers.ts';
           const log = new Log({ level: 'info', format: 'json' });
           await Workers.start(loadConfig(JSON.parse(process.argv[2])), log, { hungMs: 3000 });`,
-        resolveDir: fileURLToPath(new URL('../src/operation/', import.meta.url)),
+        resolveDir: fileURLToPath(new URL('../src/node/', import.meta.url)),
         loader: 'ts',
       },
       outfile: impatient,

@@ -113,7 +113,7 @@ function addSender(fields: string[], sender: Sender): void {
   if (fieldValue(fields, 'x-forwarded-proto') === undefined) fields.push('X-Forwarded-Proto', sender.scheme);
 }
 
-/** Expect, which the server has answered; and what workers of this node tell each other (operation/relay.ts): from a client it means nothing. */
+/** Expect, which the server has answered; and what workers of this node tell each other (node/workers/relay.ts): from a client it means nothing. */
 const OWN: ReadonlySet<string> = new Set(['expect', 'bloomery-relayed-for']);
 
 const ADDRESSES: ReadonlySet<string> = new Set(['x-forwarded-for']);

@@ -18,8 +18,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
-import { isUnkeyed } from '../safety/unkeyed-fields.ts';
-import { METRICS_TYPE } from './metrics-text.ts';
+import { isUnkeyed } from '../../safety/unkeyed-fields.ts';
+import { METRICS_TYPE } from '../metrics/metrics-text.ts';
 
 export const OWN_PREFIX = '/.bloomery/';
 export const ADMIN_FIELD = 'Bloomery-Admin';

@@ -11,10 +11,10 @@ import { DiskStore } from '../store/disk/disk-store.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import type { ResponseStore, StoreStatistics } from '../store/response-store.ts';
 import { TieredStore } from '../store/tiered-store.ts';
-import type { NodeConfig } from './config.ts';
-import { claimConfiguredFolder, workerFolder } from './disk-folder.ts';
-import type { Log } from './log.ts';
-import type { Team } from './team.ts';
+import { claimConfiguredFolder, workerFolder } from './claimed-folder.ts';
+import type { NodeConfig } from './config/config.ts';
+import type { Log } from './log/log.ts';
+import type { Team } from './workers/team.ts';
 
 /** What an object on disk takes on average, for the window of the admission: as long as the disk holds, rather longer. */
 const TYPICAL_OBJECT_BYTES = 16_000;

@@ -1,11 +1,11 @@
 /** What a running cache can be asked for, and how one is started: what programs see of cache-node.ts. */
 
 import type { ResponseStore } from '../store/response-store.ts';
-import type { NodeConfig } from './config.ts';
-import type { ListenAddress } from './listen-address.ts';
-import type { Log } from './log.ts';
-import type { MemberReport, NodeStatus } from './status.ts';
-import type { Team } from './team.ts';
+import type { MemberReport, NodeStatus } from './admin/status.ts';
+import type { NodeConfig } from './config/config.ts';
+import type { ListenAddress } from './config/listen-address.ts';
+import type { Log } from './log/log.ts';
+import type { Team } from './workers/team.ts';
 
 export interface CacheNode {
   /** Where it listens, with the ports that it got. */

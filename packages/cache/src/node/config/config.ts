@@ -13,7 +13,7 @@ import { readFileSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { LIMIT_NAMES, LIMITS, type Limits } from '../safety/limits.ts';
+import { LIMIT_NAMES, LIMITS, type Limits } from '../../safety/limits.ts';
 import { formatDuration, formatSize } from './amounts.ts';
 import {
   ConfigError,

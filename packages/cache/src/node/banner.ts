@@ -6,10 +6,10 @@
  * of an https origin is asked for under an upstream of this node.
  */
 
-import { formatSize } from './amounts.ts';
-import type { NodeConfig } from './config.ts';
-import { formatListen, type ListenAddress, reachable } from './listen-address.ts';
-import { ADMIN_FIELD, OWN_PREFIX } from './own-paths.ts';
+import { ADMIN_FIELD, OWN_PREFIX } from './admin/own-paths.ts';
+import { formatSize } from './config/amounts.ts';
+import type { NodeConfig } from './config/config.ts';
+import { formatListen, type ListenAddress, reachable } from './config/listen-address.ts';
 
 export interface BannerFacts {
   readonly listen: readonly ListenAddress[];

@@ -5,10 +5,10 @@
 
 import type { AnswerRecord, EventLevel, ProxyObserver } from '../proxy/observer.ts';
 import type { Refusal } from '../safety/refusal.ts';
-import { AccessLog } from './access-log.ts';
-import type { NodeConfig } from './config.ts';
-import type { Log } from './log.ts';
-import { Counters } from './metrics.ts';
+import type { NodeConfig } from './config/config.ts';
+import { AccessLog } from './log/access-log.ts';
+import type { Log } from './log/log.ts';
+import { Counters } from './metrics/metrics.ts';
 
 export class NodeObserver implements ProxyObserver {
   readonly counters = new Counters();

@@ -1,7 +1,7 @@
 /** Which key a purge is about: of the origin's URL, or of a path of this node's own (`/prefix/…`), which stands for the origin behind it. */
 
-import { cacheKey } from '../policy/cache-key.ts';
-import type { Router } from '../proxy/route.ts';
+import { cacheKey } from '../../policy/cache-key.ts';
+import type { Router } from '../../proxy/route.ts';
 
 /** Throws a `TypeError` that says what was expected. */
 export function purgeKey(text: string, router: Router): string {

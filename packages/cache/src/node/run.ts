@@ -12,11 +12,11 @@
 
 import { banner } from './banner.ts';
 import { startNode } from './cache-node.ts';
-import { type ConfigSources, loadConfig, type NodeConfig } from './config.ts';
-import type { ListenAddress } from './listen-address.ts';
-import { Log } from './log.ts';
+import { type ConfigSources, loadConfig, type NodeConfig } from './config/config.ts';
+import type { ListenAddress } from './config/listen-address.ts';
+import { Log } from './log/log.ts';
 import { VERSION } from './version.ts';
-import { Workers } from './workers.ts';
+import { Workers } from './workers/workers.ts';
 
 export interface RunOptions extends ConfigSources {
   /** Where the banner goes; absent: nowhere. */

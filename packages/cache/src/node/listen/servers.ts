@@ -15,13 +15,13 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ConnectionCounter, limitConnections } from '../safety/connection-limits.ts';
-import { guardServer } from '../safety/guard-server.ts';
-import type { Limits } from '../safety/limits.ts';
-import type { Refusal } from '../safety/refusal.ts';
-import { applyServerSettings, serverOptions } from '../safety/server-settings.ts';
-import type { NodeConfig } from './config.ts';
-import type { ListenAddress } from './listen-address.ts';
+import { ConnectionCounter, limitConnections } from '../../safety/connection-limits.ts';
+import { guardServer } from '../../safety/guard-server.ts';
+import type { Limits } from '../../safety/limits.ts';
+import type { Refusal } from '../../safety/refusal.ts';
+import { applyServerSettings, serverOptions } from '../../safety/server-settings.ts';
+import type { NodeConfig } from '../config/config.ts';
+import type { ListenAddress } from '../config/listen-address.ts';
 
 export interface Certificate {
   readonly cert: Buffer;

@@ -15,10 +15,10 @@ import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import type { ResponseStore } from '../store/response-store.ts';
-import type { NodeConfig } from './config.ts';
-import type { ListenAddress } from './listen-address.ts';
-import { OwnedStore } from './owned-store.ts';
-import { ownerOf, type Team } from './team.ts';
+import type { NodeConfig } from './config/config.ts';
+import type { ListenAddress } from './config/listen-address.ts';
+import { OwnedStore } from './workers/owned-store.ts';
+import { ownerOf, type Team } from './workers/team.ts';
 
 /** Not called Proxy here: JavaScript has one. */
 export type CacheProxy = ReturnType<typeof createProxy>;

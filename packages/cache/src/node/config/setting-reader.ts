@@ -4,7 +4,7 @@
  */
 
 import { resolve } from 'node:path';
-import { checkLimits, LIMIT_NAMES, LIMITS, type Limits } from '../safety/limits.ts';
+import { checkLimits, LIMIT_NAMES, LIMITS, type Limits } from '../../safety/limits.ts';
 import { formatDuration, formatSize, parseDuration, parseSize } from './amounts.ts';
 import type { Written, WrittenSettings } from './config-sources.ts';
 import { didYouMean } from './nearest-name.ts';

@@ -9,8 +9,8 @@
  * Where it breaks down: what a worker counted after its last report (they come by themselves every few seconds) is lost when it is killed.
  */
 
+import type { MemberReport, TeamReport } from '../admin/status.ts';
 import { type MetricsSnapshot, mergeSnapshots } from './metrics.ts';
-import type { MemberReport, TeamReport } from './status.ts';
 
 export class MemberLedger {
   readonly #living = new Map<number, MemberReport>();

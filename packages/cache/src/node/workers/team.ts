@@ -6,7 +6,7 @@
  * same), and routing whole connections by client (one busy client, and the same object fetched once for each worker).
  */
 
-import type { MemberReport, TeamReport } from './status.ts';
+import type { MemberReport, TeamReport } from '../admin/status.ts';
 
 export interface Team {
   /** From 0 on. */
