@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { answerFrom, DEFAULT_POLICY, hitStatus, toStore, withBody } from '../src/policy/index.ts';
-import { PlainHits } from '../src/proxy/plain-hits.ts';
+import { PlainHits } from '../src/proxy/client/plain-hits.ts';
 import { Router } from '../src/proxy/route.ts';
 
 const router = new Router([{ prefix: '/', origin: new URL('http://a.example') }], true);

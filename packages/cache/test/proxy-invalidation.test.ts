@@ -1,8 +1,8 @@
 /** An invalidation reaches every fetch of its key, also those that nobody can join: what was said before a change is not stored after it. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Flights } from '../src/proxy/flight.ts';
-import type { SharedResponse } from '../src/proxy/shared-response.ts';
+import { Flights } from '../src/proxy/flight/flight.ts';
+import type { SharedResponse } from '../src/proxy/flight/shared-response.ts';
 import { type LabAnswer, type OriginLab, startOrigin } from './origin-lab.ts';
 import { eventually, type ProxyLab, startProxy } from './proxy-lab.ts';
 

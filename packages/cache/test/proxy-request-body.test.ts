@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { RequestBody } from '../src/proxy/request-body.ts';
+import { RequestBody } from '../src/proxy/client/request-body.ts';
 import { cleanUp, until } from './operation-scratch.ts';
 
 describe('the body of a request', () => {

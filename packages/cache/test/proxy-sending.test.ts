@@ -3,8 +3,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type SendOptions, sendStored } from '../src/proxy/body-sender.ts';
-import { Exchange } from '../src/proxy/exchange.ts';
+import { type SendOptions, sendStored } from '../src/proxy/client/body-sender.ts';
+import { Exchange } from '../src/proxy/client/exchange.ts';
 import type { AnswerRecord } from '../src/proxy/observer.ts';
 import type { Route } from '../src/proxy/route.ts';
 import type { BodyReader } from '../src/store/response-store.ts';

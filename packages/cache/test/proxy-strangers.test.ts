@@ -1,8 +1,8 @@
 /** What a reader who distrusts the proxy found: one client's answer for another, parts that pass for a whole, an origin that ends the process. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { OriginClient } from '../src/proxy/origin-client.ts';
-import type { OriginFetch } from '../src/proxy/origin-fetch.ts';
+import { OriginClient } from '../src/proxy/origin/origin-client.ts';
+import type { OriginFetch } from '../src/proxy/origin/origin-fetch.ts';
 import { AddressGuard } from '../src/safety/address-guard.ts';
 import { DEFAULT_LIMITS } from '../src/safety/limits.ts';
 import { type OriginLab, startOrigin } from './origin-lab.ts';

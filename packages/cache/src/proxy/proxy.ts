@@ -16,16 +16,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { decide, type RequestHead, withoutConnectionFields } from '../policy/index.ts';
 import type { StoredResponse } from '../stored-response.ts';
-import { Exchange } from './exchange.ts';
-import { Flights } from './flight.ts';
-import { OriginClient } from './origin-client.ts';
-import { answerOptions } from './own-methods.ts';
-import { PlainHits } from './plain-hits.ts';
+import { Exchange } from './client/exchange.ts';
+import { answerOptions } from './client/own-methods.ts';
+import { PlainHits } from './client/plain-hits.ts';
+import { Tunnels } from './client/tunnel.ts';
+import { Flights } from './flight/flight.ts';
+import type { ProxyContext } from './flight/shared-response.ts';
+import { OriginClient } from './origin/origin-client.ts';
 import type { ProxyOptions } from './proxy-options.ts';
 import { RequestFlow } from './request-flow.ts';
 import { type Route, Router } from './route.ts';
-import type { ProxyContext } from './shared-response.ts';
-import { Tunnels } from './tunnel.ts';
 
 /** Not called `Proxy`: JavaScript has one. */
 export interface CacheProxy {

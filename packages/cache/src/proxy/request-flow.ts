@@ -18,15 +18,15 @@ import {
   via,
 } from '../policy/index.ts';
 import type { StoredResponse } from '../stored-response.ts';
-import { type AnswerHow, answerWith } from './answering.ts';
-import { type Exchange, hasBody } from './exchange.ts';
-import { type Fetched, StatusFailure } from './fetch-order.ts';
-import { Fetching } from './fetching.ts';
-import type { Flight, Landing } from './flight.ts';
-import { OriginError } from './origin-error.ts';
-import { countForwards } from './own-methods.ts';
-import { BodyTooLong, RequestBody } from './request-body.ts';
-import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
+import { type AnswerHow, answerWith } from './client/answering.ts';
+import { type Exchange, hasBody } from './client/exchange.ts';
+import { countForwards } from './client/own-methods.ts';
+import { BodyTooLong, RequestBody } from './client/request-body.ts';
+import { type Fetched, StatusFailure } from './flight/fetch-order.ts';
+import { Fetching } from './flight/fetching.ts';
+import type { Flight, Landing } from './flight/flight.ts';
+import { isPersonal, type ProxyContext, type SharedResponse } from './flight/shared-response.ts';
+import { OriginError } from './origin/origin-error.ts';
 
 /** How often a request waits for others before it fetches for itself. */
 const ROUNDS = 4;

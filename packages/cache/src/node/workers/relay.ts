@@ -15,8 +15,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { type Dispatcher, Pool } from 'undici';
-import { hasBody, queuedOn } from '../../proxy/exchange.ts';
-import { RequestBody } from '../../proxy/request-body.ts';
+import { hasBody, queuedOn } from '../../proxy/client/exchange.ts';
+import { RequestBody } from '../../proxy/client/request-body.ts';
 import { LIMITS } from '../../safety/limits.ts';
 import { refusal, sendRefusal } from '../../safety/refusal.ts';
 import { listen } from '../listen/servers.ts';

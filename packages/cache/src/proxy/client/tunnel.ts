@@ -17,12 +17,12 @@ import type { IncomingMessage } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { AddressGuard } from '../safety/address-guard.ts';
-import { guardedSocket } from '../safety/guarded-connect.ts';
-import type { Limits } from '../safety/limits.ts';
+import type { AddressGuard } from '../../safety/address-guard.ts';
+import { guardedSocket } from '../../safety/guarded-connect.ts';
+import type { Limits } from '../../safety/limits.ts';
+import type { Outcome, ProxyObserver } from '../observer.ts';
+import { toOriginError } from '../origin/origin-error.ts';
 import { textFields } from './exchange.ts';
-import type { Outcome, ProxyObserver } from './observer.ts';
-import { toOriginError } from './origin-error.ts';
 
 export interface TunnelOptions {
   /** Of this node. */

@@ -2,12 +2,12 @@
  * What a fetch from an origin is to bring, for whom, and why: the order that `fetching.ts` carries out.
  */
 
-import { completionFields, type Decision, type RequestHead } from '../policy/index.ts';
-import type { StoredResponse } from '../stored-response.ts';
-import type { Exchange } from './exchange.ts';
+import { completionFields, type Decision, type RequestHead } from '../../policy/index.ts';
+import type { StoredResponse } from '../../stored-response.ts';
+import type { Exchange } from '../client/exchange.ts';
+import type { RequestBody } from '../client/request-body.ts';
+import type { Route } from '../route.ts';
 import type { Flight, Landing } from './flight.ts';
-import type { RequestBody } from './request-body.ts';
-import type { Route } from './route.ts';
 import type { SharedResponse } from './shared-response.ts';
 
 /** Decisions of the policy that lead to the origin. */

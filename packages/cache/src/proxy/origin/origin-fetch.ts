@@ -16,12 +16,12 @@
  */
 
 import type { Dispatcher } from 'undici';
-import type { ResponseHead } from '../policy/contract.ts';
-import type { Limits } from '../safety/limits.ts';
-import { checkResponseHead } from '../safety/response-guard.ts';
+import type { ResponseHead } from '../../policy/contract.ts';
+import type { Limits } from '../../safety/limits.ts';
+import { checkResponseHead } from '../../safety/response-guard.ts';
+import type { RequestBody } from '../client/request-body.ts';
 import { OriginError, toOriginError } from './origin-error.ts';
 import type { OriginPool, Slot } from './origin-pool.ts';
-import type { RequestBody } from './request-body.ts';
 
 export interface OriginRequest {
   /** Scheme, host and port: `http://example.org:8080`. */

@@ -7,18 +7,18 @@
  * for exactly the bytes asked for, of a whole of the same length, with the same tag. Anything else cuts the connection.
  */
 
-import { isStrongTag } from '../policy/conditions.ts';
+import { isStrongTag } from '../../policy/conditions.ts';
 import {
   fieldValue,
   parseContentRange,
   type ResponseHead,
   requestFieldsToForward,
   withoutFields,
-} from '../policy/index.ts';
-import { safeguardFields } from '../safety/unkeyed-fields.ts';
-import type { StoredResponse } from '../stored-response.ts';
-import { endAnswer, sendPiece } from './body-sender.ts';
-import type { Exchange } from './exchange.ts';
+} from '../../policy/index.ts';
+import { safeguardFields } from '../../safety/unkeyed-fields.ts';
+import type { StoredResponse } from '../../stored-response.ts';
+import { endAnswer, sendPiece } from '../client/body-sender.ts';
+import type { Exchange } from '../client/exchange.ts';
 import type { ProxyContext } from './shared-response.ts';
 
 /** Bytes `from` to `end` (exclusive) of the whole representation. */

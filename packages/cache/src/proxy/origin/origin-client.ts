@@ -6,8 +6,8 @@
  * carry a stranger's request.
  */
 
-import type { AddressGuard } from '../safety/address-guard.ts';
-import type { Limits } from '../safety/limits.ts';
+import type { AddressGuard } from '../../safety/address-guard.ts';
+import type { Limits } from '../../safety/limits.ts';
 import { OriginError } from './origin-error.ts';
 import { OriginFetch, type OriginHandler, type OriginRequest } from './origin-fetch.ts';
 import { OriginPool } from './origin-pool.ts';

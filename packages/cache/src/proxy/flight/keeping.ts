@@ -9,14 +9,14 @@
  * has got anything yet, and all of it is asked for.
  */
 
-import { withBody } from '../policy/index.ts';
-import type { BodyReader } from '../store/response-store.ts';
-import { sameVariant } from '../store/variants.ts';
-import type { StoredResponse } from '../stored-response.ts';
+import { withBody } from '../../policy/index.ts';
+import type { BodyReader } from '../../store/response-store.ts';
+import { sameVariant } from '../../store/variants.ts';
+import type { StoredResponse } from '../../stored-response.ts';
+import { OriginError } from '../origin/origin-error.ts';
+import type { OriginFetch } from '../origin/origin-fetch.ts';
 import type { Flight } from './flight.ts';
 import { copyInto, FlightBody } from './flight-body.ts';
-import { OriginError } from './origin-error.ts';
-import type { OriginFetch } from './origin-fetch.ts';
 import type { ProxyContext, SharedResponse } from './shared-response.ts';
 
 export interface KeepingOptions {

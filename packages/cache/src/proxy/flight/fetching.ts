@@ -28,16 +28,16 @@ import {
   validationFields,
   withBody,
   withoutFields,
-} from '../policy/index.ts';
-import { explicitlyShareable, type SafeFields, safeguardFields } from '../safety/unkeyed-fields.ts';
-import type { StoredResponse } from '../stored-response.ts';
-import { beginStream, endAnswer, sendPiece } from './body-sender.ts';
+} from '../../policy/index.ts';
+import { explicitlyShareable, type SafeFields, safeguardFields } from '../../safety/unkeyed-fields.ts';
+import type { StoredResponse } from '../../stored-response.ts';
+import { beginStream, endAnswer, sendPiece } from '../client/body-sender.ts';
+import { OriginError } from '../origin/origin-error.ts';
+import type { OriginFetch, OriginHandler } from '../origin/origin-fetch.ts';
+import { mapFields } from '../route.ts';
 import { type FetchOrder, type Mode, modeOf, StatusFailure } from './fetch-order.ts';
 import type { Landing } from './flight.ts';
 import { Keeping } from './keeping.ts';
-import { OriginError } from './origin-error.ts';
-import type { OriginFetch, OriginHandler } from './origin-fetch.ts';
-import { mapFields } from './route.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
 import { storable, suitsOwner } from './storable.ts';
 

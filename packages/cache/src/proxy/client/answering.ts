@@ -9,16 +9,16 @@
  *   (`continuation.ts`); if not, the connection is cut. The client never gets wrong bytes, nor a clean end too early.
  */
 
-import { type Answer, answerFrom } from '../policy/index.ts';
-import { BodyError, type BodyReader } from '../store/response-store.ts';
+import { type Answer, answerFrom } from '../../policy/index.ts';
+import { BodyError, type BodyReader } from '../../store/response-store.ts';
+import { continueFromOrigin } from '../flight/continuation.ts';
+import type { ProxyContext, SharedResponse } from '../flight/shared-response.ts';
+import type { Outcome } from '../observer.ts';
+import { OriginError } from '../origin/origin-error.ts';
+import { mapFields } from '../route.ts';
 import { sendStored } from './body-sender.ts';
-import { continueFromOrigin } from './continuation.ts';
 import type { Exchange } from './exchange.ts';
-import type { Outcome } from './observer.ts';
-import { OriginError } from './origin-error.ts';
 import { PartsReader } from './parts-reader.ts';
-import { mapFields } from './route.ts';
-import type { ProxyContext, SharedResponse } from './shared-response.ts';
 
 export interface AnswerHow {
   readonly outcome: Outcome;

@@ -3,8 +3,8 @@
  * asks about the server itself. And the count that goes down by one on each hop for those that do not end here.
  */
 
-import { fieldValue, isNamed, withoutFields } from '../policy/index.ts';
-import type { FieldList } from '../stored-response.ts';
+import { fieldValue, isNamed, withoutFields } from '../../policy/index.ts';
+import type { FieldList } from '../../stored-response.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The fields to go on with; null: it was answered here. */

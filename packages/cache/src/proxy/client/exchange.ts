@@ -15,11 +15,11 @@
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { cacheName } from '../policy/cache-status.ts';
-import type { RequestHead } from '../policy/contract.ts';
-import type { FieldList } from '../stored-response.ts';
-import type { Outcome, ProxyObserver } from './observer.ts';
-import type { Route } from './route.ts';
+import { cacheName } from '../../policy/cache-status.ts';
+import type { RequestHead } from '../../policy/contract.ts';
+import type { FieldList } from '../../stored-response.ts';
+import type { Outcome, ProxyObserver } from '../observer.ts';
+import type { Route } from '../route.ts';
 
 export class Exchange {
   readonly req: IncomingMessage;

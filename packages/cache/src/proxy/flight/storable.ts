@@ -11,10 +11,10 @@ import {
   type ResponseHead,
   type Times,
   toStore,
-} from '../policy/index.ts';
-import { explicitlyShareable, type SafeFields } from '../safety/unkeyed-fields.ts';
-import type { StoredResponse } from '../stored-response.ts';
-import type { Exchange } from './exchange.ts';
+} from '../../policy/index.ts';
+import { explicitlyShareable, type SafeFields } from '../../safety/unkeyed-fields.ts';
+import type { StoredResponse } from '../../stored-response.ts';
+import type { Exchange } from '../client/exchange.ts';
 import type { FetchOrder } from './fetch-order.ts';
 import type { ProxyContext } from './shared-response.ts';
 

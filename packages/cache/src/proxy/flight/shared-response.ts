@@ -3,15 +3,15 @@
  * hand to each other, and what they all need.
  */
 
-import type { PolicyOptions, RequestHead } from '../policy/contract.ts';
-import { fieldValue } from '../policy/fields.ts';
-import type { Limits } from '../safety/limits.ts';
-import type { ResponseStore } from '../store/response-store.ts';
-import type { StoredResponse } from '../stored-response.ts';
+import type { PolicyOptions, RequestHead } from '../../policy/contract.ts';
+import { fieldValue } from '../../policy/fields.ts';
+import type { Limits } from '../../safety/limits.ts';
+import type { ResponseStore } from '../../store/response-store.ts';
+import type { StoredResponse } from '../../stored-response.ts';
+import type { ProxyObserver } from '../observer.ts';
+import type { OriginClient } from '../origin/origin-client.ts';
 import type { Flights } from './flight.ts';
 import type { FlightBody } from './flight-body.ts';
-import type { ProxyObserver } from './observer.ts';
-import type { OriginClient } from './origin-client.ts';
 
 export interface SharedResponse {
   /** The head; the length of the body is known as soon as the origin told it. */

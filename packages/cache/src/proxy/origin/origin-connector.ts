@@ -11,8 +11,8 @@
 import type { Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { buildConnector } from 'undici';
-import type { AddressGuard } from '../safety/address-guard.ts';
-import { guardedConnector } from '../safety/guarded-connect.ts';
+import type { AddressGuard } from '../../safety/address-guard.ts';
+import { guardedConnector } from '../../safety/guarded-connect.ts';
 
 export interface ConnectorOptions {
   /** null: trusted, no check. */

@@ -8,10 +8,16 @@
  * Plain: GET without Range and without conditions, and nothing to map. All others are made anew by `answerFrom`.
  */
 
-import { answerFrom, currentAge, hitStatus, type PolicyOptions, type RequestHead } from '../policy/index.ts';
-import { requestFacts } from '../policy/request-facts.ts';
-import type { StoredResponse } from '../stored-response.ts';
-import { hasMappedFields, type Route } from './route.ts';
+import {
+  answerFrom,
+  currentAge,
+  hitStatus,
+  type PolicyOptions,
+  type RequestHead,
+} from '../../policy/index.ts';
+import { requestFacts } from '../../policy/request-facts.ts';
+import type { StoredResponse } from '../../stored-response.ts';
+import { hasMappedFields, type Route } from '../route.ts';
 
 interface Kept {
   readonly headers: string[];

@@ -18,12 +18,12 @@ import {
   type ResponseHead,
   responseFieldsToForward,
   withoutFields,
-} from '../policy/index.ts';
-import type { BodyReader } from '../store/response-store.ts';
+} from '../../policy/index.ts';
+import type { BodyReader } from '../../store/response-store.ts';
+import type { Fetched } from '../flight/fetch-order.ts';
+import type { OriginFetch } from '../origin/origin-fetch.ts';
+import { mapFields } from '../route.ts';
 import type { Exchange } from './exchange.ts';
-import type { Fetched } from './fetch-order.ts';
-import type { OriginFetch } from './origin-fetch.ts';
-import { mapFields } from './route.ts';
 
 export interface SendOptions {
   readonly stallMs: number;
