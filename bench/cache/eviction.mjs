@@ -11,7 +11,7 @@
  *
  * Compared: FIFO, LRU, segmented LRU (80 % protected), W-TinyLFU (1 % window, segmented main part, admission by the library's
  * Count-Min sketch, halved by starting anew each 10 times the entries), S3-FIFO with an exact ghost and without the bound on
- * work, and S3-FIFO as the store has it (packages/cache/src/store/s3-fifo.ts, compiled here). Bytes are the capacity for
+ * work, and S3-FIFO as the store has it (packages/cache/src/store/memory/s3-fifo.ts, compiled here). Bytes are the capacity for
  * all of them; the ratio is of requests.
  *
  * Then `find` and `bodyInMemory` of the store, from a thousand to a million entries.
@@ -31,7 +31,7 @@ mkdirSync(here('../build'), { recursive: true });
 await build({
   stdin: {
     contents: `export * from './s3-fifo.ts'; export * from './memory-store.ts';`,
-    resolveDir: here('../../packages/cache/src/store'),
+    resolveDir: here('../../packages/cache/src/store/memory'),
     loader: 'ts',
   },
   outfile: here('../build/memory-store.mjs'),

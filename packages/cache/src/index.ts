@@ -24,9 +24,8 @@ export type { ProxyOptions, Upstream } from './proxy/proxy-options.ts';
 export { AddressGuard, type AddressGuardOptions } from './safety/address-guard.ts';
 export { ClientGuard, type ClientGuardOptions } from './safety/client-guard.ts';
 export { checkLimits, DEFAULT_LIMITS, LIMITS, type Limits } from './safety/limits.ts';
-export { Admission, type AdmissionOptions } from './store/admission.ts';
 export { DiskStore, type DiskStoreOptions } from './store/disk/disk-store.ts';
-export { MemoryStore, type MemoryStoreOptions } from './store/memory-store.ts';
+export { MemoryStore, type MemoryStoreOptions } from './store/memory/memory-store.ts';
 export {
   BodyError,
   type BodyReader,
@@ -36,5 +35,6 @@ export {
   type ResponseStore,
   type StoreStatistics,
 } from './store/response-store.ts';
-export { TieredStore, type TieredStoreOptions } from './store/tiered-store.ts';
+export { Admission, type AdmissionOptions } from './store/tiered/admission.ts';
+export { TieredStore, type TieredStoreOptions } from './store/tiered/tiered-store.ts';
 export type { FieldList, StoredResponse } from './stored-response.ts';

@@ -33,7 +33,7 @@ it('passes 300 MB with little memory, then from the disk without the origin', as
   expect(await download().sum).toBe(expected);
   slow.stop();
   await slow.sum;
-  // What is too long for memory may have to be asked for twice before the disk keeps it (store/admission.ts).
+  // What is too long for memory may have to be asked for twice before the disk keeps it (store/tiered/admission.ts).
   expect(await download().sum).toBe(expected);
   const asked = origin.count('/large');
   expect(asked).toBeLessThanOrEqual(2);

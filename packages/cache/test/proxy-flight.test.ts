@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PartsReader } from '../src/proxy/client/parts-reader.ts';
 import { Flight, Flights, type Landing } from '../src/proxy/flight/flight.ts';
 import { FlightBody } from '../src/proxy/flight/flight-body.ts';
-import { MemoryStore } from '../src/store/memory-store.ts';
+import { MemoryStore } from '../src/store/memory/memory-store.ts';
 import type { BodyReader, BodyWriter } from '../src/store/response-store.ts';
 import type { StoredResponse } from '../src/stored-response.ts';
 

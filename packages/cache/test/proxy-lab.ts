@@ -13,7 +13,7 @@ import { ClientGuard } from '../src/safety/client-guard.ts';
 import { guardServer } from '../src/safety/guard-server.ts';
 import { checkLimits, type Limits } from '../src/safety/limits.ts';
 import { applyServerSettings, serverOptions } from '../src/safety/server-settings.ts';
-import { MemoryStore } from '../src/store/memory-store.ts';
+import { MemoryStore } from '../src/store/memory/memory-store.ts';
 import type { ResponseStore } from '../src/store/response-store.ts';
 
 export interface ProxyLab extends AsyncDisposable {

@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DiskStore } from '../src/store/disk/disk-store.ts';
-import { MemoryStore } from '../src/store/memory-store.ts';
+import { MemoryStore } from '../src/store/memory/memory-store.ts';
 import type { ResponseStore } from '../src/store/response-store.ts';
-import { TieredStore } from '../src/store/tiered-store.ts';
+import { TieredStore } from '../src/store/tiered/tiered-store.ts';
 import { startOrigin } from './origin-lab.ts';
 import { type ProxyLab, startProxy } from './proxy-lab.ts';
 

@@ -1,7 +1,7 @@
 /** Ranges: from what is complete, from parts, and by completing a part. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MemoryStore } from '../src/store/memory-store.ts';
+import { MemoryStore } from '../src/store/memory/memory-store.ts';
 import { type OriginLab, startOrigin } from './origin-lab.ts';
 import { type ProxyLab, startProxy } from './proxy-lab.ts';
 

@@ -70,7 +70,7 @@ describe('single flight', () => {
   it('a slow reader does not hold up the others', async () => {
     const size = 20_000_000;
     await lab.close();
-    const { MemoryStore } = await import('../src/store/memory-store.ts');
+    const { MemoryStore } = await import('../src/store/memory/memory-store.ts');
     const store = new MemoryStore({ capacityBytes: 100_000_000, maxBodyBytes: 30_000_000 });
     lab = await startProxy({ store });
     origin.on('/big', { headers: ['Cache-Control', 'max-age=60'], body: pieces(size) });

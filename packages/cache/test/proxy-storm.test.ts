@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { DiskStore } from '../src/store/disk/disk-store.ts';
-import { MemoryStore } from '../src/store/memory-store.ts';
+import { MemoryStore } from '../src/store/memory/memory-store.ts';
 import type { ResponseStore } from '../src/store/response-store.ts';
-import { TieredStore } from '../src/store/tiered-store.ts';
+import { TieredStore } from '../src/store/tiered/tiered-store.ts';
 import { type LabAnswer, type LabRequest, startOrigin } from './origin-lab.ts';
 import { eventually, startProxy } from './proxy-lab.ts';
 

@@ -6,11 +6,11 @@
 import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import { SecretKey } from 'bloomery';
-import { Admission } from '../store/admission.ts';
 import { DiskStore } from '../store/disk/disk-store.ts';
-import { MemoryStore } from '../store/memory-store.ts';
+import { MemoryStore } from '../store/memory/memory-store.ts';
 import type { ResponseStore, StoreStatistics } from '../store/response-store.ts';
-import { TieredStore } from '../store/tiered-store.ts';
+import { Admission } from '../store/tiered/admission.ts';
+import { TieredStore } from '../store/tiered/tiered-store.ts';
 import { claimConfiguredFolder, workerFolder } from './claimed-folder.ts';
 import type { NodeConfig } from './config/config.ts';
 import type { Log } from './log/log.ts';

@@ -13,7 +13,7 @@ import { Router } from '../proxy/route.ts';
 import { AddressGuard } from '../safety/address-guard.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
-import { MemoryStore } from '../store/memory-store.ts';
+import { MemoryStore } from '../store/memory/memory-store.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import type { NodeConfig } from './config/config.ts';
 import type { ListenAddress } from './config/listen-address.ts';

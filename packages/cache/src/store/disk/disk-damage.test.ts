@@ -26,9 +26,9 @@ import {
   storeBody,
   storedResponse,
 } from '../../../test/stored-responses.ts';
-import { MemoryStore } from '../memory-store.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
 import { BodyError, type ResponseStore } from '../response-store.ts';
-import { TieredStore } from '../tiered-store.ts';
+import { TieredStore } from '../tiered/tiered-store.ts';
 import { DiskStore } from './disk-store.ts';
 
 let folder: string;

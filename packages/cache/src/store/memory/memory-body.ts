@@ -18,7 +18,7 @@
  * (many followers of one body are what this is for).
  */
 
-import { BodyError, type BodyReader } from './response-store.ts';
+import { BodyError, type BodyReader } from '../response-store.ts';
 
 /** Counts what readers hold, for all bodies of a store. */
 export interface ReaderTally {

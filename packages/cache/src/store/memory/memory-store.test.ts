@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { storeContract } from '../../test/store-contract.ts';
+import { storeContract } from '../../../test/store-contract.ts';
 import {
   bodyBytes,
   expectBytes,
@@ -9,9 +9,9 @@ import {
   readAll,
   storeBody,
   storedResponse,
-} from '../../test/stored-responses.ts';
+} from '../../../test/stored-responses.ts';
+import { BodyError } from '../response-store.ts';
 import { MemoryStore } from './memory-store.ts';
-import { BodyError } from './response-store.ts';
 
 storeContract('MemoryStore', async ({ capacityBytes, variantsPerKey }) => {
   const store = new MemoryStore({ capacityBytes, variantsPerKey });

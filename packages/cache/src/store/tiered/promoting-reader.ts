@@ -3,7 +3,7 @@
  * tells when the bytes turn out to be damaged. Whoever reads slowly holds at most one body that memory would take anyway.
  */
 
-import type { BodyReader } from './response-store.ts';
+import type { BodyReader } from '../response-store.ts';
 
 export interface PromotingOptions {
   /** The length at which the body is whole; undefined: nothing is kept. */

@@ -4,10 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { bodyBytes, expectBytes, readAll, storeBody, storedResponse } from '../../test/stored-responses.ts';
-import { DiskStore } from './disk/disk-store.ts';
-import { MemoryStore } from './memory-store.ts';
-import type { BodyWriter } from './response-store.ts';
+import {
+  bodyBytes,
+  expectBytes,
+  readAll,
+  storeBody,
+  storedResponse,
+} from '../../../test/stored-responses.ts';
+import { DiskStore } from '../disk/disk-store.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import type { BodyWriter } from '../response-store.ts';
 import { TieredStore } from './tiered-store.ts';
 
 const counts = { admitted: 0, refused: 0, bytes: 0 };

@@ -28,14 +28,10 @@
  * `statistics` sums both tiers: a response in both counts twice, as it takes room twice.
  */
 
-import type { StoredResponse } from '../stored-response.ts';
-import type { Admission } from './admission.ts';
-import { DiskTier } from './disk-tier.ts';
-import { KeyQueue } from './key-queue.ts';
-import { tellListeners } from './listeners.ts';
-import { GoneReader } from './memory-body.ts';
-import type { MemoryStore } from './memory-store.ts';
-import { PromotingReader } from './promoting-reader.ts';
+import type { StoredResponse } from '../../stored-response.ts';
+import { tellListeners } from '../key-listeners.ts';
+import { GoneReader } from '../memory/memory-body.ts';
+import type { MemoryStore } from '../memory/memory-store.ts';
 import {
   BodyError,
   type BodyReader,
@@ -43,9 +39,13 @@ import {
   type LowerStore,
   type ResponseStore,
   type StoreStatistics,
-} from './response-store.ts';
+} from '../response-store.ts';
+import { newestFirst, sameResponse, sameVariant } from '../variants.ts';
+import type { Admission } from './admission.ts';
+import { DiskTier } from './disk-tier.ts';
+import { KeyQueue } from './key-queue.ts';
+import { PromotingReader } from './promoting-reader.ts';
 import { endUnkept, TieredWriter } from './tiered-writer.ts';
-import { newestFirst, sameResponse, sameVariant } from './variants.ts';
 
 export interface TieredStoreOptions {
   /** Usually an `Admission`. */

@@ -22,14 +22,14 @@
  * Nothing is on disk: `close` forgets all. What was stored once and refreshed later keeps its body, uncopied.
  */
 
-import type { StoredResponse } from '../stored-response.ts';
-import { tellListeners } from './listeners.ts';
+import type { StoredResponse } from '../../stored-response.ts';
+import { tellListeners } from '../key-listeners.ts';
+import type { BodyReader, LowerStore, StoreStatistics } from '../response-store.ts';
+import { newestFirstIndex, sameResponse, sameVariant } from '../variants.ts';
 import { compact, FlatReader, GoneReader } from './memory-body.ts';
 import { type MemoryHolder, MemoryWriter } from './memory-writer.ts';
 import { responseCost } from './response-cost.ts';
-import type { BodyReader, LowerStore, StoreStatistics } from './response-store.ts';
 import { markUsed, type QueueEntry, S3Fifo } from './s3-fifo.ts';
-import { newestFirstIndex, sameResponse, sameVariant } from './variants.ts';
 
 export interface MemoryStoreOptions {
   readonly capacityBytes: number;
