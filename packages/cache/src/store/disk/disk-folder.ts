@@ -21,9 +21,9 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SecretKey } from 'bloomery';
-import type { BodyTable } from './body-table.ts';
-import type { EntryIndex } from './entry-index.ts';
-import type { Packs } from './packs.ts';
+import type { BodyTable } from './bodies/body-table.ts';
+import type { Packs } from './bodies/packs.ts';
+import type { EntryIndex } from './index/entry-index.ts';
 
 const VERSION = 1;
 const PARTS = ['index', 'packs', 'bodies', 'tmp'];

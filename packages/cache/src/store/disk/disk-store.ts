@@ -32,20 +32,20 @@ import {
   type StoreStatistics,
 } from '../response-store.ts';
 import { sameResponse } from '../variants.ts';
-import { type BodySource, StoredBodyReader } from './body-reader.ts';
-import { BodyTable } from './body-table.ts';
+import { type BodySource, StoredBodyReader } from './bodies/body-reader.ts';
+import { BodyTable } from './bodies/body-table.ts';
+import { OpenFiles } from './bodies/open-files.ts';
+import { Packs } from './bodies/packs.ts';
 import { prepareFolder, readFolder } from './disk-folder.ts';
 import { checkOptions, type DiskStoreOptions } from './disk-store-options.ts';
 import { DiskWriter, type WriterHome } from './disk-writer.ts';
 import { EntryChanges } from './entry-changes.ts';
-import { EntryIndex } from './entry-index.ts';
 import { FolderLock } from './folder-lock.ts';
-import { HeadCache, type LoadedHead } from './head-cache.ts';
-import { HeadReader } from './head-reader.ts';
-import { IndexJournal } from './index-journal.ts';
+import { HeadCache, type LoadedHead } from './heads/head-cache.ts';
+import { HeadReader } from './heads/head-reader.ts';
+import { EntryIndex } from './index/entry-index.ts';
+import { IndexJournal } from './index/index-journal.ts';
 import { Ledger } from './ledger.ts';
-import { OpenFiles } from './open-files.ts';
-import { Packs } from './packs.ts';
 import { recover } from './recovery.ts';
 import { Room } from './room.ts';
 

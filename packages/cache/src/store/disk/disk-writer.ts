@@ -21,10 +21,10 @@ import { createHash, type Hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import type { StoredResponse } from '../../stored-response.ts';
 import { BodyError, type BodyReader, type BodyWriter } from '../response-store.ts';
-import { BLOCK_BYTES, blockChecksum, bodyFileBytes, bodyTrailer } from './body-file.ts';
+import { BLOCK_BYTES, blockChecksum, bodyFileBytes, bodyTrailer } from './bodies/body-file.ts';
+import { FollowingReader } from './bodies/following-reader.ts';
+import type { SharedFile } from './bodies/open-files.ts';
 import { writeFully } from './file-io.ts';
-import { FollowingReader } from './following-reader.ts';
-import type { SharedFile } from './open-files.ts';
 
 /** So much is kept in memory before it goes to the file. */
 const FLUSH_BYTES = 4 * BLOCK_BYTES;

@@ -10,14 +10,14 @@
 import type { KeyHash } from 'bloomery';
 import type { StoredResponse } from '../../stored-response.ts';
 import { sameResponse, sameVariant } from '../variants.ts';
-import type { BodyTable } from './body-table.ts';
+import type { BodyTable } from './bodies/body-table.ts';
+import { encodeRecord } from './bodies/pack-record.ts';
 import type { FinishedBody } from './disk-writer.ts';
-import type { EntryIndex } from './entry-index.ts';
-import type { HeadCache, LoadedHead } from './head-cache.ts';
-import { type HeadReader, newestFirst } from './head-reader.ts';
-import { PUT_WITH_BODY_BYTES } from './index-records.ts';
+import type { HeadCache, LoadedHead } from './heads/head-cache.ts';
+import { type HeadReader, newestFirst } from './heads/head-reader.ts';
+import type { EntryIndex } from './index/entry-index.ts';
+import { PUT_WITH_BODY_BYTES } from './index/index-records.ts';
 import type { Ledger, Step } from './ledger.ts';
-import { encodeRecord } from './pack-record.ts';
 
 export interface ChangeParts {
   readonly index: EntryIndex;

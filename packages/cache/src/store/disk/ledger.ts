@@ -18,13 +18,13 @@
 
 import { mkdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { BodyTable } from './body-table.ts';
-import type { EntryIndex } from './entry-index.ts';
+import type { BodyTable } from './bodies/body-table.ts';
+import type { OpenFiles } from './bodies/open-files.ts';
+import type { Packs, Place } from './bodies/packs.ts';
 import { errorCode } from './file-io.ts';
-import type { IndexJournal } from './index-journal.ts';
-import { RecordBuffer } from './index-records.ts';
-import type { OpenFiles } from './open-files.ts';
-import type { Packs, Place } from './packs.ts';
+import type { EntryIndex } from './index/entry-index.ts';
+import type { IndexJournal } from './index/index-journal.ts';
+import { RecordBuffer } from './index/index-records.ts';
 
 /** Something that waits for its turn. */
 export interface Change {

@@ -7,12 +7,12 @@
  * take 2.6 s on two cores with a load of nine.
  */
 
-import type { BodyTable } from './body-table.ts';
+import type { BodyTable } from './bodies/body-table.ts';
+import type { Packs } from './bodies/packs.ts';
 import { missingRecords, sweepBodyFiles } from './disk-folder.ts';
-import type { EntryIndex } from './entry-index.ts';
-import type { IndexJournal } from './index-journal.ts';
-import { RecordBuffer } from './index-records.ts';
-import type { Packs } from './packs.ts';
+import type { EntryIndex } from './index/entry-index.ts';
+import type { IndexJournal } from './index/index-journal.ts';
+import { RecordBuffer } from './index/index-records.ts';
 
 export interface RecoveryParts {
   readonly folder: string;

@@ -21,13 +21,13 @@
  * no other choice.
  */
 
-import type { BodyTable } from './body-table.ts';
-import type { EntryIndex } from './entry-index.ts';
-import { type IndexJournal, putSlot } from './index-journal.ts';
-import { PUT_BYTES, PUT_WITH_BODY_BYTES, RecordBuffer } from './index-records.ts';
+import type { BodyTable } from './bodies/body-table.ts';
+import { isRecord, recordKey } from './bodies/pack-record.ts';
+import type { Packs } from './bodies/packs.ts';
+import type { EntryIndex } from './index/entry-index.ts';
+import { type IndexJournal, putSlot } from './index/index-journal.ts';
+import { PUT_BYTES, PUT_WITH_BODY_BYTES, RecordBuffer } from './index/index-records.ts';
 import type { Ledger } from './ledger.ts';
-import { isRecord, recordKey } from './pack-record.ts';
-import type { Packs } from './packs.ts';
 
 export interface RoomParts {
   readonly capacityBytes: number;

@@ -9,12 +9,12 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EntryIndex } from './entry-index.ts';
-import { errorCode } from './file-io.ts';
+import { decodeRecord, isRecord } from '../bodies/pack-record.ts';
+import type { Packs } from '../bodies/packs.ts';
+import { errorCode } from '../file-io.ts';
+import type { EntryIndex } from '../index/entry-index.ts';
+import { listKeys } from '../index/key-list.ts';
 import type { HeadCache, LoadedHead } from './head-cache.ts';
-import { listKeys } from './key-list.ts';
-import { decodeRecord, isRecord } from './pack-record.ts';
-import type { Packs } from './packs.ts';
 
 /** Between one try and the next to read a key for the list. After the last, the list is given up. */
 const PAUSES_MS = [10, 50, 250];

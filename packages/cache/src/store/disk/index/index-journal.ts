@@ -28,9 +28,9 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BodyTable } from './body-table.ts';
+import type { BodyTable } from '../bodies/body-table.ts';
+import { closeFile, openFile, syncAll, syncData, truncateFile, writeFully } from '../file-io.ts';
 import type { EntryIndex } from './entry-index.ts';
-import { closeFile, openFile, syncAll, syncData, truncateFile, writeFully } from './file-io.ts';
 import {
   FRAME_HEADER_BYTES,
   frameAt,

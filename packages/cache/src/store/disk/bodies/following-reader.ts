@@ -3,9 +3,9 @@
  * has caught up. See disk-writer.ts.
  */
 
-import { BodyError, type BodyReader } from '../response-store.ts';
+import { BodyError, type BodyReader } from '../../response-store.ts';
+import type { DiskWriter } from '../disk-writer.ts';
 import { BLOCK_BYTES, readChecked } from './body-file.ts';
-import type { DiskWriter } from './disk-writer.ts';
 import type { SharedFile } from './open-files.ts';
 
 /** Read from the file at once. */

@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { storedResponse } from '../../../test/stored-responses.ts';
-import { EntryIndex } from './entry-index.ts';
+import { storedResponse } from '../../../../test/stored-responses.ts';
+import { encodeRecord } from '../bodies/pack-record.ts';
+import { Packs } from '../bodies/packs.ts';
+import { EntryIndex } from '../index/entry-index.ts';
 import { HeadCache } from './head-cache.ts';
 import { HeadReader } from './head-reader.ts';
-import { encodeRecord } from './pack-record.ts';
-import { Packs } from './packs.ts';
 
 test('keys of the same hash are told apart, also lone surrogates', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-heads-'));

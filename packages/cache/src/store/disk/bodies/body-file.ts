@@ -20,8 +20,8 @@
  */
 
 import { crc32 } from 'node:zlib';
-import { BodyError } from '../response-store.ts';
-import { readFully } from './file-io.ts';
+import { BodyError } from '../../response-store.ts';
+import { readFully } from '../file-io.ts';
 import { lend } from './lent-memory.ts';
 
 export const BLOCK_BYTES = 64 * 1024;

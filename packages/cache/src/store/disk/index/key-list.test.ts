@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Random } from '../../../../bloomery/test/statistics.ts';
-import { keysOf, pause, storeBody } from '../../../test/stored-responses.ts';
-import { DiskStore } from './disk-store.ts';
+import { Random } from '../../../../../bloomery/test/statistics.ts';
+import { keysOf, pause, storeBody } from '../../../../test/stored-responses.ts';
+import { DiskStore } from '../disk-store.ts';
 
 let folder: string;
 beforeEach(() => {

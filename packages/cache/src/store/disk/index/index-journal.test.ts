@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { EFFORT } from '../../../../bloomery/test/effort.ts';
-import { Random } from '../../../../bloomery/test/statistics.ts';
-import { BodyTable } from './body-table.ts';
+import { EFFORT } from '../../../../../bloomery/test/effort.ts';
+import { Random } from '../../../../../bloomery/test/statistics.ts';
+import { BodyTable } from '../bodies/body-table.ts';
 import { type Entry, EntryIndex } from './entry-index.ts';
 import { IndexJournal } from './index-journal.ts';
 import { RecordBuffer } from './index-records.ts';

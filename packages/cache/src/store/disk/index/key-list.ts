@@ -10,9 +10,9 @@
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
+import { isRecord, recordKey } from '../bodies/pack-record.ts';
+import type { Packs } from '../bodies/packs.ts';
 import type { EntryIndex } from './entry-index.ts';
-import { isRecord, recordKey } from './pack-record.ts';
-import type { Packs } from './packs.ts';
 
 /** Reads the key of one entry; undefined: it is gone, or damaged. Rejects if it is there and cannot be read. */
 type LoadKey = (id: number, low: number, high: number) => Promise<string | undefined>;

@@ -14,8 +14,8 @@
  * another, so this cannot lock up; a client that stalls for ever is the proxy's to throw out.
  */
 
-import { BodyError } from '../response-store.ts';
-import { closeFile, openFile } from './file-io.ts';
+import { BodyError } from '../../response-store.ts';
+import { closeFile, openFile } from '../file-io.ts';
 
 export interface FileEvents {
   /** Nobody uses it any more, or it cannot be opened. Perhaps told twice. */
