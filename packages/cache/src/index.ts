@@ -18,6 +18,7 @@ export { formatListen, type ListenAddress } from './node/config/listen-address.t
 export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './node/config/settings.ts';
 export { Log, type LogLevel, type LogOptions } from './node/log/log.ts';
 export { type RunOptions, runCache } from './node/run.ts';
+export type { FieldList, StoredResponse } from './policy/stored-response.ts';
 export type { AnswerRecord, Outcome, ProxyObserver } from './proxy/observer.ts';
 export { createProxy } from './proxy/proxy.ts';
 export type { ProxyOptions, Upstream } from './proxy/proxy-options.ts';
@@ -37,4 +38,3 @@ export {
 } from './store/response-store.ts';
 export { Admission, type AdmissionOptions } from './store/tiered/admission.ts';
 export { TieredStore, type TieredStoreOptions } from './store/tiered/tiered-store.ts';
-export type { FieldList, StoredResponse } from './stored-response.ts';

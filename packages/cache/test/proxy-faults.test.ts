@@ -2,9 +2,9 @@
 
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { StoredResponse } from '../src/policy/stored-response.ts';
 import { MemoryStore } from '../src/store/memory/memory-store.ts';
 import { BodyError, type BodyReader } from '../src/store/response-store.ts';
-import type { StoredResponse } from '../src/stored-response.ts';
 import { type OriginLab, startOrigin } from './origin-lab.ts';
 import { eventually, type ProxyLab, rawConnection, startProxy } from './proxy-lab.ts';
 

@@ -1,12 +1,12 @@
 /** The rules of single flight, and the body that many read while it comes: both alone, without HTTP. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { StoredResponse } from '../src/policy/stored-response.ts';
 import { PartsReader } from '../src/proxy/client/parts-reader.ts';
 import { Flight, Flights, type Landing } from '../src/proxy/flight/flight.ts';
 import { FlightBody } from '../src/proxy/flight/flight-body.ts';
 import { MemoryStore } from '../src/store/memory/memory-store.ts';
 import type { BodyReader, BodyWriter } from '../src/store/response-store.ts';
-import type { StoredResponse } from '../src/stored-response.ts';
 
 describe('Flight', () => {
   it('tells all who wait, and says who came before it was sent', () => {

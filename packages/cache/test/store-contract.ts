@@ -17,8 +17,8 @@
  */
 
 import { afterEach, describe, expect, test } from 'vitest';
+import type { StoredResponse } from '../src/policy/stored-response.ts';
 import type { ResponseStore } from '../src/store/response-store.ts';
-import type { StoredResponse } from '../src/stored-response.ts';
 import { watchingContract } from './store-contract-watching.ts';
 import { expectBodyError, writingContract } from './store-contract-writing.ts';
 import { runRandomCommands } from './store-model.ts';

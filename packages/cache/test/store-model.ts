@@ -9,8 +9,8 @@
 
 import { expect } from 'vitest';
 import { Random } from '../../bloomery/test/statistics.ts';
+import type { StoredResponse } from '../src/policy/stored-response.ts';
 import { BodyError, type BodyWriter, type ResponseStore } from '../src/store/response-store.ts';
-import type { StoredResponse } from '../src/stored-response.ts';
 import { bodyBytes, expectBytes, keysOf, readAll, storedResponse } from './stored-responses.ts';
 
 export interface RandomCommands {

@@ -1,8 +1,8 @@
 /** Responses and bodies for the tests of stores: made of a few numbers, so that each byte read can be checked. */
 
 import { expect } from 'vitest';
+import type { StoredResponse } from '../src/policy/stored-response.ts';
 import type { BodyReader, ResponseStore } from '../src/store/response-store.ts';
-import type { StoredResponse } from '../src/stored-response.ts';
 
 export interface ResponseWish {
   readonly key: string;

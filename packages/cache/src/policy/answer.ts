@@ -11,7 +11,6 @@
  * who can choose a body and foresee all three could put it there, and would only deceive a client that asked for several ranges of it.
  */
 
-import type { StoredResponse } from '../stored-response.ts';
 import { MAX_DELTA_SECONDS } from './cache-control.ts';
 import { holdsIfRange, isNotModified } from './conditions.ts';
 import type { Answer, PolicyOptions, RequestHead } from './contract.ts';
@@ -22,6 +21,7 @@ import { storedInterval } from './partial.ts';
 import { type ByteRange, formatContentRange, requestedRanges } from './ranges.ts';
 import { requestFacts } from './request-facts.ts';
 import { isBodiless } from './statuses.ts';
+import type { StoredResponse } from './stored-response.ts';
 import { expectedBodyLength } from './storing.ts';
 
 export interface AnswerContext {

@@ -11,9 +11,9 @@
  * times: thousands of directives or quotes are read in linear time).
  */
 
-import type { FieldList } from '../stored-response.ts';
 import type { PolicyOptions } from './contract.ts';
 import { closingQuote, combinedValue, isSpace, isToken, isTokenChar, listMembers } from './fields.ts';
+import type { FieldList } from './stored-response.ts';
 import { type DictionaryValue, parseDictionary } from './structured-dictionary.ts';
 
 /** Seconds, or one of these two. */

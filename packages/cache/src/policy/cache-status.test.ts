@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredResponse } from '../stored-response.ts';
 import { forwardStatus, hitStatus } from './cache-status.ts';
+import type { StoredResponse } from './stored-response.ts';
 
 const stored = { responseTime: 0, initialAgeMs: 1000, lifetimeMs: 60_000 } as StoredResponse;
 

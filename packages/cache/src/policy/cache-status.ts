@@ -6,9 +6,9 @@
  * 504 of its own), other than those made from a stored one (304, 206).
  */
 
-import type { StoredResponse } from '../stored-response.ts';
 import type { FetchReason } from './contract.ts';
 import { secondsLeft } from './freshness.ts';
+import type { StoredResponse } from './stored-response.ts';
 
 /** It was answered from the store, without going on (2.1). `ttl`: seconds it is still fresh, negative if stale (2.4). */
 export function hitStatus(name: string, stored: StoredResponse, now: number): string {

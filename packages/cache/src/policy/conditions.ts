@@ -6,11 +6,11 @@
  * about what the origin compares.
  */
 
-import type { StoredResponse } from '../stored-response.ts';
 import { listMembers } from './fields.ts';
 import { dateOf } from './freshness.ts';
 import { parseHttpDate } from './http-date.ts';
 import type { RequestFacts } from './request-facts.ts';
+import type { StoredResponse } from './stored-response.ts';
 
 /** 8.8.3.2: equal whatever their weakness. */
 export function weaklyEqual(one: string, other: string): boolean {

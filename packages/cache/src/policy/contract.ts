@@ -2,7 +2,7 @@
  * What the proxy asks of the policy, and what it is told. Everything here is pure: no clock, no I/O; `now` is passed in.
  */
 
-import type { FieldList, StoredResponse } from '../stored-response.ts';
+import type { FieldList, StoredResponse } from './stored-response.ts';
 
 /** The head of a request as the policy sees it. */
 export interface RequestHead {

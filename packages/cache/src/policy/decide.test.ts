@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredResponse } from '../stored-response.ts';
 import { DEFAULT_POLICY } from './contract.ts';
 import { decide } from './decide.ts';
 import { formatHttpDate } from './http-date.ts';
+import type { StoredResponse } from './stored-response.ts';
 import { toStore, withBody } from './storing.ts';
 
 const now = Date.UTC(2025, 0, 1);

@@ -11,13 +11,13 @@
  * from being stored, but does not hide what is stored already: it is about what is kept (5.2.1.5).
  */
 
-import type { StoredResponse } from '../stored-response.ts';
 import { ABSENT, type Directives } from './cache-control.ts';
 import { holdsIfRange, isNotModified } from './conditions.ts';
 import type { Decision, FetchReason, PolicyOptions, RequestHead } from './contract.ts';
 import { currentAge, IMMUTABLE, NEVER_STALE, NO_CACHE } from './freshness.ts';
 import { canComplete, hasRanges } from './partial.ts';
 import { type RequestFacts, requestFacts } from './request-facts.ts';
+import type { StoredResponse } from './stored-response.ts';
 import { matchesVaried } from './vary.ts';
 
 export function decide(

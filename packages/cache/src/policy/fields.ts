@@ -8,7 +8,7 @@
  * A list with an odd number of entries is not one; the last name is then without a value, and is not seen.
  */
 
-import type { FieldList } from '../stored-response.ts';
+import type { FieldList } from './stored-response.ts';
 
 /** The value of the first line with that name. */
 export function fieldValue(headers: FieldList, lowerName: string): string | undefined {

@@ -17,10 +17,10 @@
  * trusts them must have the proxy write them, so they are dropped when `forwardedFields` is 'drop', and otherwise passed on and added to.
  */
 
-import type { FieldList } from '../stored-response.ts';
 import type { PolicyOptions } from './contract.ts';
 import { combinedValue, fieldValue, listMembers, withoutFields } from './fields.ts';
 import { requestFacts } from './request-facts.ts';
+import type { FieldList } from './stored-response.ts';
 
 /** Who sent the request, for X-Forwarded-For, -Host and -Proto. */
 export interface Sender {

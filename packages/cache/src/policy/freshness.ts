@@ -9,12 +9,12 @@
  * clock that jumps back never makes an age negative.
  */
 
-import type { FieldList, StoredResponse } from '../stored-response.ts';
 import { ABSENT, type Directives, INVALID, MAX_DELTA_SECONDS, parseDeltaSeconds } from './cache-control.ts';
 import type { PolicyOptions } from './contract.ts';
 import { combinedValue, fieldValue, fieldValues, trimmed } from './fields.ts';
 import { parseHttpDate } from './http-date.ts';
 import { isHeuristicallyCacheable } from './statuses.ts';
+import type { FieldList, StoredResponse } from './stored-response.ts';
 
 /** `no-cache`: every use needs validation (5.2.2.4). */
 export const NO_CACHE = 1;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredResponse } from '../stored-response.ts';
 import { DEFAULT_POLICY } from './contract.ts';
 import { fieldValue, fieldValues } from './fields.ts';
 import { formatHttpDate } from './http-date.ts';
 import { combine, completionFields } from './partial.ts';
+import type { StoredResponse } from './stored-response.ts';
 import { toStore, withBody } from './storing.ts';
 
 const now = Date.UTC(2025, 0, 1);

@@ -9,11 +9,11 @@
  * Kept is one interval of bytes. Two parts with a gap between them are not put together: the newer one is kept.
  */
 
-import type { StoredResponse } from '../stored-response.ts';
 import { isStrongTag, stronglyEqual } from './conditions.ts';
 import type { PolicyOptions, RequestHead } from './contract.ts';
 import { withoutFields } from './fields.ts';
 import { type ByteRange, formatContentRange, requestedRanges } from './ranges.ts';
+import type { StoredResponse } from './stored-response.ts';
 import { expectedBodyLength, redescribed } from './storing.ts';
 import { updatedFields } from './updating.ts';
 

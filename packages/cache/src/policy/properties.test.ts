@@ -3,7 +3,6 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import type { StoredResponse } from '../stored-response.ts';
 import { listMembers } from './fields.ts';
 import { NEVER_STALE, NO_CACHE } from './freshness.ts';
 import { parseHttpDate } from './http-date.ts';
@@ -29,6 +28,7 @@ import {
   withBody,
 } from './index.ts';
 import { requestedRanges } from './ranges.ts';
+import type { StoredResponse } from './stored-response.ts';
 import { parseDictionary } from './structured-dictionary.ts';
 
 const now = Date.UTC(2025, 0, 1);

@@ -9,9 +9,9 @@
  * only those are compared.
  */
 
-import type { FieldList } from '../stored-response.ts';
 import { type Directives, noDirectives, parseCacheControl } from './cache-control.ts';
 import { isNamed } from './fields.ts';
+import type { FieldList } from './stored-response.ts';
 
 export interface RequestFacts {
   /** Null: there is no Cache-Control, nor a Pragma that stands for one. */

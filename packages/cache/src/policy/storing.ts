@@ -8,7 +8,6 @@
  * A GET with content is not: the RFC gives that content no meaning (9.3.1), but origins do, and then the key does not name the answer.
  */
 
-import type { FieldList, StoredResponse } from '../stored-response.ts';
 import { ABSENT, type Directives, responseDirectives } from './cache-control.ts';
 import { resolvedKey } from './cache-key.ts';
 import type { PolicyOptions, RequestHead, ResponseHead } from './contract.ts';
@@ -32,6 +31,7 @@ import { formatHttpDate } from './http-date.ts';
 import { parseContentRange } from './ranges.ts';
 import { requestFacts } from './request-facts.ts';
 import { isHeuristicallyCacheable, isNeverStored, isUnderstood } from './statuses.ts';
+import type { FieldList, StoredResponse } from './stored-response.ts';
 import { type Varied, variedBy } from './vary.ts';
 
 /** Null: it must not be stored, or is not worth it. `bodyLength` is -1 until `withBody`. */

@@ -11,9 +11,9 @@
  * (RFC 9111, 5.2.2.4 and 5.2.2.7: `no-cache="…"`, `private="…"`).
  */
 
-import type { FieldList } from '../stored-response.ts';
 import { fieldValue, withoutFields } from './fields.ts';
 import { endToEndFields } from './forwarding.ts';
+import type { FieldList } from './stored-response.ts';
 
 export function updatedFields(stored: FieldList, incoming: FieldList): string[] {
   const newer = withoutFields(endToEndFields(incoming), NEVER_UPDATED);

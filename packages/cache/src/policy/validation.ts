@@ -7,12 +7,12 @@
  * A 304 that names another representation than the one asked about updates nothing (4.3.4); the proxy then asks again without conditions.
  */
 
-import type { StoredResponse } from '../stored-response.ts';
 import { hasStrongDate, isStrongTag, weaklyEqual } from './conditions.ts';
 import type { PolicyOptions, RequestHead, ResponseHead } from './contract.ts';
 import { fieldValue, withoutFields } from './fields.ts';
 import { dateOf, lastModifiedOf, NO_CACHE, type Times } from './freshness.ts';
 import { formatHttpDate } from './http-date.ts';
+import type { StoredResponse } from './stored-response.ts';
 import { redescribed } from './storing.ts';
 import { updatedFields } from './updating.ts';
 import { variedBy } from './vary.ts';

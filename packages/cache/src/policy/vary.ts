@@ -11,8 +11,8 @@
  * the two values do not mean the same, and then 4.1 forbids it.
  */
 
-import type { FieldList, StoredResponse } from '../stored-response.ts';
 import { combinedValue, isToken, listMembers, trimmed } from './fields.ts';
+import type { FieldList, StoredResponse } from './stored-response.ts';
 
 export type Varied = StoredResponse['varied'];
 

@@ -15,7 +15,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { decide, type RequestHead, withoutConnectionFields } from '../policy/index.ts';
-import type { StoredResponse } from '../stored-response.ts';
+import type { StoredResponse } from '../policy/stored-response.ts';
 import { Exchange } from './client/exchange.ts';
 import { answerOptions } from './client/own-methods.ts';
 import { PlainHits } from './client/plain-hits.ts';

@@ -17,7 +17,7 @@ import {
   type RequestHead,
   via,
 } from '../policy/index.ts';
-import type { StoredResponse } from '../stored-response.ts';
+import type { StoredResponse } from '../policy/stored-response.ts';
 import { type AnswerHow, answerWith } from './client/answering.ts';
 import { type Exchange, hasBody } from './client/exchange.ts';
 import { countForwards } from './client/own-methods.ts';

@@ -17,7 +17,7 @@
 
 import { cacheKey } from '../policy/cache-key.ts';
 import { isNamed } from '../policy/fields.ts';
-import type { FieldList } from '../stored-response.ts';
+import type { FieldList } from '../policy/stored-response.ts';
 import type { Upstream } from './proxy-options.ts';
 
 export interface Route {

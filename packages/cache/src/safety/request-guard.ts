@@ -23,7 +23,7 @@
  * - A body on GET is legal (9110, 9.3.1 gives it no meaning) and passes; `unkeyed-fields.ts` keeps its answer from being shared.
  */
 
-import type { FieldList } from '../stored-response.ts';
+import type { FieldList } from '../policy/stored-response.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { quote, type Refusal, refusal } from './refusal.ts';
 import { checkAuthority, checkTarget } from './request-target.ts';

@@ -12,7 +12,7 @@
  * All of it is checked here again, because it is what gets stored.
  */
 
-import type { FieldList } from '../stored-response.ts';
+import type { FieldList } from '../policy/stored-response.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { quote, type Refusal, refusal } from './refusal.ts';
 

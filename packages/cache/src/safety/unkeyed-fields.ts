@@ -31,7 +31,7 @@ import { ABSENT, INVALID, responseDirectives } from '../policy/cache-control.ts'
 import type { PolicyOptions, ResponseHead } from '../policy/contract.ts';
 import { fieldValue } from '../policy/fields.ts';
 import { freshnessLifetime, type Times } from '../policy/freshness.ts';
-import type { FieldList } from '../stored-response.ts';
+import type { FieldList } from '../policy/stored-response.ts';
 
 export interface SafeFields {
   /** What may go to the origin. */

@@ -11,7 +11,7 @@
  * must not wait for a turn of the event loop.
  */
 
-import type { StoredResponse } from '../stored-response.ts';
+import type { StoredResponse } from '../policy/stored-response.ts';
 
 /** A body, from some byte to some other. */
 export interface BodyReader {

@@ -10,7 +10,7 @@
  * stored last comes first.
  */
 
-import type { StoredResponse } from '../stored-response.ts';
+import type { StoredResponse } from '../policy/stored-response.ts';
 
 /** The same variant: the later of the two replaces the earlier. */
 export function sameVariant(a: StoredResponse, b: StoredResponse): boolean {

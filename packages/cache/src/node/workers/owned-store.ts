@@ -6,8 +6,8 @@
  * copy of a key that is served; invalidations still reach the owner.
  */
 
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { BodyReader, BodyWriter, ResponseStore, StoreStatistics } from '../../store/response-store.ts';
-import type { StoredResponse } from '../../stored-response.ts';
 
 export interface KeyOwner {
   owns(key: string): boolean;

@@ -17,7 +17,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import { cacheName } from '../../policy/cache-status.ts';
 import type { RequestHead } from '../../policy/contract.ts';
-import type { FieldList } from '../../stored-response.ts';
+import type { FieldList } from '../../policy/stored-response.ts';
 import type { Outcome, ProxyObserver } from '../observer.ts';
 import type { Route } from '../route.ts';
 

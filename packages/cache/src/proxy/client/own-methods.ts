@@ -4,7 +4,7 @@
  */
 
 import { fieldValue, isNamed, withoutFields } from '../../policy/index.ts';
-import type { FieldList } from '../../stored-response.ts';
+import type { FieldList } from '../../policy/stored-response.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The fields to go on with; null: it was answered here. */

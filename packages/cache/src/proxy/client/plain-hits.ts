@@ -16,7 +16,7 @@ import {
   type RequestHead,
 } from '../../policy/index.ts';
 import { requestFacts } from '../../policy/request-facts.ts';
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { hasMappedFields, type Route } from '../route.ts';
 
 interface Kept {

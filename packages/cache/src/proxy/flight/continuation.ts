@@ -15,8 +15,8 @@ import {
   requestFieldsToForward,
   withoutFields,
 } from '../../policy/index.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { safeguardFields } from '../../safety/unkeyed-fields.ts';
-import type { StoredResponse } from '../../stored-response.ts';
 import { endAnswer, sendPiece } from '../client/body-sender.ts';
 import type { Exchange } from '../client/exchange.ts';
 import type { ProxyContext } from './shared-response.ts';

@@ -3,7 +3,7 @@
  */
 
 import { completionFields, type Decision, type RequestHead } from '../../policy/index.ts';
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { Exchange } from '../client/exchange.ts';
 import type { RequestBody } from '../client/request-body.ts';
 import type { Route } from '../route.ts';

@@ -29,8 +29,8 @@ import {
   withBody,
   withoutFields,
 } from '../../policy/index.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { explicitlyShareable, type SafeFields, safeguardFields } from '../../safety/unkeyed-fields.ts';
-import type { StoredResponse } from '../../stored-response.ts';
 import { beginStream, endAnswer, sendPiece } from '../client/body-sender.ts';
 import { OriginError } from '../origin/origin-error.ts';
 import type { OriginFetch, OriginHandler } from '../origin/origin-fetch.ts';

@@ -22,8 +22,8 @@
  * the writer is given up when the last of them has finished.
  */
 
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { BodyError, type BodyReader, type BodyWriter } from '../../store/response-store.ts';
-import type { StoredResponse } from '../../stored-response.ts';
 
 /** Held in memory between the origin and the slowest reader, after an overflow. */
 const WINDOW_BYTES = 1024 * 1024;

@@ -10,9 +10,9 @@
  */
 
 import { withBody } from '../../policy/index.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { BodyReader } from '../../store/response-store.ts';
 import { sameVariant } from '../../store/variants.ts';
-import type { StoredResponse } from '../../stored-response.ts';
 import { OriginError } from '../origin/origin-error.ts';
 import type { OriginFetch } from '../origin/origin-fetch.ts';
 import type { Flight } from './flight.ts';

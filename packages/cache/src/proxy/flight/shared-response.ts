@@ -5,9 +5,9 @@
 
 import type { PolicyOptions, RequestHead } from '../../policy/contract.ts';
 import { fieldValue } from '../../policy/fields.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { Limits } from '../../safety/limits.ts';
 import type { ResponseStore } from '../../store/response-store.ts';
-import type { StoredResponse } from '../../stored-response.ts';
 import type { ProxyObserver } from '../observer.ts';
 import type { OriginClient } from '../origin/origin-client.ts';
 import type { Flights } from './flight.ts';

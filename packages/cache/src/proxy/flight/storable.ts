@@ -12,8 +12,8 @@ import {
   type Times,
   toStore,
 } from '../../policy/index.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { explicitlyShareable, type SafeFields } from '../../safety/unkeyed-fields.ts';
-import type { StoredResponse } from '../../stored-response.ts';
 import type { Exchange } from '../client/exchange.ts';
 import type { FetchOrder } from './fetch-order.ts';
 import type { ProxyContext } from './shared-response.ts';

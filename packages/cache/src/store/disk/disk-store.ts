@@ -21,7 +21,7 @@
 
 import { join } from 'node:path';
 import { hashKey, type KeyHash, type SecretKey } from 'bloomery';
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { type KeyListener, tellListeners } from '../key-listeners.ts';
 import {
   BodyError,

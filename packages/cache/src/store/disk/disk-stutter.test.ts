@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type FaultyCall, faults } from '../../../test/faulty-files.ts';
 import { keysOf, storeBody, storedResponse } from '../../../test/stored-responses.ts';
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { DiskStore } from './disk-store.ts';
 import type { DiskStoreOptions } from './disk-store-options.ts';
 

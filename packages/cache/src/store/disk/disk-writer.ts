@@ -19,7 +19,7 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { BodyError, type BodyReader, type BodyWriter } from '../response-store.ts';
 import { BLOCK_BYTES, blockChecksum, bodyFileBytes, bodyTrailer } from './bodies/body-file.ts';
 import { FollowingReader } from './bodies/following-reader.ts';

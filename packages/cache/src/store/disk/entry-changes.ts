@@ -8,7 +8,7 @@
  */
 
 import type { KeyHash } from 'bloomery';
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { sameResponse, sameVariant } from '../variants.ts';
 import type { BodyTable } from './bodies/body-table.ts';
 import { encodeRecord } from './bodies/pack-record.ts';

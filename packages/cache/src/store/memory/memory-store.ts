@@ -22,7 +22,7 @@
  * Nothing is on disk: `close` forgets all. What was stored once and refreshed later keeps its body, uncopied.
  */
 
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { tellListeners } from '../key-listeners.ts';
 import type { BodyReader, LowerStore, StoreStatistics } from '../response-store.ts';
 import { newestFirstIndex, sameResponse, sameVariant } from '../variants.ts';

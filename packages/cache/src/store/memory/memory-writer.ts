@@ -6,7 +6,7 @@
  * `fits` is asked by a store with a disk, which moves the body there before that happens.
  */
 
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { BodyReader, BodyWriter } from '../response-store.ts';
 import { MemoryBody, type ReaderTally } from './memory-body.ts';
 

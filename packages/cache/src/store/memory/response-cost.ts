@@ -11,7 +11,7 @@
  * way in (bounded on their own: see memory-store.ts).
  */
 
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 
 export function responseCost(response: StoredResponse, body: Uint8Array): number {
   let cost = ENTRY_BYTES + body.buffer.byteLength + (body.buffer.byteLength > 0 ? BUFFER_BYTES : 0);

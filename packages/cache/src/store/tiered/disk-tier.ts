@@ -7,7 +7,7 @@
  * A body that waits for a slow disk is in memory, and the store in memory does not count it. So it is counted here, and bounded.
  */
 
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { BodyWriter, LowerStore } from '../response-store.ts';
 
 export interface DiskTierOptions {

@@ -28,7 +28,7 @@
  * `statistics` sums both tiers: a response in both counts twice, as it takes room twice.
  */
 
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import { tellListeners } from '../key-listeners.ts';
 import { GoneReader } from '../memory/memory-body.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';

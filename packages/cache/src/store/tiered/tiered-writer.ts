@@ -7,7 +7,7 @@
  * Without a disk (it failed) a long body is let through by memory (memory-body.ts).
  */
 
-import type { StoredResponse } from '../../stored-response.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { MemoryWriter } from '../memory/memory-writer.ts';
 import { BodyError, type BodyReader, type BodyWriter, type ResponseStore } from '../response-store.ts';

@@ -3,7 +3,7 @@
  * again. It is no second memory store: hot responses belong into one (tiered-store.ts), this only saves a read for what is between.
  */
 
-import type { StoredResponse } from '../../../stored-response.ts';
+import type { StoredResponse } from '../../../policy/stored-response.ts';
 
 export interface LoadedHead {
   readonly id: number;
