@@ -13,7 +13,11 @@ export default defineConfig({
         test: {
           name: 'node',
           environment: 'node',
-          include: [...isomorphicTests, 'packages/{cache,cli,stores}/{src,test}/**/*.test.ts'],
+          include: [
+            ...isomorphicTests,
+            'packages/{cache,stores}/{src,test}/**/*.test.ts',
+            'apps/*/{src,test}/**/*.test.ts',
+          ],
           exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
         },
       },

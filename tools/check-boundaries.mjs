@@ -7,7 +7,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const LAYERS = ['kernel', 'math', 'filters', 'wire', 'formats'];
+const LAYERS = ['keys', 'hashing', 'kernel', 'math', 'frames', 'filters', 'wire', 'formats'];
 // A package may import those of lower rank only.
 const RANKS = { bloomery: 0, cache: 1, overlay: 1, packets: 1, stores: 1, sim: 1, cli: 2, console: 2 };
 /** What tests may import beside Node: the development dependencies of the workspace. */
@@ -15,19 +15,21 @@ const TEST_TOOLS = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'
 const problems = [];
 let count = 0;
 
-for (const name of readdirSync(join(root, 'packages'))) checkPackage(name);
+for (const shelf of ['packages', 'apps']) {
+  for (const name of readdirSync(join(root, shelf))) checkPackage(shelf, name);
+}
 if (problems.length > 0) {
   console.error(problems.join('\n'));
   process.exit(1);
 }
 console.log(`boundaries: ${count} files keep to their layers`);
 
-function checkPackage(name) {
-  const folder = join(root, 'packages', name);
+function checkPackage(shelf, name) {
+  const folder = join(root, shelf, name);
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const declared = new Set(Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }));
   if (RANKS[name] === undefined)
-    problems.push(`packages/${name}: give it a rank in tools/check-boundaries.mjs`);
+    problems.push(`${shelf}/${name}: give it a rank in tools/check-boundaries.mjs`);
   if (name === 'bloomery' && declared.size > 0) problems.push('the library has no dependencies');
   for (const path of sources(join(folder, 'src'))) {
     count++;
@@ -43,7 +45,7 @@ function checkPackage(name) {
         ? specifier.split('/').slice(0, 2).join('/')
         : specifier.split('/')[0];
       if (specifier.startsWith('node:') ? name === 'bloomery' : !declared.has(target)) {
-        report(path, `imports ${specifier}, which is not declared for packages/${name}`);
+        report(path, `imports ${specifier}, which is not declared for ${shelf}/${name}`);
       } else if (RANKS[target.replace('@bloomery/', '')] >= RANKS[name]) {
         report(path, `imports ${target}, which does not stand below ${name}`);
       }

@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { fail, setUp } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const command = join(root, 'packages/cli/bin/bloomery.js');
+const command = join(root, 'apps/cli/bin/bloomery.js');
 /** What is run, and what it is made of. */
 const BUILT = {
-  bloomery: 'dist/index.js',
-  stores: 'dist/spelling/index.js',
-  cache: 'dist/index.js',
-  cli: 'dist/main.js',
+  'packages/bloomery': 'dist/index.js',
+  'packages/stores': 'dist/spelling/index.js',
+  'packages/cache': 'dist/index.js',
+  'apps/cli': 'dist/main.js',
 };
 
 if (!isReady()) {
@@ -33,17 +33,17 @@ function isReady() {
   )
     return false;
   // The command is a bundle: it must be younger than the sources of all.
-  const built = (name) => statSync(join(root, 'packages', name, BUILT[name])).mtimeMs;
+  const built = (name) => statSync(join(root, name, BUILT[name])).mtimeMs;
   return (
     isBuilt() &&
     Object.keys(BUILT).every(
-      (name) => newest(join(root, 'packages', name, 'src')) <= Math.min(built(name), built('cli')),
+      (name) => newest(join(root, name, 'src')) <= Math.min(built(name), built('apps/cli')),
     )
   );
 }
 
 function isBuilt() {
-  return Object.entries(BUILT).every(([name, file]) => existsSync(join(root, 'packages', name, file)));
+  return Object.entries(BUILT).every(([name, file]) => existsSync(join(root, name, file)));
 }
 
 /** Tests are not built. */

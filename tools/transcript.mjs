@@ -40,7 +40,7 @@ const folder = mkdtempSync(join(tmpdir(), 'bloomery-transcript-'));
 try {
   writeFileSync(
     join(folder, 'bloomery'),
-    `#!/bin/sh\nexec "${process.execPath}" "${root}packages/cli/bin/bloomery.js" "$@"\n`,
+    `#!/bin/sh\nexec "${process.execPath}" "${root}apps/cli/bin/bloomery.js" "$@"\n`,
   );
   chmodSync(join(folder, 'bloomery'), 0o755);
   copyFileSync(`${root}LICENSE`, join(folder, 'LICENSE'));

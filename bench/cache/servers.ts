@@ -18,7 +18,7 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/bloomery.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
 const BARE = fileURLToPath(new URL('./bare-server.mjs', import.meta.url));
 
 export async function bareServer(name = 'bare Node http'): Promise<RunningServer> {

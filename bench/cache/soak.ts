@@ -28,7 +28,7 @@ import { Load } from './soak-load.ts';
 import { SoakNode } from './soak-node.ts';
 import { renderSoak } from './soak-report.ts';
 
-const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/bloomery.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
 /** Connections to the origin are kept for four seconds. */
 const SETTLE_MS = 6000;
 /** Of the time, before the stores are full and tables have their size. */

@@ -49,7 +49,7 @@ const SCALING = (options.scaling ?? (options.quick ? '100000,300000,1000000' : '
   .split(',')
   .map(Number)
   .filter((size) => size > 0);
-const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/bloomery.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
 const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'bloomery-bench-'));
 
 interface Contender {

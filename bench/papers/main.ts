@@ -1,6 +1,6 @@
 /**
  * `npm run papers`: writes docs/papers.md and docs/figures anew, by the command `bloomery papers`, which is where the papers
- * are recomputed (packages/cli/src/papers). Arguments, if there are any, go to the command instead.
+ * are recomputed (apps/cli/src/papers). Arguments, if there are any, go to the command instead.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -11,7 +11,7 @@ const DOCUMENTS = ['--markdown', 'docs/papers.md', '--figures', 'docs/figures', 
 const given = process.argv.slice(2);
 const { status } = spawnSync(
   process.execPath,
-  ['packages/cli/bin/bloomery.js', 'papers', ...(given.length > 0 ? given : DOCUMENTS)],
+  ['apps/cli/bin/bloomery.js', 'papers', ...(given.length > 0 ? given : DOCUMENTS)],
   { cwd: fileURLToPath(new URL('../..', import.meta.url)), stdio: 'inherit' },
 );
 process.exitCode = status ?? 2;

@@ -22,7 +22,7 @@ import {
 import { kindsOf } from './disagreements.ts';
 import { compareSuggestions } from './suggestions.ts';
 
-const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/bloomery.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
 const DIC = '/usr/share/hunspell/en_US.dic';
 const AFF = '/usr/share/hunspell/en_US.aff';
 const FORTUNES = '/usr/share/games/fortunes';

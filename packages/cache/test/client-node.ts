@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import type { NodeStatus } from '../src/node/admin/status.ts';
 import { cleanEnvironment } from './client-program.ts';
 
-const COMMAND = fileURLToPath(new URL('../../cli/bin/bloomery.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../../apps/cli/bin/bloomery.js', import.meta.url));
 const START_MS = 20_000;
 
 export interface ClientNode extends AsyncDisposable {

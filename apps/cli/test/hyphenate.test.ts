@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EFFORT } from '../../bloomery/test/effort.ts';
-import { expectBinomial } from '../../bloomery/test/statistics.ts';
+import { EFFORT } from '../../../packages/bloomery/test/effort.ts';
+import { expectBinomial } from '../../../packages/bloomery/test/statistics.ts';
 
 const COMMAND = join(import.meta.dirname, '../bin/bloomery.js');
 const PATTERNS = '/usr/share/hyphen/hyph_en_US.dic'; // Debian package hyphen-en-us

@@ -17,8 +17,8 @@ import {
 } from 'bloomery';
 import { compressFrame } from 'bloomery/wire';
 import { describe, expect, test } from 'vitest';
-import * as golden from '../../bloomery/test/golden/foreign-files.ts';
-import { expectNormal, Random } from '../../bloomery/test/statistics.ts';
+import * as golden from '../../../packages/bloomery/test/golden/foreign-files.ts';
+import { expectNormal, Random } from '../../../packages/bloomery/test/statistics.ts';
 import { drawBits, onesBetween } from '../src/bit-picture.ts';
 import { SAMPLES } from '../src/selftest/samples.ts';
 import { bloomery, temporaryFolder } from './run-command.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { Random } from '../../../bloomery/test/statistics.ts';
+import { Random } from '../../../../packages/bloomery/test/statistics.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { lineRanges, RANGE, RangeReader } from './line-ranges.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { GuavaFilter } from 'bloomery/formats/guava';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Random } from '../../bloomery/test/statistics.ts';
+import { Random } from '../../../packages/bloomery/test/statistics.ts';
 import { bloomery, COMMAND, temporaryFolder } from './run-command.ts';
 
 const folder = temporaryFolder();

@@ -9,8 +9,8 @@ import {
   StaticFilter,
 } from 'bloomery';
 import { describe, expect, test } from 'vitest';
-import * as golden from '../../bloomery/test/golden/foreign-files.ts';
-import { expectBinomial } from '../../bloomery/test/statistics.ts';
+import * as golden from '../../../packages/bloomery/test/golden/foreign-files.ts';
+import { expectBinomial } from '../../../packages/bloomery/test/statistics.ts';
 import { asFile } from '../src/selftest/samples.ts';
 import { fiveSigma } from '../src/verifying/binomial-interval.ts';
 import { randomKeys } from '../src/verifying/random-keys.ts';

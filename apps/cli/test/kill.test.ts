@@ -21,8 +21,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { BlockedBloomFilter, BloomFilter, CountingBloomFilter } from 'bloomery';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { EFFORT } from '../../bloomery/test/effort.ts';
-import { Random } from '../../bloomery/test/statistics.ts';
+import { EFFORT } from '../../../packages/bloomery/test/effort.ts';
+import { Random } from '../../../packages/bloomery/test/statistics.ts';
 import { openFilter } from '../src/filter-file.ts';
 
 const BIN = fileURLToPath(new URL('../bin/bloomery.js', import.meta.url));

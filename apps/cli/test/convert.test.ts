@@ -24,8 +24,8 @@ import {
   GUAVA_UTF8,
   GUAVA_UTF16,
   KEYS,
-} from '../../bloomery/test/golden/foreign-files.ts';
-import { expectBinomial } from '../../bloomery/test/statistics.ts';
+} from '../../../packages/bloomery/test/golden/foreign-files.ts';
+import { expectBinomial } from '../../../packages/bloomery/test/statistics.ts';
 import { bloom, keys, Scratch } from './conversion-scratch.ts';
 
 const scratch = new Scratch();

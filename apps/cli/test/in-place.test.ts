@@ -24,7 +24,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { BlockedBloomFilter, BloomFilter, SecretKey } from 'bloomery';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Random } from '../../bloomery/test/statistics.ts';
+import { Random } from '../../../packages/bloomery/test/statistics.ts';
 import { lockFile, lockName } from '../src/in-place/file-lock.ts';
 import { journalName, recoverFile, writePages, writeSteps } from '../src/in-place/journal.ts';
 import { PagedFrame } from '../src/in-place/paged-frame.ts';
