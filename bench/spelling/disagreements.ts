@@ -1,6 +1,6 @@
 /** Why two spell checkers disagree about a word, as far as it can be told from outside. */
 
-import type { Speller } from '../../packages/stores/dist/spelling/index.js';
+import type { Speller } from '../../packages/stores/dist/dictionaries/spelling/index.js';
 
 export interface Kind {
   readonly kind: string;

@@ -18,7 +18,7 @@ import {
   HunspellDictionary,
   type Speller,
   wordsOf,
-} from '../../packages/stores/dist/spelling/index.js';
+} from '../../packages/stores/dist/dictionaries/spelling/index.js';
 import { kindsOf } from './disagreements.ts';
 import { compareSuggestions } from './suggestions.ts';
 

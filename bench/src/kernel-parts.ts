@@ -10,8 +10,8 @@ import {
   packKeys,
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
-import { writeKey } from '../../packages/bloomery/dist/kernel/key.js';
-import { parquetHash } from '../../packages/bloomery/dist/kernel/parquet-hash.js';
+import { writeKey } from '../../packages/bloomery/dist/keys/key.js';
+import { parquetHash } from '../../packages/bloomery/dist/hashing/parquet-hash.js';
 import type { Table } from './report.ts';
 import { median } from './statistics.ts';
 

@@ -8,7 +8,7 @@ import {
   SecretKey,
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
-import { parquetHash } from '../../packages/bloomery/dist/kernel/parquet-hash.js';
+import { parquetHash } from '../../packages/bloomery/dist/hashing/parquet-hash.js';
 import { hasher, libraryForms } from './library-forms.ts';
 import { type Chunk, FORM_NAMES, type FormName, type NativeTwin, type Subject } from './subject.ts';
 

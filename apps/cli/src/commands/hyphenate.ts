@@ -1,7 +1,7 @@
 /**
  * `bloomery hyphenate`: Bloom's own application, with real files. Rules hyphenate most words; those that they get wrong are
  * in a dictionary on disk; a filter in memory says which words need not be looked up there, and at the end the command says
- * how many lookups that saved. How it works: packages/stores/src/hyphenation/filtered-hyphenator.ts.
+ * how many lookups that saved. How it works: packages/stores/src/dictionaries/hyphenation/filtered-hyphenator.ts.
  *
  * Text goes through as it is, apart from the marks. Words that have soft hyphens already are left alone.
  */

@@ -1,6 +1,6 @@
 /**
  * `bloomery password`: a list of bad passwords becomes a small file, and the file refuses them and everything one edit away
- * from them. How that works and what it costs is told in packages/stores/src/passwords/password-blocklist.ts.
+ * from them. How that works and what it costs is told in packages/stores/src/dictionaries/passwords/password-blocklist.ts.
  *
  * A password is never an argument (arguments are seen by everybody in `ps` and stay in the shell's history), never printed,
  * and never part of an error.

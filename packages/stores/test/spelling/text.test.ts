@@ -1,7 +1,7 @@
 /** Where words are: lines and columns, Markdown, addresses. */
 
 import { describe, expect, test } from 'vitest';
-import { maskMarkdown, wordsOf } from '../src/spelling/index.ts';
+import { maskMarkdown, wordsOf } from '../../src/dictionaries/spelling/index.ts';
 
 const places = (text: string) =>
   [...wordsOf(text)].map(({ word, line, column }) => `${line}:${column} ${word}`);

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ExpansionBudget, expandStem } from '../src/spelling/affix-expansion.ts';
-import { HunspellDictionary, SpellingError } from '../src/spelling/index.ts';
+import { ExpansionBudget, expandStem } from '../../src/dictionaries/spelling/affix-expansion.ts';
+import { HunspellDictionary, SpellingError } from '../../src/dictionaries/spelling/index.ts';
 
 let folder: string;
 beforeAll(() => {

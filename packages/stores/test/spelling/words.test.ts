@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { expectBinomial, Random } from '../../bloomery/test/statistics.ts';
+import { expectBinomial, Random } from '../../../bloomery/test/statistics.ts';
 import {
   decodeSpeller,
   encodeSpeller,
@@ -13,7 +13,7 @@ import {
   type Speller,
   spellerFromHunspell,
   spellerFromWordList,
-} from '../src/spelling/index.ts';
+} from '../../src/dictionaries/spelling/index.ts';
 
 /** Sharp enough that no accident disturbs: one in four billion. */
 const exact = { falsePositiveRate: 2 ** -32 };

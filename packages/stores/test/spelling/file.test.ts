@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { Random } from '../../bloomery/test/statistics.ts';
+import { Random } from '../../../bloomery/test/statistics.ts';
 import {
   decodeSpeller,
   encodeSpeller,
@@ -10,7 +10,7 @@ import {
   SpellingError,
   spellerFromHunspell,
   spellerFromWordList,
-} from '../src/spelling/index.ts';
+} from '../../src/dictionaries/spelling/index.ts';
 
 const small = (): Speller =>
   spellerFromHunspell(
