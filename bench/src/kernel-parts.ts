@@ -1,5 +1,6 @@
 /** The parts measured by kernel.ts: `node kernel-parts.mjs PART` prints one table as JSON. */
 
+import { parquetHash } from '../../packages/bloomery/dist/hashing/parquet-hash.js';
 import {
   BlockedBloomFilter,
   BloomFilter,
@@ -11,7 +12,6 @@ import {
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
 import { writeKey } from '../../packages/bloomery/dist/keys/key.js';
-import { parquetHash } from '../../packages/bloomery/dist/hashing/parquet-hash.js';
 import type { Table } from './report.ts';
 import { median } from './statistics.ts';
 

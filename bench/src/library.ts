@@ -1,5 +1,6 @@
 /** Bloomery as built (`npm run build` in the root), each layout with all its ways in. */
 
+import { parquetHash } from '../../packages/bloomery/dist/hashing/parquet-hash.js';
 import {
   BlockedBloomFilter,
   BloomFilter,
@@ -8,7 +9,6 @@ import {
   SecretKey,
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
-import { parquetHash } from '../../packages/bloomery/dist/hashing/parquet-hash.js';
 import { hasher, libraryForms } from './library-forms.ts';
 import { type Chunk, FORM_NAMES, type FormName, type NativeTwin, type Subject } from './subject.ts';
 

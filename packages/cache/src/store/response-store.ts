@@ -1,5 +1,5 @@
 /**
- * What a store of responses does, whatever it is made of. One contract suite (`test/store-contract.ts`) runs on each.
+ * What a store of responses does, whatever it is made of. One contract suite (`test/store/store-contract.ts`) runs on each.
  *
  * A key has several responses when they vary by request fields; the policy chooses among them. A body is written while it
  * comes from the origin, and can be read by many from its first byte on, each at its own pace: a slow reader reads later what

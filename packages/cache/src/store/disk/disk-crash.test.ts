@@ -13,7 +13,7 @@ import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EFFORT } from '../../../../bloomery/test/effort.ts';
 import { Random } from '../../../../bloomery/test/statistics.ts';
-import { bodyBytes, expectBytes, readAll } from '../../../test/stored-responses.ts';
+import { bodyBytes, expectBytes, readAll } from '../../../test/store/stored-responses.ts';
 import { DiskStore } from './disk-store.ts';
 
 /** In each of two stores. */
@@ -24,7 +24,7 @@ const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const CHILD = `
 import { writeSync } from 'node:fs';
 import { DiskStore } from './disk-store.ts';
-import { bodyBytes, storedResponse } from '../../../test/stored-responses.ts';
+import { bodyBytes, storedResponse } from '../../../test/store/stored-responses.ts';
 const [folder, capacity, seedText, first] = process.argv.slice(2);
 let state = Number(seedText) >>> 0;
 const random = (n) => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0, Math.floor(state / 2 ** 32 * n));

@@ -25,7 +25,7 @@ import {
   readAll,
   storeBody,
   storedResponse,
-} from '../../../test/stored-responses.ts';
+} from '../../../test/store/stored-responses.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { BodyError, type ResponseStore } from '../response-store.ts';
 import { TieredStore } from '../tiered/tiered-store.ts';

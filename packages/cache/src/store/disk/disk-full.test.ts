@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, type TestContext, test } from 'vitest';
-import { keysOf, pause, storeBody } from '../../../test/stored-responses.ts';
+import { keysOf, pause, storeBody } from '../../../test/store/stored-responses.ts';
 import { DiskStore } from './disk-store.ts';
 
 let folder: string;

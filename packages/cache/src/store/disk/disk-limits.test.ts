@@ -23,7 +23,7 @@ import {
   readAll,
   storeBody,
   storedResponse,
-} from '../../../test/stored-responses.ts';
+} from '../../../test/store/stored-responses.ts';
 import { BodyError } from '../response-store.ts';
 import { DiskStore } from './disk-store.ts';
 

@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { faults } from '../../../test/faulty-files.ts';
-import { keysOf, pause, storeBody } from '../../../test/stored-responses.ts';
+import { faults } from '../../../test/store/faulty-files.ts';
+import { keysOf, pause, storeBody } from '../../../test/store/stored-responses.ts';
 import { DiskStore } from './disk-store.ts';
 
 test('what a listener throws stops nothing', async () => {

@@ -15,7 +15,7 @@ const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 /** `fill`: stores the entries and is killed. `open`: says what the start took. */
 const CHILD = `
 import { DiskStore } from './disk-store.ts';
-import { storedResponse } from '../../../test/stored-responses.ts';
+import { storedResponse } from '../../../test/store/stored-responses.ts';
 const [what, folder, countText] = process.argv.slice(2);
 const count = Number(countText);
 const name = (i) => 'http://host.example/some/path/' + i;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { storeContract } from '../../../test/store-contract.ts';
+import { storeContract } from '../../../test/store/store-contract.ts';
 import { DiskStore } from './disk-store.ts';
 
 storeContract(

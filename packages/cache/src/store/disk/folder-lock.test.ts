@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { pause, storeBody } from '../../../test/stored-responses.ts';
+import { pause, storeBody } from '../../../test/store/stored-responses.ts';
 import { DiskStore } from './disk-store.ts';
 import { FolderLock } from './folder-lock.ts';
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { storeContract } from '../../../test/store-contract.ts';
+import { storeContract } from '../../../test/store/store-contract.ts';
 import {
   bodyBytes,
   expectBytes,
@@ -9,7 +9,7 @@ import {
   readAll,
   storeBody,
   storedResponse,
-} from '../../../test/stored-responses.ts';
+} from '../../../test/store/stored-responses.ts';
 import { BodyError } from '../response-store.ts';
 import { MemoryStore } from './memory-store.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pause } from '../../../test/stored-responses.ts';
+import { pause } from '../../../test/store/stored-responses.ts';
 import { KeyQueue } from './key-queue.ts';
 
 test('tasks of a key run in order, also after one that fails; other keys do not wait', async () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { bodyBytes, storeBody, storedResponse } from '../../../test/stored-responses.ts';
+import { bodyBytes, storeBody, storedResponse } from '../../../test/store/stored-responses.ts';
 import { DiskStore } from '../disk/disk-store.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import type { LowerStore } from '../response-store.ts';

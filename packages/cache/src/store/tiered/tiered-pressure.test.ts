@@ -10,7 +10,7 @@ import {
   readAll,
   storeBody,
   storedResponse,
-} from '../../../test/stored-responses.ts';
+} from '../../../test/store/stored-responses.ts';
 import { DiskStore } from '../disk/disk-store.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import type { BodyWriter } from '../response-store.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { storeContract } from '../../../test/store-contract.ts';
+import { storeContract } from '../../../test/store/store-contract.ts';
 import {
   bodyBytes,
   expectBytes,
@@ -10,7 +10,7 @@ import {
   readAll,
   storeBody,
   storedResponse,
-} from '../../../test/stored-responses.ts';
+} from '../../../test/store/stored-responses.ts';
 import { DiskStore } from '../disk/disk-store.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { BodyError, type BodyWriter } from '../response-store.ts';

@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { faults } from '../../../../test/faulty-files.ts';
-import { pause } from '../../../../test/stored-responses.ts';
+import { faults } from '../../../../test/store/faulty-files.ts';
+import { pause } from '../../../../test/store/stored-responses.ts';
 import { OpenFiles, type SharedFile } from './open-files.ts';
 
 let folder: string;

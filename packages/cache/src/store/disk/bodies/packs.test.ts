@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { pause } from '../../../../test/stored-responses.ts';
+import { pause } from '../../../../test/store/stored-responses.ts';
 import { Packs } from './packs.ts';
 
 test('a read while a pack is deleted, or after the close, leaves no file open', async () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { storedResponse } from '../../../../test/stored-responses.ts';
+import { storedResponse } from '../../../../test/store/stored-responses.ts';
 import { encodeRecord } from '../bodies/pack-record.ts';
 import { Packs } from '../bodies/packs.ts';
 import { EntryIndex } from '../index/entry-index.ts';

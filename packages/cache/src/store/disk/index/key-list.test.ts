@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Random } from '../../../../../bloomery/test/statistics.ts';
-import { keysOf, pause, storeBody } from '../../../../test/stored-responses.ts';
+import { keysOf, pause, storeBody } from '../../../../test/store/stored-responses.ts';
 import { DiskStore } from '../disk-store.ts';
 
 let folder: string;

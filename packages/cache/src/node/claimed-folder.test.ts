@@ -1,0 +1,72 @@
+/** The folder on disk: made, claimed by one node at a time, refused if it is somebody else's, and arranged for the number of workers. */
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scratchFolder, startTestNode } from '../../test/node/scratch.ts';
+import { FolderLock } from '../store/disk/folder-lock.ts';
+import { claimDiskFolder, FolderInUseError } from './claimed-folder.ts';
+
+const folder = scratchFolder();
+
+describe('the folder on disk', () => {
+  async function rearranged(place: string, workers: number): Promise<boolean> {
+    const claim = await claimDiskFolder(place, workers);
+    claim.release();
+    return claim.rearranged;
+  }
+
+  it('is made, and used by one node at a time', async () => {
+    const place = join(folder, 'deep', 'cache');
+    const first = await claimDiskFolder(place, 1);
+    await expect(claimDiskFolder(place, 1)).rejects.toThrow(FolderInUseError);
+    await expect(startTestNode({ disk: place })).rejects.toThrow(
+      /is in use by another node \(process \d+ has it open\); choose another one with --disk, or --no-disk/,
+    );
+    first.release();
+    const again = await claimDiskFolder(place, 1);
+    expect(again.rearranged).toBe(false);
+    again.release();
+  });
+
+  it('is told as impossible where none can be made', async () => {
+    const blocked = join(folder, 'a-file');
+    writeFileSync(blocked, '');
+    await expect(claimDiskFolder(join(blocked, 'cache'), 1)).rejects.toThrow(
+      /Cannot make the folder .*: ENOTDIR/,
+    );
+    await expect(claimDiskFolder(blocked, 1)).rejects.toThrow(/Cannot make the folder .*: EEXIST/);
+    // Where Node's own way of making folders above a folder never ends.
+    if (process.platform === 'linux')
+      await expect(claimDiskFolder('/proc/bloomery/cache', 1)).rejects.toThrow(
+        /Cannot make the folder .*: ENOENT; choose another one with --disk, or --no-disk/,
+      );
+  });
+
+  it('is refused when it has other things in it', async () => {
+    const place = join(folder, 'home');
+    mkdirSync(place);
+    writeFileSync(join(place, 'letter.txt'), 'dear');
+    await expect(claimDiskFolder(place, 1)).rejects.toThrow(
+      /has other files in it \(letter.txt\): expected an empty one/,
+    );
+    expect(readFileSync(join(place, 'letter.txt'), 'utf8')).toBe('dear');
+    expect(readdirSync(place)).toEqual(['letter.txt']);
+  });
+
+  it('begins empty with another number of workers, for keys belong to others then', async () => {
+    const place = join(folder, 'workers');
+    (await claimDiskFolder(place, 2)).release();
+    mkdirSync(join(place, 'worker-1', 'packs'), { recursive: true });
+    expect(await rearranged(place, 2)).toBe(false);
+    expect(existsSync(join(place, 'worker-1'))).toBe(true);
+    // Not under another one's feet, wherever that one lives.
+    const other = await FolderLock.take(place);
+    await expect(claimDiskFolder(place, 3)).rejects.toThrow(FolderInUseError);
+    expect(existsSync(join(place, 'worker-1'))).toBe(true);
+    other.release();
+    expect(await rearranged(place, 3)).toBe(true);
+    expect(existsSync(join(place, 'worker-1'))).toBe(false);
+    expect(readdirSync(place)).toEqual(['bloomery-cache.json']);
+  });
+});
