@@ -9,7 +9,17 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const LAYERS = ['keys', 'hashing', 'kernel', 'math', 'frames', 'filters', 'wire', 'formats'];
 // A package may import those of lower rank only.
-const RANKS = { bloomery: 0, cache: 1, overlay: 1, packets: 1, stores: 1, sim: 1, cli: 2, console: 2 };
+const RANKS = {
+  bloomery: 0,
+  testkit: 0,
+  cache: 1,
+  overlay: 1,
+  packets: 1,
+  stores: 1,
+  sim: 1,
+  cli: 2,
+  console: 2,
+};
 /** What tests may import beside Node: the development dependencies of the workspace. */
 const TEST_TOOLS = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devDependencies);
 const problems = [];
@@ -34,13 +44,14 @@ function checkPackage(shelf, name) {
   for (const path of sources(join(folder, 'src'))) {
     count++;
     const text = readFileSync(path, 'utf8');
-    const isTest = /\.test\.ts$/.test(path);
+    const isTest = name === 'testkit' || /\.test\.ts$/.test(path);
     for (const specifier of importsOf(text)) {
       if (specifier.startsWith('.')) {
         if (name === 'bloomery') checkLayer(folder, path, specifier, isTest);
         continue;
       }
-      if (isTest && (specifier.startsWith('node:') || TEST_TOOLS.includes(specifier))) continue;
+      if (isTest && (/^(node:|@bloomery\/testkit\/)/.test(specifier) || TEST_TOOLS.includes(specifier)))
+        continue;
       const target = specifier.startsWith('@')
         ? specifier.split('/').slice(0, 2).join('/')
         : specifier.split('/')[0];

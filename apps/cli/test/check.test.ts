@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Random } from '@bloomery/testkit/statistics';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { GuavaFilter } from 'bloomery/formats/guava';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Random } from '../../../packages/bloomery/test/statistics.ts';
 import { bloomery, COMMAND, temporaryFolder } from './run-command.ts';
 
 const folder = temporaryFolder();

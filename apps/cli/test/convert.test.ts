@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { GO_BINARY, GO_JSON, GUAVA_UTF8, GUAVA_UTF16, KEYS } from '@bloomery/testkit/golden/foreign-files';
+import { expectBinomial } from '@bloomery/testkit/statistics';
 import {
   BlockedBloomFilter,
   BloomFilter,
@@ -18,14 +20,6 @@ import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { SquidDigest } from 'bloomery/formats/squid';
 import { compressFrame } from 'bloomery/wire';
 import { describe, expect, it } from 'vitest';
-import {
-  GO_BINARY,
-  GO_JSON,
-  GUAVA_UTF8,
-  GUAVA_UTF16,
-  KEYS,
-} from '../../../packages/bloomery/test/golden/foreign-files.ts';
-import { expectBinomial } from '../../../packages/bloomery/test/statistics.ts';
 import { bloom, keys, Scratch } from './conversion-scratch.ts';
 
 const scratch = new Scratch();

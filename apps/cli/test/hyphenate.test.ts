@@ -5,9 +5,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectBinomial } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EFFORT } from '../../../packages/bloomery/test/effort.ts';
-import { expectBinomial } from '../../../packages/bloomery/test/statistics.ts';
 
 const COMMAND = join(import.meta.dirname, '../bin/bloomery.js');
 const PATTERNS = '/usr/share/hyphen/hyph_en_US.dic'; // Debian package hyphen-en-us

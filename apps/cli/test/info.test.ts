@@ -1,5 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as golden from '@bloomery/testkit/golden/foreign-files';
+import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import {
   AttenuatedBloomFilter,
   BlockedBloomFilter,
@@ -17,8 +19,6 @@ import {
 } from 'bloomery';
 import { compressFrame } from 'bloomery/wire';
 import { describe, expect, test } from 'vitest';
-import * as golden from '../../../packages/bloomery/test/golden/foreign-files.ts';
-import { expectNormal, Random } from '../../../packages/bloomery/test/statistics.ts';
 import { drawBits, onesBetween } from '../src/bit-picture.ts';
 import { SAMPLES } from '../src/selftest/samples.ts';
 import { bloomery, temporaryFolder } from './run-command.ts';

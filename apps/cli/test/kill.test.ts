@@ -19,10 +19,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { BlockedBloomFilter, BloomFilter, CountingBloomFilter } from 'bloomery';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { EFFORT } from '../../../packages/bloomery/test/effort.ts';
-import { Random } from '../../../packages/bloomery/test/statistics.ts';
 import { openFilter } from '../src/filter-file.ts';
 
 const BIN = fileURLToPath(new URL('../bin/bloomery.js', import.meta.url));

@@ -1,3 +1,4 @@
+import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import {
   BloomFilter,
   CountingBloomFilter,
@@ -13,7 +14,6 @@ import {
 import { GoBloomFilter } from 'bloomery/formats/go-bloom';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { describe, expect, it } from 'vitest';
-import { expectBinomial, Random } from '../../../packages/bloomery/test/statistics.ts';
 import { containment } from '../src/commands/similar.ts';
 import { bloom, keys, Scratch } from './conversion-scratch.ts';
 

@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as golden from '@bloomery/testkit/golden/foreign-files';
+import { expectBinomial } from '@bloomery/testkit/statistics';
 import {
   BloomFilter,
   CountingBloomFilter,
@@ -9,8 +11,6 @@ import {
   StaticFilter,
 } from 'bloomery';
 import { describe, expect, test } from 'vitest';
-import * as golden from '../../../packages/bloomery/test/golden/foreign-files.ts';
-import { expectBinomial } from '../../../packages/bloomery/test/statistics.ts';
 import { asFile } from '../src/selftest/samples.ts';
 import { fiveSigma } from '../src/verifying/binomial-interval.ts';
 import { randomKeys } from '../src/verifying/random-keys.ts';

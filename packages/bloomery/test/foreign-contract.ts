@@ -3,12 +3,12 @@
  * and is written back bit for bit; and bytes from strangers are `FormatError`s, at once and without memory.
  */
 
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectBinomial } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import type { ForeignFilter } from '../src/formats/shared/foreign-filter.ts';
 import { FormatError } from '../src/formats/shared/format-error.ts';
-import { EFFORT } from './effort.ts';
 import { type FuzzSubject, fuzzDecoder } from './fuzz-formats.ts';
-import { expectBinomial } from './statistics.ts';
 
 export interface ForeignSubject<K> extends FuzzSubject {
   readonly decode: (bytes: Uint8Array, options?: { maxBytes?: number }) => ForeignFilter<K>;

@@ -3,9 +3,9 @@
  * `FormatError`; and a filter must answer, and write the bytes it was read from.
  */
 
+import { Random } from '@bloomery/testkit/statistics';
 import type { ForeignFilter } from '../src/formats/shared/foreign-filter.ts';
 import { type ForeignFormat, FormatError } from '../src/formats/shared/format-error.ts';
-import { Random } from './statistics.ts';
 
 export interface FuzzSubject {
   readonly name: string;

@@ -4,6 +4,7 @@
  * stranger would give them, so that what lies behind it is reached.
  */
 
+import { Random } from '@bloomery/testkit/statistics';
 import { writeChecksum } from '../src/frames/frame.ts';
 import {
   AttenuatedBloomFilter,
@@ -31,7 +32,6 @@ import {
   readSyncMessage,
   Subscriber,
 } from '../src/wire/index.ts';
-import { Random } from './statistics.ts';
 
 export interface FrameSubject {
   readonly name: string;

@@ -1,5 +1,6 @@
 /** Every decoder of a foreign format with a file to begin from: for `node tools/fuzz.mjs`. */
 
+import * as files from '@bloomery/testkit/golden/foreign-files';
 import { BinaryFuseFile } from '../src/formats/binary-fuse.ts';
 import { DataSketchesFilter } from '../src/formats/datasketches.ts';
 import { DcsoFilter } from '../src/formats/dcso.ts';
@@ -10,7 +11,6 @@ import { RedisBloomFilter } from '../src/formats/redisbloom.ts';
 import { SparkFilter } from '../src/formats/spark.ts';
 import { SquidDigest } from '../src/formats/squid.ts';
 import { type FuzzSubject, fuzzDecoder } from './fuzz-formats.ts';
-import * as files from './golden/foreign-files.ts';
 
 export { fuzzDecoder };
 

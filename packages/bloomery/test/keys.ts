@@ -1,7 +1,7 @@
 /** Keys for tests: packed ones by the million, and strings of every awkward kind. */
 
+import { Random } from '@bloomery/testkit/statistics';
 import type { PackedKeys } from '../src/keys/packed-keys.ts';
-import { Random } from './statistics.ts';
 
 /** `count` distinct 8-byte keys: a counter from `first` on, and a tag that keeps sets apart. */
 export function counterKeys(count: number, first = 0, tag = 0): PackedKeys {

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, expect, test } from 'vitest';
-import { Random } from '../../../../packages/bloomery/test/statistics.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { lineRanges, RANGE, RangeReader } from './line-ranges.ts';
 

@@ -1,5 +1,5 @@
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
-import { Random } from '../../../../packages/bloomery/test/statistics.ts';
 import { eachKey } from '../checking/ask.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { type ColumnNames, extractKeys } from './extract-keys.ts';

@@ -1,9 +1,9 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../test/contracts/codec.ts';
 import { type CodecSubject, inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
-import { expectNormal, Random } from '../../test/statistics.ts';
 import { encodeFrame, FrameError, type FrameKind } from '../frames/frame.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';

@@ -1,3 +1,4 @@
+import { expectNormal } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../test/contracts/codec.ts';
 import { membershipContract } from '../../test/contracts/membership.ts';
@@ -6,7 +7,6 @@ import { rateContract } from '../../test/contracts/rate.ts';
 import { codecSubject, inBothKernels, type Subject } from '../../test/contracts/subject.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { referenceForge64, referenceIndex } from '../../test/reference.ts';
-import { expectNormal } from '../../test/statistics.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { keyBytes } from '../keys/key.ts';
 import { ratePartitioned } from '../math/rates.ts';

@@ -3,9 +3,9 @@
  * each set k bits nobody set before, and the filter fills faster than random keys would fill it.
  */
 
+import { expectBinomial } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { counterKeys } from '../../test/keys.ts';
-import { expectBinomial } from '../../test/statistics.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
 import { probeIndex } from '../kernel/bits/classic.ts';

@@ -1,8 +1,8 @@
 /** A filter of a gigabyte: beyond 2^33 bits, where 32-bit indices reach a part of the array only. */
 
+import { expectNormal, expectUniform } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { counterKeys } from '../../test/keys.ts';
-import { expectNormal, expectUniform } from '../../test/statistics.ts';
 import { BloomFilter } from './bloom-filter.ts';
 
 test('2^33 + 9 bits: keys are found, and their bits reach all of the array evenly', () => {

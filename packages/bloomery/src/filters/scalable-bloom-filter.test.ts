@@ -1,10 +1,10 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../test/contracts/codec.ts';
 import { membershipContract } from '../../test/contracts/membership.ts';
 import { codecSubject, inBothKernels, type Subject } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
-import { expectBinomial, Random } from '../../test/statistics.ts';
 import { encodeFrame, FrameError, type FrameKind } from '../frames/frame.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';

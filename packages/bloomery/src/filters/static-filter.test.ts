@@ -1,12 +1,12 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectBinomial } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../test/contracts/codec.ts';
 import { staticMembershipContract } from '../../test/contracts/static-membership.ts';
 import { inBothKernels } from '../../test/contracts/subject.ts';
-import { EFFORT } from '../../test/effort.ts';
 import { referenceAnswer } from '../../test/fuse-reference.ts';
 import { counterKeys } from '../../test/keys.ts';
 import { referenceForge64 } from '../../test/reference.ts';
-import { expectBinomial } from '../../test/statistics.ts';
 import { FrameError } from '../frames/frame.ts';
 import { keyBytes } from '../keys/key.ts';
 import { fuseShape } from '../math/fuse-size.ts';

@@ -1,8 +1,8 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { FUSE8_C, FUSE8_GO, FUSE16_C } from '@bloomery/testkit/golden/foreign-files';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../test/effort.ts';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
-import { FUSE8_C, FUSE8_GO, FUSE16_C } from '../../test/golden/foreign-files.ts';
-import { Random } from '../../test/statistics.ts';
 import { BinaryFuseFile, firstCell } from './binary-fuse.ts';
 import type { FormatError } from './shared/format-error.ts';
 

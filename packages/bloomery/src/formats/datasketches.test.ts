@@ -1,6 +1,6 @@
+import { DATASKETCHES, KEYS } from '@bloomery/testkit/golden/foreign-files';
 import { expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
-import { DATASKETCHES, KEYS } from '../../test/golden/foreign-files.ts';
 import { xxh64Words } from '../hashing/xxh64.ts';
 import { DataSketchesFilter, type DataSketchesKey } from './datasketches.ts';
 import { keyWords, loadKey } from './shared/foreign-key.ts';

@@ -1,7 +1,7 @@
+import { DCSO, DCSO_BROKEN, DCSO_GZIP, FLEUR_HANG, KEYS } from '@bloomery/testkit/golden/foreign-files';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
-import { DCSO, DCSO_BROKEN, DCSO_GZIP, FLEUR_HANG, KEYS } from '../../test/golden/foreign-files.ts';
-import { Random } from '../../test/statistics.ts';
 import { DcsoFilter } from './dcso.ts';
 import { beginSequence, nextInSequence } from './hashes/dcso-generator.ts';
 import { fnv1 } from './hashes/fnv1.ts';

@@ -3,9 +3,9 @@
  * come as Node's Buffer, whose `slice` is a view and which lies somewhere in a pool that it shares with others.
  */
 
+import { DATASKETCHES, DCSO } from '@bloomery/testkit/golden/foreign-files';
 import { describe, expect, test } from 'vitest';
 import { SUBJECTS } from '../../test/fuzz-subjects.ts';
-import { DATASKETCHES, DCSO } from '../../test/golden/foreign-files.ts';
 import { DataSketchesFilter } from './datasketches.ts';
 import { DcsoFilter } from './dcso.ts';
 

@@ -1,7 +1,7 @@
+import { GO_BINARY, GO_JSON, KEYS } from '@bloomery/testkit/golden/foreign-files';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
-import { GO_BINARY, GO_JSON, KEYS } from '../../test/golden/foreign-files.ts';
-import { Random } from '../../test/statistics.ts';
 import { GoBloomFilter } from './go-bloom.ts';
 import { base64Length, decodeBase64, encodeBase64 } from './shared/base64.ts';
 import type { FormatError } from './shared/format-error.ts';

@@ -1,6 +1,6 @@
+import { GUAVA_8463, GUAVA_UTF8, GUAVA_UTF16, KEYS } from '@bloomery/testkit/golden/foreign-files';
 import { describe, expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
-import { GUAVA_8463, GUAVA_UTF8, GUAVA_UTF16, KEYS } from '../../test/golden/foreign-files.ts';
 import { GuavaFilter, type GuavaFunnel } from './guava.ts';
 import type { FormatError } from './shared/format-error.ts';
 

@@ -1,6 +1,6 @@
+import { KEYS, PARQUET_XXHASH } from '@bloomery/testkit/golden/foreign-files';
 import { expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
-import { KEYS, PARQUET_XXHASH } from '../../test/golden/foreign-files.ts';
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import type { Key } from '../keys/key.ts';
 import { ParquetFilter, plainBytes } from './parquet.ts';

@@ -1,8 +1,8 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import * as files from '@bloomery/testkit/golden/foreign-files';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../test/effort.ts';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
-import * as files from '../../test/golden/foreign-files.ts';
-import { Random } from '../../test/statistics.ts';
 import { type RedisBloomChunk, RedisBloomFilter } from './redisbloom.ts';
 import { chunkRecords } from './redisbloom-dump.ts';
 import { FormatError } from './shared/format-error.ts';

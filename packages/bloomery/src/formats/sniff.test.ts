@@ -1,7 +1,7 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import * as files from '@bloomery/testkit/golden/foreign-files';
+import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { EFFORT } from '../../test/effort.ts';
-import * as files from '../../test/golden/foreign-files.ts';
-import { Random } from '../../test/statistics.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
 import { DcsoFilter } from './dcso.ts';
 import { GuavaFilter } from './guava.ts';

@@ -1,7 +1,7 @@
+import { KEYS, SPARK_V2 } from '@bloomery/testkit/golden/foreign-files';
+import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
-import { KEYS, SPARK_V2 } from '../../test/golden/foreign-files.ts';
-import { expectBinomial, Random } from '../../test/statistics.ts';
 import { sparkMurmur3 } from './hashes/murmur3.ts';
 import { keyWords, loadInt64, loadKey } from './shared/foreign-key.ts';
 import type { FormatError } from './shared/format-error.ts';

@@ -1,6 +1,6 @@
+import { SQUID } from '@bloomery/testkit/golden/foreign-files';
 import { expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
-import { SQUID } from '../../test/golden/foreign-files.ts';
 import { md5 } from './hashes/md5.ts';
 import { keyWords, loadKey } from './shared/foreign-key.ts';
 import type { FormatError } from './shared/format-error.ts';

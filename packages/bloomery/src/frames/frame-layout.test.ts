@@ -1,9 +1,9 @@
+import { expectSameBytes } from '@bloomery/testkit/same-bytes';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../test/contracts/subject.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { referenceBlockedBits, referenceIndex, referenceSplitBits } from '../../test/reference.ts';
-import { expectSameBytes } from '../../test/same-bytes.ts';
-import { Random } from '../../test/statistics.ts';
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
 import { CountingBloomFilter } from '../filters/counting/counting-bloom-filter.ts';

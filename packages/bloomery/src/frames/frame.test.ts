@@ -1,6 +1,6 @@
+import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { inBothKernels } from '../../test/contracts/subject.ts';
-import { Random } from '../../test/statistics.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
 import { FrameError, PAGE, pageSum } from './frame.ts';

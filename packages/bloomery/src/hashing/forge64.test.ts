@@ -3,9 +3,9 @@
  * few bits. What must hold for any good hash, measured two-sided at 5 sigma.
  */
 
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../test/effort.ts';
-import { expectNormal, Random } from '../../test/statistics.ts';
 import { forge64Words } from './forge64.ts';
 
 const out = new Int32Array(2);

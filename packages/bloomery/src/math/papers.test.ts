@@ -5,10 +5,10 @@
  * compressed: Mitzenmacher 2002. survey: Broder and Mitzenmacher 2004. tutorial: Ripeanu and Iamnitchi. perl: Ceglowski 2004.
  */
 
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectBinomial, expectNormal } from '@bloomery/testkit/statistics';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { EFFORT } from '../../test/effort.ts';
 import { counterKeys } from '../../test/keys.ts';
-import { expectBinomial, expectNormal } from '../../test/statistics.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
 import { CHECKSUM } from '../frames/frame.ts';
 import { countOnes } from '../kernel/bits/bit-operations.ts';

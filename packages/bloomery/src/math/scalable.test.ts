@@ -1,5 +1,5 @@
+import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { expectNormal, Random } from '../../test/statistics.ts';
 import { checkScalablePlan, countKeys, estimateScalableSize, stagePlan } from './scalable.ts';
 
 const plan = { falsePositiveRate: 0.01, initialCapacity: 1000, growth: 2, tightening: 0.5 };

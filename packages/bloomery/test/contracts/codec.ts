@@ -1,11 +1,11 @@
 /** The contract of everything that is written to bytes and read back, perhaps by or from a stranger. */
 
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectSameBytes } from '@bloomery/testkit/same-bytes';
+import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { FrameError, type HashScheme, SecretKey } from '../../src/index.ts';
-import { EFFORT } from '../effort.ts';
 import { awkwardStrings } from '../keys.ts';
-import { expectSameBytes } from '../same-bytes.ts';
-import { Random } from '../statistics.ts';
 import { type CodecSubject, inBothKernels } from './subject.ts';
 
 export interface Golden {

@@ -1,5 +1,8 @@
 /** The contract of every filter that keys can be added to: no false negative, by whichever way in. */
 
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectSameBytes } from '@bloomery/testkit/same-bytes';
+import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import {
   hashKey,
@@ -11,10 +14,7 @@ import {
   sizeEstimate,
 } from '../../src/index.ts';
 import { platform, textEncoder } from '../../src/keys/platform.ts';
-import { EFFORT } from '../effort.ts';
 import { awkwardStrings, counterKeys } from '../keys.ts';
-import { expectSameBytes } from '../same-bytes.ts';
-import { Random } from '../statistics.ts';
 import { inBothKernels, type Membership, type Subject } from './subject.ts';
 
 const SECRET = new SecretKey(Uint8Array.from({ length: 16 }, (_, i) => 7 * i + 1));

@@ -11,10 +11,10 @@
  *    this has no variance from the filters and is the sharper test of the probes.
  */
 
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectCount } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { EFFORT } from '../effort.ts';
 import { counterKeys } from '../keys.ts';
-import { expectCount } from '../statistics.ts';
 import { inBothKernels, type Membership, type Subject } from './subject.ts';
 
 const CAPACITIES = [1, 2, 20, 63, 64, 65, 1e3, 1e5, 1e6];

@@ -3,15 +3,15 @@
  * same set always gives the same bytes.
  */
 
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectSameBytes } from '@bloomery/testkit/same-bytes';
+import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import type { HashScheme, Key, KeyBatch, KeyHash } from '../../src/index.ts';
 import { hashKey, hashKeys, packKeys, SecretKey, useKernel } from '../../src/index.ts';
 import { keyBytes } from '../../src/keys/key.ts';
 import { textEncoder } from '../../src/keys/platform.ts';
-import { EFFORT } from '../effort.ts';
 import { awkwardStrings, counterKeys } from '../keys.ts';
-import { expectSameBytes } from '../same-bytes.ts';
-import { Random } from '../statistics.ts';
 import { type CreateOptions, inBothKernels } from './subject.ts';
 
 export interface StaticMembership<F> {

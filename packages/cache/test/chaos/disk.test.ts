@@ -23,9 +23,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { EFFORT } from '../../../bloomery/test/effort.ts';
-import { Random } from '../../../bloomery/test/statistics.ts';
 import { type CacheNode, startNode } from '../../src/node/cache-node.ts';
 import { loadConfig } from '../../src/node/config/config.ts';
 import { Log } from '../../src/node/log/log.ts';

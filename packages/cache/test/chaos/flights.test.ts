@@ -10,9 +10,9 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EFFORT } from '../../../bloomery/test/effort.ts';
-import { Random } from '../../../bloomery/test/statistics.ts';
 import { eventually } from '../proxy/proxy-lab.ts';
 import { bundleNode, type ChaosNode, type NodeProgram, startChaosNode } from './chaos-node.ts';
 import { mix } from './chaos-world.ts';

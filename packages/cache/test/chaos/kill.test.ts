@@ -11,9 +11,9 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EFFORT } from '../../../bloomery/test/effort.ts';
-import { Random } from '../../../bloomery/test/statistics.ts';
 import { bundleNode, type ChaosNode, type NodeProgram, startChaosNode } from './chaos-node.ts';
 import { World } from './chaos-world.ts';
 

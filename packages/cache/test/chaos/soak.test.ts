@@ -1,10 +1,10 @@
 /** The soak of `bench/cache/soak.ts` in its short form: whether it runs, and finds nothing. The hour is run by hand. */
 
+import { EFFORT } from '@bloomery/testkit/effort';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { soak } from '../../../../bench/cache/soak.ts';
 import { fitLine } from '../../../../bench/cache/soak-line.ts';
 import { renderSoak } from '../../../../bench/cache/soak-report.ts';
-import { EFFORT } from '../../../bloomery/test/effort.ts';
 import { bundleNode, type NodeProgram } from './chaos-node.ts';
 
 let program: NodeProgram;

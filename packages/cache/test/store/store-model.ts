@@ -7,8 +7,8 @@
  * In both cases the listeners' view must be that of `keys()` whenever nothing is under way.
  */
 
+import { Random } from '@bloomery/testkit/statistics';
 import { expect } from 'vitest';
-import { Random } from '../../../bloomery/test/statistics.ts';
 import type { StoredResponse } from '../../src/policy/stored-response.ts';
 import { BodyError, type BodyWriter, type ResponseStore } from '../../src/store/response-store.ts';
 import { bodyBytes, expectBytes, keysOf, readAll, storedResponse } from './stored-responses.ts';

@@ -1,8 +1,8 @@
 /** The dictionary file: what comes back, and what strangers can send. */
 
 import { readFileSync } from 'node:fs';
+import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { Random } from '../../../bloomery/test/statistics.ts';
 import {
   decodeSpeller,
   encodeSpeller,

@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { afterAll, describe, expect, test } from 'vitest';
-import { expectBinomial, Random } from '../../../bloomery/test/statistics.ts';
 import {
   decodeSpeller,
   encodeSpeller,

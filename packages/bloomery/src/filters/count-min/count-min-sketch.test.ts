@@ -1,10 +1,10 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectBinomial, expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../../test/contracts/codec.ts';
 import { type CodecSubject, inBothKernels } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
 import { referenceForge64, referenceIndex } from '../../../test/reference.ts';
-import { expectBinomial, expectNormal, Random } from '../../../test/statistics.ts';
 import { FrameError } from '../../frames/frame.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';

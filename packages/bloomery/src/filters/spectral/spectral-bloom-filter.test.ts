@@ -1,12 +1,12 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../../test/contracts/codec.ts';
 import { membershipContract } from '../../../test/contracts/membership.ts';
 import { rateContract } from '../../../test/contracts/rate.ts';
 import { codecSubject, inBothKernels, type Subject } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
 import { referenceForge64, referenceIndex } from '../../../test/reference.ts';
-import { expectBinomial, Random } from '../../../test/statistics.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';

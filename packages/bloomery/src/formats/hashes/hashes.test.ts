@@ -1,7 +1,7 @@
 /** The foreign hashes against values that others published. */
 
+import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { Random } from '../../../test/statistics.ts';
 import { ForeignBits } from '../shared/foreign-bits.ts';
 import {
   appendByte,

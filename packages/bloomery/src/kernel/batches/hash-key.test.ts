@@ -1,7 +1,7 @@
+import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { awkwardStrings } from '../../../test/keys.ts';
 import { referenceForge64, referenceXxh64 } from '../../../test/reference.ts';
-import { Random } from '../../../test/statistics.ts';
 import { parquetHash } from '../../hashing/parquet-hash.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { keyBytes } from '../../keys/key.ts';

@@ -1,6 +1,6 @@
+import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { Random } from '../../../test/statistics.ts';
 import { countLines, lineEnds } from './lines.ts';
 
 /** Bytes with many newlines, and many that differ from one in a single bit. */

@@ -4,9 +4,9 @@
  * hash, each half collides as often as chance says, and filters keep their rate on the other half of the family.
  */
 
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectBinomial, expectNormal } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../../test/effort.ts';
-import { expectBinomial, expectNormal } from '../../../test/statistics.ts';
 import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../../filters/bloom-filter.ts';
 import type { Key } from '../../keys/key.ts';

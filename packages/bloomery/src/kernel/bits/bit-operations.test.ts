@@ -1,5 +1,5 @@
+import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { Random } from '../../../test/statistics.ts';
 import { andInto, countOnes, countSharedOnes, foldNeighbours, isSubset, orInto } from './bit-operations.ts';
 
 const bitOf = (words: Uint32Array, i: number) => (words[i >>> 5] >>> (i & 31)) & 1;

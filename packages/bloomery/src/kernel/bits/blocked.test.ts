@@ -1,6 +1,6 @@
+import { expectUniform, Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { referenceBlockedBits, referenceSplitBits } from '../../../test/reference.ts';
-import { expectUniform, Random } from '../../../test/statistics.ts';
 import { blockedAdd, blockedHas, blockIndex, splitBlockAdd, splitBlockHas } from './blocked.ts';
 import { setPlain, setShared } from './classic.ts';
 

@@ -1,6 +1,6 @@
+import { expectUniform, Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { referenceIndex } from '../../../test/reference.ts';
-import { expectUniform, Random } from '../../../test/statistics.ts';
 import { probeIndex } from './classic.ts';
 
 const sizes = [

@@ -1,8 +1,8 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectSameBytes } from '@bloomery/testkit/same-bytes';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
-import { expectSameBytes } from '../../../test/same-bytes.ts';
-import { Random } from '../../../test/statistics.ts';
 import { countOnes } from '../bits/bit-operations.ts';
 import { useKernel } from '../wasm/kernel-choice.ts';
 import {

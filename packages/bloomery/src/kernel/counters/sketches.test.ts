@@ -1,7 +1,7 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../../test/effort.ts';
 import { referenceIndex } from '../../../test/reference.ts';
-import { Random } from '../../../test/statistics.ts';
 import { BitStore } from '../bits/bit-store.ts';
 import { useKernel, wasmKernel } from '../wasm/kernel-choice.ts';
 import type { WasmKernel } from '../wasm/wasm-kernel.ts';

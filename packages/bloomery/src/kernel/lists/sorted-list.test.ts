@@ -1,7 +1,7 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
-import { expectNormal, Random } from '../../../test/statistics.ts';
 import { PositionList } from '../../filters/hash-list/position-list.ts';
 import { hashScheme } from '../../hashing/hash-scheme.ts';
 import { chunkHashes, eachChunk } from '../batches/batch.ts';

@@ -1,8 +1,8 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
 import { counterKeys } from '../../../test/keys.ts';
-import { Random } from '../../../test/statistics.ts';
 import { hashScheme } from '../../hashing/hash-scheme.ts';
 import { platform } from '../../keys/platform.ts';
 import { fuseShape } from '../../math/fuse-size.ts';

@@ -1,8 +1,8 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../../test/effort.ts';
 import { referenceAnswer, referenceField, referenceSlots } from '../../../test/fuse-reference.ts';
 import { counterKeys } from '../../../test/keys.ts';
-import { expectBinomial, Random } from '../../../test/statistics.ts';
 import { hashKeys } from '../batches/hash-keys.ts';
 import { FuseLayout, fuseAnswer, locate, located, readField, writeField } from './fuse.ts';
 

@@ -1,8 +1,8 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectSameBytes } from '@bloomery/testkit/same-bytes';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
-import { expectSameBytes } from '../../../test/same-bytes.ts';
-import { Random } from '../../../test/statistics.ts';
 import { FrameError } from '../../frames/frame.ts';
 import { countOnes } from '../../kernel/bits/bit-operations.ts';
 import { useKernel } from '../../kernel/wasm/kernel-choice.ts';

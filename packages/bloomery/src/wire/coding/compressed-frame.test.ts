@@ -1,8 +1,8 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
 import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
-import { expectNormal, Random } from '../../../test/statistics.ts';
 import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../../filters/bloom-filter.ts';
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';

@@ -1,8 +1,8 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
 import { counterKeys } from '../../../test/keys.ts';
-import { expectNormal, Random } from '../../../test/statistics.ts';
 import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
 import { FrameError, writeChecksum } from '../../frames/frame.ts';

@@ -1,6 +1,6 @@
+import { EFFORT } from '@bloomery/testkit/effort';
 import { expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
 import { FRAME_SUBJECTS, fuzzReader } from '../../../test/fuzz-frames.ts';
 
 // The full form, ten million rounds each, is `node tools/fuzz.mjs`.

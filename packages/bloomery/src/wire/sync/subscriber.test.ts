@@ -1,7 +1,7 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, it } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
-import { Random } from '../../../test/statistics.ts';
 import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../../filters/bloom-filter.ts';
 import {

@@ -1,6 +1,6 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, it } from 'vitest';
-import { EFFORT } from '../../../test/effort.ts';
-import { Random } from '../../../test/statistics.ts';
 import { ChangeHistory } from './sync-history.ts';
 
 /** A sum that is none, and tells generations apart. */

@@ -1,5 +1,5 @@
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, it } from 'vitest';
-import { Random } from '../../../test/statistics.ts';
 import { CHECKSUM, FrameError, writeChecksum } from '../../frames/frame.ts';
 import {
   compareGenerations,

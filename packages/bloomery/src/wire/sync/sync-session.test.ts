@@ -5,9 +5,9 @@
  * heartbeat, a request and an answer must be enough for everybody.
  */
 
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EFFORT } from '../../../test/effort.ts';
-import { Random } from '../../../test/statistics.ts';
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
 import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
 import { frameSum } from '../coding/delta.ts';

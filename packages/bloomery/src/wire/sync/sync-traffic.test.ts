@@ -5,11 +5,11 @@
  * Two of the paper's figures stand in each other's column (m/n = 12 and 32 of table VI); they are corrected here.
  */
 
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectNormal } from '@bloomery/testkit/statistics';
 import { afterAll, describe, expect, it } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { EFFORT } from '../../../test/effort.ts';
 import { counterKeys } from '../../../test/keys.ts';
-import { expectNormal } from '../../../test/statistics.ts';
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
 import { countOnes } from '../../kernel/bits/bit-operations.ts';
 import { platform } from '../../keys/platform.ts';

@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EFFORT } from '../../../../bloomery/test/effort.ts';
-import { Random } from '../../../../bloomery/test/statistics.ts';
 import { bodyBytes, expectBytes, readAll } from '../../../test/store/stored-responses.ts';
 import { DiskStore } from './disk-store.ts';
 

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { EFFORT } from '@bloomery/testkit/effort';
 import { buildSync } from 'esbuild';
 import { expect, test } from 'vitest';
-import { EFFORT } from '../../../../bloomery/test/effort.ts';
 
 const ENTRIES = EFFORT > 1 ? 1_000_000 : 20_000;
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));

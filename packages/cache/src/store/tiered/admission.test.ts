@@ -1,7 +1,7 @@
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectNormal } from '@bloomery/testkit/statistics';
 import { RotatingBloomFilter, SecretKey } from 'bloomery';
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../../../bloomery/test/effort.ts';
-import { expectNormal } from '../../../../bloomery/test/statistics.ts';
 import { Admission } from './admission.ts';
 
 describe('Admission', () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectBinomial, expectNormal, Random } from '@bloomery/testkit/statistics';
 import { FrameError, hashKey } from 'bloomery';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { EFFORT } from '../../../../bloomery/test/effort.ts';
-import { expectBinomial, expectNormal, Random } from '../../../../bloomery/test/statistics.ts';
 import { exceptionFilter, findExceptions, strongestPatterns } from './build-hyphenation.ts';
 import { type DictionaryBytes, ExceptionDictionary, encodeExceptions, PAGE } from './exception-dictionary.ts';
 import type { FilteredHyphenator } from './filtered-hyphenator.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
-import { Random } from '../../../../bloomery/test/statistics.ts';
 import { Hyphenator, insertMarks, replaceWords, splitPattern, wordsOf } from './hyphenator.ts';
 import { PatternError, parsePatternFile, parseTruth } from './pattern-file.ts';
 import { PatternTrie } from './pattern-trie.ts';

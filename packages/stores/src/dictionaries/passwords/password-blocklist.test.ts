@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { EFFORT } from '@bloomery/testkit/effort';
+import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { FrameError, hashKey, type PackedKeys, SecretKey } from 'bloomery';
 import { describe, expect, test } from 'vitest';
-import { EFFORT } from '../../../../bloomery/test/effort.ts';
-import { expectNormal, Random } from '../../../../bloomery/test/statistics.ts';
 import { BlocklistBuilder } from './blocklist-builder.ts';
 import { mostNeighbours, neighboursOf } from './neighbours.ts';
 import { normalizePassword, WILDCARD } from './normalize-password.ts';

@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EFFORT } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { EFFORT } from '../../../../../bloomery/test/effort.ts';
-import { Random } from '../../../../../bloomery/test/statistics.ts';
 import { BodyTable } from '../bodies/body-table.ts';
 import { type Entry, EntryIndex } from './entry-index.ts';
 import { IndexJournal } from './index-journal.ts';

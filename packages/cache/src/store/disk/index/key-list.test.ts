@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Random } from '@bloomery/testkit/statistics';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Random } from '../../../../../bloomery/test/statistics.ts';
 import { keysOf, pause, storeBody } from '../../../../test/store/stored-responses.ts';
 import { DiskStore } from '../disk-store.ts';
 
