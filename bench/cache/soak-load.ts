@@ -5,7 +5,7 @@
 
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { World } from '../../packages/cache/test/chaos/chaos-world.ts';
+import type { World } from '../../packages/testkit/src/origins/chaos-world.ts';
 import type { SoakSample } from './soak.ts';
 
 export class Load {

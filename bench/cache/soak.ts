@@ -22,7 +22,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { World } from '../../packages/cache/test/chaos/chaos-world.ts';
+import { World } from '../../packages/testkit/src/origins/chaos-world.ts';
 import { fitLine, type Line } from './soak-line.ts';
 import { Load } from './soak-load.ts';
 import { SoakNode } from './soak-node.ts';

@@ -3,7 +3,7 @@
  * RFC 9209), an answer that is cut off (`cut`), or either, since it depends on what was sent already.
  */
 
-import { CHUNKED, type Fault, flood, OK, repeat, say } from './raw-origin.ts';
+import { CHUNKED, type Fault, flood, OK, repeat, say } from '@bloomery/testkit/origins/raw-origin';
 
 export type Want = 'refused' | 'cut' | 'either' | 'whole';
 

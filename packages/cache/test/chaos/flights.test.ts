@@ -11,11 +11,11 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EFFORT } from '@bloomery/testkit/effort';
+import { mix } from '@bloomery/testkit/origins/chaos-world';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../proxy/proxy-lab.ts';
 import { bundleNode, type ChaosNode, type NodeProgram, startChaosNode } from './chaos-node.ts';
-import { mix } from './chaos-world.ts';
 
 const CLIENTS = 200;
 const KEYS = 4;

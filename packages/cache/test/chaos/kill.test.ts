@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EFFORT } from '@bloomery/testkit/effort';
+import { World } from '@bloomery/testkit/origins/chaos-world';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bundleNode, type ChaosNode, type NodeProgram, startChaosNode } from './chaos-node.ts';
-import { World } from './chaos-world.ts';
 
 /** A hundred in the full form. */
 const KILLS = EFFORT === 1 ? 8 : 5 * EFFORT;

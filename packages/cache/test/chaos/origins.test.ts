@@ -9,11 +9,19 @@
 
 import type { Server } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import {
+  type Fault,
+  freePort,
+  listen,
+  OK,
+  RawOrigin,
+  say,
+  trickle,
+} from '@bloomery/testkit/origins/raw-origin';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, rawConnection, send } from '../proxy/proxy-lab.ts';
 import { FAULTS, type Want } from './chaos-faults.ts';
 import { bundleNode, type ChaosNode, type NodeProgram, startChaosNode } from './chaos-node.ts';
-import { type Fault, freePort, listen, OK, RawOrigin, say, trickle } from './raw-origin.ts';
 
 const HEAD_MS = 400;
 const IDLE_MS = 400;

@@ -9,12 +9,19 @@
 import { lookup } from 'node:dns/promises';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startForwarder } from '@bloomery/testkit/origins/forwarder';
+import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
+import {
+  clientFolder,
+  fileSha256,
+  need,
+  run,
+  runAny,
+  sha256,
+} from '@bloomery/testkit/programs/client-program';
 import { expect, it, type TestContext } from 'vitest';
-import { startOrigin } from '../origin-lab.ts';
 import { makeAptRoot, makeRepository } from './client-apt.ts';
-import { startForwarder } from './client-forwarder.ts';
 import { startClientNode } from './client-node.ts';
-import { clientFolder, fileSha256, need, run, runAny, sha256 } from './client-program.ts';
 
 const folder = clientFolder();
 const NAMES = Array.from({ length: 12 }, (_, i) => `bloomery-probe-${i}`);

@@ -5,9 +5,9 @@
 
 import { existsSync } from 'node:fs';
 import { deflateSync } from 'node:zlib';
+import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { chromium } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { startOrigin } from '../origin-lab.ts';
 import { startClientNode } from './client-node.ts';
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';

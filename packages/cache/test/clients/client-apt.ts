@@ -5,7 +5,7 @@
 
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type ProgramRun, run, sha256 } from './client-program.ts';
+import { type ProgramRun, run, sha256 } from '@bloomery/testkit/programs/client-program';
 
 export interface AptRoot {
   /** Where `apt-get download` puts its files. */

@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { cleanEnvironment } from '@bloomery/testkit/programs/client-program';
 import type { NodeStatus } from '../../src/node/admin/status.ts';
-import { cleanEnvironment } from './client-program.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../../apps/cli/bin/bloomery.js', import.meta.url));
 const START_MS = 20_000;

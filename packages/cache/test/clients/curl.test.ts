@@ -7,11 +7,19 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
+import {
+  clientFolder,
+  fileSha256,
+  need,
+  type ProgramRun,
+  run,
+  runAny,
+  sha256,
+} from '@bloomery/testkit/programs/client-program';
+import { selfSigned } from '@bloomery/testkit/programs/self-signed';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type OriginLab, startOrigin } from '../origin-lab.ts';
-import { selfSigned } from '../self-signed.ts';
 import { type ClientNode, startClientNode } from './client-node.ts';
-import { clientFolder, fileSha256, need, type ProgramRun, run, runAny, sha256 } from './client-program.ts';
 
 const folder = clientFolder();
 const FRESH = ['Cache-Control', 'max-age=600'];

@@ -10,9 +10,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import {
+  cleanEnvironment,
+  clientFolder,
+  fileSha256,
+  need,
+  run,
+} from '@bloomery/testkit/programs/client-program';
 import { expect, it } from 'vitest';
 import { startClientNode } from './client-node.ts';
-import { cleanEnvironment, clientFolder, fileSha256, need, run } from './client-program.ts';
 
 const folder = clientFolder();
 

@@ -8,10 +8,10 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
+import { cleanEnvironment, need } from '@bloomery/testkit/programs/client-program';
 import { expect, it } from 'vitest';
-import { startOrigin } from '../origin-lab.ts';
 import { startClientNode } from './client-node.ts';
-import { cleanEnvironment, need } from './client-program.ts';
 
 const MB = 1_000_000;
 const BLOCK = 65_536;

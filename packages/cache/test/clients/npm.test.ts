@@ -8,11 +8,18 @@
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startForwarder } from '@bloomery/testkit/origins/forwarder';
+import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
+import {
+  clientFolder,
+  fileSha256,
+  need,
+  run,
+  runAny,
+  sha256,
+} from '@bloomery/testkit/programs/client-program';
 import { beforeEach, expect, it } from 'vitest';
-import { startOrigin } from '../origin-lab.ts';
-import { startForwarder } from './client-forwarder.ts';
 import { startClientNode } from './client-node.ts';
-import { clientFolder, fileSha256, need, run, runAny, sha256 } from './client-program.ts';
 
 const folder = clientFolder();
 const SILENT = ['--no-audit', '--no-fund', '--no-update-notifier', '--ignore-scripts'];

@@ -8,10 +8,10 @@
 
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
+import { clientFolder, fileSha256, need, run, sha256 } from '@bloomery/testkit/programs/client-program';
 import { expect, it } from 'vitest';
-import { startOrigin } from '../origin-lab.ts';
 import { startClientNode } from './client-node.ts';
-import { clientFolder, fileSha256, need, run, sha256 } from './client-program.ts';
 
 const folder = clientFolder();
 const WHEEL = 'bloomery_probe-1.0-py3-none-any.whl';

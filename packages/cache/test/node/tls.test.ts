@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
+import { selfSigned } from '@bloomery/testkit/programs/self-signed';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/node/config/config.ts';
 import { ConfigError } from '../../src/node/config/config-sources.ts';
-import { selfSigned } from '../self-signed.ts';
 import { ask, scratchFolder, startOrigin, startTestNode } from './scratch.ts';
 
 const folder = scratchFolder();

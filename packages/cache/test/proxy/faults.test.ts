@@ -1,11 +1,11 @@
 /** Origins that lie, stores that fail, clients that do not read: never wrong bytes, never a hang, never a clean end too early. */
 
 import type { Socket } from 'node:net';
+import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StoredResponse } from '../../src/policy/stored-response.ts';
 import { MemoryStore } from '../../src/store/memory/memory-store.ts';
 import { BodyError, type BodyReader } from '../../src/store/response-store.ts';
-import { type OriginLab, startOrigin } from '../origin-lab.ts';
 import { eventually, type ProxyLab, rawConnection, startProxy } from './proxy-lab.ts';
 
 let origin: OriginLab;

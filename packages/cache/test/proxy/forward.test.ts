@@ -1,10 +1,10 @@
 /** The proxy as a forward proxy: what goes to the origin, what comes back, and what is answered here. */
 
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AddressGuard } from '../../src/safety/address-guard.ts';
 import { ClientGuard } from '../../src/safety/client-guard.ts';
-import { type OriginLab, startOrigin } from '../origin-lab.ts';
 import { eventually, type ProxyLab, rawConnection, startProxy } from './proxy-lab.ts';
 
 let origin: OriginLab;

@@ -1,9 +1,9 @@
 /** An invalidation reaches every fetch of its key, also those that nobody can join: what was said before a change is not stored after it. */
 
+import { type LabAnswer, type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Flights } from '../../src/proxy/flight/flight.ts';
 import type { SharedResponse } from '../../src/proxy/flight/shared-response.ts';
-import { type LabAnswer, type OriginLab, startOrigin } from '../origin-lab.ts';
 import { eventually, type ProxyLab, startProxy } from './proxy-lab.ts';
 
 let origin: OriginLab;

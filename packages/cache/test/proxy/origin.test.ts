@@ -3,14 +3,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
+import { selfSigned } from '@bloomery/testkit/programs/self-signed';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OriginClient } from '../../src/proxy/origin/origin-client.ts';
 import type { OriginError } from '../../src/proxy/origin/origin-error.ts';
 import type { OriginFetch, OriginRequest } from '../../src/proxy/origin/origin-fetch.ts';
 import { AddressGuard } from '../../src/safety/address-guard.ts';
 import { checkLimits, type Limits } from '../../src/safety/limits.ts';
-import { type OriginLab, startOrigin } from '../origin-lab.ts';
-import { selfSigned } from '../self-signed.ts';
 import { eventually } from './proxy-lab.ts';
 
 const clients: OriginClient[] = [];

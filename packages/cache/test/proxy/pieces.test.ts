@@ -7,12 +7,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DiskStore } from '../../src/store/disk/disk-store.ts';
 import { MemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { ResponseStore } from '../../src/store/response-store.ts';
 import { TieredStore } from '../../src/store/tiered/tiered-store.ts';
-import { startOrigin } from '../origin-lab.ts';
 import { type ProxyLab, startProxy } from './proxy-lab.ts';
 
 const BYTES = 7 * 1024 * 1024 + 12_345;

@@ -1,8 +1,8 @@
 /** Ranges: from what is complete, from parts, and by completing a part. */
 
+import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../src/store/memory/memory-store.ts';
-import { type OriginLab, startOrigin } from '../origin-lab.ts';
 import { type ProxyLab, startProxy } from './proxy-lab.ts';
 
 let origin: OriginLab;

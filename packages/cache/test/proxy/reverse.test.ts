@@ -1,9 +1,9 @@
 /** The proxy before origins of its own: which upstream serves a path, and how the origin's URLs look from outside. */
 
+import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { describe, expect, it } from 'vitest';
 import { mapFields, type Route, Router } from '../../src/proxy/route.ts';
 import { AddressGuard } from '../../src/safety/address-guard.ts';
-import { startOrigin } from '../origin-lab.ts';
 import { startProxy } from './proxy-lab.ts';
 
 const upstream = (prefix: string, origin: string) => ({ prefix, origin: new URL(origin) });

@@ -2,13 +2,13 @@
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type SendOptions, sendStored } from '../../src/proxy/client/body-sender.ts';
 import { Exchange } from '../../src/proxy/client/exchange.ts';
 import type { AnswerRecord } from '../../src/proxy/observer.ts';
 import type { Route } from '../../src/proxy/route.ts';
 import type { BodyReader } from '../../src/store/response-store.ts';
-import { startOrigin } from '../origin-lab.ts';
 import { eventually, rawConnection, send, startProxy } from './proxy-lab.ts';
 
 describe('the length of a response without content', () => {

@@ -1,7 +1,7 @@
 /** Many requests for one object at once, over real sockets. */
 
+import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type OriginLab, startOrigin } from '../origin-lab.ts';
 import { eventually, type ProxyLab, type Reply, rawConnection, startProxy } from './proxy-lab.ts';
 
 let origin: OriginLab;

@@ -6,12 +6,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type LabAnswer, type LabRequest, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { DiskStore } from '../../src/store/disk/disk-store.ts';
 import { MemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { ResponseStore } from '../../src/store/response-store.ts';
 import { TieredStore } from '../../src/store/tiered/tiered-store.ts';
-import { type LabAnswer, type LabRequest, startOrigin } from '../origin-lab.ts';
 import { eventually, startProxy } from './proxy-lab.ts';
 
 const rejections: unknown[] = [];

@@ -1,11 +1,11 @@
 /** What a reader who distrusts the proxy found: one client's answer for another, parts that pass for a whole, an origin that ends the process. */
 
+import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OriginClient } from '../../src/proxy/origin/origin-client.ts';
 import type { OriginFetch } from '../../src/proxy/origin/origin-fetch.ts';
 import { AddressGuard } from '../../src/safety/address-guard.ts';
 import { DEFAULT_LIMITS } from '../../src/safety/limits.ts';
-import { type OriginLab, startOrigin } from '../origin-lab.ts';
 import { eventually, type ProxyLab, rawConnection, startProxy } from './proxy-lab.ts';
 
 let origin: OriginLab;

@@ -1,7 +1,7 @@
 /** Validation of what is stale, what stands in when the origin fails, and revalidation in the background. */
 
+import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type OriginLab, startOrigin } from '../origin-lab.ts';
 import { eventually, type ProxyLab, startProxy } from './proxy-lab.ts';
 
 let origin: OriginLab;

@@ -7,12 +7,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AddressGuard } from '../../src/safety/address-guard.ts';
 import { DiskStore } from '../../src/store/disk/disk-store.ts';
 import { MemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { ResponseStore } from '../../src/store/response-store.ts';
-import { startOrigin } from '../origin-lab.ts';
 import { eventually, startProxy } from './proxy-lab.ts';
 
 let folder = '';

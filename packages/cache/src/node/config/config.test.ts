@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { selfSigned } from '@bloomery/testkit/programs/self-signed';
 import { afterAll, describe, expect, it } from 'vitest';
-import { selfSigned } from '../../../test/self-signed.ts';
 import { LIMIT_NAMES } from '../../safety/limits.ts';
 import { formatDuration, formatSize, parseDuration, parseSize } from './amounts.ts';
 import { loadConfig, type NodeConfig, printConfig } from './config.ts';
