@@ -13,7 +13,7 @@ step('checking types', 'npm', ['run', '--silent', 'check:types']);
 step('checking package boundaries', 'node', ['tools/check-boundaries.mjs']);
 step('checking the embedded kernel', 'node', ['tools/build-kernel.mjs', '--check']);
 step('checking bundle sizes', 'node', ['tools/check-bundles.mjs']);
-step('measuring what docs/which-filter.md says', 'node', ['tools/which-filter.mjs']);
+step('measuring what docs/guide/which-filter.md says', 'node', ['tools/which-filter.mjs']);
 step('running the examples', 'node', ['tools/run-examples.mjs']);
 step('running the transcript of the README', 'node', ['tools/transcript.mjs']);
 

@@ -1,4 +1,4 @@
-// The figures of docs/which-filter.md that do not depend on the machine: every structure is filled with the same
+// The figures of docs/guide/which-filter.md that do not depend on the machine: every structure is filled with the same
 // 100,000 keys, its memory is divided by their number, and 300,000 other keys are asked for. Without arguments it
 // compares the page with what it measured; `--write` writes the page.
 
@@ -20,7 +20,7 @@ import {
   StaticFilter,
 } from 'bloomery';
 
-const page = fileURLToPath(new URL('../docs/which-filter.md', import.meta.url));
+const page = fileURLToPath(new URL('../docs/guide/which-filter.md', import.meta.url));
 const BEGIN = '<!-- measured: written by tools/which-filter.mjs -->';
 const END = '<!-- end of measured -->';
 const KEYS = 100_000;
@@ -91,13 +91,14 @@ const table = [
 const text = readFileSync(page, 'utf8');
 const start = text.indexOf(BEGIN);
 const end = text.indexOf(END);
-if (start < 0 || end < start) throw new Error('docs/which-filter.md has no place for the measured table');
+if (start < 0 || end < start)
+  throw new Error('docs/guide/which-filter.md has no place for the measured table');
 const wanted = `${text.slice(0, start + BEGIN.length)}\n${table}\n${text.slice(end)}`;
 if (process.argv.includes('--write')) writeFileSync(page, wanted);
 else if (wanted === text) console.log(`which-filter: ${ROWS.length} structures measured as the page says`);
 else {
   console.error(
-    `docs/which-filter.md is not what was measured: node tools/which-filter.mjs --write\n${table}`,
+    `docs/guide/which-filter.md is not what was measured: node tools/which-filter.mjs --write\n${table}`,
   );
   process.exitCode = 1;
 }

@@ -7,7 +7,7 @@
 //            is a few lines for speed comparison only; nobody has tested its quality.
 //
 // The first three must give, bit for bit, the filters of the library: the harness compares the XXH64 of their
-// bytes. All are written from the specifications (xxHash, Parquet, the library's docs/frame.md), none shares a line with
+// bytes. All are written from the specifications (xxHash, Parquet, the library's docs/spec/frame.md), none shares a line with
 // the library, so this is a third implementation beside the JavaScript and the WebAssembly one.
 //
 // Keys are taken in groups of 32: hash all, prefetch their blocks, probe. Results are summed, not stored.
@@ -115,7 +115,7 @@ static inline u64 fastHash(const u8* p, size_t length) {
   return fold(S1 ^ length, fold(a ^ S1, b ^ seed));
 }
 
-// ---- Forge64, seed 0 (docs/frame.md) ----
+// ---- Forge64, seed 0 (docs/spec/frame.md) ----
 
 static inline u64 forge64(const u8* p, size_t length) {
   u64 a = 0x9E3779B97F4A7C15ull, b = length * 0xD6E8FEB86659FD93ull;

@@ -1,12 +1,12 @@
 /**
- * `npm run papers`: writes docs/papers.md and docs/figures anew, by the command `bloomery papers`, which is where the papers
+ * `npm run papers`: writes docs/papers/papers.md and docs/papers/figures anew, by the command `bloomery papers`, which is where the papers
  * are recomputed (apps/cli/src/papers). Arguments, if there are any, go to the command instead.
  */
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const DOCUMENTS = ['--markdown', 'docs/papers.md', '--figures', 'docs/figures', '--force'];
+const DOCUMENTS = ['--markdown', 'docs/papers/papers.md', '--figures', 'docs/papers/figures', '--force'];
 
 const given = process.argv.slice(2);
 const { status } = spawnSync(

@@ -1,4 +1,4 @@
-/** All structures in one table, a line each: what docs/which-filter.md quotes. */
+/** All structures in one table, a line each: what docs/guide/which-filter.md quotes. */
 
 import { bits, ns, percent, type Table } from './report.ts';
 import { actionRounds, findRow, type Measure, type Section } from './results.ts';

@@ -1,4 +1,4 @@
-/** The exit codes, as grep has them. `--help` and docs/cli.md list them. */
+/** The exit codes, as grep has them. `--help` and docs/guide/cli.md list them. */
 
 /** It worked; `check` found something; `verify` held. */
 export const FOUND = 0;

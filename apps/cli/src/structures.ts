@@ -1,4 +1,4 @@
-/** The structures of the library by the code in their frames, and how each is read. docs/frame.md lists the codes. */
+/** The structures of the library by the code in their frames, and how each is read. docs/spec/frame.md lists the codes. */
 
 import {
   AttenuatedBloomFilter,

@@ -148,7 +148,7 @@ describe('the plot', () => {
     const request = { capacity: 10_000, transmissionBits: 80_000 };
     const [compressed, standard] = ratesByHashes(plan(request), request);
     const at = (points: typeof standard.points, hashes: number) => points.find(({ x }) => x === hashes)!.y;
-    // docs/papers.md, figure 1 of compressed.
+    // docs/papers/papers.md, figure 1 of compressed.
     expect(at(standard.points, 1)).toBeCloseTo(0.1175, 4);
     expect(at(standard.points, 6)).toBeCloseTo(0.02158, 4);
     expect(at(compressed.points, 1)).toBeCloseTo(0.01027, 5);

@@ -22,7 +22,7 @@ test('this build passes, a line each', () => {
 test('there is a pinned frame for every sample, and the first is the worked example of the documentation', () => {
   expect(Object.keys(GOLDEN_FRAMES)).toEqual(Object.keys(SAMPLES));
   expect(GOLDEN_FRAMES.bloom).toBe(WORKED_EXAMPLE);
-  const page = readFileSync(fileURLToPath(new URL('../../../docs/frame.md', import.meta.url)), 'utf8');
+  const page = readFileSync(fileURLToPath(new URL('../../../docs/spec/frame.md', import.meta.url)), 'utf8');
   const [, dump] = /holding the strings `key-0` to `key-19`, is these 57 bytes:\s*```([^`]*)```/.exec(page)!;
   // Each line: bytes of two digits, then at least two spaces and what they are.
   const bytes = [...dump.matchAll(/^((?:[0-9A-F]{2} ?)+)/gm)]
@@ -56,7 +56,7 @@ test('a build that writes other bytes fails: exit code 1, and the line says wher
   expect(checks.filter(({ outcome }: { outcome: string }) => outcome === 'failed')).toEqual([
     expect.objectContaining({
       name: 'pinned bytes of every structure',
-      detail: 'the worked example of docs/frame.md: byte 31 is 81, expected 80',
+      detail: 'the worked example of docs/spec/frame.md: byte 31 is 81, expected 80',
     }),
   ]);
 });

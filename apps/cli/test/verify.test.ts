@@ -263,7 +263,7 @@ describe('the verdict', () => {
   });
 
   test('files of other systems that promise a rate are held to that only', () => {
-    // docs/formats.md: the estimate of this chain is 0.96 %, its true rate 1.3 %.
+    // docs/spec/formats.md: the estimate of this chain is 0.96 %, its true rate 1.3 %.
     writeFileSync(at('chain.redis'), golden.REDISBLOOM_CHAIN);
     const { code, stdout } = verify('chain.redis', '--trials', '200k');
     expect(code).toBe(0);

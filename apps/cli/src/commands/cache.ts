@@ -1,5 +1,5 @@
 /**
- * `bloomery cache`: runs an HTTP cache until it is told to stop. What it is and how it is configured is told in docs/cache.md; its options are made of
+ * `bloomery cache`: runs an HTTP cache until it is told to stop. What it is and how it is configured is told in docs/guide/cache.md; its options are made of
  * the same table as its checks (packages/cache/src/node/config/settings.ts), so none is described twice.
  *
  * The table is bundled with the command, everything else is loaded from the package when the cache is run: its workers are programs of their own, found

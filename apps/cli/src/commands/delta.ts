@@ -149,7 +149,7 @@ function checkDeltable({ path, structure }: FrameFile): void {
   );
 }
 
-/** Where the bits begin: behind 16 bytes of header and the parameters (docs/frame.md). */
+/** Where the bits begin: behind 16 bytes of header and the parameters (docs/spec/frame.md). */
 function payloadStart({ structure }: FrameFile): number {
   return structure.code === 1 ? 28 : 27;
 }

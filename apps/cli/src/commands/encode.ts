@@ -1,5 +1,5 @@
 /**
- * `encode`, a filter as a message: its bits coded to within a byte or so of their entropy (docs/wire.md); and `decode`,
+ * `encode`, a filter as a message: its bits coded to within a byte or so of their entropy (docs/spec/wire.md); and `decode`,
  * the way back. A filter made for memory is half full of ones and has nothing to give; one made for the wire
  * (`bloomery plan --for transmission`) comes out at a fraction. Every command reads coded files as they are, so
  * `decode` is for readers other than this program, and for changing a file in place.

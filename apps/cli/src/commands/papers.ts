@@ -129,7 +129,7 @@ function list(parts: readonly Part[], { json }: Options): void {
 
 function introduction(trials: number, seed: number): string {
   const more =
-    trials < TRIALS_IN_DOCUMENTS ? `; --trials 10k is what docs/papers.md has, and takes minutes` : '';
+    trials < TRIALS_IN_DOCUMENTS ? `; --trials 10k is what docs/papers/papers.md has, and takes minutes` : '';
   return (
     `paper | formula | measured here, with ${formatCount(trials)} trials for each simulation (the paper: 100,000) and seed ${seed}${more}. ` +
     'A value like 0.0216 ± 0.0001 is a mean and its standard error; σ is a distance from theory in standard errors.'

@@ -2,7 +2,7 @@
  * `bloomery plan`: say what is known, get the rest, before anything is built. The planner is `plan()` of bloomery/math;
  * here are its options, its table and its plot. What contradicts itself is one line and exit code 2.
  *
- * All rates are true rates at capacity, not the textbook's (docs/math.md). A plan costs milliseconds; the plot is a plan
+ * All rates are true rates at capacity, not the textbook's (docs/guide/math.md). A plan costs milliseconds; the plot is a plan
  * for each number of hash functions.
  */
 

@@ -55,7 +55,7 @@ export function designOf(filter: AnyFilter): Design | undefined {
   }
   if (filter instanceof RedisBloomFilter) {
     const capacity = filter.links.reduce((sum, { entries }) => sum + entries, 0);
-    // The first link has half the rate that was asked for (docs/formats.md).
+    // The first link has half the rate that was asked for (docs/spec/formats.md).
     return { capacity, falsePositiveRate: filter.links[0].error * (filter.scaling ? 2 : 1) };
   }
   if (filter instanceof ScalableBloomFilter) {

@@ -1,7 +1,7 @@
 /**
  * Frames as bytes, for commands that move bits and ask nothing: encode, decode, delta, apply. No secret is needed to
  * pack a keyed filter or to say what changed in it, so none is asked for; the parameters in an error are read from the
- * header (docs/frame.md) and not from a filter.
+ * header (docs/spec/frame.md) and not from a filter.
  *
  * What is wrong with a file is a `UsageError` that names it.
  */

@@ -45,7 +45,7 @@ function ofFilter(filter: BloomFilter): BitArray {
   return { name: '', bytes: payload(filter.encode()), bits: filter.bits };
 }
 
-/** Of a frame of structure 1 or 2: docs/frame.md. */
+/** Of a frame of structure 1 or 2: docs/spec/frame.md. */
 function payload(frame: Uint8Array): Uint8Array {
   return frame.subarray(frame[5] === 1 ? 28 : 27, -4);
 }

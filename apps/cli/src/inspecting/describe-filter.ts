@@ -110,7 +110,7 @@ export function isOverfull(
 }
 
 function compressedBytes(frame: Uint8Array): number | undefined {
-  // Frames of the first three structures can be coded (docs/wire.md). The small coding does 16 MB/s, the fast one 190.
+  // Frames of the first three structures can be coded (docs/spec/wire.md). The small coding does 16 MB/s, the fast one 190.
   if (frame[5] > 3 || frame.length > LARGEST_FAST) return undefined;
   return compressFrame(frame, { effort: frame.length > LARGEST_SMALL ? 'fast' : 'small' }).length;
 }

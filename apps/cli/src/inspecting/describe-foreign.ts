@@ -96,7 +96,7 @@ function particulars(
   return {
     parameters: { bits, hashes, bitsPerEntry, declaredCount: count, useful },
     capacity,
-    // Squid ignores a digest with more than 65 % ones, whatever it holds (docs/formats.md).
+    // Squid ignores a digest with more than 65 % ones, whatever it holds (docs/spec/formats.md).
     overfull: !useful || isOverfull({ value, standardError }, capacity),
   };
 }

@@ -34,7 +34,7 @@ export function heavyKeysIn(frame: Uint8Array, least: number): number {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
   const { start, end } = heavyCandidates(frame);
   let heavy = 0;
-  // Type (1), count (8), at least (8), length (4), the bytes of the key: docs/frame.md, structure 12.
+  // Type (1), count (8), at least (8), length (4), the bytes of the key: docs/spec/frame.md, structure 12.
   for (let at = start; at < end; at += 21 + view.getUint32(at + 17, true)) {
     if (Number(view.getBigUint64(at + 1, true)) >= least) heavy++;
   }
@@ -58,7 +58,7 @@ function removeKey(frame: Uint8Array): void {
   );
 }
 
-/** As docs/frame.md has it: pages of 4096 bytes, hashed with their number as seed, combined by XOR. */
+/** As docs/spec/frame.md has it: pages of 4096 bytes, hashed with their number as seed, combined by XOR. */
 function checksum(frame: Uint8Array): number {
   let sum = 0;
   for (let page = 0; page * PAGE < frame.length - CHECKSUM; page++) {

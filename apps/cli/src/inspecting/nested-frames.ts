@@ -1,4 +1,4 @@
-/** The frames inside a frame: stages, generations, levels. docs/frame.md, "Filters in a frame". */
+/** The frames inside a frame: stages, generations, levels. docs/spec/frame.md, "Filters in a frame". */
 
 export interface NestedFrame {
   /** Where it begins in the outer frame, and where it ends. */

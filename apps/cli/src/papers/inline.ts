@@ -5,7 +5,7 @@ export interface Span {
   readonly text: string;
 }
 
-/** A link becomes its words: what it points to lies beside docs/papers.md, and there only. */
+/** A link becomes its words: what it points to lies beside docs/papers/papers.md, and there only. */
 export function spans(text: string): Span[] {
   const found: Span[] = [];
   let at = 0;

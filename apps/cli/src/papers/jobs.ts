@@ -65,7 +65,7 @@ export const MOST_TRIALS = 2 ** 20;
 
 /**
  * The seed of an experiment's first trial; trial t has t more. By name: experiments do not share hash functions, and adding
- * one changes no other. Seed 0 is the one that docs/papers.md was made with.
+ * one changes no other. Seed 0 is the one that docs/papers/papers.md was made with.
  */
 export function firstSeed({ id }: Job, seed: number): number {
   return MOST_TRIALS * fnv(seed === 0 ? id : `${seed} ${id}`);

@@ -1,4 +1,4 @@
-/** The document as Markdown: docs/papers.md is this. */
+/** The document as Markdown: docs/papers/papers.md is this. */
 
 import { method, outcome, SOURCES, TITLE } from './preface.ts';
 import type { Findings, Section, Table } from './section.ts';

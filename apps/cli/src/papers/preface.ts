@@ -26,7 +26,7 @@ export function method({ trials, seed, whole, parts }: Findings): string {
   const start = seed === 0 ? 'plus a start' : `plus a start, by \`--seed ${seed}\`,`;
   return (
     `${what}, as *paper | formula | measured here*, by \`bloomery papers\` with **${trials.toLocaleString('en')} trials** for each ` +
-    'simulation (the paper: 100,000) and a fixed share of that for the rest. Formulas are those of [bloomery/math](math.md); what ' +
+    'simulation (the paper: 100,000) and a fixed share of that for the rest. Formulas are those of [bloomery/math](../guide/math.md); what ' +
     "is measured are the library's own filters, hash functions and coder. Nothing is random: keys are counters, and trial t has " +
     `hash seed t (${start} of its own for each experiment). The same command gives the same page.`
   );

@@ -136,7 +136,7 @@ function positives(filter: { hasMany(keys: PackedKeys): Uint8Array }, { stranger
   return sum;
 }
 
-/** A frame ends with a checksum of 4 bytes (docs/frame.md). */
+/** A frame ends with a checksum of 4 bytes (docs/spec/frame.md). */
 const CHECKSUM = 4;
 
 /** The bits of a filter, which are the end of its frame but for the checksum. */

@@ -59,7 +59,7 @@ function curve(name: string, reach: number, request: (hashes: number) => PlanReq
 }
 
 const MOST_HASHES = 64;
-/** The blocked layout has no more; docs/frame.md. */
+/** The blocked layout has no more; docs/spec/frame.md. */
 const MOST_IN_BLOCK = 24;
 /** The plan's own message, computed twice, must not fail to fit by a rounding error. */
 const ROUNDING = 1 + 1e-9;

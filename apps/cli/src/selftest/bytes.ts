@@ -50,7 +50,7 @@ function checkGolden(): string {
   assertSameBytes(
     example.encode(),
     Buffer.from(WORKED_EXAMPLE, 'hex'),
-    'the worked example of docs/frame.md',
+    'the worked example of docs/spec/frame.md',
   );
   const names = Object.keys(SAMPLES);
   for (const name of names) {
@@ -197,5 +197,5 @@ function expandIfCoded(frame: Uint8Array): Uint8Array {
 }
 
 const COUNT = 10_000;
-/** Of a coded Bloom filter: header, parameters and checksum (docs/frame.md). */
+/** Of a coded Bloom filter: header, parameters and checksum (docs/spec/frame.md). */
 const HEADER = 32;

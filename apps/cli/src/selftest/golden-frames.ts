@@ -1,16 +1,16 @@
 /**
- * Bytes that never change: promise 3 of the library. The worked example is the one printed in docs/frame.md, the hashes are
+ * Bytes that never change: promise 3 of the library. The worked example is the one printed in docs/spec/frame.md, the hashes are
  * those of its last table. The frames hold `key-0` to `key-19` (samples.ts says with which parameters); they were written by
  * version 0.1.0 with both kernels. Who changes one of them breaks every filter that was ever saved.
  */
 
-/** docs/frame.md, "A worked example". */
+/** docs/spec/frame.md, "A worked example". */
 export const WORKED_EXAMPLE = joined(`
   424C4D59 01 01 00 01 0000000000000000 C200000000 06 140000000000
   067D2051AEE614BCA0A09DA107A8FDE2645635A8B501C4AD03
   88EE69A1`);
 
-/** docs/frame.md, "Forge64". */
+/** docs/spec/frame.md, "Forge64". */
 export const GOLDEN_HASHES = [
   { key: '', seed: 0, hash: '2abdcf873639aecb' },
   { key: 'a', seed: 0, hash: '30ffbeac30a6c05a' },

@@ -21,7 +21,7 @@ export function assertSameBytes(found: Uint8Array, expected: Uint8Array, what: s
   if (at >= 0) throw new Error(`${what}: byte ${at} is ${found[at]}, expected ${expected[at]}`);
 }
 
-/** `key-0` to `key-…`, as in the worked example of docs/frame.md. */
+/** `key-0` to `key-…`, as in the worked example of docs/spec/frame.md. */
 export function keysUpTo(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `key-${i}`);
 }

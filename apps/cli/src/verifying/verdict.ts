@@ -6,7 +6,7 @@
  *   often means a bad hash or damage, less often that the filter is not what it seems. Of filters that are asked
  *   one after the other and may hold the same keys (rotating, attenuated) the estimate is an upper bound. Files of other
  *   systems that promise a rate are held to that only: by double hashing small ones have more false positives than
- *   their ones say (docs/formats.md, Redis).
+ *   their ones say (docs/spec/formats.md, Redis).
  * - And not more often than the file promises. The promise is a mean over filters: small ones scatter around it, by how
  *   their ones do, so five standard deviations of that are granted as well.
  *

@@ -156,7 +156,7 @@ function bitOffsets(
 }
 
 const LAYOUTS = ['classic', 'partitioned', 'blocked', 'split-block'] as const;
-/** Bit 7 of the variant: the payload is coded (docs/wire.md). */
+/** Bit 7 of the variant: the payload is coded (docs/spec/wire.md). */
 const CODED = 128;
 /** Nobody looks at the words: the probes only say which ones they are. */
 const NO_WORDS = /* @__PURE__ */ new Uint32Array(0);

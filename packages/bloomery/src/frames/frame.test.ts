@@ -5,7 +5,7 @@ import { BloomFilter } from '../filters/bloom-filter.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
 import { FrameError, PAGE, pageSum } from './frame.ts';
 
-/** The checksum as docs/frame.md has it. */
+/** The checksum as docs/spec/frame.md has it. */
 function checksumOf(frame: Uint8Array): number {
   let sum = 0;
   for (let page = 0, at = 0; at < frame.length - 4; page++, at += 4096) {

@@ -1,5 +1,5 @@
 /**
- * The frame: how a filter is written to bytes. docs/frame.md specifies it with a worked example.
+ * The frame: how a filter is written to bytes. docs/spec/frame.md specifies it with a worked example.
  *
  *     0   4  magic 'BLMY' (42 4C 4D 59)
  *     4   1  version of this layout: 1
@@ -26,7 +26,7 @@ import { hashBytesInto, hashOut } from '../kernel/batches/hash-key.ts';
 
 /** What is particular to the frames of one structure. */
 export interface FrameKind {
-  /** Never given twice, never changed; docs/frame.md lists them. */
+  /** Never given twice, never changed; docs/spec/frame.md lists them. */
   readonly code: number;
   readonly name: string;
   /** How many bytes each parameter takes, at most 6. */

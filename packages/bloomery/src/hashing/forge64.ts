@@ -7,7 +7,7 @@
  * last 16 bytes under one mask, and has one 64-bit product for every eight bytes where XXH64 has three; in JavaScript
  * each of them costs seven 32-bit ones. Hashing URLs of 44 to 56 bytes takes 22 ns against 25 in WebAssembly, copying
  * included, and 195 against 664 in JavaScript (npm run bench:kernel -- --only hash). What that costs: other languages
- * have to write these lines. docs/frame.md has them.
+ * have to write these lines. docs/spec/frame.md has them.
  *
  *     a = seed ^ K0;  b = rotl(seed, 32) ^ length * K3                    all modulo 2^64
  *     for each 16 bytes, the last of them filled up with zeros (16 zeros if there are none):

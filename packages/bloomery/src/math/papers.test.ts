@@ -1,6 +1,6 @@
 /**
- * The papers, to the last digit: every table, every figure given in the text, every simulation. `docs/papers.md` shows the same
- * with more trials (`bloomery papers` makes it), `docs/errata.md` speaks of what is wrong in them.
+ * The papers, to the last digit: every table, every figure given in the text, every simulation. `docs/papers/papers.md` shows the same
+ * with more trials (`bloomery papers` makes it), `docs/papers/errata.md` speaks of what is wrong in them.
  *
  * compressed: Mitzenmacher 2002. survey: Broder and Mitzenmacher 2004. tutorial: Ripeanu and Iamnitchi. perl: Ceglowski 2004.
  */

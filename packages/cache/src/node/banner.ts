@@ -54,7 +54,7 @@ export function banner(config: NodeConfig, facts: BannerFacts): string {
       ['processes', config.workers === 1 ? 'one (--workers N for more)' : `${config.workers} workers`],
     ]),
     '',
-    `Ctrl-C ends it after the running answers. All settings: ${facts.command} --help, and docs/cache.md.`,
+    `Ctrl-C ends it after the running answers. All settings: ${facts.command} --help, and docs/guide/cache.md.`,
     'Next to come: neighbours that tell each other by summaries what they have.',
   ];
   return `${lines.join('\n')}\n`;

@@ -215,7 +215,7 @@ describe('bit codes', () => {
   });
 
   test('golden bytes', () => {
-    // Ones at 3, 17, 18 and 40 of 100 bits; see docs/wire.md.
+    // Ones at 3, 17, 18 and 40 of 100 bits; see docs/spec/wire.md.
     const words = Uint32Array.of((1 << 3) | (1 << 17) | (1 << 18), 1 << 8, 0, 0);
     expect(hex(encodeBits(words, 100, 'small'))).toBe('0304213c4d');
     expect(hex(encodeBits(words, 100, 'fast'))).toBe('051104670709');

@@ -1,6 +1,6 @@
 /**
  * Arrays of bits as messages: the coding that is smallest for the bits at hand, in pieces that decode on their own.
- * docs/wire.md specifies the bytes.
+ * docs/spec/wire.md specifies the bytes.
  *
  *     0    1   lower three bits, the coding: 0 plain, 1 empty (all zeros), 2 full (all ones), 3 range, 4 rANS, 5 gaps;
  *              upper five, of the last three: the pieces have 2^(15 + these) bits

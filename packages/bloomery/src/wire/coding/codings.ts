@@ -1,4 +1,4 @@
-/** The codings of a bit code and the sizes of its pieces: what its writer and its reader must agree on (docs/wire.md). */
+/** The codings of a bit code and the sizes of its pieces: what its writer and its reader must agree on (docs/spec/wire.md). */
 
 export type Coding = 'plain' | 'empty' | 'full' | 'range' | 'rans' | 'gaps';
 /** Those that are cut in pieces. */

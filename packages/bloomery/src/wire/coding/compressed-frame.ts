@@ -1,5 +1,5 @@
 /**
- * Frames made small for sending (Mitzenmacher, Compressed Bloom Filters). A coded frame is a frame (docs/frame.md) whose
+ * Frames made small for sending (Mitzenmacher, Compressed Bloom Filters). A coded frame is a frame (docs/spec/frame.md) whose
  * variant has its highest bit set and whose payload is a bit code (bit-code.ts) in place of the plain bits; header,
  * parameters and checksum are as before, 32 bytes in all for a Bloom filter.
  *

@@ -1,7 +1,7 @@
 /**
  * The sending end of a sync session: a set that changes, and the messages that keep summaries of it up to date elsewhere
  * (Summary Cache, survey 4; deltas, compressed IV). Messages in, messages out: no network, no clock, no chance in here.
- * Who carries the messages, and how often it publishes and beats, is the caller's business. docs/sync.md is the protocol.
+ * Who carries the messages, and how often it publishes and beats, is the caller's business. docs/spec/sync.md is the protocol.
  *
  *     const publisher = new Publisher({ filter, incarnation: boots });
  *     publisher.add(url);

@@ -1,6 +1,6 @@
 /**
  * The receiving end of a sync session: the summary of somebody else's set, kept up to date by messages that may be lost,
- * doubled, late, out of order, damaged or somebody else's. Messages in, messages out: no network, no clock. docs/sync.md is
+ * doubled, late, out of order, damaged or somebody else's. Messages in, messages out: no network, no clock. docs/spec/sync.md is
  * the protocol.
  *
  *     const outcome = subscriber.receive(message);

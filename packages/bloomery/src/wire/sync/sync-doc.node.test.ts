@@ -1,4 +1,4 @@
-/** The bytes of docs/sync.md are those of the program, in both kernels. */
+/** The bytes of docs/spec/sync.md are those of the program, in both kernels. */
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { Publisher } from './publisher.ts';
 import { Subscriber } from './subscriber.ts';
 import { readSyncMessage } from './sync-message.ts';
 
-const text = readFileSync(new URL('../../../../../docs/sync.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../../../../docs/spec/sync.md', import.meta.url), 'utf8');
 const [, example] = text.split('## A worked example');
 
 /** The messages that the page shows, in order: a name and hex digits, which may go on in lines of their own. */
@@ -16,7 +16,7 @@ const SHOWN = [...example.matchAll(/^(full|delta|heartbeat|request) +((?:[0-9A-F
   ([, type, digits]) => ({ type, hex: digits.replace(/\s+/g, '') }),
 );
 
-inBothKernels('docs/sync.md', () => {
+inBothKernels('docs/spec/sync.md', () => {
   it('shows the bytes of the session that it tells', () => {
     const filter = new CountingBloomFilter({ counters: 128, hashes: 3, trackChanges: true });
     filter.addMany(['ant', 'bee', 'cat']);
@@ -46,7 +46,7 @@ inBothKernels('docs/sync.md', () => {
   });
 });
 
-describe('docs/sync.md', () => {
+describe('docs/spec/sync.md', () => {
   it('shows every type of message, asked for and not', () => {
     const types = new Set(SHOWN.map(({ hex }) => hex.slice(10, 12)));
     expect([...types].sort()).toEqual(['02', '03', '04', '81', '82', '83']);

@@ -1,6 +1,6 @@
 /**
  * The messages between a publisher and the subscribers of its summary: bytes to data and back, nothing else. What they
- * make happen is in publisher.ts and subscriber.ts; docs/sync.md specifies them for other languages.
+ * make happen is in publisher.ts and subscriber.ts; docs/spec/sync.md specifies them for other languages.
  *
  *     0   4  magic 'BLMS' (42 4C 4D 53)
  *     4   1  version: 1

@@ -355,8 +355,8 @@ describe('problems', () => {
   });
 });
 
-describe('docs/cache.md', () => {
-  const guide = readFileSync(new URL('../../../../../docs/cache.md', import.meta.url), 'utf8');
+describe('docs/guide/cache.md', () => {
+  const guide = readFileSync(new URL('../../../../../docs/guide/cache.md', import.meta.url), 'utf8');
 
   it('has every setting with its flag, its name and its default', () => {
     for (const setting of SETTINGS) {

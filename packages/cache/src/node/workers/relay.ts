@@ -5,7 +5,7 @@
  * a server of its own.
  *
  * What it costs: one more HTTP exchange between two processes. Hits of 10 KB in memory took 50 to 60 µs of processor time in one process and
- * 120 to 150 µs in two workers with their primary (docs/cache.md): two workers on two cores are no faster than one process at those. They pay where the
+ * 120 to 150 µs in two workers with their primary (docs/guide/cache.md): two workers on two cores are no faster than one process at those. They pay where the
  * work is more than handing over: TLS, large bodies, many misses.
  *
  * When the owner cannot be reached because it is being restarted, the request goes back to `unavailable`, unless somebody has begun to read its body: it

@@ -4,7 +4,7 @@
  *
  * Each key belongs to one worker (team.ts), which has its own part of the memory and its own folder on disk. What it costs:
  * (N - 1) / N of all requests are relayed to another process (relay.ts), and each connection is handed over by the primary. So workers
- * are for TLS, large bodies and many origins, not for small hits; figures are in docs/cache.md.
+ * are for TLS, large bodies and many origins, not for small hits; figures are in docs/guide/cache.md.
  *
  * A worker that dies loses its running answers (their clients see a broken connection, never a short body) and what it had in memory only. Until it is
  * back the others ask origins for its keys without storing. Keys invalidated meanwhile are told to it before it serves again. A worker that dies

@@ -10,7 +10,7 @@
  *     1  number of breaks
  *     …  for each break, the number of letters (code points) before it; rising
  *
- * then zeros, and in the last four bytes the lower 32 bits of Forge64 (docs/frame.md) of the bytes before, with the number
+ * then zeros, and in the last four bytes the lower 32 bits of Forge64 (docs/spec/frame.md) of the bytes before, with the number
  * of the page as seed. No record crosses a page. Whoever reads a page that was damaged gets a `FrameError`.
  */
 

@@ -12,7 +12,7 @@
  *     14   8   refusalRate, a double between 0 and 1
  *     22   2   a: number of characters in the alphabet, at most 1024
  *     24   3a  the alphabet: rising code points
- *     …    4   checksum of all bytes before it: the lower 32 bits of Forge64 (docs/frame.md) with seed 0
+ *     …    4   checksum of all bytes before it: the lower 32 bits of Forge64 (docs/spec/frame.md) with seed 0
  *     …        a frame of a StaticFilter up to the end; it has a checksum of its own
  *
  * Keys of the filter are the UTF-8 of the words after `normalizePassword`, and of the same with U+FFFF in place of one

@@ -15,7 +15,7 @@
  *     28      …      texts: seven in UTF-8, U+001E between them: language, alphabet, characters of words, ignored characters,
  *                    conversions, replacements, endings; the last three are lists of pairs, U+001F after each part: at
  *                    most 4096, 4096 and 64 of them, each part of at most 256 UTF-16 code units
- *     …       …      the four frames (docs/frame.md): a StaticFilter or a BloomFilter, and three StaticFilters
+ *     …       …      the four frames (docs/spec/frame.md): a StaticFilter or a BloomFilter, and three StaticFilters
  *     end-4   4      checksum: the lower 32 bits of Forge64 of all bytes before it
  *
  * Bytes come from strangers. Lengths are compared with the bytes at hand before anything is allocated, the checksum is
