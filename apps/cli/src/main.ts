@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { COMMANDS } from './commands/index.ts';
 import { CLOSED_PIPE, FAILED } from './exit-codes.ts';
-import { ClosedPipe, write } from './standard-output.ts';
-import { colors } from './terminal.ts';
+import { ClosedPipe, write } from './terminal/standard-output.ts';
+import { colors } from './terminal/terminal.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Runs a command line, without the name of the program. Sets the exit code. */

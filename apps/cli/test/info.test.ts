@@ -19,8 +19,8 @@ import {
 } from 'bloomery';
 import { compressFrame } from 'bloomery/wire';
 import { describe, expect, test } from 'vitest';
-import { drawBits, onesBetween } from '../src/bit-picture.ts';
 import { SAMPLES } from '../src/selftest/samples.ts';
+import { drawBits, onesBetween } from '../src/terminal/bit-picture.ts';
 import { bloomery, temporaryFolder } from './run-command.ts';
 
 const folder = temporaryFolder();

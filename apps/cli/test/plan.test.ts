@@ -3,7 +3,7 @@ import { type PlanRequest, plan } from 'bloomery/math';
 import { describe, expect, test } from 'vitest';
 import { optionNames } from '../src/planning/option-names.ts';
 import { ratesByHashes } from '../src/planning/rates-by-hashes.ts';
-import { drawPlot } from '../src/plot.ts';
+import { drawPlot } from '../src/terminal/plot.ts';
 import { bloomery, COMMAND } from './run-command.ts';
 
 function planned(line: string): Record<string, unknown> {

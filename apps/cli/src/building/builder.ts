@@ -25,7 +25,7 @@ import {
   StaticFilter,
 } from 'bloomery';
 import { plan } from 'bloomery/math';
-import type { OwnFilter } from '../structures.ts';
+import type { OwnFilter } from '../files/structures.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface BuildParameters {

@@ -4,7 +4,7 @@
  */
 
 import { CountMinSketch, HeavyHitters, type KeyBatch, type PackedKeys } from 'bloomery';
-import type { FilterFile, ForeignFile } from '../filter-file.ts';
+import type { FilterFile, ForeignFile } from '../files/filter-file.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface Asker {

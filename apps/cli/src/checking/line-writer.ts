@@ -1,6 +1,6 @@
 /** Standard output in pieces of a quarter of a megabyte: few system calls, bounded memory, and every line ended. */
 
-import { write } from '../standard-output.ts';
+import { write } from '../terminal/standard-output.ts';
 
 export class LineWriter {
   readonly #buffer = new Uint8Array(SIZE);

@@ -7,14 +7,14 @@ import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withExamples, withFormat, withJson, withKeyFile } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { formatBytes, formatCount } from '../format-values.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
 import { addToFile, removeFromFile, type Update, type UpdateOptions } from '../in-place/update-file.ts';
 import { type KeyChunk, type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts';
-import { startProgress } from '../progress.ts';
-import { readSecretKey } from '../secret-key-file.ts';
-import { writeJson } from '../standard-output.ts';
-import { isTerminal } from '../terminal.ts';
-import { warn } from '../warning.ts';
+import { formatBytes, formatCount } from '../terminal/format-values.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { writeJson } from '../terminal/standard-output.ts';
+import { isTerminal } from '../terminal/terminal.ts';
+import { warn } from '../terminal/warning.ts';
 
 interface Options extends KeyOptions {
   readonly keyFile?: string;

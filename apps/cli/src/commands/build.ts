@@ -8,7 +8,6 @@
 
 import { hashKeys } from 'bloomery';
 import { type Command, Option } from 'commander';
-import { checkTarget, writeAtomically } from '../atomic-file.ts';
 import {
   type Builder,
   type BuildParameters,
@@ -26,7 +25,9 @@ import {
   withKeyFile,
   withOutput,
 } from '../command-options.ts';
-import { formatBytes, formatCount, formatRate, formatSeconds } from '../format-values.ts';
+import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
+import { type OwnFilter, STRUCTURES } from '../files/structures.ts';
 import { sourceOf } from '../hashing/hash-source.ts';
 import { HashSpool } from '../hashing/hash-spool.ts';
 import { RecordWorkers } from '../hashing/record-workers.ts';
@@ -35,13 +36,12 @@ import { type ColumnNames, extractKeys } from '../keys/extract-keys.ts';
 import { type Input, inputsOf } from '../keys/input.ts';
 import { type KeyOptions, withKeyOptions } from '../keys/key-options.ts';
 import { type RecordChunk, recordChunks } from '../keys/record-chunks.ts';
-import { startProgress } from '../progress.ts';
-import { readSecretKey } from '../secret-key-file.ts';
-import { writeJson } from '../standard-output.ts';
-import { type OwnFilter, STRUCTURES } from '../structures.ts';
-import { isTerminal, outputIsFile } from '../terminal.ts';
+import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal/format-values.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { writeJson } from '../terminal/standard-output.ts';
+import { isTerminal, outputIsFile } from '../terminal/terminal.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 
 interface BuildOptions
   extends KeyOptions,

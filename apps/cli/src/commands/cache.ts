@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import { SETTINGS, type Setting } from '@bloomery/cache';
 import { type Command, Option } from 'commander';
 import { withExamples } from '../command-options.ts';
-import { write, writeLine } from '../standard-output.ts';
+import { write, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
 
 type CachePackage = typeof import('@bloomery/cache');

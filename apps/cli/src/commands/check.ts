@@ -15,16 +15,16 @@ import { gather, type Records } from '../checking/selected-records.ts';
 import { parseCount, withExamples, withFormat, withJson, withKeyFile } from '../command-options.ts';
 import { funnelOfBytes } from '../conversion/guava-keys.ts';
 import { FOUND, NOT_FOUND } from '../exit-codes.ts';
-import { type FilterFile, type OpenOptions, openFilter } from '../filter-file.ts';
+import { type FilterFile, type OpenOptions, openFilter } from '../files/filter-file.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
 import { schemeOf, sourceOf } from '../hashing/hash-source.ts';
 import { RecordWorkers } from '../hashing/record-workers.ts';
 import { type Input, inputsOf } from '../keys/input.ts';
 import { type KeyOptions, withKeyOptions } from '../keys/key-options.ts';
 import { readKeys } from '../keys/key-source.ts';
-import { startProgress } from '../progress.ts';
-import { readSecretKey } from '../secret-key-file.ts';
-import { writeJson, writeLine } from '../standard-output.ts';
-import { outputIsFile } from '../terminal.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { outputIsFile } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface CheckOptions extends KeyOptions {

@@ -24,11 +24,11 @@ import {
 } from '../conversion/filter-facts.ts';
 import { checkInputs, checkOutput, finishOutput, type MadeFileOptions } from '../conversion/made-file.ts';
 import { unlikeFiles } from '../conversion/unlike-files.ts';
-import { type FilterFile, openFilter } from '../filter-file.ts';
-import { formatCount, formatRate } from '../format-values.ts';
-import { readSecretKey } from '../secret-key-file.ts';
+import { type FilterFile, openFilter } from '../files/filter-file.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
+import { formatCount, formatRate } from '../terminal/format-values.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 
 export function register(program: Command): void {
   const union = program

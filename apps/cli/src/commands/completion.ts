@@ -9,7 +9,7 @@ import { bashCompletion } from '../completion/bash.ts';
 import { type CommandTree, readCommandTree } from '../completion/command-tree.ts';
 import { fishCompletion } from '../completion/fish.ts';
 import { zshCompletion } from '../completion/zsh.ts';
-import { write, writeJson } from '../standard-output.ts';
+import { write, writeJson } from '../terminal/standard-output.ts';
 
 export function register(program: Command): void {
   const command = program

@@ -39,15 +39,15 @@ import {
 import { funnelOfBytes, guavaKey } from '../conversion/guava-keys.ts';
 import { checkInputs, checkOutput, finishOutput, type MadeFileOptions } from '../conversion/made-file.ts';
 import { type CreateOptions, READ_ONLY, TARGETS, type Target } from '../conversion/targets.ts';
-import { type FilterFile, openFilter } from '../filter-file.ts';
-import { formatBytes, formatCount, formatRate } from '../format-values.ts';
+import { type FilterFile, openFilter } from '../files/filter-file.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
 import { type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts';
-import { startProgress } from '../progress.ts';
-import { readSecretKey } from '../secret-key-file.ts';
-import { writeJson, writeLine } from '../standard-output.ts';
-import { formatTable } from '../table.ts';
+import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { formatTable } from '../terminal/table.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 
 export function register(program: Command): void {
   const command = program

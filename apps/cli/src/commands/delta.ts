@@ -21,8 +21,8 @@ import {
   startsWith,
   verifyPlain,
 } from '../conversion/plain-frame.ts';
-import { readFilterBytes } from '../filter-file.ts';
-import { formatBytes, formatCount } from '../format-values.ts';
+import { readFilterBytes } from '../files/filter-file.ts';
+import { formatBytes, formatCount } from '../terminal/format-values.ts';
 import { UsageError } from '../usage-error.ts';
 
 export function register(program: Command): void {

@@ -14,10 +14,10 @@ import type { Command } from 'commander';
 import { parseCount, withExamples, withJson, withKeyFile, withOutput } from '../command-options.ts';
 import { checkInputs, checkOutput, finishOutput, type MadeFileOptions } from '../conversion/made-file.ts';
 import { canBeCoded, type FrameFile, naming, readFrame, verifyPlain } from '../conversion/plain-frame.ts';
-import { formatBytes, formatRate } from '../format-values.ts';
-import { readSecretKey } from '../secret-key-file.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
+import { formatBytes, formatRate } from '../terminal/format-values.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 
 export function register(program: Command): void {
   const encode = program

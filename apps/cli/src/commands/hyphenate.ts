@@ -25,15 +25,15 @@ import {
 } from '@bloomery/stores/hyphenation';
 import { FrameError } from 'bloomery';
 import type { Command } from 'commander';
-import { checkTarget, writeAtomically } from '../atomic-file.ts';
 import { parseCount, parseRate, withExamples, withJson, withOutput } from '../command-options.ts';
-import { formatBytes, formatCount, formatRate, formatSeconds } from '../format-values.ts';
+import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
 import { type Input, inputsOf } from '../keys/input.ts';
-import { write, writeJson, writeLine } from '../standard-output.ts';
-import { formatPairs } from '../table.ts';
-import { isTerminal } from '../terminal.ts';
+import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal/format-values.ts';
+import { write, writeJson, writeLine } from '../terminal/standard-output.ts';
+import { formatPairs } from '../terminal/table.ts';
+import { isTerminal } from '../terminal/terminal.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 
 export function register(program: Command): void {
   const command = program

@@ -9,19 +9,19 @@
  */
 
 import type { Command } from 'commander';
-import { drawBits } from '../bit-picture.ts';
 import { withExamples, withFormat, withJson, withKeyFile } from '../command-options.ts';
 import { FAILED } from '../exit-codes.ts';
-import { type FilterFile, openFilter } from '../filter-file.ts';
-import { formatBytes, formatCount, formatRate } from '../format-values.ts';
+import { type FilterFile, openFilter } from '../files/filter-file.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
 import { bitArraysOf } from '../inspecting/bit-arrays.ts';
 import { describeFilter, type FilterDescription } from '../inspecting/describe-filter.ts';
-import { readSecretKey } from '../secret-key-file.ts';
-import { writeJson, writeLine } from '../standard-output.ts';
-import { formatPairs, formatTable } from '../table.ts';
-import { colors, terminalWidth } from '../terminal.ts';
+import { drawBits } from '../terminal/bit-picture.ts';
+import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
+import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { formatPairs, formatTable } from '../terminal/table.ts';
+import { colors, terminalWidth } from '../terminal/terminal.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 
 interface InfoOptions {
   readonly keyFile?: string;

@@ -13,7 +13,6 @@ import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import { parseCount, withExamples, withJson } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { formatCount } from '../format-values.ts';
 import { checkDocuments, type DocumentOptions, writeDocuments } from '../papers/documents.ts';
 import { collect, MOST_TRIALS, type Results } from '../papers/jobs.ts';
 import { asJson } from '../papers/json.ts';
@@ -22,9 +21,10 @@ import { Pool } from '../papers/pool.ts';
 import type { Findings, Part, Report } from '../papers/section.ts';
 import { paragraph, reportText, verdictLine } from '../papers/terminal-report.ts';
 import { isTooFar } from '../papers/verdict.ts';
-import { startProgress } from '../progress.ts';
-import { write, writeJson, writeLine } from '../standard-output.ts';
-import { formatTable } from '../table.ts';
+import { formatCount } from '../terminal/format-values.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { write, writeJson, writeLine } from '../terminal/standard-output.ts';
+import { formatTable } from '../terminal/table.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface Options extends DocumentOptions {

@@ -9,7 +9,6 @@
 import { BlocklistBuilder, PasswordBlocklist, type Verdict } from '@bloomery/stores/passwords';
 import { FrameError, type KeyLines, type PackedKeys } from 'bloomery';
 import { type Command, Option } from 'commander';
-import { checkTarget, writeAtomically } from '../atomic-file.ts';
 import {
   parseCount,
   parseRate,
@@ -19,18 +18,19 @@ import {
   withOutput,
 } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { readFilterBytes } from '../filter-file.ts';
-import { formatBytes, formatCount, formatRate, formatSeconds } from '../format-values.ts';
+import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
+import { readFilterBytes } from '../files/filter-file.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
 import { inputsOf } from '../keys/input.ts';
 import { type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts';
-import { startProgress } from '../progress.ts';
-import { readSecretKey } from '../secret-key-file.ts';
-import { readSecret } from '../secret-prompt.ts';
-import { writeJson, writeLine } from '../standard-output.ts';
-import { formatPairs } from '../table.ts';
-import { colors, isTerminal } from '../terminal.ts';
+import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal/format-values.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { readSecret } from '../terminal/secret-prompt.ts';
+import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { formatPairs } from '../terminal/table.ts';
+import { colors, isTerminal } from '../terminal/terminal.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 
 export function register(program: Command): void {
   const command = program

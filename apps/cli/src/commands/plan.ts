@@ -9,13 +9,13 @@
 import { type Plan, type PlanGoal, type PlanLayout, type PlanRequest, plan } from 'bloomery/math';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseCount, parseRate, withExamples, withJson, withoutSeparators } from '../command-options.ts';
-import { formatBytes, formatCount, formatRate } from '../format-values.ts';
 import { optionNames } from '../planning/option-names.ts';
 import { ratesByHashes } from '../planning/rates-by-hashes.ts';
-import { drawPlot } from '../plot.ts';
-import { writeJson, writeLine } from '../standard-output.ts';
-import { formatPairs } from '../table.ts';
-import { colors, isTerminal, terminalWidth } from '../terminal.ts';
+import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
+import { drawPlot } from '../terminal/plot.ts';
+import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { formatPairs } from '../terminal/table.ts';
+import { colors, isTerminal, terminalWidth } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface PlanOptions {

@@ -7,12 +7,12 @@
 import type { Command } from 'commander';
 import { withExamples, withJson } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { formatSeconds } from '../format-values.ts';
 import { BEHAVIOUR_CHECKS, kernel } from '../selftest/behaviour.ts';
 import { BYTE_CHECKS } from '../selftest/bytes.ts';
 import { type SelfCheck, Skipped } from '../selftest/self-check.ts';
-import { writeJson, writeLine } from '../standard-output.ts';
-import { colors } from '../terminal.ts';
+import { formatSeconds } from '../terminal/format-values.ts';
+import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { colors } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface CheckResult {

@@ -29,12 +29,12 @@ import {
 } from '../command-options.ts';
 import { comparableFiles } from '../conversion/comparable-files.ts';
 import { checkInputs } from '../conversion/made-file.ts';
-import { openFilter } from '../filter-file.ts';
-import { formatCount } from '../format-values.ts';
-import { readSecretKey } from '../secret-key-file.ts';
-import { writeJson, writeLine } from '../standard-output.ts';
-import { formatTable } from '../table.ts';
-import { colors } from '../terminal.ts';
+import { openFilter } from '../files/filter-file.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
+import { formatCount } from '../terminal/format-values.ts';
+import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { formatTable } from '../terminal/table.ts';
+import { colors } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 export function register(program: Command): void {

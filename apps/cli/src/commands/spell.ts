@@ -19,16 +19,16 @@ import {
   WordScanner,
 } from '@bloomery/stores/spelling';
 import { type Command, Option } from 'commander';
-import { checkTarget, writeAtomically } from '../atomic-file.ts';
 import { parseCount, parseRate, withExamples, withJson } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { formatBytes, formatCount, formatRate } from '../format-values.ts';
+import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
 import { buildSpeller, type DictionaryOptions, openSpeller } from '../spelling/dictionary-choice.ts';
 import { readLines } from '../spelling/text-lines.ts';
-import { writeJson, writeLine } from '../standard-output.ts';
-import { colors, isTerminal } from '../terminal.ts';
+import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
+import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { colors, isTerminal } from '../terminal/terminal.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 
 export function register(program: Command): void {
   const spell = program

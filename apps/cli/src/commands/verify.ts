@@ -12,18 +12,18 @@ import { eachKey } from '../checking/ask.ts';
 import { parseCount, withExamples, withFormat, withJson, withKeyFile } from '../command-options.ts';
 import { funnelOfBytes } from '../conversion/guava-keys.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { type FilterFile, openFilter } from '../filter-file.ts';
-import { formatCount, formatRate } from '../format-values.ts';
+import { type FilterFile, openFilter } from '../files/filter-file.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
 import { type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts';
-import { type Progress, startProgress } from '../progress.ts';
-import { readSecretKey } from '../secret-key-file.ts';
-import { writeJson, writeLine } from '../standard-output.ts';
-import { formatPairs } from '../table.ts';
-import { colors } from '../terminal.ts';
+import { formatCount, formatRate } from '../terminal/format-values.ts';
+import { type Progress, startProgress } from '../terminal/progress.ts';
+import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { formatPairs } from '../terminal/table.ts';
+import { colors } from '../terminal/terminal.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
 import { randomKeys } from '../verifying/random-keys.ts';
 import { isKept, judge, type Subject, subjectOf, type Verdict } from '../verifying/verdict.ts';
-import { warn } from '../warning.ts';
 
 interface VerifyOptions extends KeyOptions {
   readonly keys?: readonly string[];

@@ -16,7 +16,7 @@ import {
 import type { ForeignBloomFilter } from 'bloomery/formats';
 import { ParquetFilter } from 'bloomery/formats/parquet';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
-import type { FilterFile } from '../filter-file.ts';
+import type { FilterFile } from '../files/filter-file.ts';
 import { UsageError } from '../usage-error.ts';
 import type { AnyFilter } from './filter-facts.ts';
 import { unlikeFiles } from './unlike-files.ts';

@@ -23,7 +23,7 @@ import { ParquetFilter } from 'bloomery/formats/parquet';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { SquidDigest } from 'bloomery/formats/squid';
 import { rateBlocked, ratePartitioned, rateSplitBlock, rateTrue } from 'bloomery/math';
-import type { FilterFile } from '../filter-file.ts';
+import type { FilterFile } from '../files/filter-file.ts';
 
 export type AnyFilter = FilterFile['filter'];
 

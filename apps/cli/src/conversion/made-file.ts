@@ -5,9 +5,9 @@
  */
 
 import { statSync } from 'node:fs';
-import { checkTarget, writeAtomically } from '../atomic-file.ts';
-import { writeJson } from '../standard-output.ts';
-import { isTerminal } from '../terminal.ts';
+import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
+import { writeJson } from '../terminal/standard-output.ts';
+import { isTerminal } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface MadeFileOptions {

@@ -8,10 +8,10 @@
 
 import { FrameError } from 'bloomery';
 import { compressFrame, expandFrame, makeDelta } from 'bloomery/wire';
-import { readFilterBytes } from '../filter-file.ts';
-import { formatCount } from '../format-values.ts';
+import { readFilterBytes } from '../files/filter-file.ts';
+import { type Structure, structureByCode } from '../files/structures.ts';
 import { readSettled } from '../in-place/settled-file.ts';
-import { type Structure, structureByCode } from '../structures.ts';
+import { formatCount } from '../terminal/format-values.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface FrameFile {

@@ -26,7 +26,7 @@ import { SquidDigest } from 'bloomery/formats/squid';
 import { rateAsymptotic } from 'bloomery/math';
 import { compressFrame } from 'bloomery/wire';
 import { eachKey } from '../checking/ask.ts';
-import type { FilterFile } from '../filter-file.ts';
+import type { FilterFile } from '../files/filter-file.ts';
 import { UsageError } from '../usage-error.ts';
 import { bloomFilterOf } from './comparable-files.ts';
 import type { AnyFilter, Design } from './filter-facts.ts';

@@ -1,7 +1,7 @@
 /** Why two filter files do not go together, and what would bring them together. */
 
 import { BlockedBloomFilter, BloomFilter } from 'bloomery';
-import type { FilterFile } from '../filter-file.ts';
+import type { FilterFile } from '../files/filter-file.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** The error for two files that cannot be combined or compared: shows both. */

@@ -1,7 +1,7 @@
 /** Which hash the keys get, as plain data that goes to a worker. A secret is read there anew: it travels in no message. */
 
 import { BlockedBloomFilter, type HashScheme, hashKey } from 'bloomery';
-import { readSecretKey } from '../secret-key-file.ts';
+import { readSecretKey } from '../files/secret-key-file.ts';
 
 export type HashSource =
   | { readonly kind: 'seed'; readonly seed: bigint }

@@ -22,8 +22,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 
 export interface FileLock {
   /** Lets the next one in. Again is harmless. */

@@ -50,9 +50,9 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { syncDirectory, writeAll } from '../atomic-file.ts';
+import { syncDirectory, writeAll } from '../files/atomic-file.ts';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 import { lockFile } from './file-lock.ts';
 
 /** New contents of some pages of a file. */

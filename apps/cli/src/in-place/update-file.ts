@@ -13,11 +13,11 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { FrameError, type SecretKey } from 'bloomery';
 import type { GuavaFunnel } from 'bloomery/formats/guava';
-import { writeAtomically } from '../atomic-file.ts';
 import { funnelOfBytes } from '../conversion/guava-keys.ts';
-import { type FilterFile, openFilter } from '../filter-file.ts';
+import { writeAtomically } from '../files/atomic-file.ts';
+import { type FilterFile, openFilter } from '../files/filter-file.ts';
+import { structureByCode } from '../files/structures.ts';
 import type { KeyChunk } from '../keys/key-source.ts';
-import { structureByCode } from '../structures.ts';
 import { UsageError } from '../usage-error.ts';
 import { lockFile } from './file-lock.ts';
 import { type Fullness, fullnessFromSample, fullnessOf } from './fullness.ts';

@@ -11,7 +11,7 @@ import type { DcsoFilter } from 'bloomery/formats/dcso';
 import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { compressFrame } from 'bloomery/wire';
 import { guavaKey, textOf } from '../conversion/guava-keys.ts';
-import type { FilterFile } from '../filter-file.ts';
+import type { FilterFile } from '../files/filter-file.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Takes a batch of keys; says how many of them were new or removed, undefined if the structure does not know. */

@@ -4,8 +4,8 @@
  */
 
 import type { BloomFilter } from 'bloomery';
-import { onesBetween } from '../bit-picture.ts';
-import type { FilterFile, ForeignFile, OwnFile } from '../filter-file.ts';
+import type { FilterFile, ForeignFile, OwnFile } from '../files/filter-file.ts';
+import { onesBetween } from '../terminal/bit-picture.ts';
 import { nestedFrames } from './nested-frames.ts';
 
 export interface BitArray {

@@ -9,7 +9,7 @@
 import { type Estimate, sizeEstimate } from 'bloomery';
 import { binaryEntropy } from 'bloomery/math';
 import { compressFrame } from 'bloomery/wire';
-import type { FilterFile } from '../filter-file.ts';
+import type { FilterFile } from '../files/filter-file.ts';
 import { describeForeign } from './describe-foreign.ts';
 import { describeOwn } from './describe-own.ts';
 import { isKeyed } from './keyless-frame.ts';

@@ -10,7 +10,7 @@ import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { SparkFilter } from 'bloomery/formats/spark';
 import { SquidDigest } from 'bloomery/formats/squid';
 import { estimateSize } from 'bloomery/math';
-import type { ForeignFile } from '../filter-file.ts';
+import type { ForeignFile } from '../files/filter-file.ts';
 import { type FilterDetails, isOverfull, sizeOf } from './describe-filter.ts';
 
 export function describeForeign({ filter: opened }: ForeignFile): FilterDetails {

@@ -16,7 +16,7 @@ import {
   scalableSizeEstimate,
 } from 'bloomery';
 import { type PlanLayout, plan } from 'bloomery/math';
-import type { OwnFile } from '../filter-file.ts';
+import type { OwnFile } from '../files/filter-file.ts';
 import { type FilterDetails, type FilterPart, isOverfull, sizeOf } from './describe-filter.ts';
 import { heavyKeysIn, isKeyed } from './keyless-frame.ts';
 

@@ -5,8 +5,8 @@
  * A record that does not fit in a chunk makes the chunk longer, up to a limit (record-limit.ts).
  */
 
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { warn } from '../warning.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import { type Input, PART, PlainFile } from './input.ts';
 import { delimiterOf, type KeyOptions } from './key-options.ts';

@@ -1,6 +1,6 @@
 /** How long a line or a record may be: whoever pipes in gigabytes without a newline is told so before memory runs out. */
 
-import { formatBytes } from '../format-values.ts';
+import { formatBytes } from '../terminal/format-values.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const LONGEST_RECORD = 1 << 28;

@@ -2,7 +2,7 @@
 
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { checkTarget, writeAtomically } from '../atomic-file.ts';
+import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
 import { UsageError } from '../usage-error.ts';
 import { asMarkdown } from './markdown.ts';
 import { asPage } from './page.ts';

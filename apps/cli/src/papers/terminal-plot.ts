@@ -3,7 +3,7 @@
  * colours such lines could not be told apart: then each series has a letter, small for lines and capital for points.
  */
 
-import { colors, terminalWidth } from '../terminal.ts';
+import { colors, terminalWidth } from '../terminal/terminal.ts';
 import { type Axis, type Plot, position, type Series, tickLabel } from './plot.ts';
 
 export interface TerminalPlotOptions {

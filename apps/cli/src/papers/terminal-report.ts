@@ -4,8 +4,8 @@
  */
 
 import { stripVTControlCharacters } from 'node:util';
-import { formatTable } from '../table.ts';
-import { colors, isTerminal, terminalWidth } from '../terminal.ts';
+import { formatTable } from '../terminal/table.ts';
+import { colors, isTerminal, terminalWidth } from '../terminal/terminal.ts';
 import { bare, type Span, spans } from './inline.ts';
 import type { Part, Report, Section, Table } from './section.ts';
 import { terminalPlot } from './terminal-plot.ts';

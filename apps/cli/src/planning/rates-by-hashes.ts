@@ -8,7 +8,7 @@
  */
 
 import { DEFAULT_SPREAD, type Plan, type PlanRequest, plan } from 'bloomery/math';
-import type { PlotPoint } from '../plot.ts';
+import type { PlotPoint } from '../terminal/plot.ts';
 
 export interface RateCurve {
   readonly name: string;

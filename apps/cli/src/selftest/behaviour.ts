@@ -2,7 +2,7 @@
 
 import { kernelInUse, useKernel } from 'bloomery';
 import { askerOf } from '../checking/ask.ts';
-import { formatRate } from '../format-values.ts';
+import { formatRate } from '../terminal/format-values.ts';
 import { randomKeys } from '../verifying/random-keys.ts';
 import { isKept, judge, subjectOf } from '../verifying/verdict.ts';
 import { asFile, SAMPLES } from './samples.ts';

@@ -15,8 +15,8 @@ import {
   SpectralBloomFilter,
   StaticFilter,
 } from 'bloomery';
-import type { OwnFile } from '../filter-file.ts';
-import { type OwnFilter, structureByCode } from '../structures.ts';
+import type { OwnFile } from '../files/filter-file.ts';
+import { type OwnFilter, structureByCode } from '../files/structures.ts';
 import { keysUpTo } from './self-check.ts';
 
 /** 16 bytes that are no secret: 0 to 15. */

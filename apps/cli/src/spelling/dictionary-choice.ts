@@ -17,7 +17,7 @@ import {
   spellerFromWordList,
 } from '@bloomery/stores/spelling';
 import { hashKey } from 'bloomery';
-import { writeAtomically } from '../atomic-file.ts';
+import { writeAtomically } from '../files/atomic-file.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface DictionaryOptions {

@@ -4,7 +4,7 @@
  */
 
 import { closeSync, openSync } from 'node:fs';
-import { patientRead } from '../patient-read.ts';
+import { patientRead } from '../files/patient-read.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** The lines without their ends; `-` is standard input. */

@@ -16,12 +16,12 @@
 
 import { CountMinSketch, HeavyHitters, type KeyBatch } from 'bloomery';
 import { occupancyVariance } from 'bloomery/math';
-import { onesBetween } from '../bit-picture.ts';
 import { askerOf, eachKey } from '../checking/ask.ts';
-import type { FilterFile } from '../filter-file.ts';
+import type { FilterFile } from '../files/filter-file.ts';
 import { bitArraysOf } from '../inspecting/bit-arrays.ts';
 import { describeForeign } from '../inspecting/describe-foreign.ts';
 import { describeOwn } from '../inspecting/describe-own.ts';
+import { onesBetween } from '../terminal/bit-picture.ts';
 import { type CountInterval, fiveSigma } from './binomial-interval.ts';
 
 /** Of what was measured, what was not kept. */

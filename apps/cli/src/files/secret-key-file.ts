@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { SecretKey } from 'bloomery';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from '../usage-error.ts';
 
 export function readSecretKey(path: string): SecretKey {
   const bytes = readFileSync(path);

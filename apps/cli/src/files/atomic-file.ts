@@ -26,8 +26,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { ClosedPipe, write } from './standard-output.ts';
-import { UsageError } from './usage-error.ts';
+import { ClosedPipe, write } from '../terminal/standard-output.ts';
+import { UsageError } from '../usage-error.ts';
 
 export interface WriteOptions {
   /** Whether a file that is there may be replaced. */

@@ -7,7 +7,7 @@
  * SIGINT, as the shell expects. For other signals Node itself resets the terminal.
  */
 
-import { UsageError } from './usage-error.ts';
+import { UsageError } from '../usage-error.ts';
 
 /** Standard input must be a terminal. Ctrl-D on an empty line is a `UsageError`. */
 export async function readSecret(prompt: string, what: string): Promise<string> {
