@@ -3,9 +3,9 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSyn
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { GOLDEN_FRAMES, WORKED_EXAMPLE } from '../src/selftest/golden-frames.ts';
-import { SAMPLES } from '../src/selftest/samples.ts';
-import { bloomery, COMMAND, temporaryFolder } from './run-command.ts';
+import { GOLDEN_FRAMES, WORKED_EXAMPLE } from '../../src/selftest/golden-frames.ts';
+import { SAMPLES } from '../../src/selftest/samples.ts';
+import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
 const PACKAGE = dirname(dirname(COMMAND));
 
@@ -22,7 +22,10 @@ test('this build passes, a line each', () => {
 test('there is a pinned frame for every sample, and the first is the worked example of the documentation', () => {
   expect(Object.keys(GOLDEN_FRAMES)).toEqual(Object.keys(SAMPLES));
   expect(GOLDEN_FRAMES.bloom).toBe(WORKED_EXAMPLE);
-  const page = readFileSync(fileURLToPath(new URL('../../../docs/spec/frame.md', import.meta.url)), 'utf8');
+  const page = readFileSync(
+    fileURLToPath(new URL('../../../../docs/spec/frame.md', import.meta.url)),
+    'utf8',
+  );
   const [, dump] = /holding the strings `key-0` to `key-19`, is these 57 bytes:\s*```([^`]*)```/.exec(page)!;
   // Each line: bytes of two digits, then at least two spaces and what they are.
   const bytes = [...dump.matchAll(/^((?:[0-9A-F]{2} ?)+)/gm)]

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { type PlanRequest, plan } from 'bloomery/math';
 import { describe, expect, test } from 'vitest';
-import { optionNames } from '../src/planning/option-names.ts';
-import { ratesByHashes } from '../src/planning/rates-by-hashes.ts';
-import { drawPlot } from '../src/terminal/plot.ts';
-import { bloomery, COMMAND } from './run-command.ts';
+import { optionNames } from '../../src/planning/option-names.ts';
+import { ratesByHashes } from '../../src/planning/rates-by-hashes.ts';
+import { drawPlot } from '../../src/terminal/plot.ts';
+import { bloomery, COMMAND } from '../run-command.ts';
 
 function planned(line: string): Record<string, unknown> {
   const { code, stdout, stderr } = bloomery(['plan', ...line.split(' '), '--json']);

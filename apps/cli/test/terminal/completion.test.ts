@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { Scratch } from './conversion-scratch.ts';
+import { Scratch } from '../conversion-scratch.ts';
 
 const scratch = new Scratch();
 const script = scratch.run(['completion', 'bash']).stdout;

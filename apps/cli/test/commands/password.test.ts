@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type } from '../src/terminal/secret-prompt.ts';
+import { type } from '../../src/terminal/secret-prompt.ts';
 
-const COMMAND = join(import.meta.dirname, '../bin/bloomery.js');
+const COMMAND = join(import.meta.dirname, '../../bin/bloomery.js');
 const directory = mkdtempSync(join(tmpdir(), 'bloomery-password-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { BlockedBloomFilter, BloomFilter, SecretKey } from 'bloomery';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bloomery, COMMAND, temporaryFolder } from './run-command.ts';
+import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
 const folder = temporaryFolder();
 const at = (name: string) => join(folder, name);

@@ -19,9 +19,9 @@ import {
 } from 'bloomery';
 import { compressFrame } from 'bloomery/wire';
 import { describe, expect, test } from 'vitest';
-import { SAMPLES } from '../src/selftest/samples.ts';
-import { drawBits, onesBetween } from '../src/terminal/bit-picture.ts';
-import { bloomery, temporaryFolder } from './run-command.ts';
+import { SAMPLES } from '../../src/selftest/samples.ts';
+import { drawBits, onesBetween } from '../../src/terminal/bit-picture.ts';
+import { bloomery, temporaryFolder } from '../run-command.ts';
 
 const folder = temporaryFolder();
 const at = (name: string) => join(folder, name);

@@ -1,7 +1,7 @@
 import { BlockedBloomFilter, BloomFilter, CountingBloomFilter, SecretKey, StaticFilter } from 'bloomery';
 import { compressFrame, expandFrame, fitMessage } from 'bloomery/wire';
 import { describe, expect, it } from 'vitest';
-import { bloom, keys, Scratch } from './conversion-scratch.ts';
+import { bloom, keys, Scratch } from '../conversion-scratch.ts';
 
 const scratch = new Scratch();
 const sparse = new BloomFilter({ bits: 140_000, hashes: 2 });

@@ -5,7 +5,7 @@ import { Random } from '@bloomery/testkit/statistics';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { GuavaFilter } from 'bloomery/formats/guava';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bloomery, COMMAND, temporaryFolder } from './run-command.ts';
+import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
 const folder = temporaryFolder();
 const at = (name: string) => join(folder, name);

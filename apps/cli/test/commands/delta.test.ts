@@ -1,7 +1,7 @@
 import { BlockedBloomFilter, BloomFilter, CountingBloomFilter, SecretKey } from 'bloomery';
 import { compressFrame, deltaEnds, frameSum, makeDelta } from 'bloomery/wire';
 import { describe, expect, it } from 'vitest';
-import { bloom, keys, Scratch } from './conversion-scratch.ts';
+import { bloom, keys, Scratch } from '../conversion-scratch.ts';
 
 const scratch = new Scratch();
 const monday = bloom(0, 5000);

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bloomery, COMMAND, temporaryFolder } from './run-command.ts';
+import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
 const folder = temporaryFolder();
 const SOCKET = `bloomery-test-${process.pid}`;

@@ -9,7 +9,7 @@ import { EFFORT } from '@bloomery/testkit/effort';
 import { expectBinomial } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-const COMMAND = join(import.meta.dirname, '../bin/bloomery.js');
+const COMMAND = join(import.meta.dirname, '../../bin/bloomery.js');
 const PATTERNS = '/usr/share/hyphen/hyph_en_US.dic'; // Debian package hyphen-en-us
 const WORD_LIST = '/usr/share/dict/american-english-huge'; // Debian package wamerican-huge
 const directory = mkdtempSync(join(tmpdir(), 'bloomery-hyphenate-'));

@@ -23,9 +23,9 @@ import { EFFORT } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { BlockedBloomFilter, BloomFilter, CountingBloomFilter } from 'bloomery';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openFilter } from '../src/files/filter-file.ts';
+import { openFilter } from '../../src/files/filter-file.ts';
 
-const BIN = fileURLToPath(new URL('../bin/bloomery.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../bin/bloomery.js', import.meta.url));
 /** Processes at the same time, each with a directory of its own. */
 const LANES = 2;
 let directory: string;

@@ -18,15 +18,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { spans } from '../src/papers/inline.ts';
-import { collect } from '../src/papers/jobs.ts';
-import { chooseParts, PARTS } from '../src/papers/parts.ts';
-import type { Plot } from '../src/papers/plot.ts';
-import { terminalPlot } from '../src/papers/terminal-plot.ts';
-import { fold } from '../src/papers/terminal-report.ts';
-import { compareMean, isTooFar, normalDeviations } from '../src/papers/verdict.ts';
+import { spans } from '../../src/papers/inline.ts';
+import { collect } from '../../src/papers/jobs.ts';
+import { chooseParts, PARTS } from '../../src/papers/parts.ts';
+import type { Plot } from '../../src/papers/plot.ts';
+import { terminalPlot } from '../../src/papers/terminal-plot.ts';
+import { fold } from '../../src/papers/terminal-report.ts';
+import { compareMean, isTooFar, normalDeviations } from '../../src/papers/verdict.ts';
 
-const COMMAND = fileURLToPath(new URL('../bin/bloomery.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../bin/bloomery.js', import.meta.url));
 const NAMES = ['compressed-tables', 'compressed-figures', 'simulations', 'survey', 'tutorial', 'perl'];
 let folder: string;
 
@@ -116,7 +116,7 @@ describe('for programs', () => {
     // A library that says "maybe" to one stranger in fifty too many.
     // A copy of the command in which every filter says "maybe" to one stranger in fifty.
     const liar = join(folder, 'liar');
-    const own = fileURLToPath(new URL('..', import.meta.url));
+    const own = fileURLToPath(new URL('../..', import.meta.url));
     for (const part of ['bin', 'dist', 'package.json'])
       cpSync(join(own, part), join(liar, part), { recursive: true });
     symlinkSync(join(own, '../../node_modules'), join(liar, 'node_modules'));

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-const COMMAND = fileURLToPath(new URL('../bin/bloomery.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../bin/bloomery.js', import.meta.url));
 const DEBIAN_EN_US = '/usr/share/hunspell/en_US.dic';
 let folder: string;
 

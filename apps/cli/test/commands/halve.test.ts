@@ -2,7 +2,7 @@ import { BlockedBloomFilter, BloomFilter, CountingBloomFilter, StaticFilter } fr
 import { GuavaFilter } from 'bloomery/formats/guava';
 import { ParquetFilter } from 'bloomery/formats/parquet';
 import { describe, expect, it } from 'vitest';
-import { bloom, keys, Scratch } from './conversion-scratch.ts';
+import { bloom, keys, Scratch } from '../conversion-scratch.ts';
 
 const scratch = new Scratch();
 const big = bloom(0, 2000);

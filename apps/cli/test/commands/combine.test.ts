@@ -16,7 +16,7 @@ import { ParquetFilter } from 'bloomery/formats/parquet';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { compressFrame } from 'bloomery/wire';
 import { describe, expect, it } from 'vitest';
-import { bloom, keys, Scratch } from './conversion-scratch.ts';
+import { bloom, keys, Scratch } from '../conversion-scratch.ts';
 
 const scratch = new Scratch();
 const a = bloom(0, 4000);

@@ -47,8 +47,8 @@ import { SquidDigest } from 'bloomery/formats/squid';
 import { compressFrame, expandFrame } from 'bloomery/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-const BIN = fileURLToPath(new URL('../bin/bloomery.js', import.meta.url));
-const MAIN = new URL('../dist/main.js', import.meta.url).href;
+const BIN = fileURLToPath(new URL('../../bin/bloomery.js', import.meta.url));
+const MAIN = new URL('../../dist/main.js', import.meta.url).href;
 let directory: string;
 
 beforeAll(() => {

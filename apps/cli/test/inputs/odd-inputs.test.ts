@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { BlockedBloomFilter } from 'bloomery';
 import { GuavaFilter } from 'bloomery/formats/guava';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bloomery, COMMAND, startBloomery, temporaryFolder } from './run-command.ts';
+import { bloomery, COMMAND, startBloomery, temporaryFolder } from '../run-command.ts';
 
 const folder = temporaryFolder();
 const at = (name: string) => join(folder, name);

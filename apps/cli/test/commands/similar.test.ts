@@ -14,8 +14,8 @@ import {
 import { GoBloomFilter } from 'bloomery/formats/go-bloom';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { describe, expect, it } from 'vitest';
-import { containment } from '../src/commands/similar.ts';
-import { bloom, keys, Scratch } from './conversion-scratch.ts';
+import { containment } from '../../src/commands/similar.ts';
+import { bloom, keys, Scratch } from '../conversion-scratch.ts';
 
 const scratch = new Scratch();
 const a = bloom(0, 6000);

@@ -20,7 +20,7 @@ import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { SquidDigest } from 'bloomery/formats/squid';
 import { compressFrame } from 'bloomery/wire';
 import { describe, expect, it } from 'vitest';
-import { bloom, keys, Scratch } from './conversion-scratch.ts';
+import { bloom, keys, Scratch } from '../conversion-scratch.ts';
 
 const scratch = new Scratch();
 const plain = bloom(0, 1000);

@@ -25,10 +25,10 @@ import { Random } from '@bloomery/testkit/statistics';
 import { BlockedBloomFilter, BloomFilter, SecretKey } from 'bloomery';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { lockFile, lockName } from '../src/in-place/file-lock.ts';
-import { journalName, recoverFile, writePages, writeSteps } from '../src/in-place/journal.ts';
-import { PagedFrame } from '../src/in-place/paged-frame.ts';
-import { readSettled } from '../src/in-place/settled-file.ts';
+import { lockFile, lockName } from '../../src/in-place/file-lock.ts';
+import { journalName, recoverFile, writePages, writeSteps } from '../../src/in-place/journal.ts';
+import { PagedFrame } from '../../src/in-place/paged-frame.ts';
+import { readSettled } from '../../src/in-place/settled-file.ts';
 
 let directory: string;
 const secret = new SecretKey(Uint8Array.from({ length: 16 }, (_, i) => i));
@@ -441,7 +441,7 @@ describe('readers beside a writer', () => {
     buildSync({
       stdin: {
         contents: "export { PagedFrame } from './paged-frame.ts'; export { lockFile } from './file-lock.ts';",
-        resolveDir: fileURLToPath(new URL('../src/in-place', import.meta.url)),
+        resolveDir: fileURLToPath(new URL('../../src/in-place', import.meta.url)),
       },
       bundle: true,
       platform: 'node',

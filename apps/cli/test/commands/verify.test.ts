@@ -11,11 +11,11 @@ import {
   StaticFilter,
 } from 'bloomery';
 import { describe, expect, test } from 'vitest';
-import { asFile } from '../src/selftest/samples.ts';
-import { fiveSigma } from '../src/verifying/binomial-interval.ts';
-import { randomKeys } from '../src/verifying/random-keys.ts';
-import { isKept, judge, subjectOf } from '../src/verifying/verdict.ts';
-import { bloomery, temporaryFolder } from './run-command.ts';
+import { asFile } from '../../src/selftest/samples.ts';
+import { fiveSigma } from '../../src/verifying/binomial-interval.ts';
+import { randomKeys } from '../../src/verifying/random-keys.ts';
+import { isKept, judge, subjectOf } from '../../src/verifying/verdict.ts';
+import { bloomery, temporaryFolder } from '../run-command.ts';
 
 const folder = temporaryFolder();
 const at = (name: string) => join(folder, name);

@@ -13,7 +13,7 @@ import {
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { bloomery, COMMAND, temporaryFolder } from './run-command.ts';
+import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
 const folder = temporaryFolder();
 const opened: (() => unknown)[] = [];
