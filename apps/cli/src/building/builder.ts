@@ -26,6 +26,7 @@ import {
 } from 'bloomery';
 import { plan } from 'bloomery/math';
 import type { OwnFilter } from '../files/structures.ts';
+import { DEFAULT_RATE } from '../planning/default-structure.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface BuildParameters {
@@ -69,8 +70,6 @@ export function needsCapacity({ structure, bits, capacity }: BuildParameters): b
 export function takesHashes({ structure }: BuildParameters): boolean {
   return structure !== 'heavy-hitters' && structure !== 'bloomier';
 }
-
-export const DEFAULT_RATE = 0.01;
 
 /** A new, empty structure. `capacity` is known if it `needsCapacity`. */
 export function createBuilder(parameters: BuildParameters): Builder {

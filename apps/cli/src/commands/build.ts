@@ -12,7 +12,6 @@ import {
   type Builder,
   type BuildParameters,
   createBuilder,
-  DEFAULT_RATE,
   needsCapacity,
   takesHashes,
 } from '../building/builder.ts';
@@ -36,6 +35,7 @@ import { type ColumnNames, extractKeys } from '../keys/extract-keys.ts';
 import { type Input, inputsOf } from '../keys/input.ts';
 import { type KeyOptions, withKeyOptions } from '../keys/key-options.ts';
 import { type RecordChunk, recordChunks } from '../keys/record-chunks.ts';
+import { DEFAULT_RATE, defaultStructure } from '../planning/default-structure.ts';
 import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal/format-values.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { writeJson } from '../terminal/standard-output.ts';
@@ -163,15 +163,6 @@ function parametersOf(options: BuildOptions, files: number): BuildParameters {
   }
   const structure = options.structure ?? defaultStructure(options);
   return { ...options, structure, key: keyFile === undefined ? undefined : readSecretKey(keyFile), files };
-}
-
-/**
- * Blocked filters are five times as fast on sets that do not fit in a cache, and changing a file touches one page a key
- * instead of k; but they need more bits the lower the rate, 4 % at 1 % and 15 % at 0.01 %.
- */
-function defaultStructure({ rate = DEFAULT_RATE, layout, hashes = 0 }: BuildOptions): string {
-  if (layout === 'blocked' || layout === 'split-block') return 'blocked';
-  return layout !== undefined || rate < 0.001 || hashes > 24 ? 'bloom' : 'blocked';
 }
 
 /** All keys into a new structure, by whichever way reads the least. */

@@ -9,6 +9,8 @@
 import { type Plan, type PlanGoal, type PlanLayout, type PlanRequest, plan } from 'bloomery/math';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseCount, parseRate, withExamples, withJson, withoutSeparators } from '../command-options.ts';
+import { buildLine } from '../planning/build-line.ts';
+import { defaultLayout } from '../planning/default-structure.ts';
 import { optionNames } from '../planning/option-names.ts';
 import { ratesByHashes } from '../planning/rates-by-hashes.ts';
 import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
@@ -65,12 +67,10 @@ export function register(program: Command): void {
     .option('--message-bits-per-key <number>', 'the same, for each key', parsePositive)
     .option('--changed <fraction>', 'share of the keys replaced between two deltas, such as 5%', parseRate)
     .addOption(
-      new Option('-l, --layout <name>', 'how the bits of a key lie; classic unless told').choices([
-        'classic',
-        'partitioned',
-        'blocked',
-        'split-block',
-      ]),
+      new Option(
+        '-l, --layout <name>',
+        'how the bits of a key lie (default: as `build` makes them, blocked; classic below 0.1 % and for messages)',
+      ).choices(['classic', 'partitioned', 'blocked', 'split-block']),
     )
     .option('--plot', 'draw the rate against the number of hashes (default on a terminal)')
     .option('--no-plot', 'draw nothing')
@@ -94,11 +94,12 @@ function run(options: PlanOptions): void {
   const request = requestOf(options);
   const found = planned(request);
   const notes = found.notes.map((note) => optionNames(note));
+  const build = buildLine(found, request);
   if (options.json) {
-    writeJson({ ...found, notes });
+    writeJson({ ...found, notes, build });
     return;
   }
-  writeLine(formatPairs(rowsOf(found, request)));
+  writeLine(formatPairs([...rowsOf(found, request, options.layout), ['build it', build.join(' ')]]));
   for (const note of notes) writeLine(`note: ${note}`);
   if (options.plot ?? isTerminal(1)) writePlot(found, request);
 }
@@ -150,7 +151,18 @@ function requestOf(options: PlanOptions): PlanRequest {
       'say what you know, such as --capacity 1M --rate 1%; bloomery plan --help shows more',
     );
   }
-  return request;
+  return isAboutMessages(options)
+    ? request
+    : { ...request, layout: options.layout ?? defaultLayout(options) };
+}
+
+/** A message is a classic filter: blocks would be coded no better, and the planner knows no rate of theirs. */
+function isAboutMessages(options: PlanOptions): boolean {
+  const { messageBits, messageBitsPerKey, messageBytes, changed } = options;
+  return (
+    (options.for !== undefined && options.for !== 'memory') ||
+    [messageBits, messageBitsPerKey, messageBytes, changed].some((value) => value !== undefined)
+  );
 }
 
 function refuseTwo(options: Record<string, number | undefined>): void {
@@ -158,7 +170,7 @@ function refuseTwo(options: Record<string, number | undefined>): void {
   if (given.length > 1) throw new UsageError(`${given.join(' and ')} say the same; give one of them`);
 }
 
-function rowsOf(found: Plan, request: PlanRequest): [string, string][] {
+function rowsOf(found: Plan, request: PlanRequest, givenLayout?: PlanLayout): [string, string][] {
   const { capacity, bits, hashes, goal, layout, falsePositiveRate, expectedDeltaBits } = found;
   const dim = colors(1).dim;
   const row = (name: string, value: string, given?: unknown): [string, string] => [
@@ -169,7 +181,7 @@ function rowsOf(found: Plan, request: PlanRequest): [string, string][] {
   const textbook = formatRate(found.rateAsymptotic);
   const rows = [
     row('for', goal, request.goal),
-    row('layout', layout, request.layout),
+    row('layout', layout, givenLayout),
     row('capacity', `${formatCount(capacity)} keys`, request.capacity),
     row('rate', `${formatRate(falsePositiveRate)}${asked(found, request)}`),
     ...(textbook === formatRate(falsePositiveRate) ? [] : [row('', `the textbook formula says ${textbook}`)]),

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type PlanRequest, plan } from 'bloomery/math';
 import { describe, expect, test } from 'vitest';
 import { optionNames } from '../../src/planning/option-names.ts';
 import { ratesByHashes } from '../../src/planning/rates-by-hashes.ts';
 import { drawPlot } from '../../src/terminal/plot.ts';
-import { bloomery, COMMAND } from '../run-command.ts';
+import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
 function planned(line: string): Record<string, unknown> {
   const { code, stdout, stderr } = bloomery(['plan', ...line.split(' '), '--json']);
@@ -15,9 +17,13 @@ function planned(line: string): Record<string, unknown> {
 
 describe('the rest comes out', () => {
   const lines: [line: string, request: PlanRequest][] = [
-    ['--capacity 1M --rate 1%', { capacity: 1e6, falsePositiveRate: 0.01 }],
-    ['-n 1000 --max-bytes 500', { capacity: 1000, maxBits: 4000 }],
-    ['--bytes 64KiB -r 1/1000', { bits: 8 * 65536, falsePositiveRate: 0.001 }],
+    ['--capacity 1M --rate 1%', { capacity: 1e6, falsePositiveRate: 0.01, layout: 'blocked' }],
+    ['--capacity 1M --rate 1% --layout classic', { capacity: 1e6, falsePositiveRate: 0.01 }],
+    ['--capacity 1M --rate 0.09%', { capacity: 1e6, falsePositiveRate: 0.0009 }],
+    ['-n 1000 --max-bytes 500', { capacity: 1000, maxBits: 4000, layout: 'blocked' }],
+    ['-n 1000 --max-bytes 500 --layout classic', { capacity: 1000, maxBits: 4000 }],
+    ['--bytes 64KiB -r 1/1000', { bits: 8 * 65536, falsePositiveRate: 0.001, layout: 'blocked' }],
+    ['--bytes 64KiB -r 1/1000 --layout classic', { bits: 8 * 65536, falsePositiveRate: 0.001 }],
     [
       '-n 20k -r 1e-4 --layout blocked --max-hashes 6',
       { capacity: 20_000, falsePositiveRate: 1e-4, layout: 'blocked', maxHashes: 6 },
@@ -33,7 +39,8 @@ describe('the rest comes out', () => {
   ];
   for (const [line, request] of lines) {
     test(line, () => {
-      const { notes, ...found } = planned(line);
+      const { notes, build, ...found } = planned(line);
+      expect(build).toContain('build');
       const { notes: own, ...expected } = plan(request);
       expect(found).toEqual(JSON.parse(JSON.stringify(expected)));
       expect(notes).toHaveLength(own.length);
@@ -48,7 +55,7 @@ describe('the rest comes out', () => {
   });
 
   test('as a table that says what was given, without a plot in a pipe', () => {
-    const { code, stdout, stderr } = bloomery(['plan', '--capacity', '1M', '--rate', '1%']);
+    const { code, stdout, stderr } = bloomery(['plan', '--capacity', '1M', '--rate', '1%', '-l', 'classic']);
     expect(code).toBe(0);
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^capacity +1,000,000 keys \(given\)$/m);
@@ -62,8 +69,36 @@ describe('the rest comes out', () => {
   });
 
   test('with a note in the words of the command line', () => {
-    const { stdout } = bloomery(['plan', '-n', '10k', '-r', '1%', '-k', '3']);
+    const { stdout } = bloomery(['plan', '-n', '10k', '-r', '1%', '-k', '3', '-l', 'classic']);
     expect(stdout).toMatch(/^note: 7 hashes would need 95,9\d\d bits instead of 123,\d\d\d\.$/m);
+  });
+});
+
+describe('build makes what plan shows', () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'KEYS'), 'one\ntwo\nthree\n');
+  const lines = [
+    '-n 350k -r 1%',
+    '-n 350k -r 0.1%',
+    '-n 350k -r 0.05%',
+    '-n 20 -r 1%',
+    '-n 1000 -r 1% -k 4',
+    '-n 1000 -r 1% -k 30',
+    '-n 1000 --bits 10000',
+    '-n 1000 --max-bytes 500 --max-hashes 3',
+    '--bytes 64KiB -r 1/1000',
+    '-n 10k -r 1% --layout partitioned',
+    '-n 10k -r 2% --layout split-block',
+    '-n 10k --message-bytes 10kB --max-bits 1M',
+    '-n 10k -r 2% --for delta --changed 5% --max-bits 130k',
+  ];
+  test.each(lines)('plan %s', (line) => {
+    const { layout, bits, hashes, build } = planned(line);
+    const [program, ...args] = build as string[];
+    expect(program).toBe('bloomery');
+    expect(bloomery([...args, '--force'], { cwd: folder }).code).toBe(0);
+    const info = JSON.parse(bloomery(['info', 'FILE', '--json'], { cwd: folder }).stdout);
+    expect(info.parameters).toMatchObject({ layout, bits, hashes });
   });
 });
 
@@ -119,7 +154,7 @@ describe('what cannot be is one line and exit code 2', () => {
 
 describe('the plot', () => {
   test('is drawn in a pipe if asked for, 80 columns wide, the choice at its lowest point', () => {
-    const { code, stdout } = bloomery(['plan', '-n', '1M', '-r', '1%', '--plot']);
+    const { code, stdout } = bloomery(['plan', '-n', '1M', '-r', '1%', '-l', 'classic', '--plot']);
     expect(code).toBe(0);
     const lines = stdout.split('\n');
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
