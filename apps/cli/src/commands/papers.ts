@@ -18,6 +18,7 @@ import { collect, MOST_TRIALS, type Results } from '../papers/jobs.ts';
 import { asJson } from '../papers/json.ts';
 import { chooseParts, PARTS } from '../papers/parts.ts';
 import { Pool } from '../papers/pool.ts';
+import type { Screen } from '../papers/screen.ts';
 import type { Findings, Part, Report } from '../papers/section.ts';
 import { paragraph, reportText, verdictLine } from '../papers/terminal-report.ts';
 import { isTooFar } from '../papers/verdict.ts';
@@ -25,6 +26,7 @@ import { formatCount } from '../terminal/format-values.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { write, writeJson, writeLine } from '../terminal/standard-output.ts';
 import { formatTable } from '../terminal/table.ts';
+import { colors, isTerminal, terminalWidth } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface Options extends DocumentOptions {
@@ -91,24 +93,30 @@ async function run(names: readonly string[], options: Options): Promise<void> {
   try {
     const done: { part: Part; report: Report }[] = [];
     let results: Results = new Map();
-    if (onScreen) writeLine(paragraph(introduction(trials, seed)));
+    if (onScreen) writeLine(paragraph(introduction(trials, seed), screen()));
     for (const part of parts) {
       results = await measure(pool, part, trials, options);
       const report = part.report(results);
       done.push({ part, report });
-      if (onScreen) write(`\n${reportText(part, report)}\n`);
+      if (onScreen) write(`\n${reportText(part, report, screen())}\n`);
     }
     const findings: Findings = { trials, seed, whole: parts.length === PARTS.length, parts: done };
     const comparisons = done.flatMap(({ report }) => report.comparisons);
     writeDocuments(findings, names, options);
     if (options.json) writeJson(asJson(findings, results));
     else if (onScreen) {
-      if (done.length > 1) write(`\n${verdictLine(comparisons, 'All parts. ')}\n`);
-    } else if (options.markdown !== '-' && options.page !== '-') writeLine(verdictLine(comparisons));
+      if (done.length > 1) write(`\n${verdictLine(comparisons, screen(), 'All parts. ')}\n`);
+    } else if (options.markdown !== '-' && options.page !== '-')
+      writeLine(verdictLine(comparisons, screen()));
     if (comparisons.some(isTooFar)) process.exitCode = NOT_FOUND;
   } finally {
     await pool.stop();
   }
+}
+
+/** Asked again for each part, since the window may have been resized. */
+function screen(): Screen {
+  return { colors: colors(1), width: terminalWidth(), folds: isTerminal(1) };
 }
 
 async function measure(pool: Pool, part: Part, trials: number, { json }: Options): Promise<Results> {

@@ -3,31 +3,24 @@
  * colours such lines could not be told apart: then each series has a letter, small for lines and capital for points.
  */
 
-import { colors, terminalWidth } from '../terminal/terminal.ts';
 import { type Axis, type Plot, position, type Series, tickLabel } from './plot.ts';
+import type { Colors } from './screen.ts';
 
 export interface TerminalPlotOptions {
-  /** Columns of all of it, labels included. */
-  readonly width?: number;
+  readonly colors: Colors;
+  /** Columns that there are, for labels and all. */
+  readonly width: number;
   /** Lines between the axes. */
   readonly height?: number;
-  readonly coloured?: boolean;
 }
 
 /** Lines of text, without a newline at the end. */
-export function terminalPlot(
-  plot: Plot,
-  {
-    width = Math.min(terminalWidth(), 96),
-    height = 18,
-    coloured = colors(1).isColorSupported,
-  }: TerminalPlotOptions = {},
-): string {
+export function terminalPlot(plot: Plot, { colors, width, height = 18 }: TerminalPlotOptions): string {
   const { title, x, y, series, marks = [] } = plot;
   const yLabels = y.ticks.map((tick) => tickLabel(y, tick));
   const margin = Math.max(...yLabels.map((label) => label.length));
-  const columns = Math.max(20, width - margin - 2);
-  const canvas = new Canvas(columns, height, coloured);
+  const columns = Math.max(20, Math.min(width, WIDEST) - margin - 2);
+  const canvas = new Canvas(columns, height, colors);
   for (const { x: at, label, anchor, line = 0 } of marks) {
     const column = cellAt(position(x, at), columns);
     for (let row = 0; row < height; row++) canvas.put(column, row, '┊', null);
@@ -43,15 +36,13 @@ export function terminalPlot(
     const name = names.get(row);
     return `${(name ?? '').padStart(margin)} ${name === undefined ? '│' : '┤'}${line}`;
   });
-  const { bold } = colors(1);
   return [
-    (coloured ? bold : String)(title),
+    colors.bold(title),
     `${y.label}`,
     ...lines.map((line) => line.trimEnd()),
     ...xAxis(x, columns).map((line) => `${' '.repeat(margin + 1)}${line}`.trimEnd()),
     ...series.map(
-      (one, i) =>
-        `${' '.repeat(margin + 2)}${sampleOf(one, GLYPHS[i % GLYPHS.length], coloured)}  ${one.name}`,
+      (one, i) => `${' '.repeat(margin + 2)}${sampleOf(one, GLYPHS[i % GLYPHS.length], colors)}  ${one.name}`,
     ),
   ].join('\n');
 }
@@ -59,13 +50,15 @@ export function terminalPlot(
 class Canvas {
   readonly #columns: number;
   readonly #rows: number;
+  readonly #colors: Colors;
   readonly #coloured: boolean;
   readonly #cells: Cell[][];
 
-  constructor(columns: number, rows: number, coloured: boolean) {
+  constructor(columns: number, rows: number, colors: Colors) {
     this.#columns = columns;
     this.#rows = rows;
-    this.#coloured = coloured;
+    this.#colors = colors;
+    this.#coloured = colors.isColorSupported;
     this.#cells = Array.from({ length: rows }, () => Array.from({ length: columns }, () => EMPTY));
   }
 
@@ -112,7 +105,7 @@ class Canvas {
       row
         .map(({ glyph, colour, dots }) => {
           const text = dots > 0 ? String.fromCodePoint(0x2800 + dots) : glyph;
-          return this.#coloured && colour !== null ? paint(text, colour) : text;
+          return this.#coloured && colour !== null ? paint(text, colour, this.#colors) : text;
         })
         .join(''),
     );
@@ -152,6 +145,8 @@ interface Cell {
 }
 
 const EMPTY: Cell = { glyph: ' ', colour: null, dots: 0 };
+/** Wider plots are no clearer. */
+const WIDEST = 96;
 const GLYPHS = 'abcdefghij';
 const BLOCKS = '▁▂▃▄▅▆▇█';
 /** The bits of a Braille cell, by row and column. */
@@ -182,13 +177,12 @@ function cellAt(share: number, cells: number): number {
   return Math.round(share * (cells - 1));
 }
 
-function sampleOf({ kind, colour }: Series, letter: string, coloured: boolean): string {
-  if (!coloured) return kind === 'line' || kind === 'dashed' ? letter : letter.toUpperCase();
+function sampleOf({ kind, colour }: Series, letter: string, colors: Colors): string {
+  if (!colors.isColorSupported) return kind === 'line' || kind === 'dashed' ? letter : letter.toUpperCase();
   const glyph = { line: '⠒⠒', dashed: '⠒⠒', dots: ' ●', rings: ' ○', bars: ' █' }[kind];
-  return paint(glyph, colour);
+  return paint(glyph, colour, colors);
 }
 
-function paint(text: string, colour: number): string {
-  const { blue, yellow, green, magenta, red } = colors(1);
+function paint(text: string, colour: number, { blue, yellow, green, magenta, red }: Colors): string {
   return [blue, yellow, green, magenta, red][colour](text);
 }

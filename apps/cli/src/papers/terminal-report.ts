@@ -5,49 +5,51 @@
 
 import { stripVTControlCharacters } from 'node:util';
 import { formatTable } from '../terminal/table.ts';
-import { colors, isTerminal, terminalWidth } from '../terminal/terminal.ts';
 import { bare, type Span, spans } from './inline.ts';
+import type { Colors, Screen } from './screen.ts';
 import type { Part, Report, Section, Table } from './section.ts';
 import { terminalPlot } from './terminal-plot.ts';
 import { type Comparison, farthest, isTooFar } from './verdict.ts';
 
 /** The whole part, without a newline at its end. */
-export function reportText(part: Part, { sections, comparisons }: Report): string {
-  const blocks = sections.map(sectionText);
-  if (part.showsVerdicts) blocks.push(verdictTable(comparisons));
-  blocks.push(verdictLine(comparisons));
+export function reportText(part: Part, { sections, comparisons }: Report, screen: Screen): string {
+  const blocks = sections.map((section) => sectionText(section, screen));
+  if (part.showsVerdicts) blocks.push(verdictTable(comparisons, screen));
+  blocks.push(verdictLine(comparisons, screen));
   return blocks.join('\n\n');
 }
 
 /** How many comparisons there are, which is the farthest, and whether that is too far. */
-export function verdictLine(comparisons: readonly Comparison[], where = ''): string {
-  const { green, red } = colors(1);
+export function verdictLine(comparisons: readonly Comparison[], screen: Screen, where = ''): string {
+  const { green, red } = screen.colors;
   const far = comparisons.filter(isTooFar);
   if (far.length > 0) {
     const names = far.map(({ what, deviations }) => `${what}: ${deviations.toFixed(1)} σ`);
-    return red(paragraph(`${where}Outside 5 σ: ${names.join('; ')}.`));
+    return red(paragraph(`${where}Outside 5 σ: ${names.join('; ')}.`, screen));
   }
   const { what, deviations } = farthest(comparisons);
   const count = `${comparisons.length} comparisons with theory`;
   const text = paragraph(
     `${where}All within 5 σ: ${count}, the farthest ${deviations.toFixed(1)} σ (${what}).`,
+    screen,
   );
   return text.replace('All within 5 σ:', green('All within 5 σ:'));
 }
 
-function sectionText({ title, text, tables, figures = [], notes = [] }: Section): string {
-  const { bold, cyan } = colors(1);
+function sectionText(section: Section, screen: Screen): string {
+  const { title, text, tables, figures = [], notes = [] } = section;
+  const { bold, cyan } = screen.colors;
   return [
     bold(cyan(`== ${bare(title)}`)),
-    ...text.map(paragraph),
-    ...tables.map(tableText),
-    ...figures.map(({ plot }) => terminalPlot(plot)),
-    ...notes.map(paragraph),
+    ...text.map((words) => paragraph(words, screen)),
+    ...tables.map((table) => tableText(table, screen)),
+    ...figures.map(({ plot }) => terminalPlot(plot, screen)),
+    ...notes.map((words) => paragraph(words, screen)),
   ].join('\n\n');
 }
 
-function verdictTable(comparisons: readonly Comparison[]): string {
-  const { bold, green, red } = colors(1);
+function verdictTable(comparisons: readonly Comparison[], { colors }: Screen): string {
+  const { bold, green, red } = colors;
   const head = ['against theory', 'distance in σ', 'verdict'].map((cell) => bold(cell));
   const rows = comparisons.map((one) => [
     one.what,
@@ -57,12 +59,13 @@ function verdictTable(comparisons: readonly Comparison[]): string {
   return formatTable([head, ...rows], { right: [1] });
 }
 
-function tableText(table: Table): string {
-  const width = isTerminal(1) ? terminalWidth() : Number.POSITIVE_INFINITY;
-  const { bold } = colors(1);
-  return fold(table, width)
+function tableText(table: Table, { colors, width, folds }: Screen): string {
+  return fold(table, folds ? width : Number.POSITIVE_INFINITY)
     .map(({ head, rows }) => {
-      const cells = [head.map((cell) => bold(bare(cell))), ...rows.map((row) => row.map(styled))];
+      const cells = [
+        head.map((cell) => colors.bold(bare(cell))),
+        ...rows.map((row) => row.map((cell) => styled(cell, colors))),
+      ];
       return formatTable(cells, { right: head.map((_, i) => i) });
     })
     .join('\n\n');
@@ -88,11 +91,11 @@ export function fold({ head, rows, names = 1, folds = [] }: Table, width: number
 }
 
 /** Wrapped at the width of the terminal, but not to lines that are hard to read. */
-export function paragraph(text: string): string {
-  const width = Math.min(terminalWidth(), 100);
+export function paragraph(text: string, screen: Pick<Screen, 'colors' | 'width'>): string {
+  const width = Math.min(screen.width, 100);
   const lines: string[] = [];
   let length = 0;
-  for (const word of styled(text).split(' ')) {
+  for (const word of styled(text, screen.colors).split(' ')) {
     const size = stripVTControlCharacters(word).length;
     if (lines.length > 0 && length + 1 + size <= width) {
       lines[lines.length - 1] += ` ${word}`;
@@ -109,8 +112,7 @@ export function paragraph(text: string): string {
  * Word by word, so that it can be wrapped. Without colours bold keeps its stars: that a printed figure is wrong must not
  * get lost.
  */
-function styled(text: string): string {
-  const { bold, yellow, italic, isColorSupported } = colors(1);
+function styled(text: string, { bold, yellow, italic, isColorSupported }: Colors): string {
   const show = ({ kind, text: words }: Span) => {
     if (kind === 'strong' && !isColorSupported) return `**${words}**`;
     const style = {

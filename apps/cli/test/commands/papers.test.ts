@@ -17,6 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import pc from 'picocolors';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { spans } from '../../src/papers/inline.ts';
 import { collect } from '../../src/papers/jobs.ts';
@@ -293,7 +294,9 @@ describe('inside', () => {
   });
 
   it('plots', () => {
-    expect(terminalPlot(DIAGONAL, { width: 27, height: 5, coloured: false }).split('\n')).toEqual([
+    expect(
+      terminalPlot(DIAGONAL, { width: 27, height: 5, colors: pc.createColors(false) }).split('\n'),
+    ).toEqual([
       'a diagonal',
       'up',
       '2 ┤           ┊ half  aaaaa',
