@@ -1,45 +1,30 @@
 /**
- * `bloomery papers`: every table, figure, bound and simulation of the four texts that the library rests on, recomputed here and
- * now: what the paper prints, what its formula gives, what filters made on this machine show.
+ * `bloomery papers`: the reproduction of the papers as a command. The reproduction is `papers/reproduce.ts`; here are its
+ * options, and what it needs from the command: the screen, standard output, files that are whole or not there.
  *
- * printed.ts holds what the papers say, `bloomery/math` what their formulas give, trials.ts what is done to find out. One
- * file for each part of the papers makes its report of these three; the forms (terminal, Markdown, page, JSON) are apart.
- *
- * The result depends on the trials and the seed and on nothing else: neither on the number of threads nor on which parts were
- * asked for. Exit code 1 says that a measurement lies farther from its theory than five standard deviations.
+ * Exit code 1 says that a measurement lies more than five standard deviations from its theory.
  */
 
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import { parseCount, withExamples, withJson } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { checkDocuments, type DocumentOptions, writeDocuments } from '../papers/documents.ts';
-import { collect, MOST_TRIALS, type Results } from '../papers/jobs.ts';
-import { asJson } from '../papers/json.ts';
-import { chooseParts, PARTS } from '../papers/parts.ts';
-import { Pool } from '../papers/pool.ts';
-import type { Screen } from '../papers/screen.ts';
-import type { Findings, Part, Report } from '../papers/section.ts';
-import { paragraph, reportText, verdictLine } from '../papers/terminal-report.ts';
-import { isTooFar } from '../papers/verdict.ts';
+import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
+import { PARTS } from '../papers/parts.ts';
+import {
+  type Host,
+  type PapersOptions,
+  reproduce,
+  TRIALS_IN_DOCUMENTS,
+  TRIALS_ON_SCREEN,
+} from '../papers/reproduce.ts';
 import { formatCount } from '../terminal/format-values.ts';
 import { startProgress } from '../terminal/progress.ts';
-import { write, writeJson, writeLine } from '../terminal/standard-output.ts';
-import { formatTable } from '../terminal/table.ts';
+import { write } from '../terminal/standard-output.ts';
 import { colors, isTerminal, terminalWidth } from '../terminal/terminal.ts';
-import { UsageError } from '../usage-error.ts';
+import { threadFile } from '../thread-file.ts';
 
-interface Options extends DocumentOptions {
-  readonly list?: true;
-  readonly trials?: number;
-  readonly seed: number;
-  readonly jobs?: number;
-}
-
-/** To look at: some seconds. */
-const TRIALS_ON_SCREEN = 500;
-/** To keep: minutes. */
-const TRIALS_IN_DOCUMENTS = 10_000;
+type Options = Omit<PapersOptions, 'jobs'> & Partial<Pick<PapersOptions, 'jobs'>>;
 
 export function register(program: Command): void {
   const command = program
@@ -77,69 +62,14 @@ export function register(program: Command): void {
 }
 
 async function run(names: readonly string[], options: Options): Promise<void> {
-  const parts = chooseParts(names);
-  if (options.list) return list(parts, options);
-  const documents = [options.markdown, options.figures, options.page].some((path) => path !== undefined);
-  const trials = options.trials ?? (documents ? TRIALS_IN_DOCUMENTS : TRIALS_ON_SCREEN);
-  if (trials > MOST_TRIALS) {
-    throw new UsageError(
-      `at most ${formatCount(MOST_TRIALS)} trials have seeds of their own, got ${formatCount(trials)}`,
-    );
-  }
-  checkDocuments(parts, options);
-  const { seed } = options;
-  const onScreen = !documents && !options.json;
-  const pool = new Pool({ jobs: options.jobs ?? availableParallelism(), seed });
-  try {
-    const done: { part: Part; report: Report }[] = [];
-    let results: Results = new Map();
-    if (onScreen) writeLine(paragraph(introduction(trials, seed), screen()));
-    for (const part of parts) {
-      results = await measure(pool, part, trials, options);
-      const report = part.report(results);
-      done.push({ part, report });
-      if (onScreen) write(`\n${reportText(part, report, screen())}\n`);
-    }
-    const findings: Findings = { trials, seed, whole: parts.length === PARTS.length, parts: done };
-    const comparisons = done.flatMap(({ report }) => report.comparisons);
-    writeDocuments(findings, names, options);
-    if (options.json) writeJson(asJson(findings, results));
-    else if (onScreen) {
-      if (done.length > 1) write(`\n${verdictLine(comparisons, screen(), 'All parts. ')}\n`);
-    } else if (options.markdown !== '-' && options.page !== '-')
-      writeLine(verdictLine(comparisons, screen()));
-    if (comparisons.some(isTooFar)) process.exitCode = NOT_FOUND;
-  } finally {
-    await pool.stop();
-  }
-}
-
-/** Asked again for each part, since the window may have been resized. */
-function screen(): Screen {
-  return { colors: colors(1), width: terminalWidth(), folds: isTerminal(1) };
-}
-
-async function measure(pool: Pool, part: Part, trials: number, { json }: Options): Promise<Results> {
-  const work = collect(part.work(trials));
-  const total = pool.ordersOf(work);
-  const progress = startProgress({ what: part.name, total, unit: 'steps', enabled: json !== true });
-  try {
-    return await pool.run(work, () => progress.advance(1));
-  } finally {
-    progress.stop();
-  }
-}
-
-function list(parts: readonly Part[], { json }: Options): void {
-  if (json) writeJson(parts.map(({ name, what }) => ({ name, what })));
-  else writeLine(formatTable(parts.map(({ name, what }) => [name, what])));
-}
-
-function introduction(trials: number, seed: number): string {
-  const more =
-    trials < TRIALS_IN_DOCUMENTS ? `; --trials 10k is what docs/papers/papers.md has, and takes minutes` : '';
-  return (
-    `paper | formula | measured here, with ${formatCount(trials)} trials for each simulation (the paper: 100,000) and seed ${seed}${more}. ` +
-    'A value like 0.0216 ± 0.0001 is a mean and its standard error; σ is a distance from theory in standard errors.'
-  );
+  const { jobs = availableParallelism(), json } = options;
+  const host: Host = {
+    screen: () => ({ colors: colors(1), width: terminalWidth(), folds: isTerminal(1) }),
+    write: (text) => write(text),
+    startProgress: (what, total) => startProgress({ what, total, unit: 'steps', enabled: json !== true }),
+    checkFile: checkTarget,
+    writeFile: (path, text, settings) => writeAtomically(path, Buffer.from(text), settings),
+    workerFile: threadFile('papers-worker'),
+  };
+  if (!(await reproduce(names, { ...options, jobs }, host))) process.exitCode = NOT_FOUND;
 }

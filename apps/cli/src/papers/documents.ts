@@ -1,9 +1,7 @@
-/** The documents of a run: whether they can be written is found out before any work, and they are written when it is done. */
+/** The documents of a run. Whether they can be written is checked before any work; they are written when it is done. */
 
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
-import { UsageError } from '../usage-error.ts';
 import { asMarkdown } from './markdown.ts';
 import { asPage } from './page.ts';
 import type { Findings, Part } from './section.ts';
@@ -20,31 +18,44 @@ export interface DocumentOptions {
   readonly json?: true;
 }
 
-/** Refuses what is in the way or has no place. */
-export function checkDocuments(parts: readonly Part[], options: DocumentOptions): void {
-  const { markdown, page, figures, force, json } = options;
+/** Writes documents for the program that runs this. The path `-` is standard output. */
+export interface FileWriter {
+  /** Throws if no file can be written there, or if one is there already and may not be replaced. */
+  checkFile(path: string, options: { readonly force: boolean }): void;
+  writeFile(path: string, text: string, options: { readonly force: boolean }): void;
+}
+
+/** Throws if a document of these options could not be written. */
+export function checkDocuments(parts: readonly Part[], options: DocumentOptions, files: FileWriter): void {
+  const { markdown, page, figures, force = false, json } = options;
   const streams = [markdown === '-', page === '-', json === true].filter(Boolean).length;
   if (streams > 1) {
-    throw new UsageError('only one of --markdown -, --page - and --json can have standard output');
+    throw new RangeError('only one of --markdown -, --page - and --json can have standard output');
   }
-  for (const path of [markdown, page]) if (path !== undefined) checkTarget(path, { force });
+  for (const path of [markdown, page]) if (path !== undefined) files.checkFile(path, { force });
   if (figures === undefined) return;
-  if (figures === '-') throw new UsageError('--figures writes several files; name a directory');
+  if (figures === '-') throw new RangeError('--figures writes several files; name a directory');
   const found = statSync(figures, { throwIfNoEntry: false });
-  if (found === undefined) checkTarget(figures);
-  else if (!found.isDirectory()) throw new UsageError(`${figures} is a file; --figures needs a directory`);
-  else for (const { files } of parts) for (const file of files) checkTarget(join(figures, file), { force });
+  if (found === undefined) files.checkFile(figures, { force: false });
+  else if (!found.isDirectory()) throw new RangeError(`${figures} is a file; --figures needs a directory`);
+  else
+    for (const file of parts.flatMap((part) => part.files)) files.checkFile(join(figures, file), { force });
 }
 
 /** `names` are the parts as they were asked for. */
-export function writeDocuments(findings: Findings, names: readonly string[], options: DocumentOptions): void {
+export function writeDocuments(
+  findings: Findings,
+  names: readonly string[],
+  options: DocumentOptions,
+  files: FileWriter,
+): void {
   const { markdown, figures, page, force = false } = options;
   if (figures !== undefined) {
     mkdirSync(figures, { recursive: true });
     for (const { report } of findings.parts) {
       for (const { figures: some = [] } of report.sections) {
         for (const { file, plot } of some) {
-          writeAtomically(join(figures, file), Buffer.from(svgFile(plot)), { force });
+          files.writeFile(join(figures, file), svgFile(plot), { force });
         }
       }
     }
@@ -52,9 +63,9 @@ export function writeDocuments(findings: Findings, names: readonly string[], opt
   if (markdown !== undefined) {
     const command = commandLine(findings, names, options);
     const folder = figures === undefined ? undefined : linkTo(figures, markdown);
-    writeAtomically(markdown, Buffer.from(asMarkdown(findings, { command, folder })), { force });
+    files.writeFile(markdown, asMarkdown(findings, { command, folder }), { force });
   }
-  if (page !== undefined) writeAtomically(page, Buffer.from(asPage(findings)), { force });
+  if (page !== undefined) files.writeFile(page, asPage(findings), { force });
 }
 
 /** The way from a document to the folder of its figures. */

@@ -1,6 +1,5 @@
 /** The parts of the papers, in the order in which they are shown. */
 
-import { UsageError } from '../usage-error.ts';
 import { compressedFigures } from './compressed-figures.ts';
 import { compressedTables } from './compressed-tables.ts';
 import { perl } from './perl.ts';
@@ -22,7 +21,7 @@ export const PARTS: readonly Part[] = [
 export function chooseParts(names: readonly string[]): readonly Part[] {
   const unknown = names.find((name) => PARTS.every((part) => part.name !== name));
   if (unknown !== undefined) {
-    throw new UsageError(
+    throw new RangeError(
       `there is no part ${unknown}; there are ${PARTS.map(({ name }) => name).join(', ')}`,
     );
   }

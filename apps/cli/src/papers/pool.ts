@@ -8,7 +8,6 @@
  */
 
 import { Worker } from 'node:worker_threads';
-import { threadFile } from '../thread-file.ts';
 import { firstSeed, type Results, type Work } from './jobs.ts';
 import { Samples } from './samples.ts';
 import { COLUMNS, type Job } from './trials.ts';
@@ -18,6 +17,8 @@ export interface PoolOptions {
   /** How many threads. */
   readonly jobs: number;
   readonly seed: number;
+  /** The built file of worker.ts: Node 20 runs no TypeScript. */
+  readonly workerFile: URL;
 }
 
 export class Pool {
@@ -51,7 +52,7 @@ export class Pool {
       }
     };
     const wanted = Math.min(this.#options.jobs, orders.length);
-    while (this.#threads.length < wanted) this.#threads.push(new Worker(WORKER));
+    while (this.#threads.length < wanted) this.#threads.push(new Worker(this.#options.workerFile));
     await Promise.all(this.#threads.slice(0, wanted).map(serve));
     for (const { job } of missing) this.#known.set(job.id, new Samples(job, numbers.get(job.id)!));
     return this.#known;
@@ -77,9 +78,6 @@ export class Pool {
     }));
   }
 }
-
-/** The name in dist: strings are not rewritten when this is compiled. */
-const WORKER = threadFile('papers-worker');
 
 /** In probes of keys and coded bits: only the progress and the length of an order depend on it. */
 const ORDER_COST = 2e7;

@@ -19,6 +19,11 @@ export function reportText(part: Part, { sections, comparisons }: Report, screen
   return blocks.join('\n\n');
 }
 
+/** Name and subject of each part, one line each. */
+export function partList(parts: readonly Part[]): string {
+  return `${formatTable(parts.map(({ name, what }) => [name, what]))}\n`;
+}
+
 /** How many comparisons there are, which is the farthest, and whether that is too far. */
 export function verdictLine(comparisons: readonly Comparison[], screen: Screen, where = ''): string {
   const { green, red } = screen.colors;
