@@ -1,10 +1,9 @@
 /** Figures 1 and 2 of *compressed*: the rate against k at a given number of bits sent, with and without compression. */
 
 import { binaryEntropy, rateAsymptotic, rateTrue } from 'bloomery/math';
-import { filterJob, fraction, type Results, resultOf, type Work } from './jobs.ts';
+import { filterJob, fraction, N, type Results, resultOf, type Work } from './jobs.ts';
 import { digits, measured } from './numbers.ts';
 import { type Axis, curve, type Plot, type Point } from './plot.ts';
-import { N } from './printed.ts';
 import type { Figure, Part, Report } from './section.ts';
 import { type Comparison, compareMean, rateSpread } from './verdict.ts';
 

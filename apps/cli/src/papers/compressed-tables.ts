@@ -1,9 +1,9 @@
 /** Tables I to VII of *compressed*, the second of which is table 1 of the survey. */
 
 import { binaryEntropy, compressedBits, deltaBits, rateAsymptotic, rateTrue } from 'bloomery/math';
-import { filterJob, fraction, type Results, resultOf, type Work } from './jobs.ts';
+import { filterJob, fraction, N, type Results, resultOf, type Work } from './jobs.ts';
 import { digits, measured, printed } from './numbers.ts';
-import { COMPRESSED_TABLES, N, type PrintedColumn, type PrintedTable } from './printed.ts';
+import { COMPRESSED_TABLES, type PrintedColumn, type PrintedTable } from './printed.ts';
 import type { Part, Report } from './section.ts';
 import { type Comparison, compareMean, rateSpread } from './verdict.ts';
 

@@ -3,9 +3,11 @@
  * once, with as many trials as the greedier of them wants.
  */
 
-import { N } from './printed.ts';
 import type { Samples } from './samples.ts';
 import type { Job } from './trials.ts';
+
+/** The number of elements in all of the papers' simulations. */
+export const N = 10_000;
 
 /** Keys that are never added, asked of each filter whose rate is measured. */
 export const STRANGERS = 100_000;
@@ -25,6 +27,12 @@ export function filterJob(parameters: FilterParameters): Job {
   const { bits, hashes, keys = N, replaced = 0, partitioned = false, strangers = STRANGERS } = parameters;
   const { code = false } = parameters;
   return job({ kind: 'filter', bits, hashes, keys, replaced, partitioned, strangers, code });
+}
+
+/** One of the simulations of coded sizes, in which no key is looked up. `replaced` is a share of the elements. */
+export function simulationJob(shape: { bits: number; hashes: number; replaced: number }): Job {
+  const { bits, hashes, replaced } = shape;
+  return filterJob({ bits, hashes, replaced: replaced * N, strangers: 0, code: true });
 }
 
 /** Any job, named by its parameters. */

@@ -7,9 +7,6 @@
  * tutorial:   M. Ripeanu, A. Iamnitchi, Bloom Filters: Short Tutorial.
  */
 
-/** The number of elements in all of the paper's simulations. */
-export const N = 10_000;
-
 export interface PrintedColumn {
   readonly bitsPerKey: number;
   readonly hashes: number;

@@ -8,11 +8,10 @@ import {
   deltaBitsDeviation,
 } from 'bloomery/math';
 import { appendixBits, expectedCodeBytes } from './coder-theory.ts';
-import { type Results, resultOf, type Work } from './jobs.ts';
+import { N, type Results, resultOf, simulationJob, type Work } from './jobs.ts';
 import { digits, measured, percent } from './numbers.ts';
-import { N, SIMULATIONS } from './printed.ts';
+import { SIMULATIONS } from './printed.ts';
 import type { Part, Report } from './section.ts';
-import { simulationJob } from './simulation-job.ts';
 import { sizesPlot } from './sizes-figure.ts';
 import { type Comparison, compareDistance, compareMean } from './verdict.ts';
 

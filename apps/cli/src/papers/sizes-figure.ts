@@ -2,10 +2,9 @@
 
 import { compressedBitsDeviation } from 'bloomery/math';
 import { expectedCodeBytes } from './coder-theory.ts';
-import { type Results, resultOf } from './jobs.ts';
+import { N, type Results, resultOf, simulationJob } from './jobs.ts';
 import { type Axis, curve, type Plot, type Point } from './plot.ts';
-import { N, SIMULATIONS } from './printed.ts';
-import { simulationJob } from './simulation-job.ts';
+import { SIMULATIONS } from './printed.ts';
 
 /** The histogram of the payloads, their theory, and what the paper says about its own. */
 export function sizesPlot(results: Results): Plot {

@@ -1,9 +1,8 @@
 /** Survey 2.2: the least that any structure takes, and what two of them take. */
 
 import { BLOOM_OVERHEAD, lowerBoundBits, rateAsymptotic, rateTrue, sizeClassic } from 'bloomery/math';
-import { filterJob, fraction, job, type Results, resultOf, STRANGERS, type Work } from './jobs.ts';
+import { filterJob, fraction, job, N, type Results, resultOf, STRANGERS, type Work } from './jobs.ts';
 import { digits, measured } from './numbers.ts';
-import { N } from './printed.ts';
 import type { Section } from './section.ts';
 import { type Compare, compareMean, countingSpread, rateSpread } from './verdict.ts';
 

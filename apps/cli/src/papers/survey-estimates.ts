@@ -1,9 +1,8 @@
 /** Survey 2.4: sizes of sets and of intersections, from zeros. */
 
 import { estimateIntersectionSize, estimateSize, expectedInnerProduct } from 'bloomery/math';
-import { fraction, job, type Results, resultOf, type Work } from './jobs.ts';
+import { fraction, job, N, type Results, resultOf, type Work } from './jobs.ts';
 import { measured, percent } from './numbers.ts';
-import { N } from './printed.ts';
 import { summarize } from './samples.ts';
 import type { Section } from './section.ts';
 import { type Compare, compareMean } from './verdict.ts';

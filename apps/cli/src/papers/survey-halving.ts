@@ -1,9 +1,8 @@
 /** Survey 2.4: a filter, and its half. */
 
 import { rateAsymptotic, rateTrue } from 'bloomery/math';
-import { fraction, job, type Results, resultOf, STRANGERS, type Work } from './jobs.ts';
+import { fraction, job, N, type Results, resultOf, STRANGERS, type Work } from './jobs.ts';
 import { digits, measured, percent } from './numbers.ts';
-import { N } from './printed.ts';
 import type { Section } from './section.ts';
 import { type Compare, compareMean, rateSpread } from './verdict.ts';
 

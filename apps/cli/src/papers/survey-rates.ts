@@ -1,9 +1,8 @@
 /** Survey 2.1: the rate by three formulas and by measurement, classic and partitioned. */
 
 import { rateAsymptotic, rateExact, ratePartitioned, rateTrue } from 'bloomery/math';
-import { filterJob, fraction, type Results, resultOf, STRANGERS, type Work } from './jobs.ts';
+import { filterJob, fraction, N, type Results, resultOf, STRANGERS, type Work } from './jobs.ts';
 import { digits, measured, percent } from './numbers.ts';
-import { N } from './printed.ts';
 import type { Section } from './section.ts';
 import { type Compare, compareMean, rateSpread } from './verdict.ts';
 

@@ -7,9 +7,8 @@ import {
   zeroFractionTailCompressed,
   zeroFractionTailSurvey,
 } from 'bloomery/math';
-import { filterJob, type Results, resultOf, type Work } from './jobs.ts';
+import { filterJob, N, type Results, resultOf, type Work } from './jobs.ts';
 import { digits } from './numbers.ts';
-import { N } from './printed.ts';
 import type { Section } from './section.ts';
 import { type Compare, compareDistance, compareMean } from './verdict.ts';
 

@@ -1,10 +1,9 @@
 /** Figures 1 and 2 of *tutorial*: the rate against k at 32 bits per entry; bits per entry against the rate. */
 
 import { optimalHashes, rateAsymptotic, rateTrue, rateTrueVariance } from 'bloomery/math';
-import { filterJob, fraction, type Results, resultOf, type Work } from './jobs.ts';
+import { filterJob, fraction, N, type Results, resultOf, type Work } from './jobs.ts';
 import { digits, measured } from './numbers.ts';
 import { type Axis, type Colour, curve, type Plot, type Point } from './plot.ts';
-import { N } from './printed.ts';
 import type { Part, Report } from './section.ts';
 import { type Comparison, compareMean, rateSpread } from './verdict.ts';
 
