@@ -17,8 +17,9 @@ const RANKS = {
   packets: 1,
   stores: 1,
   sim: 1,
-  cli: 2,
+  papers: 2,
   console: 2,
+  cli: 3,
 };
 /** What tests may import beside Node: the development dependencies of the workspace. */
 const TEST_TOOLS = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devDependencies);

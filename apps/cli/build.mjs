@@ -13,7 +13,7 @@ await build({
   entryPoints: {
     main: 'src/main.ts',
     'hash-worker': 'src/hashing/hash-worker.ts',
-    'papers-worker': 'src/papers/worker.ts',
+    'papers-worker': '../papers/src/trials/trial-worker.ts',
   },
   outdir: 'dist',
   bundle: true,

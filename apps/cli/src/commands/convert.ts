@@ -13,6 +13,7 @@
  */
 
 import { statSync } from 'node:fs';
+import { formatTable } from '@bloomery/papers/drawing';
 import type { KeyBatch } from 'bloomery';
 import { cannotConvert } from 'bloomery/formats';
 import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
@@ -45,7 +46,6 @@ import { type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts
 import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
-import { formatTable } from '../terminal/table.ts';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
 

@@ -7,6 +7,7 @@
  */
 
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { formatPairs } from '@bloomery/papers/drawing';
 import {
   type DictionaryBytes,
   encodeHyphenation,
@@ -30,7 +31,6 @@ import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
 import { type Input, inputsOf } from '../keys/input.ts';
 import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal/format-values.ts';
 import { write, writeJson, writeLine } from '../terminal/standard-output.ts';
-import { formatPairs } from '../terminal/table.ts';
 import { isTerminal } from '../terminal/terminal.ts';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';

@@ -8,6 +8,7 @@
  * 256 MB it is not compressed; the entropy says as much.
  */
 
+import { formatPairs, formatTable } from '@bloomery/papers/drawing';
 import type { Command } from 'commander';
 import { withExamples, withFormat, withJson, withKeyFile } from '../command-options.ts';
 import { FAILED } from '../exit-codes.ts';
@@ -18,7 +19,6 @@ import { describeFilter, type FilterDescription } from '../inspecting/describe-f
 import { drawBits } from '../terminal/bit-picture.ts';
 import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
-import { formatPairs, formatTable } from '../terminal/table.ts';
 import { colors, terminalWidth } from '../terminal/terminal.ts';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';

@@ -1,23 +1,23 @@
 /**
- * `bloomery papers`: the reproduction of the papers as a command. The reproduction is `papers/reproduce.ts`; here are its
+ * `bloomery papers`: the reproduction of the papers as a command. The reproduction is `apps/papers`; here are its
  * options, and what it needs from the command: the screen, standard output, files that are whole or not there.
  *
  * Exit code 1 says that a measurement lies more than five standard deviations from its theory.
  */
 
 import { availableParallelism } from 'node:os';
-import type { Command } from 'commander';
-import { parseCount, withExamples, withJson } from '../command-options.ts';
-import { NOT_FOUND } from '../exit-codes.ts';
-import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
-import { PARTS } from '../papers/parts.ts';
 import {
   type Host,
+  PARTS,
   type PapersOptions,
   reproduce,
   TRIALS_IN_DOCUMENTS,
   TRIALS_ON_SCREEN,
-} from '../papers/reproduce.ts';
+} from '@bloomery/papers';
+import type { Command } from 'commander';
+import { parseCount, withExamples, withJson } from '../command-options.ts';
+import { NOT_FOUND } from '../exit-codes.ts';
+import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
 import { formatCount } from '../terminal/format-values.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { write } from '../terminal/standard-output.ts';

@@ -6,6 +6,7 @@
  * and never part of an error.
  */
 
+import { formatPairs } from '@bloomery/papers/drawing';
 import { BlocklistBuilder, PasswordBlocklist, type Verdict } from '@bloomery/stores/passwords';
 import { FrameError, type KeyLines, type PackedKeys } from 'bloomery';
 import { type Command, Option } from 'commander';
@@ -27,7 +28,6 @@ import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal
 import { startProgress } from '../terminal/progress.ts';
 import { readSecret } from '../terminal/secret-prompt.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
-import { formatPairs } from '../terminal/table.ts';
 import { colors, isTerminal } from '../terminal/terminal.ts';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';

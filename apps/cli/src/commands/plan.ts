@@ -6,6 +6,7 @@
  * for each number of hash functions.
  */
 
+import { formatPairs } from '@bloomery/papers/drawing';
 import { type Plan, type PlanGoal, type PlanLayout, type PlanRequest, plan } from 'bloomery/math';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseCount, parseRate, withExamples, withJson, withoutSeparators } from '../command-options.ts';
@@ -16,7 +17,6 @@ import { ratesByHashes } from '../planning/rates-by-hashes.ts';
 import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
 import { drawPlot } from '../terminal/plot.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
-import { formatPairs } from '../terminal/table.ts';
 import { colors, isTerminal, terminalWidth } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
 

@@ -16,6 +16,7 @@
  * the union. A size that is known (`--size-a`) makes the intersection more exact (math/join-size.ts).
  */
 
+import { formatTable } from '@bloomery/papers/drawing';
 import { type Comparable, type Estimate, jaccardEstimate, sizeEstimate, unionEstimate } from 'bloomery';
 import { estimateIntersectionSize, estimateJoinSize, normalQuantile } from 'bloomery/math';
 import type { Command } from 'commander';
@@ -33,7 +34,6 @@ import { openFilter } from '../files/filter-file.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
 import { formatCount } from '../terminal/format-values.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
-import { formatTable } from '../terminal/table.ts';
 import { colors } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
 

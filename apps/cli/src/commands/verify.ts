@@ -6,6 +6,7 @@
  * are asked key by key.
  */
 
+import { formatPairs } from '@bloomery/papers/drawing';
 import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { type Command, Option } from 'commander';
 import { eachKey } from '../checking/ask.ts';
@@ -18,7 +19,6 @@ import { type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts
 import { formatCount, formatRate } from '../terminal/format-values.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
-import { formatPairs } from '../terminal/table.ts';
 import { colors } from '../terminal/terminal.ts';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';

@@ -1,11 +1,11 @@
 /** Figures 1 and 2 of *tutorial*: the rate against k at 32 bits per entry; bits per entry against the rate. */
 
 import { optimalHashes, rateAsymptotic, rateTrue, rateTrueVariance } from 'bloomery/math';
-import { filterJob, fraction, N, type Results, resultOf, type Work } from './jobs.ts';
-import { digits, measured } from './numbers.ts';
-import { type Axis, type Colour, curve, type Plot, type Point } from './plot.ts';
-import type { Part, Report } from './section.ts';
-import { type Comparison, compareMean, rateSpread } from './verdict.ts';
+import { type Axis, type Colour, curve, type Plot, type Point } from '../drawing/plot.ts';
+import { type Comparison, compareMean, rateSpread } from '../findings/comparison.ts';
+import { digits, measured } from '../findings/numbers.ts';
+import type { Part, Report } from '../findings/section.ts';
+import { filterJob, fraction, N, type Results, resultOf, type Work } from '../trials/jobs.ts';
 
 export const tutorial: Part = {
   name: 'tutorial',

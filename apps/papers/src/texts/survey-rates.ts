@@ -1,10 +1,10 @@
 /** Survey 2.1: the rate by three formulas and by measurement, classic and partitioned. */
 
 import { rateAsymptotic, rateExact, ratePartitioned, rateTrue } from 'bloomery/math';
-import { filterJob, fraction, N, type Results, resultOf, STRANGERS, type Work } from './jobs.ts';
-import { digits, measured, percent } from './numbers.ts';
-import type { Section } from './section.ts';
-import { type Compare, compareMean, rateSpread } from './verdict.ts';
+import { type Compare, compareMean, rateSpread } from '../findings/comparison.ts';
+import { digits, measured, percent } from '../findings/numbers.ts';
+import type { Section } from '../findings/section.ts';
+import { filterJob, fraction, N, type Results, resultOf, STRANGERS, type Work } from '../trials/jobs.ts';
 
 export function ratesWork(trials: number): Work[] {
   return RATES.flatMap((shape) => {

@@ -1,11 +1,11 @@
 /** Figures 1 and 2 of *compressed*: the rate against k at a given number of bits sent, with and without compression. */
 
 import { binaryEntropy, rateAsymptotic, rateTrue } from 'bloomery/math';
-import { filterJob, fraction, N, type Results, resultOf, type Work } from './jobs.ts';
-import { digits, measured } from './numbers.ts';
-import { type Axis, curve, type Plot, type Point } from './plot.ts';
-import type { Figure, Part, Report } from './section.ts';
-import { type Comparison, compareMean, rateSpread } from './verdict.ts';
+import { type Axis, curve, type Plot, type Point } from '../drawing/plot.ts';
+import { type Comparison, compareMean, rateSpread } from '../findings/comparison.ts';
+import { digits, measured } from '../findings/numbers.ts';
+import type { Figure, Part, Report } from '../findings/section.ts';
+import { filterJob, fraction, N, type Results, resultOf, type Work } from '../trials/jobs.ts';
 
 export const compressedFigures: Part = {
   name: 'compressed-figures',

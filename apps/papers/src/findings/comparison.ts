@@ -8,7 +8,7 @@
  */
 
 import { rateTrue, rateTrueVariance } from 'bloomery/math';
-import type { Summary } from './samples.ts';
+import type { Summary } from '../trials/samples.ts';
 
 export interface Comparison {
   readonly what: string;

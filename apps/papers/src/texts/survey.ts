@@ -1,14 +1,14 @@
 /** The bounds, estimates and tricks of the survey's section 2, each beside a measurement. */
 
-import type { Results } from './jobs.ts';
-import type { Part, Report } from './section.ts';
+import type { Compare, Comparison } from '../findings/comparison.ts';
+import type { Part, Report } from '../findings/section.ts';
+import type { Results } from '../trials/jobs.ts';
 import { boundWork, lowerBound } from './survey-bound.ts';
 import { countersWork, overflow } from './survey-counters.ts';
 import { estimates, estimatesWork } from './survey-estimates.ts';
 import { halving, halvingWork } from './survey-halving.ts';
 import { rates, ratesWork } from './survey-rates.ts';
 import { zeros, zerosWork } from './survey-zeros.ts';
-import type { Compare, Comparison } from './verdict.ts';
 
 export const survey: Part = {
   name: 'survey',

@@ -4,12 +4,12 @@
  */
 
 import { stripVTControlCharacters } from 'node:util';
-import { formatTable } from '../terminal/table.ts';
+import type { Colors, Screen } from '../drawing/screen.ts';
+import { terminalPlot } from '../drawing/terminal-plot.ts';
+import { formatTable } from '../drawing/text-table.ts';
+import { type Comparison, farthest, isTooFar } from '../findings/comparison.ts';
+import type { Part, Report, Section, Table } from '../findings/section.ts';
 import { bare, type Span, spans } from './inline.ts';
-import type { Colors, Screen } from './screen.ts';
-import type { Part, Report, Section, Table } from './section.ts';
-import { terminalPlot } from './terminal-plot.ts';
-import { type Comparison, farthest, isTooFar } from './verdict.ts';
 
 /** The whole part, without a newline at its end. */
 export function reportText(part: Part, { sections, comparisons }: Report, screen: Screen): string {

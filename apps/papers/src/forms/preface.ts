@@ -1,7 +1,7 @@
 /** What a document says before its sections: which texts these are, how the figures came about, how far they stray. */
 
-import type { Findings } from './section.ts';
-import { summaryOf } from './verdict.ts';
+import { summaryOf } from '../findings/comparison.ts';
+import type { Findings } from '../findings/section.ts';
 
 export const TITLE = 'The papers, recomputed';
 

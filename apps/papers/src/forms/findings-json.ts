@@ -1,9 +1,9 @@
 /** The findings for programs: every table as it is shown, every comparison, and the numbers of every experiment. */
 
-import { collect, firstSeed, type Results, resultOf } from './jobs.ts';
-import type { Findings } from './section.ts';
-import { COLUMNS } from './trials.ts';
-import { isTooFar } from './verdict.ts';
+import { isTooFar } from '../findings/comparison.ts';
+import type { Findings } from '../findings/section.ts';
+import { collect, firstSeed, type Results, resultOf } from '../trials/jobs.ts';
+import { COLUMNS } from '../trials/trials.ts';
 
 export function asJson({ trials, seed, parts }: Findings, results: Results): unknown {
   return {

@@ -1,10 +1,10 @@
 /** Survey 2.4: a filter, and its half. */
 
 import { rateAsymptotic, rateTrue } from 'bloomery/math';
-import { fraction, job, N, type Results, resultOf, STRANGERS, type Work } from './jobs.ts';
-import { digits, measured, percent } from './numbers.ts';
-import type { Section } from './section.ts';
-import { type Compare, compareMean, rateSpread } from './verdict.ts';
+import { type Compare, compareMean, rateSpread } from '../findings/comparison.ts';
+import { digits, measured, percent } from '../findings/numbers.ts';
+import type { Section } from '../findings/section.ts';
+import { fraction, job, N, type Results, resultOf, STRANGERS, type Work } from '../trials/jobs.ts';
 
 export function halvingWork(trials: number): Work[] {
   return [{ job: HALVING, trials: fraction(trials, 25) }];

@@ -1,11 +1,11 @@
 /** Table 1 of *perl*: sizes by error rate and number of keys. */
 
 import { rateTrue, sizeClassic } from 'bloomery/math';
-import { filterJob, fraction, type Results, resultOf, type Work } from './jobs.ts';
-import { digits, measured } from './numbers.ts';
+import { type Comparison, compareMean, rateSpread } from '../findings/comparison.ts';
+import { digits, measured } from '../findings/numbers.ts';
+import type { Part, Report } from '../findings/section.ts';
+import { filterJob, fraction, type Results, resultOf, type Work } from '../trials/jobs.ts';
 import { PERL_TABLE, type PrintedPerlRow } from './printed.ts';
-import type { Part, Report } from './section.ts';
-import { type Comparison, compareMean, rateSpread } from './verdict.ts';
 
 export const perl: Part = {
   name: 'perl',

@@ -7,13 +7,13 @@ import {
   deltaBits,
   deltaBitsDeviation,
 } from 'bloomery/math';
+import { type Comparison, compareDistance, compareMean } from '../findings/comparison.ts';
+import { digits, measured, percent } from '../findings/numbers.ts';
+import type { Part, Report } from '../findings/section.ts';
+import { N, type Results, resultOf, simulationJob, type Work } from '../trials/jobs.ts';
 import { appendixBits, expectedCodeBytes } from './coder-theory.ts';
-import { N, type Results, resultOf, simulationJob, type Work } from './jobs.ts';
-import { digits, measured, percent } from './numbers.ts';
 import { SIMULATIONS } from './printed.ts';
-import type { Part, Report } from './section.ts';
 import { sizesPlot } from './sizes-figure.ts';
-import { type Comparison, compareDistance, compareMean } from './verdict.ts';
 
 export const simulations: Part = {
   name: 'simulations',

@@ -1,10 +1,10 @@
 /** Survey 2.5: how often a counter of a counting filter overflows. */
 
 import { counterOverflowBoundOptimal, counterProbability } from 'bloomery/math';
-import { job, type Results, resultOf, type Work } from './jobs.ts';
-import { digits } from './numbers.ts';
-import type { Section } from './section.ts';
-import { type Compare, compareDistance } from './verdict.ts';
+import { type Compare, compareDistance } from '../findings/comparison.ts';
+import { digits } from '../findings/numbers.ts';
+import type { Section } from '../findings/section.ts';
+import { job, type Results, resultOf, type Work } from '../trials/jobs.ts';
 
 export function countersWork(trials: number): Work[] {
   return [{ job: COUNTERS, trials }];

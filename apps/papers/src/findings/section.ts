@@ -1,8 +1,8 @@
 /** What a part of the papers comes to: text and tables, plots, and comparisons with theory. How it is shown is decided elsewhere. */
 
-import type { Results, Work } from './jobs.ts';
-import type { Plot } from './plot.ts';
-import type { Comparison } from './verdict.ts';
+import type { Plot } from '../drawing/plot.ts';
+import type { Results, Work } from '../trials/jobs.ts';
+import type { Comparison } from './comparison.ts';
 
 /** A part of the papers that can be asked for by its name. */
 export interface Part {

@@ -1,10 +1,10 @@
 /** Survey 2.2: the least that any structure takes, and what two of them take. */
 
 import { BLOOM_OVERHEAD, lowerBoundBits, rateAsymptotic, rateTrue, sizeClassic } from 'bloomery/math';
-import { filterJob, fraction, job, N, type Results, resultOf, STRANGERS, type Work } from './jobs.ts';
-import { digits, measured } from './numbers.ts';
-import type { Section } from './section.ts';
-import { type Compare, compareMean, countingSpread, rateSpread } from './verdict.ts';
+import { type Compare, compareMean, countingSpread, rateSpread } from '../findings/comparison.ts';
+import { digits, measured } from '../findings/numbers.ts';
+import type { Section } from '../findings/section.ts';
+import { filterJob, fraction, job, N, type Results, resultOf, STRANGERS, type Work } from '../trials/jobs.ts';
 
 export function boundWork(trials: number): Work[] {
   const some = fraction(trials, 25);

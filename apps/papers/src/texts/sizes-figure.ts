@@ -1,9 +1,9 @@
 /** A figure the paper has no room for: how the sizes of its first simulation are distributed. */
 
 import { compressedBitsDeviation } from 'bloomery/math';
+import { type Axis, curve, type Plot, type Point } from '../drawing/plot.ts';
+import { N, type Results, resultOf, simulationJob } from '../trials/jobs.ts';
 import { expectedCodeBytes } from './coder-theory.ts';
-import { N, type Results, resultOf, simulationJob } from './jobs.ts';
-import { type Axis, curve, type Plot, type Point } from './plot.ts';
 import { SIMULATIONS } from './printed.ts';
 
 /** The histogram of the payloads, their theory, and what the paper says about its own. */

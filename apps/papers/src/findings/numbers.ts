@@ -1,6 +1,6 @@
 /** How numbers are written in the tables of the papers: digits, errors, and what disagrees with a formula. */
 
-import type { Summary } from './samples.ts';
+import type { Summary } from '../trials/samples.ts';
 
 /** 5 significant digits, as in the columns of formulas. */
 export function digits(value: number, count = 5): string {

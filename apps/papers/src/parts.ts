@@ -1,12 +1,12 @@
 /** The parts of the papers, in the order in which they are shown. */
 
-import { compressedFigures } from './compressed-figures.ts';
-import { compressedTables } from './compressed-tables.ts';
-import { perl } from './perl.ts';
-import type { Part } from './section.ts';
-import { simulations } from './simulations.ts';
-import { survey } from './survey.ts';
-import { tutorial } from './tutorial.ts';
+import type { Part } from './findings/section.ts';
+import { compressedFigures } from './texts/compressed-figures.ts';
+import { compressedTables } from './texts/compressed-tables.ts';
+import { perl } from './texts/perl.ts';
+import { simulations } from './texts/simulations.ts';
+import { survey } from './texts/survey.ts';
+import { tutorial } from './texts/tutorial.ts';
 
 export const PARTS: readonly Part[] = [
   compressedTables,

@@ -11,14 +11,14 @@
  */
 
 import { checkDocuments, type DocumentOptions, type FileWriter, writeDocuments } from './documents.ts';
-import { collect, MOST_TRIALS, type Results } from './jobs.ts';
-import { asJson } from './json.ts';
+import type { Screen } from './drawing/screen.ts';
+import { isTooFar } from './findings/comparison.ts';
+import type { Findings, Part, Report } from './findings/section.ts';
+import { asJson } from './forms/findings-json.ts';
+import { paragraph, partList, reportText, verdictLine } from './forms/terminal-report.ts';
 import { chooseParts, PARTS } from './parts.ts';
-import { Pool } from './pool.ts';
-import type { Screen } from './screen.ts';
-import type { Findings, Part, Report } from './section.ts';
-import { paragraph, partList, reportText, verdictLine } from './terminal-report.ts';
-import { isTooFar } from './verdict.ts';
+import { collect, MOST_TRIALS, type Results } from './trials/jobs.ts';
+import { Pool } from './trials/trial-pool.ts';
 
 export interface PapersOptions extends DocumentOptions {
   /** List the parts, and measure nothing. */

@@ -3,12 +3,12 @@
  * outside (its own policy forbids both). It can be mailed, and opened from a disk in twenty years.
  */
 
+import { svgElement } from '../drawing/svg-plot.ts';
+import { type Comparison, isTooFar, summaryOf } from '../findings/comparison.ts';
+import type { Figure, Findings, Section, Table } from '../findings/section.ts';
 import { spans } from './inline.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import { method, outcome, SOURCES, TITLE } from './preface.ts';
-import type { Figure, Findings, Section, Table } from './section.ts';
-import { svgElement } from './svg.ts';
-import { type Comparison, isTooFar, summaryOf } from './verdict.ts';
 
 export function asPage(findings: Findings): string {
   const { parts } = findings;

@@ -1,7 +1,7 @@
 /** The document as Markdown: docs/papers/papers.md is this. */
 
+import type { Findings, Section, Table } from '../findings/section.ts';
 import { method, outcome, SOURCES, TITLE } from './preface.ts';
-import type { Findings, Section, Table } from './section.ts';
 
 export interface MarkdownOptions {
   /** The command line that wrote it. */

@@ -1,11 +1,11 @@
 /** Survey 2.4: sizes of sets and of intersections, from zeros. */
 
 import { estimateIntersectionSize, estimateSize, expectedInnerProduct } from 'bloomery/math';
-import { fraction, job, N, type Results, resultOf, type Work } from './jobs.ts';
-import { measured, percent } from './numbers.ts';
-import { summarize } from './samples.ts';
-import type { Section } from './section.ts';
-import { type Compare, compareMean } from './verdict.ts';
+import { type Compare, compareMean } from '../findings/comparison.ts';
+import { measured, percent } from '../findings/numbers.ts';
+import type { Section } from '../findings/section.ts';
+import { fraction, job, N, type Results, resultOf, type Work } from '../trials/jobs.ts';
+import { summarize } from '../trials/samples.ts';
 
 export function estimatesWork(trials: number): Work[] {
   return SHARED.map((shared) => ({ job: pairJob(shared), trials: fraction(trials, 5) }));

@@ -2,10 +2,10 @@
 
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { asMarkdown } from './markdown.ts';
-import { asPage } from './page.ts';
-import type { Findings, Part } from './section.ts';
-import { svgFile } from './svg.ts';
+import { svgFile } from './drawing/svg-plot.ts';
+import type { Findings, Part } from './findings/section.ts';
+import { asPage } from './forms/html-page.ts';
+import { asMarkdown } from './forms/markdown-document.ts';
 
 export interface DocumentOptions {
   readonly markdown?: string;

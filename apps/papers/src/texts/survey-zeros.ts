@@ -7,10 +7,10 @@ import {
   zeroFractionTailCompressed,
   zeroFractionTailSurvey,
 } from 'bloomery/math';
-import { filterJob, N, type Results, resultOf, type Work } from './jobs.ts';
-import { digits } from './numbers.ts';
-import type { Section } from './section.ts';
-import { type Compare, compareDistance, compareMean } from './verdict.ts';
+import { type Compare, compareDistance, compareMean } from '../findings/comparison.ts';
+import { digits } from '../findings/numbers.ts';
+import type { Section } from '../findings/section.ts';
+import { filterJob, N, type Results, resultOf, type Work } from '../trials/jobs.ts';
 
 export function zerosWork(trials: number): Work[] {
   return [{ job: ZEROS, trials }];

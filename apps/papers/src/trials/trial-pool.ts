@@ -10,8 +10,8 @@
 import { Worker } from 'node:worker_threads';
 import { firstSeed, type Results, type Work } from './jobs.ts';
 import { Samples } from './samples.ts';
+import type { Order } from './trial-worker.ts';
 import { COLUMNS, type Job } from './trials.ts';
-import type { Order } from './worker.ts';
 
 export interface PoolOptions {
   /** How many threads. */

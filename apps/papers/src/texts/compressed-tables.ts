@@ -1,11 +1,11 @@
 /** Tables I to VII of *compressed*, the second of which is table 1 of the survey. */
 
 import { binaryEntropy, compressedBits, deltaBits, rateAsymptotic, rateTrue } from 'bloomery/math';
-import { filterJob, fraction, N, type Results, resultOf, type Work } from './jobs.ts';
-import { digits, measured, printed } from './numbers.ts';
+import { type Comparison, compareMean, rateSpread } from '../findings/comparison.ts';
+import { digits, measured, printed } from '../findings/numbers.ts';
+import type { Part, Report } from '../findings/section.ts';
+import { filterJob, fraction, N, type Results, resultOf, type Work } from '../trials/jobs.ts';
 import { COMPRESSED_TABLES, type PrintedColumn, type PrintedTable } from './printed.ts';
-import type { Part, Report } from './section.ts';
-import { type Comparison, compareMean, rateSpread } from './verdict.ts';
 
 export const compressedTables: Part = {
   name: 'compressed-tables',
