@@ -17,15 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pc from 'picocolors';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Plot } from '../../../papers/src/drawing/plot.ts';
-import { terminalPlot } from '../../../papers/src/drawing/terminal-plot.ts';
-import { compareMean, isTooFar, normalDeviations } from '../../../papers/src/findings/comparison.ts';
-import { spans } from '../../../papers/src/forms/inline.ts';
-import { fold } from '../../../papers/src/forms/terminal-report.ts';
-import { chooseParts, PARTS } from '../../../papers/src/parts.ts';
-import { collect } from '../../../papers/src/trials/jobs.ts';
 
 const COMMAND = fileURLToPath(new URL('../../bin/bloomery.js', import.meta.url));
 const NAMES = ['compressed-tables', 'compressed-figures', 'simulations', 'survey', 'tutorial', 'perl'];
@@ -167,7 +159,6 @@ describe('as documents', () => {
     expect(run.stdout).toMatch(/^All within 5 σ: 60 comparisons/);
     const files = ['compressed-figure-1.svg', 'compressed-figure-2.svg', 'compressed-sizes.svg'];
     expect(readdirSync(join(folder, 'pictures')).sort()).toEqual(files);
-    expect(chooseParts(['simulations', 'compressed-figures']).flatMap((part) => part.files)).toEqual(files);
     const markdown = readFileSync(join(folder, 'p.md'), 'utf8');
     for (const file of files) {
       expect(markdown).toContain(`](pictures/${file})`);
@@ -241,78 +232,6 @@ describe('what is refused, before any work', () => {
   });
 });
 
-describe('inside', () => {
-  it('gives an experiment as many trials whichever parts are asked for', () => {
-    for (const trials of [10, 500, 10_000]) {
-      const counts = new Map<string, number>();
-      for (const { job, trials: count } of PARTS.flatMap((part) => collect(part.work(trials)))) {
-        expect(count).toBe(counts.get(job.id) ?? count);
-        counts.set(job.id, count);
-      }
-    }
-  });
-
-  it('shows parts in the order of the papers', () => {
-    expect(chooseParts(['perl', 'survey']).map(({ name }) => name)).toEqual(['survey', 'perl']);
-  });
-
-  it('knows how far is too far', () => {
-    // Student's limits of the probability 5.7e-7, by integration: 7.37 at 20 trials, 5.08 at 400.
-    expect(normalDeviations(7.37, 20)).toBeCloseTo(5, 2);
-    expect(normalDeviations(-5.0826, 400)).toBeCloseTo(-5, 3);
-    const rate = { mean: 1.6, deviation: 0.1, error: 0.1, most: 2, trials: 20 };
-    expect(isTooFar(compareMean('by scatter', rate, 1))).toBe(false);
-    expect(isTooFar(compareMean('by theory', rate, 1, 0.5))).toBe(true);
-    expect(isTooFar(compareMean('by theory', rate, 1, 0.54))).toBe(false);
-    expect(isTooFar(compareMean('no number', { ...rate, mean: Number.NaN }, 1, 0.5))).toBe(true);
-  });
-
-  it('folds wide tables between groups of columns', () => {
-    const table = {
-      head: ['m', 'k', 'aaaa', 'b', 'cccc', 'd'],
-      rows: [['1', '2', '3', '4', '5', '6']],
-      names: 2,
-      folds: [4],
-    };
-    expect(fold(table, 22).map(({ head }) => head.join(' '))).toEqual(['m k aaaa b cccc d']);
-    expect(fold(table, 21).map(({ head }) => head.join(' '))).toEqual(['m k aaaa b', 'm k cccc d']);
-    expect(fold(table, 21)[1].rows).toEqual([['1', '2', '5', '6']]);
-  });
-
-  it('reads the little Markdown of the texts', () => {
-    expect(spans('a **b** *c d* `e*` [f](g.md)!').map(({ kind, text }) => `${kind}:${text}`)).toEqual([
-      'plain:a ',
-      'strong:b',
-      'plain: ',
-      'emphasis:c d',
-      'plain: ',
-      'code:e*',
-      'plain: ',
-      'link:f',
-      'plain:!',
-    ]);
-  });
-
-  it('plots', () => {
-    expect(
-      terminalPlot(DIAGONAL, { width: 27, height: 5, colors: pc.createColors(false) }).split('\n'),
-    ).toEqual([
-      'a diagonal',
-      'up',
-      '2 ┤           ┊ half  aaaaa',
-      '  │           ┊  aaaaaa',
-      '1 ┤         aaaaaa',
-      '  │    aaaaaa ┊B',
-      '0 ┤aaaaa      ┊',
-      '  └┬──────────────────────┬',
-      '   0                      9',
-      '            across',
-      '   a  line',
-      '   B  point',
-    ]);
-  });
-});
-
 function papers(...args: string[]) {
   return spawnSync(process.execPath, [COMMAND, 'papers', ...args], {
     encoding: 'utf8',
@@ -335,25 +254,6 @@ function checkWellFormed(text: string): void {
 }
 
 const TAG = /<(\/?)([a-zA-Z0-9]+)(?:\s+[\w:-]+="[^"<]*")*\s*(\/?)>/g;
-
-const DIAGONAL: Plot = {
-  title: 'a diagonal',
-  x: { label: 'across', scale: 'linear', from: 0, to: 9, ticks: [0, 9] },
-  y: { label: 'up', scale: 'linear', from: 0, to: 2, ticks: [0, 1, 2] },
-  marks: [{ x: 4.2, label: 'half' }],
-  series: [
-    {
-      name: 'line',
-      kind: 'line',
-      colour: 0,
-      points: [
-        [0, 0],
-        [9, 2],
-      ],
-    },
-    { name: 'point', kind: 'dots', colour: 1, points: [[4.5, 0.5]] },
-  ],
-};
 
 /** Bits, mean and largest payload of the first 12 trials of each simulation. */
 const GOLDEN = [
