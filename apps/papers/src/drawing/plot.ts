@@ -1,4 +1,4 @@
-/** Plots as data: axes, series, marks. svg.ts and terminal-plot.ts draw them. */
+/** Plots as data: axes, series, marks. svg-plot.ts and terminal-plot.ts draw them. */
 
 export type Scale = 'linear' | 'log';
 
@@ -21,6 +21,8 @@ export interface Series {
   readonly kind: 'line' | 'dashed' | 'dots' | 'rings' | 'bars';
   readonly colour: Colour;
   readonly points: readonly Point[];
+  /** One character that a terminal shows at each point, on lines as well, instead of the usual sign. */
+  readonly glyph?: string;
 }
 
 /** A vertical line with a word beside it. */
@@ -51,6 +53,8 @@ export function curve({ scale, from, to }: Axis, of: (x: number) => number, coun
 
 /** Where a value stands on its axis, from 0 to 1. Values outside keep to the picture's neighbourhood. */
 export function position({ scale, from, to }: Axis, value: number): number {
+  // An axis of one value has it in the middle.
+  if (from === to) return 0.5;
   const share =
     scale === 'log'
       ? Math.log(Math.max(value, from / 1e6) / from) / Math.log(to / from)

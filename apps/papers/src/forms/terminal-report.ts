@@ -50,7 +50,9 @@ function sectionText(section: Section, screen: Screen): string {
     ...tables.map((table) => tableText(table, screen)),
     ...figures.map(({ plot }) => terminalPlot(plot, screen)),
     ...notes.map((words) => paragraph(words, screen)),
-  ].join('\n\n');
+  ]
+    .filter((block) => block !== '')
+    .join('\n\n');
 }
 
 function verdictTable(comparisons: readonly Comparison[], { colors }: Screen): string {
