@@ -6,7 +6,7 @@
  * for each number of hash functions.
  */
 
-import { formatPairs } from '@bloomery/papers/drawing';
+import { fittedPlot, formatPairs, type Series, terminalPlot } from '@bloomery/papers/drawing';
 import { type Plan, type PlanGoal, type PlanLayout, type PlanRequest, plan } from 'bloomery/math';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseCount, parseRate, withExamples, withJson, withoutSeparators } from '../command-options.ts';
@@ -15,7 +15,6 @@ import { defaultLayout } from '../planning/default-structure.ts';
 import { optionNames } from '../planning/option-names.ts';
 import { ratesByHashes } from '../planning/rates-by-hashes.ts';
 import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
-import { drawPlot } from '../terminal/plot.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
 import { colors, isTerminal, terminalWidth } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
@@ -218,26 +217,36 @@ function asked({ falsePositiveRate: rate }: Plan, { falsePositiveRate: wanted }:
 }
 
 function writePlot(found: Plan, request: PlanRequest): void {
-  const paint = colors(1);
-  const marks = [
-    { mark: '•', paint: paint.cyan },
-    { mark: '×', paint: paint.yellow },
+  const curves = ratesByHashes(found, request);
+  // A layout that leaves no choice has no curve, and a point alone shows nothing.
+  if (curves.length === 0) return;
+  const rate = formatRate(found.falsePositiveRate);
+  const series: Series[] = [
+    ...curves.map((curve, i) => ({ ...curve, kind: 'line' as const, ...LOOKS[i] })),
+    {
+      name: `${found.hashes} ${found.hashes === 1 ? 'hash' : 'hashes'}: ${rate}`,
+      kind: 'dots',
+      colour: 2,
+      glyph: '◆',
+      points: [[found.hashes, found.falsePositiveRate]],
+    },
   ];
-  const lines = drawPlot({
-    series: ratesByHashes(found, request).map((curve, i) => ({ ...curve, ...marks[i] })),
-    width: terminalWidth(),
+  const plot = fittedPlot({
+    title: 'The rate by the number of hash functions',
     xLabel: 'hash functions',
     yLabel: 'false positive rate',
     formatY: formatRate,
-    chosen: {
-      x: found.hashes,
-      y: found.falsePositiveRate,
-      label: `${found.hashes} ${found.hashes === 1 ? 'hash' : 'hashes'}: ${formatRate(found.falsePositiveRate)}`,
-      paint: paint.green,
-    },
+    series,
   });
-  if (lines.length > 0) writeLine(`\n${lines.join('\n')}`);
+  const text = plot && terminalPlot(plot, { colors: colors(1), width: terminalWidth(), height: 14 });
+  if (text) writeLine(`\n${text}`);
 }
+
+/** The curves of a plot, told apart with colours and without. */
+const LOOKS = [
+  { colour: 0, glyph: '•' },
+  { colour: 1, glyph: '×' },
+] as const;
 
 function parsePositive(text: string): number {
   const value = Number(text);

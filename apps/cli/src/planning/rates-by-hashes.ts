@@ -7,12 +7,13 @@
  * cannot disagree.
  */
 
+import type { Point } from '@bloomery/papers/drawing';
 import { DEFAULT_SPREAD, type Plan, type PlanRequest, plan } from 'bloomery/math';
-import type { PlotPoint } from '../terminal/plot.ts';
 
 export interface RateCurve {
   readonly name: string;
-  readonly points: readonly PlotPoint[];
+  /** The rate for each number of hash functions. */
+  readonly points: readonly Point[];
 }
 
 /** The curves of a plan; none where the layout leaves no choice. */
@@ -46,10 +47,10 @@ function reachOf(bitsPerKey: number, chosen: number): number {
 }
 
 function curve(name: string, reach: number, request: (hashes: number) => PlanRequest): RateCurve {
-  const points: PlotPoint[] = [];
+  const points: Point[] = [];
   for (let k = 1; k <= reach; k++) {
     try {
-      points.push({ x: k, y: plan(request(k)).falsePositiveRate });
+      points.push([k, plan(request(k)).falsePositiveRate]);
     } catch (error) {
       // No such filter with this k: a gap in the curve.
       if (!(error instanceof RangeError)) throw error;

@@ -5,7 +5,6 @@ import { type PlanRequest, plan } from 'bloomery/math';
 import { describe, expect, test } from 'vitest';
 import { optionNames } from '../../src/planning/option-names.ts';
 import { ratesByHashes } from '../../src/planning/rates-by-hashes.ts';
-import { drawPlot } from '../../src/terminal/plot.ts';
 import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
 function planned(line: string): Record<string, unknown> {
@@ -179,17 +178,24 @@ describe('the plot', () => {
     expect(onTerminal('--json')).not.toContain('hash functions');
   });
 
+  test('is not drawn where the layout leaves no choice of hash functions', () => {
+    const { code, stdout } = bloomery(['plan', '-n', '1000', '-r', '1%', '-l', 'split-block', '--plot']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^layout +split-block/m);
+    expect(stdout).not.toContain('◆');
+  });
+
   test('of a message has the standard filter beside it, which is best where the compressed one is worst', () => {
     const request = { capacity: 10_000, transmissionBits: 80_000 };
     const [compressed, standard] = ratesByHashes(plan(request), request);
-    const at = (points: typeof standard.points, hashes: number) => points.find(({ x }) => x === hashes)!.y;
+    const at = (points: typeof standard.points, hashes: number) => points.find(([x]) => x === hashes)![1];
     // docs/papers/papers.md, figure 1 of compressed.
     expect(at(standard.points, 1)).toBeCloseTo(0.1175, 4);
     expect(at(standard.points, 6)).toBeCloseTo(0.02158, 4);
     expect(at(compressed.points, 1)).toBeCloseTo(0.01027, 5);
     expect(at(compressed.points, 2)).toBeCloseTo(0.01695, 5);
     expect(Math.abs(at(compressed.points, 6) - at(standard.points, 6))).toBeLessThan(0.0003);
-    for (const { x, y } of compressed.points) expect(y).toBeLessThanOrEqual(at(standard.points, x));
+    for (const [x, y] of compressed.points) expect(y).toBeLessThanOrEqual(at(standard.points, x));
   });
 
   test('of an array begins where the table is: its point is the lowest of the curve', () => {
@@ -197,51 +203,8 @@ describe('the plot', () => {
       const request = { capacity: 1000, bits: 10_240, layout };
       const found = plan(request);
       const [curve] = ratesByHashes(found, request);
-      expect(Math.min(...curve.points.map(({ y }) => y))).toBe(found.falsePositiveRate);
+      expect(Math.min(...curve.points.map(([, y]) => y))).toBe(found.falsePositiveRate);
     }
     expect(ratesByHashes(plan({ capacity: 1000, bits: 10_240, layout: 'split-block' }), {})).toEqual([]);
-  });
-
-  const options = { width: 60, height: 9, xLabel: 'x', yLabel: 'y', formatY: String };
-  const series = (ys: readonly number[]) => [
-    { name: 's', mark: '*', points: ys.map((y, i) => ({ x: i + 1, y })) },
-  ];
-
-  test('is logarithmic where values span more than a factor of five', () => {
-    const lines = drawPlot({ ...options, series: series([1, 0.1, 0.01, 0.001, 0.0001]) });
-    const field = lines.filter((line) => /[│┤]/.test(line));
-    expect(field).toHaveLength(9);
-    // Equal ratios are equal distances.
-    expect(field.map((line) => line.includes('*'))).toEqual([
-      true,
-      false,
-      true,
-      false,
-      true,
-      false,
-      true,
-      false,
-      true,
-    ]);
-    expect(field.map((line) => line.trim().split(' ')[0])).toEqual([
-      '1',
-      '│',
-      '0.1',
-      '│',
-      '0.01',
-      '│',
-      '0.001',
-      '│',
-      '0.0001',
-    ]);
-    const straight = drawPlot({ ...options, series: series([1, 2, 3]) });
-    expect(straight.filter((line) => line.includes('*')).length).toBe(4); // three rows, and the legend
-  });
-
-  test('leaves out what has no place: zeros, infinities, and everything where there is no room', () => {
-    const lines = drawPlot({ ...options, series: series([0, 1, Number.POSITIVE_INFINITY, 2, Number.NaN]) });
-    expect(lines.filter((line) => /[│┤].*\*/.test(line))).toHaveLength(2);
-    expect(drawPlot({ ...options, series: series([0]) })).toEqual([]);
-    expect(drawPlot({ ...options, width: 15, series: series([1, 2]) })).toEqual([]);
   });
 });
