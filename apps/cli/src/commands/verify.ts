@@ -22,8 +22,8 @@ import { writeJson, writeLine } from '../terminal/standard-output.ts';
 import { colors } from '../terminal/terminal.ts';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
+import { isKept, judge, type Subject, subjectOf, type Verdict } from '../verifying/filter-verdict.ts';
 import { randomKeys } from '../verifying/random-keys.ts';
-import { isKept, judge, type Subject, subjectOf, type Verdict } from '../verifying/verdict.ts';
 
 interface VerifyOptions extends KeyOptions {
   readonly keys?: readonly string[];

@@ -3,9 +3,9 @@
 import { kernelInUse, useKernel } from 'bloomery';
 import { askerOf } from '../checking/ask.ts';
 import { formatRate } from '../terminal/format-values.ts';
+import { isKept, judge, subjectOf } from '../verifying/filter-verdict.ts';
 import { randomKeys } from '../verifying/random-keys.ts';
-import { isKept, judge, subjectOf } from '../verifying/verdict.ts';
-import { asFile, SAMPLES } from './samples.ts';
+import { asFile, SAMPLES } from './sample-filters.ts';
 import { assert, assertSameBytes, type SelfCheck, Skipped } from './self-check.ts';
 
 export const BEHAVIOUR_CHECKS: readonly SelfCheck[] = [

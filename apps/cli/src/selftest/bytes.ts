@@ -11,7 +11,7 @@ import { compressedBits, compressedBitsDeviation } from 'bloomery/math';
 import { applyDelta, compressFrame, expandFrame, makeDelta, OtherSnapshotError } from 'bloomery/wire';
 import { askerOf } from '../checking/ask.ts';
 import { GOLDEN_FRAMES, GOLDEN_HASHES, WORKED_EXAMPLE } from './golden-frames.ts';
-import { asFile, decodeSample, SAMPLE_KEY, SAMPLES } from './samples.ts';
+import { asFile, decodeSample, SAMPLE_KEY, SAMPLES } from './sample-filters.ts';
 import { assert, assertSameBytes, keysUpTo, type SelfCheck } from './self-check.ts';
 
 export const BYTE_CHECKS: readonly SelfCheck[] = [

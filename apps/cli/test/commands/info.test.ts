@@ -19,7 +19,7 @@ import {
 } from 'bloomery';
 import { compressFrame } from 'bloomery/wire';
 import { describe, expect, test } from 'vitest';
-import { SAMPLES } from '../../src/selftest/samples.ts';
+import { SAMPLES } from '../../src/selftest/sample-filters.ts';
 import { drawBits, onesBetween } from '../../src/terminal/bit-picture.ts';
 import { bloomery, temporaryFolder } from '../run-command.ts';
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { GOLDEN_FRAMES, WORKED_EXAMPLE } from '../../src/selftest/golden-frames.ts';
-import { SAMPLES } from '../../src/selftest/samples.ts';
+import { SAMPLES } from '../../src/selftest/sample-filters.ts';
 import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
 const PACKAGE = dirname(dirname(COMMAND));

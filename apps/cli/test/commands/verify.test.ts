@@ -11,10 +11,10 @@ import {
   StaticFilter,
 } from 'bloomery';
 import { describe, expect, test } from 'vitest';
-import { asFile } from '../../src/selftest/samples.ts';
+import { asFile } from '../../src/selftest/sample-filters.ts';
 import { fiveSigma } from '../../src/verifying/binomial-interval.ts';
+import { isKept, judge, subjectOf } from '../../src/verifying/filter-verdict.ts';
 import { randomKeys } from '../../src/verifying/random-keys.ts';
-import { isKept, judge, subjectOf } from '../../src/verifying/verdict.ts';
 import { bloomery, temporaryFolder } from '../run-command.ts';
 
 const folder = temporaryFolder();
