@@ -7,7 +7,7 @@
  */
 
 import { formatPairs } from '@bloomery/papers/drawing';
-import { BlocklistBuilder, PasswordBlocklist, type Verdict } from '@bloomery/stores/passwords';
+import { BlocklistBuilder, PasswordBlocklist, type PasswordVerdict } from '@bloomery/stores/passwords';
 import { FrameError, type KeyLines, type PackedKeys } from 'bloomery';
 import { type Command, Option } from 'commander';
 import {
@@ -241,7 +241,7 @@ function decodePassword(bytes: Uint8Array, first: boolean): string {
   }
 }
 
-function inWords({ refused, reason }: Verdict): string {
+function inWords({ refused, reason }: PasswordVerdict): string {
   const paint = colors(1);
   return refused ? `${paint.red('refused:')} ${REASONS[reason]}` : paint.green('accepted');
 }

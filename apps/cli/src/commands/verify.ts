@@ -1,6 +1,6 @@
 /**
  * `bloomery verify`: an experiment on a filter file. Keys that were added must all be found; keys that were not are "maybe"
- * as often as the filter says, or its promise is broken and the exit code is 1. What is compared with what: verdict.ts.
+ * as often as the filter says, or its promise is broken and the exit code is 1. What is compared with what: filter-verdict.ts.
  *
  * A million random keys take 0.5 s of processor time for filters of the library, 1 to 3 s for those of other systems, which
  * are asked key by key.
@@ -22,7 +22,7 @@ import { writeJson, writeLine } from '../terminal/standard-output.ts';
 import { colors } from '../terminal/terminal.ts';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { isKept, judge, type Subject, subjectOf, type Verdict } from '../verifying/filter-verdict.ts';
+import { type FilterVerdict, isKept, judge, type Subject, subjectOf } from '../verifying/filter-verdict.ts';
 import { randomKeys } from '../verifying/random-keys.ts';
 
 interface VerifyOptions extends KeyOptions {
@@ -66,7 +66,7 @@ export function register(program: Command): void {
 }
 
 /** What is printed as JSON. */
-interface Report extends Verdict {
+interface Report extends FilterVerdict {
   readonly path: string;
   readonly keys?: KeyReport | undefined;
   readonly strangers: StrangerReport;

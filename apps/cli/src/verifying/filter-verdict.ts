@@ -25,7 +25,7 @@ import { onesBetween } from '../terminal/bit-picture.ts';
 import { type CountInterval, fiveSigma } from './binomial-interval.ts';
 
 /** Of what was measured, what was not kept. */
-export function isKept({ estimated: claim }: Subject, { estimated, promised }: Verdict): boolean {
+export function isKept({ estimated: claim }: Subject, { estimated, promised }: FilterVerdict): boolean {
   return promised?.kept !== false && (estimated?.kept !== false || claim?.decides === false);
 }
 
@@ -45,7 +45,7 @@ export interface Subject {
     | undefined;
 }
 
-export interface Verdict {
+export interface FilterVerdict {
   readonly estimated?: (CountInterval & { readonly rate: number; readonly kept: boolean }) | undefined;
   readonly promised?: { readonly rate: number; readonly most: number; readonly kept: boolean } | undefined;
 }
@@ -86,7 +86,7 @@ export function subjectOf(file: FilterFile): Subject {
   };
 }
 
-export function judge({ estimated, promised }: Subject, trials: number, wrong: number): Verdict {
+export function judge({ estimated, promised }: Subject, trials: number, wrong: number): FilterVerdict {
   const interval = estimated && fiveSigma(trials, estimated.rate);
   const low = estimated?.atMost ? 0 : (interval?.low ?? 0);
   const most = promised && fiveSigma(trials, Math.min(1, promised.rate + 5 * promised.scatter)).high;

@@ -2,4 +2,9 @@
 
 export { BlocklistBuilder, type BlocklistOptions, type SkippedWords } from './blocklist-builder.ts';
 export { type NormalizeOptions, normalizePassword } from './normalize-password.ts';
-export { PasswordBlocklist, type RefusalReason, type Verdict } from './password-blocklist.ts';
+export {
+  PasswordBlocklist,
+  type PasswordVerdict,
+  type RefusalReason,
+  type Verdict,
+} from './password-blocklist.ts';

@@ -45,9 +45,13 @@ import { normalizePassword, WILDCARD } from './normalize-password.ts';
 /** 'listed': it is a word of the list. 'near': one edit from one. Either may be a mistake, at the rate of the filter. */
 export type RefusalReason = 'listed' | 'near' | 'empty';
 
-export type Verdict =
+/** The answer about one password. */
+export type PasswordVerdict =
   | { readonly refused: false; readonly reason: null }
   | { readonly refused: true; readonly reason: RefusalReason };
+
+/** @deprecated The name is now `PasswordVerdict`: `bloomery/wire` has a `Verdict` of another meaning. */
+export type Verdict = PasswordVerdict;
 
 export class PasswordBlocklist {
   readonly parameters: BlocklistParameters;
@@ -69,7 +73,7 @@ export class PasswordBlocklist {
   }
 
   /** Whether a password must not be chosen, and why as far as the filter can know. */
-  refuses(password: string): Verdict {
+  refuses(password: string): PasswordVerdict {
     if (typeof password !== 'string') throw new TypeError(`A password is a string, got ${typeof password}`);
     const text = normalizePassword(password, this.parameters);
     if (text === '') return { refused: true, reason: 'empty' };
@@ -120,4 +124,4 @@ export class PasswordBlocklist {
   }
 }
 
-const ACCEPTED: Verdict = { refused: false, reason: null };
+const ACCEPTED: PasswordVerdict = { refused: false, reason: null };
