@@ -1,6 +1,6 @@
 /**
- * `npm run papers`: writes docs/papers/papers.md and docs/papers/figures anew, by the command `bloomery papers`, which is where the papers
- * are recomputed (apps/cli/src/papers). Arguments, if there are any, go to the command instead.
+ * `npm run papers`: writes docs/papers/papers.md and docs/papers/figures again, by the command `bloomery papers`. The program
+ * behind it is apps/papers. Arguments, if there are any, replace those that write the documents.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
  * Bytes that never change: promise 3 of the library. The worked example is the one printed in docs/spec/frame.md, the hashes are
- * those of its last table. The frames hold `key-0` to `key-19` (samples.ts says with which parameters); they were written by
+ * those of its last table. The frames hold `key-0` to `key-19` (sample-filters.ts says with which parameters); they were written by
  * version 0.1.0 with both kernels. Who changes one of them breaks every filter that was ever saved.
  */
 
