@@ -1,13 +1,13 @@
 /**
- * Recomputes every table, figure, bound and simulation of the four texts that the library rests on: what the paper prints,
- * what its formula gives, and what filters built on this machine show.
+ * Recomputes every table, figure, bound and simulation of the four texts that the library rests on:
+ * what the paper prints, what its formula gives, and what filters built on this machine show.
  *
- * printed.ts holds what the papers print, `bloomery/math` what their formulas give, and trials.ts what is done to measure.
- * One file for each part of the papers makes its report from these three. The forms (terminal, Markdown, page, JSON)
- * are separate.
+ * printed.ts holds what the papers print, `bloomery/math` what their formulas give, and trials.ts
+ * what is done to measure. One file for each part of the papers makes its report from these three.
+ * The forms (terminal, Markdown, page, JSON) are separate.
  *
- * The result depends only on the trials and the seed. It depends neither on the number of threads nor on which parts were
- * asked for.
+ * The result depends only on the trials and the seed. It depends neither on the number of threads
+ * nor on which parts were asked for.
  */
 
 import { checkDocuments, type DocumentOptions, type FileWriter, writeDocuments } from './documents.ts';
@@ -18,7 +18,7 @@ import { asJson } from './forms/findings-json.ts';
 import { paragraph, partList, reportText, verdictLine } from './forms/terminal-report.ts';
 import { chooseParts, PARTS } from './parts.ts';
 import { collect, MOST_TRIALS, type Results } from './trials/jobs.ts';
-import { Pool } from './trials/trial-pool.ts';
+import { TrialPool } from './trials/trial-pool.ts';
 
 export interface PapersOptions extends DocumentOptions {
   /** List the parts, and measure nothing. */
@@ -31,8 +31,9 @@ export interface PapersOptions extends DocumentOptions {
 }
 
 /**
- * What the reproduction needs from the program that runs it. It opens no file for writing and asks no terminal itself, so
- * that `bloomery papers` writes its documents like every other command: whole, or not at all.
+ * The program that runs the reproduction: its screen, its output, its files. The reproduction opens
+ * no file for writing and asks no terminal itself, so `bloomery papers` writes its documents like
+ * every other command: whole, or not at all.
  */
 export interface Host extends FileWriter {
   /** Asked again for each part, since the window may have been resized. */
@@ -51,8 +52,8 @@ export const TRIALS_ON_SCREEN = 500;
 export const TRIALS_IN_DOCUMENTS = 10_000;
 
 /**
- * Measures the parts with these names, or all of them, and shows them as the options say. Returns whether every
- * measurement lies within five standard deviations of its theory.
+ * Measures the parts with these names, or all of them, and shows them as the options say. Returns
+ * whether every measurement lies within five standard deviations of its theory.
  */
 export async function reproduce(
   names: readonly string[],
@@ -73,7 +74,7 @@ export async function reproduce(
   }
   checkDocuments(parts, options, host);
   const onScreen = !documents && !options.json;
-  const pool = new Pool({ jobs: options.jobs, seed, workerFile: host.workerFile });
+  const pool = new TrialPool({ jobs: options.jobs, seed, workerFile: host.workerFile });
   try {
     const done: { part: Part; report: Report }[] = [];
     let results: Results = new Map();
@@ -99,7 +100,7 @@ export async function reproduce(
   }
 }
 
-async function measure(pool: Pool, part: Part, trials: number, host: Host): Promise<Results> {
+async function measure(pool: TrialPool, part: Part, trials: number, host: Host): Promise<Results> {
   const work = collect(part.work(trials));
   const progress = host.startProgress(part.name, pool.ordersOf(work));
   try {

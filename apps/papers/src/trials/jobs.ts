@@ -1,6 +1,6 @@
 /**
- * Experiments by their parameters. The same parameters are the same experiment: sections may ask for it twice and it is run
- * once, with as many trials as the greedier of them wants.
+ * Experiments, named by their parameters. The same parameters are the same experiment: if two
+ * sections ask for it, it is run once, with the larger of their numbers of trials.
  */
 
 import type { Samples } from './samples.ts';
@@ -9,7 +9,7 @@ import type { Job } from './trials.ts';
 /** The number of elements in all of the papers' simulations. */
 export const N = 10_000;
 
-/** Keys that are never added, asked of each filter whose rate is measured. */
+/** Number of non-member keys that each filter is asked to measure its rate. */
 export const STRANGERS = 100_000;
 
 export interface FilterParameters {
@@ -29,7 +29,10 @@ export function filterJob(parameters: FilterParameters): Job {
   return job({ kind: 'filter', bits, hashes, keys, replaced, partitioned, strangers, code });
 }
 
-/** One of the simulations of coded sizes, in which no key is looked up. `replaced` is a share of the elements. */
+/**
+ * One of the simulations of coded sizes, in which no key is looked up. `replaced` is a share of the
+ * elements.
+ */
 export function simulationJob(shape: { bits: number; hashes: number; replaced: number }): Job {
   const { bits, hashes, replaced } = shape;
   return filterJob({ bits, hashes, replaced: replaced * N, strangers: 0, code: true });
@@ -45,7 +48,7 @@ export interface Work {
   readonly trials: number;
 }
 
-/** What a part needs, without repetitions. */
+/** The work of a part without repetitions. */
 export function collect(wanted: readonly Work[]): Work[] {
   const all = new Map<string, Work>();
   for (const work of wanted) {
@@ -63,7 +66,7 @@ export function resultOf(results: Results, { id }: Job): Samples {
   return samples;
 }
 
-/** A share of the trials, but enough of them to know an error. */
+/** A share of the trials, but at least enough to estimate an error. */
 export function fraction(trials: number, divisor: number, least = 8): number {
   return Math.max(least, Math.round(trials / divisor));
 }
@@ -72,8 +75,9 @@ export function fraction(trials: number, divisor: number, least = 8): number {
 export const MOST_TRIALS = 2 ** 20;
 
 /**
- * The seed of an experiment's first trial; trial t has t more. By name: experiments do not share hash functions, and adding
- * one changes no other. Seed 0 is the one that docs/papers/papers.md was made with.
+ * The seed of an experiment's first trial; trial t has t more. It is a hash of the experiment's
+ * name, so experiments do not share hash functions, and a new experiment changes no other.
+ * docs/papers/papers.md was written with seed 0.
  */
 export function firstSeed({ id }: Job, seed: number): number {
   return MOST_TRIALS * fnv(seed === 0 ? id : `${seed} ${id}`);

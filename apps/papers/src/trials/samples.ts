@@ -1,4 +1,4 @@
-/** The numbers of all trials of one experiment, and what statistics makes of them. */
+/** The numbers of all trials of one experiment, and their statistics. */
 
 import { COLUMNS, type Column, type Job } from './trials.ts';
 
@@ -9,7 +9,7 @@ export interface Summary {
   /** Standard error of the mean. */
   readonly error: number;
   readonly most: number;
-  /** How many numbers there were. */
+  /** Number of values. */
   readonly trials: number;
 }
 
@@ -37,8 +37,9 @@ export class Samples {
   }
 
   /**
-   * Positives among strangers. Trials are independent, so their scatter is all the error there is; that of a handful of
-   * trials is itself uncertain, and then the error is at least that of counting.
+   * The share of positives among non-member keys. Trials are independent, so their scatter gives
+   * the error. With fewer than 30 trials the scatter is uncertain, and the error is at least that
+   * of counting.
    */
   rate(name: Column = 'positives'): Summary {
     const { strangers } = this.job;

@@ -1,10 +1,11 @@
 /**
- * Threads that do trials. Work is cut into short orders (some tenths of a second each) that whoever is free takes; each
- * trial's numbers are kept in their place, so the results do not depend on who did what when. What was measured once is
- * kept: a later part that wants the same experiment has it at once.
+ * Threads that run trials. Work is cut into short orders (some tenths of a second each), and a
+ * thread that is free takes the next one. Each trial's numbers have a fixed place, so the results
+ * do not depend on which thread ran it or when. Results are kept, so a later part that asks for the
+ * same experiment has it at once.
  *
- * Memory: two threads take 470 MB for 500 trials and 1.1 GB for 10,000, as the kernel of each thread fills its arena (half a
- * gigabyte) with filters before it clears it.
+ * Memory: two threads take 470 MB for 500 trials and 1.1 GB for 10,000, because the kernel of each
+ * thread fills its arena (half a gigabyte) with filters before it clears it.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -13,29 +14,32 @@ import { Samples } from './samples.ts';
 import type { Order } from './trial-worker.ts';
 import { COLUMNS, type Job } from './trials.ts';
 
-export interface PoolOptions {
-  /** How many threads. */
+export interface TrialPoolOptions {
+  /** Number of threads. */
   readonly jobs: number;
   readonly seed: number;
-  /** The built file of worker.ts: Node 20 runs no TypeScript. */
+  /** The built file of trial-worker.ts: Node 20 runs no TypeScript. */
   readonly workerFile: URL;
 }
 
-export class Pool {
-  readonly #options: PoolOptions;
+export class TrialPool {
+  readonly #options: TrialPoolOptions;
   readonly #known = new Map<string, Samples>();
   readonly #threads: Worker[] = [];
 
-  constructor(options: PoolOptions) {
+  constructor(options: TrialPoolOptions) {
     this.#options = options;
   }
 
-  /** How many orders `run` will make of this. */
+  /** The number of orders that `run` will cut this work into. */
   ordersOf(work: readonly Work[]): number {
     return this.#missing(work).flatMap((one) => this.#cut(one)).length;
   }
 
-  /** Does what is not known yet; `onOrder` is called after every order. The results are of all work so far. */
+  /**
+   * Runs the work whose results are not known yet, and calls `onOrder` after every order. Returns
+   * all results so far.
+   */
   async run(work: readonly Work[], onOrder: () => void = () => {}): Promise<Results> {
     const missing = this.#missing(work);
     const orders = missing.flatMap((one) => this.#cut(one));
@@ -79,7 +83,10 @@ export class Pool {
   }
 }
 
-/** In probes of keys and coded bits: only the progress and the length of an order depend on it. */
+/**
+ * The cost of one order, in probes of keys and coded bits. Only the length of an order depends on
+ * it.
+ */
 const ORDER_COST = 2e7;
 
 function costOf(job: Job): number {

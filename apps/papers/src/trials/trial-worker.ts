@@ -1,9 +1,12 @@
-/** One of the threads of pool.ts: does the trials it is sent and sends their numbers back. */
+/**
+ * One of the threads of trial-pool.ts: runs the trials of the orders it is sent, and sends their
+ * numbers back.
+ */
 
 import { parentPort } from 'node:worker_threads';
 import { COLUMNS, type Job, runTrial } from './trials.ts';
 
-/** The trials from `from` up to but without `to`. */
+/** The trials from `from` up to but not including `to`. */
 export interface Order {
   readonly job: Job;
   readonly firstSeed: number;

@@ -1,12 +1,14 @@
 /**
- * What is done in one trial: make a filter, fill it, ask it, code it, and write down whole numbers.
+ * One trial: build a filter, fill it, ask it, code it, and return whole numbers.
  *
- * Nothing here is random. Keys are counters; what differs from trial to trial is the seed of the hash function. Whoever
- * runs this again gets the same numbers, on any machine and with any number of workers.
+ * Nothing here is random. Keys are counters, and only the seed of the hash function differs from
+ * trial to trial. So every run gives the same numbers, on any machine and with any number of
+ * threads.
  *
- * The papers draw k positions for each element independently and uniformly. Filters here are the library's: their
- * positions come from its hash. That the tables come out the same is part of what is shown. Only what the library
- * exports is used, so that it is shown of what people have installed.
+ * The papers draw k positions for each element independently and uniformly. The filters here are
+ * the library's, and their positions come from its hash. That the tables come out the same is part
+ * of the result. Trials use only what the library exports, so the result holds for the library that
+ * people install.
  */
 
 import { BloomFilter, CountingBloomFilter, type PackedKeys, StaticFilter } from 'bloomery';
@@ -18,16 +20,19 @@ interface Shape {
   readonly bits: number;
   readonly hashes: number;
   readonly keys: number;
-  /** How many keys that are not in it a filter is asked. */
+  /** Number of non-member keys that the filter is asked. */
   readonly strangers: number;
 }
 
-/** A filter of `keys` keys, or the difference between two of them that have all but `replaced` keys in common. */
+/**
+ * A filter of `keys` keys, or the difference between two of them that have all but `replaced` keys
+ * in common.
+ */
 export interface FilterJob extends Shape {
   readonly kind: 'filter';
   readonly replaced: number;
   readonly partitioned: boolean;
-  /** Code the bits? */
+  /** Whether the bits are coded. */
   readonly code: boolean;
 }
 
@@ -65,7 +70,7 @@ export const COLUMNS = {
 
 export type Column = (typeof COLUMNS)[Job['kind']][number];
 
-/** Does the trial of a job that has this seed. */
+/** Runs the trial of a job with this seed. */
 export function runTrial(job: Job, seed: number): readonly number[] {
   switch (job.kind) {
     case 'filter':
@@ -120,7 +125,7 @@ function filled(job: Shape & { readonly partitioned?: boolean }, seed: number, f
 function fullestCounter({ bits, hashes, keys }: Shape, seed: number): number {
   const filter = new CountingBloomFilter({ counters: bits, hashes, counterBits: 4, seed });
   filter.addMany(counters(keys, 0));
-  // Two counters a byte.
+  // Two counters in each byte.
   const frame = filter.encode();
   let most = 0;
   for (const byte of frame.subarray(-CHECKSUM - Math.ceil(bits / 2), -CHECKSUM)) {
@@ -139,7 +144,7 @@ function positives(filter: { hasMany(keys: PackedKeys): Uint8Array }, { stranger
 /** A frame ends with a checksum of 4 bytes (docs/spec/frame.md). */
 const CHECKSUM = 4;
 
-/** The bits of a filter, which are the end of its frame but for the checksum. */
+/** The bits of a filter: the end of its frame, before the checksum. */
 function wordsOf(filter: BloomFilter): Uint32Array {
   const frame = filter.encode();
   const words = new Uint32Array(Math.ceil(filter.bits / 32));
@@ -149,7 +154,9 @@ function wordsOf(filter: BloomFilter): Uint32Array {
 
 const made = new Map<string, PackedKeys>();
 
-/** `count` keys of 8 bytes: a counter from `first` on, and a tag that keeps strangers apart. */
+/**
+ * `count` keys of 8 bytes: a counter from `first` on, and a tag that keeps non-member keys apart.
+ */
 function counters(count: number, first: number, tag = 0): PackedKeys {
   const name = `${count} ${first} ${tag}`;
   const known = made.get(name);
