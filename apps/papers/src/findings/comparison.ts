@@ -1,10 +1,11 @@
 /**
- * How far measurements lie from their theory, and whether that is too far: farther than five standard deviations, which
- * chance alone does once in 1.7 million comparisons.
+ * Distances of measurements from their theory. A distance of more than five standard deviations is
+ * too far: randomness alone causes it once in 1.7 million comparisons.
  *
- * Tables show the distance in standard errors, and take those from the scatter of the trials. With eight trials that error is
- * itself a guess, and five of them are not rare (1 in 600). So the verdict takes the scatter that theory gives, where it
- * gives one, and else allows for the number of trials. With many trials it is all the same.
+ * Tables show the distance in standard errors, estimated from the scatter of the trials. With eight
+ * trials that estimate is poor, and a distance of five such errors is not rare (1 in 600). So we
+ * judge by the scatter that theory gives. Where theory gives none, we correct for the number of
+ * trials. With many trials all three agree.
  */
 
 import { rateTrue, rateTrueVariance } from 'bloomery/math';
@@ -14,14 +15,17 @@ export interface Comparison {
   readonly what: string;
   /** The distance in standard errors, by the scatter of the trials. */
   readonly sigmas: number;
-  /** The distance in standard deviations of a normal distribution: what the verdict goes by. */
+  /** The distance in standard deviations of a normal distribution, by which it is judged. */
   readonly deviations: number;
 }
 
-/** Notes a comparison and gives its distance as a cell. */
+/** Keeps a comparison and returns its distance as the text of a cell. */
 export type Compare = (comparison: Comparison) => string;
 
-/** A mean beside what it should be. `spread` is the standard deviation that theory gives a single trial. */
+/**
+ * Compares a mean with its theory. `spread` is the standard deviation that theory gives a single
+ * trial.
+ */
 export function compareMean(what: string, summary: Summary, theory: number, spread?: number): Comparison {
   const { mean, error, trials } = summary;
   const sigmas = (mean - theory) / error;
@@ -30,18 +34,21 @@ export function compareMean(what: string, summary: Summary, theory: number, spre
   return { what, sigmas, deviations };
 }
 
-/** Something else than a mean, whose distance is known without its scatter. */
+/** Compares something other than a mean, whose distance is already known in standard errors. */
 export function compareDistance(what: string, sigmas: number): Comparison {
   return { what, sigmas, deviations: sigmas };
 }
 
-/** The standard deviation of the rate that one filter shows to so many strangers: its own fill, and the luck of the draw. */
+/**
+ * Standard deviation of the rate of one filter, measured with non-member keys: it varies with the
+ * fill and the keys drawn.
+ */
 export function rateSpread(bits: number, hashes: number, keys: number, strangers: number): number {
   const rate = rateTrue(bits, hashes, keys);
   return Math.hypot(Math.sqrt(rateTrueVariance(bits, hashes, keys)), countingSpread(rate, strangers));
 }
 
-/** The luck of the draw alone. */
+/** The part of `rateSpread` that comes from drawing the keys. */
 export function countingSpread(rate: number, strangers: number): number {
   return Math.sqrt((rate * (1 - rate)) / strangers);
 }
@@ -54,7 +61,10 @@ export function farthest(comparisons: readonly Comparison[]): Comparison {
   return comparisons.reduce((a, b) => (Math.abs(b.deviations) > Math.abs(a.deviations) ? b : a));
 }
 
-/** One sentence. Under the null hypothesis one expects a distance above 3 once in 370 comparisons. */
+/**
+ * One sentence about all comparisons. If theory is right, a distance above 3 comes once in 370
+ * comparisons.
+ */
 export function summaryOf(comparisons: readonly Comparison[]): string {
   const worst = comparisons.reduce((a, b) => (Math.abs(b.sigmas) > Math.abs(a.sigmas) ? b : a));
   const squares = comparisons.reduce((sum, { sigmas }) => sum + sigmas ** 2, 0) / comparisons.length;
@@ -65,8 +75,9 @@ export function summaryOf(comparisons: readonly Comparison[]): string {
 }
 
 /**
- * The normal deviation that is as improbable as t standard errors taken from so many trials: D. L. Wallace, Bounds on normal
- * approximations to Student's and the chi-square distributions, Annals of Mathematical Statistics 30, 1959.
+ * The normal deviation that is as improbable as t standard errors taken from so many trials: D. L.
+ * Wallace, Bounds on normal approximations to Student's and the chi-square distributions, Annals of
+ * Mathematical Statistics 30, 1959.
  */
 export function normalDeviations(t: number, trials: number): number {
   const freedom = trials - 1;

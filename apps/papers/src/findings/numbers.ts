@@ -1,4 +1,7 @@
-/** How numbers are written in the tables of the papers: digits, errors, and what disagrees with a formula. */
+/**
+ * Numbers as the tables of the papers show them: digits, errors, and bold where a formula
+ * disagrees.
+ */
 
 import type { Summary } from '../trials/samples.ts';
 
@@ -11,7 +14,7 @@ export function digits(value: number, count = 5): string {
 
 /** value ± error, the error with two digits and the value with as many as that. */
 export function measured({ mean, error }: Pick<Summary, 'mean' | 'error'>): string {
-  // What never varies has the error of the sum.
+  // Numbers that never vary still have a rounding error in their sum.
   if (!(error > 1e-9 * Math.abs(mean))) return digits(mean, 6);
   const exponent = Math.floor(Math.log10(Math.max(Math.abs(mean), error)));
   if (exponent >= -4) return plusMinus(mean, error);
@@ -22,7 +25,10 @@ export function percent(share: number, decimals = 2): string {
   return `${(100 * share).toFixed(decimals)} %`;
 }
 
-/** What is printed; bold where the formula, rounded to the digits that are printed, gives something else. */
+/**
+ * The printed number; bold where the formula, rounded to the digits that are printed, gives
+ * something else.
+ */
 export function printed(text: string, value: number): string {
   return value.toFixed(text.split('.')[1]?.length ?? 0) === text ? text : `**${text}**`;
 }

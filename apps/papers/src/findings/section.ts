@@ -1,4 +1,7 @@
-/** What a part of the papers comes to: text and tables, plots, and comparisons with theory. How it is shown is decided elsewhere. */
+/**
+ * The report of a part of the papers: text, tables, plots and comparisons with theory. The forms
+ * decide how it is shown.
+ */
 
 import type { Plot } from '../drawing/plot.ts';
 import type { Results, Work } from '../trials/jobs.ts';
@@ -24,7 +27,10 @@ export interface Report {
 
 export interface Section {
   readonly title: string;
-  /** Paragraphs before the tables. Here and in cells: Markdown with emphasis, bold, code and links, and no more. */
+  /**
+   * Paragraphs before the tables. Here and in cells: Markdown with emphasis, bold, code and links,
+   * and no more.
+   */
   readonly text: readonly string[];
   readonly tables: readonly Table[];
   readonly figures?: readonly Figure[];
@@ -35,7 +41,10 @@ export interface Section {
 export interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** How many columns at the left name the row; 1 unless told. Where a table is folded they are repeated. */
+  /**
+   * How many columns at the left name the row; 1 unless told. Where a table is folded they are
+   * repeated.
+   */
   readonly names?: number;
   /** Columns before which a table that is too wide may be folded. */
   readonly folds?: readonly number[];
@@ -48,7 +57,7 @@ export interface Figure {
   readonly plot: Plot;
 }
 
-/** What a run found: the reports of the parts that were asked for. */
+/** The result of a run: the reports of the parts that were asked for. */
 export interface Findings {
   readonly trials: number;
   readonly seed: number;

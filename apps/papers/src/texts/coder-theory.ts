@@ -1,25 +1,27 @@
 /**
- * How many bytes the library's exact coder takes on the average, derived, so that a measurement can contradict it.
+ * The number of bytes that the library's exact coder takes on average, derived, so that a
+ * measurement can contradict it.
  *
- * The coder (kernel/coders/range-coder.ts) is told the number of ones c of m bits and codes each bit with the probability
- * "ones left / bits left", taken anew for every 32 bits. Its code has
+ * The coder (kernel/coders/range-coder.ts) is told the number of ones c of m bits and codes each
+ * bit with the probability "ones left / bits left", computed again every 32 bits. Its code has
  *
- *     log2 C(m, c)      bits if the probability were taken anew for every bit: all arrays with c ones are equally likely
+ *     log2 C(m, c)      bits if the probability were computed for every bit: all arrays with c ones are equally likely
  *   + stale             because it is not: within a word the coder pretends that bits are drawn with replacement.
- *                       A word of s bits with c of L left costs s·H(c/L) on the average. That exceeds what the bits carry
+ *                       A word of s bits with c of L left costs s·H(c/L) on average. That exceeds what the bits carry
  *                       by almost nothing far from the end, and by 0.5 to 2.5 bits in all over the last words
  *   + 1/2 - 1/(8 ln 2)  bytes for the end: an interval of width w = 2^-I contains a number of ⌈I/8⌉ bytes, and one of a
  *                       byte less with probability w·256^(⌈I/8⌉-1), and so on. With I uniform modulo 8 the mean excess
  *                       over I/8 is 1/2 less the integral of 256^(u-1)·(1 + 1/256 + …), u from 0 to 1: 0.3197 bytes.
  *
- * Left out, since all together stay below a hundredth of a bit here: probabilities in 65536ths, the 32-bit range.
+ * Left out, since all together stay below a hundredth of a bit here: probabilities in 65536ths, the
+ * 32-bit range.
  *
- * c itself is random. E log2 C(m, c) is taken to second order around the mean of c, with its exact variance
- * (math/occupancy.ts): the next term is of order 1/m.
+ * c itself is random. E log2 C(m, c) is taken to second order around the mean of c, with its exact
+ * variance (math/occupancy.ts): the next term is of order 1/m.
  *
  * For comparison, the coder of the paper's appendix: adaptive, both counters starting at 1, takes
- * ⌈log2((m+1)!/(c!(m-c)!))⌉ + 1 bits whatever the order of the bits. The program that the paper used is not that one alone: it had
- * a header, and 16 bytes more on the first experiment.
+ * ⌈log2((m+1)!/(c!(m-c)!))⌉ + 1 bits whatever the order of the bits. The program that the paper
+ * used does more than that: it has a header, and takes 16 bytes more in the first experiment.
  */
 
 import {
@@ -73,7 +75,10 @@ export function onesOf({ bits, hashes, keys, replaced }: CodedShape): { mean: nu
   return { mean, variance: (deltaBitsDeviation(bits, hashes, keys, c) / Math.log2((1 - q) / q)) ** 2 };
 }
 
-/** What words of 32 bits cost more than single bits would, at the density p, over the end of an array. */
+/**
+ * Bits that coding by words of 32 costs above coding by single bits, at density p, at the end of an
+ * array.
+ */
 export function staleBits(p: number, bits: number): number {
   let cost = 0;
   let left = 0;
@@ -87,7 +92,7 @@ export function staleBits(p: number, bits: number): number {
   return cost - expected(left, p, (ones) => log2Binomial(left, ones));
 }
 
-/** log2 of m over x, for real x too. */
+/** log2 of m over x, for real x. */
 export function log2Binomial(m: number, x: number): number {
   return (logFactorial(m) - logFactorial(x) - logFactorial(m - x)) * Math.LOG2E;
 }

@@ -1,4 +1,7 @@
-/** Figures 1 and 2 of *compressed*: the rate against k at a given number of bits sent, with and without compression. */
+/**
+ * Figures 1 and 2 of *compressed*: the rate against k at a given number of bits sent, with and
+ * without compression.
+ */
 
 import { binaryEntropy, rateAsymptotic, rateTrue } from 'bloomery/math';
 import { type Axis, curve, type Plot, type Point } from '../drawing/plot.ts';

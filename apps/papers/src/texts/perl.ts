@@ -29,7 +29,7 @@ export function shortestFilter(
 }
 
 function work(trials: number): Work[] {
-  // The rates are small and the filters large: many questions of few filters.
+  // The rates are small and the filters large, so a few filters are asked many keys.
   return PERL_TABLE.map((row) => ({
     job: jobOf(row),
     trials: row.keys >= 1e5 ? fraction(trials, 1000, 1) : fraction(trials, 100),

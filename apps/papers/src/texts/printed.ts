@@ -1,5 +1,5 @@
 /**
- * What the papers print, digit by digit, errors included.
+ * The numbers that the papers print, digit by digit, errors included.
  *
  * compressed: M. Mitzenmacher, Compressed Bloom Filters, IEEE/ACM Transactions on Networking 10(5), 2002.
  * survey:     A. Broder, M. Mitzenmacher, Network Applications of Bloom Filters: A Survey, 2004.
@@ -98,7 +98,7 @@ export interface PrintedSimulation {
   readonly bits: number;
   readonly hashes: number;
   readonly replaced: number;
-  /** Bytes, as printed; what the paper does not say is null. */
+  /** Bytes, as printed; null where the paper prints nothing. */
   readonly predicted: string | null;
   readonly mean: string | null;
   readonly deviation: string | null;
@@ -106,7 +106,10 @@ export interface PrintedSimulation {
   readonly budget: number | null;
 }
 
-/** Compressed III-A and IV: n = 10,000, 100,000 trials each, an adaptive arithmetic coder, "including all overhead". */
+/**
+ * Compressed III-A and IV: n = 10,000, 100,000 trials each, an adaptive arithmetic coder,
+ * "including all overhead".
+ */
 export const SIMULATIONS: readonly PrintedSimulation[] = [
   simulation(140_000, 2, 0, '9904', '9920', '11.375', '9971', 10_000),
   simulation(480_000, 3, 0, '19787', '19805', '14.386', '19865', 20_000),

@@ -1,4 +1,4 @@
-/** A figure the paper has no room for: how the sizes of its first simulation are distributed. */
+/** The distribution of sizes in the paper's first simulation, which the paper does not draw. */
 
 import { compressedBitsDeviation } from 'bloomery/math';
 import { type Axis, curve, type Plot, type Point } from '../drawing/plot.ts';
@@ -6,7 +6,10 @@ import { N, type Results, resultOf, simulationJob } from '../trials/jobs.ts';
 import { expectedCodeBytes } from './coder-theory.ts';
 import { SIMULATIONS } from './printed.ts';
 
-/** The histogram of the payloads, their theory, and what the paper says about its own. */
+/**
+ * A histogram of the payloads, with their theory and with the mean, maximum and budget of the
+ * paper.
+ */
 export function sizesPlot(results: Results): Plot {
   const [{ bits, hashes }] = SIMULATIONS;
   const samples = resultOf(results, simulationJob(SIMULATIONS[0]));

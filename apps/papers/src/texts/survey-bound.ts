@@ -1,4 +1,7 @@
-/** Survey 2.2: the least that any structure takes, and what two of them take. */
+/**
+ * Survey 2.2: the lower bound for any structure, and the sizes of a Bloom filter and of a static
+ * filter.
+ */
 
 import { BLOOM_OVERHEAD, lowerBoundBits, rateAsymptotic, rateTrue, sizeClassic } from 'bloomery/math';
 import { type Compare, compareMean, countingSpread, rateSpread } from '../findings/comparison.ts';

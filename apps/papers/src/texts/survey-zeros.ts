@@ -1,4 +1,4 @@
-/** Survey 2.1 and the appendix of *compressed*: how far the number of zeros strays from its mean. */
+/** Survey 2.1 and the appendix of *compressed*: how far the number of zeros lies from its mean. */
 
 import {
   normalProbability,

@@ -1,4 +1,4 @@
-/** The bounds, estimates and tricks of the survey's section 2, each beside a measurement. */
+/** The bounds, estimates and tricks of the survey's section 2, each with a measurement. */
 
 import type { Compare, Comparison } from '../findings/comparison.ts';
 import type { Part, Report } from '../findings/section.ts';

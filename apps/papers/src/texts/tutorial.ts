@@ -1,4 +1,7 @@
-/** Figures 1 and 2 of *tutorial*: the rate against k at 32 bits per entry; bits per entry against the rate. */
+/**
+ * Figures 1 and 2 of *tutorial*: the rate against k at 32 bits per entry; bits per entry against
+ * the rate.
+ */
 
 import { optimalHashes, rateAsymptotic, rateTrue, rateTrueVariance } from 'bloomery/math';
 import { type Axis, type Colour, curve, type Plot, type Point } from '../drawing/plot.ts';
