@@ -1,8 +1,10 @@
 /**
- * A field of characters to draw on: lines in Braille dots (2 across and 4 down in each character), signs, words, bars.
+ * A field of characters to draw on: lines in Braille dots (2 across and 4 down in each character),
+ * signs, words, bars.
  *
- * Places are shares of the field, from 0 to 1, x to the right and y upwards. `columnAt` and `rowAt` are the only rounding
- * rule, so that a sign lies on the line through it and a tick below its sign. Places outside the field are not drawn.
+ * Places are shares of the field, from 0 to 1, x to the right and y upwards. `columnAt` and `rowAt`
+ * are the only rounding rule, so that a sign lies on the line through it and a tick below its sign.
+ * Places outside the field are not drawn.
  */
 
 import type { Colour } from './plot.ts';
@@ -63,7 +65,9 @@ export class CharacterCanvas {
     }
   }
 
-  /** A bar from the bottom up to the place, in eighths of a cell or, with a letter, in whole ones. */
+  /**
+   * A bar from the bottom up to the place, in eighths of a cell or, with a letter, in whole ones.
+   */
   bar([x, y]: Place, width: number, colour: Colour, letter?: string): void {
     const from = Math.round((x - width / 2) * (this.#columns - 0.5));
     const to = Math.max(from + 1, Math.round((x + width / 2) * (this.#columns - 0.5)));
@@ -100,7 +104,10 @@ export class CharacterCanvas {
   }
 }
 
-/** Text in one of the five colours of a plot. Cyan and not blue, which is hard to read on a black terminal. */
+/**
+ * Text in one of the five colours of a plot. Cyan and not blue, which is hard to read on a black
+ * terminal.
+ */
 export function paint(text: string, colour: Colour, colors: Colors): string {
   const { cyan, yellow, green, magenta, red } = colors;
   return [cyan, yellow, green, magenta, red][colour](text);
@@ -123,7 +130,10 @@ interface Cell {
 
 const EMPTY: Cell = { glyph: ' ', colour: null, dots: 0 };
 const BLOCKS = '▁▂▃▄▅▆▇█';
-/** The bits of a Braille character (U+2800 on) by row and column of the dot; Unicode, block Braille Patterns. */
+/**
+ * The bits of a Braille character (U+2800 on) by row and column of the dot; Unicode, block Braille
+ * Patterns.
+ */
 const BRAILLE = [
   [0x01, 0x08],
   [0x02, 0x10],

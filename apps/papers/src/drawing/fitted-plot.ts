@@ -1,9 +1,10 @@
 /**
- * A plot whose axes fit its points: curves over whole numbers, such as the rate against the number of hash functions
- * (tutorial, figure 1; compressed, figures 1 and 2).
+ * A plot whose axes fit its points: curves over whole numbers, such as the rate against the number
+ * of hash functions (tutorial, figure 1; compressed, figures 1 and 2).
  *
- * The vertical axis is logarithmic where the values span more than a factor of five; on a linear one all but the largest
- * would lie at the bottom. Points that such an axis has no place for are left out: values of 0 and below, NaN, Infinity.
+ * The vertical axis is logarithmic where the values span more than a factor of five; on a linear
+ * one all but the largest would lie at the bottom. Points that such an axis has no place for are
+ * left out: values of 0 and below, NaN, Infinity.
  */
 
 import type { Axis, Plot, Point, Series } from './plot.ts';

@@ -13,7 +13,7 @@ export interface Axis {
 
 export type Point = readonly [x: number, y: number];
 
-/** Which of the five colours. */
+/** One of the five colours of a plot. */
 export type Colour = 0 | 1 | 2 | 3 | 4;
 
 export interface Series {
@@ -21,7 +21,9 @@ export interface Series {
   readonly kind: 'line' | 'dashed' | 'dots' | 'rings' | 'bars';
   readonly colour: Colour;
   readonly points: readonly Point[];
-  /** One character that a terminal shows at each point, on lines as well, instead of the usual sign. */
+  /**
+   * One character that a terminal shows at each point, on lines as well, instead of the usual sign.
+   */
   readonly glyph?: string;
 }
 
@@ -30,7 +32,9 @@ export interface Mark {
   readonly x: number;
   readonly label: string;
   readonly anchor?: 'start' | 'end';
-  /** How far down the label stands, in lines. */
+  /**
+   * The line of text that the label stands in, counted from the top of the field; 0 unless told.
+   */
   readonly line?: number;
 }
 
@@ -51,7 +55,7 @@ export function curve({ scale, from, to }: Axis, of: (x: number) => number, coun
   }).filter(([, y]) => Number.isFinite(y));
 }
 
-/** Where a value stands on its axis, from 0 to 1. Values outside keep to the picture's neighbourhood. */
+/** The place of a value on its axis: 0 to 1 if it is on the axis, otherwise limited to -1 and 2. */
 export function position({ scale, from, to }: Axis, value: number): number {
   // An axis of one value has it in the middle.
   if (from === to) return 0.5;
@@ -62,7 +66,7 @@ export function position({ scale, from, to }: Axis, value: number): number {
   return Math.max(-1, Math.min(2, share));
 }
 
-/** A tick in words. */
+/** The text of a tick. */
 export function tickLabel(axis: Axis, tick: number): string {
   return axis.format ? axis.format(tick) : String(tick);
 }

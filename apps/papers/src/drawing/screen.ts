@@ -1,6 +1,6 @@
 /**
- * The terminal, pipe or file that a report is written to. Reports are functions of it: they ask no terminal themselves,
- * so a test can say how wide one is.
+ * The terminal, pipe or file that a report is written to. Reports are functions of it: they ask no
+ * terminal themselves, so a test can say how wide one is.
  */
 
 import type pc from 'picocolors';

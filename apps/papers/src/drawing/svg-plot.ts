@@ -1,9 +1,10 @@
 /**
- * Plots as SVG, by hand: axes, ticks, labels, a legend; nothing else is needed.
+ * Plots as SVG, written by hand: axes, ticks, labels and a legend are all that the papers need.
  *
- * As a file the picture brings its own background and both sets of colours, and chooses by `prefers-color-scheme`: it can be
- * read on white and on black pages, and also where page and reader disagree about which of the two it is. Inside a page the
- * page colours it (page-style.ts). Numbers are rounded to a tenth of a pixel, so that the same data give the same file.
+ * A file has its own background and two sets of colours, and chooses by `prefers-color-scheme`. So
+ * it can be read on white and on black pages, even where the page and its reader's settings
+ * disagree. Inside a page, the page sets the colours (page-style.ts). Numbers are rounded to a
+ * tenth of a pixel, so that the same data give the same file.
  */
 
 import { type Axis, type Plot, type Point, position, type Series, tickLabel } from './plot.ts';
@@ -41,7 +42,9 @@ export function svgFile(plot: Plot): string {
   ].join('\n');
 }
 
-/** The plot as an element of an HTML page, without colours of its own. `id` is one of the page's. */
+/**
+ * The plot as an element of an HTML page, without colours of its own. `id` is one of the page's.
+ */
 export function svgElement(plot: Plot, id: string): string {
   const { height, parts } = draw(plot, id);
   return [

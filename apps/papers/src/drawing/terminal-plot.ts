@@ -1,10 +1,11 @@
 /**
- * Plots for a terminal. With colours, lines are Braille dots and measured points are ● and ○. Without colours, such lines
- * could not be told apart: each series then has a letter, small for lines and capital for points. A series with a
- * glyph of its own is told apart by that and needs no letter.
+ * Plots for a terminal. With colours, lines are Braille dots and measured points are ● and ○.
+ * Without colours, such lines could not be told apart: each series then has a letter, small for
+ * lines and capital for points. A series with a glyph of its own is told apart by that and needs no
+ * letter.
  *
- * The result is text: no terminal is asked here. We looked for a plotting package; those we found draw one series of evenly
- * spaced values, and have neither logarithmic axes nor marks.
+ * The result is text: no terminal is asked here. We use no plotting package: those we found draw
+ * one series of evenly spaced values, and have neither logarithmic axes nor marks.
  */
 
 import { CharacterCanvas, columnAt, type Place, paint, rowAt } from './character-canvas.ts';
@@ -19,7 +20,10 @@ export interface TerminalPlotOptions {
   readonly height?: number;
 }
 
-/** The plot as lines of text, without a newline at the end; empty if the screen is too narrow for it. */
+/**
+ * The plot as lines of text, without a newline at the end; empty if the screen is too narrow for
+ * it.
+ */
 export function terminalPlot(plot: Plot, { colors, width, height = 18 }: TerminalPlotOptions): string {
   const { title, x, y, series } = plot;
   const labels = y.ticks.map((tick) => tickLabel(y, tick));
@@ -106,7 +110,10 @@ function sampleOf({ kind, colour, glyph }: Series, letter: string | undefined, c
   return paint(`${isLine ? '⠒' : ' '}${sign}`, colour, colors);
 }
 
-/** The axis, its ticks, its label. The label of a tick is left out where it would touch the one before. */
+/**
+ * The axis, its ticks, its label. The label of a tick is left out where it would touch the one
+ * before.
+ */
 function horizontalAxis(axis: Axis, columns: number): string[] {
   const line = Array.from({ length: columns }, () => '─');
   let labels = '';

@@ -1,4 +1,7 @@
-/** Plain tables: columns padded with spaces, no frames, so that `awk` and eyes both find their way. */
+/**
+ * Tables of text: columns padded with spaces and no frames, so that both people and `awk` can read
+ * them.
+ */
 
 export interface TableOptions {
   /** Columns (from 0) that hold numbers and are aligned to the right. */
@@ -24,7 +27,7 @@ export function formatTable(rows: readonly (readonly string[])[], { right = [] }
     .join('\n');
 }
 
-/** Name and value a line. */
+/** One line for each pair: the name, then the value. */
 export function formatPairs(pairs: readonly (readonly [name: string, value: string])[]): string {
   return formatTable(pairs);
 }
