@@ -1,5 +1,6 @@
-// Builds the program of the papers: one file for the program and one for its threads, since Node 20 runs no TypeScript.
-// The command `bloomery` does not need this: it bundles the source (apps/cli/build.mjs).
+// Builds the program of the papers: one file for the program and one for its threads, since Node 20
+// runs no TypeScript. The command `bloomery` does not need this build: it bundles the source
+// (apps/cli/build.mjs).
 
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

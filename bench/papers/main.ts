@@ -1,6 +1,7 @@
 /**
- * `npm run papers`: writes docs/papers/papers.md and docs/papers/figures again, by the command `bloomery papers`. The program
- * behind it is apps/papers. Arguments, if there are any, replace those that write the documents.
+ * `npm run papers`: writes docs/papers/papers.md and docs/papers/figures again, by the command
+ * `bloomery papers`. The program behind it is apps/papers. Arguments, if there are any, replace
+ * those that write the documents.
  */
 
 import { spawnSync } from 'node:child_process';

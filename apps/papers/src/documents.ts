@@ -1,4 +1,7 @@
-/** The documents of a run. Whether they can be written is checked before any work; they are written when it is done. */
+/**
+ * The documents of a run. Whether they can be written is checked before any work; they are written
+ * when it is done.
+ */
 
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -14,7 +17,7 @@ export interface DocumentOptions {
   readonly page?: string;
   /** Whether files that are there may be replaced. */
   readonly force?: true;
-  /** Whether standard output is taken. */
+  /** Whether the findings go to standard output as JSON. */
   readonly json?: true;
 }
 
@@ -42,7 +45,7 @@ export function checkDocuments(parts: readonly Part[], options: DocumentOptions,
     for (const file of parts.flatMap((part) => part.files)) files.checkFile(join(figures, file), { force });
 }
 
-/** `names` are the parts as they were asked for. */
+/** Writes the documents that the options name. `names` are the parts as the user named them. */
 export function writeDocuments(
   findings: Findings,
   names: readonly string[],
@@ -68,13 +71,13 @@ export function writeDocuments(
   if (page !== undefined) files.writeFile(page, asPage(findings), { force });
 }
 
-/** The way from a document to the folder of its figures. */
+/** The relative path from a document to the folder of its figures. */
 function linkTo(folder: string, document: string): string {
   const way = relative(document === '-' ? '.' : dirname(document), folder);
   return `${way.replaceAll('\\', '/') || '.'}/`;
 }
 
-/** What gives this document again. */
+/** The command line that writes this document again. */
 function commandLine(
   { trials, seed }: Findings,
   names: readonly string[],

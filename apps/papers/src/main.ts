@@ -1,9 +1,10 @@
 /**
- * The papers as a program of their own, with the options of `bloomery papers` and without the rest of the command. It shows
- * no progress bar, and writes its documents as plain files: a crash can leave half a file behind.
+ * The papers as a program of their own, with the options of `bloomery papers` and without the rest
+ * of the command. It shows no progress bar, and writes its documents as plain files: a crash can
+ * leave half a file behind.
  *
- * Exit codes: 0 if every measurement lies within five standard deviations of its theory, 1 if one does not, 2 after an
- * error, 141 if the reader of standard output closed the pipe.
+ * Exit codes: 0 if every measurement lies within five standard deviations of its theory, 1 if one
+ * does not, 2 after an error, 141 if the reader of standard output closed the pipe.
  */
 
 import { existsSync, statSync, writeFileSync } from 'node:fs';

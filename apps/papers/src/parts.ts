@@ -17,7 +17,7 @@ export const PARTS: readonly Part[] = [
   perl,
 ];
 
-/** Those with these names, or all of them. */
+/** The parts with these names, or all parts if there are none. */
 export function chooseParts(names: readonly string[]): readonly Part[] {
   const unknown = names.find((name) => PARTS.every((part) => part.name !== name));
   if (unknown !== undefined) {

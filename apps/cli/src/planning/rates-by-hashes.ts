@@ -1,10 +1,11 @@
 /**
- * The curves behind `bloomery plan --plot`: the rate for each number of hash functions, all else as in the plan.
+ * The curves behind `bloomery plan --plot`: the rate for each number of hash functions, all else as
+ * in the plan.
  *
- * In memory the array is fixed: tutorial, figure 1. For a filter that is sent, the message is fixed and the array is as
- * large as fits: compressed, figures 1 and 2, with the standard filter (the array is the message) beside it, which is
- * best where the compressed one is worst. Each point is a plan of the library, so the curve and the table
- * cannot disagree.
+ * In memory the array is fixed: tutorial, figure 1. For a filter that is sent, the message is fixed
+ * and the array is as large as fits: compressed, figures 1 and 2, with the standard filter (the
+ * array is the message) beside it, which is best where the compressed one is worst. Each point is a
+ * plan of the library, so the curve and the table cannot disagree.
  */
 
 import type { Point } from '@bloomery/papers/drawing';
@@ -41,7 +42,10 @@ export function ratesByHashes(found: Plan, request: PlanRequest): RateCurve[] {
   ];
 }
 
-/** Twice the best of an array of that many bits a key (survey 2.1), at least 10, and beyond the chosen one. */
+/**
+ * Twice the best of an array of that many bits a key (survey 2.1), at least 10, and beyond the
+ * chosen one.
+ */
 function reachOf(bitsPerKey: number, chosen: number): number {
   return Math.min(MOST_HASHES, Math.max(10, Math.round(2 * Math.LN2 * bitsPerKey), chosen + 3));
 }

@@ -1,4 +1,7 @@
-/** The findings for programs: every table as it is shown, every comparison, and the numbers of every experiment. */
+/**
+ * The findings for programs: every table as it is shown, every comparison, and the numbers of every
+ * experiment.
+ */
 
 import { isTooFar } from '../findings/comparison.ts';
 import type { Findings } from '../findings/section.ts';

@@ -1,6 +1,6 @@
 /**
- * The document as one HTML page: everything is in it, style and figures too; it runs no script and asks for nothing from
- * outside (its own policy forbids both). It can be mailed, and opened from a disk in twenty years.
+ * The document as one HTML page that holds its style and its figures. It runs no script and loads
+ * nothing; its own security policy forbids both. So it can be mailed, and opened from a disk.
  */
 
 import { svgElement } from '../drawing/svg-plot.ts';
@@ -55,7 +55,7 @@ function sectionHtml({ title, text, tables, figures = [], notes = [] }: Section,
   ].join('\n');
 }
 
-/** Side by side where there is room. */
+/** The figures of a section, side by side where there is room. */
 function pictures(figures: readonly Figure[], id: string): string {
   const all = figures.map(({ plot, caption }, i) =>
     [
@@ -68,7 +68,7 @@ function pictures(figures: readonly Figure[], id: string): string {
   return ['<div class="figures">', ...all, '</div>'].join('\n');
 }
 
-/** Wider than the window it is scrolled, by keyboard too. */
+/** A table. One that is wider than the window can be scrolled, also with the keyboard. */
 function tableHtml({ head, rows, names = 1, folds = [] }: Table, title: string): string {
   const group = (i: number) => (i === names || folds.includes(i) ? ' class="group"' : '');
   const cells = (row: readonly string[]) =>

@@ -1,11 +1,14 @@
-/** The little Markdown that texts and cells are written in: emphasis, bold, code, links; none inside another. */
+/** The part of Markdown that texts and cells use: emphasis, bold, code and links, never nested. */
 
 export interface Span {
   readonly kind: 'plain' | 'strong' | 'emphasis' | 'code' | 'link';
   readonly text: string;
 }
 
-/** A link becomes its words: what it points to lies beside docs/papers/papers.md, and there only. */
+/**
+ * The pieces of a text. A link keeps its words only: its target lies beside docs/papers/papers.md
+ * and nowhere else.
+ */
 export function spans(text: string): Span[] {
   const found: Span[] = [];
   let at = 0;
@@ -22,7 +25,7 @@ export function spans(text: string): Span[] {
   return found;
 }
 
-/** Without any marks. */
+/** The text without its marks. */
 export function bare(text: string): string {
   return spans(text)
     .map((span) => span.text)

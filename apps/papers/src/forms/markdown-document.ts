@@ -1,4 +1,4 @@
-/** The document as Markdown: docs/papers/papers.md is this. */
+/** The document as Markdown, which is how docs/papers/papers.md is written. */
 
 import type { Findings, Section, Table } from '../findings/section.ts';
 import { method, outcome, SOURCES, TITLE } from './preface.ts';
@@ -6,7 +6,10 @@ import { method, outcome, SOURCES, TITLE } from './preface.ts';
 export interface MarkdownOptions {
   /** The command line that wrote it. */
   readonly command: string;
-  /** Where the figures are, seen from the document, with a slash at the end; without it there are none. */
+  /**
+   * The relative path from the document to its figures, with a slash at the end; undefined for no
+   * figures.
+   */
   readonly folder: string | undefined;
 }
 
@@ -31,7 +34,9 @@ function section(
   return [`## ${title}`, ...text, ...tables.map(table), ...pictures, ...notes].join('\n\n');
 }
 
-/** Aligned in the source too: these pages are read as text as well. */
+/**
+ * A table whose columns are aligned in the source, because people read these pages as plain text.
+ */
 function table({ head, rows }: Table): string {
   const widths = head.map((_, i) => Math.max(3, ...[head, ...rows].map((row) => row[i].length)));
   const line = (row: readonly string[]) =>

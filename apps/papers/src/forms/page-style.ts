@@ -1,6 +1,7 @@
 /**
- * The style of the page: one narrow column for text, tables as wide as they need, two sets of colours. Fonts are those that the
- * reader has. The colours of plots are the same as in the files (svg.ts).
+ * The style of the page: one narrow column for text, tables as wide as they need, two sets of
+ * colours. It uses fonts that the reader has. The colours of plots are the same as in the files
+ * (svg-plot.ts).
  */
 
 export const PAGE_STYLE = `

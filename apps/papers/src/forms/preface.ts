@@ -1,4 +1,7 @@
-/** What a document says before its sections: which texts these are, how the figures came about, how far they stray. */
+/**
+ * The opening of a document: which texts it is about, how the numbers were measured, how far they
+ * lie from theory.
+ */
 
 import { summaryOf } from '../findings/comparison.ts';
 import type { Findings } from '../findings/section.ts';
@@ -18,7 +21,7 @@ export const SOURCES = [
   { name: 'perl', what: 'M. Ceglowski, Using Bloom Filters, perl.com, April 2004' },
 ] as const;
 
-/** How it was done; before the sources. */
+/** The paragraph before the sources: how the numbers were measured. */
 export function method({ trials, seed, whole, parts }: Findings): string {
   const what = whole
     ? 'Every table, figure, bound and simulation of the four texts this library rests on'
@@ -32,7 +35,7 @@ export function method({ trials, seed, whole, parts }: Findings): string {
   );
 }
 
-/** What came of it; after the sources. */
+/** The paragraph after the sources: how far the numbers lie from theory. */
 export function outcome({ parts }: Findings): string {
   const comparisons = parts.flatMap(({ report }) => report.comparisons);
   return (

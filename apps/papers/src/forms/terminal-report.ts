@@ -1,6 +1,7 @@
 /**
- * A part of the papers as text: titles, paragraphs, tables, plots, verdicts. On a terminal tables that are too wide are
- * folded between groups of columns, with the columns that name a row repeated; in a pipe a row stays a line.
+ * The report of a part as text: titles, paragraphs, tables, plots, verdicts. On a terminal, a table
+ * that is too wide is folded between groups of columns, and the columns that name a row are
+ * repeated. In a pipe a row stays one line.
  */
 
 import { stripVTControlCharacters } from 'node:util';
@@ -78,7 +79,7 @@ function tableText(table: Table, { colors, width, folds }: Screen): string {
     .join('\n\n');
 }
 
-/** As many groups of columns side by side as the width allows. */
+/** Cuts a table into tables, each with as many groups of columns as the width allows. */
 export function fold({ head, rows, names = 1, folds = [] }: Table, width: number): Table[] {
   const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => bare(row[i]).length)));
   const starts = [names, ...folds];
@@ -97,7 +98,10 @@ export function fold({ head, rows, names = 1, folds = [] }: Table, width: number
   }));
 }
 
-/** Wrapped at the width of the terminal, but not to lines that are hard to read. */
+/**
+ * A text wrapped at the width of the screen, and at most 100 columns, because longer lines are hard
+ * to read.
+ */
 export function paragraph(text: string, screen: Pick<Screen, 'colors' | 'width'>): string {
   const width = Math.min(screen.width, 100);
   const lines: string[] = [];
@@ -116,8 +120,8 @@ export function paragraph(text: string, screen: Pick<Screen, 'colors' | 'width'>
 }
 
 /**
- * Word by word, so that it can be wrapped. Without colours bold keeps its stars: that a printed figure is wrong must not
- * get lost.
+ * A text with its marks as colours, word by word so that it can be wrapped. Without colours bold
+ * text keeps its stars, because bold says that a printed number is wrong.
  */
 function styled(text: string, { bold, yellow, italic, isColorSupported }: Colors): string {
   const show = ({ kind, text: words }: Span) => {
@@ -138,5 +142,5 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
-/** Spaces between columns, as table.ts sets them. */
+/** Number of spaces that text-table.ts sets between columns. */
 const GAP = 2;

@@ -1,4 +1,7 @@
-/** The papers as a program of their own: what it shares with `bloomery papers` is tested there, with every part. */
+/**
+ * The papers as a program of their own: what it shares with `bloomery papers` is tested there, with
+ * every part.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
