@@ -10,7 +10,7 @@
 import type { Colour } from './plot.ts';
 import type { Colors } from './screen.ts';
 
-export type Place = readonly [x: number, y: number];
+export type CanvasPlace = readonly [x: number, y: number];
 
 /** The column of a share of the width. */
 export function columnAt(x: number, columns: number): number {
@@ -46,12 +46,12 @@ export class CharacterCanvas {
     });
   }
 
-  sign([x, y]: Place, glyph: string, colour: Colour): void {
+  sign([x, y]: CanvasPlace, glyph: string, colour: Colour): void {
     this.put(columnAt(x, this.#columns), rowAt(y, this.#rows), glyph, colour);
   }
 
   /** A line through the places, in Braille dots or, with a letter, in letters. */
-  line(places: readonly Place[], colour: Colour, letter?: string): void {
+  line(places: readonly CanvasPlace[], colour: Colour, letter?: string): void {
     for (let i = 1; i < places.length; i++) {
       const [[x0, y0], [x1, y1]] = [places[i - 1], places[i]];
       const width = Math.abs(x1 - x0) * (2 * this.#columns - 1);
@@ -68,7 +68,7 @@ export class CharacterCanvas {
   /**
    * A bar from the bottom up to the place, in eighths of a cell or, with a letter, in whole ones.
    */
-  bar([x, y]: Place, width: number, colour: Colour, letter?: string): void {
+  bar([x, y]: CanvasPlace, width: number, colour: Colour, letter?: string): void {
     const from = Math.round((x - width / 2) * (this.#columns - 0.5));
     const to = Math.max(from + 1, Math.round((x + width / 2) * (this.#columns - 0.5)));
     const eighths = Math.round(2 * y * (4 * this.#rows - 1));
@@ -92,7 +92,7 @@ export class CharacterCanvas {
     );
   }
 
-  #dot([x, y]: Place, colour: Colour, letter: string | undefined): void {
+  #dot([x, y]: CanvasPlace, colour: Colour, letter: string | undefined): void {
     const [across, down] = [dotAcross(x, this.#columns), dotDown(y, this.#rows)];
     const [column, row] = [across >> 1, down >> 2];
     const cell = this.#cells[row]?.[column];

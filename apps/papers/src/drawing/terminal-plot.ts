@@ -8,7 +8,7 @@
  * one series of evenly spaced values, and have neither logarithmic axes nor marks.
  */
 
-import { CharacterCanvas, columnAt, type Place, paint, rowAt } from './character-canvas.ts';
+import { type CanvasPlace, CharacterCanvas, columnAt, paint, rowAt } from './character-canvas.ts';
 import { type Axis, type Plot, position, type Series, tickLabel } from './plot.ts';
 import type { Colors } from './screen.ts';
 
@@ -63,7 +63,7 @@ function drawMarks(canvas: CharacterCanvas, { x, marks = [] }: Plot, columns: nu
   }
 }
 
-function placesOf({ points }: Series, { x, y }: Plot): Place[] {
+function placesOf({ points }: Series, { x, y }: Plot): CanvasPlace[] {
   return points
     .filter((point) => point.every(Number.isFinite))
     .map(([across, up]) => [position(x, across), position(y, up)]);
@@ -73,7 +73,7 @@ function placesOf({ points }: Series, { x, y }: Plot): Place[] {
 function drawBody(
   canvas: CharacterCanvas,
   { kind, colour }: Series,
-  places: readonly Place[],
+  places: readonly CanvasPlace[],
   letter: string | undefined,
 ): void {
   if (kind === 'line' || kind === 'dashed') canvas.line(places, colour, letter);
@@ -88,7 +88,7 @@ function drawBody(
 function drawPoints(
   canvas: CharacterCanvas,
   { kind, colour, glyph }: Series,
-  places: readonly Place[],
+  places: readonly CanvasPlace[],
   letter: string | undefined,
 ): void {
   const sign = glyph ?? (kind in SIGNS ? (letter ?? SIGNS[kind]) : undefined);

@@ -48,7 +48,7 @@ export const END_BYTES = 0.5 - 1 / (8 * Math.LN2);
 /** Expected bytes of the range code of a whole array. */
 export function expectedCodeBytes(shape: CodedShape): number {
   const { bits } = shape;
-  const { mean, variance } = onesOf(shape);
+  const { mean, variance } = codedOnes(shape);
   // d²/dx² log2 C(m,x) = -log2 e·m/(x(m-x)), up to terms of order 1/x².
   const curvature = (-Math.LOG2E * bits) / (mean * (bits - mean));
   const ideal = log2Binomial(bits, mean) + (curvature * variance) / 2;
@@ -61,7 +61,7 @@ export function appendixBits(bits: number, ones: number): number {
 }
 
 /** Mean and variance of the number of ones that are coded. */
-export function onesOf({ bits, hashes, keys, replaced }: CodedShape): { mean: number; variance: number } {
+export function codedOnes({ bits, hashes, keys, replaced }: CodedShape): { mean: number; variance: number } {
   if (replaced === 0) {
     const balls = hashes * keys;
     return { mean: occupancyMean(bits, balls), variance: occupancyVariance(bits, balls) };
