@@ -1,7 +1,7 @@
-// Compiles the AssemblyScript kernel and embeds it as base64, so that no environment has to fetch a file. The
-// kernel itself is assembly/index.ts; each file of assembly/modules is a module of its own, loaded by the structures
-// that need it. Names of modules (`kernel` for the first) restrict the work to these. `--check` compiles and
-// compares with what is committed instead: the embedded bytes are reviewed by rebuilding them.
+// Compiles the AssemblyScript kernel and embeds it as base64, so that no environment has to fetch a file. Each file of
+// assembly/modules links one module; the structures that need a module load it. Names of modules restrict the
+// work to these. `--check` compiles and compares with what is committed instead: the embedded bytes are reviewed by
+// rebuilding them.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -19,16 +19,13 @@ const ROOMS = {
   sketches: 'counters/',
   'sorted-list': 'lists/',
 };
-const modules = [
-  { name: 'kernel', entry: 'index.ts', constant: 'WASM_BASE64' },
-  ...readdirSync(`${root}${library}/assembly/modules`)
-    .sort()
-    .map((file) => {
-      const name = file.replace(/\.ts$/, '');
-      const constant = `${name.replaceAll('-', '_').toUpperCase()}_BASE64`;
-      return { name, entry: `modules/${file}`, constant };
-    }),
-];
+const modules = readdirSync(`${root}${library}/assembly/modules`)
+  .sort()
+  .map((file) => {
+    const name = file.replace(/\.ts$/, '');
+    const constant = `${name.replaceAll('-', '_').toUpperCase()}_BASE64`;
+    return { name, entry: `modules/${file}`, constant };
+  });
 const check = process.argv.includes('--check');
 const wanted = process.argv.slice(2).filter((argument) => argument !== '--check');
 

@@ -2,7 +2,7 @@
 // src/kernel/counters/counting.ts. A counter is reached through the two bytes at its even address: 2, 4, 8 and 16 bits
 // never cross them.
 
-import { probeIndex } from '../probe-index';
+import { probeIndex } from '../bits/probe-index';
 
 const SCRATCH: usize = 9216; // a key's indices, then its counters: 255 of 8 bytes, 255 of 4
 

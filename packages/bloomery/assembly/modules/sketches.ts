@@ -5,7 +5,7 @@
 // was before (adding) or the count (counting). Keys are worked on one after the other, so a key that occurs twice
 // in a chunk sees its first occurrence.
 
-import { probeIndex } from '../probe-index';
+import { probeIndex } from '../bits/probe-index';
 
 // The kernel's scratch region: the positions (as addresses) and the values of the counters of the key at hand.
 const POSITIONS: usize = 9216;

@@ -1,5 +1,5 @@
 /**
- * Forge64: the library's own 64-bit hash, in JavaScript. Twin: assembly/forge64.ts.
+ * Forge64: the library's own 64-bit hash, in JavaScript. Twin: assembly/hashing/forge64.ts.
  *
  * Why a hash of our own. The published ones were measured first (docs/notes/hash.md). Those built on 64x64->128
  * products lose three to five times in WebAssembly; XXH64, the best of the rest, finishes a key byte by byte, and

@@ -7,7 +7,7 @@
  * the standard choice for that; 2-4 rather than the faster 1-3 because its authors published vectors for it
  * and because a filter's answers are an oracle that an adversary may ask for years.
  *
- * It has no multiplication, so 32-bit halves cost little. Twin: assembly/siphash.ts.
+ * It has no multiplication, so 32-bit halves cost little. Twin: assembly/hashing/siphash.ts.
  */
 
 import type { HashOut } from './hash-scheme.ts';

@@ -1,6 +1,6 @@
 /**
  * XXH64 in JavaScript, bit for bit the hash of Yann Collet's specification (xxHash, doc/xxhash_spec.md): Parquet's
- * hash, here for filters that are exchanged with Parquet. Twin: assembly/xxh64.ts. JavaScript has no 64-bit
+ * hash, here for filters that are exchanged with Parquet. Twin: assembly/hashing/xxh64.ts. JavaScript has no 64-bit
  * integers that are fast everywhere, so each product below is made of seven 32-bit ones.
  */
 

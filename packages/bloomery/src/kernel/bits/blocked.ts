@@ -1,6 +1,6 @@
 /**
  * The probes of the blocked layouts: all bits of a key lie in one block, so a lookup touches one cache line
- * instead of k (Putze, Sanders, Singler 2007). Twin: assembly/blocked.ts.
+ * instead of k (Putze, Sanders, Singler 2007). Twin: assembly/bits/blocked.ts.
  *
  * Blocks of 512 bits. The upper half of the 64-bit hash chooses the block by multiplication (as in
  * classic.ts, so neighbouring blocks 2j and 2j+1 fold into the filter of half the size). Inside the block:

@@ -1,6 +1,6 @@
 /**
  * The probes of the classic filter (one array of m bits, k indices) and of its partitioned layout (k slices
- * of m/k bits, one index in each; survey 2.1). Twin: assembly/classic.ts.
+ * of m/k bits, one index in each; survey 2.1). Twin: assembly/bits/classic.ts.
  *
  * From 64 bits of hash to k indices. The usual way, index i = h1 + i * h2 mod m, is an arithmetic
  * progression: when h2 is small, or shares a factor with m, the k probes collapse. That is invisible at a

@@ -30,7 +30,7 @@ import { type Key, writeKey } from '../../keys/key.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
 import { platform, textEncoder, type WasmMemory } from '../../keys/platform.ts';
 import { CHUNK_KEYS, type VisitChunk } from './chunk.ts';
-import { WASM_BASE64 } from './kernel-binary.ts';
+import { KERNEL_BASE64 } from './kernel-binary.ts';
 
 type EachKeyChunk = (keys: readonly Key[], scheme: HashScheme, visit: VisitChunk) => void;
 
@@ -88,7 +88,7 @@ export class WasmKernel {
   constructor() {
     const pages = Math.ceil(ARENA / PAGE) + 1;
     this.#memory = new platform.WebAssembly!.Memory({ initial: pages, maximum: ARENA_LIMIT / PAGE + pages });
-    this.#call = this.link(WASM_BASE64);
+    this.#call = this.link(KERNEL_BASE64);
     this.#makeViews();
   }
 

@@ -1,8 +1,8 @@
 // Probes of the blocked layout (512-bit blocks) and of Parquet's split-block layout. The derivation is
 // explained, and has its twin, in src/kernel/bits/blocked.ts.
 
-import { hashKey } from './hashing';
-import { xxh64 } from './xxh64';
+import { hashKey } from '../hashing/hash-keys';
+import { xxh64 } from '../hashing/xxh64';
 
 const MULTIPLIER: u64 = 0x9e3779b97f4a7c15;
 const GROUP: u32 = 64; // keys whose blocks are touched ahead; 16 and 512 were slower

@@ -3,9 +3,9 @@
 
 export {
   blockedAdd, blockedHas, blockedHasOne, splitBlockAdd, splitBlockHas, splitBlockHasOne,
-} from './blocked';
-export { classicAdd, classicHas, classicHasOne } from './classic';
+} from '../bits/blocked';
+export { classicAdd, classicHas, classicHasOne } from '../bits/classic';
 export {
   boundsRise, hashOneForge, hashOneSip, hashOneXxh64, hashSpansForge, hashSpansSip, hashSpansXxh64, splitLines, streamBlocks,
   streamEnd, streamStart,
-} from './hashing';
+} from '../hashing/hash-keys';
