@@ -2,7 +2,7 @@
  * Lines of bytes, for those who handle files of keys beside asking filters for them (`{ lines }` does the splitting itself):
  * how many there are, and where each ends. A line is what a newline ends, and what follows the last one, if anything does.
  *
- * In WebAssembly 16 bytes at a time, mostly at the speed of copying the bytes there. Twin: assembly/modules/lines.ts.
+ * In WebAssembly 16 bytes at a time, mostly at the speed of copying the bytes there. Twin: assembly/batches/lines.ts.
  */
 
 import { wasmKernel } from '../wasm/kernel-choice.ts';
