@@ -1,6 +1,6 @@
 /**
  * A sparse array of m bits as the sorted list of its ones: each position takes `width` = ⌈log2 m⌉ bits, end to end in
- * 32-bit words. Twin of the search: assembly/modules/sorted-list.ts.
+ * 32-bit words. Twin of the search: assembly/lists/sorted-list.ts.
  *
  * The search. Positions are hashes, so they are uniform, and interpolation search finds one in about log2 log2 n
  * looks (Perl, Itai, Avni, Interpolation search: a log log n search, CACM 1978; the "[8]" of Mitzenmacher,
