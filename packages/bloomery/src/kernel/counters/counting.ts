@@ -1,5 +1,5 @@
 /**
- * Small counters in place of bits: the loops of the counting filter. Twin: assembly/modules/counting.ts.
+ * Small counters in place of bits: the loops of the counting filter. Twin: assembly/counters/counting.ts.
  *
  * Counters of w = 2, 4, 8 or 16 bits lie packed in 32-bit words, counter i at bit i * w; none crosses a word. The
  * indices are those of classic.ts, so the non-zero counters are the ones of the Bloom filter with the same m and k.
