@@ -1,6 +1,6 @@
 /**
  * Counters that keys share: the loops of the Count-Min sketch and of the spectral Bloom filter. Twin:
- * assembly/modules/sketches.ts.
+ * assembly/counters/sketches.ts.
  *
  * A key owns k counters: counter i is `offset + i * stride + probeIndex(a, b, first + i, range)`. With stride =
  * range the k indices fall into k rows of their own (Count-Min); with stride 0 they share one array (spectral),
