@@ -1,6 +1,6 @@
 /**
  * A binary range coder for arrays whose number of ones is known: the smallest form there is, bit by bit. Twin:
- * assembly/modules/entropy.ts.
+ * assembly/coders/entropy.ts.
  *
  * Both sides know how many ones and how many bits are left, so the probability of a one needs no table and no
  * learning: ones left / bits left. Coded like that an array of m bits with c ones takes log2 of m over c bits, which is
