@@ -1,6 +1,6 @@
 /**
  * Solving a binary fuse table: choosing its slots so that the four slots of each key XOR to what the key needs.
- * The table is explained in fuse.ts. Twin of the solver: assembly/fuse-build.ts.
+ * The table is explained in fuse.ts. Twin of the solver: assembly/tables/fuse-build.ts.
  *
  * These are n equations in more than n unknowns, and they are solved by peeling. A slot that only one key uses can be
  * given any value, so that key is satisfied last, whatever the others do: take it out, and other slots become

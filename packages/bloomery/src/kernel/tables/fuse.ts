@@ -1,6 +1,6 @@
 /**
  * The table under `StaticFilter` and `BloomierFilter`: a binary fuse table (Graf, Lemire 2022: Binary Fuse Filters,
- * Fast and Smaller Than Xor Filters) with four positions a key. Twin: assembly/modules/fuse.ts; how a table is
+ * Fast and Smaller Than Xor Filters) with four positions a key. Twin: assembly/tables/fuse.ts; how a table is
  * solved: fuse-build.ts; how large it is: math/fuse-size.ts.
  *
  * The table is a row of (segments + 3) segments of L slots; a slot is a field of `stride` bits. A key has one slot in
