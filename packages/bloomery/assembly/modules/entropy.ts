@@ -1,5 +1,6 @@
 // The coders of bit arrays.
 
-export {
-  rangeEncode, rangeDecode, ransModel, ransEncode, ransDecode, golombEncode, golombDecode, countOnes,
-} from '../coders/entropy';
+export { rangeEncode, rangeDecode } from '../coders/range-coder';
+export { ransModel, ransEncode, ransDecode } from '../coders/rans';
+export { golombEncode, golombDecode } from '../coders/golomb';
+export { countOnes } from '../coders/count-ones';

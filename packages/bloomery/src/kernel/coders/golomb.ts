@@ -1,6 +1,6 @@
 /**
  * Golomb codes (1966) of the gaps between ones: the fast form for sparse arrays, such as the changes of a filter. Twin:
- * assembly/coders/entropy.ts.
+ * assembly/coders/golomb.ts.
  *
  * The gaps of independent bits are geometric, and for those Golomb's codes are the best that code one gap at a time. A
  * gap g (the zeros before a one) is written as floor(g / M) in unary, that many zeros and a one, and g mod M in

@@ -1,6 +1,6 @@
 /**
  * A binary range coder for arrays whose number of ones is known: the smallest form there is, bit by bit. Twin:
- * assembly/coders/entropy.ts.
+ * assembly/coders/range-coder.ts.
  *
  * Both sides know how many ones and how many bits are left, so the probability of a one needs no table and no
  * learning: ones left / bits left. Coded like that an array of m bits with c ones takes log2 of m over c bits, which is
@@ -8,8 +8,8 @@
  * paper (compressed III) learns the probability as it goes and pays 16 bytes for that on its own experiment.
  *
  * How. A 32-bit range is cut in two at each bit, in proportion to the probability, and the part that was meant is
- * kept; when it gets below 2^24 a byte is put out. The probability is a 16-bit integer, taken anew for every 32
- * bits. (Taken anew for every bit it would gain a hundredth of a byte and cost a division.) Zeros at the
+ * kept; when it gets below 2^24 a byte is put out. The probability is a 16-bit integer, computed again for every 32
+ * bits. (Computing it again for every bit would gain a hundredth of a byte and cost a division.) Zeros at the
  * end of the code are dropped and read as zeros; of all the numbers in the final range the one with most zeros is
  * taken.
  *

@@ -1,6 +1,6 @@
 /**
  * A static byte-wise rANS coder (Duda 2009) for arrays whose share of ones is known: the fast form for filters that are
- * not sparse. Twin: assembly/coders/entropy.ts.
+ * not sparse. Twin: assembly/coders/rans.ts.
  *
  * The bits of a filter are independent for all that matters here, so the probability of a byte depends on how many ones
  * it has and on nothing else: nine numbers, computed by both sides from the number of ones in the whole array
