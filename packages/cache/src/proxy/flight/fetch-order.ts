@@ -1,5 +1,5 @@
 /**
- * What a fetch from an origin is to bring, for whom, and why: the order that `fetching.ts` carries out.
+ * What a fetch from an origin is to bring, for whom, and why: the order that `fetch-job.ts` carries out.
  */
 
 import { completionFields, type Decision, type RequestHead } from '../../policy/index.ts';
