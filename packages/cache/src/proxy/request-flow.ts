@@ -22,7 +22,7 @@ import { type AnswerHow, answerWith } from './client/answering.ts';
 import { type Exchange, hasBody } from './client/exchange.ts';
 import { countForwards } from './client/own-methods.ts';
 import { BodyTooLong, RequestBody } from './client/request-body.ts';
-import { Fetching } from './flight/fetch-job.ts';
+import { FetchJob } from './flight/fetch-job.ts';
 import { type Fetched, StatusFailure } from './flight/fetch-order.ts';
 import type { Flight, Landing } from './flight/flight.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './flight/shared-response.ts';
@@ -189,11 +189,11 @@ export class RequestFlow {
     request: RequestHead,
     decision: Fetched,
     flight: Flight<SharedResponse>,
-  ): Fetching {
+  ): FetchJob {
     const { req, route } = exchange;
     const body = hasBody(req) ? new RequestBody(req, this.#context.limits.requestBodyBytes) : null;
     const length = fieldValue(request.headers, 'content-length');
-    const fetching = new Fetching(this.#context, {
+    const job = new FetchJob(this.#context, {
       request,
       route,
       decision,
@@ -207,11 +207,11 @@ export class RequestFlow {
         else if (landing.kind === 'failed') this.#failed(exchange, landing.error, decision);
       },
     });
-    fetching.start();
-    return fetching;
+    job.start();
+    return job;
   }
 
-  /** RFC 5861, 3: asks anew what was just served stale, one at a time for each key. */
+  /** Fetches again a response that was just served stale (RFC 5861, 3), one at a time for each key. */
   #revalidate(exchange: Exchange, response: StoredResponse): void {
     const { flights } = this.#context;
     const { request, route } = exchange;
@@ -219,7 +219,7 @@ export class RequestFlow {
     this.#background++;
     const flight = flights.begin(request.key);
     const asked: RequestHead = request.method === 'GET' ? request : { ...request, method: 'GET' };
-    new Fetching(this.#context, {
+    new FetchJob(this.#context, {
       request: asked,
       route,
       decision: { kind: 'validate', response, fallback: true, errorFallback: true, reason: 'stale' },

@@ -41,7 +41,7 @@ import { Keeping } from './keeping.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
 import { storable, suitsOwner } from './storable.ts';
 
-export class Fetching implements OriginHandler {
+export class FetchJob implements OriginHandler {
   readonly #context: ProxyContext;
   readonly #order: FetchOrder;
   #mode: Mode;
