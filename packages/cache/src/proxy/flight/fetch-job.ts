@@ -37,9 +37,9 @@ import type { OriginFetch, OriginHandler } from '../origin/origin-fetch.ts';
 import { mapFields } from '../route.ts';
 import { type FetchOrder, type Mode, modeOf, StatusFailure } from './fetch-order.ts';
 import type { Landing } from './flight.ts';
-import { Keeping } from './keeping.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
 import { storable, suitsOwner } from './storable.ts';
+import { Keeping } from './store-job.ts';
 
 export class FetchJob implements OriginHandler {
   readonly #context: ProxyContext;
