@@ -39,7 +39,7 @@ import { type FetchOrder, type Mode, modeOf, StatusFailure } from './fetch-order
 import type { Landing } from './flight.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
 import { storable, suitsOwner } from './storable.ts';
-import { Keeping } from './store-job.ts';
+import { StoreJob } from './store-job.ts';
 
 export class FetchJob implements OriginHandler {
   readonly #context: ProxyContext;
@@ -52,7 +52,7 @@ export class FetchJob implements OriginHandler {
   #requestTime = 0;
   /** What to do with the body. */
   #sink: 'none' | 'owner' | 'store' | 'skip' = 'none';
-  #keeping: Keeping | null = null;
+  #storeJob: StoreJob | null = null;
   #again = false;
   #left = false;
   #failed = false;
@@ -142,7 +142,7 @@ export class FetchJob implements OriginHandler {
     const { owner } = this.#order;
     if (owner !== null) owner.bytesFromOrigin += chunk.length;
     if (this.#sink === 'store') {
-      this.#keeping!.take(chunk);
+      this.#storeJob!.take(chunk);
     } else if (this.#sink === 'owner') {
       sendPiece(owner!, this.#fetch, chunk, this.#context.limits.clientStallMs);
     }
@@ -156,7 +156,7 @@ export class FetchJob implements OriginHandler {
     } else if (this.#sink === 'owner') {
       endAnswer(this.#order.owner!, this.#context.limits.clientStallMs);
     } else if (this.#sink === 'store') {
-      const problem = this.#keeping!.end();
+      const problem = this.#storeJob!.end();
       if (problem !== null) this.onError(problem);
     }
   }
@@ -175,7 +175,7 @@ export class FetchJob implements OriginHandler {
       );
     }
     if (this.#sink === 'store') {
-      this.#keeping!.fail(error);
+      this.#storeJob!.fail(error);
     } else if (this.#sink === 'owner' && owner !== null) {
       owner.reason = error.code;
       owner.cut();
@@ -287,11 +287,11 @@ export class FetchJob implements OriginHandler {
   }
 
   /** Into the store, for all. `provisional`: with the length that it will have, if that is known. */
-  #keep(final: StoredResponse, provisional: StoredResponse, head: ResponseHead, fields?: string[]): Keeping {
+  #keep(final: StoredResponse, provisional: StoredResponse, head: ResponseHead, fields?: string[]): StoreJob {
     const { request, flight } = this.#order;
     this.#context.flights.markFertile(request.key);
     this.#sink = 'store';
-    const keeping = new Keeping(this.#context, {
+    const job = new StoreJob(this.#context, {
       final,
       length: provisional.bodyLength < 0 ? undefined : provisional.bodyLength,
       expected: this.#asked.method === 'HEAD' ? null : expectedBodyLength(head),
@@ -299,16 +299,16 @@ export class FetchJob implements OriginHandler {
       fetch: this.#fetch,
       over: () => this.#leaveTable(),
     });
-    this.#keeping = keeping;
+    this.#storeJob = job;
     const shared = {
       response: provisional,
       source: provisional,
-      body: keeping.body,
+      body: job.body,
       validated: false,
       personal: isPersonal(this.#asked),
     };
     this.#land({ kind: 'shared', shared }, fields);
-    return keeping;
+    return job;
   }
 
   /** Straight through: nobody else may have it. */

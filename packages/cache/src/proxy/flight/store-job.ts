@@ -19,7 +19,7 @@ import type { Flight } from './flight.ts';
 import { copyInto, FlightBody } from './flight-body.ts';
 import type { ProxyContext, SharedResponse } from './shared-response.ts';
 
-export interface KeepingOptions {
+export interface StoreJobOptions {
   /** What will be stored, but for its length. */
   readonly final: StoredResponse;
   /** Bytes that there will be in the store, if that is known. */
@@ -39,15 +39,15 @@ interface OldBytes {
   readonly first: Uint8Array | null;
 }
 
-export class Keeping {
+export class StoreJob {
   readonly body: FlightBody;
   readonly #context: ProxyContext;
-  readonly #options: KeepingOptions;
+  readonly #options: StoreJobOptions;
   #came = 0;
   /** Bytes of an old part that follow the new ones. */
   #after: OldBytes | null = null;
 
-  constructor(context: ProxyContext, options: KeepingOptions) {
+  constructor(context: ProxyContext, options: StoreJobOptions) {
     const { limits, store } = context;
     const { fetch, over, final, length } = options;
     this.#context = context;
