@@ -38,7 +38,7 @@ import { mapFields } from '../route.ts';
 import { type FetchOrder, type Mode, modeOf, StatusFailure } from './fetch-order.ts';
 import type { Landing } from './flight.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
-import { storable, suitsOwner } from './storable.ts';
+import { storable, suitsOwner } from './storable-response.ts';
 import { StoreJob } from './store-job.ts';
 
 export class FetchJob implements OriginHandler {
