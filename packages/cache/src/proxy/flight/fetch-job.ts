@@ -38,7 +38,7 @@ import { mapFields } from '../route.ts';
 import { type FetchOrder, type Mode, modeOf, StatusFailure } from './fetch-order.ts';
 import type { Landing } from './flight.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
-import { storable, suitsOwner } from './storable-response.ts';
+import { storableResponse, suitsOwner } from './storable-response.ts';
 import { StoreJob } from './store-job.ts';
 
 export class FetchJob implements OriginHandler {
@@ -207,7 +207,7 @@ export class FetchJob implements OriginHandler {
       }
       if (this.#asked.method === 'HEAD') this.#updateByHead(mode.stored, head, times);
     }
-    let stored = storable(this.#context, this.#order, this.#asked, this.#safe, head, times);
+    let stored = storableResponse(this.#context, this.#order, this.#asked, this.#safe, head, times);
     if (mode.kind === 'complete' && head.status === 206) {
       const combination = stored === null ? null : combine(mode.stored, stored, this.#order.request, policy);
       if (combination === null) {

@@ -19,7 +19,7 @@ import type { FetchOrder } from './fetch-order.ts';
 import type { ProxyContext } from './shared-response.ts';
 
 /** Null: nothing of it. `asked`: as it went to the origin. */
-export function storable(
+export function storableResponse(
   { policy, limits }: ProxyContext,
   { decision }: FetchOrder,
   asked: RequestHead,
