@@ -6,12 +6,12 @@
  * When the store's bytes fail:
  * - before the first byte is sent, the stored response is dropped and the request begins anew, as if nothing had been stored;
  * - in the middle, the rest is taken from the origin if that gives the same strong ETag for a range from exactly there
- *   (`continuation.ts`); if not, the connection is cut. The client never gets wrong bytes, nor a clean end too early.
+ *   (`continue-from-origin.ts`); if not, the connection is cut. The client never gets wrong bytes, nor a clean end too early.
  */
 
 import { type Answer, answerFrom } from '../../policy/index.ts';
 import { BodyError, type BodyReader } from '../../store/response-store.ts';
-import { continueFromOrigin } from '../flight/continuation.ts';
+import { continueFromOrigin } from '../flight/continue-from-origin.ts';
 import type { ProxyContext, SharedResponse } from '../flight/shared-response.ts';
 import type { Outcome } from '../observer.ts';
 import { OriginError } from '../origin/origin-error.ts';
