@@ -18,7 +18,7 @@ import {
   via,
 } from '../policy/index.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
-import { type AnswerHow, answerWith } from './client/answering.ts';
+import { type AnswerHow, answerWith } from './client/answer-from-store.ts';
 import { type Exchange, hasBody } from './client/exchange.ts';
 import { countForwards } from './client/own-methods.ts';
 import { BodyTooLong, RequestBody } from './client/request-body.ts';
