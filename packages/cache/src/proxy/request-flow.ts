@@ -18,7 +18,7 @@ import {
   via,
 } from '../policy/index.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
-import { type AnswerHow, answerWith } from './client/answer-from-store.ts';
+import { type AnswerHow, answerFromStore } from './client/answer-from-store.ts';
 import { type Exchange, hasBody } from './client/exchange.ts';
 import { countForwards } from './client/own-methods.ts';
 import { BodyTooLong, RequestBody } from './client/request-body.ts';
@@ -80,7 +80,7 @@ export class RequestFlow {
         status: hitStatus(policy.name, response, now),
         again: this.#again,
       };
-      const served = answerWith(
+      const served = answerFromStore(
         this.#context,
         exchange,
         { response, source: response, body: null },
@@ -246,7 +246,7 @@ export class RequestFlow {
       ...(shared.validated ? { fwdStatus: 304 } : { stored: true }),
       collapsed,
     });
-    const served = answerWith(this.#context, exchange, shared, clock(), {
+    const served = answerFromStore(this.#context, exchange, shared, clock(), {
       outcome: collapsed ? 'collapsed' : shared.validated ? 'validated' : 'miss',
       reason: decision.reason,
       stale: false,
@@ -268,7 +268,7 @@ export class RequestFlow {
       const allowed = error instanceof StatusFailure ? decision.errorFallback : decision.fallback;
       if (allowed) {
         const { response } = decision;
-        const served = answerWith(
+        const served = answerFromStore(
           this.#context,
           exchange,
           { response, source: response, body: null },

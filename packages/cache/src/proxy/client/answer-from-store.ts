@@ -4,7 +4,7 @@
  * The plain case, a whole body in memory, is written in one go: `writeHead` with a flat list, `end` with the bytes. Everything else goes through a reader.
  *
  * When the store's bytes fail:
- * - before the first byte is sent, the stored response is dropped and the request begins anew, as if nothing had been stored;
+ * - before the first byte is sent, the stored response is dropped and the request starts again, as if nothing had been stored;
  * - in the middle, the rest is taken from the origin if that gives the same strong ETag for a range from exactly there
  *   (`continue-from-origin.ts`); if not, the connection is cut. The client never gets wrong bytes, nor a clean end too early.
  */
@@ -28,12 +28,12 @@ export interface AnswerHow {
   readonly status: string;
   /** The origin's own fields, for the request that fetched it: used if it gets all of it. */
   readonly fields?: string[] | undefined;
-  /** Begins the request anew, without what has failed. */
+  /** Starts the request again, without the response that failed. */
   readonly again: (exchange: Exchange) => void;
 }
 
 /** False: it cannot answer this request (a part that does not have the bytes); nothing was sent. */
-export function answerWith(
+export function answerFromStore(
   context: ProxyContext,
   exchange: Exchange,
   shared: Pick<SharedResponse, 'response' | 'source' | 'body'>,
