@@ -17,7 +17,7 @@ import type { Duplex } from 'node:stream';
 import { decide, type RequestHead, withoutConnectionFields } from '../policy/index.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import { Exchange } from './client/exchange.ts';
-import { answerOptions } from './client/own-methods.ts';
+import { answerOptions } from './client/options-and-trace.ts';
 import { PlainHits } from './client/plain-hits.ts';
 import { Tunnels } from './client/tunnel.ts';
 import { Flights } from './flight/flight.ts';

@@ -20,7 +20,7 @@ import {
 import type { StoredResponse } from '../policy/stored-response.ts';
 import { type AnswerHow, answerFromStore } from './client/answer-from-store.ts';
 import { type Exchange, hasBody } from './client/exchange.ts';
-import { countForwards } from './client/own-methods.ts';
+import { countForwards } from './client/options-and-trace.ts';
 import { BodyTooLong, RequestBody } from './client/request-body.ts';
 import { FetchJob } from './flight/fetch-job.ts';
 import { type Fetched, StatusFailure } from './flight/fetch-order.ts';
