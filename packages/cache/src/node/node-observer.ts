@@ -3,7 +3,7 @@
  * so it does nothing else.
  */
 
-import type { AnswerRecord, EventLevel, ProxyObserver } from '../proxy/observer.ts';
+import type { AnswerRecord, EventLevel, ProxyObserver } from '../proxy/proxy-observer.ts';
 import type { Refusal } from '../safety/refusal.ts';
 import type { NodeConfig } from './config/config.ts';
 import { AccessLog } from './log/access-log.ts';

@@ -7,8 +7,8 @@
 import { readFileSync } from 'node:fs';
 import type { Flights } from '../proxy/flight/flight.ts';
 import type { SharedResponse } from '../proxy/flight/shared-response.ts';
-import type { ProxyObserver } from '../proxy/observer.ts';
 import { createProxy } from '../proxy/proxy.ts';
+import type { ProxyObserver } from '../proxy/proxy-observer.ts';
 import { Router } from '../proxy/route.ts';
 import { AddressGuard } from '../safety/address-guard.ts';
 import { ClientGuard } from '../safety/client-guard.ts';

@@ -9,7 +9,7 @@ import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import type { Flights } from './flight/flight.ts';
 import type { SharedResponse } from './flight/shared-response.ts';
-import type { ProxyObserver } from './observer.ts';
+import type { ProxyObserver } from './proxy-observer.ts';
 
 /** A part of this node's own URL space, and the origin that stands behind it. */
 export interface Upstream {

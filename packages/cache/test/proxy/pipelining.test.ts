@@ -6,8 +6,8 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Exchange } from '../../src/proxy/client/exchange.ts';
-import type { AnswerRecord } from '../../src/proxy/observer.ts';
 import { CONNECTIONS_PER_ORIGIN } from '../../src/proxy/origin/origin-pool.ts';
+import type { AnswerRecord } from '../../src/proxy/proxy-observer.ts';
 import { eventually, type ProxyLab, type ProxyLabOptions, rawConnection, startProxy } from './proxy-lab.ts';
 
 const endings: (() => Promise<unknown> | unknown)[] = [];

@@ -6,7 +6,7 @@ import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type SendOptions, sendStored } from '../../src/proxy/client/body-sender.ts';
 import { Exchange } from '../../src/proxy/client/exchange.ts';
-import type { AnswerRecord } from '../../src/proxy/observer.ts';
+import type { AnswerRecord } from '../../src/proxy/proxy-observer.ts';
 import type { Route } from '../../src/proxy/route.ts';
 import type { BodyReader } from '../../src/store/response-store.ts';
 import { eventually, rawConnection, send, startProxy } from './proxy-lab.ts';

@@ -15,7 +15,7 @@ import {
   startTestNode,
   until,
 } from '../../../test/node/scratch.ts';
-import type { AnswerRecord } from '../../proxy/observer.ts';
+import type { AnswerRecord } from '../../proxy/proxy-observer.ts';
 import { loadConfig } from '../config/config.ts';
 import { AccessLog } from './access-log.ts';
 

@@ -14,7 +14,7 @@
  */
 
 import { closeSync, constants, openSync, write } from 'node:fs';
-import type { AnswerRecord } from '../../proxy/observer.ts';
+import type { AnswerRecord } from '../../proxy/proxy-observer.ts';
 import { publicUrl } from './log-privacy.ts';
 
 const BUFFER_CHARACTERS = 64 * 1024;

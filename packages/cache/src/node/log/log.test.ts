@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AnswerRecord } from '../../proxy/observer.ts';
+import type { AnswerRecord } from '../../proxy/proxy-observer.ts';
 import { Counters, mergeSnapshots } from '../metrics/metrics.ts';
 import { renderMetrics } from '../metrics/metrics-text.ts';
 import { ownerOf } from '../workers/team.ts';

@@ -13,8 +13,8 @@
  * left, are seen among those under way (`activity`), and in the bytes of no answer.
  */
 
-import type { AnswerRecord, Outcome } from '../../proxy/observer.ts';
 import type { ProxyActivity } from '../../proxy/proxy.ts';
+import type { AnswerRecord, Outcome } from '../../proxy/proxy-observer.ts';
 import type { StoreStatistics } from '../../store/response-store.ts';
 
 export const OUTCOMES: readonly Outcome[] = [

@@ -18,7 +18,7 @@ import type { Socket } from 'node:net';
 import { cacheName } from '../../policy/cache-status.ts';
 import type { RequestHead } from '../../policy/contract.ts';
 import type { FieldList } from '../../policy/stored-response.ts';
-import type { Outcome, ProxyObserver } from '../observer.ts';
+import type { Outcome, ProxyObserver } from '../proxy-observer.ts';
 import type { Route } from '../route.ts';
 
 export class Exchange {

@@ -20,8 +20,8 @@ import type { Duplex } from 'node:stream';
 import type { AddressGuard } from '../../safety/address-guard.ts';
 import { guardedSocket } from '../../safety/guarded-connect.ts';
 import type { Limits } from '../../safety/limits.ts';
-import type { Outcome, ProxyObserver } from '../observer.ts';
 import { toOriginError } from '../origin/origin-error.ts';
+import type { Outcome, ProxyObserver } from '../proxy-observer.ts';
 import { textFields } from './exchange.ts';
 
 export interface TunnelOptions {

@@ -8,8 +8,8 @@ import { fieldValue } from '../../policy/fields.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { Limits } from '../../safety/limits.ts';
 import type { ResponseStore } from '../../store/response-store.ts';
-import type { ProxyObserver } from '../observer.ts';
 import type { OriginClient } from '../origin/origin-client.ts';
+import type { ProxyObserver } from '../proxy-observer.ts';
 import type { Flights } from './flight.ts';
 import type { FlightBody } from './flight-body.ts';
 
