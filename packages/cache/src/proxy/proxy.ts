@@ -19,7 +19,7 @@ import type { StoredResponse } from '../policy/stored-response.ts';
 import { Exchange } from './client/exchange.ts';
 import { answerOptions } from './client/options-and-trace.ts';
 import { PlainHits } from './client/plain-hits.ts';
-import { Tunnels } from './client/tunnel.ts';
+import { Tunnels } from './client/tunnels.ts';
 import { Flights } from './flight/flight.ts';
 import type { ProxyContext } from './flight/shared-response.ts';
 import { OriginClient } from './origin/origin-client.ts';
