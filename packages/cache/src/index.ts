@@ -19,7 +19,7 @@ export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './node/c
 export { Log, type LogLevel, type LogOptions } from './node/log/log.ts';
 export { type RunOptions, runCache } from './node/run.ts';
 export type { FieldList, StoredResponse } from './policy/stored-response.ts';
-export { createProxy } from './proxy/proxy.ts';
+export { createProxy } from './proxy/cache-proxy.ts';
 export type { AnswerRecord, Outcome, ProxyObserver } from './proxy/proxy-observer.ts';
 export type { ProxyOptions, Upstream } from './proxy/proxy-options.ts';
 export { AddressGuard, type AddressGuardOptions } from './safety/address-guard.ts';

@@ -5,9 +5,9 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { createProxy } from '../proxy/cache-proxy.ts';
 import type { Flights } from '../proxy/flight/flight.ts';
 import type { SharedResponse } from '../proxy/flight/shared-response.ts';
-import { createProxy } from '../proxy/proxy.ts';
 import type { ProxyObserver } from '../proxy/proxy-observer.ts';
 import { Router } from '../proxy/route.ts';
 import { AddressGuard } from '../safety/address-guard.ts';

@@ -13,7 +13,7 @@
  * left, are seen among those under way (`activity`), and in the bytes of no answer.
  */
 
-import type { ProxyActivity } from '../../proxy/proxy.ts';
+import type { ProxyActivity } from '../../proxy/cache-proxy.ts';
 import type { AnswerRecord, Outcome } from '../../proxy/proxy-observer.ts';
 import type { StoreStatistics } from '../../store/response-store.ts';
 
