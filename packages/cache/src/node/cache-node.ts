@@ -11,6 +11,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { CacheProxy } from '../proxy/cache-proxy.ts';
 import { Flights } from '../proxy/flight/flight.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
@@ -27,7 +28,7 @@ import { renderMetrics } from './metrics/metrics-text.ts';
 import { ProcessWatch } from './metrics/process-facts.ts';
 import { NodeObserver } from './node-observer.ts';
 import { openNodeStore } from './node-store.ts';
-import { type CacheProxy, makeProxies, type NodeFlights, type ProxySet } from './proxy-set.ts';
+import { makeProxies, type NodeFlights, type ProxySet } from './proxy-set.ts';
 import type { CacheNode, StartOptions } from './running-node.ts';
 import { VERSION } from './version.ts';
 import { Relay, RelayServer } from './workers/relay.ts';

@@ -5,7 +5,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { createProxy } from '../proxy/cache-proxy.ts';
+import { type CacheProxy, createProxy } from '../proxy/cache-proxy.ts';
 import type { Flights } from '../proxy/flight/flight.ts';
 import type { SharedResponse } from '../proxy/flight/shared-response.ts';
 import type { ProxyObserver } from '../proxy/proxy-observer.ts';
@@ -19,9 +19,6 @@ import type { NodeConfig } from './config/config.ts';
 import type { ListenAddress } from './config/listen-address.ts';
 import { OwnedStore } from './workers/owned-store.ts';
 import { ownerOf, type Team } from './workers/team.ts';
-
-/** Not called Proxy here: JavaScript has one. */
-export type CacheProxy = ReturnType<typeof createProxy>;
 
 export interface ProxySet {
   readonly proxy: CacheProxy;
