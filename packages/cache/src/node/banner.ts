@@ -6,7 +6,7 @@
  * of an https origin is asked for under an upstream of this node.
  */
 
-import { ADMIN_FIELD, OWN_PREFIX } from './admin/own-paths.ts';
+import { ADMIN_FIELD, OWN_PREFIX } from './admin/admin-endpoints.ts';
 import { formatSize } from './config/amounts.ts';
 import type { NodeConfig } from './config/config.ts';
 import { formatListen, type ListenAddress, reachable } from './config/listen-address.ts';

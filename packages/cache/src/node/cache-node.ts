@@ -16,7 +16,7 @@ import { Flights } from '../proxy/flight/flight.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';
-import { answerOwnPath, isOwnPath, type OwnPathsOptions } from './admin/own-paths.ts';
+import { answerOwnPath, isOwnPath, type OwnPathsOptions } from './admin/admin-endpoints.ts';
 import { purgeKey } from './admin/purge-key.ts';
 import { type MemberReport, type NodeStatus, statusOf, type TeamReport, totalOf } from './admin/status.ts';
 import type { NodeConfig } from './config/config.ts';
