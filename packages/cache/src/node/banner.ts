@@ -6,7 +6,7 @@
  * of an https origin is asked for under an upstream of this node.
  */
 
-import { ADMIN_FIELD, OWN_PREFIX } from './admin/admin-endpoints.ts';
+import { ADMIN_FIELD, ADMIN_PREFIX } from './admin/admin-endpoints.ts';
 import { formatSize } from './config/amounts.ts';
 import type { NodeConfig } from './config/config.ts';
 import { formatListen, type ListenAddress, reachable } from './config/listen-address.ts';
@@ -23,7 +23,7 @@ export interface BannerFacts {
 
 export function banner(config: NodeConfig, facts: BannerFacts): string {
   const base = reachable(facts.listen[0]);
-  const admin = reachable(facts.adminListen ?? facts.listen[0]) + OWN_PREFIX;
+  const admin = reachable(facts.adminListen ?? facts.listen[0]) + ADMIN_PREFIX;
   const insecure = base.startsWith('https:') ? '-k ' : '';
   const lines = [
     `Bloomery cache ${facts.version} listens on ${facts.listen.map(formatListen).join(', ')}`,

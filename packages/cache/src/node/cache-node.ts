@@ -16,7 +16,7 @@ import { Flights } from '../proxy/flight/flight.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';
-import { answerOwnPath, isOwnPath, type OwnPathsOptions } from './admin/admin-endpoints.ts';
+import { type AdminEndpointsOptions, answerAdminRequest, isAdminPath } from './admin/admin-endpoints.ts';
 import { purgeKey } from './admin/purge-key.ts';
 import { type MemberReport, type NodeStatus, statusOf, type TeamReport, totalOf } from './admin/status.ts';
 import type { NodeConfig } from './config/config.ts';
@@ -73,7 +73,7 @@ class RunningNode implements CacheNode {
   readonly #retired = new Map<ProxySet, NodeJS.Timeout>();
   /** The hot path asks for it. */
   #proxy!: CacheProxy;
-  #ownPaths!: OwnPathsOptions;
+  #adminEndpoints!: AdminEndpointsOptions;
   #adminServer: Listeners | null = null;
   #relayServer: RelayServer | null = null;
   #stopping = false;
@@ -117,7 +117,7 @@ class RunningNode implements CacheNode {
     this.#open = await openNodeStore(config, this.log, team);
     this.#limits.storedObjectBytes = this.#longestStored(config);
     for (const key of removeFirst) await this.#open.store.removeKey(key);
-    this.#ownPaths = this.#makeOwnPaths(config);
+    this.#adminEndpoints = this.#makeAdminEndpoints(config);
     this.#use(this.#makeProxies(config));
     if (team !== null) {
       this.#relayServer = new RelayServer((request, response) => this.#proxy.handle(request, response));
@@ -233,7 +233,7 @@ class RunningNode implements CacheNode {
       this.#listeners.changeCertificate(certificate);
       this.#adminServer?.changeCertificate(certificate);
     }
-    this.#ownPaths = this.#makeOwnPaths(next);
+    this.#adminEndpoints = this.#makeAdminEndpoints(next);
     // Requests and tunnels that run go on by the rules they began with.
     this.#retire(this.#proxies);
     this.#use(proxies);
@@ -286,7 +286,7 @@ class RunningNode implements CacheNode {
   #request(request: IncomingMessage, response: ServerResponse): void {
     const target = request.url as string;
     if (this.#stopping) response.shouldKeepAlive = false;
-    if (isOwnPath(target) && this.adminListen === null) {
+    if (isAdminPath(target) && this.adminListen === null) {
       this.#answerOwn(request, response);
       return;
     }
@@ -358,7 +358,7 @@ class RunningNode implements CacheNode {
     return Math.min(limits.storedObjectBytes, this.#open?.maxBodyBytes ?? Number.POSITIVE_INFINITY);
   }
 
-  #makeOwnPaths(config: NodeConfig): OwnPathsOptions {
+  #makeAdminEndpoints(config: NodeConfig): AdminEndpointsOptions {
     const admins = new ClientGuard({ allow: config.adminClients });
     return {
       allows: (address) => admins.allows(address),
@@ -371,7 +371,7 @@ class RunningNode implements CacheNode {
   }
 
   #answerOwn(request: IncomingMessage, response: ServerResponse): void {
-    answerOwnPath(request, response, this.#ownPaths).catch((error) => {
+    answerAdminRequest(request, response, this.#adminEndpoints).catch((error) => {
       this.log.event('error', 'own-path', { path: request.url, problem: error });
       if (response.headersSent) response.destroy();
       else response.writeHead(503, { 'Cache-Control': 'no-store' }).end(`${(error as Error).message}\n`);

@@ -51,7 +51,7 @@ describe('a node', () => {
     expect(self.body).toContain('is this cache itself');
   });
 
-  it('does not serve clients that are not allowed, nor show them its pages', async () => {
+  it('does not serve clients that are not allowed, nor show them its admin endpoints', async () => {
     const origin = await startOrigin();
     const node = await startTestNode({
       upstream: [origin.url],
@@ -119,7 +119,7 @@ describe('what must not end a node', () => {
     expect((await ask(node.adminListen?.port as number, '/.bloomery/health')).body).toBe('ok\n');
   });
 
-  it('own pages that cannot be made: 503 and a sentence', async () => {
+  it('admin endpoints that cannot answer: 503 and a sentence', async () => {
     const team = {
       index: 0,
       size: 1,
@@ -193,7 +193,7 @@ describe('purging', () => {
   });
 });
 
-describe('own pages', () => {
+describe('admin endpoints', () => {
   it('are not for names that lead here (DNS rebinding), nor through proxies', async () => {
     const node = await startTestNode({ adminHost: ['Cache.Example'] });
     const status = async (headers: Record<string, string>) =>

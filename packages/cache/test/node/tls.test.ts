@@ -46,7 +46,7 @@ describe('TLS', () => {
     expect(performance.now() - began).toBeLessThan(3000);
   });
 
-  it('is on the port of the own pages, if that asks for it, and changes with the others', async () => {
+  it('is on the port of the admin endpoints, if that asks for it, and changes with the others', async () => {
     const origin = await startOrigin();
     const [one, two] = [certificate('admin-one'), certificate('admin-two')];
     const flags = { upstream: [origin.url], disk: false, adminListen: 'https://127.0.0.1:0' };

@@ -1,6 +1,6 @@
 /**
- * The node's own pages, under `/.bloomery/`: health, status, metrics, and purging. They stand beside what the node serves, on the same ports, so
- * this file is mostly about who may not see them.
+ * The admin endpoints, under `/.bloomery/`: health, status, metrics, and purging. They share the ports of the proxy, so this file is
+ * mostly about who may not use them.
  *
  * - Only a request to the node itself counts: an absolute-form one (`GET http://…/.bloomery/status`) is a request to a proxy, and goes on as such.
  *   If it leads back here, the proxy has put `Via` on it; requests that came through any proxy (Via, Forwarded, X-Forwarded-…, X-Real-IP and all
@@ -12,8 +12,8 @@
  *   nothing here allows another origin to read (no CORS, `Cross-Origin-Resource-Policy`), `Sec-Fetch-Site` is obeyed, and POST needs the
  *   field `Bloomery-Admin`, which a page cannot send without asking first (a CORS preflight, which is refused).
  *
- * Where it breaks down: another reverse proxy on the same machine that adds none of those fields makes strangers look local. Then
- * `--admin-listen` puts these pages on a port of their own, or `--admin-client none` switches them off.
+ * Where it breaks down: another reverse proxy on the same machine that adds none of those fields makes outside clients look local.
+ * Then `--admin-listen` moves the endpoints to a port of their own, or `--admin-client none` switches them off.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -21,10 +21,10 @@ import { isIP } from 'node:net';
 import { isUnkeyed } from '../../safety/unkeyed-fields.ts';
 import { METRICS_TYPE } from '../metrics/metrics-text.ts';
 
-export const OWN_PREFIX = '/.bloomery/';
+export const ADMIN_PREFIX = '/.bloomery/';
 export const ADMIN_FIELD = 'Bloomery-Admin';
 
-export interface OwnPathsOptions {
+export interface AdminEndpointsOptions {
   readonly allows: (address: string) => boolean;
   readonly hosts: readonly string[];
   readonly stopping: () => boolean;
@@ -35,15 +35,15 @@ export interface OwnPathsOptions {
   readonly purge: (url: string) => Promise<number>;
 }
 
-/** Cheap: asked for each request. Only the origin form (`/path`) can be one. */
-export function isOwnPath(target: string): boolean {
-  return target.charCodeAt(1) === 46 /* . */ && target.startsWith(OWN_PREFIX);
+/** Whether a request is for an admin endpoint. Cheap, because every request is asked. Only the origin form (`/path`) can be one. */
+export function isAdminPath(target: string): boolean {
+  return target.charCodeAt(1) === 46 /* . */ && target.startsWith(ADMIN_PREFIX);
 }
 
-export async function answerOwnPath(
+export async function answerAdminRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  options: OwnPathsOptions,
+  options: AdminEndpointsOptions,
 ): Promise<void> {
   const reply = await replyTo(request, options);
   const body = Buffer.from(reply.body);
@@ -67,31 +67,31 @@ interface Reply {
   readonly allow?: string;
 }
 
-async function replyTo(request: IncomingMessage, options: OwnPathsOptions): Promise<Reply> {
+async function replyTo(request: IncomingMessage, options: AdminEndpointsOptions): Promise<Reply> {
   const target = request.url ?? '';
   const query = target.indexOf('?');
-  const page = target.slice(OWN_PREFIX.length, query < 0 ? undefined : query);
-  const wanted = page === 'purge' ? 'POST' : 'GET';
+  const endpoint = target.slice(ADMIN_PREFIX.length, query < 0 ? undefined : query);
+  const wanted = endpoint === 'purge' ? 'POST' : 'GET';
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  if (!isOwnPath(target) || !PAGES.includes(page))
+  if (!isAdminPath(target) || !ENDPOINTS.includes(endpoint))
     return {
       status: 404,
-      body: `No such page. There are: ${PAGES.map((name) => OWN_PREFIX + name).join(', ')}\n`,
+      body: `No such endpoint. There are: ${ENDPOINTS.map((name) => ADMIN_PREFIX + name).join(', ')}\n`,
     };
-  if (page === 'health' && isRead)
+  if (endpoint === 'health' && isRead)
     return options.stopping() ? { status: 503, body: 'stopping\n' } : { status: 200, body: 'ok\n' };
   const refusal = refusalOf(request, options);
   if (refusal !== null) return refusal;
   if (wanted === 'GET' ? !isRead : request.method !== 'POST') {
-    return { status: 405, allow: wanted, body: `${OWN_PREFIX}${page} is for ${wanted}.\n` };
+    return { status: 405, allow: wanted, body: `${ADMIN_PREFIX}${endpoint} is for ${wanted}.\n` };
   }
-  if (page === 'metrics') return { status: 200, type: METRICS_TYPE, body: await options.metrics() };
-  if (page === 'status') return json(await options.status());
+  if (endpoint === 'metrics') return { status: 200, type: METRICS_TYPE, body: await options.metrics() };
+  if (endpoint === 'status') return json(await options.status());
   const url = new URLSearchParams(query < 0 ? '' : target.slice(query + 1)).get('url');
   if (url === null)
     return {
       status: 400,
-      body: `Expected the URL to forget: POST ${OWN_PREFIX}purge?url=http%3A%2F%2Forigin.example%2Fpath\n`,
+      body: `Expected the URL to forget: POST ${ADMIN_PREFIX}purge?url=http%3A%2F%2Forigin.example%2Fpath\n`,
     };
   try {
     return json({ url, purged: await options.purge(url) });
@@ -101,7 +101,7 @@ async function replyTo(request: IncomingMessage, options: OwnPathsOptions): Prom
   }
 }
 
-function refusalOf(request: IncomingMessage, options: OwnPathsOptions): Reply | null {
+function refusalOf(request: IncomingMessage, options: AdminEndpointsOptions): Reply | null {
   const { headers } = request;
   const proxied = Object.keys(headers).find((name) => name === 'via' || isUnkeyed(name));
   if (proxied !== undefined) return forbidden(`it came through a proxy (${proxied})`);
@@ -134,4 +134,4 @@ function json(value: unknown): Reply {
   return { status: 200, type: 'application/json', body: `${JSON.stringify(value, null, 2)}\n` };
 }
 
-const PAGES = ['health', 'status', 'metrics', 'purge'];
+const ENDPOINTS = ['health', 'status', 'metrics', 'purge'];

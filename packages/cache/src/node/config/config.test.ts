@@ -219,7 +219,7 @@ describe('problems', () => {
       /^--upstream: .* with a query or fragment$/,
     ],
     [
-      'the prefix of the own pages',
+      'the prefix of the admin endpoints',
       { upstream: ['/.bloomery/x=http://h/'] },
       /^--upstream: the prefix \/.bloomery is for status and metrics/,
     ],
