@@ -36,7 +36,7 @@ export function register(program: Command): void {
     'after',
     `
 Settings can also stand in the environment: BLOOMERY_CACHE_DISK_SIZE for --disk-size.
-SIGTERM and Ctrl-C finish running answers, SIGHUP reads the configuration again, SIGUSR2 opens the access log anew.
+SIGTERM and Ctrl-C finish running answers, SIGHUP reads the configuration again, SIGUSR2 opens the access log again.
 Exit codes: 0 stopped as asked, 2 could not start.`,
   );
   withExamples(command, [

@@ -230,7 +230,7 @@ describe('bloomery cache', () => {
     expect((await ask(cache.port, '/b/x')).status).toBe(200);
   });
 
-  it('opens its access log anew at SIGUSR1 and SIGUSR2, and no debugger', async () => {
+  it('opens its access log again at SIGUSR1 and SIGUSR2, and no debugger', async () => {
     const origin = await startOrigin(cacheable);
     const log = join(folder, 'access.log');
     const cache = await start(['--upstream', origin.url, '--access-log', log, '--log-format', 'json']);

@@ -116,7 +116,7 @@ function arrange(folder: string, workers: number): boolean {
   return rearranged;
 }
 
-/** How many workers it was arranged for; 0: it cannot be read, so that it is arranged anew. */
+/** How many workers it was arranged for; 0 if it cannot be read, so that it is arranged again. */
 function readMarker(path: string): number {
   let content: { format?: unknown; workers?: unknown };
   try {

@@ -4,8 +4,8 @@
  * | signal | |
  * |---|---|
  * | SIGTERM, SIGINT | finish running answers, then end; the second one ends at once |
- * | SIGHUP | read the configuration again, open the access log anew |
- * | SIGUSR1, SIGUSR2 | open the access log anew (logrotate) |
+ * | SIGHUP | read the configuration again, open the access log again |
+ * | SIGUSR1, SIGUSR2 | open the access log again (logrotate) |
  *
  * SIGUSR1 is taken although Node has it for its debugger: who sends it out of habit would otherwise open a port by which anything can be run.
  */

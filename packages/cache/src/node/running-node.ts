@@ -26,7 +26,7 @@ export interface CacheNode {
   removeKey(key: string): Promise<number>;
   /** Takes the new configuration as far as that is possible; gives the settings that need a restart, by their names in a file. */
   reload(config: NodeConfig): string[];
-  /** Opens the access log anew. */
+  /** Opens the access log again. */
   reopenLogs(): void;
   /** Finishes what runs, up to the deadline (of the configuration, unless given). */
   close(deadlineMs?: number): Promise<void>;

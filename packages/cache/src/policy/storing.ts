@@ -164,7 +164,7 @@ function described(
 }
 
 /**
- * The stored response with other fields, worked out anew as of `times`: after a validation (4.3.4), a HEAD (4.3.5), or when parts were put
+ * The stored response with other fields, computed again as of `times`: after a validation (4.3.4), a HEAD (4.3.5), or when parts were put
  * together (3.4). `incoming`: the fields that came now, for their Age.
  */
 export function redescribed(
@@ -187,7 +187,7 @@ export function redescribed(
 
 export type { Frame, Varied };
 
-/** 3.1: not hop-by-hop, not named by no-cache="…" or private="…". Age is worked out anew for each answer. */
+/** 3.1: not hop-by-hop, not named by no-cache="…" or private="…". Age is computed again for each answer. */
 function keptFields(headers: FieldList, directives: Directives, times: Times): string[] {
   let kept = withoutFields(endToEndFields(headers), AGE);
   if (directives.unstoredFields !== null) kept = withoutFields(kept, directives.unstoredFields);

@@ -37,7 +37,7 @@ export function hasValidator(stored: StoredResponse): boolean {
 
 /**
  * The stored response after a 304 (4.3.4). Null: the 304 is about another representation, nothing is updated, and the request must be made
- * anew without conditions. If `mayKeep` is false of the result, it answers this request and is then to be removed from the store.
+ * again without conditions. If `mayKeep` is false of the result, it answers this request and is then to be removed from the store.
  */
 export function freshen(
   stored: StoredResponse,

@@ -28,7 +28,7 @@ export interface Route {
   readonly host: string;
   /** Path and query for the origin. */
   readonly path: string;
-  /** By the operator's configuration, not by a stranger's wish. */
+  /** By the operator's configuration, not by an untrusted client's wish. */
   readonly trusted: boolean;
   /** How the origin's URLs look from outside; null: as they are. */
   readonly mapping: Mapping | null;

@@ -1,5 +1,5 @@
 /**
- * Which addresses the cache connects to on behalf of strangers. Without it, a proxy is a way into the network it stands in:
+ * Which addresses the cache connects to on behalf of untrusted clients. Without it, a proxy is a way into the network it stands in:
  * `http://169.254.169.254/`, `http://localhost:6379/`, or a name of the attacker's own DNS that points there.
  *
  * The promise: what is checked is what is connected to. A name is resolved once, by `lookup`, and the socket goes to one of

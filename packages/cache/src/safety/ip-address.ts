@@ -2,7 +2,7 @@
  * IP addresses as numbers, so that ranges can be compared: an IPv4 address is one 32-bit word, an IPv6 address four.
  *
  * Two readers, because two kinds of text come in. `parseAddress` reads what a socket or the resolver says: only the forms that
- * `net.isIP` takes. `parseHostLiteral` reads what a stranger writes in a URL: there `127.1`, `0x7f.1`, `0177.0.0.1` and
+ * `net.isIP` takes. `parseHostLiteral` reads what an untrusted client writes in a URL: there `127.1`, `0x7f.1`, `0177.0.0.1` and
  * `2130706433` are 127.0.0.1 as well, because getaddrinfo takes them (measured: all four connect to loopback).
  *
  * An IPv4-mapped address (::ffff:a.b.c.d, RFC 4291, 2.5.5.2) is read as the IPv4 address: that is where the socket goes, and how a

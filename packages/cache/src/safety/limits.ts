@@ -1,7 +1,7 @@
 /**
  * Every bound of the cache: how much it takes from a client, how much from an origin, and how long it waits for either.
  *
- * The promise: nothing a stranger sends or withholds makes this process keep more bytes, sockets or time than is written here.
+ * The promise: nothing that a client or an origin sends or withholds makes this process keep more bytes, sockets or time than is written here.
  * So there is no "0 means no limit": a limit that is off is the one an attacker finds. Whoever wants it large writes it large.
  *
  * Each limit has a unit in its name (`…Bytes`, `…Ms`; the others are counts), a default, a range in which it makes sense and a

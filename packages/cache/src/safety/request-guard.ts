@@ -1,6 +1,6 @@
 /**
  * Is there exactly one way to read this request? If two servers in a row can disagree where it ends or for whom it is, one of
- * them can be made to take a stranger's bytes for a request of somebody else (smuggling), or to store an answer under
+ * them can be made to take an attacker's bytes for another client's request (smuggling), or to store an answer under
  * another's name. Such a request is refused, never repaired: a repair is a guess about what the next server does.
  *
  * `checkRequest` is pure, takes time linear in what it is given, and never throws. It sees what Node's parser has let through

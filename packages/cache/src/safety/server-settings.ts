@@ -1,6 +1,6 @@
 /**
  * The settings of Node's HTTP server that follow from the limits, in one place: which ones there are is easily forgotten,
- * and several defaults are wrong for a proxy that strangers talk to.
+ * and several defaults are wrong for a proxy that untrusted clients talk to.
  *
  * Measured on Node 20.20:
  * - `maxHeadersCount` does not refuse: fields beyond it are dropped without a word (by default, of 2100 fields 1023 came; they are

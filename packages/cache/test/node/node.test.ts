@@ -479,7 +479,7 @@ describe('reloading', () => {
 });
 
 describe('the access log', () => {
-  it('has a line for each answer without secrets, and is opened anew for logrotate', async () => {
+  it('has a line for each answer without secrets, and is opened again for logrotate', async () => {
     const origin = await startOrigin();
     const path = join(folder, 'access.log');
     const node = await startTestNode({

@@ -232,7 +232,7 @@ describe('a store that fails', () => {
       return { status: 206, headers, body: body.subarray(start, end) };
     });
 
-  it('before the first byte: the object is fetched anew, unseen', async () => {
+  it('before the first byte: the object is fetched again, unseen', async () => {
     script('"1"');
     await lab.get(origin.url('/a'));
     store.failAt = 0;

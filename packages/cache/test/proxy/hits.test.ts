@@ -1,4 +1,4 @@
-/** Plain hits, whose heads are kept for a second: they must say what a head made anew would say. */
+/** Plain hits, whose heads are kept for a second: they must say what a head made again would say. */
 
 import { describe, expect, it } from 'vitest';
 import { answerFrom, DEFAULT_POLICY, hitStatus, toStore, withBody } from '../../src/policy/index.ts';
@@ -27,8 +27,8 @@ describe('PlainHits', () => {
     for (let now = 1_000_123; now < 1_006_000; now += 7) {
       const headers = hits.headersFor(plain, reverse, response, now);
       const status = hitStatus(DEFAULT_POLICY.name, response, now);
-      const anew = answerFrom(plain, response, now, { stale: false, status }, DEFAULT_POLICY);
-      expect(headers).toEqual(anew!.headers);
+      const again = answerFrom(plain, response, now, { stale: false, status }, DEFAULT_POLICY);
+      expect(headers).toEqual(again!.headers);
       lists.add(headers);
     }
     // A clock that goes back is no reason to be wrong.

@@ -179,7 +179,7 @@ describe('OriginClient', () => {
     expect((await fetch(client, lab, '/a')).error?.message).toBe('This node is shutting down');
   });
 
-  it('never shares connections between what the operator and what a stranger chose', async () => {
+  it('never shares connections between what the operator and what an untrusted client chose', async () => {
     const client = makeClient();
     const lab = await makeOrigin();
     lab.on('/a', { body: 'x' });
@@ -195,8 +195,8 @@ describe('OriginClient', () => {
       const [key, cert] = [readFileSync(files.key, 'utf8'), readFileSync(files.cert, 'utf8')];
       const lab = await makeOrigin({ tls: { key, cert } });
       lab.on('/a', { body: 'secret' });
-      const stranger = await fetch(makeClient(), lab, '/a');
-      expect([stranger.error?.code, stranger.error?.status]).toEqual(['tls_certificate_error', 502]);
+      const untrusted = await fetch(makeClient(), lab, '/a');
+      expect([untrusted.error?.code, untrusted.error?.status]).toEqual(['tls_certificate_error', 502]);
       const friend = await fetch(makeClient({ certificates: [cert] }), lab, '/a');
       expect(friend.text).toBe('secret');
     } finally {

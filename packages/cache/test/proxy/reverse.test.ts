@@ -120,7 +120,7 @@ describe('reverse proxy', () => {
   it('serves several origins by prefix, and maps their redirects back, stored or not', async () => {
     await using one = await startOrigin();
     await using two = await startOrigin();
-    // Upstreams are the operator's choice: the guard of strangers' addresses does not apply.
+    // Upstreams are the operator's choice: the guard of untrusted addresses does not apply.
     await using lab = await startProxy({
       upstreams: [upstream('/', one.origin), upstream('/two', `${two.origin}/inner/`)],
       addresses: new AddressGuard({ allowPrivate: false, allow: [], deny: [] }),

@@ -240,7 +240,7 @@ describe('single flight', () => {
     expect(served).toBeLessThan(30);
   });
 
-  it('those who are tired of waiting fetch anew, together', async () => {
+  it('those who are tired of waiting fetch again, together', async () => {
     await lab.close();
     lab = await startProxy({ limits: { flightWaitMs: 100 } });
     const never = new Promise<void>(() => {});

@@ -197,9 +197,9 @@ describe('what came to one person', () => {
     later();
     const alice = await lab.get(target, ['Cookie', 'user=alice']);
     expect(alice.header('x-user')).toBe('user=alice');
-    const stranger = await lab.get(target);
-    expect(stranger.header('cache-status')).toContain('hit');
-    expect(stranger.header('x-user')).toBe('first');
+    const other = await lab.get(target);
+    expect(other.header('cache-status')).toContain('hit');
+    expect(other.header('x-user')).toBe('first');
     later();
     control = ['Cache-Control', 'public'];
     await lab.get(target, ['Cookie', 'user=bob']);

@@ -156,7 +156,7 @@ describe('a pipe', () => {
   });
 });
 
-describe('opening it anew', () => {
+describe('opening it again', () => {
   const openOf = (path: string) =>
     readdirSync('/proc/self/fd').filter((name) => {
       try {
@@ -199,7 +199,7 @@ describe('of a node', () => {
     expect(node.lines.filter(({ event }) => event === 'access-log')).toEqual([
       expect.objectContaining({ level: 'error', problem: expect.stringContaining('ENOSPC') }),
     ]);
-    // Another log does not begin to count anew.
+    // Another log does not start its count again.
     node.reload(loadConfig({ flags: { disk: false } }));
     expect((await node.status()).accessLogDropped).toBe(3);
   });

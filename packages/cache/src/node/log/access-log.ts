@@ -78,7 +78,7 @@ export class AccessLog {
     this.#writeTo(this.#descriptor);
   }
 
-  /** The file under its name is opened anew. What was gathered goes to the old one, unless that is being written to: then to the new one. */
+  /** Opens the file under its name again. What was gathered goes to the old one, unless that is being written to: then to the new one. */
   reopen(): void {
     if (this.#options.path === '-') return;
     const fresh = openAccessLog(this.#options.path);

@@ -1,6 +1,6 @@
 /**
  * What one process knows of itself. The delay of the event loop is measured by Node's own histogram (a timer every 20 ms, off the hot path) and
- * begins anew every minute, so that a stall is seen while it matters and forgotten after.
+ * starts again every minute, so that a stall is seen while it matters and forgotten after.
  */
 
 import { readdirSync } from 'node:fs';

@@ -64,7 +64,7 @@ export class Workers {
   #asked: NodeConfig;
   /** As workers are to have it: with the folder and the ports that were found. */
   #config: NodeConfig;
-  /** Reloads, and logs opened anew: a worker that was starting meanwhile has missed them. */
+  /** Reloads, and logs opened again: a worker that was starting meanwhile has missed them. */
   #renewals = 0;
   #lastId = 0;
   #stopping = false;

@@ -5,7 +5,7 @@
  * Cache-Status included, for both count whole seconds. So the list is kept, with the time until which it is right, and handed to
  * `writeHead` again, which does not change it. This saves the copy of the list and the making of three strings on each hit.
  *
- * Plain: GET without Range and without conditions, and nothing to map. All others are made anew by `answerFrom`.
+ * Plain: GET without Range and without conditions, and nothing to map. `answerFrom` makes all others again.
  */
 
 import {

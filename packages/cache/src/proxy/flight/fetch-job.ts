@@ -73,7 +73,7 @@ export class FetchJob implements OriginHandler {
         : mode.kind === 'complete'
           ? mode.fields
           : request.headers;
-    // Of a fetch that begins anew as well: what the one before said is forgotten.
+    // A fetch that starts again forgets what the one before it said.
     this.#sink = 'none';
     this.#asked = { method: request.method, key: request.key, headers };
     this.#safe = safeguardFields(headers, request.method);

@@ -3,7 +3,7 @@
  * when it is reached those that nobody uses give way, the longest unused first.
  *
  * Trusted and guarded connections are never shared: else a connection to a private address, opened for the operator's own upstream, could
- * carry a stranger's request.
+ * carry an untrusted client's request.
  */
 
 import type { AddressGuard } from '../../safety/address-guard.ts';

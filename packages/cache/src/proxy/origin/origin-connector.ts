@@ -1,9 +1,9 @@
 /**
- * Opens connections to origins. Requests of strangers go through the address guard (`safety/guarded-connect.ts`), which checks the
+ * Opens connections to origins. Requests of untrusted clients go through the address guard (`safety/guarded-connect.ts`), which checks the
  * host as it is written, what it resolves to and what was connected to, so that a rebinding name server gains nothing.
  *
  * Origins that the operator wrote into the configuration are trusted and not checked: a reverse proxy usually stands before
- * private addresses, which is exactly what the guard forbids to strangers.
+ * private addresses, which is exactly what the guard forbids to untrusted clients.
  *
  * TLS certificates are always verified; there is no switch to turn that off, only authorities to add.
  */

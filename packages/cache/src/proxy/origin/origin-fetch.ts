@@ -3,7 +3,7 @@
  * HTTP/1.1 by undici; this file adds what a proxy needs on top.
  *
  * - **Time.** One timer for each fetch: until the request is on a connection, then until the head, then between pieces of
- *   the body. It stands still while the receiver holds the body back, and starts anew with each piece of a request body.
+ *   the body. It stands still while the receiver holds the body back, and starts again with each piece of a request body.
  * - **One more try** when a connection that had served before was closed under a request that changes nothing and has no body
  *   (RFC 9112, 9.3.1). Never after a byte of a response, and never twice.
  * - **Complete means complete.** undici reports a body without a length as complete when the connection is reset, because some

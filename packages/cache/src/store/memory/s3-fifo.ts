@@ -16,7 +16,7 @@
  *
  * The ghost is a rotating Bloom filter: about 12 bits a key, whatever the keys are. A generation lasts for half as many drops as
  * there are entries, so it remembers as many keys as are stored, up to half more. A false positive (1 %) lets a
- * stranger into the main queue, which is harmless.
+ * new key into the main queue, which is harmless.
  *
  * Bounded work: an eviction spares at most 1024 entries, and then drops the next one whatever its uses. The paper
  * has no such bound; with a million entries that were all used it would go over all of them three times in one turn of the event loop.

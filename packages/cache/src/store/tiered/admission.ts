@@ -14,7 +14,7 @@
  * busiest hour, and would admit everything when that is exceeded. The price: a flood of distinct keys shortens the window. That means
  * fewer admissions, never wrong bytes.
  *
- * Keys come from strangers. Who knows the seed can make URLs that are false positives, and have them written at first sight: pass a
+ * Keys are untrusted input. An attacker who knows the seed can make URLs that are false positives, and have them written at first sight: pass a
  * secret key against that.
  */
 

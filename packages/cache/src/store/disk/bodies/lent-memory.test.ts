@@ -38,13 +38,13 @@ describe('lent memory', () => {
   });
 
   it('takes nothing that was not lent', () => {
-    const stranger = Buffer.allocUnsafeSlow(2048 + 128 * KIB);
-    giveBack(stranger);
+    const foreign = Buffer.allocUnsafeSlow(2048 + 128 * KIB);
+    giveBack(foreign);
     const pooled = Buffer.from('a small buffer of a pool that all share');
     giveBack(pooled);
     for (let i = 0; i < 20; i++) {
       const { buffer } = lend(128 * KIB);
-      expect(buffer).not.toBe(stranger.buffer);
+      expect(buffer).not.toBe(foreign.buffer);
       expect(buffer).not.toBe(pooled.buffer);
     }
   });
