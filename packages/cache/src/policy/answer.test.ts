@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { answerFrom } from './answer.ts';
-import { DEFAULT_POLICY } from './contract.ts';
 import { fieldValue, fieldValues } from './fields.ts';
 import { formatHttpDate } from './http-date.ts';
+import { DEFAULT_POLICY } from './policy-options.ts';
 import type { StoredResponse } from './stored-response.ts';
 import { toStore, withBody } from './storing.ts';
 

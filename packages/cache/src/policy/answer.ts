@@ -13,16 +13,36 @@
 
 import { MAX_DELTA_SECONDS } from './cache-control.ts';
 import { holdsIfRange, isNotModified } from './conditions.ts';
-import type { Answer, PolicyOptions, RequestHead } from './contract.ts';
 import { fieldValue, withoutFields } from './fields.ts';
 import { via } from './forwarding.ts';
 import { currentAge } from './freshness.ts';
+import type { RequestHead } from './message-head.ts';
 import { storedInterval } from './partial.ts';
+import type { PolicyOptions } from './policy-options.ts';
 import { type ByteRange, formatContentRange, requestedRanges } from './ranges.ts';
 import { requestFacts } from './request-facts.ts';
 import { isBodiless } from './statuses.ts';
 import type { StoredResponse } from './stored-response.ts';
 import { expectedBodyLength } from './storing.ts';
+
+/** The answer to a client: its head, and which bytes of the stored body follow. */
+export interface Answer {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: string[];
+  /** `none`: no body (304, 412, 416, HEAD). `all`: the stored bytes. `part`: from start to end (exclusive) of the stored bytes. `parts`: multipart/byteranges. */
+  readonly body:
+    | { readonly kind: 'none' }
+    | { readonly kind: 'all' }
+    | { readonly kind: 'part'; readonly start: number; readonly end: number }
+    | {
+        readonly kind: 'parts';
+        /** Text before each part (one byte a character, latin1), then its bytes; `tail` at the end. */
+        readonly parts: readonly { readonly head: string; readonly start: number; readonly end: number }[];
+        readonly tail: string;
+        readonly contentLength: number;
+      };
+}
 
 export interface AnswerContext {
   /** It is served although it is stale. Nothing in the head depends on it: Age and Cache-Status say so, and Warning is obsolete (5.5). */

@@ -7,7 +7,7 @@ import {
   parseCacheControl,
   responseDirectives,
 } from './cache-control.ts';
-import { DEFAULT_POLICY } from './contract.ts';
+import { DEFAULT_POLICY } from './policy-options.ts';
 
 /** What a value changes of the directives of an empty one. */
 function read(value: string): Partial<Directives> {

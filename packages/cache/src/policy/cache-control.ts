@@ -11,8 +11,8 @@
  * times: thousands of directives or quotes are read in linear time).
  */
 
-import type { PolicyOptions } from './contract.ts';
 import { closingQuote, combinedValue, isSpace, isToken, isTokenChar, listMembers } from './fields.ts';
+import type { PolicyOptions } from './policy-options.ts';
 import type { FieldList } from './stored-response.ts';
 import { type DictionaryValue, parseDictionary } from './structured-dictionary.ts';
 

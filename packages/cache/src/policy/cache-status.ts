@@ -6,7 +6,7 @@
  * 504 of its own), other than those made from a stored one (304, 206).
  */
 
-import type { FetchReason } from './contract.ts';
+import type { FetchReason } from './decision.ts';
 import { secondsLeft } from './freshness.ts';
 import type { StoredResponse } from './stored-response.ts';
 

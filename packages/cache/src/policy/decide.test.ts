@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_POLICY } from './contract.ts';
 import { decide } from './decide.ts';
 import { formatHttpDate } from './http-date.ts';
+import { DEFAULT_POLICY } from './policy-options.ts';
 import type { StoredResponse } from './stored-response.ts';
 import { toStore, withBody } from './storing.ts';
 

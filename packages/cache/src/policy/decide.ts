@@ -13,9 +13,11 @@
 
 import { ABSENT, type Directives } from './cache-control.ts';
 import { holdsIfRange, isNotModified } from './conditions.ts';
-import type { Decision, FetchReason, PolicyOptions, RequestHead } from './contract.ts';
+import type { Decision, FetchReason } from './decision.ts';
 import { currentAge, IMMUTABLE, NEVER_STALE, NO_CACHE } from './freshness.ts';
+import type { RequestHead } from './message-head.ts';
 import { canComplete, hasRanges } from './partial.ts';
+import type { PolicyOptions } from './policy-options.ts';
 import { type RequestFacts, requestFacts } from './request-facts.ts';
 import type { StoredResponse } from './stored-response.ts';
 import { matchesVaried } from './vary.ts';

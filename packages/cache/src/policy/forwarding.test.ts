@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_POLICY } from './contract.ts';
 import { requestFieldsToForward, responseFieldsToForward, withoutConnectionFields } from './forwarding.ts';
+import { DEFAULT_POLICY } from './policy-options.ts';
 
 const options = { ...DEFAULT_POLICY, name: 'Our cache' };
 

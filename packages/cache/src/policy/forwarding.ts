@@ -17,8 +17,8 @@
  * trusts them must have the proxy write them, so they are dropped when `forwardedFields` is 'drop', and otherwise passed on and added to.
  */
 
-import type { PolicyOptions } from './contract.ts';
 import { combinedValue, fieldValue, listMembers, withoutFields } from './fields.ts';
+import type { PolicyOptions } from './policy-options.ts';
 import { requestFacts } from './request-facts.ts';
 import type { FieldList } from './stored-response.ts';
 

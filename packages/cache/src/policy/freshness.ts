@@ -10,9 +10,9 @@
  */
 
 import { ABSENT, type Directives, INVALID, MAX_DELTA_SECONDS, parseDeltaSeconds } from './cache-control.ts';
-import type { PolicyOptions } from './contract.ts';
 import { combinedValue, fieldValue, fieldValues, trimmed } from './fields.ts';
 import { parseHttpDate } from './http-date.ts';
+import type { PolicyOptions } from './policy-options.ts';
 import { isHeuristicallyCacheable } from './statuses.ts';
 import type { FieldList, StoredResponse } from './stored-response.ts';
 

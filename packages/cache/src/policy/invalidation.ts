@@ -6,8 +6,8 @@
  */
 
 import { originOf, resolvedKey } from './cache-key.ts';
-import type { RequestHead, ResponseHead } from './contract.ts';
 import { fieldValue } from './fields.ts';
+import type { RequestHead, ResponseHead } from './message-head.ts';
 
 export function keysToInvalidate(request: RequestHead, response: ResponseHead): string[] {
   if (isSafe(request.method) || response.status < 200 || response.status > 399) return [];

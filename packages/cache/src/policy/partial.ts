@@ -10,8 +10,9 @@
  */
 
 import { isStrongTag, stronglyEqual } from './conditions.ts';
-import type { PolicyOptions, RequestHead } from './contract.ts';
 import { withoutFields } from './fields.ts';
+import type { RequestHead } from './message-head.ts';
+import type { PolicyOptions } from './policy-options.ts';
 import { type ByteRange, formatContentRange, requestedRanges } from './ranges.ts';
 import type { StoredResponse } from './stored-response.ts';
 import { expectedBodyLength, redescribed } from './storing.ts';

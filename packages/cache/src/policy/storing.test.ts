@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_POLICY } from './contract.ts';
 import { fieldValue } from './fields.ts';
 import { HEURISTIC, IMMUTABLE, NEVER_STALE, NO_CACHE } from './freshness.ts';
 import { formatHttpDate } from './http-date.ts';
+import { DEFAULT_POLICY } from './policy-options.ts';
 import { expectedBodyLength, toStore, withBody } from './storing.ts';
 
 const now = Date.UTC(2025, 0, 1);

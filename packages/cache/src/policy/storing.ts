@@ -10,7 +10,6 @@
 
 import { ABSENT, type Directives, responseDirectives } from './cache-control.ts';
 import { resolvedKey } from './cache-key.ts';
-import type { PolicyOptions, RequestHead, ResponseHead } from './contract.ts';
 import { combinedValue, fieldValue, withoutFields } from './fields.ts';
 import { endToEndFields } from './forwarding.ts';
 import {
@@ -28,6 +27,8 @@ import {
   windowMs,
 } from './freshness.ts';
 import { formatHttpDate } from './http-date.ts';
+import type { RequestHead, ResponseHead } from './message-head.ts';
+import type { PolicyOptions } from './policy-options.ts';
 import { parseContentRange } from './ranges.ts';
 import { requestFacts } from './request-facts.ts';
 import { isHeuristicallyCacheable, isNeverStored, isUnderstood } from './statuses.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_POLICY } from './contract.ts';
 import { fieldValue, fieldValues } from './fields.ts';
 import { isFresh, mayKeep, NO_CACHE } from './freshness.ts';
 import { formatHttpDate } from './http-date.ts';
+import { DEFAULT_POLICY } from './policy-options.ts';
 import type { StoredResponse } from './stored-response.ts';
 import { toStore, withBody } from './storing.ts';
 import { freshen, freshenByHead, validationFields } from './validation.ts';

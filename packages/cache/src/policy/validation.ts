@@ -8,10 +8,11 @@
  */
 
 import { hasStrongDate, isStrongTag, weaklyEqual } from './conditions.ts';
-import type { PolicyOptions, RequestHead, ResponseHead } from './contract.ts';
 import { fieldValue, withoutFields } from './fields.ts';
 import { dateOf, lastModifiedOf, NO_CACHE, type Times } from './freshness.ts';
 import { formatHttpDate } from './http-date.ts';
+import type { RequestHead, ResponseHead } from './message-head.ts';
+import type { PolicyOptions } from './policy-options.ts';
 import type { StoredResponse } from './stored-response.ts';
 import { redescribed } from './storing.ts';
 import { updatedFields } from './updating.ts';

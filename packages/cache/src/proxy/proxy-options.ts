@@ -2,7 +2,7 @@
  * What a proxy is made of: everything it needs is passed in, so that tests run it on a clock and a store of their own.
  */
 
-import type { PolicyOptions } from '../policy/contract.ts';
+import type { PolicyOptions } from '../policy/policy-options.ts';
 import type { AddressGuard } from '../safety/address-guard.ts';
 import type { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';

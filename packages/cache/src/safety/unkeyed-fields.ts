@@ -28,9 +28,10 @@
  */
 
 import { ABSENT, INVALID, responseDirectives } from '../policy/cache-control.ts';
-import type { PolicyOptions, ResponseHead } from '../policy/contract.ts';
 import { fieldValue } from '../policy/fields.ts';
 import { freshnessLifetime, type Times } from '../policy/freshness.ts';
+import type { ResponseHead } from '../policy/message-head.ts';
+import type { PolicyOptions } from '../policy/policy-options.ts';
 import type { FieldList } from '../policy/stored-response.ts';
 
 export interface SafeFields {

@@ -4,7 +4,7 @@
 
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { DEFAULT_POLICY } from '../../src/policy/contract.ts';
+import { DEFAULT_POLICY } from '../../src/policy/policy-options.ts';
 import { type CacheProxy, createProxy } from '../../src/proxy/cache-proxy.ts';
 import type { AnswerRecord } from '../../src/proxy/proxy-observer.ts';
 import type { ProxyOptions } from '../../src/proxy/proxy-options.ts';

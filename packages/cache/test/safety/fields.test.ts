@@ -5,7 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { Agent, request } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_POLICY } from '../../src/policy/contract.ts';
+import { DEFAULT_POLICY } from '../../src/policy/policy-options.ts';
 import { checkLimits } from '../../src/safety/limits.ts';
 import { checkResponseHead, safeReason } from '../../src/safety/response-guard.ts';
 import { explicitlyShareable, isUnkeyed, safeguardFields } from '../../src/safety/unkeyed-fields.ts';

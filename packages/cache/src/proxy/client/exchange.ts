@@ -16,7 +16,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { cacheName } from '../../policy/cache-status.ts';
-import type { RequestHead } from '../../policy/contract.ts';
+import type { RequestHead } from '../../policy/message-head.ts';
 import type { FieldList } from '../../policy/stored-response.ts';
 import type { Outcome, ProxyObserver } from '../proxy-observer.ts';
 import type { Route } from '../route.ts';

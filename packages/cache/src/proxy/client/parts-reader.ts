@@ -5,7 +5,7 @@
  * who read it: with nobody between two parts, its fetch would be given up, or the bytes of the next part let go.
  */
 
-import type { Answer } from '../../policy/contract.ts';
+import type { Answer } from '../../policy/answer.ts';
 import type { BodyReader } from '../../store/response-store.ts';
 
 type Parts = Extract<Answer['body'], { kind: 'parts' }>;

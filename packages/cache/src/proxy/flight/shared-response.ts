@@ -3,8 +3,9 @@
  * hand to each other, and what they all need.
  */
 
-import type { PolicyOptions, RequestHead } from '../../policy/contract.ts';
 import { fieldValue } from '../../policy/fields.ts';
+import type { RequestHead } from '../../policy/message-head.ts';
+import type { PolicyOptions } from '../../policy/policy-options.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { Limits } from '../../safety/limits.ts';
 import type { ResponseStore } from '../../store/response-store.ts';

@@ -16,7 +16,7 @@
  */
 
 import type { Dispatcher } from 'undici';
-import type { ResponseHead } from '../../policy/contract.ts';
+import type { ResponseHead } from '../../policy/message-head.ts';
 import type { Limits } from '../../safety/limits.ts';
 import { checkResponseHead } from '../../safety/response-guard.ts';
 import type { RequestBody } from '../client/request-body.ts';
