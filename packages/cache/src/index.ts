@@ -5,7 +5,6 @@
  */
 
 export type { NodeStatus } from './node/admin/status.ts';
-export { type CacheNode, type StartOptions, startNode } from './node/cache-node.ts';
 export {
   type ConfigSources,
   defaultDiskFolder,
@@ -18,6 +17,7 @@ export { formatListen, type ListenAddress } from './node/config/listen-address.t
 export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './node/config/settings.ts';
 export { Log, type LogLevel, type LogOptions } from './node/log/log.ts';
 export { type RunOptions, runCache } from './node/run.ts';
+export { type CacheNode, type StartOptions, startNode } from './node/start-node.ts';
 export type { FieldList, StoredResponse } from './policy/stored-response.ts';
 export { createProxy } from './proxy/cache-proxy.ts';
 export type { AnswerRecord, Outcome, ProxyObserver } from './proxy/proxy-observer.ts';

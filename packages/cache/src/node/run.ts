@@ -11,10 +11,10 @@
  */
 
 import { banner } from './banner.ts';
-import { startNode } from './cache-node.ts';
 import { type ConfigSources, loadConfig, type NodeConfig } from './config/config.ts';
 import type { ListenAddress } from './config/listen-address.ts';
 import { Log } from './log/log.ts';
+import { startNode } from './start-node.ts';
 import { VERSION } from './version.ts';
 import { Workers } from './workers/workers.ts';
 

@@ -27,9 +27,9 @@ import { EFFORT } from '@bloomery/testkit/effort';
 import { World } from '@bloomery/testkit/origins/chaos-world';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type CacheNode, startNode } from '../../src/node/cache-node.ts';
 import { loadConfig } from '../../src/node/config/config.ts';
 import { Log } from '../../src/node/log/log.ts';
+import { type CacheNode, startNode } from '../../src/node/start-node.ts';
 
 /** Without those that are never stored. */
 const IDS = Array.from({ length: 24 }, (_, id) => id).filter((id) => id % 6 !== 4);

@@ -6,9 +6,9 @@ import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type CacheNode, startNode } from '../../src/node/cache-node.ts';
 import { loadConfig } from '../../src/node/config/config.ts';
 import { Log } from '../../src/node/log/log.ts';
+import { type CacheNode, startNode } from '../../src/node/start-node.ts';
 import { ownerOf, type Team } from '../../src/node/workers/team.ts';
 import { ask, cleanUp, type Origin, scratchFolder, startOrigin, until } from './scratch.ts';
 

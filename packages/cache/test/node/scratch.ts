@@ -15,9 +15,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach } from 'vitest';
-import { type CacheNode, startNode } from '../../src/node/cache-node.ts';
 import { loadConfig } from '../../src/node/config/config.ts';
 import { Log } from '../../src/node/log/log.ts';
+import { type CacheNode, startNode } from '../../src/node/start-node.ts';
 
 export interface Answer {
   readonly status: number;

@@ -5,8 +5,8 @@
  */
 
 import { join } from 'node:path';
-import { type CacheNode, type ListenPlaces, startNode } from '../cache-node.ts';
 import { Log } from '../log/log.ts';
+import { type CacheNode, type ListenPlaces, startNode } from '../start-node.ts';
 import type { Team } from './team.ts';
 import type { ToPrimary, ToWorker } from './worker-messages.ts';
 import { removeWorkersFolder } from './workers-folder.ts';
