@@ -19,6 +19,7 @@ import type { ResponseStore } from '../store/response-store.ts';
 import { type AdminEndpointsOptions, answerAdminRequest, isAdminPath } from './admin/admin-endpoints.ts';
 import { purgeKey } from './admin/purge-key.ts';
 import { type MemberReport, type NodeStatus, statusOf, type TeamReport, totalOf } from './admin/status.ts';
+import type { CacheNode, StartOptions } from './cache-node.ts';
 import type { NodeConfig } from './config/config.ts';
 import { formatListen, type ListenAddress } from './config/listen-address.ts';
 import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
@@ -29,12 +30,11 @@ import { ProcessWatch } from './metrics/process-facts.ts';
 import { NodeObserver } from './node-observer.ts';
 import { openNodeStore } from './node-store.ts';
 import { makeProxies, type NodeFlights, type ProxySet } from './proxy-set.ts';
-import type { CacheNode, StartOptions } from './running-node.ts';
 import { VERSION } from './version.ts';
 import { Relay, RelayServer } from './workers/relay.ts';
 import { ownerOf, type Team } from './workers/team.ts';
 
-export type { CacheNode, ListenPlaces, StartOptions } from './running-node.ts';
+export type { CacheNode, ListenPlaces, StartOptions } from './cache-node.ts';
 
 export async function startNode(config: NodeConfig, options: StartOptions = {}): Promise<CacheNode> {
   const { team } = options;

@@ -1,4 +1,4 @@
-/** What a running cache can be asked for, and how one is started: what programs see of cache-node.ts. */
+/** A running cache node as programs see it, and the options it is started with. start-node.ts makes one. */
 
 import type { ResponseStore } from '../store/response-store.ts';
 import type { MemberReport, NodeStatus } from './admin/status.ts';
