@@ -26,7 +26,7 @@ import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
 import { Listeners, readCertificate } from './listen/servers.ts';
 import { Log } from './log/log.ts';
 import { renderMetrics } from './metrics/metrics-text.ts';
-import { ProcessWatch } from './metrics/process-facts.ts';
+import { ProcessWatch } from './metrics/process-watch.ts';
 import { NodeObserver } from './node-observer.ts';
 import { openNodeStore } from './node-store.ts';
 import { makeProxies, type NodeFlights, type ProxySet } from './proxy-set.ts';
