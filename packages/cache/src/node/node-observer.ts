@@ -8,7 +8,7 @@ import type { Refusal } from '../safety/refusal.ts';
 import type { NodeConfig } from './config/config.ts';
 import { AccessLog } from './log/access-log.ts';
 import type { Log } from './log/log.ts';
-import { Counters } from './metrics/metrics.ts';
+import { Counters } from './metrics/node-counters.ts';
 
 export class NodeObserver implements ProxyObserver {
   readonly counters = new Counters();

@@ -18,7 +18,7 @@ import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type NodeStatus, totalOf } from '../../src/node/admin/status.ts';
 import { MemberLedger } from '../../src/node/metrics/member-ledger.ts';
-import { Counters, type MetricsSnapshot } from '../../src/node/metrics/metrics.ts';
+import { Counters, type MetricsSnapshot } from '../../src/node/metrics/node-counters.ts';
 import { SilenceWatch } from '../../src/node/workers/silence-watch.ts';
 import { openWorkersFolder, removeLeftFolders } from '../../src/node/workers/workers-folder.ts';
 import { bundleProgram, isAlive, type RunningProgram, startProgram } from './cache-program.ts';

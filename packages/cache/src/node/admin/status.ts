@@ -3,7 +3,7 @@
  * for the question "what is it doing, and how well". No URL and no client appears in it.
  */
 
-import { type MetricsSnapshot, mergeSnapshots, OUTCOMES } from '../metrics/metrics.ts';
+import { type MetricsSnapshot, mergeSnapshots, OUTCOMES } from '../metrics/node-counters.ts';
 
 /** What one process reports. */
 export interface MemberReport {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AnswerRecord } from '../../proxy/proxy-observer.ts';
-import { Counters, mergeSnapshots } from '../metrics/metrics.ts';
 import { renderMetrics } from '../metrics/metrics-text.ts';
+import { Counters, mergeSnapshots } from '../metrics/node-counters.ts';
 import { ownerOf } from '../workers/team.ts';
 import { Log } from './log.ts';
 import { publicFields, publicUrl } from './log-privacy.ts';

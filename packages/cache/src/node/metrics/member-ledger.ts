@@ -10,7 +10,7 @@
  */
 
 import type { MemberReport, TeamReport } from '../admin/status.ts';
-import { type MetricsSnapshot, mergeSnapshots } from './metrics.ts';
+import { type MetricsSnapshot, mergeSnapshots } from './node-counters.ts';
 
 export class MemberLedger {
   readonly #living = new Map<number, MemberReport>();

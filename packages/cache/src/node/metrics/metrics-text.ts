@@ -3,7 +3,7 @@
  * (seconds, bytes), `_total` on counters, and no label with more values than one can count, so that a scrape stays small.
  */
 
-import { LATENCY_BOUNDS, type MetricsSnapshot, OUTCOMES } from './metrics.ts';
+import { LATENCY_BOUNDS, type MetricsSnapshot, OUTCOMES } from './node-counters.ts';
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

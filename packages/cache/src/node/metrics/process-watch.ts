@@ -5,7 +5,7 @@
 
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { ProcessFacts } from './metrics.ts';
+import type { ProcessFacts } from './node-counters.ts';
 
 const RESOLUTION_MS = 20;
 const WINDOW_MS = 60_000;
