@@ -8,10 +8,10 @@ import type { Refusal } from '../safety/refusal.ts';
 import type { NodeConfig } from './config/config.ts';
 import { AccessLog } from './log/access-log.ts';
 import type { Log } from './log/log.ts';
-import { Counters } from './metrics/node-counters.ts';
+import { NodeCounters } from './metrics/node-counters.ts';
 
 export class NodeObserver implements ProxyObserver {
-  readonly counters = new Counters();
+  readonly counters = new NodeCounters();
   readonly log: Log;
   readonly #clock: () => number;
   #accessLog: AccessLog | null = null;

@@ -18,7 +18,7 @@ import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type NodeStatus, totalOf } from '../../src/node/admin/status.ts';
 import { MemberLedger } from '../../src/node/metrics/member-ledger.ts';
-import { Counters, type MetricsSnapshot } from '../../src/node/metrics/node-counters.ts';
+import { type MetricsSnapshot, NodeCounters } from '../../src/node/metrics/node-counters.ts';
 import { SilenceWatch } from '../../src/node/workers/silence-watch.ts';
 import { openWorkersFolder, removeLeftFolders } from '../../src/node/workers/workers-folder.ts';
 import { bundleProgram, isAlive, type RunningProgram, startProgram } from './cache-program.ts';
@@ -34,7 +34,7 @@ async function status({ port }: RunningProgram): Promise<NodeStatus> {
   return JSON.parse((await ask(port, '/.bloomery/status')).body);
 }
 
-/** Counters by their names and labels. */
+/** NodeCounters by their names and labels. */
 async function counters({ port }: RunningProgram): Promise<Map<string, number>> {
   const { body } = await ask(port, '/.bloomery/metrics');
   const names = [...body.matchAll(/^# TYPE (\S+) (?:counter|histogram)$/gm)].map(([, name]) => name);
@@ -110,7 +110,7 @@ describe('the ledger', () => {
   });
 
   function snapshot(durationsMs: readonly number[], startedAt: number): MetricsSnapshot {
-    const counted = new Counters();
+    const counted = new NodeCounters();
     for (const durationMs of durationsMs)
       counted.answered({
         at: 0,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AnswerRecord } from '../../proxy/proxy-observer.ts';
 import { renderMetrics } from '../metrics/metrics-text.ts';
-import { Counters, mergeSnapshots } from '../metrics/node-counters.ts';
+import { mergeSnapshots, NodeCounters } from '../metrics/node-counters.ts';
 import { ownerOf } from '../workers/team.ts';
 import { Log } from './log.ts';
 import { publicFields, publicUrl } from './log-privacy.ts';
@@ -127,14 +127,14 @@ const STORE = { responses: 1, bytes: 2, capacityBytes: 3, evictions: 4, corrupt:
 
 describe('counters', () => {
   it('put a duration into its bucket, up to and including the bound', () => {
-    const counters = new Counters();
+    const counters = new NodeCounters();
     for (const durationMs of [0, 0.5, 0.6, 10, 10_000, 10_001]) counters.answered({ ...ANSWER, durationMs });
     const { latency } = counters.snapshot({}, 0, FACTS);
     expect(latency.cache).toEqual([2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
   });
 
   it('of several processes add up, and the worst delay stays', () => {
-    const [one, two] = [new Counters(), new Counters()];
+    const [one, two] = [new NodeCounters(), new NodeCounters()];
     one.answered(ANSWER);
     two.answered({ ...ANSWER, outcome: 'refused', reason: 'a "quote" \\ and\nline', status: 403 });
     two.answered({ ...ANSWER, outcome: 'miss', bytesFromOrigin: 10, aborted: true });

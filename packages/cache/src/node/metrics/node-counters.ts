@@ -80,7 +80,7 @@ export interface ProcessFacts {
 }
 
 /** The counters of one process. */
-export class Counters {
+export class NodeCounters {
   readonly #requests = new Float64Array(OUTCOMES.length);
   readonly #statuses = new Float64Array(6);
   readonly #cacheLatency = new Float64Array(BUCKETS);
