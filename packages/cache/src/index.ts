@@ -16,7 +16,7 @@ export { ConfigError } from './node/config/config-sources.ts';
 export { formatListen, type ListenAddress } from './node/config/listen-address.ts';
 export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './node/config/settings.ts';
 export { Log, type LogLevel, type LogOptions } from './node/log/log.ts';
-export { type RunOptions, runCache } from './node/run.ts';
+export { type RunOptions, runCache } from './node/run-cache.ts';
 export { type CacheNode, type StartOptions, startNode } from './node/start-node.ts';
 export type { FieldList, StoredResponse } from './policy/stored-response.ts';
 export { createProxy } from './proxy/cache-proxy.ts';

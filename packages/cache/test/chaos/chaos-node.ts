@@ -19,7 +19,7 @@ const SOURCES = fileURLToPath(new URL('../../src/node/', import.meta.url));
 const START_MS = 30_000;
 
 const PROGRAM = `
-import { runCache } from './run.ts';
+import { runCache } from './run-cache.ts';
 process.exitCode = await runCache({ command: 'node', flags: JSON.parse(process.argv[2]) });
 `;
 

@@ -13,7 +13,7 @@ import { cleanUp, until } from './scratch.ts';
 
 const SOURCES = fileURLToPath(new URL('../../src/node/', import.meta.url));
 const PROGRAM = `
-import { runCache } from './run.ts';
+import { runCache } from './run-cache.ts';
 process.exitCode = await runCache({ command: 'node', ...JSON.parse(process.argv[2]) });
 `;
 

@@ -165,7 +165,7 @@ describe('a worker that hangs', () => {
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
   it('is killed and restarted, and its keys are served again', async () => {
-    // As run.ts does it, with less patience; beside the program of the workers.
+    // As run-cache.ts does it, with less patience; beside the program of the workers.
     const impatient = join(dirname(program), 'impatient.js');
     buildSync({
       bundle: true,
