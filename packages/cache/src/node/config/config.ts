@@ -23,7 +23,7 @@ import {
   type WrittenSettings,
 } from './config-sources.ts';
 import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
-import { type NetworkList, parseNetworks } from './networks.ts';
+import { type NetworkList, parseNetworks } from './network-list.ts';
 import {
   countOf,
   durationOf,

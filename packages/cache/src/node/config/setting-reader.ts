@@ -8,7 +8,7 @@ import { checkLimits, LIMIT_NAMES, LIMITS, type Limits } from '../../safety/limi
 import { formatDuration, formatSize, parseDuration, parseSize } from './amounts.ts';
 import type { Written, WrittenSettings } from './config-sources.ts';
 import { didYouMean } from './nearest-name.ts';
-import { type NetworkList, parseNetworks } from './networks.ts';
+import { type NetworkList, parseNetworks } from './network-list.ts';
 
 /** Reads single values, and collects what is wrong with them. */
 export class SettingReader {
