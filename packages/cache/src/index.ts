@@ -5,15 +5,15 @@
  */
 
 export type { NodeStatus } from './node/admin/status.ts';
+export { ConfigError } from './node/config/config-sources.ts';
+export { formatListen, type ListenAddress } from './node/config/listen-address.ts';
 export {
   type ConfigSources,
   defaultDiskFolder,
   loadConfig,
   type NodeConfig,
   printConfig,
-} from './node/config/config.ts';
-export { ConfigError } from './node/config/config-sources.ts';
-export { formatListen, type ListenAddress } from './node/config/listen-address.ts';
+} from './node/config/node-config.ts';
 export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './node/config/settings.ts';
 export { Log, type LogLevel, type LogOptions } from './node/log/log.ts';
 export { type RunOptions, runCache } from './node/run-cache.ts';

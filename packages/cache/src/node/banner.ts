@@ -8,8 +8,8 @@
 
 import { ADMIN_FIELD, ADMIN_PREFIX } from './admin/admin-endpoints.ts';
 import { formatSize } from './config/amounts.ts';
-import type { NodeConfig } from './config/config.ts';
 import { formatListen, type ListenAddress, reachable } from './config/listen-address.ts';
+import type { NodeConfig } from './config/node-config.ts';
 
 export interface BannerFacts {
   readonly listen: readonly ListenAddress[];

@@ -2,8 +2,8 @@
 
 import type { ResponseStore } from '../store/response-store.ts';
 import type { MemberReport, NodeStatus } from './admin/status.ts';
-import type { NodeConfig } from './config/config.ts';
 import type { ListenAddress } from './config/listen-address.ts';
+import type { NodeConfig } from './config/node-config.ts';
 import type { Log } from './log/log.ts';
 import type { Team } from './workers/team.ts';
 

@@ -18,7 +18,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { FolderLock, FolderTaken, isLockName } from '../store/disk/folder-lock.ts';
-import type { NodeConfig } from './config/config.ts';
+import type { NodeConfig } from './config/node-config.ts';
 
 const MARKER = 'bloomery-cache.json';
 const FORMAT = 1;

@@ -5,7 +5,7 @@
 
 import type { AnswerRecord, EventLevel, ProxyObserver } from '../proxy/proxy-observer.ts';
 import type { Refusal } from '../safety/refusal.ts';
-import type { NodeConfig } from './config/config.ts';
+import type { NodeConfig } from './config/node-config.ts';
 import { AccessLog } from './log/access-log.ts';
 import type { Log } from './log/log.ts';
 import { NodeCounters } from './metrics/node-counters.ts';

@@ -12,7 +12,7 @@ import type { ResponseStore, StoreStatistics } from '../store/response-store.ts'
 import { Admission } from '../store/tiered/admission.ts';
 import { TieredStore } from '../store/tiered/tiered-store.ts';
 import { claimConfiguredFolder, workerFolder } from './claimed-folder.ts';
-import type { NodeConfig } from './config/config.ts';
+import type { NodeConfig } from './config/node-config.ts';
 import type { Log } from './log/log.ts';
 import type { Team } from './workers/team.ts';
 

@@ -15,8 +15,8 @@ import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import { MemoryStore } from '../store/memory/memory-store.ts';
 import type { ResponseStore } from '../store/response-store.ts';
-import type { NodeConfig } from './config/config.ts';
 import type { ListenAddress } from './config/listen-address.ts';
+import type { NodeConfig } from './config/node-config.ts';
 import { OwnedStore } from './workers/owned-store.ts';
 import { ownerOf, type Team } from './workers/team.ts';
 

@@ -11,8 +11,8 @@
  */
 
 import { banner } from './banner.ts';
-import { type ConfigSources, loadConfig, type NodeConfig } from './config/config.ts';
 import type { ListenAddress } from './config/listen-address.ts';
+import { type ConfigSources, loadConfig, type NodeConfig } from './config/node-config.ts';
 import { Log } from './log/log.ts';
 import { startNode } from './start-node.ts';
 import { VERSION } from './version.ts';

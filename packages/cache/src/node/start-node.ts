@@ -20,8 +20,8 @@ import { type AdminEndpointsOptions, answerAdminRequest, isAdminPath } from './a
 import { purgeKey } from './admin/purge-key.ts';
 import { type MemberReport, type NodeStatus, statusOf, type TeamReport, totalOf } from './admin/status.ts';
 import type { CacheNode, StartOptions } from './cache-node.ts';
-import type { NodeConfig } from './config/config.ts';
 import { formatListen, type ListenAddress } from './config/listen-address.ts';
+import type { NodeConfig } from './config/node-config.ts';
 import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
 import { Listeners, readCertificate } from './listen/servers.ts';
 import { Log } from './log/log.ts';

@@ -27,7 +27,7 @@ import { EFFORT } from '@bloomery/testkit/effort';
 import { World } from '@bloomery/testkit/origins/chaos-world';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/node/config/config.ts';
+import { loadConfig } from '../../src/node/config/node-config.ts';
 import { Log } from '../../src/node/log/log.ts';
 import { type CacheNode, startNode } from '../../src/node/start-node.ts';
 

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { selfSigned } from '@bloomery/testkit/programs/self-signed';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/node/config/config.ts';
+import { loadConfig } from '../../src/node/config/node-config.ts';
 import { Log } from '../../src/node/log/log.ts';
 import { startNode } from '../../src/node/start-node.ts';
 import { ask, cleanUp, scratchFolder, startOrigin, startTestNode, until } from './scratch.ts';

@@ -6,7 +6,7 @@ import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/node/config/config.ts';
+import { loadConfig } from '../../src/node/config/node-config.ts';
 import { Log } from '../../src/node/log/log.ts';
 import { type CacheNode, startNode } from '../../src/node/start-node.ts';
 import { ownerOf, type Team } from '../../src/node/workers/team.ts';

@@ -6,7 +6,7 @@ import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/node/config/config.ts';
+import { loadConfig } from '../../src/node/config/node-config.ts';
 import { bundleProgram, type RunningProgram, startProgram } from './cache-program.ts';
 import { ask, cleanUp, scratchFolder, startOrigin, startTestNode, type TestNode, until } from './scratch.ts';
 

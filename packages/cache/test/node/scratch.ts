@@ -15,7 +15,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach } from 'vitest';
-import { loadConfig } from '../../src/node/config/config.ts';
+import { loadConfig } from '../../src/node/config/node-config.ts';
 import { Log } from '../../src/node/log/log.ts';
 import { type CacheNode, startNode } from '../../src/node/start-node.ts';
 

@@ -6,8 +6,8 @@ import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { selfSigned } from '@bloomery/testkit/programs/self-signed';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/node/config/config.ts';
 import { ConfigError } from '../../src/node/config/config-sources.ts';
+import { loadConfig } from '../../src/node/config/node-config.ts';
 import { ask, scratchFolder, startOrigin, startTestNode } from './scratch.ts';
 
 const folder = scratchFolder();

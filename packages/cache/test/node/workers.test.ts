@@ -176,7 +176,7 @@ describe('a worker that hangs', () => {
       },
       stdin: {
         contents: `
-          import { loadConfig } from './config/config.ts';
+          import { loadConfig } from './config/node-config.ts';
           import { Log } from './log/log.ts';
           import { Workers } from './workers/workers.ts';
           const log = new Log({ level: 'info', format: 'json' });

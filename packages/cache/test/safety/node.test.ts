@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createRawServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/node/config/config.ts';
+import { loadConfig } from '../../src/node/config/node-config.ts';
 import { type CacheNode, startNode } from '../../src/node/start-node.ts';
 import { AMBIGUOUS, LEGAL, LEGAL_ABSOLUTE } from './smuggling-corpus.ts';
 

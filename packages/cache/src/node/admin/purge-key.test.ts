@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { ask, startOrigin, startTestNode, until } from '../../../test/node/scratch.ts';
-import { loadConfig } from '../config/config.ts';
+import { loadConfig } from '../config/node-config.ts';
 
 it.each([
   ['a purge', async (node: { purge(url: string): Promise<number> }, url: string) => node.purge(url)],

@@ -3,7 +3,7 @@
  * the names as they stand in the file.
  */
 
-import type { NodeConfig } from './config.ts';
+import type { NodeConfig } from './node-config.ts';
 
 /** By the names of settings in the file. */
 const NEED_RESTART: Readonly<Record<string, (config: NodeConfig) => unknown>> = {

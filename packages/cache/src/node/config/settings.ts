@@ -1,6 +1,6 @@
 /**
  * Every setting of a node, in one table: its name in the configuration file, its flag, what it is, and its words for `--help`.
- * The command makes its options of it, `config.ts` its checks, and a test compares it with the table in docs/guide/cache.md; so a setting is
+ * The command makes its options of it, `node-config.ts` its checks, and a test compares it with the table in docs/guide/cache.md; so a setting is
  * described once. It imports nothing: the command reads it whenever somebody asks for help.
  *
  * The name in the file is the flag in camel case (`--disk-size`, `diskSize`), and in the environment the same in capitals

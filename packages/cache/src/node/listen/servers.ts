@@ -20,8 +20,8 @@ import { guardServer } from '../../safety/guard-server.ts';
 import type { Limits } from '../../safety/limits.ts';
 import type { Refusal } from '../../safety/refusal.ts';
 import { applyServerSettings, serverOptions } from '../../safety/server-settings.ts';
-import type { NodeConfig } from '../config/config.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
+import type { NodeConfig } from '../config/node-config.ts';
 
 export interface Certificate {
   readonly cert: Buffer;

@@ -16,7 +16,7 @@ import {
   until,
 } from '../../../test/node/scratch.ts';
 import type { AnswerRecord } from '../../proxy/proxy-observer.ts';
-import { loadConfig } from '../config/config.ts';
+import { loadConfig } from '../config/node-config.ts';
 import { AccessLog } from './access-log.ts';
 
 const folder = scratchFolder();

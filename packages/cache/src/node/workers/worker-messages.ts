@@ -1,8 +1,8 @@
 /** What the primary and its workers say to each other over Node's channel. `id` joins a question and its answer; each side counts its own. */
 
 import type { MemberReport, TeamReport } from '../admin/status.ts';
-import type { NodeConfig } from '../config/config.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
+import type { NodeConfig } from '../config/node-config.ts';
 
 export type ToWorker =
   /** The first one. `removeFirst`: keys that were invalidated while this worker was down. */

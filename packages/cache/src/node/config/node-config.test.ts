@@ -5,9 +5,9 @@ import { selfSigned } from '@bloomery/testkit/programs/self-signed';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LIMIT_NAMES } from '../../safety/limits.ts';
 import { formatDuration, formatSize, parseDuration, parseSize } from './amounts.ts';
-import { loadConfig, type NodeConfig, printConfig } from './config.ts';
 import { ConfigError } from './config-sources.ts';
 import { nearestName } from './nearest-name.ts';
+import { loadConfig, type NodeConfig, printConfig } from './node-config.ts';
 import { environmentName, SETTINGS } from './settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-config-'));
