@@ -25,7 +25,7 @@ const FORMAT = 1;
 /** Nodes of one user that were started without a word about their folder. */
 const MOST_NODES = 16;
 
-export interface DiskFolder {
+export interface ClaimedFolder {
   readonly folder: string;
   /** What was stored for another number of workers was dropped. */
   readonly rearranged: boolean;
@@ -37,7 +37,7 @@ export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError';
 }
 
-export async function claimDiskFolder(folder: string, workers: number): Promise<DiskFolder> {
+export async function claimDiskFolder(folder: string, workers: number): Promise<ClaimedFolder> {
   try {
     makeFolder(folder);
   } catch (error) {
@@ -76,7 +76,7 @@ export async function claimConfiguredFolder({
   disk,
   diskDefaulted,
   workers,
-}: Pick<NodeConfig, 'disk' | 'diskDefaulted' | 'workers'>): Promise<DiskFolder | null> {
+}: Pick<NodeConfig, 'disk' | 'diskDefaulted' | 'workers'>): Promise<ClaimedFolder | null> {
   if (disk === null) return null;
   for (let number = 1; ; number++) {
     try {

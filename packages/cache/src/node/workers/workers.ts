@@ -17,7 +17,7 @@ import { closeSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TeamReport } from '../admin/status.ts';
-import { claimConfiguredFolder, type DiskFolder } from '../claimed-folder.ts';
+import { type ClaimedFolder, claimConfiguredFolder } from '../claimed-folder.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import { settingsForRestart, withoutRestart } from '../config/reload-rules.ts';
@@ -72,14 +72,14 @@ export class Workers {
   readonly #drained = new Set<number>();
   listen: readonly ListenAddress[] = [];
   adminListen: ListenAddress | null = null;
-  readonly #disk: DiskFolder | null;
+  readonly #disk: ClaimedFolder | null;
   readonly #watch: SilenceWatch;
 
   private constructor(
     config: NodeConfig,
     log: Log,
     folder: WorkersFolder,
-    disk: DiskFolder | null,
+    disk: ClaimedFolder | null,
     hungMs: number,
   ) {
     this.#asked = config;
