@@ -62,10 +62,10 @@ export class OriginError extends Error {
 }
 
 /** How much of the response had come. */
-export type Progress = 'nothing' | 'some' | 'head';
+export type ResponseProgress = 'nothing' | 'some' | 'head';
 
 /** What undici, a socket, a lookup or TLS threw, as a failure with a name. */
-export function toOriginError(cause: unknown, origin: string, progress: Progress): OriginError {
+export function toOriginError(cause: unknown, origin: string, progress: ResponseProgress): OriginError {
   if (cause instanceof OriginError) return cause;
   const { code = '', message = String(cause) } = (cause ?? {}) as { code?: string; message?: string };
   const fail = (kind: OriginErrorCode, text: string) =>

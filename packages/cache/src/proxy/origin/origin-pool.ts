@@ -17,7 +17,7 @@ export const CONNECTIONS_PER_ORIGIN = 256;
 /** Less than the 5 s after which Node's own http server closes, so that the race with its close is rare. */
 const KEEP_ALIVE_MS = 4000;
 
-export interface PoolOptions extends Omit<ConnectorOptions, 'opened'> {
+export interface OriginPoolOptions extends Omit<ConnectorOptions, 'opened'> {
   readonly responseHeadBytes: number;
   readonly responseBodyBytes: number;
   readonly connections?: number;
@@ -38,13 +38,13 @@ export interface Slot {
 
 export class OriginPool {
   readonly origin: string;
-  readonly #options: PoolOptions;
+  readonly #options: OriginPoolOptions;
   readonly #slots = new Set<Slot>();
   readonly #idle: Slot[] = [];
   readonly #waiting = new Set<(slot: Slot) => void>();
   #destroyed = false;
 
-  constructor(origin: string, options: PoolOptions) {
+  constructor(origin: string, options: OriginPoolOptions) {
     this.origin = origin;
     this.#options = options;
   }
