@@ -27,14 +27,14 @@ export class ConfigError extends Error {
 }
 
 /** A value as it was written, and what to call it in an error. */
-export interface Written {
+export interface WrittenSetting {
   readonly value: unknown;
   readonly from: string;
   /** Relative file names are meant from here. */
   readonly folder: string;
 }
 
-export type WrittenSettings = Map<string, Written>;
+export type WrittenSettings = Map<string, WrittenSetting>;
 
 /** An object with the keys of settings; flags `{ diskSize: '2GB', listen: ['…'], disk: false }`. */
 export function readFlags(flags: Readonly<Record<string, unknown>>, problems: string[]): WrittenSettings {

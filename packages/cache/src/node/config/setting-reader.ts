@@ -6,7 +6,7 @@
 import { resolve } from 'node:path';
 import { checkLimits, LIMIT_NAMES, LIMITS, type Limits } from '../../safety/limits.ts';
 import { formatDuration, formatSize, parseDuration, parseSize } from './amounts.ts';
-import type { Written, WrittenSettings } from './config-sources.ts';
+import type { WrittenSetting, WrittenSettings } from './config-sources.ts';
 import { didYouMean } from './nearest-name.ts';
 import { type NetworkList, parseNetworks } from './network-list.ts';
 
@@ -21,7 +21,7 @@ export class SettingReader {
   }
 
   /** Undefined: not written, or wrong. */
-  #read<T>(key: string, parse: (value: unknown, written: Written) => T): T | undefined {
+  #read<T>(key: string, parse: (value: unknown, written: WrittenSetting) => T): T | undefined {
     const written = this.#written.get(key);
     if (written === undefined) return undefined;
     try {
