@@ -31,7 +31,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Limits } from './limits.ts';
 import { type Refusal, refusal, refusalBytes, sendRefusal } from './refusal.ts';
-import { checkRequest } from './request-guard.ts';
+import { checkRequestHead } from './request-guard.ts';
 
 export interface GuardedHandlers {
   readonly limits: Limits;
@@ -75,7 +75,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     const why =
       waiting !== undefined && waiting >= limits.pipelinedRequests
         ? tooManyUnanswered(limits)
-        : checkRequest(
+        : checkRequestHead(
             {
               method: req.method ?? '',
               target: req.url ?? '',
@@ -133,7 +133,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
       return;
     }
     const why =
-      checkRequest(
+      checkRequestHead(
         { method: 'CONNECT', target: req.url ?? '', httpVersion: req.httpVersion, headers: req.rawHeaders },
         limits,
       ) ??

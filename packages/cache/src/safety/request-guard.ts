@@ -3,7 +3,7 @@
  * them can be made to take an attacker's bytes for another client's request (smuggling), or to store an answer under
  * another's name. Such a request is refused, never repaired: a repair is a guess about what the next server does.
  *
- * `checkRequest` is pure, takes time linear in what it is given, and never throws. It sees what Node's parser has let through
+ * `checkRequestHead` is pure, takes time linear in what it is given, and never throws. It sees what Node's parser has let through
  * (`rawHeaders`). By measurement (Node 20.20, llhttp strict; the corpus in `test/smuggling-corpus.ts` repeats it on each run):
  *
  *   refused by the parser: several Content-Length fields, lists and signs in it, Content-Length with Transfer-Encoding, chunked twice
@@ -26,7 +26,7 @@
 import type { FieldList } from '../policy/stored-response.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { quote, type Refusal, refusal } from './refusal.ts';
-import { checkAuthority, checkTarget } from './request-target.ts';
+import { checkAuthority, checkRequestTarget } from './request-target.ts';
 import { isUnkeyed } from './unkeyed-fields.ts';
 
 export type { Refusal } from './refusal.ts';
@@ -42,7 +42,7 @@ export interface RawRequest {
 export type RequestLimits = Pick<Limits, 'headBytes' | 'urlBytes' | 'headerCount' | 'requestBodyBytes'>;
 
 /** Why the request is refused; null: it may be handled. */
-export function checkRequest(raw: RawRequest, limits: RequestLimits = DEFAULT_LIMITS): Refusal | null {
+export function checkRequestHead(raw: RawRequest, limits: RequestLimits = DEFAULT_LIMITS): Refusal | null {
   const { method, target, httpVersion, headers } = raw;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return refusal(505, 'version', `HTTP/1.1 is spoken here, got version ${quote(httpVersion)}.`);
@@ -60,7 +60,7 @@ export function checkRequest(raw: RawRequest, limits: RequestLimits = DEFAULT_LI
       `The URL is too long: ${target.length} bytes, at most ${limits.urlBytes} are accepted.`,
     );
   }
-  const badTarget = checkTarget(method, target);
+  const badTarget = checkRequestTarget(method, target);
   if (badTarget !== null) return badTarget;
   if (headers.length > limits.headerCount * 2) {
     return refusal(

@@ -19,7 +19,7 @@ import { parseHostLiteral } from './ip-address.ts';
 import { quote, type Refusal, refusal } from './refusal.ts';
 
 /** Which is null: the target is fine by itself. Lengths are the caller's. */
-export function checkTarget(method: string, target: string): Refusal | null {
+export function checkRequestTarget(method: string, target: string): Refusal | null {
   if (target === '')
     return refusal(400, 'target-empty', 'The request has no target: expected a path or a URL.');
   if (outsideTarget.test(target)) {
@@ -42,7 +42,7 @@ export function checkTarget(method: string, target: string): Refusal | null {
   return checkAbsoluteForm(target);
 }
 
-/** The authority of a target in absolute form that has passed `checkTarget`; null for other forms. */
+/** The authority of a target in absolute form that has passed `checkRequestTarget`; null for other forms. */
 export function targetAuthority(target: string): string | null {
   const start = target.indexOf('://');
   if (start < 0 || target.charCodeAt(0) === 0x2f) return null;

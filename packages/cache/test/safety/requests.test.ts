@@ -2,16 +2,16 @@
 
 import { describe, expect, it } from 'vitest';
 import { checkLimits, DEFAULT_LIMITS } from '../../src/safety/limits.ts';
-import { checkRequest, type RawRequest } from '../../src/safety/request-guard.ts';
+import { checkRequestHead, type RawRequest } from '../../src/safety/request-guard.ts';
 import { targetAuthority } from '../../src/safety/request-target.ts';
 
 const plain: RawRequest = { method: 'GET', target: '/', httpVersion: '1.1', headers: ['Host', 'a.example'] };
 const code = (change: Partial<RawRequest>, limits = DEFAULT_LIMITS) =>
-  checkRequest({ ...plain, ...change }, limits)?.code ?? null;
+  checkRequestHead({ ...plain, ...change }, limits)?.code ?? null;
 const withFields = (...fields: string[]) => code({ headers: ['Host', 'a.example', ...fields] });
 
-describe('checkRequest', () => {
-  it('lets a plain request pass', () => expect(checkRequest(plain)).toBe(null));
+describe('checkRequestHead', () => {
+  it('lets a plain request pass', () => expect(checkRequestHead(plain)).toBe(null));
 
   it('sees what the parser would have refused as well', () => {
     expect(withFields('Content-Length', '3', 'Content-Length', '3')).toBe('content-length-repeated');
@@ -45,7 +45,7 @@ describe('checkRequest', () => {
     ['chunked;q=1', 400],
     [' chunked', 400],
   ])('Transfer-Encoding %j is answered with %i', (value, status) => {
-    expect(checkRequest({ ...plain, headers: ['Host', 'a', 'Transfer-Encoding', value] })?.status).toBe(
+    expect(checkRequestHead({ ...plain, headers: ['Host', 'a', 'Transfer-Encoding', value] })?.status).toBe(
       status,
     );
   });
@@ -74,10 +74,12 @@ describe('checkRequest', () => {
       'head-too-large': 431,
       'body-too-large': 413,
     };
-    expect(checkRequest({ ...plain, target: `/${'a'.repeat(300)}` }, limits)?.status).toBe(
+    expect(checkRequestHead({ ...plain, target: `/${'a'.repeat(300)}` }, limits)?.status).toBe(
       statuses['target-too-long'],
     );
-    expect(checkRequest({ ...plain, headers: fields(9) }, limits)?.status).toBe(statuses['too-many-headers']);
+    expect(checkRequestHead({ ...plain, headers: fields(9) }, limits)?.status).toBe(
+      statuses['too-many-headers'],
+    );
   });
 
   it('takes CONNECT only with host and port, and only without a body', () => {
@@ -115,7 +117,8 @@ describe('checkRequest', () => {
   });
 
   it('quotes what came only shortly and as ASCII', () => {
-    const message = checkRequest({ ...plain, target: `<script>\u2028\x07${'é'.repeat(500)}` })?.message ?? '';
+    const message =
+      checkRequestHead({ ...plain, target: `<script>\u2028\x07${'é'.repeat(500)}` })?.message ?? '';
     expect(message.length).toBeLessThan(400);
     expect(message).toMatch(/^[\x20-\x7e]*(?:\\u2026)?[\x20-\x7e]*$/);
   });
@@ -206,7 +209,7 @@ describe('fuzz', () => {
           headers[at] = mutate(headers[at]!);
         }
       }
-      const why = checkRequest({ method, target, httpVersion, headers });
+      const why = checkRequestHead({ method, target, httpVersion, headers });
       if (why !== null) {
         // Not by `expect`, which takes longer than the check itself.
         const right =
@@ -249,7 +252,7 @@ describe('fuzz', () => {
       let best = Number.POSITIVE_INFINITY;
       for (let i = 0; i < 5; i++) {
         const start = performance.now();
-        checkRequest(raw, limits);
+        checkRequestHead(raw, limits);
         best = Math.min(best, performance.now() - start);
       }
       return best;

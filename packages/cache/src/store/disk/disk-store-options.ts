@@ -20,7 +20,7 @@ export interface DiskStoreOptions {
 }
 
 /** Throws if something is not what it should be. */
-export function checkOptions({ folder, capacityBytes, ...others }: DiskStoreOptions): void {
+export function checkDiskStoreOptions({ folder, capacityBytes, ...others }: DiskStoreOptions): void {
   if (typeof folder !== 'string' || folder === '')
     throw new TypeError(`Expected the path of a folder, got ${folder}`);
   if (!(Number.isSafeInteger(capacityBytes) && capacityBytes > 0)) {

@@ -37,7 +37,7 @@ import { BodyTable } from './bodies/body-table.ts';
 import { OpenFiles } from './bodies/open-files.ts';
 import { Packs } from './bodies/packs.ts';
 import { prepareFolder, readFolder } from './disk-folder.ts';
-import { checkOptions, type DiskStoreOptions } from './disk-store-options.ts';
+import { checkDiskStoreOptions, type DiskStoreOptions } from './disk-store-options.ts';
 import { DiskWriter, type WriterHome } from './disk-writer.ts';
 import { EntryChanges } from './entry-changes.ts';
 import { FolderLock } from './folder-lock.ts';
@@ -166,7 +166,7 @@ export class DiskStore implements LowerStore {
 
   /** Opens the store in a folder, after a crash as well. Rejects if another process has it open. */
   static async open(options: DiskStoreOptions): Promise<DiskStore> {
-    checkOptions(options);
+    checkDiskStoreOptions(options);
     prepareFolder(options.folder);
     let abandon = () => {};
     const lock = await FolderLock.take(options.folder, { lost: () => abandon() });
