@@ -5,7 +5,7 @@ import { BufferPool } from '../keys/buffer-pool.ts';
 import type { KeyOptions } from '../keys/key-options.ts';
 import { RangeReader } from '../keys/line-ranges.ts';
 import { type HashSource, schemeOf } from './hash-source.ts';
-import { type CountedRecords, type HashedRecords, type Piece, PieceWorker } from './piece-work.ts';
+import { type CountedRecords, type HashedRecords, type Piece, PieceWorker } from './piece-worker.ts';
 
 export interface WorkerSetUp {
   readonly options: KeyOptions;

@@ -20,7 +20,7 @@ import { threadFile } from '../thread-file.ts';
 import { UsageError } from '../usage-error.ts';
 import { type HashSource, schemeOf } from './hash-source.ts';
 import type { WorkerAnswer, WorkerSetUp } from './hash-worker.ts';
-import { type HashedRecords, type Piece, PieceWorker } from './piece-work.ts';
+import { type HashedRecords, type Piece, PieceWorker } from './piece-worker.ts';
 
 export interface RecordWorkersOptions {
   readonly keys: KeyOptions;
