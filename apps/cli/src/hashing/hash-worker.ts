@@ -5,7 +5,7 @@ import { BufferPool } from '../keys/buffer-pool.ts';
 import type { KeyOptions } from '../keys/key-options.ts';
 import { RangeReader } from '../keys/line-ranges.ts';
 import { type HashSource, schemeOf } from './hash-source.ts';
-import { type CountedRecords, type HashedRecords, type Piece, PieceWorker } from './piece-worker.ts';
+import { type CountedRecords, type HashedRecords, PieceWorker, type RecordPiece } from './piece-worker.ts';
 
 export interface WorkerSetUp {
   readonly options: KeyOptions;
@@ -16,7 +16,7 @@ export interface WorkerSetUp {
 export interface WorkerJob {
   readonly id: number;
   readonly task: 'hash' | 'count';
-  readonly piece: Piece;
+  readonly piece: RecordPiece;
   readonly columns: ReadonlyMap<string, number>;
   /** Memory for records that stay. */
   readonly buffer: ArrayBuffer | undefined;

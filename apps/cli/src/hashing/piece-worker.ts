@@ -14,7 +14,7 @@ import { blocksOf, type LineRange, type RangeReader } from '../keys/line-ranges.
 import type { RecordChunk } from '../keys/record-chunks.ts';
 
 /** Records that were read, or where to read them. */
-export type Piece = { readonly chunk: RecordChunk } | { readonly range: LineRange };
+export type RecordPiece = { readonly chunk: RecordChunk } | { readonly range: LineRange };
 
 export interface CountedRecords {
   /** The memory of the records, which can be used again. */
@@ -48,7 +48,7 @@ export class PieceWorker {
     this.#reader = reader;
   }
 
-  count(piece: Piece, columns: ColumnNames): CountedRecords {
+  count(piece: RecordPiece, columns: ColumnNames): CountedRecords {
     if ('chunk' in piece) {
       const { chunk } = piece;
       const whole = isWholeLine(this.#options);
@@ -62,7 +62,7 @@ export class PieceWorker {
 
   /** `buffers` for records that stay; `room` for hashes, if it is large enough. */
   hash(
-    piece: Piece,
+    piece: RecordPiece,
     columns: ColumnNames,
     buffers: BufferPool,
     room: Int32Array = new Int32Array(0),

@@ -20,7 +20,7 @@ import { threadFile } from '../thread-file.ts';
 import { UsageError } from '../usage-error.ts';
 import { type HashSource, schemeOf } from './hash-source.ts';
 import type { WorkerAnswer, WorkerSetUp } from './hash-worker.ts';
-import { type HashedRecords, type Piece, PieceWorker } from './piece-worker.ts';
+import { type HashedRecords, PieceWorker, type RecordPiece } from './piece-worker.ts';
 
 export interface RecordWorkersOptions {
   readonly keys: KeyOptions;
@@ -59,7 +59,7 @@ export class RecordWorkers {
   async count(input: Input, { onRead }: { onRead?: OnRead } = {}): Promise<number> {
     let total = 0;
     const columns: ColumnNames = new Map();
-    const here = (piece: Piece) => this.#worker.count(piece, columns);
+    const here = (piece: RecordPiece) => this.#worker.count(piece, columns);
     const pieces = this.#pieces(input, columns, onRead);
     for await (const { count } of this.#each(pieces, 'count', columns, here)) total += count;
     return total;
@@ -74,7 +74,7 @@ export class RecordWorkers {
     { onRead, keepsHashes = false }: HashRequest = {},
   ): AsyncGenerator<HashedRecords> {
     const columns: ColumnNames = new Map();
-    const here = (piece: Piece) => this.#worker.hash(piece, columns, this.#buffers, this.#rooms.pop());
+    const here = (piece: RecordPiece) => this.#worker.hash(piece, columns, this.#buffers, this.#rooms.pop());
     for await (const found of this.#each(this.#pieces(input, columns, onRead), 'hash', columns, here)) {
       yield found;
       if (!keepsHashes && this.#rooms.length < MOST_ROOMS)
@@ -89,10 +89,10 @@ export class RecordWorkers {
   }
 
   async *#each<Result extends { readonly records: Uint8Array<ArrayBuffer> }>(
-    pieces: AsyncIterable<Piece>,
+    pieces: AsyncIterable<RecordPiece>,
     task: 'hash' | 'count',
     columns: ColumnNames,
-    here: (piece: Piece) => Result,
+    here: (piece: RecordPiece) => Result,
   ): AsyncGenerator<Result> {
     const waiting: Promise<Result>[] = [];
     for await (const piece of pieces) {
@@ -131,7 +131,7 @@ export class RecordWorkers {
     }
   }
 
-  async *#pieces(input: Input, columns: ColumnNames, onRead: OnRead = () => {}): AsyncGenerator<Piece> {
+  async *#pieces(input: Input, columns: ColumnNames, onRead: OnRead = () => {}): AsyncGenerator<RecordPiece> {
     const { options } = this.#setUp;
     if (input.plainFile && isWholeLine(options) && (input.bytes ?? 0) >= WORTH_A_THREAD) {
       checkFirst(input.path, this.#reader.head(input.path), options);
@@ -200,7 +200,7 @@ class WorkerPool {
 
   run(
     task: 'hash' | 'count',
-    piece: Piece,
+    piece: RecordPiece,
     columns: ColumnNames,
     buffers: BufferPool,
     rooms: Int32Array[],
