@@ -7,13 +7,13 @@
  * some 17 deviations of terms, 17,000 for 10^8 trials at 1 %.
  */
 
-export interface CountInterval {
+export interface BinomialInterval {
   readonly low: number;
   readonly high: number;
 }
 
 /** The counts that a correct filter leaves once in 1.7 million runs, both sides together. */
-export function fiveSigma(trials: number, p: number): CountInterval {
+export function fiveSigma(trials: number, p: number): BinomialInterval {
   if (p <= 0) return { low: 0, high: 0 };
   if (p >= 1) return { low: trials, high: trials };
   const mode = Math.min(trials, Math.floor((trials + 1) * p));

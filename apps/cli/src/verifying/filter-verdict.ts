@@ -22,7 +22,7 @@ import { bitArraysOf } from '../inspecting/bit-arrays.ts';
 import { describeForeign } from '../inspecting/describe-foreign.ts';
 import { describeOwn } from '../inspecting/describe-own.ts';
 import { onesBetween } from '../terminal/bit-picture.ts';
-import { type CountInterval, fiveSigma } from './binomial-interval.ts';
+import { type BinomialInterval, fiveSigma } from './binomial-interval.ts';
 
 /** Of what was measured, what was not kept. */
 export function isKept({ estimated: claim }: Subject, { estimated, promised }: FilterVerdict): boolean {
@@ -46,7 +46,7 @@ export interface Subject {
 }
 
 export interface FilterVerdict {
-  readonly estimated?: (CountInterval & { readonly rate: number; readonly kept: boolean }) | undefined;
+  readonly estimated?: (BinomialInterval & { readonly rate: number; readonly kept: boolean }) | undefined;
   readonly promised?: { readonly rate: number; readonly most: number; readonly kept: boolean } | undefined;
 }
 
