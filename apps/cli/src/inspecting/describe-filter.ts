@@ -95,7 +95,7 @@ export function describeFilter(file: FilterFile): FilterDescription {
 }
 
 /** The estimate by the ones, if the filter is not full. */
-export function sizeOf(filter: Parameters<typeof sizeEstimate>[0]): SizeEstimate {
+export function describeSize(filter: Parameters<typeof sizeEstimate>[0]): SizeEstimate {
   const { value, low, high, standardError } = sizeEstimate(filter);
   return { value, low, high, standardError };
 }

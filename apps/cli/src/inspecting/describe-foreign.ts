@@ -11,7 +11,7 @@ import { SparkFilter } from 'bloomery/formats/spark';
 import { SquidDigest } from 'bloomery/formats/squid';
 import { estimateSize } from 'bloomery/math';
 import type { ForeignFile } from '../files/filter-file.ts';
-import { type FilterDetails, isOverfull, sizeOf } from './describe-filter.ts';
+import { describeSize, type FilterDetails, isOverfull } from './describe-filter.ts';
 
 export function describeForeign({ filter: opened }: ForeignFile): FilterDetails {
   // The keys that it takes do not matter here.
@@ -31,7 +31,7 @@ export function describeForeign({ filter: opened }: ForeignFile): FilterDetails 
   }
   if (filter instanceof ParquetFilter) {
     const ones = filter.onesCount();
-    const estimatedSize = sizeOf(filter.filter);
+    const estimatedSize = describeSize(filter.filter);
     return {
       ...common,
       parameters: { bits, hashes },

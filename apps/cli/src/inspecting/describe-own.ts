@@ -17,7 +17,7 @@ import {
 } from 'bloomery';
 import { type PlanLayout, plan } from 'bloomery/math';
 import type { OwnFile } from '../files/filter-file.ts';
-import { type FilterDetails, type FilterPart, isOverfull, sizeOf } from './describe-filter.ts';
+import { describeSize, type FilterDetails, type FilterPart, isOverfull } from './describe-filter.ts';
 import { heavyKeysIn, isKeyed } from './keyless-frame.ts';
 
 export function describeOwn(file: OwnFile): FilterDetails {
@@ -103,7 +103,7 @@ interface BitFilter {
 /** Of everything that is an array of bits under the eyes of a lookup. */
 function bitDetails(filter: BitFilter) {
   const { capacity } = filter;
-  const estimatedSize = sizeOf(filter);
+  const estimatedSize = describeSize(filter);
   return {
     capacity,
     promisedFalsePositiveRate: rateAtCapacity(filter),
@@ -158,9 +158,9 @@ function rotatingDetails(filter: RotatingBloomFilter): Details {
     },
     capacity: capacity * generations,
     promisedFalsePositiveRate: together(rateAtCapacity(filter), generations),
-    estimatedSize: sizeOf(filter.flattened()),
+    estimatedSize: describeSize(filter.flattened()),
     estimatedFalsePositiveRate: filter.estimatedFalsePositiveRate(),
-    overfull: filters.some((one) => isOverfull(sizeOf(one), capacity)),
+    overfull: filters.some((one) => isOverfull(describeSize(one), capacity)),
     parts: filters.map((one, age) => partOf(`generation ${age + 1}`, one)),
   };
 }
@@ -178,7 +178,8 @@ function attenuatedDetails(filter: AttenuatedBloomFilter): Details {
     },
     promisedFalsePositiveRate: together(rateAtCapacity(filter), levels),
     estimatedFalsePositiveRate: filter.estimatedFalsePositiveRate(),
-    overfull: capacity === undefined ? undefined : filters.some((one) => isOverfull(sizeOf(one), capacity)),
+    overfull:
+      capacity === undefined ? undefined : filters.some((one) => isOverfull(describeSize(one), capacity)),
     parts: filters.map((one, distance) => partOf(`distance ${distance}`, one)),
   };
 }

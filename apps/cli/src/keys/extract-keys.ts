@@ -9,7 +9,7 @@ import { countLines, type KeyBatch, type PackedKeys } from 'bloomery';
 import { UsageError } from '../usage-error.ts';
 import { fieldOf, parseJsonPath } from './json-path.ts';
 import { delimiterOf, isWholeLine, type KeyOptions } from './key-options.ts';
-import { closingQuote, type RecordChunk } from './record-chunks.ts';
+import { closingCsvQuote, type RecordChunk } from './record-chunks.ts';
 
 export interface ChunkKeys {
   /** One key for each record, in order. */
@@ -158,7 +158,7 @@ function readRecord(
   for (let from = at; ; ) {
     let end: number;
     if (bytes[from] === QUOTE) {
-      const close = closingQuote(bytes, from);
+      const close = closingCsvQuote(bytes, from);
       const field = bytes.subarray(from + 1, close < 0 ? bytes.length : close);
       const behind = close < 0 ? bytes.length : close + 1;
       for (end = behind; end < bytes.length && bytes[end] !== delimiter && bytes[end] !== NEWLINE; end++);

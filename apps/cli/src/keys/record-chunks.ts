@@ -126,7 +126,7 @@ function scanRecords(bytes: Uint8Array, delimiter: number): { end: number; open:
     const newline = outside.lastIndexOf(NEWLINE);
     if (newline >= 0) end = at + newline + 1;
     if (quote < 0) return { end, open: -1 };
-    const close = closingQuote(bytes, quote);
+    const close = closingCsvQuote(bytes, quote);
     if (close < 0) return { end, open: quote };
     at = close + 1;
   }
@@ -142,7 +142,7 @@ function openingQuote(bytes: Uint8Array, from: number, delimiter: number): numbe
 }
 
 /** The quote that closes the field which one opens: none of a pair. -1 if it is not there. */
-export function closingQuote(bytes: Uint8Array, open: number): number {
+export function closingCsvQuote(bytes: Uint8Array, open: number): number {
   let close = bytes.indexOf(QUOTE, open + 1);
   while (close >= 0 && bytes[close + 1] === QUOTE) close = bytes.indexOf(QUOTE, close + 2);
   return close;
