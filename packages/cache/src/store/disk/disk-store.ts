@@ -32,10 +32,10 @@ import {
   type StoreStatistics,
 } from '../response-store.ts';
 import { sameResponse } from '../variants.ts';
-import { type BodySource, StoredBodyReader } from './bodies/body-reader.ts';
 import { BodyTable } from './bodies/body-table.ts';
 import { OpenFiles } from './bodies/open-files.ts';
 import { Packs } from './bodies/packs.ts';
+import { type BodySource, StoredBodyReader } from './bodies/stored-body-reader.ts';
 import { prepareFolder, readFolder } from './disk-folder.ts';
 import { checkDiskStoreOptions, type DiskStoreOptions } from './disk-store-options.ts';
 import { DiskWriter, type WriterHome } from './disk-writer.ts';
