@@ -13,7 +13,7 @@ import { decodeRecord, isRecord } from '../bodies/pack-record.ts';
 import type { Packs } from '../bodies/packs.ts';
 import { errorCode } from '../file-io.ts';
 import type { EntryIndex } from '../index/entry-index.ts';
-import { listKeys } from '../index/key-list.ts';
+import { listKeys } from '../index/list-keys.ts';
 import type { HeadCache, LoadedHead } from './head-cache.ts';
 
 /** Between one try and the next to read a key for the list. After the last, the list is given up. */
@@ -62,7 +62,7 @@ export class HeadReader {
     return this.#load(id, low, high).catch(() => undefined);
   }
 
-  /** All keys (key-list.ts says of which moment). Rejects if one cannot be read. */
+  /** All keys (list-keys.ts says of which moment). Rejects if one cannot be read. */
   keys(): AsyncGenerator<string> {
     return listKeys(this.#index, this.#packs, (id, low, high) => this.#key(id, low, high));
   }
