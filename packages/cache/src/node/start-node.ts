@@ -23,7 +23,7 @@ import type { CacheNode, StartOptions } from './cache-node.ts';
 import { formatListen, type ListenAddress } from './config/listen-address.ts';
 import type { NodeConfig } from './config/node-config.ts';
 import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
-import { Listeners, readCertificate } from './listen/servers.ts';
+import { Listeners, readCertificate } from './listen/node-servers.ts';
 import { Log } from './log/log.ts';
 import { renderMetrics } from './metrics/metrics-text.ts';
 import { ProcessWatch } from './metrics/process-watch.ts';

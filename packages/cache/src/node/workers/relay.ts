@@ -19,7 +19,7 @@ import { hasBody, queuedOn } from '../../proxy/client/exchange.ts';
 import { RequestBody } from '../../proxy/client/request-body.ts';
 import { LIMITS } from '../../safety/limits.ts';
 import { refusal, sendRefusal } from '../../safety/refusal.ts';
-import { listen } from '../listen/servers.ts';
+import { listen } from '../listen/node-servers.ts';
 import type { Team } from './team.ts';
 
 const RELAY_FIELD = 'Bloomery-Relayed-For';
