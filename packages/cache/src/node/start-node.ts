@@ -23,7 +23,7 @@ import type { CacheNode, StartOptions } from './cache-node.ts';
 import { formatListen, type ListenAddress } from './config/listen-address.ts';
 import type { NodeConfig } from './config/node-config.ts';
 import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
-import { Listeners, readCertificate } from './listen/node-servers.ts';
+import { NodeServers, readCertificate } from './listen/node-servers.ts';
 import { Log } from './log/log.ts';
 import { renderMetrics } from './metrics/metrics-text.ts';
 import { ProcessWatch } from './metrics/process-watch.ts';
@@ -62,7 +62,7 @@ class RunningNode implements CacheNode {
   readonly #relay: Relay | null;
   readonly #observer: NodeObserver;
   readonly #watch = new ProcessWatch();
-  readonly #listeners: Listeners;
+  readonly #servers: NodeServers;
   /** Shared with the guards, and changed in place by `reload`. */
   readonly #limits: { -readonly [name in keyof Limits]: number };
   #config: NodeConfig;
@@ -74,7 +74,7 @@ class RunningNode implements CacheNode {
   /** The hot path asks for it. */
   #proxy!: CacheProxy;
   #adminEndpoints!: AdminEndpointsOptions;
-  #adminServer: Listeners | null = null;
+  #adminServer: NodeServers | null = null;
   #relayServer: RelayServer | null = null;
   #stopping = false;
   #closing: Promise<void> | null = null;
@@ -90,7 +90,7 @@ class RunningNode implements CacheNode {
     this.#relay = team === null ? null : new Relay(team);
     this.#limits = { ...limitsOf(config, team) };
     this.#flights = { own: new Flights(clock), passing: new Flights(clock) };
-    this.#listeners = new Listeners(
+    this.#servers = new NodeServers(
       {
         request: (request, response) => this.#request(request, response),
         connect: (request, socket, head) => this.#connect(request, socket, head),
@@ -138,7 +138,7 @@ class RunningNode implements CacheNode {
         refused() {},
         failed: (error: Error) => this.log.event('error', 'accept-failed', { problem: error }),
       };
-      this.#adminServer = new Listeners(handlers, this.#limits);
+      this.#adminServer = new NodeServers(handlers, this.#limits);
       this.adminListen = await this.#adminServer.open(place.adminListen, {
         certificate,
         nextFree: false,
@@ -146,7 +146,7 @@ class RunningNode implements CacheNode {
       this.#proxies.listensOn(this.adminListen);
     }
     for (const address of place.listen) {
-      const opened = await this.#listeners.open(address, { certificate, nextFree: place.listenDefaulted });
+      const opened = await this.#servers.open(address, { certificate, nextFree: place.listenDefaulted });
       this.listen = [...this.listen, opened];
       this.#proxies.listensOn(opened);
     }
@@ -181,9 +181,9 @@ class RunningNode implements CacheNode {
 
   report(): MemberReport {
     const { counters } = this.#observer;
-    counters.connections = this.#listeners.counter.open;
-    counters.connectionsTotal = this.#listeners.total;
-    counters.connectionsRefused = this.#listeners.counter.refused;
+    counters.connections = this.#servers.counter.open;
+    counters.connectionsTotal = this.#servers.total;
+    counters.connectionsRefused = this.#servers.counter.refused;
     const snapshot = counters.snapshot(
       this.#open?.statistics() ?? {},
       this.#observer.dropped,
@@ -227,10 +227,10 @@ class RunningNode implements CacheNode {
       storedObjectBytes: this.#longestStored(config),
     });
     this.log.change({ level: config.logLevel, format: config.logFormat });
-    this.#listeners.applyLimits();
+    this.#servers.applyLimits();
     this.#adminServer?.applyLimits();
     if (certificate !== null) {
-      this.#listeners.changeCertificate(certificate);
+      this.#servers.changeCertificate(certificate);
       this.#adminServer?.changeCertificate(certificate);
     }
     this.#adminEndpoints = this.#makeAdminEndpoints(next);
@@ -256,8 +256,8 @@ class RunningNode implements CacheNode {
     this.#stopping = true;
     const started = Date.now();
     if (this.listen.length > 0)
-      this.log.event('info', 'stopping', { connections: this.#listeners.counter.open, deadlineMs });
-    const cut = await this.#listeners.close(deadlineMs);
+      this.log.event('info', 'stopping', { connections: this.#servers.counter.open, deadlineMs });
+    const cut = await this.#servers.close(deadlineMs);
     if (this.#relayServer !== null) {
       // Others may still have requests for this one.
       const leftMs = () => Math.max(0, deadlineMs - (Date.now() - started));

@@ -28,7 +28,7 @@ export interface Certificate {
   readonly key: Buffer;
 }
 
-export interface ListenerHandlers {
+export interface ServerHandlers {
   request: RequestListener;
   connect(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   refused(why: Refusal, from: { client: string; method: string | null; target: string | null }): void;
@@ -42,11 +42,11 @@ const SWEEP_MS = 50;
 /** Node looks at time-outs so often and not more rarely; it cannot be changed later, and a time-out may be lowered. */
 const CHECK_MS = 1000;
 
-export class Listeners {
+export class NodeServers {
   readonly counter = new ConnectionCounter();
   /** Connections so far. */
   total = 0;
-  readonly #handlers: ListenerHandlers;
+  readonly #handlers: ServerHandlers;
   readonly #limits: Limits;
   readonly #servers: (Server | SecureServer)[] = [];
   readonly #sockets = new Set<Socket>();
@@ -54,7 +54,7 @@ export class Listeners {
   readonly #secureSockets = new Set<Socket>();
 
   /** `limits` may change later: the guards read it at each connection and request, the servers are told by `applyLimits`. */
-  constructor(handlers: ListenerHandlers, limits: Limits) {
+  constructor(handlers: ServerHandlers, limits: Limits) {
     this.#handlers = handlers;
     this.#limits = limits;
   }
