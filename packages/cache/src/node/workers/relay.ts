@@ -35,7 +35,7 @@ export class Relay {
   send(request: IncomingMessage, response: ServerResponse, owner: number, unavailable: () => void): void {
     const body = hasBody(request) ? new RequestBody(request, Number.POSITIVE_INFINITY) : null;
     const isSafe = request.method === 'GET' || request.method === 'HEAD';
-    const exchange = new Exchange(response, (error) => {
+    const exchange = new RelayedExchange(response, (error) => {
       // A request that may have been heard is asked again only if that changes nothing; and what was read of a body cannot be read again.
       if (!(isUnreachable(error) || isSafe) || (body !== null && !body.giveBack())) return false;
       unavailable();
@@ -77,7 +77,7 @@ export class Relay {
   }
 }
 
-class Exchange implements Dispatcher.DispatchHandler {
+class RelayedExchange implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
   readonly #unavailable: (error: Error) => boolean;
   #controller: Dispatcher.DispatchController | null = null;
