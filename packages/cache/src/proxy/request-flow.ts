@@ -21,9 +21,9 @@ import type { StoredResponse } from '../policy/stored-response.ts';
 import { type AnswerHow, answerFromStore } from './client/answer-from-store.ts';
 import { type Exchange, hasBody } from './client/exchange.ts';
 import { countForwards } from './client/options-and-trace.ts';
-import { BodyTooLong, RequestBody } from './client/request-body.ts';
+import { BodyTooLongError, RequestBody } from './client/request-body.ts';
 import { FetchJob } from './flight/fetch-job.ts';
-import { type Fetched, StatusFailure } from './flight/fetch-order.ts';
+import { type Fetched, StatusError } from './flight/fetch-order.ts';
 import type { Flight, Landing } from './flight/flight.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './flight/shared-response.ts';
 import { OriginError } from './origin/origin-error.ts';
@@ -265,7 +265,7 @@ export class RequestFlow {
     const { policy, clock } = this.#context;
     const failure = error instanceof OriginError ? error : null;
     if (decision.kind === 'validate' && failure?.code !== 'destination_ip_prohibited') {
-      const allowed = error instanceof StatusFailure ? decision.errorFallback : decision.fallback;
+      const allowed = error instanceof StatusError ? decision.errorFallback : decision.fallback;
       if (allowed) {
         const { response } = decision;
         const served = answerFromStore(
@@ -279,7 +279,7 @@ export class RequestFlow {
             stale: true,
             status: forwardStatus(policy.name, {
               fwd: decision.reason,
-              ...(error instanceof StatusFailure ? { fwdStatus: error.status } : {}),
+              ...(error instanceof StatusError ? { fwdStatus: error.status } : {}),
               detail: failure?.code ?? 'origin-error',
             }),
             again: this.#again,
@@ -288,12 +288,12 @@ export class RequestFlow {
         if (served) return;
       }
     }
-    if (error instanceof StatusFailure) {
+    if (error instanceof StatusError) {
       this.#again(exchange);
       return;
     }
     exchange.outcome = 'error';
-    if (failure?.cause instanceof BodyTooLong) {
+    if (failure?.cause instanceof BodyTooLongError) {
       exchange.sendText(413, policy.name, 'body-too-long', failure.cause.message);
     } else {
       const { status, code, message } = failure ?? {

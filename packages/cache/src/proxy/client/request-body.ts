@@ -58,7 +58,8 @@ export class RequestBody extends Readable {
     this.#request.off('end', this.#end);
     this.#request.off('aborted', this.#aborted);
     // Answered early: the rest is read and dropped, so that the connection can be used again.
-    if (!this.#given && !this.#request.complete && !(error instanceof BodyTooLong)) this.#request.resume();
+    if (!this.#given && !this.#request.complete && !(error instanceof BodyTooLongError))
+      this.#request.resume();
     callback(error);
   }
 
@@ -66,7 +67,7 @@ export class RequestBody extends Readable {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#limit) {
       this.#request.pause();
-      this.destroy(new BodyTooLong(this.#limit));
+      this.destroy(new BodyTooLongError(this.#limit));
       return;
     }
     this.progress?.();
@@ -82,8 +83,8 @@ export class RequestBody extends Readable {
   };
 }
 
-export class BodyTooLong extends Error {
-  override readonly name = 'BodyTooLong';
+export class BodyTooLongError extends Error {
+  override readonly name = 'BodyTooLongError';
 
   constructor(limit: number) {
     super(`The body of the request is longer than the ${limit} bytes allowed`);

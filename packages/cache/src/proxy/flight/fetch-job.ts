@@ -35,7 +35,7 @@ import { beginStream, endAnswer, sendPiece } from '../client/body-sender.ts';
 import { OriginError } from '../origin/origin-error.ts';
 import type { OriginFetch, OriginHandler } from '../origin/origin-fetch.ts';
 import { mapFields } from '../route.ts';
-import { type FetchOrder, type Mode, modeOf, StatusFailure } from './fetch-order.ts';
+import { type FetchOrder, type Mode, modeOf, StatusError } from './fetch-order.ts';
 import type { Landing } from './flight.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
 import { storableResponse, suitsOwner } from './storable-response.ts';
@@ -202,7 +202,7 @@ export class FetchJob implements OriginHandler {
       if (isServerError(head.status) && (stand || this.#order.owner === null)) {
         this.#fetch.abort();
         this.#leaveTable();
-        this.#land({ kind: 'failed', error: new StatusFailure(head.status) });
+        this.#land({ kind: 'failed', error: new StatusError(head.status) });
         return;
       }
       if (this.#asked.method === 'HEAD') this.#updateByHead(mode.stored, head, times);

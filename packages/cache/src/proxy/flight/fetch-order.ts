@@ -14,8 +14,8 @@ import type { SharedResponse } from './shared-response.ts';
 export type Fetched = Extract<Decision, { kind: 'fetch' | 'validate' }>;
 
 /** The origin answered a validation with an error for which something stored may stand in. */
-export class StatusFailure extends Error {
-  override readonly name = 'StatusFailure';
+export class StatusError extends Error {
+  override readonly name = 'StatusError';
   readonly status: number;
 
   constructor(status: number) {
