@@ -19,12 +19,12 @@
 import { checkOptions } from '../filters/shared/options.ts';
 import { mulHigh } from '../hashing/mul-high.ts';
 import { finish } from './hashes/murmur3.ts';
-import { ByteReader, copyOf, type ForeignDecodeOptions } from './shared/byte-reader.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignFilter } from './shared/foreign-filter.ts';
+import { ByteReader, copyOf, type ForeignDecodeOptions } from './shared/foreign-reader.ts';
 import { add, r, set } from './shared/int64.ts';
 
-export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export interface BinaryFuseDecodeOptions extends ForeignDecodeOptions {

@@ -23,13 +23,18 @@ import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { xxh64Words } from '../hashing/xxh64.ts';
 import { MAX_BITS } from '../math/checks.ts';
-import { ByteReader, copyOf, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './shared/byte-reader.ts';
 import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadInt64, loadJavaKey, loadKey, unlikeKey } from './shared/foreign-key.ts';
+import {
+  ByteReader,
+  copyOf,
+  type ForeignDecodeOptions,
+  MAX_FOREIGN_HASHES,
+} from './shared/foreign-reader.ts';
 import { Modulus } from './shared/modulus.ts';
 
-export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 /** A string, bytes, or an integer, which is a long. */

@@ -25,21 +25,21 @@ import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { beginSequence, nextInSequence } from './hashes/dcso-generator.ts';
 import { fnv1 } from './hashes/fnv1.ts';
+import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
+import { keyWords, loadKey } from './shared/foreign-key.ts';
 import {
   ByteReader,
   copyOf,
   type ForeignDecodeOptions,
   limitOf,
   MAX_FOREIGN_HASHES,
-} from './shared/byte-reader.ts';
-import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
-import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
-import { keyWords, loadKey } from './shared/foreign-key.ts';
+} from './shared/foreign-reader.ts';
 import { gunzip, gzip, isGzip } from './shared/gzip.ts';
 import { r } from './shared/int64.ts';
 import { Modulus } from './shared/modulus.ts';
 
-export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export interface DcsoCreateOptions {

@@ -22,14 +22,19 @@ import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { murmur3x64 } from './hashes/murmur3.ts';
 import { type Base64Alphabet, base64Length, decodeBase64, encodeBase64 } from './shared/base64.ts';
-import { ByteReader, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './shared/byte-reader.ts';
 import { type BitOrder, estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { appendByte, keyWords, loadKey } from './shared/foreign-key.ts';
+import {
+  ByteReader,
+  type ForeignDecodeOptions,
+  limitOf,
+  MAX_FOREIGN_HASHES,
+} from './shared/foreign-reader.ts';
 import { add, multiply, r, set } from './shared/int64.ts';
 import { Modulus } from './shared/modulus.ts';
 
-export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export type GoBloomForm = 'binary' | 'json';

@@ -22,7 +22,6 @@ import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { murmur3x64 } from './hashes/murmur3.ts';
-import { ByteReader, type ForeignDecodeOptions } from './shared/byte-reader.ts';
 import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import {
@@ -34,9 +33,10 @@ import {
   loadUtf16,
   unlikeKey,
 } from './shared/foreign-key.ts';
+import { ByteReader, type ForeignDecodeOptions } from './shared/foreign-reader.ts';
 import { Modulus } from './shared/modulus.ts';
 
-export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export type GuavaStrategy = 'MURMUR128_MITZ_32' | 'MURMUR128_MITZ_64';

@@ -3,11 +3,11 @@
  * `bloomery/formats/guava`, so that a program carries only the ones it names; `bloomery/formats/sniff` carries all.
  */
 
-export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
 export {
   cannotConvert,
   type ForeignBloomFilter,
   type ForeignFilter,
   type HashedFormat,
 } from './shared/foreign-filter.ts';
+export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { type ForeignFormat, FormatError, type FormatErrorCode } from './shared/format-error.ts';

@@ -24,10 +24,10 @@ import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
-import { ByteReader, type ForeignDecodeOptions } from './shared/byte-reader.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
+import { ByteReader, type ForeignDecodeOptions } from './shared/foreign-reader.ts';
 
-export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 /** Physical types of columns whose PLAIN encoding has a fixed width. */

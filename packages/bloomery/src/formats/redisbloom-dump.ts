@@ -14,8 +14,13 @@ import {
   NOROUND,
   rangeOf,
 } from './redisbloom-link.ts';
-import { ByteReader, type ForeignDecodeOptions, limitOf, MAX_FOREIGN_HASHES } from './shared/byte-reader.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';
+import {
+  ByteReader,
+  type ForeignDecodeOptions,
+  limitOf,
+  MAX_FOREIGN_HASHES,
+} from './shared/foreign-reader.ts';
 import { FormatError } from './shared/format-error.ts';
 
 /** One answer of BF.SCANDUMP, and the arguments of one BF.LOADCHUNK. */

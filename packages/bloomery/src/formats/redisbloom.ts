@@ -44,13 +44,13 @@ import {
   probe,
   type RedisBloomLink,
 } from './redisbloom-link.ts';
-import type { ForeignDecodeOptions } from './shared/byte-reader.ts';
 import { estimatedKeys } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
+import type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 
 export type { RedisBloomChunk } from './redisbloom-dump.ts';
 export type { RedisBloomLink } from './redisbloom-link.ts';
-export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export interface RedisBloomCreateOptions {

@@ -14,7 +14,7 @@ import { readGoBloomHeader } from './go-bloom.ts';
 import { readGuavaHeader } from './guava.ts';
 import { readParquetHeader } from './parquet.ts';
 import { chunkRecords, readRedisBloomHeader } from './redisbloom-dump.ts';
-import type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+import type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 import { type ForeignFormat, FormatError } from './shared/format-error.ts';
 import { isGzip } from './shared/gzip.ts';
 import { readSparkHeader } from './spark.ts';

@@ -15,14 +15,14 @@ import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { sparkMurmur3 } from './hashes/murmur3.ts';
-import { ByteReader, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './shared/byte-reader.ts';
 import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadInt64, loadJavaKey } from './shared/foreign-key.ts';
+import { ByteReader, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './shared/foreign-reader.ts';
 import { add, r, set } from './shared/int64.ts';
 import { Modulus } from './shared/modulus.ts';
 
-export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 /** A string, bytes (`putBinary`), or an integer (`putLong`). */

@@ -24,12 +24,12 @@ import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger } from '../math/checks.ts';
 import { md5 } from './hashes/md5.ts';
-import { ByteReader, copyOf, type ForeignDecodeOptions } from './shared/byte-reader.ts';
 import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadKey, unlikeKey } from './shared/foreign-key.ts';
+import { ByteReader, copyOf, type ForeignDecodeOptions } from './shared/foreign-reader.ts';
 
-export type { ForeignDecodeOptions } from './shared/byte-reader.ts';
+export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export type SquidMethod = 'GET' | 'POST' | 'PUT' | 'HEAD';
