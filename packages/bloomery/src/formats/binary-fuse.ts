@@ -21,7 +21,7 @@ import { mulHigh } from '../hashing/mul-high.ts';
 import { finish } from './hashes/murmur3.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignFilter } from './shared/foreign-filter.ts';
-import { ByteReader, copyOf, type ForeignDecodeOptions } from './shared/foreign-reader.ts';
+import { copyOf, type ForeignDecodeOptions, ForeignReader } from './shared/foreign-reader.ts';
 import { add, r, set } from './shared/int64.ts';
 
 export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
@@ -69,7 +69,7 @@ export class BinaryFuseFile implements ForeignFilter<number | bigint> {
     }
     const shape = readFuseHeader(bytes, options);
     if (fingerprintBits !== undefined && fingerprintBits !== shape.fingerprintBits) {
-      const reader = new ByteReader('binary-fuse', bytes, 'little-endian');
+      const reader = new ForeignReader('binary-fuse', bytes, 'little-endian');
       reader.fail('payload', `fingerprints of ${fingerprintBits} bits`, shape.fingerprintBits, HEADER);
     }
     const length = bytes.length - HEADER;
@@ -153,7 +153,7 @@ interface FuseShape {
 
 /** @internal Reads and checks all but the fingerprints. */
 export function readFuseHeader(bytes: Uint8Array, options: ForeignDecodeOptions): FuseShape {
-  const reader = new ByteReader('binary-fuse', bytes, 'little-endian');
+  const reader = new ForeignReader('binary-fuse', bytes, 'little-endian');
   reader.u64('seed');
   const one = reader.u32('segment length or key count');
   const two = reader.u32('segment mask or segment length');

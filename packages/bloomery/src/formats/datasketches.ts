@@ -27,9 +27,9 @@ import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadInt64, loadJavaKey, loadKey, unlikeKey } from './shared/foreign-key.ts';
 import {
-  ByteReader,
   copyOf,
   type ForeignDecodeOptions,
+  ForeignReader,
   MAX_FOREIGN_HASHES,
 } from './shared/foreign-reader.ts';
 import { Modulus } from './shared/modulus.ts';
@@ -70,7 +70,7 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
     const bits = ForeignBits.of(bytes, start, length);
     const found = bits.ones();
     if (ones < -1n || ones > BigInt(found)) {
-      const reader = new ByteReader('datasketches', bytes, 'little-endian');
+      const reader = new ForeignReader('datasketches', bytes, 'little-endian');
       reader.fail('payload', `at most ${found} ones, or -1 for no count`, ones, EMPTY_HEADER);
     }
     return new DataSketchesFilter(header, bits);
@@ -161,7 +161,7 @@ export function readDataSketchesHeader(
   bytes: Uint8Array,
   options: ForeignDecodeOptions,
 ): { readonly start: number; readonly length: number; readonly ones: bigint } {
-  const reader = new ByteReader('datasketches', bytes, 'little-endian');
+  const reader = new ForeignReader('datasketches', bytes, 'little-endian');
   const preamble = reader.u8('preamble');
   reader.expect(preamble === 3 || preamble === 4, 1, 'a preamble of 3 or 4 longs', preamble);
   const version = reader.u8('version');

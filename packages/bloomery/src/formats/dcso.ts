@@ -29,9 +29,9 @@ import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadKey } from './shared/foreign-key.ts';
 import {
-  ByteReader,
   copyOf,
   type ForeignDecodeOptions,
+  ForeignReader,
   limitOf,
   MAX_FOREIGN_HASHES,
 } from './shared/foreign-reader.ts';
@@ -93,7 +93,7 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
     const bits = ForeignBits.of(bytes, start, length);
     const beyond = bits.onesFrom(header.bits);
     if (beyond > 0) {
-      const reader = new ByteReader('dcso', bytes, 'little-endian');
+      const reader = new ForeignReader('dcso', bytes, 'little-endian');
       reader.fail('payload', `no ones from bit ${header.bits} on`, beyond, start + length - 8);
     }
     return new DcsoFilter(header, bits, copyOf(bytes, start + length));
@@ -227,7 +227,7 @@ export function readDcsoHeader(
   bytes: Uint8Array,
   options: ForeignDecodeOptions,
 ): DcsoHeader & { readonly start: number; readonly length: number } {
-  const reader = new ByteReader('dcso', bytes, 'little-endian');
+  const reader = new ForeignReader('dcso', bytes, 'little-endian');
   if (isGzip(bytes)) reader.fail('not-this-format', 'a plain file', 'gzip: use decodeMaybeGzip');
   const flags = reader.u64('version and flags');
   if (flags !== BigInt(VERSION)) reader.fail('version', `version ${VERSION} without flags`, flags, 0);

@@ -26,8 +26,8 @@ import { type BitOrder, estimatedKeys, ForeignBits } from './shared/foreign-bits
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { appendByte, keyWords, loadKey } from './shared/foreign-key.ts';
 import {
-  ByteReader,
   type ForeignDecodeOptions,
+  ForeignReader,
   limitOf,
   MAX_FOREIGN_HASHES,
 } from './shared/foreign-reader.ts';
@@ -88,7 +88,7 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
     const bits = ForeignBits.of(bitset, start, byteLength, order);
     const beyond = bits.onesFrom(length);
     if (beyond > 0) {
-      const reader = new ByteReader('go-bloom', bytes, 'big-endian');
+      const reader = new ForeignReader('go-bloom', bytes, 'big-endian');
       reader.fail('payload', `no ones from bit ${length} on`, beyond, Math.max(0, bytes.length - 8));
     }
     return new GoBloomFilter(header, bits);
@@ -218,7 +218,7 @@ export function readGoBloomHeader(
   bytes: Uint8Array,
   options: ForeignDecodeOptions,
 ): GoBloomHeader & GoBloomBitset {
-  const reader = new ByteReader('go-bloom', bytes, 'big-endian');
+  const reader = new ForeignReader('go-bloom', bytes, 'big-endian');
   // No filter has 2^62 bits, so a binary file never begins with a brace.
   if (bytes[0] === BRACE) return readJson(reader, options);
   const bits = Number(reader.u64('m'));
@@ -227,7 +227,7 @@ export function readGoBloomHeader(
   return { bits, hashes, form: 'binary', base64: 'url', ...readBitset(reader, options) };
 }
 
-function readJson(reader: ByteReader, options: ForeignDecodeOptions): GoBloomHeader & GoBloomBitset {
+function readJson(reader: ForeignReader, options: ForeignDecodeOptions): GoBloomHeader & GoBloomBitset {
   const { m, k, b } = parseObject(reader);
   checkParameters(reader, m, k);
   const text = typeof b === 'string' ? b : '';
@@ -239,11 +239,11 @@ function readJson(reader: ByteReader, options: ForeignDecodeOptions): GoBloomHea
   const bitset = new Uint8Array(length);
   const wrong = decodeBase64(text, base64, bitset);
   if (wrong >= 0) reader.fail('payload', 'base64', JSON.stringify(text[wrong]), 0);
-  const inner = new ByteReader('go-bloom', bitset, 'big-endian');
+  const inner = new ForeignReader('go-bloom', bitset, 'big-endian');
   return { bits: m as number, hashes: k as number, form: 'json', base64, ...readBitset(inner, options) };
 }
 
-function parseObject(reader: ByteReader): { m?: unknown; k?: unknown; b?: unknown } {
+function parseObject(reader: ForeignReader): { m?: unknown; k?: unknown; b?: unknown } {
   const pieces: string[] = [];
   for (let at = 0; at < reader.bytes.length; at += 8192) {
     pieces.push(String.fromCharCode(...reader.bytes.subarray(at, at + 8192)));
@@ -255,7 +255,7 @@ function parseObject(reader: ByteReader): { m?: unknown; k?: unknown; b?: unknow
   }
 }
 
-function checkParameters(reader: ByteReader, bits: unknown, hashes: unknown): void {
+function checkParameters(reader: ForeignReader, bits: unknown, hashes: unknown): void {
   const within = (value: unknown, max: number) =>
     Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max;
   // JSON can hold anything, also objects whose `toString` is no function: those are named by their type.
@@ -267,7 +267,7 @@ function checkParameters(reader: ByteReader, bits: unknown, hashes: unknown): vo
 }
 
 /** The bitset's own form; its byte order is the one in which its length fits what follows. */
-function readBitset(reader: ByteReader, options: ForeignDecodeOptions): GoBloomBitset {
+function readBitset(reader: ForeignReader, options: ForeignDecodeOptions): GoBloomBitset {
   const field = reader.u64('bitset length');
   const turned = BigInt.asUintN(64, reversed(field));
   const fits = (length: bigint) =>

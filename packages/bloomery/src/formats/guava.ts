@@ -33,7 +33,7 @@ import {
   loadUtf16,
   unlikeKey,
 } from './shared/foreign-key.ts';
-import { ByteReader, type ForeignDecodeOptions } from './shared/foreign-reader.ts';
+import { type ForeignDecodeOptions, ForeignReader } from './shared/foreign-reader.ts';
 import { Modulus } from './shared/modulus.ts';
 
 export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
@@ -264,7 +264,7 @@ interface GuavaHeader {
 
 /** @internal Reads and checks all but the bits. */
 export function readGuavaHeader(bytes: Uint8Array, options: ForeignDecodeOptions): GuavaHeader {
-  const reader = new ByteReader('guava', bytes, 'big-endian');
+  const reader = new ForeignReader('guava', bytes, 'big-endian');
   const ordinal = reader.u8('strategy');
   const strategy = STRATEGIES[ordinal];
   if (strategy === undefined) reader.fail('version', 'strategy 0 or 1', ordinal, 0);

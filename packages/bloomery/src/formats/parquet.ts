@@ -25,7 +25,7 @@ import { checkOptions } from '../filters/shared/options.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
-import { ByteReader, type ForeignDecodeOptions } from './shared/foreign-reader.ts';
+import { type ForeignDecodeOptions, ForeignReader } from './shared/foreign-reader.ts';
 
 export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
@@ -189,7 +189,7 @@ export function readParquetHeader(
   exactly: boolean,
   offset = 0,
 ): { readonly start: number; readonly length: number } {
-  const reader = new ByteReader('parquet', bytes, 'little-endian');
+  const reader = new ForeignReader('parquet', bytes, 'little-endian');
   reader.at = offset;
   const field = reader.u8('header');
   if (field !== NUM_BYTES) reader.fail('not-this-format', `field 1 (${NUM_BYTES})`, field, offset);

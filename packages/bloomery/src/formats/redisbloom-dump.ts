@@ -16,8 +16,8 @@ import {
 } from './redisbloom-link.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';
 import {
-  ByteReader,
   type ForeignDecodeOptions,
+  ForeignReader,
   limitOf,
   MAX_FOREIGN_HASHES,
 } from './shared/foreign-reader.ts';
@@ -95,7 +95,7 @@ export function readChunks(chunks: Iterable<RedisBloomChunk>, options: ForeignDe
 export function chunkRecords(bytes: Uint8Array): Iterable<RedisBloomChunk> {
   return {
     *[Symbol.iterator]() {
-      const reader = new ByteReader('redisbloom', bytes, 'little-endian');
+      const reader = new ForeignReader('redisbloom', bytes, 'little-endian');
       do {
         const iterator = reader.size('iterator');
         const length = reader.size('chunk length');
@@ -115,7 +115,7 @@ export function readRedisBloomHeader(bytes: Uint8Array): {
   readonly expansion: number;
   readonly links: LinkHeader[];
 } {
-  const reader = new ByteReader('redisbloom', bytes, 'little-endian');
+  const reader = new ForeignReader('redisbloom', bytes, 'little-endian');
   const size = reader.size('size');
   const count = reader.u32('link count');
   reader.expect(count > 0 && count <= MAX_LINKS, 4, `1 to ${MAX_LINKS} links`, count);
@@ -132,7 +132,7 @@ export function readRedisBloomHeader(bytes: Uint8Array): {
   return { flags, expansion, links };
 }
 
-function readLink(reader: ByteReader, flags: number): LinkHeader {
+function readLink(reader: ForeignReader, flags: number): LinkHeader {
   const bytes = reader.size('link bytes');
   reader.expect(bytes > 0 && 8 * bytes <= MAX_BITS, 8, `1 to ${MAX_BITS / 8} bytes`, bytes);
   const bits = reader.size('bits');

@@ -18,7 +18,7 @@ import { sparkMurmur3 } from './hashes/murmur3.ts';
 import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadInt64, loadJavaKey } from './shared/foreign-key.ts';
-import { ByteReader, type ForeignDecodeOptions, MAX_FOREIGN_HASHES } from './shared/foreign-reader.ts';
+import { type ForeignDecodeOptions, ForeignReader, MAX_FOREIGN_HASHES } from './shared/foreign-reader.ts';
 import { add, r, set } from './shared/int64.ts';
 import { Modulus } from './shared/modulus.ts';
 
@@ -138,7 +138,7 @@ export function readSparkHeader(
   bytes: Uint8Array,
   options: ForeignDecodeOptions,
 ): SparkHeader & { readonly start: number; readonly length: number } {
-  const reader = new ByteReader('spark', bytes, 'big-endian');
+  const reader = new ForeignReader('spark', bytes, 'big-endian');
   const version = reader.i32('version');
   if (version !== 1 && version !== 2) return reader.fail('version', 'version 1 or 2', version, 0);
   const hashes = reader.i32('k');

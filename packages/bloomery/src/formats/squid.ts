@@ -27,7 +27,7 @@ import { md5 } from './hashes/md5.ts';
 import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadKey, unlikeKey } from './shared/foreign-key.ts';
-import { ByteReader, copyOf, type ForeignDecodeOptions } from './shared/foreign-reader.ts';
+import { copyOf, type ForeignDecodeOptions, ForeignReader } from './shared/foreign-reader.ts';
 
 export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
@@ -214,7 +214,7 @@ export function canonicalUrl(url: string): string {
 
 /** @internal Reads and checks the header; returns the bytes of the mask. */
 export function readSquidHeader(bytes: Uint8Array, options: ForeignDecodeOptions): number {
-  const reader = new ByteReader('squid', bytes, 'big-endian');
+  const reader = new ForeignReader('squid', bytes, 'big-endian');
   const current = reader.i16('version');
   const required = reader.i16('required version');
   if (required > CURRENT || current < REQUIRED || required > current) {

@@ -16,7 +16,7 @@ export interface ForeignDecodeOptions {
 /** More hashes than any of the programs writes (DataSketches' own limit): a lookup never takes longer than 1 ms. */
 export const MAX_FOREIGN_HASHES = 32767;
 
-export class ByteReader {
+export class ForeignReader {
   readonly format: ForeignFormat;
   readonly bytes: Uint8Array;
   /** The next byte to be read. */
