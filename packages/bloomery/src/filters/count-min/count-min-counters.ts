@@ -10,7 +10,6 @@ import type { HashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 import {
-  type CounterShape,
   counterMaximum,
   leastCounter,
   raiseInto,
@@ -18,6 +17,7 @@ import {
   recurringCount,
   recurringFrom,
   recurringInto,
+  type SketchShape,
   subtractFrom,
   sumInto,
   writeCounter,
@@ -39,7 +39,7 @@ import { type Amounts, amountsOf } from './count-min-amounts.ts';
 
 export type CounterRule = 'sum' | 'raise' | 'recurring';
 
-export interface CountersOptions extends Pick<CounterShape, 'bits' | 'range' | 'stride' | 'k'> {
+export interface CountersOptions extends Pick<SketchShape, 'bits' | 'range' | 'stride' | 'k'> {
   readonly rule: CounterRule;
   /** The length of the second array of the rule "recurring", 0 for the others. */
   readonly second: number;
@@ -56,8 +56,8 @@ export class Counters {
   readonly #store: BitStore;
   readonly #options: CountersOptions;
   readonly #scheme: HashScheme;
-  readonly #shape: CounterShape;
-  readonly #second: CounterShape;
+  readonly #shape: SketchShape;
+  readonly #second: SketchShape;
   readonly #prober: Prober;
   readonly #addChunk: ChunkLoop<number> | null;
   readonly #countChunk: ChunkLoop<void> | null;
@@ -312,7 +312,7 @@ type ChunkLoop<Result> = (
   wasm: WasmKernel,
   count: number,
   address: number,
-  shape: CounterShape,
+  shape: SketchShape,
   second: number,
 ) => Result;
 
@@ -338,7 +338,7 @@ function sum(numbers: Float64Array, from: number, to: number): number {
 }
 
 /** For `hasBatch`, which asks and never adds. */
-function membershipProber(shape: CounterShape): Prober {
+function membershipProber(shape: SketchShape): Prober {
   return {
     has: (words, low, high) => leastCounter(words, shape, low, high) > 0,
     add: () => false,

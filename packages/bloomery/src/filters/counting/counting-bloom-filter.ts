@@ -33,7 +33,7 @@ import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
 import type { BitStore } from '../../kernel/bits/bit-store.ts';
 import {
-  type CounterShape,
+  type CountingShape,
   countingAdd,
   countingCount,
   countingDelete,
@@ -112,7 +112,7 @@ export class CountingBloomFilter {
   readonly layout: BloomLayout;
   readonly capacity: number | undefined;
   readonly scheme: HashScheme;
-  readonly #shape: CounterShape;
+  readonly #shape: CountingShape;
   readonly #decay: number;
   readonly #array: CounterArray;
   readonly #store: BitStore;
@@ -467,7 +467,7 @@ function checkCounterBits(counterBits: number): CounterBits {
   return counterBits as CounterBits;
 }
 
-function prober(shape: CounterShape): Prober {
+function prober(shape: CountingShape): Prober {
   return {
     has: (words, low, high) => countingHas(words, low, high, shape),
     add: (words, low, high) => countingAdd(words, low, high, shape),

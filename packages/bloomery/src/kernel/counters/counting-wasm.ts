@@ -4,7 +4,7 @@
  */
 
 import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from '../wasm/wasm-kernel.ts';
-import type { CounterShape } from './counting.ts';
+import type { CountingShape } from './counting.ts';
 import { COUNTING_BASE64 } from './counting-binary.ts';
 
 /** One byte a key in `wasm.results`. */
@@ -12,7 +12,7 @@ export function countingHasChunk(
   wasm: WasmKernel,
   count: number,
   address: number,
-  shape: CounterShape,
+  shape: CountingShape,
 ): void {
   chunk(call(wasm).countingHas, count, address, shape, RESULTS);
 }
@@ -22,7 +22,7 @@ export function countingCountChunk(
   wasm: WasmKernel,
   count: number,
   address: number,
-  shape: CounterShape,
+  shape: CountingShape,
 ): void {
   chunk(call(wasm).countingCount, count, address, shape, VALUES);
 }
@@ -32,7 +32,7 @@ export function countingAddChunk(
   wasm: WasmKernel,
   count: number,
   address: number,
-  shape: CounterShape,
+  shape: CountingShape,
 ): number {
   return chunk(call(wasm).countingAdd, count, address, shape, changesAddress(address, shape));
 }
@@ -42,7 +42,7 @@ export function countingDeleteChunk(
   wasm: WasmKernel,
   count: number,
   address: number,
-  shape: CounterShape,
+  shape: CountingShape,
 ): number {
   return chunk(call(wasm).countingDelete, count, address, shape, changesAddress(address, shape));
 }
@@ -52,7 +52,7 @@ export function countingHasOne(
   low: number,
   high: number,
   address: number,
-  shape: CounterShape,
+  shape: CountingShape,
 ): boolean {
   return one(call(wasm).countingHasOne, low, high, address, shape) !== 0;
 }
@@ -62,7 +62,7 @@ export function countingCountOne(
   low: number,
   high: number,
   address: number,
-  shape: CounterShape,
+  shape: CountingShape,
 ): number {
   return one(call(wasm).countingCountOne, low, high, address, shape);
 }
@@ -72,7 +72,7 @@ export function countingAddOne(
   low: number,
   high: number,
   address: number,
-  shape: CounterShape,
+  shape: CountingShape,
 ): boolean {
   return one(call(wasm).countingAddOne, low, high, address, shape) !== 0;
 }
@@ -82,7 +82,7 @@ export function countingDeleteOne(
   low: number,
   high: number,
   address: number,
-  shape: CounterShape,
+  shape: CountingShape,
 ): boolean {
   return one(call(wasm).countingDeleteOne, low, high, address, shape) !== 0;
 }
@@ -91,19 +91,19 @@ function chunk<Result>(
   loop: Loop<Result>,
   count: number,
   address: number,
-  { range, stride, hashes, counterBits }: CounterShape,
+  { range, stride, hashes, counterBits }: CountingShape,
   last: number,
 ): Result {
   return loop(HASH_CHUNK, count, address, range, stride, hashes, counterBits, last);
 }
 
-function one(loop: Loop<number>, low: number, high: number, address: number, shape: CounterShape): number {
+function one(loop: Loop<number>, low: number, high: number, address: number, shape: CountingShape): number {
   const { range, stride, hashes, counterBits } = shape;
   return loop(low, high, address, range, stride, hashes, counterBits, changesAddress(address, shape));
 }
 
 /** 0 if changes are not tracked. */
-function changesAddress(address: number, { changes }: CounterShape): number {
+function changesAddress(address: number, { changes }: CountingShape): number {
   return changes === 0 ? 0 : address + 4 * changes;
 }
 

@@ -17,7 +17,7 @@
 import { probeIndex } from '../bits/classic.ts';
 
 /** One filter's parameters, as the loops need them. */
-export interface CounterShape {
+export interface CountingShape {
   /** `range` and `stride`: m and 0 for the classic layout, m/k and m/k for the partitioned one. */
   readonly range: number;
   readonly stride: number;
@@ -29,7 +29,7 @@ export interface CounterShape {
 const indices = /* @__PURE__ */ new Float64Array(255);
 const olds = /* @__PURE__ */ new Uint32Array(255);
 
-export function countingHas(words: Uint32Array, a: number, b: number, shape: CounterShape): boolean {
+export function countingHas(words: Uint32Array, a: number, b: number, shape: CountingShape): boolean {
   const { range, stride, hashes, counterBits } = shape;
   for (let i = 0, offset = 0; i < hashes; i++, offset += stride) {
     if (counterAt(words, offset + probeIndex(a, b, i, range), counterBits) === 0) return false;
@@ -38,7 +38,7 @@ export function countingHas(words: Uint32Array, a: number, b: number, shape: Cou
 }
 
 /** The smallest of the key's counters: at least as often as this it was not added. */
-export function countingCount(words: Uint32Array, a: number, b: number, shape: CounterShape): number {
+export function countingCount(words: Uint32Array, a: number, b: number, shape: CountingShape): number {
   const { range, stride, hashes, counterBits } = shape;
   let least = 0xffff;
   for (let i = 0, offset = 0; i < hashes; i++, offset += stride) {
@@ -49,14 +49,14 @@ export function countingCount(words: Uint32Array, a: number, b: number, shape: C
 }
 
 /** True if one of the counters was 0, that is if the key was certainly not in. */
-export function countingAdd(words: Uint32Array, a: number, b: number, shape: CounterShape): boolean {
+export function countingAdd(words: Uint32Array, a: number, b: number, shape: CountingShape): boolean {
   const fresh = read(words, a, b, shape) === 0;
   write(words, shape, 1);
   return fresh;
 }
 
 /** False, and nothing is changed, if one of the counters is 0: the key is certainly not in. */
-export function countingDelete(words: Uint32Array, a: number, b: number, shape: CounterShape): boolean {
+export function countingDelete(words: Uint32Array, a: number, b: number, shape: CountingShape): boolean {
   if (read(words, a, b, shape) === 0) return false;
   write(words, shape, -1);
   return true;
@@ -69,7 +69,7 @@ export function counterAt(words: Uint32Array, index: number, counterBits: number
 }
 
 /** Leaves indices and counters of the key in `indices` and `olds`; returns the smallest. */
-function read(words: Uint32Array, a: number, b: number, shape: CounterShape): number {
+function read(words: Uint32Array, a: number, b: number, shape: CountingShape): number {
   const { range, stride, hashes, counterBits } = shape;
   let least = 0xffff;
   for (let i = 0, offset = 0; i < hashes; i++, offset += stride) {
@@ -83,7 +83,7 @@ function read(words: Uint32Array, a: number, b: number, shape: CounterShape): nu
 }
 
 /** Adds `step`, 1 or -1, to each distinct counter that was read and is not at its maximum. */
-function write(words: Uint32Array, { hashes, counterBits, changes }: CounterShape, step: number): void {
+function write(words: Uint32Array, { hashes, counterBits, changes }: CountingShape, step: number): void {
   const most = (1 << counterBits) - 1;
   const perWord = 32 / counterBits;
   const fromOrToZero = step < 0 ? 1 : 0;

@@ -4,23 +4,23 @@
  */
 
 import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from '../wasm/wasm-kernel.ts';
-import type { CounterShape } from './sketches.ts';
+import type { SketchShape } from './sketches.ts';
 import { SKETCHES_BASE64 } from './sketches-binary.ts';
 
 /** Leaves the least counter of each key in `values`, and whether it is above 0 in `results`. */
-export function countChunk(wasm: WasmKernel, count: number, address: number, shape: CounterShape): void {
+export function countChunk(wasm: WasmKernel, count: number, address: number, shape: SketchShape): void {
   const { bits, range, stride, k } = shape;
   call(wasm).sketchCount(HASH_CHUNK, count, address, bits, range, stride, k, VALUES, RESULTS);
 }
 
 /** Rule "sum": leaves the least counter before adding in `values`, returns how many of them were 0. */
-export function sumChunk(wasm: WasmKernel, count: number, address: number, shape: CounterShape): number {
+export function sumChunk(wasm: WasmKernel, count: number, address: number, shape: SketchShape): number {
   const { bits, range, stride, k } = shape;
   return call(wasm).sketchSum(HASH_CHUNK, count, address, bits, range, stride, k, VALUES);
 }
 
 /** Rule "raise", likewise. */
-export function raiseChunk(wasm: WasmKernel, count: number, address: number, shape: CounterShape): number {
+export function raiseChunk(wasm: WasmKernel, count: number, address: number, shape: SketchShape): number {
   const { bits, range, stride, k } = shape;
   return call(wasm).sketchRaise(HASH_CHUNK, count, address, bits, range, stride, k, VALUES);
 }
@@ -30,7 +30,7 @@ export function subtractChunk(
   wasm: WasmKernel,
   count: number,
   address: number,
-  shape: CounterShape,
+  shape: SketchShape,
   total: number,
 ): number {
   const { bits, range, stride, k } = shape;
@@ -54,7 +54,7 @@ export function recurringCountChunk(
   wasm: WasmKernel,
   count: number,
   address: number,
-  shape: CounterShape,
+  shape: SketchShape,
   range2: number,
 ): void {
   const { bits, range, k } = shape;
@@ -65,7 +65,7 @@ export function recurringSumChunk(
   wasm: WasmKernel,
   count: number,
   address: number,
-  shape: CounterShape,
+  shape: SketchShape,
   range2: number,
 ): number {
   const { bits, range, k } = shape;
@@ -76,7 +76,7 @@ export function recurringSubtractChunk(
   wasm: WasmKernel,
   count: number,
   address: number,
-  shape: CounterShape,
+  shape: SketchShape,
   range2: number,
   total: number,
 ): number {

@@ -6,8 +6,6 @@ import { BitStore } from '../bits/bit-store.ts';
 import { useKernel, wasmKernel } from '../wasm/kernel-choice.ts';
 import type { WasmKernel } from '../wasm/wasm-kernel.ts';
 import {
-  type CounterBits,
-  type CounterShape,
   counterMaximum,
   leastCounter,
   raiseInto,
@@ -15,6 +13,8 @@ import {
   recurringCount,
   recurringFrom,
   recurringInto,
+  type SketchCounterBits,
+  type SketchShape,
   subtractFrom,
   sumInto,
   writeCounter,
@@ -29,21 +29,21 @@ import {
   sumChunk,
 } from './sketches-wasm.ts';
 
-const WIDTHS: readonly CounterBits[] = [8, 16, 32, 64];
+const WIDTHS: readonly SketchCounterBits[] = [8, 16, 32, 64];
 
 /** The definition: plain numbers, sets of indices, one rule a method. Shares no code with the kernels. */
 class Model {
   readonly cells: number[];
-  readonly shape: CounterShape;
-  readonly second: CounterShape;
+  readonly shape: SketchShape;
+  readonly second: SketchShape;
 
-  constructor(shape: CounterShape, second: CounterShape) {
+  constructor(shape: SketchShape, second: SketchShape) {
     this.shape = shape;
     this.second = second;
     this.cells = new Array(Math.max(shape.stride * shape.k, shape.range) + second.range).fill(0);
   }
 
-  own({ range, stride, k, first, offset }: CounterShape, hash: bigint): number[] {
+  own({ range, stride, k, first, offset }: SketchShape, hash: bigint): number[] {
     const own = new Set<number>();
     for (let i = 0; i < k; i++) own.add(offset + i * stride + referenceIndex(hash, first + i, range));
     return [...own];
@@ -53,11 +53,11 @@ class Model {
     return this.shape.bits === 64 ? 2 ** 53 - 1 : 2 ** this.shape.bits - 1;
   }
 
-  least(shape: CounterShape, hash: bigint): number {
+  least(shape: SketchShape, hash: bigint): number {
     return Math.min(...this.own(shape, hash).map((at) => this.cells[at]));
   }
 
-  sum(shape: CounterShape, hash: bigint, amount: number): number {
+  sum(shape: SketchShape, hash: bigint, amount: number): number {
     const before = this.least(shape, hash);
     for (const at of this.own(shape, hash)) this.cells[at] = Math.min(this.maximum, this.cells[at] + amount);
     return before;
@@ -70,7 +70,7 @@ class Model {
     return before;
   }
 
-  subtract(shape: CounterShape, hash: bigint, amount: number): boolean {
+  subtract(shape: SketchShape, hash: bigint, amount: number): boolean {
     const own = this.own(shape, hash).filter((at) => this.cells[at] !== this.maximum);
     if (own.some((at) => this.cells[at] < amount)) return false;
     for (const at of own) this.cells[at] -= amount;
@@ -104,8 +104,15 @@ class Model {
 }
 
 const LAYOUTS = {
-  rows: (bits: CounterBits, k: number) => ({ bits, range: 11, stride: 11, k, first: 0, offset: 0 }),
-  'one array': (bits: CounterBits, k: number) => ({ bits, range: 37, stride: 0, k, first: 0, offset: 0 }),
+  rows: (bits: SketchCounterBits, k: number) => ({ bits, range: 11, stride: 11, k, first: 0, offset: 0 }),
+  'one array': (bits: SketchCounterBits, k: number) => ({
+    bits,
+    range: 37,
+    stride: 0,
+    k,
+    first: 0,
+    offset: 0,
+  }),
 };
 
 describe.each(WIDTHS)('counters of %i bits', (bits) => {
@@ -138,7 +145,7 @@ describe.each(WIDTHS)('counters of %i bits', (bits) => {
         const maximum = counterMaximum(bits);
         for (const k of [1, 2, 5, 9]) {
           const random = new Random(100 * bits + k);
-          const shape: CounterShape = make(bits, k);
+          const shape: SketchShape = make(bits, k);
           const range2 = rule === 'recurring' ? 19 : 0;
           const second = { bits, range: range2, stride: 0, k, first: k, offset: shape.range };
           const model = new Model(shape, second);

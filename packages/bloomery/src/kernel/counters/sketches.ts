@@ -26,11 +26,11 @@
 
 import { probeIndex } from '../bits/classic.ts';
 
-export type CounterBits = 8 | 16 | 32 | 64;
+export type SketchCounterBits = 8 | 16 | 32 | 64;
 
 /** Where a key's counters are. */
-export interface CounterShape {
-  readonly bits: CounterBits;
+export interface SketchShape {
+  readonly bits: SketchCounterBits;
   readonly range: number;
   /** 0: one array. Else the length of a row. */
   readonly stride: number;
@@ -42,13 +42,13 @@ export interface CounterShape {
 }
 
 /** The value at which a counter stops: it stands for "this or more". */
-export function counterMaximum(bits: CounterBits): number {
+export function counterMaximum(bits: SketchCounterBits): number {
   // Not 2 ** bits - 1: the power costs as much as the probes of a key.
   return bits === 32 ? 0xffffffff : bits === 64 ? Number.MAX_SAFE_INTEGER : bits === 16 ? 0xffff : 0xff;
 }
 
 /** The least of the key's counters. Looks no further than a 0. */
-export function leastCounter(words: Uint32Array, shape: CounterShape, a: number, b: number): number {
+export function leastCounter(words: Uint32Array, shape: SketchShape, a: number, b: number): number {
   const { bits, range, stride, k, first } = shape;
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0, start = shape.offset; i < k && least > 0; i++, start += stride) {
@@ -61,7 +61,7 @@ export function leastCounter(words: Uint32Array, shape: CounterShape, a: number,
 /** Rule "sum". Returns the least counter as it was before. */
 export function sumInto(
   words: Uint32Array,
-  shape: CounterShape,
+  shape: SketchShape,
   a: number,
   b: number,
   amount: number,
@@ -79,7 +79,7 @@ export function sumInto(
 /** Rule "raise". Returns the least counter as it was before. */
 export function raiseInto(
   words: Uint32Array,
-  shape: CounterShape,
+  shape: SketchShape,
   a: number,
   b: number,
   amount: number,
@@ -94,7 +94,7 @@ export function raiseInto(
 /** Undoes `sumInto`. False, and nothing changed, if a counter is too small: the key was not added that often. */
 export function subtractFrom(
   words: Uint32Array,
-  shape: CounterShape,
+  shape: SketchShape,
   a: number,
   b: number,
   amount: number,
@@ -112,8 +112,8 @@ export function subtractFrom(
 /** Rule "recurring": the count of a key. The second array is believed only where the first is in doubt. */
 export function recurringCount(
   words: Uint32Array,
-  first: CounterShape,
-  second: CounterShape,
+  first: SketchShape,
+  second: SketchShape,
   a: number,
   b: number,
 ): number {
@@ -126,8 +126,8 @@ export function recurringCount(
 /** Rule "recurring": adds. Returns the least counter of the first array as it was before. */
 export function recurringInto(
   words: Uint32Array,
-  first: CounterShape,
-  second: CounterShape,
+  first: SketchShape,
+  second: SketchShape,
   a: number,
   b: number,
   amount: number,
@@ -147,8 +147,8 @@ export function recurringInto(
 /** Rule "recurring": undoes adding. False, and nothing changed, if the key was not added that often. */
 export function recurringFrom(
   words: Uint32Array,
-  first: CounterShape,
-  second: CounterShape,
+  first: SketchShape,
+  second: SketchShape,
   a: number,
   b: number,
   amount: number,
@@ -159,14 +159,14 @@ export function recurringFrom(
   return true;
 }
 
-export function readCounter(words: Uint32Array, bits: CounterBits, at: number): number {
+export function readCounter(words: Uint32Array, bits: SketchCounterBits, at: number): number {
   if (bits === 32) return words[at];
   if (bits === 64) return words[2 * at] + words[2 * at + 1] * 4294967296;
   if (bits === 16) return (words[Math.floor(at / 2)] >>> ((at & 1) << 4)) & 0xffff;
   return (words[Math.floor(at / 4)] >>> ((at & 3) << 3)) & 0xff;
 }
 
-export function writeCounter(words: Uint32Array, bits: CounterBits, at: number, value: number): void {
+export function writeCounter(words: Uint32Array, bits: SketchCounterBits, at: number, value: number): void {
   if (bits === 32) {
     words[at] = value;
   } else if (bits === 64) {
@@ -184,7 +184,7 @@ const positions = /* @__PURE__ */ new Float64Array(256);
 const values = /* @__PURE__ */ new Float64Array(256);
 
 /** Leaves the key's counters in `positions` and `values`, and returns the least value. */
-function find(words: Uint32Array, shape: CounterShape, a: number, b: number): number {
+function find(words: Uint32Array, shape: SketchShape, a: number, b: number): number {
   const { bits, range, stride, k, first } = shape;
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0, start = shape.offset; i < k; i++, start += stride) {
