@@ -4,17 +4,17 @@
 
 import { MAX_BITS } from '../checks.ts';
 import { bestHashes } from './plan-layout.ts';
-import type { Choice, Outcome, PlanBinding, Problem } from './plan-problem.ts';
+import type { Choice, PlanBinding, PlanOutcome, Problem } from './plan-problem.ts';
 
 /** Solves for a given number of keys. */
-export function solveMemory(problem: Problem, n: number): Outcome {
+export function solveMemory(problem: Problem, n: number): PlanOutcome {
   const { bits, maxBits, falsePositiveRate } = problem;
   if (bits !== undefined) return forBits(problem, n, bits, 'bits');
   if (falsePositiveRate !== undefined) return forRate(problem, n, falsePositiveRate);
   return forBits(problem, n, maxBits!, 'maxBits');
 }
 
-function forBits(problem: Problem, n: number, bits: number, field: 'bits' | 'maxBits'): Outcome {
+function forBits(problem: Problem, n: number, bits: number, field: 'bits' | 'maxBits'): PlanOutcome {
   const { model, hashes, hashLimit, falsePositiveRate } = problem;
   const limit = hashes === undefined ? hashLimit : hashes;
   const free = bestHashes(model, bits, n, Math.max(limit, Math.min(model.practicalHashes, model.mostHashes)));
@@ -36,7 +36,7 @@ function forBits(problem: Problem, n: number, bits: number, field: 'bits' | 'max
   return { bits: best.bits, hashes: best.hashes, binding, notes };
 }
 
-function forRate(problem: Problem, n: number, rate: number): Outcome {
+function forRate(problem: Problem, n: number, rate: number): PlanOutcome {
   const { model, hashes, hashLimit, maxBits = MAX_BITS } = problem;
   const size = model.smallest(n, rate, hashes, hashLimit);
   if (!size || size.bits > maxBits) {

@@ -64,9 +64,9 @@ export interface Choice {
 }
 
 /** A solution, or the reason why there is none. */
-export type Outcome = Choice | { readonly impossible: string };
+export type PlanOutcome = Choice | { readonly impossible: string };
 
-export function checkRequest(request: PlanRequest): Problem {
+export function checkPlanRequest(request: PlanRequest): Problem {
   if (typeof request !== 'object' || request === null) {
     throw new TypeError(`plan expects an object, got ${request === null ? 'null' : typeof request}`);
   }

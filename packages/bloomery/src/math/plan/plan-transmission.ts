@@ -27,13 +27,13 @@ import {
   deltaBitsDeviation,
 } from '../entropy.ts';
 import { rounded } from './plan-memory.ts';
-import type { Outcome, PlanBinding, Problem } from './plan-problem.ts';
+import type { PlanBinding, PlanOutcome, Problem } from './plan-problem.ts';
 
 /** How many times the budget (or the memory-optimal size) an array may have unless maxBits says otherwise. */
 export const DEFAULT_SPREAD = 16;
 
 /** Solves for a given number of keys. */
-export function solveTransmission(problem: Problem, n: number): Outcome {
+export function solveTransmission(problem: Problem, n: number): PlanOutcome {
   const budgeted = problem.transmissionBits !== undefined || problem.maxMessageBytes !== undefined;
   return budgeted ? forBudget(problem, n) : forRate(problem, n);
 }
@@ -58,7 +58,7 @@ interface Candidate {
   readonly rate: number;
 }
 
-function forBudget(problem: Problem, n: number): Outcome {
+function forBudget(problem: Problem, n: number): PlanOutcome {
   const { bits, falsePositiveRate } = problem;
   const bytes = problem.maxMessageBytes ?? Number.MAX_VALUE / 8;
   const budget = Math.min(problem.transmissionBits ?? Number.MAX_VALUE, 8 * bytes);
@@ -97,7 +97,7 @@ function forBudget(problem: Problem, n: number): Outcome {
   return { ...pick(best), binding: bindingBudget(problem, best, n), notes };
 }
 
-function forRate(problem: Problem, n: number): Outcome {
+function forRate(problem: Problem, n: number): PlanOutcome {
   const { model, bits, hashLimit, falsePositiveRate: rate } = problem;
   if (rate === undefined) return forSize(problem, n, bits ?? problem.maxBits!);
   const memory = model.smallest(n, rate, undefined, hashLimit);
@@ -138,7 +138,7 @@ function forRate(problem: Problem, n: number): Outcome {
 }
 
 /** Neither rate nor budget: the size is given, and the lowest rate wins, as in memory. */
-function forSize(problem: Problem, n: number, size: number): Outcome {
+function forSize(problem: Problem, n: number, size: number): PlanOutcome {
   const search = (options: Problem) =>
     lowest(
       hashOptions(options, n, size).map((k) => candidate(options, n, size, k)),

@@ -22,10 +22,10 @@ import type { PlanLayout } from './plan-layout.ts';
 import { solveMemory } from './plan-memory.ts';
 import {
   type Choice,
-  checkRequest,
-  type Outcome,
+  checkPlanRequest,
   type PlanBinding,
   type PlanGoal,
+  type PlanOutcome,
   type PlanRequest,
   type Problem,
 } from './plan-problem.ts';
@@ -66,7 +66,7 @@ export interface Plan {
 
 /** Completes a request. RangeError if its fields contradict each other or do not suffice, TypeError for unknown ones. */
 export function plan(request: PlanRequest): Plan {
-  const problem = checkRequest(request);
+  const problem = checkPlanRequest(request);
   const solve = problem.goal === 'memory' ? solveMemory : solveTransmission;
   const capacity = problem.capacity ?? largestCapacity((n) => solve(problem, n));
   const outcome = solve(problem, capacity);
@@ -75,7 +75,7 @@ export function plan(request: PlanRequest): Plan {
 }
 
 /** The largest n that can be solved. The rate rises and messages grow with n, so the solvable ones come first. */
-function largestCapacity(solve: (n: number) => Outcome): number {
+function largestCapacity(solve: (n: number) => PlanOutcome): number {
   const isPossible = (n: number) => !('impossible' in solve(n));
   const one = solve(1);
   if ('impossible' in one) throw new RangeError(one.impossible);
