@@ -11,7 +11,7 @@
  * PHONE, MAP and KEY shape only what hunspell suggests.
  */
 
-import { type FlagFormat, readFlags } from './affix-flags.ts';
+import { type FlagFormat, readAffixFlags } from './affix-flags.ts';
 import { SpellingError } from './spelling-error.ts';
 import { decodeText, isUtf8 } from './text-encoding.ts';
 
@@ -227,7 +227,7 @@ class AffixReader {
   }
 
   #plainFlags(text: string): readonly string[] {
-    return readFlags(text, this.#flagFormat(), isUtf8(this.#encoding));
+    return readAffixFlags(text, this.#flagFormat(), isUtf8(this.#encoding));
   }
 
   #fail(message: string): never {

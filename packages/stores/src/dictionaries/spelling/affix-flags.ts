@@ -9,7 +9,7 @@ import { bytesOf } from './text-encoding.ts';
 export type FlagFormat = 'char' | 'UTF-8' | 'long' | 'num';
 
 /** The flags in a text; one that is left over from a pair is a flag of its own. */
-export function readFlags(text: string, format: FlagFormat, utf8: boolean): readonly string[] {
+export function readAffixFlags(text: string, format: FlagFormat, utf8: boolean): readonly string[] {
   if (format === 'num')
     return text
       .split(',')

@@ -5,7 +5,7 @@
 
 import { ExpansionBudget, expandStem } from './affix-expansion.ts';
 import { type AffixFile, type AffixRule, readAffixFile } from './affix-file.ts';
-import { readFlags } from './affix-flags.ts';
+import { readAffixFlags } from './affix-flags.ts';
 import { SpellingError } from './spelling-error.ts';
 import { decodeText, hasBytes, isUtf8 } from './text-encoding.ts';
 
@@ -128,7 +128,7 @@ export class HunspellDictionary {
 
   #flags(text: string, line: number): readonly string[] {
     const { aliases, flagFormat, encoding } = this.affixes;
-    if (aliases.length === 0) return readFlags(text, flagFormat, isUtf8(encoding));
+    if (aliases.length === 0) return readAffixFlags(text, flagFormat, isUtf8(encoding));
     const flags = aliases[Number(text) - 1];
     if (flags !== undefined) return flags;
     const expected = `expected the number of a set of flags from 1 to ${aliases.length}`;
