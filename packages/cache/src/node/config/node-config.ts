@@ -25,7 +25,6 @@ import {
 import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
 import { type NetworkList, parseNetworks } from './network-list.ts';
 import {
-  countOf,
   durationOf,
   fieldName,
   fractionOf,
@@ -34,6 +33,7 @@ import {
   portOf,
   SettingReader,
   sizeOf,
+  wholeNumberOf,
 } from './setting-reader.ts';
 import { parseUpstream, type UpstreamConfig } from './upstream-config.ts';
 
@@ -206,7 +206,7 @@ function interpret(reader: SettingReader, written: WrittenSettings): NodeConfig 
       allow: networks(reader, 'allowAddress') ?? [],
       deny: networks(reader, 'denyAddress') ?? [],
     },
-    workers: reader.number('workers', countOf, 1, 64) ?? 1,
+    workers: reader.number('workers', wholeNumberOf, 1, 64) ?? 1,
     accessLog: reader.path('accessLog'),
     logLevel: reader.choice('logLevel', ['debug', 'info', 'warn', 'error']) ?? 'info',
     logFormat: reader.choice('logFormat', ['json', 'text']) ?? (process.stderr.isTTY ? 'text' : 'json'),

@@ -170,7 +170,7 @@ export function durationOf(value: unknown): number {
   );
 }
 
-export function countOf(value: unknown): number {
+export function wholeNumberOf(value: unknown): number {
   return !Array.isArray(value) && /^\d{1,9}$/.test(String(value))
     ? Number(value)
     : refuse('a whole number', value);
@@ -183,7 +183,7 @@ export function fractionOf(value: unknown): number {
 }
 
 export function portOf(text: string): number {
-  const port = countOf(text);
+  const port = wholeNumberOf(text);
   return port >= 1 && port <= 65535 ? port : refuse('ports from 1 to 65535', text);
 }
 
