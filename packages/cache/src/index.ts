@@ -20,7 +20,7 @@ export { type RunOptions, runCache } from './node/run-cache.ts';
 export { type CacheNode, type StartOptions, startNode } from './node/start-node.ts';
 export type { FieldList, StoredResponse } from './policy/stored-response.ts';
 export { createProxy } from './proxy/cache-proxy.ts';
-export type { AnswerRecord, Outcome, ProxyObserver } from './proxy/proxy-observer.ts';
+export type { AnswerOutcome, AnswerRecord, ProxyObserver } from './proxy/proxy-observer.ts';
 export type { ProxyOptions, Upstream } from './proxy/proxy-options.ts';
 export { AddressGuard, type AddressGuardOptions } from './safety/address-guard.ts';
 export { ClientGuard, type ClientGuardOptions } from './safety/client-guard.ts';
@@ -38,3 +38,8 @@ export {
 } from './store/response-store.ts';
 export { Admission, type AdmissionOptions } from './store/tiered/admission.ts';
 export { TieredStore, type TieredStoreOptions } from './store/tiered/tiered-store.ts';
+
+import type { AnswerOutcome } from './proxy/proxy-observer.ts';
+
+/** @deprecated Use `AnswerOutcome`, the same type under a name of its own. */
+export type Outcome = AnswerOutcome;

@@ -13,7 +13,7 @@ export interface ProxyObserver {
 
 export type EventLevel = 'debug' | 'info' | 'warn' | 'error';
 
-export type Outcome =
+export type AnswerOutcome =
   /** From the store, fresh. */
   | 'hit'
   /** From the store, stale, as the response or an unreachable origin allows. */
@@ -41,7 +41,7 @@ export interface AnswerRecord {
   /** The cache key where there is one, else the target as the client wrote it. */
   readonly url: string;
   readonly status: number;
-  readonly outcome: Outcome;
+  readonly outcome: AnswerOutcome;
   /** Why: `fwd` of Cache-Status, or the code of the refusal or failure; empty for a hit. */
   readonly reason: string;
   /** Bytes of the body that were given to the client's socket. */

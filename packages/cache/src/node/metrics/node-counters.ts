@@ -14,10 +14,10 @@
  */
 
 import type { ProxyActivity } from '../../proxy/cache-proxy.ts';
-import type { AnswerRecord, Outcome } from '../../proxy/proxy-observer.ts';
+import type { AnswerOutcome, AnswerRecord } from '../../proxy/proxy-observer.ts';
 import type { StoreStatistics } from '../../store/response-store.ts';
 
-export const OUTCOMES: readonly Outcome[] = [
+export const OUTCOMES: readonly AnswerOutcome[] = [
   'hit',
   'stale',
   'validated',
@@ -213,4 +213,4 @@ function copyOf({
 }
 
 const IDLE: ProxyActivity = { fetches: 0, flights: 0, originConnections: 0, origins: 0, tunnels: 0 };
-const INDEX = Object.fromEntries(OUTCOMES.map((outcome, i) => [outcome, i])) as Record<Outcome, number>;
+const INDEX = Object.fromEntries(OUTCOMES.map((outcome, i) => [outcome, i])) as Record<AnswerOutcome, number>;

@@ -14,14 +14,14 @@ import { BodyError, type BodyReader } from '../../store/response-store.ts';
 import { continueFromOrigin } from '../flight/continue-from-origin.ts';
 import type { ProxyContext, SharedResponse } from '../flight/shared-response.ts';
 import { OriginError } from '../origin/origin-error.ts';
-import type { Outcome } from '../proxy-observer.ts';
+import type { AnswerOutcome } from '../proxy-observer.ts';
 import { mapFields } from '../route.ts';
 import { sendStored } from './body-sender.ts';
 import type { Exchange } from './exchange.ts';
 import { PartsReader } from './parts-reader.ts';
 
 export interface AnswerHow {
-  readonly outcome: Outcome;
+  readonly outcome: AnswerOutcome;
   readonly reason: string;
   readonly stale: boolean;
   /** The member of Cache-Status. */

@@ -18,7 +18,7 @@ import type { Socket } from 'node:net';
 import { cacheName } from '../../policy/cache-status.ts';
 import type { RequestHead } from '../../policy/message-head.ts';
 import type { FieldList } from '../../policy/stored-response.ts';
-import type { Outcome, ProxyObserver } from '../proxy-observer.ts';
+import type { AnswerOutcome, ProxyObserver } from '../proxy-observer.ts';
 import type { Route } from '../route.ts';
 
 export class Exchange {
@@ -28,7 +28,7 @@ export class Exchange {
   readonly route: Route;
   /** When it came, by the proxy's clock. */
   readonly at: number;
-  outcome: Outcome = 'error';
+  outcome: AnswerOutcome = 'error';
   reason = '';
   bytesOut = 0;
   bytesFromOrigin = 0;

@@ -21,7 +21,7 @@ import type { AddressGuard } from '../../safety/address-guard.ts';
 import { guardedSocket } from '../../safety/guarded-connect.ts';
 import type { Limits } from '../../safety/limits.ts';
 import { toOriginError } from '../origin/origin-error.ts';
-import type { Outcome, ProxyObserver } from '../proxy-observer.ts';
+import type { AnswerOutcome, ProxyObserver } from '../proxy-observer.ts';
 import { textFields } from './exchange.ts';
 
 export interface TunnelOptions {
@@ -88,7 +88,7 @@ class Tunnel {
   #over = false;
   #status = 0;
   #reason = '';
-  #outcome: Outcome = 'tunnel';
+  #outcome: AnswerOutcome = 'tunnel';
   #bytesOut = 0;
   #bytesFromOrigin = 0;
 
@@ -127,7 +127,7 @@ class Tunnel {
     });
   }
 
-  refuse(status: number, code: string, text: string, outcome: Outcome): void {
+  refuse(status: number, code: string, text: string, outcome: AnswerOutcome): void {
     this.#status = status;
     this.#reason = code;
     this.#outcome = outcome;
