@@ -42,11 +42,11 @@ export {
 export { type FittedMessage, fitMessage } from './coding/fit-message.ts';
 export { Publisher, type PublisherOptions } from './sync/publisher.ts';
 export {
-  type Outcome,
   Subscriber,
   type SubscriberOptions,
+  type SyncOutcome,
   type SyncStatus,
-  type Verdict,
+  type SyncVerdict,
 } from './sync/subscriber.ts';
 export {
   type DeltaMessage,
@@ -60,3 +60,11 @@ export {
   type SyncMessage,
   writeSyncMessage,
 } from './sync/sync-message.ts';
+
+import type { SyncOutcome, SyncVerdict } from './sync/subscriber.ts';
+
+/** @deprecated Use `SyncOutcome`, the same type under a name of its own. */
+export type Outcome = SyncOutcome;
+
+/** @deprecated Use `SyncVerdict`, the same type under a name of its own. */
+export type Verdict = SyncVerdict;

@@ -16,7 +16,7 @@ import { packKeys } from '../../keys/packed-keys.ts';
 import { compressFrame } from '../coding/compressed-frame.ts';
 import { frameSum } from '../coding/delta.ts';
 import { Publisher } from './publisher.ts';
-import { Subscriber, type Verdict } from './subscriber.ts';
+import { Subscriber, type SyncVerdict } from './subscriber.ts';
 import { type Generation, readSyncMessage, type SyncMessage, writeSyncMessage } from './sync-message.ts';
 
 const KEYS = Array.from({ length: 60 }, (_, i) => `key-${i}`);
@@ -479,7 +479,7 @@ inBothKernels('a subscriber', () => {
       next.answer(writeSyncMessage({ type: 'request', publisherId: 0n, held: asked, heard: undefined }))!,
       beat,
     ];
-    const seen = new Set<Verdict>();
+    const seen = new Set<SyncVerdict>();
     const endure = (bytes: Uint8Array) => {
       const { verdict, status, changed, problem, reply } = subscriber.receive(bytes);
       seen.add(verdict);

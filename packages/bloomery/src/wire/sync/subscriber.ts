@@ -79,7 +79,7 @@ export interface SubscriberOptions {
 export type SyncStatus = 'empty' | 'current' | 'behind';
 
 /** What a message was good for. */
-export type Verdict =
+export type SyncVerdict =
   | 'taken' // it brought a later generation
   | 'confirmed' // it tells of the generation that is held, which is the latest
   | 'missing' // it tells of a later generation and does not lead there from here
@@ -88,8 +88,8 @@ export type Verdict =
   | 'foreign' // another publisher's, or not a publisher's at all
   | 'unreadable'; // damaged, or more than can be handled; see `problem`
 
-export interface Outcome {
-  readonly verdict: Verdict;
+export interface SyncOutcome {
+  readonly verdict: SyncVerdict;
   /** After the message. */
   readonly status: SyncStatus;
   /** Whether the summary is another one now, or there is none any more. */
@@ -161,7 +161,7 @@ export class Subscriber {
   }
 
   /** Takes a message, whatever it is. Only bytes that are none are an error. */
-  receive(message: Uint8Array): Outcome {
+  receive(message: Uint8Array): SyncOutcome {
     const before = this.#held;
     let inTransit = true; // up to the checksum, damage is the network's
     try {
@@ -187,7 +187,7 @@ export class Subscriber {
     return `Subscriber(${this.publisherId}, ${this.status}${held})`;
   }
 
-  #judge(message: PublisherMessage): Verdict {
+  #judge(message: PublisherMessage): SyncVerdict {
     const { generation: said, question } = message;
     const isAnswer = question !== undefined && question === questionOf(this.request());
     if (isAnswer || this.#heard === undefined || compareGenerations(said, this.#heard) > 0)
@@ -213,7 +213,7 @@ export class Subscriber {
     return this.#takeDelta(message);
   }
 
-  #takeFull({ frame, generation }: FullMessage): Verdict {
+  #takeFull({ frame, generation }: FullMessage): SyncVerdict {
     const { variant, parameters } = readFrameHead(BLOOM_FRAME, frame);
     const bytes = BLOOM_FRAME.payloadLength(variant & ~CODED, parameters);
     if (bytes > this.maxBytes) {
@@ -228,7 +228,7 @@ export class Subscriber {
     return 'taken';
   }
 
-  #takeDelta({ code, generation }: DeltaMessage): Verdict {
+  #takeDelta({ code, generation }: DeltaMessage): SyncVerdict {
     const { summary } = this.#held!;
     const frame = summary.encode();
     try {
@@ -246,7 +246,7 @@ export class Subscriber {
     return 'taken';
   }
 
-  #drop(): Verdict {
+  #drop(): SyncVerdict {
     this.#held = undefined;
     return 'conflict';
   }
@@ -255,7 +255,7 @@ export class Subscriber {
     return BloomFilter.decode(frame, this.#key === undefined ? {} : { key: this.#key });
   }
 
-  #isWorthAsking(message: PublisherMessage, verdict: Verdict, moved: boolean): boolean {
+  #isWorthAsking(message: PublisherMessage, verdict: SyncVerdict, moved: boolean): boolean {
     if (message.question !== undefined) return moved && this.status !== 'current';
     if (this.status !== 'current') return true;
     // Late, or of a publisher that has begun again below: only it can say. Old deltas and states of the present epoch are
@@ -264,7 +264,7 @@ export class Subscriber {
     return verdict === 'old' && (message.type === 'heartbeat' || isOtherEpoch);
   }
 
-  #outcome(verdict: Verdict, before: Held | undefined, asks: boolean): Outcome {
+  #outcome(verdict: SyncVerdict, before: Held | undefined, asks: boolean): SyncOutcome {
     const outcome = { verdict, status: this.status, changed: before?.summary !== this.#held?.summary };
     return asks ? { ...outcome, reply: this.request() } : outcome;
   }
