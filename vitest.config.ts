@@ -15,7 +15,7 @@ export default defineConfig({
           environment: 'node',
           include: [
             ...isomorphicTests,
-            'packages/{cache,stores}/{src,test}/**/*.test.ts',
+            'packages/{cache,files,stores}/{src,test}/**/*.test.ts',
             'apps/*/{src,test}/**/*.test.ts',
           ],
           exclude: ['**/*.browser.test.ts', '**/node_modules/**'],

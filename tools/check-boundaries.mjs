@@ -12,14 +12,15 @@ const LAYERS = ['keys', 'hashing', 'kernel', 'math', 'frames', 'filters', 'wire'
 const RANKS = {
   bloomery: 0,
   testkit: 0,
-  cache: 1,
-  overlay: 1,
-  packets: 1,
-  stores: 1,
+  files: 1,
   sim: 1,
-  papers: 2,
-  console: 2,
-  cli: 3,
+  cache: 2,
+  overlay: 2,
+  packets: 2,
+  stores: 2,
+  papers: 3,
+  console: 3,
+  cli: 4,
 };
 /** What tests may import beside Node: the development dependencies of the workspace. */
 const TEST_TOOLS = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devDependencies);

@@ -11,6 +11,7 @@ const command = join(root, 'apps/cli/bin/bloomery.js');
 /** What is run, and what it is made of. */
 const BUILT = {
   'packages/bloomery': 'dist/index.js',
+  'packages/files': 'dist/index.js',
   'packages/stores': 'dist/dictionaries/spelling/index.js',
   'packages/cache': 'dist/index.js',
   'apps/cli': 'dist/main.js',

@@ -1,0 +1,28 @@
+/**
+ * The errors of this package. Callers tell them apart by `code` and may put them into words of their own. An error of
+ * the operating system is passed on as it is, because its code (`ENOSPC`, `EACCES`) already says what callers need.
+ */
+
+export type FileErrorCode =
+  /** A file has come to a place that was to be free. */
+  | 'exists'
+  /** The file ends before the bytes that were asked for. */
+  | 'truncated';
+
+export class FileError extends Error {
+  override readonly name: string = 'FileError';
+  readonly code: FileErrorCode;
+  /** The file that the error is about; empty if only its descriptor is known. */
+  readonly path: string;
+
+  constructor(code: FileErrorCode, path: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.path = path;
+  }
+}
+
+/** The code of an error of the operating system, or of this package. */
+export function errorCode(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | null)?.code;
+}

@@ -1,0 +1,1 @@
+export { errorCode, FileError, type FileErrorCode } from './file-error.ts';
