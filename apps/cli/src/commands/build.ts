@@ -24,9 +24,9 @@ import {
   withKeyFile,
   withOutput,
 } from '../command-options.ts';
-import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
 import { type OwnFilter, STRUCTURES } from '../files/structures.ts';
+import { checkTarget, writeTarget } from '../files/target-file.ts';
 import { sourceOf } from '../hashing/hash-source.ts';
 import { HashSpool } from '../hashing/hash-spool.ts';
 import { RecordWorkers } from '../hashing/record-workers.ts';
@@ -150,7 +150,7 @@ async function run(files: string[], options: BuildOptions): Promise<void> {
   checkValues(options);
   const { filter, count } = await build(inputs, parameters, options);
   const bytes = filter.encode();
-  writeAtomically(output, bytes, { force });
+  writeTarget(output, bytes, { force });
   report(filter, { count, bytes: bytes.length, seconds: (performance.now() - started) / 1000 }, options);
 }
 

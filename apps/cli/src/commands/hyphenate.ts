@@ -27,7 +27,7 @@ import {
 import { FrameError } from 'bloomery';
 import type { Command } from 'commander';
 import { parseCount, parseRate, withExamples, withJson, withOutput } from '../command-options.ts';
-import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
+import { checkTarget, writeTarget } from '../files/target-file.ts';
 import { type Input, inputsOf } from '../keys/input.ts';
 import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal/format-values.ts';
 import { write, writeJson, writeLine } from '../terminal/standard-output.ts';
@@ -207,7 +207,7 @@ async function build(_: unknown, command: Command): Promise<void> {
   const { exceptions, truthWords, tooLong } = findExceptions({ rules, truth });
   const filter = exceptionFilter(exceptions.keys(), exceptions.size, options.rate);
   const bytes = encodeHyphenation({ rules, filter, exceptions, truthWords });
-  writeAtomically(output, bytes, { force: options.force === true });
+  writeTarget(output, bytes, { force: options.force === true });
   if (tooLong > 0 && !options.quiet)
     warn(`${formatCount(tooLong)} words of more than 255 bytes were left out`);
   const facts = {

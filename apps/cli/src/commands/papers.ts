@@ -18,7 +18,7 @@ import {
 import type { Command } from 'commander';
 import { parseCount, withExamples, withJson } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
+import { checkTarget, writeTarget } from '../files/target-file.ts';
 import { formatCount } from '../terminal/format-values.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { write } from '../terminal/standard-output.ts';
@@ -69,7 +69,7 @@ async function run(names: readonly string[], options: Options): Promise<void> {
     write: (text) => write(text),
     startProgress: (what, total) => startProgress({ what, total, unit: 'steps', enabled: json !== true }),
     checkFile: checkTarget,
-    writeFile: (path, text, settings) => writeAtomically(path, Buffer.from(text), settings),
+    writeFile: (path, text, settings) => writeTarget(path, Buffer.from(text), settings),
     workerFile: threadFile('papers-worker'),
   };
   if (!(await reproduce(names, { ...options, jobs }, host))) process.exitCode = NOT_FOUND;

@@ -19,9 +19,9 @@ import {
   withOutput,
 } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
 import { readFilterBytes } from '../files/filter-file.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
+import { checkTarget, writeTarget } from '../files/target-file.ts';
 import { inputsOf } from '../keys/input.ts';
 import { type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts';
 import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal/format-values.ts';
@@ -120,7 +120,7 @@ async function build(lists: string[], options: BuildOptions): Promise<void> {
   const blocklist = finish(builder);
   if (blocklist.words === 0) throw new UsageError('no words came; a blocklist needs at least one');
   const bytes = blocklist.encode();
-  writeAtomically(output, bytes, { force: options.force === true });
+  writeTarget(output, bytes, { force: options.force === true });
   const { tooLong } = builder.skipped;
   if (tooLong > 0 && !quiet) warn(`${formatCount(tooLong)} words of more than 72 characters were left out`);
   if (builder.latin1 > 0 && !quiet)

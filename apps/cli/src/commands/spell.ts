@@ -21,7 +21,7 @@ import {
 import { type Command, Option } from 'commander';
 import { parseCount, parseRate, withExamples, withJson } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
-import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
+import { checkTarget, writeTarget } from '../files/target-file.ts';
 import { buildSpeller, type DictionaryOptions, openSpeller } from '../spelling/dictionary-choice.ts';
 import { readLines } from '../spelling/text-lines.ts';
 import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
@@ -253,7 +253,7 @@ function build(source: string, options: BuildOptions): void {
     language: options.language,
   });
   const bytes = encodeSpeller(speller);
-  writeAtomically(output, bytes, { force: options.force === true });
+  writeTarget(output, bytes, { force: options.force === true });
   const { forms, language, compounds, ordinals } = speller.traits;
   const rate = speller.falsePositiveRate;
   if (compounds && !ordinals) {

@@ -5,7 +5,7 @@
  */
 
 import { statSync } from 'node:fs';
-import { checkTarget, writeAtomically } from '../files/atomic-file.ts';
+import { checkTarget, writeTarget } from '../files/target-file.ts';
 import { writeJson } from '../terminal/standard-output.ts';
 import { isTerminal } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
@@ -31,7 +31,7 @@ export function finishOutput(
   report: Readonly<Record<string, unknown>>,
   lines: readonly string[],
 ): void {
-  writeAtomically(output, bytes, { force });
+  writeTarget(output, bytes, { force });
   if (json) writeJson({ output, bytes: bytes.length, ...report });
   else if (isTerminal(2)) process.stderr.write(lines.map((line) => `${line}\n`).join(''));
 }

@@ -1,10 +1,13 @@
 /**
- * Files that are there or not, and never half: written beside their place under another name, brought to the disk
- * (fsync), and renamed. A crash at any moment leaves the old file or the new one, and at worst a temporary file
- * `.name.PID.bloomery-tmp`, which the next write to the same place removes once its process is gone.
+ * Files that are there whole or not at all. The bytes are written beside their place under another name, brought to the
+ * disk (fsync), and renamed; then the directory is brought to the disk. A crash or a signal at any moment leaves the old
+ * file or the new one, and at worst a temporary file `.name.PID.bloomery-tmp`. The next write to the same place removes
+ * that file once its process is gone.
  *
- * A file that is replaced keeps its mode, and its owner where the system allows that. What is no file (/dev/null, a named pipe) is
- * written to as it is: to replace it would destroy it.
+ * A file that is replaced keeps its mode, and its owner where the system allows that. A device or a named pipe is written
+ * to directly, because replacing it would destroy it.
+ *
+ * Windows: a directory cannot be brought to the disk there, so a new name may be lost in a power failure.
  */
 
 import {
@@ -26,33 +29,16 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { ClosedPipe, write } from '../terminal/standard-output.ts';
-import { UsageError } from '../usage-error.ts';
+import { FileError } from '@bloomery/files';
 
 export interface WriteOptions {
-  /** Whether a file that is there may be replaced. */
+  /** Whether a file that is there may be replaced. Default true. */
   readonly force?: boolean | undefined;
 }
 
-/** Refuses a target that exists already, before any work is done. `-` is standard output. */
-export function checkTarget(path: string, { force = false }: WriteOptions = {}): void {
-  if (path === '-') {
-    if (process.stdout.isTTY)
-      throw new UsageError('standard output is a terminal; name a file, or pipe it on');
-    return;
-  }
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found?.isDirectory()) throw new UsageError(`${path} is a directory; name a file in it`);
-  // A link that leads nowhere is something, too.
-  const taken = found === undefined ? lstatSync(path, { throwIfNoEntry: false }) : found.isFile();
-  if (taken && !force) throw existing(path);
-  if (!existsSync(dirname(path)))
-    throw new UsageError(`there is no directory ${dirname(path)} for ${basename(path)}`);
-}
-
 /**
- * Writes all bytes, or leaves the place as it was. Parts are written one after the other. Without `force` a file that has come
- * there since `checkTarget` stays, and this is an error.
+ * Writes all bytes, or leaves the place as it was. Parts are written one after the other. Without `force` a file that is
+ * there stays, and this throws a `FileError` with the code 'exists'.
  */
 export function writeAtomically(
   path: string,
@@ -60,10 +46,6 @@ export function writeAtomically(
   { force = true }: WriteOptions = {},
 ): void {
   const pieces = parts instanceof Uint8Array ? [parts] : parts;
-  if (path === '-') {
-    for (const piece of pieces) write(piece);
-    return;
-  }
   const found = statSync(path, { throwIfNoEntry: false });
   if (found !== undefined && !found.isFile()) {
     writeThrough(path, pieces);
@@ -96,8 +78,6 @@ function writeThrough(path: string, pieces: readonly Uint8Array[]): void {
   const descriptor = openSync(path, 'w');
   try {
     for (const piece of pieces) writeAll(descriptor, piece);
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EPIPE' ? new ClosedPipe() : error;
   } finally {
     closeSync(descriptor);
   }
@@ -115,8 +95,8 @@ function renameToFree(from: string, to: string): void {
   unlinkSync(from);
 }
 
-function existing(path: string): UsageError {
-  return new UsageError(`${path} exists already; --force replaces it, nothing was changed`);
+function existing(path: string): FileError {
+  return new FileError('exists', path, `Cannot write ${path}: expected no file there, found one`);
 }
 
 /** The mode that a file was made with depends on who makes it (umask), and so does its owner. */

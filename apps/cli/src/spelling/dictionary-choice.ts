@@ -17,7 +17,7 @@ import {
   spellerFromWordList,
 } from '@bloomery/stores/spelling';
 import { hashKey } from 'bloomery';
-import { writeAtomically } from '../files/atomic-file.ts';
+import { writeTarget } from '../files/target-file.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface DictionaryOptions {
@@ -86,7 +86,7 @@ function systemSpeller(asked: string | undefined): Speller {
     for (const name of readdirSync(folder)) {
       if (name.startsWith(`${language}-`) && name.endsWith('.spell')) unlinkSync(join(folder, name));
     }
-    writeAtomically(cached, encodeSpeller(speller));
+    writeTarget(cached, encodeSpeller(speller));
   } catch {
     // Without a place to keep it, it is built again the next time.
   }
