@@ -1,1 +1,2 @@
+export { syncDirectory, type WriteOptions, writeAll, writeAtomically } from './atomic-file.ts';
 export { errorCode, FileError, type FileErrorCode } from './file-error.ts';

@@ -1,14 +1,13 @@
 /**
  * The file that a command makes: refused before any work is done if it cannot be made, and written whole or not at all
- * (atomic-file.ts). `-` is standard output.
+ * (@bloomery/files). `-` is standard output.
  */
 
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { errorCode } from '@bloomery/files';
+import { errorCode, type WriteOptions, writeAtomically } from '@bloomery/files';
 import { ClosedPipe, write } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
-import { type WriteOptions, writeAtomically } from './atomic-file.ts';
 
 /** Refuses a target that exists already, or that cannot be made. */
 export function checkTarget(path: string, { force = false }: WriteOptions = {}): void {

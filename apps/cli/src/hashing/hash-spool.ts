@@ -6,7 +6,7 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeAll } from '../files/atomic-file.ts';
+import { writeAll } from '@bloomery/files';
 
 export class HashSpool {
   readonly #parts: Int32Array[] = [];

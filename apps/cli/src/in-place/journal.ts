@@ -50,7 +50,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { syncDirectory, writeAll } from '../files/atomic-file.ts';
+import { syncDirectory, writeAll } from '@bloomery/files';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
 import { lockFile } from './file-lock.ts';

@@ -11,12 +11,12 @@
  */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { writeAtomically } from '@bloomery/files';
 import { FrameError, type SecretKey } from 'bloomery';
 import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { funnelOfBytes } from '../conversion/guava-keys.ts';
 import { type FilterFile, openFilter } from '../files/filter-file.ts';
 import { structureByCode } from '../files/structures.ts';
-import { writeTarget } from '../files/target-file.ts';
 import type { KeyChunk } from '../keys/key-source.ts';
 import { UsageError } from '../usage-error.ts';
 import { lockFile } from './file-lock.ts';
@@ -215,7 +215,7 @@ async function writeFile(
   const changed = Buffer.compare(bytes, file.bytes) !== 0;
   if (changed && !dryRun) {
     checkUnchanged();
-    writeTarget(path, bytes);
+    writeAtomically(path, bytes);
   }
   return {
     ...report,

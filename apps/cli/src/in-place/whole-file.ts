@@ -1,7 +1,7 @@
 /**
  * Changing a filter that is loaded and written as a whole: every structure that can be added to but has no fixed place for
  * a key's bits, coded frames, the files of other systems, and small files. The new file takes the place of the old one at
- * once (atomic-file.ts), in the form that the old one had: coded, packed with gzip, or plain.
+ * once (@bloomery/files), in the form that the old one had: coded, packed with gzip, or plain.
  *
  * What cannot be changed is refused with what to do instead.
  */

@@ -7,6 +7,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, extname, join } from 'node:path';
+import { writeAtomically } from '@bloomery/files';
 import {
   decodeSpeller,
   encodeSpeller,
@@ -17,7 +18,6 @@ import {
   spellerFromWordList,
 } from '@bloomery/stores/spelling';
 import { hashKey } from 'bloomery';
-import { writeTarget } from '../files/target-file.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface DictionaryOptions {
@@ -86,7 +86,7 @@ function systemSpeller(asked: string | undefined): Speller {
     for (const name of readdirSync(folder)) {
       if (name.startsWith(`${language}-`) && name.endsWith('.spell')) unlinkSync(join(folder, name));
     }
-    writeTarget(cached, encodeSpeller(speller));
+    writeAtomically(cached, encodeSpeller(speller));
   } catch {
     // Without a place to keep it, it is built again the next time.
   }

@@ -29,7 +29,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { FileError } from '@bloomery/files';
+import { FileError } from './file-error.ts';
 
 export interface WriteOptions {
   /** Whether a file that is there may be replaced. Default true. */
