@@ -64,7 +64,3 @@ function without(pieces: Uint8Array[], count: number): Uint8Array[] {
   if (count > 0) rest[0] = rest[0].subarray(count);
   return rest;
 }
-
-export function errorCode(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException | null)?.code;
-}

@@ -14,11 +14,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { pause, storeBody } from '../../../test/store/stored-responses.ts';
-import { DiskStore } from './disk-store.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FolderLock } from './folder-lock.ts';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -185,24 +184,6 @@ describe('an owner that cannot be seen', () => {
     const again = performance.now();
     (await FolderLock.take(folder)).release();
     expect(performance.now() - again).toBeLessThan(1000);
-  });
-
-  test('finds out by itself, and writes nothing more', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const store = await DiskStore.open({ folder, capacityBytes: 2 ** 20 });
-    await storeBody(store, { key: 'a', bodyLength: 10, time: 1 });
-    expect(await store.find('a')).toHaveLength(1);
-    // Another has taken it, as after a silence of this one.
-    write();
-    vi.advanceTimersByTime(5_000);
-    vi.useRealTimers();
-    for (let i = 0; i < 200 && (await store.find('a')).length > 0; i++) await pause(10);
-    expect(await store.find('a')).toEqual([]);
-    await expect(storeBody(store, { key: 'b', bodyLength: 10, time: 1 })).rejects.toThrow('taken the folder');
-    await expect(store.removeKey('a')).rejects.toThrow('taken the folder');
-    await store.close();
-    expect(lock()).toBe(other);
-    expect(existsSync(join(folder, 'index', 'snapshot-00000002'))).toBe(false);
   });
 });
 

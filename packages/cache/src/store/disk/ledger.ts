@@ -18,10 +18,10 @@
 
 import { mkdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { errorCode } from '@bloomery/files';
 import type { BodyTable } from './bodies/body-table.ts';
 import type { OpenFiles } from './bodies/open-files.ts';
 import type { Packs, Place } from './bodies/packs.ts';
-import { errorCode } from './file-io.ts';
 import type { EntryIndex } from './index/entry-index.ts';
 import type { IndexJournal } from './index/index-journal.ts';
 import { RecordBuffer } from './index/index-records.ts';

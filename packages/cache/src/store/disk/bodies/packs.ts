@@ -11,7 +11,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { closeFile, errorCode, openFile, readFully, writeFully } from '../file-io.ts';
+import { errorCode } from '@bloomery/files';
+import { closeFile, openFile, readFully, writeFully } from '../file-io.ts';
 import { SharedFile } from './open-files.ts';
 
 export interface Place {

@@ -7,8 +7,8 @@
  * thousand slow clients with two such pieces each would hold four gigabytes; so all readers together have a budget, and with many of them pieces are smaller.
  */
 
+import { errorCode } from '@bloomery/files';
 import { BodyError, type BodyReader } from '../../response-store.ts';
-import { errorCode } from '../file-io.ts';
 import { BLOCK_BYTES, readChecked, readChecksums } from './body-file.ts';
 import { giveBack } from './lent-memory.ts';
 import type { SharedFile } from './open-files.ts';

@@ -9,9 +9,9 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { errorCode } from '@bloomery/files';
 import { decodeRecord, isRecord } from '../bodies/pack-record.ts';
 import type { Packs } from '../bodies/packs.ts';
-import { errorCode } from '../file-io.ts';
 import type { EntryIndex } from '../index/entry-index.ts';
 import { listKeys } from '../index/list-keys.ts';
 import type { HeadCache, LoadedHead } from './head-cache.ts';
