@@ -2,9 +2,9 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { FolderLock } from '@bloomery/files';
 import { describe, expect, it } from 'vitest';
 import { scratchFolder, startTestNode } from '../../test/node/scratch.ts';
-import { FolderLock } from '../store/disk/folder-lock.ts';
 import { claimDiskFolder, FolderInUseError } from './claimed-folder.ts';
 
 const folder = scratchFolder();

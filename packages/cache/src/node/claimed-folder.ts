@@ -11,13 +11,13 @@
  * another number of workers keys belong to others; what was stored is dropped then, because a copy under its former owner would miss
  * invalidations and come back stale when the number is changed again.
  *
- * The claim is a lock as that of each store within (store/disk/folder-lock.ts, which says where it breaks down): a second node in another container, with
+ * The claim is a lock as that of each store within (@bloomery/files, which says where it breaks down): a second node in another container, with
  * another number of workers, would else drop the stores under the first one.
  */
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { FolderLock, FolderTaken, isLockName } from '../store/disk/folder-lock.ts';
+import { FolderLock, FolderTaken, isLockName } from '@bloomery/files';
 import type { NodeConfig } from './config/node-config.ts';
 
 const MARKER = 'bloomery-cache.json';

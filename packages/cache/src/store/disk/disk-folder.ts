@@ -2,7 +2,7 @@
  * The folder of a store, and what is done to it before it is used.
  *
  * ```
- * lock, lock-….sock       who has it open (folder-lock.ts); gone after a clean end
+ * lock, lock-….sock       who has it open (@bloomery/files); gone after a clean end
  * store.json              version of the layout, and the secret of the key hash
  * index/log-… snapshot-…  what is stored (index-journal.ts)
  * packs/00000001 …        heads and small bodies (packs.ts)

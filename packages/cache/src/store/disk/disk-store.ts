@@ -20,6 +20,7 @@
  */
 
 import { join } from 'node:path';
+import { FolderLock } from '@bloomery/files';
 import { hashKey, type KeyHash, type SecretKey } from 'bloomery';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import { type KeyListener, tellListeners } from '../key-listeners.ts';
@@ -40,7 +41,6 @@ import { prepareFolder, readFolder } from './disk-folder.ts';
 import { checkDiskStoreOptions, type DiskStoreOptions } from './disk-store-options.ts';
 import { DiskWriter, type WriterHome } from './disk-writer.ts';
 import { EntryChanges } from './entry-changes.ts';
-import { FolderLock } from './folder-lock.ts';
 import { HeadCache, type LoadedHead } from './heads/head-cache.ts';
 import { HeadReader } from './heads/head-reader.ts';
 import { EntryIndex } from './index/entry-index.ts';

@@ -9,7 +9,7 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { errorCode } from '@bloomery/files';
+import { errorCode } from '../file-error.ts';
 
 /** 104 with the final zero on some systems. */
 const MOST_ADDRESS_BYTES = 100;

@@ -42,7 +42,7 @@ import {
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCode } from '@bloomery/files';
+import { errorCode } from '../file-error.ts';
 import { isAnswered, LockSocket } from './lock-socket.ts';
 
 export interface FolderLockOptions {
