@@ -1,9 +1,10 @@
 /**
- * A socket in a folder that says, as long as it answers, that the process that made it lives (folder-lock.ts). Sockets with a name in the file system are found by
- * that name, whatever the network namespace (unix(7)); the kernel answers for the process and closes the socket with it.
+ * A socket with a name in a folder, which tells as long as it answers that the process that made it lives
+ * (owner-liveness.ts). The kernel finds such a socket by its name, whatever the network namespace (unix(7)), answers for
+ * the process, and closes the socket with it. An abstract socket would end at the network namespace.
  *
- * The address of a socket holds 108 bytes (unix(7)), and folders have longer names: then it is addressed by a descriptor of the folder, where the system
- * has /proc.
+ * The address of a socket holds 108 bytes (unix(7)), and folders have longer names. Then the folder is addressed by a
+ * descriptor, where the system has /proc.
  */
 
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
@@ -25,7 +26,7 @@ export class LockSocket {
     this.#server = server;
   }
 
-  /** Undefined: there are no sockets in this file system. */
+  /** Undefined if this file system or this system has no such sockets. */
   static async listen(folder: string, name: string): Promise<LockSocket | undefined> {
     const server = createServer((socket) => socket.destroy());
     try {
@@ -50,7 +51,7 @@ export class LockSocket {
   }
 }
 
-/** Whether somebody listens there. Undefined: that cannot be told. */
+/** Whether a process listens there; undefined if that cannot be told. */
 export async function isAnswered(folder: string, name: string): Promise<boolean | undefined> {
   try {
     await withAddress(folder, name, (path) => {
@@ -65,7 +66,7 @@ export async function isAnswered(folder: string, name: string): Promise<boolean 
     return true;
   } catch (error) {
     if (errorCode(error) === 'ECONNREFUSED') return false;
-    // So many wait to be answered that there must be somebody.
+    // Linux says so when the queue of a socket that listens is full.
     return errorCode(error) === 'EAGAIN' ? true : undefined;
   }
 }
