@@ -6,6 +6,8 @@
 export type FileErrorCode =
   /** A file has come to a place that was to be free. */
   | 'exists'
+  /** Another process holds the lock. */
+  | 'held'
   /** The file ends before the bytes that were asked for. */
   | 'truncated';
 

@@ -1,3 +1,3 @@
 export { syncDirectory, type WriteOptions, writeAll, writeAtomically } from './atomic-file.ts';
 export { errorCode, FileError, type FileErrorCode } from './file-error.ts';
-export { FolderLock, type FolderLockOptions, FolderTaken, isLockName } from './lock/folder-lock.ts';
+export { FolderLock, type FolderLockOptions, FolderTakenError, isLockName } from './lock/folder-lock.ts';

@@ -17,7 +17,7 @@
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { FolderLock, FolderTaken, isLockName } from '@bloomery/files';
+import { FolderLock, FolderTakenError, isLockName } from '@bloomery/files';
 import type { NodeConfig } from './config/node-config.ts';
 
 const MARKER = 'bloomery-cache.json';
@@ -136,7 +136,7 @@ async function lockFolder(folder: string): Promise<FolderLock> {
   try {
     return await FolderLock.take(folder);
   } catch (error) {
-    if (!(error instanceof FolderTaken)) {
+    if (!(error instanceof FolderTakenError)) {
       const { code, message } = error as NodeJS.ErrnoException;
       throw new Error(
         `Cannot write in the folder ${folder}: ${code ?? message}; choose another one with --disk, or --no-disk`,

@@ -1,0 +1,289 @@
+/**
+ * One owner at a time, for a single file or for a folder, across processes and containers.
+ *
+ * ```
+ * for a folder             for a file NAME
+ * lock                     .NAME.bloomery-lock         who holds it (lock-owner.ts)
+ * lock-TOKEN.sock          .bloomery-lock-TOKEN.sock   a socket that the owner listens on (lock-socket.ts)
+ * lock-TOKEN               .bloomery-lock-TOKEN        for a moment: the lock before it has its name
+ * lock-stale               .NAME.bloomery-lock-stale   for a moment: a stale lock is being removed
+ * ```
+ * A lock is made by linking a finished file to its name. So it is never seen half written, and only one of two claimants
+ * succeeds. Where that is impossible, a lock of a file has the short form (lock-owner.ts); a lock of a folder does not,
+ * because signs of life are written into it.
+ *
+ * A killed process leaves its lock behind. A lock is stale if its owner is gone (owner-liveness.ts). Two claimants that
+ * find the same stale lock must not both remove it, or the second removes the lock that the first has just made. So a
+ * claimant removes it only while it holds another lock, `…-stale`, and after another look. That one is a lock like any
+ * other: if its owner is killed, it is removed in the same way.
+ *
+ * A lock of this very process is a lock: two stores in two threads would be as wrong as two processes.
+ *
+ * Where it breaks down: programs other than ours do not look at it; and between two machines, an owner of a folder that
+ * hangs for half a minute and then goes on writes for up to 5 s beside the next owner. docs/notes/locks.md has the
+ * alternatives that we refused.
+ */
+
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCode } from '../file-error.ts';
+import {
+  holderOf,
+  type LockHolder,
+  type LockRecord,
+  ownShortText,
+  ownText,
+  readLock,
+  UNKNOWN_HOLDER,
+} from './lock-owner.ts';
+import { LockSocket } from './lock-socket.ts';
+import { livenessOf } from './owner-liveness.ts';
+
+export interface LockPlace {
+  readonly folder: string;
+  /** Name of the lock in the folder. */
+  readonly name: string;
+  /** How the names of sockets and of unfinished locks begin. */
+  readonly side: string;
+}
+
+export interface ClaimOptions {
+  /** The owner will write its lock again every 5 s. */
+  readonly signs: boolean;
+  /** An owner that promised signs and was not seen for this long is gone. */
+  readonly silenceMs: number;
+}
+
+/** A lock that this process holds. */
+export class Lock {
+  readonly path: string;
+  readonly text: string;
+  /** Whether the previous owner was gone without releasing it. */
+  readonly unclean: boolean;
+  readonly #socket: LockSocket | undefined;
+
+  constructor(path: string, text: string, unclean: boolean, socket: LockSocket | undefined) {
+    this.path = path;
+    this.text = text;
+    this.unclean = unclean;
+    this.#socket = socket;
+  }
+
+  /** Removes the lock, unless it is another owner's by now. A second call does nothing. */
+  release(): void {
+    if (readLock(this.path)?.text === this.text) rmSync(this.path, { force: true });
+    this.#socket?.close();
+  }
+}
+
+/** Takes the lock, or tells who holds it. Waits only to find out whether an owner that cannot be seen is alive. */
+export async function claimLock(place: LockPlace, options: ClaimOptions): Promise<Lock | LockHolder> {
+  const path = join(place.folder, place.name);
+  // A look first: a claimant that is killed while it waits leaves no file behind.
+  const record = readLock(path);
+  if (record !== undefined && (await livenessOf(record, place.folder)) === 'alive')
+    return holderOf(record.owner);
+  const candidate = await Candidate.make(place, options);
+  let won = false;
+  try {
+    const holder = await claim(candidate, place.name);
+    if (holder !== undefined) return holder;
+    won = true;
+    const lock = new Lock(path, candidate.text, candidate.foundStale, candidate.socket);
+    // They do no harm, and another user's cannot be removed.
+    if (lock.unclean) await removeLeftCandidates(candidate).catch(() => {});
+    return lock;
+  } catch (error) {
+    // The user knows the lock, not the names that it has on the way.
+    throw Object.assign(error as Error, { path });
+  } finally {
+    candidate.close(won);
+  }
+}
+
+const TOKEN = /^[0-9a-f]{16}$/;
+const ATTEMPTS = 20;
+/** A lock that cannot be understood is being written at this moment, or was damaged when the machine went down. */
+const DAMAGED_MS = 1000;
+/** An unfinished lock lives for some milliseconds. */
+const LEFT_MS = 10_000;
+/** What systems and file systems without a kind of link answer. */
+const NO_LINKS = ['EPERM', 'ENOSYS', 'EOPNOTSUPP', 'ENOTSUP', 'EINVAL'];
+const NO_ROOM = ['ENOSPC', 'EDQUOT'];
+
+/** A claimant: a finished lock that only needs its name. */
+class Candidate {
+  readonly place: LockPlace;
+  readonly options: ClaimOptions;
+  readonly token: string = randomBytes(8).toString('hex');
+  foundStale = false;
+  text = '';
+  socket: LockSocket | undefined;
+  /** The full form under its first name; undefined if the short form is all that is possible. */
+  file: string | undefined;
+
+  private constructor(place: LockPlace, options: ClaimOptions) {
+    this.place = place;
+    this.options = options;
+  }
+
+  static async make(place: LockPlace, options: ClaimOptions): Promise<Candidate> {
+    const candidate = new Candidate(place, options);
+    const { token } = candidate;
+    const socket = `${place.side}${token}.sock`;
+    candidate.file = join(place.folder, `${place.side}${token}`);
+    try {
+      candidate.#write(ownText(token, socket, options.signs), 'wx');
+      // Other users must be able to tell who it is, whatever the umask.
+      chmodSync(candidate.file, 0o644);
+      // After the file: if this process is killed here, the next owner finds both by the file.
+      candidate.socket = await LockSocket.listen(place.folder, socket);
+      if (candidate.socket === undefined) candidate.#write(ownText(token, '', options.signs), 'w');
+    } catch (error) {
+      if (options.signs || !NO_ROOM.includes(errorCode(error) ?? '')) {
+        candidate.close(false);
+        throw Object.assign(error as Error, { path: join(place.folder, place.name) });
+      }
+      candidate.#shorten();
+    }
+    return candidate;
+  }
+
+  /** False if there is a lock already. */
+  linkTo(path: string): boolean {
+    if (this.file !== undefined) {
+      const made = attempt(() => linkSync(this.file!, path), this.options.signs);
+      if (made !== undefined) return made;
+      this.#shorten();
+    }
+    const made = attempt(() => symlinkSync(this.text, path), false);
+    return made ?? attempt(() => writeFileSync(path, this.text, { flag: 'wx' }), true) ?? false;
+  }
+
+  /** What the file system takes for now. */
+  now(): number {
+    return this.file === undefined ? Date.now() : statSync(this.file).mtimeMs;
+  }
+
+  close(won: boolean): void {
+    if (this.file !== undefined) rmSync(this.file, { force: true });
+    if (!won) this.socket?.close();
+  }
+
+  #write(text: string, flag: 'w' | 'wx'): void {
+    writeFileSync(this.file!, text, { flag });
+    this.text = text;
+  }
+
+  #shorten(): void {
+    this.close(false);
+    this.file = undefined;
+    this.socket = undefined;
+    this.text = ownShortText(this.token);
+  }
+}
+
+/** True if `make` made the lock, false if there is one; undefined if such a link is impossible here. */
+function attempt(make: () => void, mustWork: boolean): boolean | undefined {
+  try {
+    make();
+    return true;
+  } catch (error) {
+    const code = errorCode(error) ?? '';
+    if (code === 'EEXIST') return false;
+    if (mustWork || !NO_LINKS.includes(code)) throw error;
+    return undefined;
+  }
+}
+
+/** Takes a name in the folder; gives the holder if there is one. */
+async function claim(candidate: Candidate, name: string): Promise<LockHolder | undefined> {
+  const { folder } = candidate.place;
+  const path = join(folder, name);
+  for (let attempts = 0; attempts < ATTEMPTS; attempts++) {
+    if (candidate.linkTo(path)) return undefined;
+    const record = readLock(path);
+    // Released a moment ago.
+    if (record === undefined) continue;
+    if (!(await isGone(record, path, candidate))) {
+      if (readLock(path)?.text === record.text) return holderOf(record.owner);
+      continue;
+    }
+    candidate.foundStale = true;
+    const stale = `${name}-stale`;
+    const breaker = await claim(candidate, stale);
+    if (breaker !== undefined) return breaker;
+    if (readLock(path)?.text === record.text) {
+      rmSync(path, { force: true });
+      removeSideFiles(candidate.place, record);
+    }
+    rmSync(join(folder, stale), { force: true });
+  }
+  return UNKNOWN_HOLDER;
+}
+
+async function isGone(record: LockRecord, path: string, candidate: Candidate): Promise<boolean> {
+  const liveness = await livenessOf(record, candidate.place.folder);
+  if (liveness === 'unseen') return isSilent(path, candidate, candidate.options.silenceMs);
+  if (liveness === 'damaged') return isSilent(path, candidate, DAMAGED_MS);
+  return liveness === 'gone';
+}
+
+async function isSilent(path: string, candidate: Candidate, silenceMs: number): Promise<boolean> {
+  const last = lastSign(path);
+  if (last === undefined || candidate.now() - last > silenceMs) return true;
+  const until = performance.now() + silenceMs;
+  while (performance.now() < until) {
+    await sleep(Math.min(500, silenceMs / 10));
+    if (lastSign(path) !== last) return false;
+  }
+  return true;
+}
+
+/** By a descriptor: a network file system may remember the times of a name, and asks again when it is opened. */
+function lastSign(path: string): number | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, 'r');
+  } catch {
+    return undefined;
+  }
+  try {
+    return fstatSync(descriptor).mtimeMs;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function removeSideFiles({ folder, side }: LockPlace, { owner }: LockRecord): void {
+  if (typeof owner === 'string' || owner.boot === '') return;
+  for (const name of [owner.socket, owner.token === '' ? '' : side + owner.token])
+    if (name !== '') rmSync(join(folder, name), { force: true });
+}
+
+/** Removes what claimants left that were killed before their lock had its name. */
+async function removeLeftCandidates(candidate: Candidate): Promise<void> {
+  const { folder, side } = candidate.place;
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(side) || !TOKEN.test(name.slice(side.length))) continue;
+    const path = join(folder, name);
+    const record = readLock(path);
+    if (record === undefined || candidate.now() - (lastSign(path) ?? 0) < LEFT_MS) continue;
+    if ((await livenessOf(record, folder)) !== 'gone') continue;
+    rmSync(path, { force: true });
+    removeSideFiles(candidate.place, record);
+  }
+}
