@@ -53,15 +53,15 @@ export function register(program: Command): void {
   ]);
 }
 
-function runDelta(
+async function runDelta(
   oldPath: string,
   newPath: string,
   options: MadeFileOptions & { readonly fast?: boolean },
-): void {
+): Promise<void> {
   checkOutput(options);
   checkInputs([oldPath, newPath]);
-  const from = readFrame(oldPath);
-  const to = readFrame(newPath);
+  const from = await readFrame(oldPath);
+  const to = await readFrame(newPath);
   checkDeltable(from);
   checkDeltable(to);
   // Damage is told as damage, and not as parameters that differ.
@@ -93,12 +93,12 @@ function runDelta(
   );
 }
 
-function runApply(oldPath: string, deltaPath: string, options: MadeFileOptions): void {
+async function runApply(oldPath: string, deltaPath: string, options: MadeFileOptions): Promise<void> {
   checkOutput(options);
   checkInputs([oldPath, deltaPath]);
-  const from = readFrame(oldPath);
+  const from = await readFrame(oldPath);
   checkDeltable(from);
-  const delta = readDelta(deltaPath);
+  const delta = await readDelta(deltaPath);
   const { base, result } = naming(deltaPath, () => deltaEnds(delta));
   const own = frameSum(from.frame);
   if (own !== base) refuse(from, deltaPath, own, base, result);
@@ -132,8 +132,8 @@ function refuse(from: FrameFile, deltaPath: string, own: bigint, base: bigint, r
   throw new UsageError(error.message, { cause: error });
 }
 
-function readDelta(path: string): Uint8Array {
-  const bytes = readFilterBytes(path);
+async function readDelta(path: string): Promise<Uint8Array> {
+  const bytes = await readFilterBytes(path);
   if (startsWith(bytes, DELTA_MAGIC)) return bytes;
   if (startsWith(bytes, 'BLMY')) {
     throw new UsageError(`${path} is a filter, not a delta; the order is: bloomery apply OLD DELTA -o NEW`);

@@ -47,10 +47,10 @@ interface EncodeOptions extends MadeFileOptions {
   readonly keyFile?: string;
 }
 
-function runEncode(path: string, options: EncodeOptions): void {
+async function runEncode(path: string, options: EncodeOptions): Promise<void> {
   checkOutput(options);
   checkInputs([path]);
-  const file = readFrame(path);
+  const file = await readFrame(path);
   const { structure, frame, bytes } = file;
   if (!canBeCoded(structure)) {
     throw new UsageError(
@@ -84,10 +84,10 @@ function runEncode(path: string, options: EncodeOptions): void {
   );
 }
 
-function runDecode(path: string, options: MadeFileOptions): void {
+async function runDecode(path: string, options: MadeFileOptions): Promise<void> {
   checkOutput(options);
   checkInputs([path]);
-  const file = readFrame(path);
+  const file = await readFrame(path);
   verifyPlain(file);
   const { structure, bytes, frame, coded } = file;
   finishOutput(options, frame, { structure: structure.name, wasCoded: coded, inputBytes: bytes.length }, [

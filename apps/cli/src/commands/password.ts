@@ -198,7 +198,7 @@ async function check(options: CheckOptions, command: Command): Promise<void> {
   const { blocklist: path, json, quiet } = options;
   if (path === undefined)
     throw new UsageError('--blocklist names the file; make one with: bloomery password build');
-  const blocklist = openBlocklist(path, options.keyFile);
+  const blocklist = await openBlocklist(path, options.keyFile);
   let count = 0;
   const say = (password: string) => {
     const verdict = blocklist.refuses(password);
@@ -257,7 +257,7 @@ function registerInfo(parent: Command): void {
 }
 
 async function info(path: string, { json, keyFile }: { json?: boolean; keyFile?: string }): Promise<void> {
-  const bytes = readFilterBytes(path);
+  const bytes = await readFilterBytes(path);
   const blocklist = decode(path, bytes, keyFile);
   const facts = describe(blocklist, bytes.length);
   if (json) {
@@ -300,9 +300,9 @@ function describe(blocklist: PasswordBlocklist, size: number) {
   };
 }
 
-function openBlocklist(path: string, keyFile: string | undefined): PasswordBlocklist {
+async function openBlocklist(path: string, keyFile: string | undefined): Promise<PasswordBlocklist> {
   if (path === '-') throw new UsageError('--blocklist must be a file: standard input is for passwords');
-  return decode(path, readFilterBytes(path), keyFile);
+  return decode(path, await readFilterBytes(path), keyFile);
 }
 
 function decode(path: string, bytes: Uint8Array, keyFile: string | undefined): PasswordBlocklist {

@@ -25,8 +25,8 @@ export interface FrameFile {
   readonly frame: Uint8Array;
 }
 
-export function readFrame(path: string): FrameFile {
-  const bytes = path === '-' ? readFilterBytes(path) : readSettled(path);
+export async function readFrame(path: string): Promise<FrameFile> {
+  const bytes = await (path === '-' ? readFilterBytes(path) : readSettled(path));
   if (startsWith(bytes, DELTA_MAGIC)) {
     throw new UsageError(
       `${path} is a delta, not a filter; bloomery apply OLD ${path} -o NEW makes the filter`,

@@ -62,7 +62,7 @@ export interface OpenOptions {
 
 /** Reads a filter file. What is wrong with it is a `UsageError` that names the file. */
 export async function openFilter(path: string, options: OpenOptions = {}): Promise<FilterFile> {
-  const bytes = readFilterBytes(path);
+  const bytes = await readFilterBytes(path);
   try {
     const format = options.format ?? formatOf(path, bytes);
     if (format === 'bloomery') return openOwn(path, bytes, options);
@@ -88,13 +88,13 @@ export async function openOwnFilter(path: string, options: OpenOptions = {}): Pr
   throw new UsageError(`${path} is a ${file.format} file; this needs a filter made by bloomery`);
 }
 
-export function readFilterBytes(path: string): Uint8Array {
-  const bytes = path === '-' ? readStandardInput() : readFile(path);
+export async function readFilterBytes(path: string): Promise<Uint8Array> {
+  const bytes = path === '-' ? readStandardInput() : await readFile(path);
   // Not a Buffer: its `slice` and `toString` mean something else.
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-function readFile(path: string): Uint8Array {
+async function readFile(path: string): Promise<Uint8Array> {
   const found = statSync(path);
   if (found.isDirectory()) throw new UsageError(`${path} is a directory, expected a filter file`);
   // Some of them never end.

@@ -141,7 +141,7 @@ export function journalName(place: string): string {
  * Finishes or forgets what a crash interrupted, and says so in one line on standard error. Called before a filter file is
  * read; where nothing was interrupted that is one look for a file. A writer that is at work is waited for.
  */
-export function recoverFile(path: string, { waitMs = READER_WAIT_MS } = {}): void {
+export async function recoverFile(path: string, { waitMs = READER_WAIT_MS } = {}): Promise<void> {
   const place = placeOf(path);
   const journal = place === undefined ? undefined : journalOf(place);
   if (place === undefined || journal === undefined) return;
@@ -150,7 +150,7 @@ export function recoverFile(path: string, { waitMs = READER_WAIT_MS } = {}): voi
     return;
   }
   try {
-    const lock = lockFile(place, { waitMs, until: () => !isThere(journalName(place)) });
+    const lock = await lockFile(place, { waitMs, until: () => !isThere(journalName(place)) });
     if (lock === undefined) return;
     try {
       settle(place);

@@ -12,14 +12,14 @@
  */
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from '../usage-error.ts';
-import { pause } from './file-lock.ts';
 import { hasJournal, placeOf, readAll, recoverFile } from './journal.ts';
 
 /** All bytes of a file, never a mixture of what was there before a change in place and after it. */
-export function readSettled(path: string): Uint8Array<ArrayBuffer> {
+export async function readSettled(path: string): Promise<Uint8Array<ArrayBuffer>> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    recoverFile(path);
+    await recoverFile(path);
     const place = placeOf(path);
     const descriptor = openSync(path, 'r');
     try {
@@ -34,7 +34,7 @@ export function readSettled(path: string): Uint8Array<ArrayBuffer> {
     } finally {
       closeSync(descriptor);
     }
-    pause(10 * (attempt + 1));
+    await sleep(10 * (attempt + 1));
   }
   throw new UsageError(
     `${path} changes faster than it can be read; try again when its writers have finished`,

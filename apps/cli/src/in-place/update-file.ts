@@ -100,10 +100,10 @@ async function underLock(
   if (!found.isFile()) throw new UsageError(`${path} is not a file, and only files can be changed`);
   const place = placeOf(path)!;
   if (dryRun) {
-    recoverFile(path);
+    await recoverFile(path);
     return work(place);
   }
-  const lock = lockFile(place, { waitMs });
+  const lock = await lockFile(place, { waitMs });
   try {
     settle(place);
     return await work(place);

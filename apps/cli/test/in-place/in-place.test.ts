@@ -21,11 +21,12 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { lockName } from '@bloomery/files';
 import { Random } from '@bloomery/testkit/statistics';
 import { BlockedBloomFilter, BloomFilter, SecretKey } from 'bloomery';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { lockFile, lockName } from '../../src/in-place/file-lock.ts';
+import { lockFile } from '../../src/in-place/file-lock.ts';
 import { journalName, recoverFile, writePages, writeSteps } from '../../src/in-place/journal.ts';
 import { PagedFrame } from '../../src/in-place/paged-frame.ts';
 import { readSettled } from '../../src/in-place/settled-file.ts';
@@ -43,10 +44,10 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const at = (name: string) => join(directory, name);
 
 /** What is written on standard error while `work` runs. */
-function warningsOf(work: () => void): string {
+async function warningsOf(work: () => void | Promise<void>): Promise<string> {
   const spy = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {
-    work();
+    await work();
     return spy.mock.calls.map(([text]) => text).join('');
   } finally {
     spy.mockRestore();
@@ -152,7 +153,7 @@ function change(name: string, filter: BloomFilter, keys: readonly string[]) {
 }
 
 describe('a crash at every step', () => {
-  test('leaves the old contents until the journal has its name, and the new ones from then on', () => {
+  test('leaves the old contents until the journal has its name, and the new ones from then on', async () => {
     const random = new Random(1);
     const seen: string[] = [];
     for (let stop = 1; ; stop++) {
@@ -185,7 +186,7 @@ describe('a crash at every step', () => {
         torn.set(changes.pages[0].contents.subarray(0, 28));
         writeFileSync(path, torn);
       }
-      const said = warningsOf(() => recoverFile(path));
+      const said = await warningsOf(() => recoverFile(path));
       expect(said, name).toBe(
         committed ? `bloomery: warning: ${path}: finished a change that had been interrupted\n` : '',
       );
@@ -208,7 +209,7 @@ describe('a crash at every step', () => {
     expect(seen.length).toBeGreaterThan(4 + 2 + 7);
   });
 
-  test('also when recovering is itself interrupted, as often as that happens', () => {
+  test('also when recovering is itself interrupted, as often as that happens', async () => {
     const { path, after, paged } = change('again.blm', new BloomFilter({ bits: 700_003, hashes: 7 }), ['a']);
     const steps = writeSteps(paged.changes());
     while (steps.next().value !== 'directory synced');
@@ -216,12 +217,12 @@ describe('a crash at every step', () => {
     const journal = readFileSync(journalName(path));
     for (let i = 0; i < 3; i++) {
       writeFileSync(journalName(path), journal);
-      warningsOf(() => recoverFile(path));
+      await warningsOf(() => recoverFile(path));
       expect(Buffer.compare(readFileSync(path), after)).toBe(0);
     }
   });
 
-  test('a disk that fails after the journal was written: the error says so, and the next use finishes it', () => {
+  test('a disk that fails after the journal was written: the error says so, and the next use finishes it', async () => {
     const { path, after, paged } = change('fails.blm', new BloomFilter({ bits: 700_003, hashes: 7 }), ['a']);
     const steps = writeSteps(paged.changes());
     while (steps.next().value !== 'directory synced');
@@ -229,11 +230,11 @@ describe('a crash at every step', () => {
     expect(() => steps.next()).toThrow(
       /fails.blm: the change is written down beside it but could not be carried out \(EBADF.*\); it will be at the next use/,
     );
-    expect(warningsOf(() => recoverFile(path))).toMatch(/finished a change/);
+    expect(await warningsOf(() => recoverFile(path))).toMatch(/finished a change/);
     expect(Buffer.compare(readFileSync(path), after)).toBe(0);
   });
 
-  test('a checksum that was half written is recognised, a file that was replaced is left alone', () => {
+  test('a checksum that was half written is recognised, a file that was replaced is left alone', async () => {
     const { path, before, after, paged } = change('torn.blm', new BloomFilter({ bits: 70_003, hashes: 7 }), [
       'a',
     ]);
@@ -244,7 +245,7 @@ describe('a crash at every step', () => {
     const torn = Uint8Array.from(before);
     torn.set(after.subarray(-2), torn.length - 2);
     writeFileSync(path, torn);
-    warningsOf(() => recoverFile(path));
+    await warningsOf(() => recoverFile(path));
     expect(Buffer.compare(readFileSync(path), after)).toBe(0);
 
     const others = [
@@ -256,7 +257,7 @@ describe('a crash at every step', () => {
       other.addMany(keysFrom(0, 100));
       writeFileSync(path, other.encode());
       writeFileSync(journalName(path), journal);
-      expect(warningsOf(() => recoverFile(path))).toMatch(
+      expect(await warningsOf(() => recoverFile(path))).toMatch(
         /removed the journal of a change that belonged to another file; the file is as it was/,
       );
       expect(Buffer.compare(readFileSync(path), other.encode())).toBe(0);
@@ -269,7 +270,9 @@ describe('a crash at every step', () => {
     for (const other of [otherHead, longer]) {
       writeFileSync(path, other);
       writeFileSync(journalName(path), journal);
-      expect(warningsOf(() => recoverFile(path))).toMatch(/belonged to another file; the file is as it was/);
+      expect(await warningsOf(() => recoverFile(path))).toMatch(
+        /belonged to another file; the file is as it was/,
+      );
       expect(Buffer.compare(readFileSync(path), other)).toBe(0);
     }
   });
@@ -289,67 +292,67 @@ describe('torn journals', () => {
     return { path, before, after, journal: readFileSync(journalName(path)) };
   }
 
-  test('every strict prefix is removed, and the file is as it was', () => {
+  test('every strict prefix is removed, and the file is as it was', async () => {
     const { path, before, after, journal } = journalOf('prefix.blm');
     for (let length = 0; length < journal.length; length++) {
       writeFileSync(journalName(path), journal.subarray(0, length));
-      const said = warningsOf(() => recoverFile(path));
+      const said = await warningsOf(() => recoverFile(path));
       expect(said).toMatch(/removed the journal of a change that was not begun; the file is as it was/);
       expect(Buffer.compare(readFileSync(path), before), `${length} bytes`).toBe(0);
       expect(existsSync(journalName(path))).toBe(false);
     }
     writeFileSync(journalName(path), journal);
-    warningsOf(() => recoverFile(path));
+    await warningsOf(() => recoverFile(path));
     expect(Buffer.compare(readFileSync(path), after)).toBe(0);
   });
 
-  test('every flipped byte is seen, and so are bytes behind the end', () => {
+  test('every flipped byte is seen, and so are bytes behind the end', async () => {
     const { path, before, journal } = journalOf('flipped.blm');
     for (let i = 0; i <= journal.length; i++) {
       const changed = i === journal.length ? Buffer.concat([journal, Buffer.of(0)]) : Buffer.from(journal);
       if (i < journal.length) changed[i] ^= 1 << (i % 8);
       writeFileSync(journalName(path), changed);
-      warningsOf(() => recoverFile(path));
+      await warningsOf(() => recoverFile(path));
       expect(Buffer.compare(readFileSync(path), before), `byte ${i}`).toBe(0);
     }
   });
 
-  test('the journal lies beside the real file, not beside the link', () => {
+  test('the journal lies beside the real file, not beside the link', async () => {
     const { path, before, after, journal } = journalOf('real.blm');
     mkdirSync(at('elsewhere'));
     const link = at('elsewhere/link.blm');
     symlinkSync(path, link);
     unlinkSync(journalName(path));
     writeFileSync(journalName(link), journal);
-    expect(warningsOf(() => recoverFile(link))).toBe('');
+    expect(await warningsOf(() => recoverFile(link))).toBe('');
     expect(Buffer.compare(readFileSync(path), before)).toBe(0);
     writeFileSync(journalName(path), journal);
-    warningsOf(() => recoverFile(link));
+    await warningsOf(() => recoverFile(link));
     expect(Buffer.compare(readFileSync(path), after)).toBe(0);
     expect(existsSync(journalName(link))).toBe(true);
   });
 
-  test('a journal that is a link, or that belongs to a stranger, is not followed', (context) => {
+  test('a journal that is a link, or that belongs to a stranger, is not followed', async (context) => {
     const { path, before, journal } = journalOf('stranger.blm');
     unlinkSync(journalName(path));
     writeFileSync(at('planted'), journal);
     symlinkSync(at('planted'), journalName(path));
-    expect(warningsOf(() => recoverFile(path))).toMatch(/belongs to somebody else and was left alone/);
+    expect(await warningsOf(() => recoverFile(path))).toMatch(/belongs to somebody else and was left alone/);
     expect(Buffer.compare(readFileSync(path), before)).toBe(0);
     unlinkSync(journalName(path));
     if (process.getuid?.() !== 0) context.skip('only root can make a file that belongs to somebody else');
     writeFileSync(journalName(path), journal);
     chownSync(journalName(path), 12_345, 12_345);
-    expect(warningsOf(() => recoverFile(path))).toMatch(/belongs to somebody else and was left alone/);
+    expect(await warningsOf(() => recoverFile(path))).toMatch(/belongs to somebody else and was left alone/);
     expect(Buffer.compare(readFileSync(path), before)).toBe(0);
     chownSync(journalName(path), 0, 0);
-    expect(warningsOf(() => recoverFile(path))).toMatch(/finished a change/);
+    expect(await warningsOf(() => recoverFile(path))).toMatch(/finished a change/);
   });
 
-  test('nothing is there: nothing happens', () => {
-    expect(warningsOf(() => recoverFile(at('no such file')))).toBe('');
+  test('nothing is there: nothing happens', async () => {
+    expect(await warningsOf(() => recoverFile(at('no such file')))).toBe('');
     writeFileSync(at('plain.txt'), 'no filter');
-    expect(warningsOf(() => recoverFile(at('plain.txt')))).toBe('');
+    expect(await warningsOf(() => recoverFile(at('plain.txt')))).toBe('');
     expect(traces('plain.txt')).toEqual([]);
   });
 });
@@ -358,15 +361,15 @@ describe('the lock', () => {
   const take = (name: string, waitMs = 0) => lockFile(at(name), { waitMs });
   const startOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1].split(' ')[19];
 
-  test('is had by one at a time, and is free again when released', () => {
-    const lock = take('a');
-    expect(() => take('a')).toThrow(
+  test('is had by one at a time, and is free again when released', async () => {
+    const lock = await take('a');
+    await expect(take('a')).rejects.toThrow(
       `${at('a')} is being changed by process ${process.pid} and was not free within 0 s; nothing was changed`,
     );
-    take('b').release();
+    (await take('b')).release();
     lock.release();
     lock.release();
-    take('a').release();
+    (await take('a')).release();
     expect(traces('a')).toEqual([]);
   });
 
@@ -382,22 +385,22 @@ describe('the lock', () => {
         `${process.pid} 1 ${hostname()} 01234567`,
       ]) {
         symlinkSync(holder, lockName(at('stale')));
-        take('stale').release();
+        (await take('stale')).release();
         // Somebody died while removing it.
         symlinkSync(holder, lockName(at('stale')));
         symlinkSync(holder, `${lockName(at('stale'))}-stale`);
-        take('stale').release();
+        (await take('stale')).release();
         expect(traces('stale')).toEqual([]);
       }
       // A file, where links are not possible.
       writeFileSync(lockName(at('stale')), `${gone} ? ${hostname()} 01234567`);
-      take('stale').release();
+      (await take('stale')).release();
     } finally {
       parent.kill('SIGKILL');
     }
   });
 
-  test('of a living process, of another host or container and of an unknown kind is respected', () => {
+  test('of a living process, of another host or container and of an unknown kind is respected', async () => {
     // Nobody here has that number, but who counts processes anew may have.
     const gone = 2 ** 22 + 1;
     const holders = {
@@ -410,7 +413,7 @@ describe('the lock', () => {
     for (const [holder, message] of Object.entries(holders)) {
       symlinkSync(holder, lockName(at('held')));
       const start = performance.now();
-      expect(() => take('held', 50)).toThrow(message);
+      await expect(take('held', 50)).rejects.toThrow(message);
       expect(performance.now() - start).toBeGreaterThanOrEqual(49);
       unlinkSync(lockName(at('held')));
     }
@@ -418,17 +421,17 @@ describe('the lock', () => {
 });
 
 describe('readers beside a writer', () => {
-  test('a reader waits for a writer that is writing its pages, and only then', () => {
+  test('a reader waits for a writer that is writing its pages, and only then', async () => {
     const { path, paged } = change('waits.blm', new BloomFilter({ bits: 70_003, hashes: 7 }), ['a']);
-    const lock = lockFile(path, { waitMs: 0 });
-    expect(readSettled(path).length).toBe(paged.layout.length); // a lock alone does not stop a reader
+    const lock = await lockFile(path, { waitMs: 0 });
+    expect((await readSettled(path)).length).toBe(paged.layout.length); // a lock alone does not stop a reader
     const steps = writeSteps(paged.changes());
     while (steps.next().value !== 'directory synced');
-    expect(() => recoverFile(path, { waitMs: 30 })).toThrow(
+    await expect(recoverFile(path, { waitMs: 30 })).rejects.toThrow(
       /is being changed by process \d+ and was not free within 0.03 s/,
     );
     while (!steps.next().done);
-    recoverFile(path, { waitMs: 0 });
+    await recoverFile(path, { waitMs: 0 });
     lock.release();
     paged.close();
   });
@@ -452,7 +455,7 @@ describe('readers beside a writer', () => {
       const { PagedFrame, lockFile } = await import(${JSON.stringify(pathToFileURL(module).href)});
       console.log('started');
       for (let i = 0; ; i++) {
-        const lock = lockFile(${JSON.stringify(path)}, { waitMs: 10_000 });
+        const lock = await lockFile(${JSON.stringify(path)}, { waitMs: 10_000 });
         const paged = PagedFrame.open(${JSON.stringify(path)}, { maxPages: 1e9 });
         paged.addMany(['one ' + i, 'two ' + i]);
         paged.commit();
@@ -467,7 +470,7 @@ describe('readers beside a writer', () => {
       const sizes = new Set<number>();
       const end = performance.now() + 2500;
       while (performance.now() < end) {
-        const read = BloomFilter.decode(readSettled(path)); // throws if it is torn
+        const read = BloomFilter.decode(await readSettled(path)); // throws if it is torn
         sizes.add(read.onesCount());
       }
       expect(sizes.size).toBeGreaterThan(3);
@@ -475,13 +478,13 @@ describe('readers beside a writer', () => {
       writer.kill('SIGKILL');
       await new Promise((resolve) => writer.once('close', resolve));
     }
-    warningsOf(() => recoverFile(path));
-    const read = BloomFilter.decode(readSettled(path));
+    await warningsOf(() => recoverFile(path));
+    const read = BloomFilter.decode(await readSettled(path));
     expect(read.has('one 0') && read.has('two 0')).toBe(true);
   });
 
   /** Reads a file of which the first half is read before `work` and the second half after it. */
-  function readAround(path: string, work: () => void): Uint8Array {
+  function readAround(path: string, work: () => void): Promise<Uint8Array> {
     const { readSync } = fs;
     const half = (descriptor: number, bytes: Uint8Array, ...[at, length, position]: number[]) => {
       fs.readSync = readSync;
@@ -495,11 +498,11 @@ describe('readers beside a writer', () => {
     return readSettled(path);
   }
 
-  test('a reader that a change overtakes reads again, and never a mixture', () => {
+  test('a reader that a change overtakes reads again, and never a mixture', async () => {
     const empty = () => new BloomFilter({ bits: 700_003, hashes: 7 });
     const whole = change('overtaken.blm', empty(), keysFrom(0, 100));
     // All of it while the reader reads: seen by the time of the last change.
-    const read = readAround(whole.path, () => {
+    const read = await readAround(whole.path, () => {
       writePages(whole.paged.changes());
       utimesSync(whole.path, 1, 1);
     });
@@ -509,9 +512,9 @@ describe('readers beside a writer', () => {
     const part = change('half-way.blm', empty(), keysFrom(0, 100));
     utimesSync(part.path, 1, 1);
     let settled = new Uint8Array();
-    const warnings = warningsOf(() => {
+    const warnings = await warningsOf(async () => {
       settled = Uint8Array.from(
-        readAround(part.path, () => {
+        await readAround(part.path, () => {
           const steps = writeSteps(part.paged.changes());
           while (!String(steps.next().value).startsWith('page'));
           utimesSync(part.path, 1, 1);
@@ -523,11 +526,11 @@ describe('readers beside a writer', () => {
     part.paged.close();
   });
 
-  test('pipes and other things that are no files are read as they are', () => {
+  test('pipes and other things that are no files are read as they are', async () => {
     writeFileSync(at('some.txt'), 'abc');
-    expect(Buffer.from(readSettled(at('some.txt'))).toString()).toBe('abc');
-    expect(readSettled('/dev/null').length).toBe(0);
-    expect(() => readSettled(at('nothing here'))).toThrow(/ENOENT/);
+    expect(Buffer.from(await readSettled(at('some.txt'))).toString()).toBe('abc');
+    expect((await readSettled('/dev/null')).length).toBe(0);
+    await expect(readSettled(at('nothing here'))).rejects.toThrow(/ENOENT/);
   });
 });
 

@@ -11,7 +11,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -76,11 +75,12 @@ async function run(
   return { milliseconds: performance.now() - start, killed, code };
 }
 
-function linkAt(path: string): string {
+/** The process that holds a lock. */
+function ownerOf(path: string): number | undefined {
   try {
-    return readlinkSync(path);
+    return JSON.parse(readFileSync(path, 'utf8')).pid;
   } catch {
-    return '';
+    return undefined;
   }
 }
 
@@ -109,8 +109,7 @@ async function killRepeatedly(
     const path = join(cwd, name);
     // Half of the kills come at any time while it works, the others while it writes. A lock of its own: that of the one
     // before, who was killed, may still be there.
-    const working = (pid: number) =>
-      !locks || linkAt(join(cwd, `.${name}.bloomery-lock`)).startsWith(`${pid} `);
+    const working = (pid: number) => !locks || ownerOf(join(cwd, `.${name}.bloomery-lock`)) === pid;
     const writing = (pid: number) =>
       working(pid) &&
       readdirSync(cwd).some(

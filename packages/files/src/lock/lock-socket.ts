@@ -45,9 +45,14 @@ export class LockSocket {
     return new LockSocket(folder, name, server);
   }
 
+  /** Removes the name and goes on listening. */
+  unlink(): void {
+    rmSync(this.#path, { force: true });
+  }
+
   close(): void {
     this.#server.close();
-    rmSync(this.#path, { force: true });
+    this.unlink();
   }
 }
 

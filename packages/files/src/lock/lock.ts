@@ -84,7 +84,11 @@ export class Lock {
 
   /** Removes the lock, unless it is another owner's by now. A second call does nothing. */
   release(): void {
-    if (readLock(this.path)?.text === this.text) rmSync(this.path, { force: true });
+    const isOurs = readLock(this.path)?.text === this.text;
+    // The name of the socket first: if this process is killed here, the lock is found and removed. The other way round, a
+    // name would stay that no lock mentions.
+    this.#socket?.unlink();
+    if (isOurs) rmSync(this.path, { force: true });
     this.#socket?.close();
   }
 }
