@@ -273,9 +273,8 @@ function lastSign(path: string): number | undefined {
 }
 
 function removeSideFiles({ folder, side }: LockPlace, { owner }: LockRecord): void {
-  if (typeof owner === 'string' || owner.boot === '') return;
-  for (const name of [owner.socket, owner.token === '' ? '' : side + owner.token])
-    if (name !== '') rmSync(join(folder, name), { force: true });
+  if (typeof owner === 'string' || owner.token === '') return;
+  for (const end of ['', '.sock']) rmSync(join(folder, side + owner.token + end), { force: true });
 }
 
 /** Removes what claimants left that were killed before their lock had its name. */
