@@ -9,7 +9,15 @@ export type FileErrorCode =
   /** Another process holds the lock. */
   | 'held'
   /** The file ends before the bytes that were asked for. */
-  | 'truncated';
+  | 'truncated'
+  /** A change is in its journal and could not be carried out; the next use of the file does that. */
+  | 'unfinished'
+  /** A change was interrupted, and this user may not write there to finish it. */
+  | 'interrupted'
+  /** The file changed as often as it was read. */
+  | 'changing'
+  /** The file is larger than memory can hold in one piece. */
+  | 'size';
 
 export class FileError extends Error {
   override readonly name: string = 'FileError';

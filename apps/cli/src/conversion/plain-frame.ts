@@ -10,7 +10,7 @@ import { FrameError } from 'bloomery';
 import { compressFrame, expandFrame, makeDelta } from 'bloomery/wire';
 import { readFilterBytes } from '../files/filter-file.ts';
 import { type Structure, structureByCode } from '../files/structures.ts';
-import { readSettled } from '../in-place/settled-file.ts';
+import { readSettled } from '../in-place/recovered-file.ts';
 import { formatCount } from '../terminal/format-values.ts';
 import { UsageError } from '../usage-error.ts';
 

@@ -17,7 +17,7 @@ import { sniffFormat } from 'bloomery/formats/sniff';
 import { SparkFilter } from 'bloomery/formats/spark';
 import { SquidDigest } from 'bloomery/formats/squid';
 import { expandFrame } from 'bloomery/wire';
-import { readSettled } from '../in-place/settled-file.ts';
+import { readSettled } from '../in-place/recovered-file.ts';
 import { keylessFrame } from '../inspecting/keyless-frame.ts';
 import { UsageError } from '../usage-error.ts';
 import { patientRead } from './patient-read.ts';

@@ -50,10 +50,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { syncDirectory, writeAll } from '@bloomery/files';
-import { warn } from '../terminal/warning.ts';
-import { UsageError } from '../usage-error.ts';
-import { lockFile } from './file-lock.ts';
+import { FileError, type FileLockOptions, lockFile, syncDirectory, writeAll } from '@bloomery/files';
 
 /** New contents of some pages of a file. */
 export interface PageChanges {
@@ -117,8 +114,10 @@ export function* writeSteps(changes: PageChanges): Generator<string, Written> {
     fsyncSync(descriptor);
   } catch (cause) {
     const reason = (cause as Error).message;
-    throw new UsageError(
-      `${place}: the change is written down beside it but could not be carried out (${reason}); it will be at the next use`,
+    throw new FileError(
+      'unfinished',
+      place,
+      `Cannot change ${place}: the change is written down beside it but could not be carried out (${reason}); it will be at the next use`,
       { cause },
     );
   }
@@ -138,22 +137,38 @@ export function journalName(place: string): string {
 }
 
 /**
- * Finishes or forgets what a crash interrupted, and says so in one line on standard error. Called before a filter file is
- * read; where nothing was interrupted that is one look for a file. A writer that is at work is waited for.
+ * What became of the journal that was found. `finished`: the change was carried out. `not begun`, `of another file`: the
+ * journal was removed, and the file is as it was. `not ours`: it belongs to another user or is no file, and was left alone.
  */
-export async function recoverFile(path: string, { waitMs = READER_WAIT_MS } = {}): Promise<void> {
+export type JournalOutcome = 'finished' | 'not begun' | 'of another file' | 'not ours';
+
+/** Told once for each journal that was found. */
+export type JournalReport = (outcome: JournalOutcome, place: string) => void;
+
+export interface RecoveryOptions extends Pick<FileLockOptions, 'waiting'> {
+  /** How long to wait for a writer that is writing its pages. Default 30 s. */
+  readonly waitMs?: number | undefined;
+  readonly report?: JournalReport | undefined;
+}
+
+/**
+ * Finishes or forgets a change that a crash interrupted. Called before a file is read; where nothing was interrupted, that
+ * is one look for a journal. A writer that is at work is waited for.
+ */
+export async function recoverFile(path: string, options: RecoveryOptions = {}): Promise<void> {
+  const { waitMs = READER_WAIT_MS, waiting, report } = options;
   const place = placeOf(path);
   const journal = place === undefined ? undefined : journalOf(place);
   if (place === undefined || journal === undefined) return;
   if (journal === 'stranger') {
-    warnOfStranger(place);
+    report?.('not ours', place);
     return;
   }
   try {
-    const lock = await lockFile(place, { waitMs, until: () => !isThere(journalName(place)) });
+    const lock = await lockFile(place, { waitMs, waiting, until: () => !isThere(journalName(place)) });
     if (lock === undefined) return;
     try {
-      settle(place);
+      settle(place, report);
     } finally {
       lock.release();
     }
@@ -161,9 +176,10 @@ export async function recoverFile(path: string, { waitMs = READER_WAIT_MS } = {}
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') throw error;
     if (!isThere(journalName(place))) return; // its writer has just finished, and there is no lock to be had any more
-    throw new UsageError(
-      `${place} has a change that was interrupted (${journalName(place)}), and you may not write there; ` +
-        'somebody who may finishes it by opening the filter once: bloomery info',
+    throw new FileError(
+      'interrupted',
+      place,
+      `Cannot finish the interrupted change of ${place}: expected to be allowed to write there, got ${code} (${journalName(place)})`,
       { cause: error },
     );
   }
@@ -184,24 +200,15 @@ function isTrusted(owner: number, place: string): boolean {
   return [0, process.getuid?.() ?? owner, statSync(place).uid].includes(owner);
 }
 
-function warnOfStranger(place: string): void {
-  warn(`${journalName(place)} belongs to somebody else and was left alone`);
-}
-
 /** Carries out or removes the journal of a file whose lock the caller holds. */
-export function settle(place: string): void {
+export function settle(place: string, report?: JournalReport): void {
   removeIfThere(`${journalName(place)}${NEW}`);
   const journal = journalOf(place);
   if (journal === undefined) return;
   // A pipe would be waited for, so nothing is opened before this.
-  const outcome = journal === 'ours' ? replay(place) : journal;
-  if (outcome === 'stranger') {
-    warnOfStranger(place);
-    return;
-  }
-  unlinkSync(journalName(place));
-  if (outcome === 'done') warn(`${place}: finished a change that had been interrupted`);
-  else warn(`${place}: removed the journal of a change that ${outcome}; the file is as it was`);
+  const outcome = journal === 'ours' ? replay(place) : 'not ours';
+  if (outcome !== 'not ours') unlinkSync(journalName(place));
+  report?.(outcome, place);
 }
 
 /** How long a reader waits for a writer that is writing its pages. */
@@ -261,23 +268,23 @@ function* writeJournal(path: string, changes: PageChanges): Generator<string, nu
 }
 
 /** Writes the pages of the journal into the file, or says why not. */
-function replay(place: string): 'done' | 'was not begun' | 'belonged to another file' | 'stranger' {
+function replay(place: string): JournalOutcome {
   let journal: number;
   try {
     journal = openSync(journalName(place), constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ELOOP') return 'stranger';
+    if ((error as NodeJS.ErrnoException).code === 'ELOOP') return 'not ours';
     throw error;
   }
   try {
     const { uid, size } = fstatSync(journal);
-    if (!isTrusted(uid, place)) return 'stranger';
-    if (!isComplete(journal, size)) return 'was not begun';
+    if (!isTrusted(uid, place)) return 'not ours';
+    if (!isComplete(journal, size)) return 'not begun';
     const head = Buffer.alloc(HEAD);
     readAll(journal, head, 0);
     const file = openSync(place, 'r+');
     try {
-      if (!fits(file, head)) return 'belonged to another file';
+      if (!fits(file, head)) return 'of another file';
       const end = Number(head.readBigUInt64LE(16)) - CHECKSUM;
       const record = Buffer.alloc(4 + PAGE);
       for (let at = HEAD; at < size - HASH; ) {
@@ -290,7 +297,7 @@ function replay(place: string): 'done' | 'was not begun' | 'belonged to another 
       }
       writeAll(file, head.subarray(28, 32), end);
       fsyncSync(file);
-      return 'done';
+      return 'finished';
     } finally {
       closeSync(file);
     }
@@ -351,7 +358,14 @@ function fillHoles({ descriptor, pages, length }: PageChanges): void {
 export function readAll(descriptor: number, bytes: Uint8Array, position: number): void {
   for (let at = 0; at < bytes.length; ) {
     const read = readSync(descriptor, bytes, at, bytes.length - at, position + at);
-    if (read === 0) throw new UsageError(`the file ends at byte ${position + at}; was it cut off just now?`);
+    if (read === 0) {
+      const end = position + at;
+      throw new FileError(
+        'truncated',
+        '',
+        `Cannot read the file: expected ${bytes.length} bytes at ${position}, but the file ends at byte ${end}; was it cut off just now?`,
+      );
+    }
     at += read;
   }
 }

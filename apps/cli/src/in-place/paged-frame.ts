@@ -16,6 +16,7 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { FrameError, type FrameLayout, type KeyBatch, readFrameLayout, type SecretKey } from 'bloomery';
 import { UsageError } from '../usage-error.ts';
+import { inWords } from './file-words.ts';
 import { type PageChanges, readAll, writePages } from './journal.ts';
 
 interface Page {
@@ -102,7 +103,12 @@ export class PagedFrame {
 
   /** Writes all changes, or none. Returns how many bytes were written, with those of the journal. */
   commit(): number {
-    return this.#changed === 0 ? 0 : writePages(this.changes()).bytes;
+    if (this.#changed === 0) return 0;
+    try {
+      return writePages(this.changes()).bytes;
+    } catch (error) {
+      throw inWords(error);
+    }
   }
 
   /** What `commit` writes. */

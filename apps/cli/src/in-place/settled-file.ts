@@ -13,13 +13,16 @@
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UsageError } from '../usage-error.ts';
-import { hasJournal, placeOf, readAll, recoverFile } from './journal.ts';
+import { FileError } from '@bloomery/files';
+import { hasJournal, placeOf, type RecoveryOptions, readAll, recoverFile } from './journal.ts';
 
 /** All bytes of a file, never a mixture of what was there before a change in place and after it. */
-export async function readSettled(path: string): Promise<Uint8Array<ArrayBuffer>> {
+export async function readSettled(
+  path: string,
+  options: RecoveryOptions = {},
+): Promise<Uint8Array<ArrayBuffer>> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    await recoverFile(path);
+    await recoverFile(path, options);
     const place = placeOf(path);
     const descriptor = openSync(path, 'r');
     try {
@@ -36,8 +39,10 @@ export async function readSettled(path: string): Promise<Uint8Array<ArrayBuffer>
     }
     await sleep(10 * (attempt + 1));
   }
-  throw new UsageError(
-    `${path} changes faster than it can be read; try again when its writers have finished`,
+  throw new FileError(
+    'changing',
+    path,
+    `Cannot read ${path}: expected it to stay the same while it is read, but it changed ${ATTEMPTS} times`,
   );
 }
 
@@ -51,6 +56,11 @@ function allocate(path: string, size: number): Uint8Array<ArrayBuffer> {
   try {
     return new Uint8Array(size);
   } catch (cause) {
-    throw new UsageError(`${path} has ${size} bytes, more than this machine can hold at once`, { cause });
+    throw new FileError(
+      'size',
+      path,
+      `Cannot read ${path}: expected as many bytes as fit in memory at once, got ${size}`,
+      { cause },
+    );
   }
 }

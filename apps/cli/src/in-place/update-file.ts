@@ -19,10 +19,10 @@ import { type FilterFile, openFilter } from '../files/filter-file.ts';
 import { structureByCode } from '../files/structures.ts';
 import type { KeyChunk } from '../keys/key-source.ts';
 import { UsageError } from '../usage-error.ts';
-import { lockFile } from './file-lock.ts';
 import { type Fullness, fullnessFromSample, fullnessOf } from './fullness.ts';
-import { placeOf, recoverFile, settle } from './journal.ts';
+import { placeOf } from './journal.ts';
 import { PagedFrame } from './paged-frame.ts';
+import { lockFile, recoverFile, settleFile } from './recovered-file.ts';
 import { adderFor, encodeLike, removerFor, type TakeKeys } from './whole-file.ts';
 
 export interface UpdateOptions {
@@ -105,7 +105,7 @@ async function underLock(
   }
   const lock = await lockFile(place, { waitMs });
   try {
-    settle(place);
+    settleFile(place);
     return await work(place);
   } finally {
     lock.release();

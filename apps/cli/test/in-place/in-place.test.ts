@@ -26,10 +26,9 @@ import { Random } from '@bloomery/testkit/statistics';
 import { BlockedBloomFilter, BloomFilter, SecretKey } from 'bloomery';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { lockFile } from '../../src/in-place/file-lock.ts';
-import { journalName, recoverFile, writePages, writeSteps } from '../../src/in-place/journal.ts';
+import { journalName, writePages, writeSteps } from '../../src/in-place/journal.ts';
 import { PagedFrame } from '../../src/in-place/paged-frame.ts';
-import { readSettled } from '../../src/in-place/settled-file.ts';
+import { lockFile, readSettled, recoverFile } from '../../src/in-place/recovered-file.ts';
 
 let directory: string;
 const secret = new SecretKey(Uint8Array.from({ length: 16 }, (_, i) => i));
@@ -443,7 +442,8 @@ describe('readers beside a writer', () => {
     const module = at('writing.mjs');
     buildSync({
       stdin: {
-        contents: "export { PagedFrame } from './paged-frame.ts'; export { lockFile } from './file-lock.ts';",
+        contents:
+          "export { PagedFrame } from './paged-frame.ts'; export { lockFile } from './recovered-file.ts';",
         resolveDir: fileURLToPath(new URL('../../src/in-place', import.meta.url)),
       },
       bundle: true,

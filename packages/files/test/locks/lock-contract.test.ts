@@ -91,7 +91,8 @@ describe.each(USES)('the lock of a $use', ({ use, placeIn, lockIn, take, writeOl
   test('stays with a holder that was stopped', async () => {
     const { child, pid, release } = await startHolder(use, place);
     child.kill('SIGSTOP');
-    for (let i = 0; i < 5; i++) await isHeldBy(pid);
+    while (!/\) [Tt] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))) await sleep(1);
+    await isHeldBy(pid);
     child.kill('SIGCONT');
     await release();
     await takeAndRelease();
