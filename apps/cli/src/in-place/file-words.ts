@@ -1,10 +1,17 @@
 /** What @bloomery/files reports and throws, in the words of the command. */
 
 import { statSync } from 'node:fs';
-import { describeHolder, FileError, FileLockedError, type LockHolder, lockName } from '@bloomery/files';
+import {
+  describeHolder,
+  FileError,
+  FileLockedError,
+  type JournalOutcome,
+  journalName,
+  type LockHolder,
+  lockName,
+} from '@bloomery/files';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
-import { type JournalOutcome, journalName } from './journal.ts';
 
 /** Says on standard error that a file is waited for. */
 export function warnOfWaiting(place: string, holder: LockHolder): void {

@@ -3,7 +3,7 @@
  * (bloomery's `readFrameLayout` knows where their bits are). Node has no mmap; these are positioned reads and writes.
  *
  * A key of a classic filter touches k pages, one of a blocked filter one. Pages are read once, in the order of the file, and
- * kept until all keys are in: 4 kB for each. Nothing is written before `commit`, which writes all or nothing (journal.ts).
+ * kept until all keys are in: 4 kB for each. Nothing is written before `commit`, which writes all or nothing (@bloomery/files).
  *
  * The checksum of the whole is not verified, because that would mean to read the whole. It is changed by what the pages change,
  * so a file that was damaged before stays recognisably damaged: `bloomery verify` finds it.
@@ -14,10 +14,10 @@
  */
 
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { type PageChanges, readAll, writePages } from '@bloomery/files';
 import { FrameError, type FrameLayout, type KeyBatch, readFrameLayout, type SecretKey } from 'bloomery';
 import { UsageError } from '../usage-error.ts';
 import { inWords } from './file-words.ts';
-import { type PageChanges, readAll, writePages } from './journal.ts';
 
 interface Page {
   readonly contents: Uint8Array;

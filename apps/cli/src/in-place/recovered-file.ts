@@ -3,10 +3,14 @@
  * @bloomery/files, with the warnings and errors of the command.
  */
 
-import { type FileLock, lockFile as lock } from '@bloomery/files';
+import {
+  type FileLock,
+  lockFile as lock,
+  readSettled as read,
+  recoverFile as recover,
+  settle,
+} from '@bloomery/files';
 import { inWords, warnOfJournal, warnOfWaiting } from './file-words.ts';
-import { recoverFile as recover, settle } from './journal.ts';
-import { readSettled as read } from './settled-file.ts';
 
 /** Takes the lock of a file (its real place, no link), and waits for it if need be. */
 export async function lockFile(place: string, { waitMs }: { readonly waitMs: number }): Promise<FileLock> {

@@ -7,11 +7,11 @@
  * changed in place: loading takes three times their size.
  *
  * The lock is held from before the first byte is read until the last is written, keys from a slow pipe included. Readers do
- * not wait for it; they wait for the moment in which pages are written (settled-file.ts).
+ * not wait for it; they wait for the moment in which pages are written (recovered-file.ts).
  */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
-import { writeAtomically } from '@bloomery/files';
+import { placeOf, writeAtomically } from '@bloomery/files';
 import { FrameError, type SecretKey } from 'bloomery';
 import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { funnelOfBytes } from '../conversion/guava-keys.ts';
@@ -20,7 +20,6 @@ import { structureByCode } from '../files/structures.ts';
 import type { KeyChunk } from '../keys/key-source.ts';
 import { UsageError } from '../usage-error.ts';
 import { type Fullness, fullnessFromSample, fullnessOf } from './fullness.ts';
-import { placeOf } from './journal.ts';
 import { PagedFrame } from './paged-frame.ts';
 import { lockFile, recoverFile, settleFile } from './recovered-file.ts';
 import { adderFor, encodeLike, removerFor, type TakeKeys } from './whole-file.ts';

@@ -21,12 +21,11 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { lockName } from '@bloomery/files';
+import { journalName, lockName, writePages, writeSteps } from '@bloomery/files';
 import { Random } from '@bloomery/testkit/statistics';
 import { BlockedBloomFilter, BloomFilter, SecretKey } from 'bloomery';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { journalName, writePages, writeSteps } from '../../src/in-place/journal.ts';
 import { PagedFrame } from '../../src/in-place/paged-frame.ts';
 import { lockFile, readSettled, recoverFile } from '../../src/in-place/recovered-file.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Reading a file that somebody may be changing in place.
  *
- * A writer (journal.ts) puts its journal beside the file before it touches a page, and removes it when all pages are
+ * A writer (page-journal.ts) puts its journal beside the file before it touches a page, and removes it when all pages are
  * written. So a reader that sees no journal before it reads, none after, and the same time of the last change, has read the
  * old contents or the new ones. Otherwise it waits for the writer, or finishes what a dead one left, and reads again.
  *
@@ -13,8 +13,8 @@
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FileError } from '@bloomery/files';
-import { hasJournal, placeOf, type RecoveryOptions, readAll, recoverFile } from './journal.ts';
+import { FileError } from '../file-error.ts';
+import { hasJournal, placeOf, type RecoveryOptions, readAll, recoverFile } from './page-journal.ts';
 
 /** All bytes of a file, never a mixture of what was there before a change in place and after it. */
 export async function readSettled(

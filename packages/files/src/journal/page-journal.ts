@@ -50,7 +50,9 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { FileError, type FileLockOptions, lockFile, syncDirectory, writeAll } from '@bloomery/files';
+import { syncDirectory, writeAll } from '../atomic-file.ts';
+import { FileError } from '../file-error.ts';
+import { type FileLockOptions, lockFile } from '../lock/file-lock.ts';
 
 /** New contents of some pages of a file. */
 export interface PageChanges {
