@@ -26,9 +26,9 @@ import {
   type Stats,
   statSync,
   unlinkSync,
-  writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { syncDirectory, writeAll } from './descriptor-bytes.ts';
 import { FileError } from './file-error.ts';
 
 export interface WriteOptions {
@@ -107,27 +107,6 @@ function keepOwner(descriptor: number, { mode, uid, gid }: Stats): void {
     fchmodSync(descriptor, mode & 0o7777);
   } catch {
     // Not ours to give away; the mode it was opened with grants nobody more than before.
-  }
-}
-
-/** Brings names to the disk; where directories cannot be opened (Windows) the system does it in its own time. */
-export function syncDirectory(path: string): void {
-  try {
-    const directory = openSync(path, 'r');
-    try {
-      fsyncSync(directory);
-    } finally {
-      closeSync(directory);
-    }
-  } catch {
-    // nothing to be done about it
-  }
-}
-
-/** All bytes, at the end or at a position. */
-export function writeAll(descriptor: number, bytes: Uint8Array, position?: number): void {
-  for (let at = 0; at < bytes.length; ) {
-    at += writeSync(descriptor, bytes, at, bytes.length - at, position === undefined ? null : position + at);
   }
 }
 

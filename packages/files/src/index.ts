@@ -1,16 +1,17 @@
-export { syncDirectory, type WriteOptions, writeAll, writeAtomically } from './atomic-file.ts';
+export { type WriteOptions, writeAtomically } from './atomic-file.ts';
+export { readAll, syncDirectory, writeAll } from './descriptor-bytes.ts';
 export { errorCode, FileError, type FileErrorCode } from './file-error.ts';
 export {
-  hasJournal,
   type JournalOutcome,
   type JournalReport,
-  journalName,
-  type PageChanges,
   placeOf,
   type RecoveryOptions,
-  readAll,
   recoverFile,
   settle,
+} from './journal/journal-recovery.ts';
+export {
+  journalName,
+  type PageChanges,
   type Written,
   writePages,
   writeSteps,

@@ -11,8 +11,8 @@
  *     5. the journal is removed
  *
  * A crash before 3 leaves the old file and at most an unfinished `…-journal-new`, which the next writer removes. A crash
- * after it leaves a journal that says all that the file may lack: `recoverFile`, called before a filter file is read, writes
- * it once more, as often as need be. Step 5 need not reach the disk: a journal that comes back after a power failure
+ * after it leaves a journal that says all that the file may lack: `recoverFile` (journal-recovery.ts), called before a file is
+ * read, writes it once more, as often as need be. Step 5 need not reach the disk: a journal that comes back after a power failure
  * is carried out again, to the same effect, and later steps 3 make it durable.
  *
  * The journal, integers little-endian:
@@ -27,32 +27,19 @@
  *     64  …  for each page, in rising order: its number (4), its new contents (4096 bytes, less for the last of the file)
  *     …   32 SHA-256 of all before
  *
- * A journal fits the file if length and first bytes are the same and each byte of the file's checksum is the one before or
- * the one after (they may be torn as well). So a file that was replaced in the meantime keeps its contents, and the journal
- * is removed. One that belongs to a stranger (neither to the owner of the file, nor to who runs this, nor to root)
- * is not looked at: in a directory such as /tmp anybody can put one there.
+ * The file is a frame of the library only in this: its last four bytes are a checksum of the whole, and its first 27 bytes
+ * are never changed in place. The cache's index is a log of records instead: it is appended to and replayed from its
+ * beginning, a crash may cost its end, and it keeps a checksum for each frame of records. One format for both would carry
+ * the fields of both and serve neither better, so the index journal stays in the cache.
  *
  * Cost: three fsyncs and twice the bytes of the pages, whatever the size of the file.
  */
 
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  readSync,
-  realpathSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-} from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, lstatSync, openSync, renameSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { syncDirectory, writeAll } from '../atomic-file.ts';
+import { readAll, syncDirectory, writeAll } from '../descriptor-bytes.ts';
 import { FileError } from '../file-error.ts';
-import { type FileLockOptions, lockFile } from '../lock/file-lock.ts';
 
 /** New contents of some pages of a file. */
 export interface PageChanges {
@@ -129,101 +116,19 @@ export function* writeSteps(changes: PageChanges): Generator<string, Written> {
   return { bytes: journalBytes + pageBytes + CHECKSUM };
 }
 
-/** Where links lead; undefined if nothing is there. */
-export function placeOf(path: string): string | undefined {
-  return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : realpathSync(path);
-}
-
 export function journalName(place: string): string {
   return join(dirname(place), `.${basename(place)}.bloomery-journal`);
 }
 
-/**
- * What became of the journal that was found. `finished`: the change was carried out. `not begun`, `of another file`: the
- * journal was removed, and the file is as it was. `not ours`: it belongs to another user or is no file, and was left alone.
- */
-export type JournalOutcome = 'finished' | 'not begun' | 'of another file' | 'not ours';
-
-/** Told once for each journal that was found. */
-export type JournalReport = (outcome: JournalOutcome, place: string) => void;
-
-export interface RecoveryOptions extends Pick<FileLockOptions, 'waiting'> {
-  /** How long to wait for a writer that is writing its pages. Default 30 s. */
-  readonly waitMs?: number | undefined;
-  readonly report?: JournalReport | undefined;
-}
-
-/**
- * Finishes or forgets a change that a crash interrupted. Called before a file is read; where nothing was interrupted, that
- * is one look for a journal. A writer that is at work is waited for.
- */
-export async function recoverFile(path: string, options: RecoveryOptions = {}): Promise<void> {
-  const { waitMs = READER_WAIT_MS, waiting, report } = options;
-  const place = placeOf(path);
-  const journal = place === undefined ? undefined : journalOf(place);
-  if (place === undefined || journal === undefined) return;
-  if (journal === 'stranger') {
-    report?.('not ours', place);
-    return;
-  }
-  try {
-    const lock = await lockFile(place, { waitMs, waiting, until: () => !isThere(journalName(place)) });
-    if (lock === undefined) return;
-    try {
-      settle(place, report);
-    } finally {
-      lock.release();
-    }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') throw error;
-    if (!isThere(journalName(place))) return; // its writer has just finished, and there is no lock to be had any more
-    throw new FileError(
-      'interrupted',
-      place,
-      `Cannot finish the interrupted change of ${place}: expected to be allowed to write there, got ${code} (${journalName(place)})`,
-      { cause: error },
-    );
-  }
-}
-
-/** Whether there is a journal beside a file: one that is no file, or belongs to a stranger, is none. */
-export function hasJournal(place: string): boolean {
-  return journalOf(place) === 'ours';
-}
-
-function journalOf(place: string): 'ours' | 'stranger' | undefined {
-  const found = lstatSync(journalName(place), { throwIfNoEntry: false });
-  if (found === undefined) return undefined;
-  return found.isFile() && isTrusted(found.uid, place) ? 'ours' : 'stranger';
-}
-
-function isTrusted(owner: number, place: string): boolean {
-  return [0, process.getuid?.() ?? owner, statSync(place).uid].includes(owner);
-}
-
-/** Carries out or removes the journal of a file whose lock the caller holds. */
-export function settle(place: string, report?: JournalReport): void {
-  removeIfThere(`${journalName(place)}${NEW}`);
-  const journal = journalOf(place);
-  if (journal === undefined) return;
-  // A pipe would be waited for, so nothing is opened before this.
-  const outcome = journal === 'ours' ? replay(place) : 'not ours';
-  if (outcome !== 'not ours') unlinkSync(journalName(place));
-  report?.(outcome, place);
-}
-
-/** How long a reader waits for a writer that is writing its pages. */
-const READER_WAIT_MS = 30_000;
-const PAGE = 4096;
-const CHECKSUM = 4;
-const HEAD = 64;
+export const PAGE = 4096;
+export const CHECKSUM = 4;
+export const HEAD = 64;
 /** The first bytes of the file in the journal: what stands before the bits in every frame that is changed in place. */
-const SAMPLE = 27;
-const HASH = 32;
-const PART = 1 << 20;
-const NEW = '-new';
-const MAGIC = Buffer.from('BLMYJRNL', 'latin1');
+export const SAMPLE = 27;
+export const HASH = 32;
+export const PART = 1 << 20;
+export const NEW = '-new';
+export const MAGIC = Buffer.from('BLMYJRNL', 'latin1');
 
 function* writeJournal(path: string, changes: PageChanges): Generator<string, number> {
   const { descriptor, length, pages, oldChecksum, newChecksum } = changes;
@@ -269,73 +174,6 @@ function* writeJournal(path: string, changes: PageChanges): Generator<string, nu
   }
 }
 
-/** Writes the pages of the journal into the file, or says why not. */
-function replay(place: string): JournalOutcome {
-  let journal: number;
-  try {
-    journal = openSync(journalName(place), constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ELOOP') return 'not ours';
-    throw error;
-  }
-  try {
-    const { uid, size } = fstatSync(journal);
-    if (!isTrusted(uid, place)) return 'not ours';
-    if (!isComplete(journal, size)) return 'not begun';
-    const head = Buffer.alloc(HEAD);
-    readAll(journal, head, 0);
-    const file = openSync(place, 'r+');
-    try {
-      if (!fits(file, head)) return 'of another file';
-      const end = Number(head.readBigUInt64LE(16)) - CHECKSUM;
-      const record = Buffer.alloc(4 + PAGE);
-      for (let at = HEAD; at < size - HASH; ) {
-        readAll(journal, record.subarray(0, 4), at);
-        const start = record.readUInt32LE(0) * PAGE;
-        const contents = record.subarray(4, 4 + Math.min(PAGE, end - start));
-        readAll(journal, contents, at + 4);
-        writeAll(file, contents, start);
-        at += 4 + contents.length;
-      }
-      writeAll(file, head.subarray(28, 32), end);
-      fsyncSync(file);
-      return 'finished';
-    } finally {
-      closeSync(file);
-    }
-  } finally {
-    closeSync(journal);
-  }
-}
-
-/** Whether all of the journal is there, as its checksum says. */
-function isComplete(journal: number, size: number): boolean {
-  if (size < HEAD + HASH) return false;
-  const hash = createHash('sha256');
-  const part = Buffer.allocUnsafe(PART);
-  for (let at = 0; at < size - HASH; ) {
-    const piece = part.subarray(0, Math.min(PART, size - HASH - at));
-    readAll(journal, piece, at);
-    if (at === 0 && !(piece.subarray(0, 8).equals(MAGIC) && piece.readUInt32LE(8) === 1)) return false;
-    hash.update(piece);
-    at += piece.length;
-  }
-  const digest = part.subarray(0, HASH);
-  readAll(journal, digest, size - HASH);
-  return hash.digest().equals(digest);
-}
-
-function fits(file: number, head: Buffer): boolean {
-  const length = Number(head.readBigUInt64LE(16));
-  if (fstatSync(file).size !== length) return false;
-  const sample = Buffer.alloc(SAMPLE);
-  readAll(file, sample, 0);
-  if (!sample.equals(head.subarray(36, 36 + SAMPLE))) return false;
-  const checksum = Buffer.alloc(CHECKSUM);
-  readAll(file, checksum, length - CHECKSUM);
-  return checksum.every((byte, i) => byte === head[24 + i] || byte === head[28 + i]);
-}
-
 /** Whether the file has fewer blocks than bytes: then writing to it may need room on the disk. */
 function isSparse(descriptor: number): boolean {
   const { size, blocks } = fstatSync(descriptor);
@@ -356,32 +194,16 @@ function fillHoles({ descriptor, pages, length }: PageChanges): void {
   fsyncSync(descriptor);
 }
 
-/** Fills `bytes` from a position on. */
-export function readAll(descriptor: number, bytes: Uint8Array, position: number): void {
-  for (let at = 0; at < bytes.length; ) {
-    const read = readSync(descriptor, bytes, at, bytes.length - at, position + at);
-    if (read === 0) {
-      const end = position + at;
-      throw new FileError(
-        'truncated',
-        '',
-        `Cannot read the file: expected ${bytes.length} bytes at ${position}, but the file ends at byte ${end}; was it cut off just now?`,
-      );
-    }
-    at += read;
-  }
-}
-
 function word(value: number): Uint8Array {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);
   return bytes;
 }
 
-function isThere(path: string): boolean {
+export function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-function removeIfThere(path: string): void {
+export function removeIfThere(path: string): void {
   if (isThere(path)) unlinkSync(path);
 }

@@ -13,8 +13,9 @@
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readAll } from '../descriptor-bytes.ts';
 import { FileError } from '../file-error.ts';
-import { hasJournal, placeOf, type RecoveryOptions, readAll, recoverFile } from './page-journal.ts';
+import { hasJournal, placeOf, type RecoveryOptions, recoverFile } from './journal-recovery.ts';
 
 /** All bytes of a file, never a mixture of what was there before a change in place and after it. */
 export async function readSettled(
