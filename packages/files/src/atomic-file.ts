@@ -1,8 +1,8 @@
 /**
  * Files that are there whole or not at all. The bytes are written beside their place under another name, brought to the
  * disk (fsync), and renamed; then the directory is brought to the disk. A crash or a signal at any moment leaves the old
- * file or the new one, and at worst a temporary file `.name.PID.bloomery-tmp`. The next write to the same place removes
- * that file once its process is gone.
+ * file or the new one, and at worst a temporary file. The next write to the same place removes that file once its process
+ * is gone (temporary-file.ts).
  *
  * A file that is replaced keeps its mode, and its owner where the system allows that. A device or a named pipe is written
  * to directly, because replacing it would destroy it.
@@ -20,20 +20,22 @@ import {
   linkSync,
   lstatSync,
   openSync,
-  readdirSync,
   realpathSync,
   renameSync,
   type Stats,
   statSync,
   unlinkSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { syncDirectory, writeAll } from './descriptor-bytes.ts';
 import { FileError } from './file-error.ts';
+import { removeLeftovers, temporaryName } from './temporary-file.ts';
 
 export interface WriteOptions {
   /** Whether a file that is there may be replaced. Default true. */
   readonly force?: boolean | undefined;
+  /** Of a new file, less the umask. Default 0o666. A file that is replaced keeps its own. */
+  readonly mode?: number | undefined;
 }
 
 /**
@@ -43,7 +45,7 @@ export interface WriteOptions {
 export function writeAtomically(
   path: string,
   parts: Uint8Array | readonly Uint8Array[],
-  { force = true }: WriteOptions = {},
+  { force = true, mode = 0o666 }: WriteOptions = {},
 ): void {
   const pieces = parts instanceof Uint8Array ? [parts] : parts;
   const found = statSync(path, { throwIfNoEntry: false });
@@ -53,11 +55,11 @@ export function writeAtomically(
   }
   // A link stays a link: what it points to is replaced.
   const place = found === undefined ? path : realpathSync(path);
-  removeLeftOvers(place);
-  const temporary = temporaryName(place, process.pid);
+  removeLeftovers(place);
+  const temporary = temporaryName(place);
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(temporary, 'wx', found?.mode ?? 0o666);
+    descriptor = openSync(temporary, 'wx', found?.mode ?? mode);
     for (const piece of pieces) writeAll(descriptor, piece);
     if (found !== undefined) keepOwner(descriptor, found);
     fsyncSync(descriptor);
@@ -109,44 +111,3 @@ function keepOwner(descriptor: number, { mode, uid, gid }: Stats): void {
     // Not ours to give away; the mode it was opened with grants nobody more than before.
   }
 }
-
-function temporaryName(path: string, pid: number): string {
-  return join(dirname(path), `.${basename(path)}.${pid}${SUFFIX}`);
-}
-
-/**
- * What a killed process left behind. Those of running processes stay, and so does what may not be removed: it is
- * somebody else's, or another one removes it at this moment, and neither is a reason to write nothing.
- */
-function removeLeftOvers(path: string): void {
-  const prefix = `.${basename(path)}.`;
-  for (const name of namesIn(dirname(path))) {
-    if (!name.startsWith(prefix) || !name.endsWith(SUFFIX)) continue;
-    const pid = Number(name.slice(prefix.length, -SUFFIX.length));
-    if (!Number.isInteger(pid) || isRunning(pid)) continue;
-    try {
-      unlinkSync(join(dirname(path), name));
-    } catch {
-      // it stays
-    }
-  }
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return []; // one may be allowed to write here and not to look
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return pid !== process.pid;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-const SUFFIX = '.bloomery-tmp';

@@ -26,3 +26,5 @@ export {
 } from './lock/file-lock.ts';
 export { FolderLock, type FolderLockOptions, FolderTakenError, isLockName } from './lock/folder-lock.ts';
 export { describeHolder, type LockHolder } from './lock/lock-owner.ts';
+export { isAnswered } from './lock/lock-socket.ts';
+export { isTemporaryName } from './temporary-file.ts';

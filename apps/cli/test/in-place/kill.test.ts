@@ -113,7 +113,7 @@ async function killRepeatedly(
     const writing = (pid: number) =>
       working(pid) &&
       readdirSync(cwd).some(
-        (found) => found.startsWith(`.${name}.bloomery-journal`) || found === `.${name}.${pid}.bloomery-tmp`,
+        (found) => found.startsWith(`.${name}.bloomery-journal`) || found.startsWith(`.${name}.${pid}-`),
       );
     const phases = [];
     for (const begun of [working, writing]) {
