@@ -9,9 +9,10 @@
  */
 
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isAnswered } from '@bloomery/files';
 
 const PREFIX = 'bloomery-workers-';
 const OWN_SOCKET = 'primary.sock';
@@ -79,8 +80,9 @@ export async function removeLeftFolders(parent: string = tmpdir(), now: number =
       const found = lstatSync(path);
       if (!found.isDirectory() || found.uid !== user || now - found.mtimeMs < YOUNG_MS) continue;
       const sockets = namesIn(path).filter((inside) => inside.endsWith('.sock'));
-      const refused = await Promise.all(sockets.map((socket) => isLeft(join(path, socket))));
-      if (refused.every(Boolean)) removeWorkersFolder(path);
+      // Any other answer than a refusal, or none, may come from a process that is busy.
+      const answers = await Promise.all(sockets.map((socket) => isAnswered(path, socket)));
+      if (answers.every((answer) => answer === false)) removeWorkersFolder(path);
     } catch {
       // Gone, or not to be looked at.
     }
@@ -93,19 +95,4 @@ function namesIn(folder: string): string[] {
   } catch {
     return [];
   }
-}
-
-/** Nobody listens. Any other answer, also none, may come from somebody who is busy. */
-function isLeft(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    const end = (left: boolean) => {
-      clearTimeout(timer);
-      socket.destroy();
-      resolve(left);
-    };
-    const timer = setTimeout(() => end(false), 1000);
-    socket.once('connect', () => end(false));
-    socket.once('error', ({ code }: NodeJS.ErrnoException) => end(code === 'ECONNREFUSED'));
-  });
 }
