@@ -15,9 +15,9 @@
  * another number of workers, would else drop the stores under the first one.
  */
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { FolderLock, FolderTakenError, isLockName } from '@bloomery/files';
+import { FolderLock, FolderTakenError, isLockName, isTemporaryName, writeAtomically } from '@bloomery/files';
 import type { NodeConfig } from './config/node-config.ts';
 
 const MARKER = 'bloomery-cache.json';
@@ -94,7 +94,7 @@ export function workerFolder(folder: string, index: number): string {
 
 /** The names in it, and for how many workers it was arranged; null: it is empty. */
 function checkOurs(folder: string): { readonly names: readonly string[]; readonly before: number | null } {
-  const names = readdirSync(folder).filter((name) => !isLockName(name));
+  const names = readdirSync(folder).filter((name) => !isLockName(name) && !isTemporaryName(name));
   const before = names.includes(MARKER) ? readMarker(join(folder, MARKER)) : null;
   if (before === null && names.length > 0) {
     throw new Error(
@@ -112,7 +112,9 @@ function arrange(folder: string, workers: number): boolean {
       if (/^worker-\d+$/.test(name)) rmSync(join(folder, name), { recursive: true, force: true });
   }
   if (before !== workers)
-    writeFileSync(join(folder, MARKER), `${JSON.stringify({ format: FORMAT, workers })}\n`, { mode: 0o600 });
+    writeAtomically(join(folder, MARKER), Buffer.from(`${JSON.stringify({ format: FORMAT, workers })}\n`), {
+      mode: 0o600,
+    });
   return rearranged;
 }
 

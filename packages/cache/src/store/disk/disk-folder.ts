@@ -17,9 +17,10 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isTemporaryName, writeAtomically } from '@bloomery/files';
 import { SecretKey } from 'bloomery';
 import type { BodyTable } from './bodies/body-table.ts';
 import type { Packs } from './bodies/packs.ts';
@@ -27,6 +28,8 @@ import type { EntryIndex } from './index/entry-index.ts';
 
 const VERSION = 1;
 const PARTS = ['index', 'packs', 'bodies', 'tmp'];
+/** The second is what version 0.1.0 left if it was killed while it wrote the first. */
+const OWN_FILES = ['store.json', 'store.json.tmp'];
 
 /** Makes the folder if it is not there. Refuses one that is somebody else's. */
 export function prepareFolder(folder: string): void {
@@ -34,7 +37,11 @@ export function prepareFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const foreign = readdirSync(folder).filter(
     (name) =>
-      !PARTS.includes(name) && name !== 'store.json' && !name.startsWith('lock') && name !== 'lost+found',
+      !PARTS.includes(name) &&
+      !OWN_FILES.includes(name) &&
+      !isTemporaryName(name) &&
+      !name.startsWith('lock') &&
+      name !== 'lost+found',
   );
   if (foreign.length > 0) {
     throw new Error(
@@ -49,15 +56,10 @@ export function readFolder(folder: string): SecretKey {
   if (secret === undefined) {
     for (const part of PARTS) rmSync(join(folder, part), { recursive: true, force: true });
     secret = randomBytes(16);
-    const path = join(folder, 'store.json');
-    writeFileSync(
-      `${path}.tmp`,
-      `${JSON.stringify({ version: VERSION, secret: secret.toString('hex') })}\n`,
-      { mode: 0o600 },
-    );
-    // Whatever took its place.
-    rmSync(path, { recursive: true, force: true });
-    renameSync(`${path}.tmp`, path);
+    // Even if a directory took its place.
+    for (const name of OWN_FILES) rmSync(join(folder, name), { recursive: true, force: true });
+    const text = JSON.stringify({ version: VERSION, secret: secret.toString('hex') });
+    writeAtomically(join(folder, 'store.json'), Buffer.from(`${text}\n`), { mode: 0o600 });
   }
   rmSync(join(folder, 'tmp'), { recursive: true, force: true });
   for (const part of PARTS) mkdirSync(join(folder, part), { recursive: true, mode: 0o700 });
