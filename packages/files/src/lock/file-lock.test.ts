@@ -8,6 +8,7 @@ import fs, {
   mkdtempSync,
   openSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   rmSync,
   symlinkSync,
@@ -24,13 +25,14 @@ import { bootId, pidNamespace } from './process-identity.ts';
 
 let folder: string;
 let place: string;
-const { linkSync } = fs;
+const { chmodSync, linkSync } = fs;
+const makeLink = fs.symlinkSync;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'bloomery-file-lock-'));
   place = join(folder, 'words.blm');
 });
 afterEach(() => {
-  fs.linkSync = linkSync;
+  Object.assign(fs, { chmodSync, linkSync, symlinkSync: makeLink });
   syncBuiltinESMExports();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -45,12 +47,24 @@ async function expectShortLock(): Promise<void> {
   lock.release();
 }
 
+const refuse = () => {
+  throw Object.assign(new Error('EPERM: operation not permitted'), { code: 'EPERM' });
+};
+
 test('a file system without hard links: the lock has the short form', async () => {
-  fs.linkSync = () => {
-    throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' });
-  };
+  fs.linkSync = refuse;
   syncBuiltinESMExports();
   await expectShortLock();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('a file system without links and modes: the lock is a file of the short form', async () => {
+  Object.assign(fs, { linkSync: refuse, symlinkSync: refuse, chmodSync: refuse });
+  syncBuiltinESMExports();
+  const lock = await take();
+  expect(readFileSync(lockName(place), 'utf8')).toMatch(SHORT);
+  await expect(take()).rejects.toThrow(`process ${process.pid} has it`);
+  lock.release();
   expect(readdirSync(folder)).toEqual([]);
 });
 

@@ -10,7 +10,8 @@
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FileError } from '../file-error.ts';
-import { claimLock, Lock, type LockPlace } from './lock.ts';
+import { claimLock, Lock } from './lock.ts';
+import type { LockPlace } from './lock-candidate.ts';
 import { describeHolder, type LockHolder } from './lock-owner.ts';
 
 export interface FileLock {

@@ -24,48 +24,13 @@
  * alternatives that we refused.
  */
 
-import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  closeSync,
-  fstatSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCode } from '../file-error.ts';
-import {
-  holderOf,
-  type LockHolder,
-  type LockRecord,
-  ownShortText,
-  ownText,
-  readLock,
-  UNKNOWN_HOLDER,
-} from './lock-owner.ts';
-import { LockSocket } from './lock-socket.ts';
+import { type ClaimOptions, LockCandidate, type LockPlace } from './lock-candidate.ts';
+import { holderOf, type LockHolder, type LockRecord, readLock, UNKNOWN_HOLDER } from './lock-owner.ts';
+import type { LockSocket } from './lock-socket.ts';
 import { livenessOf } from './owner-liveness.ts';
-
-export interface LockPlace {
-  readonly folder: string;
-  /** Name of the lock in the folder. */
-  readonly name: string;
-  /** How the names of sockets and of unfinished locks begin. */
-  readonly side: string;
-}
-
-export interface ClaimOptions {
-  /** The owner will write its lock again every 5 s. */
-  readonly signs: boolean;
-  /** An owner that promised signs and was not seen for this long is gone. */
-  readonly silenceMs: number;
-}
 
 /** A lock that this process holds. */
 export class Lock {
@@ -100,7 +65,7 @@ export async function claimLock(place: LockPlace, options: ClaimOptions): Promis
   const record = readLock(path);
   if (record !== undefined && (await livenessOf(record, place.folder)) === 'alive')
     return holderOf(record.owner);
-  const candidate = await Candidate.make(place, options);
+  const candidate = await LockCandidate.make(place, options);
   let won = false;
   try {
     const holder = await claim(candidate, place.name);
@@ -124,97 +89,9 @@ const ATTEMPTS = 20;
 const DAMAGED_MS = 1000;
 /** An unfinished lock lives for some milliseconds. */
 const LEFT_MS = 10_000;
-/** What systems and file systems without a kind of link answer. */
-const NO_LINKS = ['EPERM', 'ENOSYS', 'EOPNOTSUPP', 'ENOTSUP', 'EINVAL'];
-const NO_ROOM = ['ENOSPC', 'EDQUOT'];
-
-/** A claimant: a finished lock that only needs its name. */
-class Candidate {
-  readonly place: LockPlace;
-  readonly options: ClaimOptions;
-  readonly token: string = randomBytes(8).toString('hex');
-  foundStale = false;
-  text = '';
-  socket: LockSocket | undefined;
-  /** The full form under its first name; undefined if the short form is all that is possible. */
-  file: string | undefined;
-
-  private constructor(place: LockPlace, options: ClaimOptions) {
-    this.place = place;
-    this.options = options;
-  }
-
-  static async make(place: LockPlace, options: ClaimOptions): Promise<Candidate> {
-    const candidate = new Candidate(place, options);
-    const { token } = candidate;
-    const socket = `${place.side}${token}.sock`;
-    candidate.file = join(place.folder, `${place.side}${token}`);
-    try {
-      candidate.#write(ownText(token, socket, options.signs), 'wx');
-      // Other users must be able to tell who it is, whatever the umask.
-      chmodSync(candidate.file, 0o644);
-      // After the file: if this process is killed here, the next owner finds both by the file.
-      candidate.socket = await LockSocket.listen(place.folder, socket);
-      if (candidate.socket === undefined) candidate.#write(ownText(token, '', options.signs), 'w');
-    } catch (error) {
-      if (options.signs || !NO_ROOM.includes(errorCode(error) ?? '')) {
-        candidate.close(false);
-        throw Object.assign(error as Error, { path: join(place.folder, place.name) });
-      }
-      candidate.#shorten();
-    }
-    return candidate;
-  }
-
-  /** False if there is a lock already. */
-  linkTo(path: string): boolean {
-    if (this.file !== undefined) {
-      const made = attempt(() => linkSync(this.file!, path), this.options.signs);
-      if (made !== undefined) return made;
-      this.#shorten();
-    }
-    const made = attempt(() => symlinkSync(this.text, path), false);
-    return made ?? attempt(() => writeFileSync(path, this.text, { flag: 'wx' }), true) ?? false;
-  }
-
-  /** What the file system takes for now. */
-  now(): number {
-    return this.file === undefined ? Date.now() : statSync(this.file).mtimeMs;
-  }
-
-  close(won: boolean): void {
-    if (this.file !== undefined) rmSync(this.file, { force: true });
-    if (!won) this.socket?.close();
-  }
-
-  #write(text: string, flag: 'w' | 'wx'): void {
-    writeFileSync(this.file!, text, { flag });
-    this.text = text;
-  }
-
-  #shorten(): void {
-    this.close(false);
-    this.file = undefined;
-    this.socket = undefined;
-    this.text = ownShortText(this.token);
-  }
-}
-
-/** True if `make` made the lock, false if there is one; undefined if such a link is impossible here. */
-function attempt(make: () => void, mustWork: boolean): boolean | undefined {
-  try {
-    make();
-    return true;
-  } catch (error) {
-    const code = errorCode(error) ?? '';
-    if (code === 'EEXIST') return false;
-    if (mustWork || !NO_LINKS.includes(code)) throw error;
-    return undefined;
-  }
-}
 
 /** Takes a name in the folder; gives the holder if there is one. */
-async function claim(candidate: Candidate, name: string): Promise<LockHolder | undefined> {
+async function claim(candidate: LockCandidate, name: string): Promise<LockHolder | undefined> {
   const { folder } = candidate.place;
   const path = join(folder, name);
   for (let attempts = 0; attempts < ATTEMPTS; attempts++) {
@@ -239,14 +116,14 @@ async function claim(candidate: Candidate, name: string): Promise<LockHolder | u
   return UNKNOWN_HOLDER;
 }
 
-async function isGone(record: LockRecord, path: string, candidate: Candidate): Promise<boolean> {
+async function isGone(record: LockRecord, path: string, candidate: LockCandidate): Promise<boolean> {
   const liveness = await livenessOf(record, candidate.place.folder);
   if (liveness === 'unseen') return isSilent(path, candidate, candidate.options.silenceMs);
   if (liveness === 'damaged') return isSilent(path, candidate, DAMAGED_MS);
   return liveness === 'gone';
 }
 
-async function isSilent(path: string, candidate: Candidate, silenceMs: number): Promise<boolean> {
+async function isSilent(path: string, candidate: LockCandidate, silenceMs: number): Promise<boolean> {
   const last = lastSign(path);
   if (last === undefined || candidate.now() - last > silenceMs) return true;
   const until = performance.now() + silenceMs;
@@ -278,7 +155,7 @@ function removeSideFiles({ folder, side }: LockPlace, { owner }: LockRecord): vo
 }
 
 /** Removes what claimants left that were killed before their lock had its name. */
-async function removeLeftCandidates(candidate: Candidate): Promise<void> {
+async function removeLeftCandidates(candidate: LockCandidate): Promise<void> {
   const { folder, side } = candidate.place;
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(side) || !TOKEN.test(name.slice(side.length))) continue;
