@@ -46,8 +46,13 @@ export class FolderLock {
     const { lost, silenceMs = SILENCE_MS } = options;
     const place = { folder, name: 'lock', side: 'lock-' };
     const lock = await claimLock(place, { signs: true, silenceMs });
-    if (lock instanceof Lock) return new FolderLock(lock, lost);
-    throw new FolderTakenError(folder, lock);
+    if (!(lock instanceof Lock)) throw new FolderTakenError(folder, lock);
+    try {
+      return new FolderLock(lock, lost);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
   }
 
   /** Whether the last owner went without closing. */
