@@ -14,7 +14,7 @@ const BUILT = {
   'packages/files': 'dist/index.js',
   'packages/stores': 'dist/dictionaries/spelling/index.js',
   'packages/cache': 'dist/index.js',
-  'apps/cli': 'dist/main.js',
+  'apps/cli': '../../packages/bloomery/bin/main.js',
 };
 
 if (!isReady()) {

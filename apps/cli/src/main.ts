@@ -66,7 +66,11 @@ Examples:
   return program;
 }
 
+/** Set by build.mjs, as the built command lies beside another manifest. */
+declare const __BLOOMERY_VERSION__: string | undefined;
+
 function version(): string {
+  if (typeof __BLOOMERY_VERSION__ === 'string') return __BLOOMERY_VERSION__;
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
 

@@ -1,5 +1,4 @@
-/** Where the built file of a thread is: in dist, whether this code is there itself or in a chunk of it (build.mjs). */
+/** The built file of a thread. All built files lie in one folder (build.mjs), so it is beside the file of this code. */
 export function threadFile(name: 'hash-worker' | 'papers-worker'): URL {
-  const dist = new URL(/\/chunks\/[^/]*$/.test(import.meta.url) ? '..' : '.', import.meta.url);
-  return new URL(`${name}.js`, dist);
+  return new URL(`./${name}.js`, import.meta.url);
 }

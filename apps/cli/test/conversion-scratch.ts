@@ -160,7 +160,7 @@ export function bloom(from: number, to: number, options: { seed?: number } = {})
 }
 
 const BIN = fileURLToPath(new URL('../bin/bloomery.js', import.meta.url));
-const MAIN = new URL('../dist/main.js', import.meta.url).href;
+const MAIN = new URL('../../../packages/bloomery/bin/main.js', import.meta.url).href;
 const MARK = '\u0001next\u0001';
 const DRIVER = `
 import { writeSync } from 'node:fs';

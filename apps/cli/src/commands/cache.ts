@@ -2,18 +2,16 @@
  * `bloomery cache`: runs an HTTP cache until it is told to stop. What it is and how it is configured is told in docs/guide/cache.md; its options are made of
  * the same table as its checks (packages/cache/src/node/config/settings.ts), so none is described twice.
  *
- * The table is bundled with the command, everything else is loaded from the package when the cache is run: its workers are programs of their own, found
- * beside it by their file names, and `bloomery --help` need not wait for an HTTP client.
+ * The table is imported at once; everything else of the package is loaded when the cache is run, so that `bloomery --help`
+ * does not wait for an HTTP client.
  */
 
 import { readFileSync } from 'node:fs';
-import { SETTINGS, type Setting } from '@bloomery/cache';
+import { SETTINGS, type Setting } from '@bloomery/cache/settings';
 import { type Command, Option } from 'commander';
 import { withExamples } from '../command-options.ts';
 import { write, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
-
-type CachePackage = typeof import('@bloomery/cache');
 
 interface CommandFlags {
   readonly config?: string;
@@ -69,10 +67,7 @@ function optionsOf(setting: Setting): Option[] {
 }
 
 async function run(options: CommandFlags & Record<string, unknown>, command: Command): Promise<void> {
-  // Not a name in quotes: what is loaded is the package as it is installed, not a copy in this bundle.
-  const { loadConfig, printConfig, runCache, ConfigError }: CachePackage = await import(
-    import.meta.resolve('@bloomery/cache')
-  );
+  const { loadConfig, printConfig, runCache, ConfigError } = await import('@bloomery/cache');
   const { config: file, printConfig: print, checkConfig: check, quiet } = options;
   // Defaults of commander are no wishes: `--no-disk` makes one of true.
   const flags = Object.fromEntries(

@@ -48,7 +48,7 @@ import { compressFrame, expandFrame } from 'bloomery/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const BIN = fileURLToPath(new URL('../../bin/bloomery.js', import.meta.url));
-const MAIN = new URL('../../dist/main.js', import.meta.url).href;
+const MAIN = new URL('../../../../packages/bloomery/bin/main.js', import.meta.url).href;
 let directory: string;
 
 beforeAll(() => {

@@ -4,20 +4,12 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PACKAGE } from '../run-command.ts';
 
 const COMMAND = fileURLToPath(new URL('../../bin/bloomery.js', import.meta.url));
 const NAMES = ['compressed-tables', 'compressed-figures', 'simulations', 'survey', 'tutorial', 'perl'];
@@ -109,13 +101,11 @@ describe('for programs', () => {
     // A library that says "maybe" to one stranger in fifty too many.
     // A copy of the command in which every filter says "maybe" to one stranger in fifty.
     const liar = join(folder, 'liar');
-    const own = fileURLToPath(new URL('../..', import.meta.url));
-    for (const part of ['bin', 'dist', 'package.json'])
-      cpSync(join(own, part), join(liar, part), { recursive: true });
-    symlinkSync(join(own, '../../node_modules'), join(liar, 'node_modules'));
+    for (const part of ['bin', 'package.json'])
+      cpSync(join(PACKAGE, part), join(liar, part), { recursive: true });
     let changes = 0;
-    for (const name of readdirSync(join(liar, 'dist'), { recursive: true, encoding: 'utf8' })) {
-      const path = join(liar, 'dist', name);
+    for (const name of readdirSync(join(liar, 'bin'), { recursive: true, encoding: 'utf8' })) {
+      const path = join(liar, 'bin', name);
       const text = name.endsWith('.js') ? readFileSync(path, 'utf8') : '';
       if (!text.includes('function hasBatch(')) continue;
       changes++;
