@@ -1,11 +1,12 @@
-// Runs every program in examples/ and every ```ts block of the README and of docs/ against the built library.
+// Runs every program in examples/ and every ```ts block of the READMEs and of docs/ against the built packages.
 // An example asserts what it claims; one that throws, prints to stderr or hangs fails.
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
+import { findWorkspaces } from './workspaces.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 // Inside the repository, so that 'bloomery' resolves as it does for a user.
@@ -47,5 +48,6 @@ function markdownFiles() {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-  return [join(root, 'README.md'), join(root, 'packages', 'bloomery', 'README.md'), ...docs];
+  const packages = findWorkspaces().map(({ folder }) => join(folder, 'README.md'));
+  return [join(root, 'README.md'), ...packages.filter((path) => existsSync(path)), ...docs];
 }
