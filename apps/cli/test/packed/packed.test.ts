@@ -108,6 +108,8 @@ describe.each(PACKAGES)('the tarball of $manifest.name', ({ folder: source, mani
       scripts: { prepack: 'node ../../tools/build.mjs' },
     });
     expect(manifest.keywords?.length).toBeGreaterThan(3);
+    // npm publishes a package with a scope for its owners only, unless it is told otherwise.
+    if (manifest.name.startsWith('@')) expect(manifest.publishConfig).toEqual({ access: 'public' });
     for (const [name, range] of Object.entries(manifest.dependencies ?? {})) {
       if (PACKAGES.some((other) => other.manifest.name === name)) expect(range, name).toBe(VERSION);
     }

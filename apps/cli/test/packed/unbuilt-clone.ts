@@ -29,6 +29,7 @@ export interface Manifest {
   readonly sideEffects?: boolean;
   readonly keywords?: readonly string[];
   readonly repository?: { readonly url: string; readonly directory: string };
+  readonly publishConfig?: Readonly<Record<string, string>>;
   readonly engines?: Readonly<Record<string, string>>;
   readonly exports?: Readonly<Record<string, { readonly types: string; readonly default: string }>>;
   readonly scripts?: Readonly<Record<string, string>>;
