@@ -9,19 +9,17 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** Every package with its folder and manifest. A package comes after all packages that it depends on. */
 export function findWorkspaces() {
   const unordered = readManifest(root).workspaces.flatMap(expand);
-  const ordered = new Set();
-  const visit = (workspace, path) => {
-    if (path.includes(workspace)) {
-      const names = [...path, workspace].map(({ name }) => name).join(' → ');
-      throw new Error(`Cannot order the packages: expected no cycle of dependencies, got ${names}`);
-    }
-    for (const other of unordered) {
-      if (dependenciesOf(workspace).has(other.name)) visit(other, [...path, workspace]);
-    }
-    ordered.add(workspace);
+  const seen = new Set();
+  const ordered = [];
+  const visit = (workspace) => {
+    if (seen.has(workspace)) return;
+    seen.add(workspace);
+    const wanted = dependenciesOf(workspace);
+    for (const other of unordered) if (wanted.has(other.name)) visit(other);
+    ordered.push(workspace);
   };
-  for (const workspace of unordered) visit(workspace, []);
-  return [...ordered];
+  for (const workspace of unordered) visit(workspace);
+  return ordered;
 }
 
 /** Folders of a pattern such as `packages/*`, which is the only kind used here. */

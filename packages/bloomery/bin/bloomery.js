@@ -8,7 +8,7 @@ const built = new URL('./main.js', import.meta.url);
 if (existsSync(built)) {
   const { main } = await import(built.href);
   await main(process.argv.slice(2));
-  // After an error nothing is waited for: not a pipe that was not read to its end, not a thread.
+  // After an error the command ends at once. It does not wait for an unread pipe or for a thread.
   if (process.exitCode) process.exit();
 } else {
   console.error('bloomery: not built yet; in the repository: npm run build');
