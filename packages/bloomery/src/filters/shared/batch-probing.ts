@@ -30,13 +30,18 @@ export interface WasmProber {
   add(wasm: WasmKernel, count: number, address: number): number;
 }
 
-/** Asks for one key in WebAssembly, if the filter lives there: 1 or 0; -1 if it does not. */
-export function hasKeyInWasm(store: BitStore, { inWasm }: Prober, key: Key): number {
-  const wasm = wasmKernel();
-  if (wasm === null || inWasm === null) return -1;
-  const address = wasm.admit(store, 1, 0);
-  return address === 0 ? -1 : inWasm.hasKey(wasm, key, address);
-}
+/**
+ * Asks for one key in WebAssembly, if the filter lives there: 1 or 0; -1 if it does not. A constant that is chosen, because
+ * esbuild keeps a function whose only calls stand in conditions that it drops.
+ */
+export const hasKeyInWasm: (store: BitStore, prober: Prober, key: Key) => number = WASM_POSSIBLE
+  ? (store, { inWasm }, key) => {
+      const wasm = wasmKernel();
+      if (wasm === null || inWasm === null) return -1;
+      const address = wasm.admit(store, 1, 0);
+      return address === 0 ? -1 : inWasm.hasKey(wasm, key, address);
+    }
+  : () => -1;
 
 /** The kernel if the store is in its memory, or has been asked often enough to move there now; else null. */
 export function residence(store: BitStore): WasmKernel | null {

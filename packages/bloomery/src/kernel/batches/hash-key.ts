@@ -29,17 +29,17 @@ export const hashOut = /* @__PURE__ */ new Int32Array(2);
 /** @internal Hashes one key into `hashOut`. */
 export function hashInto(key: Key, scheme: HashScheme): void {
   const wasm = wasmKernel();
-  if (WASM_POSSIBLE && wasm !== null) {
-    if (wasm.hashKey(key, scheme, hashOut)) return;
-  } else {
-    scratch ??= keyTarget(1024);
-    const length = writeKey(key, scratch);
-    if (length >= 0) {
-      scheme.hashWords(scratch.words, length, hashOut);
-      return;
-    }
-  }
-  hashBytesInto(keyBytes(key), scheme);
+  const done =
+    WASM_POSSIBLE && wasm !== null ? wasm.hashKey(key, scheme, hashOut) : hashInScratch(key, scheme);
+  if (!done) hashBytesInto(keyBytes(key), scheme);
+}
+
+/** Hashes a key in JavaScript, if there is room for it. */
+function hashInScratch(key: Key, scheme: HashScheme): boolean {
+  scratch ??= keyTarget(1024);
+  const length = writeKey(key, scratch);
+  if (length >= 0) scheme.hashWords(scratch.words, length, hashOut);
+  return length >= 0;
 }
 
 /** @internal The same for bytes of any length. */
