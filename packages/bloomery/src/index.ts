@@ -88,7 +88,7 @@ export {
   type SpectralMethod,
 } from './filters/spectral/spectral-bloom-filter.ts';
 export { StaticFilter, type StaticFilterOptions } from './filters/static-filter.ts';
-export { FrameError, type FrameErrorCode } from './frames/frame.ts';
+export { FrameError, type FrameErrorCode } from './frames/envelope.ts';
 export { type FrameLayout, type FrameLayoutOptions, readFrameLayout } from './frames/frame-layout.ts';
 export type { HashOptions, HashScheme } from './hashing/hash-scheme.ts';
 export { SecretKey } from './hashing/secret-key.ts';

@@ -5,7 +5,7 @@
  */
 
 import { Random } from '@bloomery/testkit/statistics';
-import { writeChecksum } from '../src/frames/frame.ts';
+import { writeChecksum } from '../src/frames/envelope.ts';
 import {
   AttenuatedBloomFilter,
   BlockedBloomFilter,

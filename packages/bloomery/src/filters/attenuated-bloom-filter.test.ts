@@ -3,8 +3,10 @@ import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../test/contracts/codec.ts';
 import { type CodecSubject, inBothKernels } from '../../test/contracts/subject.ts';
+import { forgeFrame } from '../../test/forge-frame.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
-import { encodeFrame, FrameError, type FrameKind } from '../frames/frame.ts';
+import { FrameError } from '../frames/envelope.ts';
+import type { FrameKind } from '../frames/frame.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
@@ -336,7 +338,7 @@ describe('AttenuatedBloomFilter', () => {
 });
 
 describe('frames of an AttenuatedBloomFilter', () => {
-  const kind: FrameKind = { code: 11, name: '', widths: [1, 6], payloadLength: () => 0 };
+  const kind: FrameKind = { code: 11, name: '', widths: [1, 6], payloadBits: () => 0 };
   const part = (more: object = {}, note = 0) => ({
     filter: new BloomFilter({ bits: 40, hashes: 2, ...more }),
     note,
@@ -344,7 +346,7 @@ describe('frames of an AttenuatedBloomFilter', () => {
   const forge = (filters: NestedFilter[], { variant = 0, levels = filters.length } = {}) => {
     const payload = joinFilters(filters);
     const parameters = [levels, payload.length];
-    return encodeFrame(kind, { variant, scheme: hashKey('a').scheme, parameters, payload });
+    return forgeFrame(kind, { variant, scheme: hashKey('a').scheme, parameters, payload });
   };
   const errorOf = (frame: Uint8Array): FrameError => {
     try {

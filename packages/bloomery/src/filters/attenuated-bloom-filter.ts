@@ -21,7 +21,8 @@
  * What it costs: as many filters as levels, all of one size, so that levels can be shifted into each other.
  */
 
-import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from '../frames/frame.ts';
+import { decodeFrame, encodeFrame } from '../frames/frame.ts';
+import { ATTENUATED_FRAME } from '../frames/nested-kinds.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
@@ -207,7 +208,7 @@ export class AttenuatedBloomFilter {
   /** The array as a frame: bytes to save or send, read back by `AttenuatedBloomFilter.decode` anywhere. */
   encode(): Uint8Array<ArrayBuffer> {
     const payload = joinFilters(this.#levels.map((filter) => ({ filter, note: 0 })));
-    return encodeFrame(FRAME, {
+    return encodeFrame(ATTENUATED_FRAME, {
       variant: 0,
       scheme: this.scheme,
       parameters: [this.levels, payload.length],
@@ -221,8 +222,7 @@ export class AttenuatedBloomFilter {
     { key, ...options }: { readonly key?: SecretKey } = {},
   ): AttenuatedBloomFilter {
     checkOptions('AttenuatedBloomFilter.decode', options, []);
-    const { parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
-    const start = frame.length - CHECKSUM - payload.length;
+    const { parameters, payload, scheme, start } = decodeFrame(ATTENUATED_FRAME, frame, key);
     const parts = splitFilters({ payload, start, count: parameters[0], scheme, key });
     const first = parts[0].filter;
     for (const [i, { filter, note, at }] of parts.entries()) {
@@ -255,9 +255,6 @@ export class AttenuatedBloomFilter {
 }
 
 const MAX_LEVELS = 255;
-const CHECKSUM = 4;
-/** In a frame: levels, bytes of the payload. */
-const FRAME: FrameKind = { code: 11, name: 'AttenuatedBloomFilter', widths: [1, 6], payloadLength };
 const OPTIONS = ['levels', 'bits', 'hashes', 'layout', 'capacity', 'seed', 'key'];
 const CAPACITY_OPTIONS = ['levels', 'capacity', 'falsePositiveRate', 'layout', 'seed', 'key'];
 
@@ -269,9 +266,4 @@ function emptyLevels(options: AttenuatedBloomFilterOptions): BloomFilter[] {
   const scheme = hashScheme(options);
   const make = () => new BloomFilter({ bits, hashes, layout, capacity }, BitStore.allocate(bits), scheme);
   return Array.from({ length: levels }, make);
-}
-
-function payloadLength(variant: number, [levels, length]: readonly number[]): number {
-  checkParameters(variant === 0 && levels > 0, `variant ${variant} and ${levels} levels`);
-  return length;
 }

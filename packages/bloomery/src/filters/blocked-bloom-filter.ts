@@ -15,8 +15,8 @@
  * bitset of a Parquet file, and `fromBlockBytes` reads one.
  */
 
-import { checkParameters, decodeFrame, encodeFrame } from '../frames/frame.ts';
-import { BLOCKED_FRAME, MAX_BLOCK_HASHES } from '../frames/frame-kinds.ts';
+import { checkParameters, decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
+import { BLOCKED_FRAME, BLOCKED_LAYOUTS, MAX_BLOCK_HASHES } from '../frames/frame-kinds.ts';
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import { parquetHash } from '../hashing/parquet-hash.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
@@ -89,7 +89,7 @@ export class BlockedBloomFilter {
   constructor(options: BlockedFilterOptions, store?: BitStore, scheme?: HashScheme) {
     checkOptions('BlockedBloomFilter', options, OPTIONS);
     const { blocks, layout = 'blocked', capacity, overfull = 'allow' } = options;
-    this.layout = checkChoice('layout', layout, LAYOUTS);
+    this.layout = checkChoice('layout', layout, BLOCKED_LAYOUTS);
     this.blocks = checkInteger('blocks', blocks, 1, MAX_BITS / blockBits(layout));
     this.hashes = checkHashes(this.layout, options.hashes);
     this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
@@ -285,12 +285,15 @@ export class BlockedBloomFilter {
   }
 
   /** The filter as a frame: bytes to save or send, read back by `BlockedBloomFilter.decode` anywhere. */
-  encode(): Uint8Array<ArrayBuffer> {
-    return encodeFrame(BLOCKED_FRAME, {
-      variant: LAYOUTS.indexOf(this.layout),
+  encode(): Uint8Array<ArrayBuffer>;
+  /** @internal */
+  encode<T>(write: FrameWriter<T>): T;
+  encode(write: FrameWriter<unknown> = encodeFrame): unknown {
+    return write(BLOCKED_FRAME, {
+      variant: BLOCKED_LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.blocks, this.hashes, this.capacity ?? 0],
-      payload: this.#store.asBytes(this.bits / 8),
+      payload: this.#store,
     });
   }
 
@@ -299,7 +302,7 @@ export class BlockedBloomFilter {
     checkOptions('BlockedBloomFilter.decode', options, ['shared', 'overfull']);
     const { variant, parameters, payload, scheme } = decodeFrame(BLOCKED_FRAME, frame, key, parquetHash());
     const [blocks, hashes, capacity] = parameters;
-    const layout = LAYOUTS[variant];
+    const layout = BLOCKED_LAYOUTS[variant];
     const fits = (layout === 'blocked') !== (scheme === parquetHash());
     checkParameters(fits, `layout ${layout} and ${scheme.id}`);
     const store = BitStore.allocate(8 * payload.length, options.shared);
@@ -313,7 +316,7 @@ export class BlockedBloomFilter {
 
   /** The bare bits, block after block: in the split-block layout, the bitset of a Parquet Bloom filter. */
   toBlockBytes(): Uint8Array<ArrayBuffer> {
-    return this.#store.asBytes(this.bits / 8).slice();
+    return this.#store.subarray(0, this.bits / 8).slice();
   }
 
   /** A filter of bare bits; the other parameters must be known. */
@@ -321,7 +324,7 @@ export class BlockedBloomFilter {
     bytes: Uint8Array,
     options: Omit<BlockedFilterOptions, 'blocks'> = {},
   ): BlockedBloomFilter {
-    const blockBytes = blockBits(checkChoice('layout', options.layout ?? 'blocked', LAYOUTS)) / 8;
+    const blockBytes = blockBits(checkChoice('layout', options.layout ?? 'blocked', BLOCKED_LAYOUTS)) / 8;
     if (bytes.length === 0 || bytes.length % blockBytes !== 0) {
       throw new RangeError(`Expected a multiple of ${blockBytes} bytes, got ${bytes.length}`);
     }
@@ -349,13 +352,8 @@ export class BlockedBloomFilter {
   }
 
   #isLike(other: BlockedBloomFilter): boolean {
-    return (
-      other instanceof BlockedBloomFilter &&
-      this.blocks === other.blocks &&
-      this.hashes === other.hashes &&
-      this.layout === other.layout &&
-      this.scheme.id === other.scheme.id
-    );
+    // The text has all that must be the same: blocks, hashes, layout and scheme.
+    return other instanceof BlockedBloomFilter && String(this) === String(other);
   }
 
   #checkAlike(other: BlockedBloomFilter, verb: string): void {
@@ -363,7 +361,6 @@ export class BlockedBloomFilter {
   }
 }
 
-const LAYOUTS = ['blocked', 'split-block'] as const satisfies readonly BlockedLayout[];
 const OPTIONS = ['blocks', 'hashes', 'layout', 'capacity', ...FILTER_OPTIONS];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'layout', 'hashes', 'foldings', ...FILTER_OPTIONS];
 

@@ -17,8 +17,8 @@
  * if they have the same bits, hashes, layout and hash scheme; everything else is an error that says so.
  */
 
-import { decodeFrame, encodeFrame, FrameError } from '../frames/frame.ts';
-import { BLOOM_FRAME } from '../frames/frame-kinds.ts';
+import { decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
+import { BLOOM_FRAME, BLOOM_LAYOUTS } from '../frames/frame-kinds.ts';
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
@@ -96,7 +96,7 @@ export class BloomFilter {
     const { bits, hashes, layout = 'classic', capacity, overfull = 'allow' } = options;
     this.bits = checkInteger('bits', bits, 1, MAX_BITS);
     this.hashes = checkInteger('hashes', hashes, 1, MAX_HASHES);
-    this.layout = checkChoice('layout', layout, LAYOUTS);
+    this.layout = checkChoice('layout', layout, BLOOM_LAYOUTS);
     this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
     if (this.layout === 'partitioned' && bits % hashes !== 0) {
       throw new RangeError(`partitioned: bits must be a multiple of hashes, got ${bits} and ${hashes}`);
@@ -273,12 +273,15 @@ export class BloomFilter {
   }
 
   /** The filter as a frame: bytes to save or send, read back by `BloomFilter.decode` anywhere. */
-  encode(): Uint8Array<ArrayBuffer> {
-    return encodeFrame(BLOOM_FRAME, {
-      variant: LAYOUTS.indexOf(this.layout),
+  encode(): Uint8Array<ArrayBuffer>;
+  /** @internal */
+  encode<T>(write: FrameWriter<T>): T;
+  encode(write: FrameWriter<unknown> = encodeFrame): unknown {
+    return write(BLOOM_FRAME, {
+      variant: BLOOM_LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.bits, this.hashes, this.capacity ?? 0],
-      payload: this.#store.asBytes(Math.ceil(this.bits / 8)),
+      payload: this.#store,
     });
   }
 
@@ -287,12 +290,9 @@ export class BloomFilter {
     checkOptions('BloomFilter.decode', options, ['shared', 'overfull']);
     const { variant, parameters, payload, scheme } = decodeFrame(BLOOM_FRAME, frame, key);
     const [bits, hashes, capacity] = parameters;
-    if (bits % 8 !== 0 && payload[payload.length - 1] >>> (bits % 8) !== 0) {
-      throw new FrameError('payload', frame.length - 5, 'ones beyond the last bit');
-    }
     const store = BitStore.allocate(bits, options.shared);
     store.setBytes(payload);
-    const layout = LAYOUTS[variant];
+    const layout = BLOOM_LAYOUTS[variant];
     return new BloomFilter(
       { ...options, bits, hashes, layout, capacity: capacity || undefined },
       store,
@@ -319,13 +319,8 @@ export class BloomFilter {
   }
 
   #isLike(other: BloomFilter): boolean {
-    return (
-      other instanceof BloomFilter &&
-      this.bits === other.bits &&
-      this.hashes === other.hashes &&
-      this.layout === other.layout &&
-      this.scheme.id === other.scheme.id
-    );
+    // The text has all that must be the same: bits, hashes, layout and scheme.
+    return other instanceof BloomFilter && String(this) === String(other);
   }
 
   #checkAlike(other: BloomFilter, verb: string): void {
@@ -333,7 +328,6 @@ export class BloomFilter {
   }
 }
 
-const LAYOUTS = ['classic', 'partitioned'] as const satisfies readonly BloomLayout[];
 const MAX_HASHES = 255;
 const OPTIONS = ['bits', 'hashes', 'layout', 'capacity', ...FILTER_OPTIONS];
 const CAPACITY_OPTIONS = [

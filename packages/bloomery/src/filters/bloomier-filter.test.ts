@@ -7,7 +7,7 @@ import { inBothKernels } from '../../test/contracts/subject.ts';
 import { referenceAnswer, referenceField, referenceSlots } from '../../test/fuse-reference.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
 import { referenceForge64 } from '../../test/reference.ts';
-import { FrameError } from '../frames/frame.ts';
+import { FrameError } from '../frames/envelope.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';

@@ -24,20 +24,14 @@
  * hashes: two keys of one hash would share their value, once in n^2 / 2^65 sets, and are refused if the values differ.
  */
 
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../frames/frame.ts';
+import { decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
+import { BLOOMIER_FRAME, INDEX_BITS, MOST_CHECK_BITS, MOST_VALUE_BITS } from '../frames/table-kinds.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
-import {
-  FuseLayout,
-  fuseAnswer,
-  isSoundTable,
-  located,
-  readField,
-  writeField,
-} from '../kernel/tables/fuse.ts';
+import { FuseLayout, fuseAnswer, located, readField, writeField } from '../kernel/tables/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
 import { fuseGetInWasm, fuseHasInWasm, fuseSetInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
@@ -208,28 +202,27 @@ export class BloomierFilter {
   }
 
   /** The filter as a frame: bytes to save or send, read back by `BloomierFilter.decode` anywhere. */
-  encode(): Uint8Array<ArrayBuffer> {
-    const { attempt, segments, segmentLength, payloadLength } = this.#layout;
-    return encodeFrame(FRAME, {
+  encode(): Uint8Array<ArrayBuffer>;
+  /** @internal */
+  encode<T>(write: FrameWriter<T>): T;
+  encode(write: FrameWriter<unknown> = encodeFrame): unknown {
+    const { attempt, segments, segmentLength } = this.#layout;
+    return write(BLOOMIER_FRAME, {
       variant: 0,
       scheme: this.scheme,
       parameters: [this.size, this.checkBits, this.valueBits, attempt, segments, segmentLength],
-      payload: this.#store.asBytes(payloadLength),
+      payload: this.#store,
     });
   }
 
   /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: Pick<DecodeOptions, 'key'> = {}): BloomierFilter {
     checkOptions('BloomierFilter.decode', options, []);
-    const { parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const { parameters, payload, scheme } = decodeFrame(BLOOMIER_FRAME, frame, key);
     const [size, checkBits, valueBits, attempt, segments, segmentLength] = parameters;
     const width = INDEX_BITS + checkBits;
     const stride = width + valueBits;
     const layout = new FuseLayout({ segments, segmentLength }, attempt, { stride, width });
-    const spare = 8 * payload.length - layout.slots * stride;
-    if (spare > 0 && payload[payload.length - 1] >>> (8 - spare) !== 0) {
-      throw new FrameError('payload', frame.length - 5, 'ones beyond the last slot');
-    }
     const store = BitStore.allocate(32 * layout.wordCount);
     store.setBytes(payload);
     return new BloomierFilter(size, layout, store, scheme);
@@ -301,27 +294,7 @@ export class BloomierFilter {
   }
 }
 
-/** Which of its four slots is the key's own. */
-const INDEX_BITS = 2;
-const MOST_VALUE_BITS = 32;
-const MOST_CHECK_BITS = 30;
 const OPTIONS = ['valueBits', 'checkBits', 'falsePositiveRate', 'seed', 'key'];
-/** In a frame: size, check bits, value bits, attempt, segments, length of a segment. */
-const FRAME: FrameKind = { code: 6, name: 'BloomierFilter', widths: [4, 1, 1, 1, 3, 3], payloadLength };
-
-function payloadLength(variant: number, parameters: readonly number[]): number {
-  const [size, checkBits, valueBits, attempt, segments, segmentLength] = parameters;
-  const stride = INDEX_BITS + checkBits + valueBits;
-  const sound =
-    variant === 0 &&
-    checkBits >= 1 &&
-    checkBits <= MOST_CHECK_BITS &&
-    valueBits >= 1 &&
-    valueBits <= MOST_VALUE_BITS &&
-    isSoundTable(size, { segments, segmentLength }, attempt, stride);
-  checkParameters(sound, `variant ${variant} and the parameters ${parameters.join(', ')}`);
-  return Math.ceil(((segments + 3) * segmentLength * stride) / 8);
-}
 
 /** How many check bits the options ask for. */
 function checkBitsOf({ checkBits, falsePositiveRate }: BloomierFilterOptions): number {

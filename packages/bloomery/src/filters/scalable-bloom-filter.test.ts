@@ -4,8 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../test/contracts/codec.ts';
 import { membershipContract } from '../../test/contracts/membership.ts';
 import { codecSubject, inBothKernels, type Subject } from '../../test/contracts/subject.ts';
+import { forgeFrame } from '../../test/forge-frame.ts';
 import { awkwardStrings, counterKeys } from '../../test/keys.ts';
-import { encodeFrame, FrameError, type FrameKind } from '../frames/frame.ts';
+import { FrameError } from '../frames/envelope.ts';
+import type { FrameKind } from '../frames/frame.ts';
 import { SecretKey } from '../hashing/secret-key.ts';
 import { hashKey } from '../kernel/batches/hash-key.ts';
 import { hashKeys } from '../kernel/batches/hash-keys.ts';
@@ -277,7 +279,7 @@ describe('frames of a ScalableBloomFilter', () => {
     code: 9,
     name: '',
     widths: [4, 4, 4, 4, 4, 4, 6, 1, 6],
-    payloadLength: () => 0,
+    payloadBits: () => 0,
   };
   const halves = (value: number) => [...new Uint32Array(Float64Array.of(value).buffer)];
   const scheme = hashKey('a').scheme;
@@ -299,7 +301,7 @@ describe('frames of a ScalableBloomFilter', () => {
       stages,
       payload.length,
     ];
-    return encodeFrame(kind, { variant, scheme, parameters, payload });
+    return forgeFrame(kind, { variant, scheme, parameters, payload });
   };
   const errorOf = (frame: Uint8Array): FrameError => {
     try {

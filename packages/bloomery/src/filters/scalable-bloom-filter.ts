@@ -18,7 +18,10 @@
  * the first merge; and keys cannot be taken out of one to be added to the other.
  */
 
-import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from '../frames/frame.ts';
+import { halvesOf } from '../frames/counter-kinds.ts';
+import { decodeFrame, encodeFrame } from '../frames/frame.ts';
+import { BLOOM_LAYOUTS } from '../frames/frame-kinds.ts';
+import { SCALABLE_FRAME, scalablePlanOf } from '../frames/nested-kinds.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
@@ -27,13 +30,7 @@ import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice } from '../math/checks.ts';
-import {
-  checkScalablePlan,
-  countKeys,
-  estimateScalableSize,
-  type ScalablePlan,
-  stagePlan,
-} from '../math/scalable.ts';
+import { checkScalablePlan, countKeys, estimateScalableSize, stagePlan } from '../math/scalable.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import type { Estimate } from '../math/zero-count.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
@@ -95,7 +92,7 @@ export class ScalableBloomFilter {
     this.initialCapacity = initialCapacity;
     this.growth = growth;
     this.tightening = tightening;
-    this.layout = checkChoice('layout', options.layout ?? 'classic', LAYOUTS);
+    this.layout = checkChoice('layout', options.layout ?? 'classic', BLOOM_LAYOUTS);
     this.scheme = scheme ?? hashScheme(options);
     for (const { filter, count } of stages) {
       this.#filters.unshift(filter);
@@ -210,8 +207,8 @@ export class ScalableBloomFilter {
   /** The filter as a frame: bytes to save or send, read back by `ScalableBloomFilter.decode` anywhere. */
   encode(): Uint8Array<ArrayBuffer> {
     const payload = joinFilters(this.#stages().map(({ filter, count }) => ({ filter, note: count })));
-    return encodeFrame(FRAME, {
-      variant: LAYOUTS.indexOf(this.layout),
+    return encodeFrame(SCALABLE_FRAME, {
+      variant: BLOOM_LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [
         ...halvesOf(this.falsePositiveRate),
@@ -231,10 +228,9 @@ export class ScalableBloomFilter {
     { key, ...options }: { readonly key?: SecretKey } = {},
   ): ScalableBloomFilter {
     checkOptions('ScalableBloomFilter.decode', options, []);
-    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
-    const layout = LAYOUTS[variant];
-    const count = parameters[7];
-    const start = frame.length - CHECKSUM - payload.length;
+    const { variant, parameters, payload, scheme, start } = decodeFrame(SCALABLE_FRAME, frame, key);
+    const layout = BLOOM_LAYOUTS[variant];
+    const count = SCALABLE_FRAME.count(parameters);
     const stages = splitFilters({ payload, start, count, scheme, key }).map(({ filter, note, at }, i) => {
       const { capacity = 0, hashes } = filter;
       const what = `stage ${i + 1} of ${count}`;
@@ -250,7 +246,7 @@ export class ScalableBloomFilter {
       );
       return { filter, count: note };
     });
-    return new ScalableBloomFilter({ ...planOf(parameters), layout }, scheme, stages);
+    return new ScalableBloomFilter({ ...scalablePlanOf(parameters), layout }, scheme, stages);
   }
 
   toString(): string {
@@ -319,44 +315,6 @@ const OPTIONS = [
   'seed',
   'key',
 ] as const;
-const LAYOUTS = ['classic', 'partitioned'] as const satisfies readonly BloomLayout[];
-const CHECKSUM = 4;
-/**
- * In a frame: rate, growth and tightening, each as the lower and the upper half of a double; initial capacity, number
- * of stages, bytes of the payload.
- */
-const FRAME: FrameKind = {
-  code: 9,
-  name: 'ScalableBloomFilter',
-  widths: [4, 4, 4, 4, 4, 4, 6, 1, 6],
-  payloadLength,
-};
-
-function payloadLength(variant: number, parameters: readonly number[]): number {
-  const plan = planOf(parameters);
-  const [stages, length] = parameters.slice(7);
-  let sound = variant < LAYOUTS.length && stages > 0;
-  try {
-    checkScalablePlan(plan);
-  } catch {
-    sound = false;
-  }
-  const { falsePositiveRate, initialCapacity, growth, tightening } = plan;
-  checkParameters(
-    sound,
-    `layout ${variant}, rate ${falsePositiveRate}, ${initialCapacity} keys, growth ${growth}, tightening ${tightening} and ${stages} stages`,
-  );
-  return length;
-}
-
-function planOf(parameters: readonly number[]): ScalablePlan {
-  const [rate, growth, tightening] = new Float64Array(Uint32Array.from(parameters.slice(0, 6)).buffer);
-  return { falsePositiveRate: rate, growth, tightening, initialCapacity: parameters[6] };
-}
-
-function halvesOf(value: number): Uint32Array {
-  return new Uint32Array(Float64Array.of(value).buffer);
-}
 
 /** The hashes that nobody holds. */
 function without({ scheme, words }: KeyHashes, holders: Int16Array): KeyHashes {

@@ -29,12 +29,13 @@
  * different keys with a probability of n^2 / 2^65 (3e-8 for a million).
  */
 
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../frames/frame.ts';
+import { decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
+import { MOST_FINGERPRINT_BITS, STATIC_FRAME } from '../frames/table-kinds.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
-import { FuseLayout, fuseAnswer, isSoundTable } from '../kernel/tables/fuse.ts';
+import { FuseLayout, fuseAnswer } from '../kernel/tables/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
 import { fuseAnswerInWasm, fuseHasInWasm, fuseKeyInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
@@ -132,26 +133,25 @@ export class StaticFilter {
   }
 
   /** The filter as a frame: bytes to save or send, read back by `StaticFilter.decode` anywhere. */
-  encode(): Uint8Array<ArrayBuffer> {
-    const { width, attempt, segments, segmentLength, payloadLength } = this.#layout;
-    return encodeFrame(FRAME, {
+  encode(): Uint8Array<ArrayBuffer>;
+  /** @internal */
+  encode<T>(write: FrameWriter<T>): T;
+  encode(write: FrameWriter<unknown> = encodeFrame): unknown {
+    const { width, attempt, segments, segmentLength } = this.#layout;
+    return write(STATIC_FRAME, {
       variant: 0,
       scheme: this.scheme,
       parameters: [this.size, width, attempt, segments, segmentLength],
-      payload: this.#store.asBytes(payloadLength),
+      payload: this.#store,
     });
   }
 
   /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: Pick<DecodeOptions, 'key'> = {}): StaticFilter {
     checkOptions('StaticFilter.decode', options, []);
-    const { parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const { parameters, payload, scheme } = decodeFrame(STATIC_FRAME, frame, key);
     const [size, width, attempt, segments, segmentLength] = parameters;
     const layout = new FuseLayout({ segments, segmentLength }, attempt, { stride: width, width });
-    const spare = 8 * payload.length - layout.slots * width;
-    if (spare > 0 && payload[payload.length - 1] >>> (8 - spare) !== 0) {
-      throw new FrameError('payload', frame.length - 5, 'ones beyond the last slot');
-    }
     const store = BitStore.allocate(32 * layout.wordCount);
     store.setBytes(payload);
     return new StaticFilter(size, layout, store, scheme);
@@ -174,33 +174,18 @@ export class StaticFilter {
 }
 
 const OPTIONS = ['fingerprintBits', 'falsePositiveRate', 'seed', 'key'];
-const MOST_BITS = 32;
-/** In a frame: size, bits of a fingerprint, attempt, segments, length of a segment. */
-const FRAME: FrameKind = { code: 7, name: 'StaticFilter', widths: [4, 1, 1, 3, 3], payloadLength };
-
-function payloadLength(variant: number, parameters: readonly number[]): number {
-  const [size, width, attempt, segments, segmentLength] = parameters;
-  const sound =
-    variant === 0 &&
-    width >= 1 &&
-    width <= MOST_BITS &&
-    isSoundTable(size, { segments, segmentLength }, attempt, width);
-  checkParameters(sound, `variant ${variant} and the parameters ${parameters.join(', ')}`);
-  return Math.ceil(((segments + 3) * segmentLength * width) / 8);
-}
-
 /** How many bits a fingerprint has by the options. */
 function widthOf({ fingerprintBits, falsePositiveRate }: StaticFilterOptions): number {
   if (falsePositiveRate === undefined) {
-    return checkInteger('fingerprintBits', fingerprintBits ?? 8, 1, MOST_BITS);
+    return checkInteger('fingerprintBits', fingerprintBits ?? 8, 1, MOST_FINGERPRINT_BITS);
   }
   if (fingerprintBits !== undefined) {
     throw new TypeError('Give fingerprintBits or falsePositiveRate, not both');
   }
   checkRate('falsePositiveRate', falsePositiveRate);
   let width = 1;
-  while (2 ** -width > falsePositiveRate && width <= MOST_BITS) width++;
-  if (width > MOST_BITS) {
+  while (2 ** -width > falsePositiveRate && width <= MOST_FINGERPRINT_BITS) width++;
+  if (width > MOST_FINGERPRINT_BITS) {
     throw new RangeError(
       `falsePositiveRate must be at least 2^-32 in a StaticFilter, got ${falsePositiveRate}`,
     );

@@ -7,16 +7,19 @@ import { BLOCK_BITS, SPLIT_BLOCK_BITS } from '../kernel/bits/blocked.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { checkParameters, type FrameKind } from './frame.ts';
 
+export const BLOOM_LAYOUTS = ['classic', 'partitioned'] as const;
+export const BLOCKED_LAYOUTS = ['blocked', 'split-block'] as const;
+
 /** bits, hashes, capacity (0 if there is none); the variant is the layout: classic, partitioned. */
 export const BLOOM_FRAME: FrameKind = {
   code: 1,
   name: 'BloomFilter',
   widths: [5, 1, 6],
-  payloadLength: (variant, [bits, hashes]) => {
+  payloadBits: (variant, [bits, hashes]) => {
     const sound =
       variant < 2 && bits > 0 && bits <= MAX_BITS && hashes > 0 && (variant === 0 || bits % hashes === 0);
     checkParameters(sound, `layout ${variant}, ${bits} bits and ${hashes} hashes`);
-    return Math.ceil(bits / 8);
+    return bits;
   },
 };
 
@@ -25,12 +28,12 @@ export const BLOCKED_FRAME: FrameKind = {
   code: 2,
   name: 'BlockedBloomFilter',
   widths: [4, 1, 6],
-  payloadLength: (variant, [blocks, hashes]) => {
+  payloadBits: (variant, [blocks, hashes]) => {
     const bits = blocks * (variant === 0 ? BLOCK_BITS : SPLIT_BLOCK_BITS);
     const soundHashes = variant === 0 ? hashes > 0 && hashes <= MAX_BLOCK_HASHES : hashes === 8;
     const sound = variant < 2 && bits > 0 && bits <= MAX_BITS && soundHashes;
     checkParameters(sound, `layout ${variant}, ${blocks} blocks and ${hashes} hashes`);
-    return bits / 8;
+    return bits;
   },
 };
 
@@ -39,7 +42,7 @@ export const COUNTING_FRAME: FrameKind = {
   code: 3,
   name: 'CountingBloomFilter',
   widths: [5, 1, 1, 6],
-  payloadLength: (variant, [counters, hashes, counterBits]) => {
+  payloadBits: (variant, [counters, hashes, counterBits]) => {
     const sound =
       variant < 2 &&
       [2, 4, 8, 16].includes(counterBits) &&
@@ -51,7 +54,7 @@ export const COUNTING_FRAME: FrameKind = {
       sound,
       `layout ${variant}, ${counters} counters of ${counterBits} bits and ${hashes} hashes`,
     );
-    return Math.ceil((counters * counterBits) / 8);
+    return counters * counterBits;
   },
 };
 

@@ -14,7 +14,7 @@ import { hashKeys } from '../kernel/batches/hash-keys.ts';
 import { packKeys } from '../keys/packed-keys.ts';
 import { textEncoder } from '../keys/platform.ts';
 import { compressFrame } from '../wire/coding/compressed-frame.ts';
-import { FrameError, type FrameErrorCode } from './frame.ts';
+import { FrameError, type FrameErrorCode } from './envelope.ts';
 import { type FrameLayout, readFrameLayout } from './frame-layout.ts';
 
 type Filter = BloomFilter | BlockedBloomFilter;

@@ -22,24 +22,16 @@
  * for a key's bits, or more than a bit to change there; they are refused with a `FrameError`.
  */
 
-import { type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
+import type { HashScheme } from '../hashing/hash-scheme.ts';
 import { parquetHash } from '../hashing/parquet-hash.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
-import { hashBytesInto, hashOut } from '../kernel/batches/hash-key.ts';
 import { BLOCK_BITS, blockedAdd, SPLIT_BLOCK_BITS, splitBlockAdd } from '../kernel/bits/blocked.ts';
 import { classicAdd, type SetBit } from '../kernel/bits/classic.ts';
 import { CHUNK_KEYS } from '../kernel/wasm/chunk.ts';
-import {
-  CHECKSUM,
-  checkParameters,
-  FrameError,
-  type FrameKind,
-  PAGE,
-  readFrameHead,
-  readScheme,
-} from './frame.ts';
-import { BLOCKED_FRAME, BLOOM_FRAME } from './frame-kinds.ts';
+import { CHECKSUM, FrameError, PAGE, pageSum } from './envelope.ts';
+import { CODED, checkParameters, type FrameKind, kindAmong, readHead, readScheme } from './frame.ts';
+import { BLOCKED_FRAME, BLOCKED_LAYOUTS, BLOOM_FRAME, BLOOM_LAYOUTS } from './frame-kinds.ts';
 
 /** What the first bytes of a frame say about all of it. Offsets and lengths are in bytes, unless they say bits. */
 export interface FrameLayout {
@@ -47,6 +39,8 @@ export interface FrameLayout {
   readonly layout: 'classic' | 'partitioned' | 'blocked' | 'split-block';
   /** m. */
   readonly bits: number;
+  /** Of a BlockedBloomFilter; undefined for a BloomFilter. */
+  readonly blocks: number | undefined;
   /** k: how many places each key has. */
   readonly hashes: number;
   readonly capacity: number | undefined;
@@ -75,13 +69,13 @@ export interface FrameLayoutOptions {
 
 /** Reads the first bytes of a frame: 28 are enough, more are ignored. What is wrong with them is a `FrameError`. */
 export function readFrameLayout(head: Uint8Array, { key }: FrameLayoutOptions = {}): FrameLayout {
-  const kind = head?.[5] === BLOCKED_FRAME.code ? BLOCKED_FRAME : EITHER_FRAME;
-  const { variant, parameters, start } = readFrameHead(kind, head);
+  const kind = kindAmong([EITHER_FRAME, BLOCKED_FRAME], head);
+  const { variant, parameters, start } = readHead(kind, head);
   if (variant >= CODED) throw new FrameError('payload', 6, 'expected a plain payload, got a coded one');
-  const end = start + kind.payloadLength(variant, parameters);
+  const end = start + Math.ceil(kind.payloadBits(variant, parameters) / 8);
   const blocked = kind === BLOCKED_FRAME;
   const scheme = readScheme(head, key, blocked ? parquetHash() : undefined);
-  const layout = LAYOUTS[blocked ? 2 + variant : variant];
+  const layout = (blocked ? BLOCKED_LAYOUTS : BLOOM_LAYOUTS)[variant];
   const fits = (layout === 'split-block') === (scheme === parquetHash());
   checkParameters(fits, `layout ${layout} and ${scheme.id}`);
 
@@ -92,6 +86,7 @@ export function readFrameLayout(head: Uint8Array, { key }: FrameLayoutOptions = 
     structure: blocked ? 'BlockedBloomFilter' : 'BloomFilter',
     layout,
     bits,
+    blocks: blocked ? size : undefined,
     hashes,
     capacity: capacity || undefined,
     scheme,
@@ -107,8 +102,7 @@ export function readFrameLayout(head: Uint8Array, { key }: FrameLayoutOptions = 
       if (contents.length !== length) {
         throw new RangeError(`Page ${page} has ${length} bytes, got ${contents.length}`);
       }
-      hashBytesInto(contents, hashScheme({ seed: page }));
-      return hashOut[0] >>> 0;
+      return pageSum(page, contents) >>> 0;
     },
   };
 }
@@ -155,9 +149,6 @@ function bitOffsets(
   return used === places.length ? places : places.slice(0, used);
 }
 
-const LAYOUTS = ['classic', 'partitioned', 'blocked', 'split-block'] as const;
-/** Bit 7 of the variant: the payload is coded (docs/spec/wire.md). */
-const CODED = 128;
 /** Nobody looks at the words: the probes only say which ones they are. */
 const NO_WORDS = /* @__PURE__ */ new Uint32Array(0);
 /** For its error message: `expected 1 (BloomFilter) or 2 (BlockedBloomFilter), got 3`. */

@@ -22,7 +22,18 @@
 
 import { type HashScheme, hashScheme, SIPHASH24 } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
-import { hashBytesInto, hashOut } from '../kernel/batches/hash-key.ts';
+import {
+  CHECKSUM,
+  checkChecksum,
+  checkEnvelope,
+  checkLength,
+  FRAME_MAGIC,
+  FrameError,
+  refuse,
+  VERSION,
+  viewOf,
+  writeChecksum,
+} from './envelope.ts';
 
 /** What is particular to the frames of one structure. */
 export interface FrameKind {
@@ -31,82 +42,64 @@ export interface FrameKind {
   readonly name: string;
   /** How many bytes each parameter takes, at most 6. */
   readonly widths: readonly number[];
-  /** Checks variant and parameters (see `checkParameters`) and says how many bytes must follow them. */
-  payloadLength(variant: number, parameters: readonly number[]): number;
+  /** Checks variant and parameters (see `checkParameters`) and says how many bits the payload has. */
+  payloadBits(variant: number, parameters: readonly number[]): number;
 }
 
-/** What went wrong with a frame, for those who treat an unreadable filter as "maybe" and go on. */
-export type FrameErrorCode =
-  | 'truncated' // fewer bytes than the parameters ask for
-  | 'trailing' // bytes after the end
-  | 'not-a-frame' // the magic is missing
-  | 'version' // written by a later version
-  | 'structure' // another structure, or an unknown one
-  | 'hash' // an unknown hash
-  | 'parameters' // parameters that no filter of ours has
-  | 'payload' // a payload that contradicts the parameters
-  | 'checksum' // the bytes were changed
-  | 'key' // a keyed filter and no key, or another key
-  | 'limit'; // more memory than the caller allows
+/** Bytes that are read in pieces: an array of bytes, or the store of a filter, which may be larger than such an array can be. */
+export type Payload = Pick<Uint8Array, 'subarray'>;
 
-export class FrameError extends Error {
-  override readonly name = 'FrameError';
-  readonly code: FrameErrorCode;
-  /** Where in the bytes it was seen. */
-  readonly offset: number;
-
-  constructor(code: FrameErrorCode, offset: number, message: string) {
-    super(`Cannot decode frame: ${message} (at byte ${offset})`);
-    this.code = code;
-    this.offset = offset;
-  }
-}
-
-export interface FrameContent {
+export interface FrameContent<P extends Payload = Payload> {
   readonly variant: number;
   readonly scheme: HashScheme;
   readonly parameters: readonly number[];
-  readonly payload: Uint8Array;
+  /** As long as the kind says by variant and parameters. */
+  readonly payload: P;
 }
 
-export function encodeFrame(
-  { code, widths }: FrameKind,
-  { variant, scheme, parameters, payload }: FrameContent,
-): Uint8Array<ArrayBuffer> {
-  const start = HEADER + sum(widths);
-  const bytes = new Uint8Array(start + payload.length + CHECKSUM);
-  bytes.set([...MAGIC, VERSION, code, variant, scheme.code]);
-  viewOf(bytes).setBigUint64(8, scheme.seed, true);
-  let at = HEADER;
-  for (const [i, width] of widths.entries()) {
-    for (let byte = 0, rest = parameters[i]; byte < width; byte++, rest = Math.floor(rest / 256))
-      bytes[at++] = rest;
-  }
-  bytes.set(payload, start);
+/** What becomes of a filter's contents: one array of bytes (`encodeFrame`), or pieces (frame-chunks.ts). */
+export type FrameWriter<T> = (kind: FrameKind, content: FrameContent) => T;
+
+export function encodeFrame(kind: FrameKind, content: FrameContent): Uint8Array<ArrayBuffer> {
+  const head = encodeHead(kind, content);
+  const length = Math.ceil(kind.payloadBits(content.variant, content.parameters) / 8);
+  const bytes = new Uint8Array(head.length + length + CHECKSUM);
+  bytes.set(head);
+  bytes.set(content.payload.subarray(0, length), head.length);
   writeChecksum(bytes);
   return bytes;
 }
 
-/** What stands before the payload. */
-export interface FrameHead {
+/** @internal The bytes before the payload. */
+export function encodeHead(
+  kind: FrameKind,
+  { variant, scheme, parameters }: FrameContent,
+): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(headLength(kind));
+  bytes.set([...FRAME_MAGIC, VERSION, kind.code, variant, scheme.code]);
+  viewOf(bytes).setBigUint64(8, scheme.seed, true);
+  let at = HEADER;
+  kind.widths.forEach((width, i) => {
+    for (let byte = 0; byte < width; byte++) bytes[at++] = parameters[i] / 256 ** byte;
+  });
+  return bytes;
+}
+
+/** What stands before the payload, as numbers. */
+export interface RawHead {
   readonly variant: number;
   readonly parameters: readonly number[];
   /** Where the payload begins. */
   readonly start: number;
 }
 
-/** Reads what stands before the payload, and checks nothing that follows it. */
-export function readFrameHead({ code, name, widths }: FrameKind, bytes: Uint8Array): FrameHead {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('A frame must be a Uint8Array');
-  for (let i = 0; i < 4 && i < bytes.length; i++) {
-    if (bytes[i] !== MAGIC[i]) fail('not-a-frame', i, `the magic bytes ${MAGIC}`, bytes[i]);
-  }
-  const start = HEADER + sum(widths);
-  if (bytes.length < start) fail('truncated', bytes.length, `${start} header bytes`, bytes.length);
-  if (bytes[4] !== VERSION) fail('version', 4, `version ${VERSION}`, bytes[4]);
-  if (bytes[5] !== code) fail('structure', 5, `${code} (${name})`, bytes[5]);
+/** Reads what stands before the payload of a frame of one kind, and checks nothing that follows it. */
+export function readHead(kind: FrameKind, bytes: Uint8Array): RawHead {
+  const start = headLength(kind);
+  checkEnvelope(FRAME_MAGIC, bytes, start);
+  if (bytes[5] !== kind.code) refuse('structure', 5, `${kind.code} (${kind.name})`, bytes[5]);
   let at = HEADER;
-  const parameters = widths.map((width) => {
+  const parameters = kind.widths.map((width) => {
     let value = 0;
     for (let byte = 0; byte < width; byte++) value += bytes[at++] * 256 ** byte;
     return value;
@@ -114,50 +107,76 @@ export function readFrameHead({ code, name, widths }: FrameKind, bytes: Uint8Arr
   return { variant: bytes[6], parameters, start };
 }
 
-/** Reads a frame. `foreign` is a hash that is possible beside the library's own. The payload is a view of `bytes`. */
+/** A plain frame that is whole: its parameters, length, checksum and unused bits are right. */
+export interface PlainFrame extends RawHead {
+  /** A view. */
+  readonly payload: Uint8Array;
+  /** Bits of the payload; those of its last byte that are left over are 0. */
+  readonly bits: number;
+}
+
+/** Refuses a frame that is not plain, not whole, or was changed. */
+export function checkPlain(kind: FrameKind, bytes: Uint8Array): PlainFrame {
+  const head = readHead(kind, bytes);
+  const bits = kind.payloadBits(head.variant, head.parameters);
+  const end = head.start + Math.ceil(bits / 8);
+  checkLength(bytes.length, end + CHECKSUM);
+  checkChecksum(bytes);
+  checkUnusedBits(bytes[end - 1], bits, end - 1);
+  return { ...head, bits, payload: bytes.subarray(head.start, end) };
+}
+
+/** @internal Refuses ones beyond the last of `bits` bits; `last` is the byte that holds it, `at` where that stands. */
+export function checkUnusedBits(last: number, bits: number, at: number): void {
+  if (bits % 8 && last >>> (bits % 8)) refuse('payload', at, `zeros beyond the last of ${bits} bits`, last);
+}
+
+/** Reads a frame. `foreign` is a hash that is possible besides the library's own. The payload is a view of `bytes`. */
 export function decodeFrame(
   kind: FrameKind,
   bytes: Uint8Array,
   key: SecretKey | undefined,
   foreign?: HashScheme,
-): FrameContent {
-  const { variant, parameters, start } = readFrameHead(kind, bytes);
-  const end = start + kind.payloadLength(variant, parameters);
-  const size = end + CHECKSUM;
-  if (bytes.length !== size)
-    fail(bytes.length < size ? 'truncated' : 'trailing', start, `${size} bytes`, bytes.length);
-  checkChecksum(bytes);
-  return {
-    variant,
-    parameters,
-    payload: bytes.subarray(start, end),
-    scheme: readScheme(bytes, key, foreign),
-  };
+): PlainFrame & FrameContent<Uint8Array> {
+  return { ...checkPlain(kind, bytes), scheme: readScheme(bytes, key, foreign) };
 }
 
 /** The hash scheme that the head names. */
 export function readScheme(bytes: Uint8Array, key: SecretKey | undefined, foreign?: HashScheme): HashScheme {
-  const seed = viewOf(bytes).getBigUint64(8, true);
-  const keyed = bytes[7] === SIPHASH24;
+  const code = bytes[7];
+  const seed = readSeed(bytes);
+  const keyed = code === SIPHASH24;
   if (keyed !== (key !== undefined))
-    fail('key', 7, keyed ? 'a secret key' : 'no key', keyed ? 'none' : 'one');
-  const scheme = foreign?.code === bytes[7] ? foreign : hashScheme(key === undefined ? { seed } : { key });
-  if (scheme.code !== bytes[7]) fail('hash', 7, `hash ${scheme.code}`, bytes[7]);
-  if (scheme.seed !== seed) fail(keyed ? 'key' : 'hash', 8, scheme.id, seed.toString(16));
+    refuse('key', 7, keyed ? 'a secret key' : 'no key', keyed ? 'none' : 'one');
+  const scheme = foreign?.code === code ? foreign : hashScheme(key === undefined ? { seed } : { key });
+  if (scheme.code !== code) refuse('hash', 7, `hash ${scheme.code}`, code);
+  if (scheme.seed !== seed) refuse(keyed ? 'key' : 'hash', 8, scheme.id, seed.toString(16));
   return scheme;
 }
 
-/** Writes the checksum of all bytes but the last four into those. */
-export function writeChecksum(bytes: Uint8Array): void {
-  viewOf(bytes).setUint32(bytes.length - CHECKSUM, checksum(bytes), true);
+/** @internal The seed of the hash, or its check value. */
+export function readSeed(bytes: Uint8Array): bigint {
+  return viewOf(bytes).getBigUint64(8, true);
 }
 
-/** Refuses bytes whose last four are not the checksum of the others. */
-export function checkChecksum(bytes: Uint8Array): void {
-  const at = bytes.length - CHECKSUM;
-  const found = viewOf(bytes).getUint32(at, true);
-  const expected = checksum(bytes);
-  if (found !== expected) fail('checksum', at, `checksum ${expected}`, found);
+/** @internal A copy of a frame with another variant and payload. */
+export function withPayload(
+  frame: Uint8Array,
+  variant: number,
+  start: number,
+  payload: Uint8Array,
+): Uint8Array {
+  const bytes = new Uint8Array(start + payload.length + CHECKSUM);
+  bytes.set(frame.subarray(0, start));
+  bytes[6] = variant;
+  bytes.set(payload, start);
+  writeChecksum(bytes);
+  return bytes;
+}
+
+/** @internal The kind among several that a frame says it is; the first if it is none of them, so that reading it says why. */
+export function kindAmong(kinds: readonly FrameKind[], bytes: Uint8Array): FrameKind {
+  return kinds.find(({ code }) => code === bytes?.[5]) ?? kinds[0];
 }
 
 /** Refuses parameters that no filter of ours has. */
@@ -165,37 +184,12 @@ export function checkParameters(sound: boolean, what: string): void {
   if (!sound) throw new FrameError('parameters', HEADER, `no filter has ${what}`);
 }
 
-function fail(code: FrameErrorCode, at: number, expected: unknown, got: unknown): never {
-  throw new FrameError(code, at, `expected ${expected}, got ${got}`);
+/** @internal The bytes before the payload. */
+export function headLength({ widths }: FrameKind): number {
+  return widths.reduce((total, width) => total + width, HEADER);
 }
 
-const MAGIC = [0x42, 0x4c, 0x4d, 0x59] as const;
-const VERSION = 1;
-const HEADER = 16;
-/** The bytes of the checksum. */
-export const CHECKSUM = 4;
-
-/** The pages of the checksum. */
-export const PAGE = 4096;
-
-/** What page number `page` of a frame, without its checksum, adds to that by XOR. */
-export function pageSum(page: number, bytes: Uint8Array): number {
-  hashBytesInto(bytes.subarray(page * PAGE, (page + 1) * PAGE), hashScheme({ seed: page }));
-  return hashOut[0];
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, n) => total + n, 0);
-}
-
-/** Of all bytes but the last four, where it is written. */
-function checksum(bytes: Uint8Array): number {
-  let total = 0;
-  for (let page = 0; page * PAGE < bytes.length - CHECKSUM; page++)
-    total ^= pageSum(page, bytes.subarray(0, -CHECKSUM));
-  return total >>> 0;
-}
+/** @internal The bytes before the parameters. */
+export const HEADER = 16;
+/** Bit 7 of the variant: the payload is coded (docs/spec/wire.md). */
+export const CODED = 128;

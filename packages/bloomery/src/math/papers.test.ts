@@ -10,7 +10,7 @@ import { expectBinomial, expectNormal } from '@bloomery/testkit/statistics';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { counterKeys } from '../../test/keys.ts';
 import { BloomFilter } from '../filters/bloom-filter.ts';
-import { CHECKSUM } from '../frames/frame.ts';
+import { CHECKSUM } from '../frames/envelope.ts';
 import { countOnes } from '../kernel/bits/bit-operations.ts';
 import { encodeRange } from '../kernel/coders/coders.ts';
 import { encodeBits } from '../wire/coding/encode-bits.ts';

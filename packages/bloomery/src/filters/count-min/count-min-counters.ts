@@ -6,6 +6,7 @@
  * occurs in it twice, and the same in both kernels.
  */
 
+import { TOTAL_BYTES } from '../../frames/counter-kinds.ts';
 import type { HashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
@@ -226,7 +227,7 @@ export class Counters {
 
   /** The total as eight bytes and the counters, little-endian. */
   toPayload(): Uint8Array {
-    const counters = this.#store.asBytes(countersLength(this.#options));
+    const counters = this.#store.subarray(0, countersLength(this.#options));
     const payload = new Uint8Array(TOTAL_BYTES + counters.length);
     new DataView(payload.buffer).setBigUint64(0, BigInt(this.total), true);
     payload.set(counters, TOTAL_BYTES);
@@ -291,13 +292,6 @@ export class Counters {
     }
     this.total += amount;
   }
-}
-
-const TOTAL_BYTES = 8;
-
-/** How many bytes `toPayload` gives. */
-export function payloadBytes(options: CountersOptions): number {
-  return TOTAL_BYTES + countersLength(options);
 }
 
 function countersIn({ range, stride, k, second }: CountersOptions): number {

@@ -5,7 +5,7 @@ import { codecContract } from '../../../test/contracts/codec.ts';
 import { type CodecSubject, inBothKernels } from '../../../test/contracts/subject.ts';
 import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
 import { referenceForge64, referenceIndex } from '../../../test/reference.ts';
-import { FrameError } from '../../frames/frame.ts';
+import { FrameError } from '../../frames/envelope.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';

@@ -26,7 +26,9 @@
  * keys may then be too low. Whoever may choose keys can make them collide: use a secret `key` against that.
  */
 
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../../frames/frame.ts';
+import { COUNT_MIN_FRAME, COUNT_MIN_UPDATES } from '../../frames/counter-kinds.ts';
+import { FrameError } from '../../frames/envelope.ts';
+import { decodeFrame, encodeFrame } from '../../frames/frame.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
@@ -37,7 +39,7 @@ import { sizeCountMin } from '../../math/count-min.ts';
 import { unlikeFilters } from '../shared/compatibility.ts';
 import { checkOptions } from '../shared/options.ts';
 import { type Amounts, checkAmount } from './count-min-amounts.ts';
-import { Counters, type CountersOptions, payloadBytes, type VisitAddition } from './count-min-counters.ts';
+import { Counters, type CountersOptions, type VisitAddition } from './count-min-counters.ts';
 
 export type CountMinUpdate = 'plain' | 'conservative';
 
@@ -80,7 +82,7 @@ export class CountMinSketch {
     this.depth = checkInteger('depth', depth, 1, MAX_DEPTH);
     this.counterBits = checkCounterBits(counterBits);
     this.width = checkInteger('width', width, 1, Math.floor(MAX_BITS / (depth * counterBits)));
-    this.update = checkChoice('update', update, UPDATES);
+    this.update = checkChoice('update', update, COUNT_MIN_UPDATES);
     this.scheme = scheme ?? hashScheme(options);
     this.#counters = counters ?? new Counters(countersOptions(this), this.scheme);
   }
@@ -231,8 +233,8 @@ export class CountMinSketch {
 
   /** The sketch as a frame: bytes to save or send, read back by `CountMinSketch.decode` anywhere. */
   encode(): Uint8Array<ArrayBuffer> {
-    return encodeFrame(FRAME, {
-      variant: UPDATES.indexOf(this.update),
+    return encodeFrame(COUNT_MIN_FRAME, {
+      variant: COUNT_MIN_UPDATES.indexOf(this.update),
       scheme: this.scheme,
       parameters: [this.width, this.depth, this.counterBits],
       payload: this.encodeCounters(),
@@ -245,13 +247,13 @@ export class CountMinSketch {
     { key, ...options }: { readonly key?: SecretKey | undefined } = {},
   ): CountMinSketch {
     checkOptions('CountMinSketch.decode', options, []);
-    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const { variant, parameters, payload, scheme, start } = decodeFrame(COUNT_MIN_FRAME, frame, key);
     const [width, depth, counterBits] = parameters;
     const sketch = new CountMinSketch(
-      { width, depth, counterBits: counterBits as 32 | 64, update: UPDATES[variant] },
+      { width, depth, counterBits: counterBits as 32 | 64, update: COUNT_MIN_UPDATES[variant] },
       scheme,
     );
-    sketch.decodeCounters(payload, frame.length - payload.length - 4);
+    sketch.decodeCounters(payload, start);
     return sketch;
   }
 
@@ -331,30 +333,10 @@ export class CountMinSketch {
   }
 }
 
-const UPDATES = ['plain', 'conservative'] as const satisfies readonly CountMinUpdate[];
 const MAX_DEPTH = 255;
 const COMMON_OPTIONS = ['update', 'counterBits', 'seed', 'key'];
 const OPTIONS = ['width', 'depth', ...COMMON_OPTIONS];
 const ERROR_OPTIONS = ['epsilon', 'delta', ...COMMON_OPTIONS];
-/** In a frame: width, depth, bits of a counter. */
-const FRAME: FrameKind = { code: 5, name: 'CountMinSketch', widths: [5, 1, 1], payloadLength };
-
-function payloadLength(variant: number, [width, depth, counterBits]: readonly number[]): number {
-  const sound =
-    variant < UPDATES.length &&
-    (counterBits === 32 || counterBits === 64) &&
-    width > 0 &&
-    depth > 0 &&
-    width * depth * counterBits <= MAX_BITS;
-  checkParameters(sound, `update ${variant}, ${depth} rows of ${width} counters of ${counterBits} bits`);
-  return countMinPayloadBytes(width, depth, counterBits as 32 | 64);
-}
-
-/** @internal How many bytes `encodeCounters` gives. */
-export function countMinPayloadBytes(width: number, depth: number, counterBits: 32 | 64): number {
-  return payloadBytes(countersOptions({ width, depth, counterBits, update: 'plain' }));
-}
-
 function countersOptions({
   width,
   depth,

@@ -26,8 +26,8 @@
  * and live in shared memory (several atomic steps a key could be seen half done).
  */
 
-import { decodeFrame, encodeFrame, FrameError } from '../../frames/frame.ts';
-import { COUNTING_FRAME } from '../../frames/frame-kinds.ts';
+import { decodeFrame, encodeFrame, type FrameWriter } from '../../frames/frame.ts';
+import { BLOOM_LAYOUTS, COUNTING_FRAME } from '../../frames/frame-kinds.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
@@ -129,7 +129,7 @@ export class CountingBloomFilter {
     this.counterBits = checkCounterBits(counterBits);
     this.counters = checkInteger('counters', counters, 1, MAX_BITS / counterBits);
     this.hashes = checkInteger('hashes', hashes, 1, MAX_HASHES);
-    this.layout = checkChoice('layout', layout, LAYOUTS);
+    this.layout = checkChoice('layout', layout, BLOOM_LAYOUTS);
     this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
     if (this.layout === 'partitioned' && counters % hashes !== 0) {
       throw new RangeError(
@@ -359,12 +359,15 @@ export class CountingBloomFilter {
   }
 
   /** The filter as a frame. Changes are not part of it: they belong to whoever sends them. */
-  encode(): Uint8Array<ArrayBuffer> {
-    return encodeFrame(COUNTING_FRAME, {
-      variant: LAYOUTS.indexOf(this.layout),
+  encode(): Uint8Array<ArrayBuffer>;
+  /** @internal */
+  encode<T>(write: FrameWriter<T>): T;
+  encode(write: FrameWriter<unknown> = encodeFrame): unknown {
+    return write(COUNTING_FRAME, {
+      variant: BLOOM_LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.counters, this.hashes, this.counterBits, this.capacity ?? 0],
-      payload: this.#store.asBytes(Math.ceil((this.counters * this.counterBits) / 8)),
+      payload: this.#store,
     });
   }
 
@@ -373,17 +376,13 @@ export class CountingBloomFilter {
     checkOptions('CountingBloomFilter.decode', options, ['overfull', 'trackChanges']);
     const { variant, parameters, payload, scheme } = decodeFrame(COUNTING_FRAME, frame, key);
     const [counters, hashes, counterBits, capacity] = parameters;
-    const rest = (counters * counterBits) % 8;
-    if (rest !== 0 && payload[payload.length - 1] >>> rest !== 0) {
-      throw new FrameError('payload', frame.length - 5, 'ones beyond the last counter');
-    }
     const filter = new CountingBloomFilter(
       {
         ...options,
         counters,
         hashes,
         counterBits: counterBits as CounterBits,
-        layout: LAYOUTS[variant],
+        layout: BLOOM_LAYOUTS[variant],
         capacity: capacity || undefined,
       },
       scheme,
@@ -454,7 +453,6 @@ export class CountingBloomFilter {
   }
 }
 
-const LAYOUTS = ['classic', 'partitioned'] as const satisfies readonly BloomLayout[];
 const MAX_HASHES = 255;
 const COMMON = ['counterBits', 'layout', 'trackChanges', 'overfull', 'seed', 'key'];
 const OPTIONS = ['counters', 'hashes', 'capacity', ...COMMON];

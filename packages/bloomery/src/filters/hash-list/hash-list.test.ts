@@ -6,9 +6,11 @@ import { membershipContract } from '../../../test/contracts/membership.ts';
 import { mergeableContract } from '../../../test/contracts/mergeable.ts';
 import { rateContract } from '../../../test/contracts/rate.ts';
 import { codecSubject, inBothKernels, type Subject } from '../../../test/contracts/subject.ts';
+import { forgeFrame } from '../../../test/forge-frame.ts';
 import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
 import { referenceForge64, referenceIndex } from '../../../test/reference.ts';
-import { encodeFrame, FrameError, type FrameKind } from '../../frames/frame.ts';
+import { FrameError } from '../../frames/envelope.ts';
+import type { FrameKind } from '../../frames/frame.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
@@ -286,9 +288,9 @@ describe('HashList', () => {
 });
 
 describe('frames of a HashList', () => {
-  const kind: FrameKind = { code: 8, name: 'HashList', widths: [5, 1, 6, 5], payloadLength: () => 0 };
+  const kind: FrameKind = { code: 8, name: 'HashList', widths: [5, 1, 6, 5], payloadBits: () => 0 };
   const forge = (parameters: number[], payload: number[], variant = 0) =>
-    encodeFrame(kind, {
+    forgeFrame(kind, {
       variant,
       scheme: new HashList({ bits: 8 }).scheme,
       parameters,
@@ -327,7 +329,9 @@ describe('frames of a HashList', () => {
     }
     // 100 bits: seven bits a position, one left over.
     expect(HashList.decode(forge([100, 1, 0, 1], [99])).onesCount()).toBe(1);
-    expect(errorOf(forge([100, 1, 0, 1], [99 + 128])).message).toMatch(/ones beyond the last position/);
+    expect(errorOf(forge([100, 1, 0, 1], [99 + 128])).message).toMatch(
+      /expected zeros beyond the last of 7 bits/,
+    );
   });
 
   test('impossible parameters are refused before anything is allocated', () => {

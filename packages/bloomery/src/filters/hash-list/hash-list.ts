@@ -19,14 +19,17 @@
  * Where it breaks down: full filters. At half ones the list takes ⌈log2 m⌉ bits where the array takes two.
  */
 
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../../frames/frame.ts';
+import { FrameError } from '../../frames/envelope.ts';
+import { checkPlain, decodeFrame, encodeFrame, type FrameWriter } from '../../frames/frame.ts';
+import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
+import { HASH_LIST_FRAME } from '../../frames/table-kinds.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 import { probeIndex } from '../../kernel/bits/classic.ts';
-import { listHas, positionWidth } from '../../kernel/lists/sorted-list.ts';
+import { listHas } from '../../kernel/lists/sorted-list.ts';
 import { listHasChunk } from '../../kernel/lists/sorted-list-wasm.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
@@ -112,8 +115,11 @@ export class HashList {
   static fromFilter(filter: BloomFilter): HashList {
     const { bits, hashes, layout, capacity, scheme } = filter;
     if (layout !== 'classic') throw new RangeError(`A HashList has the classic layout, got ${filter}`);
-    const bytes = filter.encode().subarray(-CHECKSUM - Math.ceil(bits / 8), -CHECKSUM);
-    const list = PositionList.fromBits(bits, bytes, filter.onesCount());
+    const list = PositionList.fromBits(
+      bits,
+      checkPlain(BLOOM_FRAME, filter.encode()).payload,
+      filter.onesCount(),
+    );
     return new HashList({ bits, hashes, capacity }, list, scheme);
   }
 
@@ -257,31 +263,29 @@ export class HashList {
   }
 
   /** The list as a frame: bytes to save or send, read back by `HashList.decode` anywhere. */
-  encode(): Uint8Array<ArrayBuffer> {
+  encode(): Uint8Array<ArrayBuffer>;
+  /** @internal */
+  encode<T>(write: FrameWriter<T>): T;
+  encode(write: FrameWriter<unknown> = encodeFrame): unknown {
     const { count } = this.#list.settle();
-    return encodeFrame(FRAME, {
+    return write(HASH_LIST_FRAME, {
       variant: 0,
       scheme: this.scheme,
       parameters: [this.bits, this.hashes, this.capacity ?? 0, count],
-      payload: this.#list.asBytes(),
+      payload: this.#list.store,
     });
   }
 
   /** Reads a frame. What is wrong with it is a `FrameError`; a keyed list needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: HashListDecodeOptions = {}): HashList {
     checkOptions('HashList.decode', options, ['overfull']);
-    const { parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const { parameters, payload, scheme, start } = decodeFrame(HASH_LIST_FRAME, frame, key);
     const [bits, hashes, capacity, count] = parameters;
     const list = PositionList.fromBytes(bits, payload, count);
-    const start = frame.length - CHECKSUM - payload.length;
     const unsound = list.firstUnsound();
     if (unsound >= 0) {
       const message = `position ${unsound} of ${count} is not above the one before and below ${bits}`;
       throw new FrameError('payload', start + Math.floor((unsound * list.width) / 8), message);
-    }
-    const used = (count * list.width) % 8;
-    if (used !== 0 && payload[payload.length - 1] >>> used !== 0) {
-      throw new FrameError('payload', start + payload.length - 1, 'ones beyond the last position');
     }
     return new HashList({ ...options, bits, hashes, capacity: capacity || undefined }, list, scheme);
   }
@@ -329,17 +333,8 @@ export class HashList {
 }
 
 const MAX_HASHES = 255;
-const CHECKSUM = 4;
-/** In a frame: bits, hashes, capacity (0 if there is none), number of positions. */
-const FRAME: FrameKind = { code: 8, name: 'HashList', widths: [5, 1, 6, 5], payloadLength };
 const OPTIONS = ['bits', 'hashes', 'capacity', 'overfull', 'seed', 'key'];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'overfull', 'seed', 'key'];
-
-function payloadLength(variant: number, [bits, hashes, , count]: readonly number[]): number {
-  const sound = variant === 0 && bits > 0 && bits <= MAX_BITS && hashes > 0 && count <= bits;
-  checkParameters(sound, `variant ${variant}, ${bits} bits, ${hashes} hashes and ${count} positions`);
-  return Math.ceil((count * positionWidth(bits)) / 8);
-}
 
 /** The smallest k with which 2^36 bits are enough, by survey 2.1; undefined if none is, and sizing will say so. */
 function leastHashes({ capacity, falsePositiveRate }: HashListCapacityOptions): number | undefined {

@@ -162,11 +162,6 @@ export class PositionList {
     }
   }
 
-  /** The packed positions; the bits after the last one are 0. */
-  asBytes(): Uint8Array {
-    return this.store.asBytes(Math.ceil((this.count * this.width) / 8));
-  }
-
   /** The number of the first position that is not below m, or not above the one before it; -1 if all are sound. */
   firstUnsound(): number {
     for (let i = 0, last = -1; i < this.count; i++) {

@@ -6,6 +6,7 @@
  * none, everywhere: when it is thrown away depends on chance, and nothing else may.
  */
 
+import { CANDIDATE_BYTES, candidateRecords } from '../../frames/counter-kinds.ts';
 import type { Key } from '../../keys/key.ts';
 import { keyBytes } from '../../keys/key.ts';
 import { identityOf, keyFromBytes, keyTag, rememberedKey } from './heavy-keys.ts';
@@ -111,7 +112,7 @@ const LEAST_LIMIT = 64;
 /** One after the other: type (1), count (8), at least (8), length of the key (4), its bytes. */
 export function encodeCandidates(candidates: readonly Candidate[]): Uint8Array {
   const keys = candidates.map(({ key }) => keyBytes(key));
-  const bytes = new Uint8Array(keys.reduce((sum, key) => sum + RECORD_BYTES + key.length, 0));
+  const bytes = new Uint8Array(keys.reduce((sum, key) => sum + CANDIDATE_BYTES + key.length, 0));
   const view = new DataView(bytes.buffer);
   let at = 0;
   for (const [i, { key, count, atLeast }] of candidates.entries()) {
@@ -119,31 +120,20 @@ export function encodeCandidates(candidates: readonly Candidate[]): Uint8Array {
     view.setBigUint64(at + 1, BigInt(count), true);
     view.setBigUint64(at + 9, BigInt(atLeast), true);
     view.setUint32(at + 17, keys[i].length, true);
-    bytes.set(keys[i], at + RECORD_BYTES);
-    at += RECORD_BYTES + keys[i].length;
+    bytes.set(keys[i], at + CANDIDATE_BYTES);
+    at += CANDIDATE_BYTES + keys[i].length;
   }
   return bytes;
 }
 
 /** Reads them; `fail` throws, with the offset in `bytes` where something is wrong. */
 export function decodeCandidates(bytes: Uint8Array, fail: (at: number, what: string) => never): Candidate[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const candidates: Candidate[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    if (at + RECORD_BYTES > bytes.length) fail(at, 'a candidate that is cut off');
-    const start = at + RECORD_BYTES;
-    const end = start + view.getUint32(at + 17, true);
-    if (end > bytes.length)
-      fail(at + 17, `a key of ${end - start} bytes where ${bytes.length - start} are left`);
-    const key = keyFromBytes(bytes[at], bytes.subarray(start, end));
-    if (key === undefined) return fail(at, `a key of type ${bytes[at]} with such bytes`);
-    const count = Number(view.getBigUint64(at + 1, true));
-    const atLeast = Number(view.getBigUint64(at + 9, true));
+  for (const { at, type, count, atLeast, key: keyBytes } of candidateRecords(bytes, fail)) {
+    const key = keyFromBytes(type, keyBytes);
+    if (key === undefined) return fail(at, `a key of type ${type} with such bytes`);
     if (!(atLeast >= 1 && atLeast <= count)) fail(at + 9, `a candidate of ${atLeast} to ${count}`);
     candidates.push({ key, count, atLeast });
-    at = end;
   }
   return candidates;
 }
-
-const RECORD_BYTES = 21;

@@ -3,7 +3,7 @@ import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../../test/contracts/codec.ts';
 import { type CodecSubject, inBothKernels } from '../../../test/contracts/subject.ts';
-import { FrameError } from '../../frames/frame.ts';
+import { FrameError } from '../../frames/envelope.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';

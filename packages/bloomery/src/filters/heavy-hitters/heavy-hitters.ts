@@ -36,16 +36,18 @@
  * were first given, bytes as a copy. A batch of hashes is refused: hashes cannot be listed.
  */
 
-import { checkParameters, decodeFrame, encodeFrame, FrameError, type FrameKind } from '../../frames/frame.ts';
+import { COUNT_MIN_UPDATES, doublesOf, HEAVY_FRAME, halvesOf } from '../../frames/counter-kinds.ts';
+import { FrameError } from '../../frames/envelope.ts';
+import { decodeFrame, encodeFrame } from '../../frames/frame.ts';
 import { type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import type { KeyBatch, KeyLines } from '../../kernel/batches/batch.ts';
 import type { Key } from '../../keys/key.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
-import { checkRate, MAX_BITS } from '../../math/checks.ts';
+import { checkRate } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
 import type { Amounts } from '../count-min/count-min-amounts.ts';
-import { CountMinSketch, type CountMinUpdate, countMinPayloadBytes } from '../count-min/count-min-sketch.ts';
+import { CountMinSketch, type CountMinUpdate } from '../count-min/count-min-sketch.ts';
 import { unlikeFilters } from '../shared/compatibility.ts';
 import { checkOptions } from '../shared/options.ts';
 import { type Candidate, Candidates, decodeCandidates, encodeCandidates } from './heavy-candidates.ts';
@@ -242,12 +244,11 @@ export class HeavyHitters {
     const payload = new Uint8Array(counters.length + candidates.length);
     payload.set(counters);
     payload.set(candidates, counters.length);
-    const [low, high] = new Uint32Array(Float64Array.of(this.threshold).buffer);
     const { width, depth, counterBits, update, scheme } = this;
-    return encodeFrame(FRAME, {
-      variant: UPDATES.indexOf(update),
+    return encodeFrame(HEAVY_FRAME, {
+      variant: COUNT_MIN_UPDATES.indexOf(update),
       scheme,
-      parameters: [width, depth, counterBits, low, high, candidates.length],
+      parameters: [width, depth, counterBits, ...halvesOf(this.threshold), candidates.length],
       payload,
     });
   }
@@ -258,13 +259,12 @@ export class HeavyHitters {
     { key, ...options }: { readonly key?: SecretKey | undefined } = {},
   ): HeavyHitters {
     checkOptions('HeavyHitters.decode', options, []);
-    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
-    const [width, depth, bits, low, high] = parameters;
+    const { variant, parameters, payload, scheme, start } = decodeFrame(HEAVY_FRAME, frame, key);
+    const [width, depth, bits, low, high, candidateBytes] = parameters;
     const counterBits = bits as 32 | 64;
-    const start = frame.length - payload.length - 4;
-    const counters = countMinPayloadBytes(width, depth, counterBits);
+    const counters = payload.length - candidateBytes;
     const tracker = new HeavyHitters(
-      { threshold: thresholdOf(low, high), width, depth, counterBits, update: UPDATES[variant] },
+      { threshold: doublesOf([low, high])[0], width, depth, counterBits, update: COUNT_MIN_UPDATES[variant] },
       scheme,
     );
     tracker.#sketch.decodeCounters(payload.subarray(0, counters), start);
@@ -359,35 +359,11 @@ export class HeavyHitters {
   }
 }
 
-const UPDATES = ['plain', 'conservative'] as const satisfies readonly CountMinUpdate[];
 /** Keys of an iterable that are added together. */
 const PENDING_KEYS = 1024;
 const COMMON_OPTIONS = ['threshold', 'update', 'counterBits', 'seed', 'key'];
 const OPTIONS = ['width', 'depth', ...COMMON_OPTIONS];
 const THRESHOLD_OPTIONS = ['epsilon', 'delta', ...COMMON_OPTIONS];
-/** In a frame: width, depth, bits of a counter, threshold (a double, in two halves), bytes of the candidates. */
-const FRAME: FrameKind = { code: 12, name: 'HeavyHitters', widths: [5, 1, 1, 4, 4, 5], payloadLength };
-
-function payloadLength(variant: number, parameters: readonly number[]): number {
-  const [width, depth, counterBits, low, high, candidateBytes] = parameters;
-  const threshold = thresholdOf(low, high);
-  const sound =
-    variant < UPDATES.length &&
-    (counterBits === 32 || counterBits === 64) &&
-    width > 0 &&
-    depth > 0 &&
-    width * depth * counterBits <= MAX_BITS &&
-    threshold > 0 &&
-    threshold < 1;
-  const sketch = `${depth} rows of ${width} counters of ${counterBits} bits`;
-  checkParameters(sound, `update ${variant}, ${sketch} and threshold ${threshold}`);
-  return countMinPayloadBytes(width, depth, counterBits as 32 | 64) + candidateBytes;
-}
-
-function thresholdOf(low: number, high: number): number {
-  return new Float64Array(Uint32Array.of(low, high).buffer)[0];
-}
-
 function packedKeys({ bytes, offsets }: PackedKeys): (i: number) => Uint8Array {
   return (i) => bytes.subarray(offsets[i], offsets[i + 1]);
 }

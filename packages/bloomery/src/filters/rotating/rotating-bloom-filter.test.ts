@@ -4,8 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../../test/contracts/codec.ts';
 import { membershipContract } from '../../../test/contracts/membership.ts';
 import { codecSubject, inBothKernels, type Subject } from '../../../test/contracts/subject.ts';
+import { forgeFrame } from '../../../test/forge-frame.ts';
 import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
-import { encodeFrame, FrameError, type FrameKind } from '../../frames/frame.ts';
+import { FrameError } from '../../frames/envelope.ts';
+import type { FrameKind } from '../../frames/frame.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';
@@ -378,7 +380,7 @@ describe('RotatingBloomFilter', () => {
 });
 
 describe('frames of a RotatingBloomFilter', () => {
-  const kind: FrameKind = { code: 10, name: '', widths: [1, 6, 6, 6], payloadLength: () => 0 };
+  const kind: FrameKind = { code: 10, name: '', widths: [1, 6, 6, 6], payloadBits: () => 0 };
   const { scheme } = hashKey('a');
   const part = (keys: number, note = 0, more: object = {}) => {
     const filter = new BloomFilter({ bits: 400, hashes: 4, capacity: 50, ...more });
@@ -390,7 +392,7 @@ describe('frames of a RotatingBloomFilter', () => {
     { variant = 0, count = filters.length, ttlMs = 0, clock = 9 } = {},
   ) => {
     const payload = joinFilters(filters);
-    return encodeFrame(kind, {
+    return forgeFrame(kind, {
       variant,
       scheme,
       parameters: [count, ttlMs, clock, payload.length],

@@ -24,7 +24,8 @@
  * the keys of one period instead, and look at `estimatedFalsePositiveRate()`.
  */
 
-import { checkParameters, decodeFrame, encodeFrame, type FrameKind } from '../../frames/frame.ts';
+import { decodeFrame, encodeFrame } from '../../frames/frame.ts';
+import { ROTATING_FRAME, ROTATIONS } from '../../frames/nested-kinds.ts';
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
@@ -46,9 +47,7 @@ import {
 import { checkNested, joinFilters, splitFilters } from '../shared/nested-frames.ts';
 import { checkOptions } from '../shared/options.ts';
 import {
-  MAX_GENERATIONS,
   MAX_TIME,
-  ROTATIONS,
   type RotatingBloomFilterOptions,
   type RotatingState,
   type Rotation,
@@ -278,7 +277,7 @@ export class RotatingBloomFilter {
     const payload = joinFilters(
       this.#filters.map((filter, age) => ({ filter, note: age === 0 ? this.#count : 0 })),
     );
-    return encodeFrame(FRAME, {
+    return encodeFrame(ROTATING_FRAME, {
       variant: ROTATIONS.indexOf(this.rotation),
       scheme: this.scheme,
       parameters: [this.generations, this.ttlMs ?? 0, this.#clock, payload.length],
@@ -292,9 +291,8 @@ export class RotatingBloomFilter {
     { key, ...options }: { readonly key?: SecretKey } = {},
   ): RotatingBloomFilter {
     checkOptions('RotatingBloomFilter.decode', options, []);
-    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const { variant, parameters, payload, scheme, start } = decodeFrame(ROTATING_FRAME, frame, key);
     const [generations, ttlMs, clock] = parameters;
-    const start = frame.length - CHECKSUM - payload.length;
     const parts = splitFilters({ payload, start, count: generations, scheme, key });
     const rotation = ROTATIONS[variant];
     const newest = parts[0].filter;
@@ -359,18 +357,4 @@ export class RotatingBloomFilter {
   #isLike(other: RotatingBloomFilter): boolean {
     return other instanceof RotatingBloomFilter && String(this) === String(other);
   }
-}
-
-const CHECKSUM = 4;
-/** In a frame: generations, ttlMs (0 if there is none), time or number of rotations, bytes of the payload. */
-const FRAME: FrameKind = { code: 10, name: 'RotatingBloomFilter', widths: [1, 6, 6, 6], payloadLength };
-function payloadLength(variant: number, parameters: readonly number[]): number {
-  const [generations, ttlMs, , length] = parameters;
-  const sound =
-    variant < ROTATIONS.length &&
-    generations >= 2 &&
-    generations <= MAX_GENERATIONS &&
-    ttlMs > 0 === (ROTATIONS[variant] === 'by-time');
-  checkParameters(sound, `rotation ${variant}, ${generations} generations and a ttl of ${ttlMs} ms`);
-  return length;
 }

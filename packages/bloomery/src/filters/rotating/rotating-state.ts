@@ -3,6 +3,8 @@
  * filter itself is rotating-bloom-filter.ts.
  */
 
+import { BLOOM_LAYOUTS } from '../../frames/frame-kinds.ts';
+import { MAX_GENERATIONS, type ROTATIONS } from '../../frames/nested-kinds.ts';
 import { type HashOptions, hashScheme } from '../../hashing/hash-scheme.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 import { checkChoice, checkInteger, checkRate } from '../../math/checks.ts';
@@ -27,7 +29,7 @@ export interface RotatingBloomFilterOptions extends HashOptions {
 }
 
 /** What makes it rotate. */
-export type Rotation = 'by-hand' | 'by-time' | 'when-full';
+export type Rotation = (typeof ROTATIONS)[number];
 
 /** All there is to a filter. */
 export interface RotatingState {
@@ -38,9 +40,6 @@ export interface RotatingState {
   readonly filters: readonly BloomFilter[];
 }
 
-export const ROTATIONS = ['by-hand', 'by-time', 'when-full'] as const satisfies readonly Rotation[];
-const LAYOUTS = ['classic', 'partitioned'] as const satisfies readonly BloomLayout[];
-export const MAX_GENERATIONS = 32;
 /** Times 31 it is still an exact double. */
 export const MAX_TIME = 2 ** 48 - 1;
 const OPTIONS = [
@@ -58,7 +57,7 @@ const OPTIONS = [
 export function rotatingState(options: RotatingBloomFilterOptions): RotatingState {
   checkOptions('RotatingBloomFilter', options, OPTIONS);
   const { falsePositiveRate, generations = 3, ttlMs, nowMs, rotateWhenFull = false } = options;
-  const layout = checkChoice('layout', options.layout ?? 'classic', LAYOUTS);
+  const layout = checkChoice('layout', options.layout ?? 'classic', BLOOM_LAYOUTS);
   const capacity = checkInteger('capacity', options.capacity, 1);
   checkRate('falsePositiveRate', falsePositiveRate);
   checkInteger('generations', generations, 2, MAX_GENERATIONS);

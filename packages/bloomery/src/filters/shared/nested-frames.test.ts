@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FrameError } from '../../frames/frame.ts';
+import { FrameError } from '../../frames/envelope.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { joinFilters, splitFilters } from './nested-frames.ts';

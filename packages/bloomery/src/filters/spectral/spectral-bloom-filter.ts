@@ -49,7 +49,9 @@
  * may then be too low, and `has` may miss keys. `delete` refuses what it can see to be wrong.
  */
 
-import { decodeFrame, encodeFrame, FrameError } from '../../frames/frame.ts';
+import { SPECTRAL_FRAME, SPECTRAL_METHODS } from '../../frames/counter-kinds.ts';
+import { FrameError } from '../../frames/envelope.ts';
+import { decodeFrame, encodeFrame } from '../../frames/frame.ts';
 import { checkSameScheme, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
@@ -69,9 +71,7 @@ import {
   checkCounterBits,
   checkSecondary,
   countersOptions,
-  FRAME,
   MAX_HASHES,
-  METHODS,
   OPTIONS,
   type SpectralCapacityOptions,
   type SpectralDecodeOptions,
@@ -108,7 +108,7 @@ export class SpectralBloomFilter {
   constructor(options: SpectralFilterOptions, scheme?: HashScheme, counters?: Counters) {
     checkOptions('SpectralBloomFilter', options, OPTIONS);
     const { method = 'minimum-selection', counterBits = 16, capacity, overfull = 'allow' } = options;
-    this.method = checkChoice('method', method, METHODS);
+    this.method = checkChoice('method', method, SPECTRAL_METHODS);
     this.counterBits = checkCounterBits(counterBits);
     this.hashes = checkInteger('hashes', options.hashes, 1, MAX_HASHES);
     this.counters = checkInteger('counters', options.counters, 1, MAX_BITS / counterBits);
@@ -302,8 +302,8 @@ export class SpectralBloomFilter {
 
   /** The filter as a frame: bytes to save or send, read back by `SpectralBloomFilter.decode` anywhere. */
   encode(): Uint8Array<ArrayBuffer> {
-    return encodeFrame(FRAME, {
-      variant: METHODS.indexOf(this.method),
+    return encodeFrame(SPECTRAL_FRAME, {
+      variant: SPECTRAL_METHODS.indexOf(this.method),
       scheme: this.scheme,
       parameters: [this.counters, this.secondary, this.hashes, this.counterBits, this.capacity ?? 0],
       payload: this.#counters.toPayload(),
@@ -313,7 +313,7 @@ export class SpectralBloomFilter {
   /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: SpectralDecodeOptions = {}): SpectralBloomFilter {
     checkOptions('SpectralBloomFilter.decode', options, ['overfull']);
-    const { variant, parameters, payload, scheme } = decodeFrame(FRAME, frame, key);
+    const { variant, parameters, payload, scheme, start } = decodeFrame(SPECTRAL_FRAME, frame, key);
     const [counters, secondary, hashes, counterBits, capacity] = parameters;
     const filter = new SpectralBloomFilter(
       {
@@ -323,13 +323,13 @@ export class SpectralBloomFilter {
         hashes,
         counterBits: counterBits as 8 | 16 | 32,
         capacity: capacity || undefined,
-        method: METHODS[variant],
+        method: SPECTRAL_METHODS[variant],
       },
       scheme,
     );
     const wrong = filter.#counters.setPayload(payload) ?? filter.#contradiction();
     if (wrong !== undefined) {
-      throw new FrameError('payload', frame.length - payload.length - 4, `no filter has ${wrong}`);
+      throw new FrameError('payload', start, `no filter has ${wrong}`);
     }
     filter.#guard.reset();
     return filter;

@@ -3,11 +3,10 @@
  * and what its methods mean, is in spectral-bloom-filter.ts.
  */
 
-import { checkParameters, type FrameKind } from '../../frames/frame.ts';
 import type { HashOptions } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import { checkInteger, MAX_BITS } from '../../math/checks.ts';
-import { type CounterRule, type CountersOptions, payloadBytes } from '../count-min/count-min-counters.ts';
+import type { CounterRule, CountersOptions } from '../count-min/count-min-counters.ts';
 import type { OverfullPolicy } from '../shared/options.ts';
 
 export type SpectralMethod = 'minimum-selection' | 'minimal-increase' | 'recurring-minimum';
@@ -54,11 +53,6 @@ export interface SpectralShape {
   readonly method: SpectralMethod;
 }
 
-export const METHODS = [
-  'minimum-selection',
-  'minimal-increase',
-  'recurring-minimum',
-] as const satisfies readonly SpectralMethod[];
 const RULES: Record<SpectralMethod, CounterRule> = {
   'minimum-selection': 'sum',
   'minimal-increase': 'raise',
@@ -68,32 +62,6 @@ export const MAX_HASHES = 255;
 const COMMON_OPTIONS = ['method', 'counterBits', 'seed', 'key', 'overfull'];
 export const OPTIONS = ['counters', 'hashes', 'secondary', 'capacity', ...COMMON_OPTIONS];
 export const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', ...COMMON_OPTIONS];
-/** In a frame: counters, counters of the second array, hashes, bits of a counter, capacity (0 if there is none). */
-export const FRAME: FrameKind = {
-  code: 4,
-  name: 'SpectralBloomFilter',
-  widths: [5, 5, 1, 1, 6],
-  payloadLength,
-};
-
-function payloadLength(variant: number, parameters: readonly number[]): number {
-  const [counters, secondary, hashes, counterBits] = parameters;
-  const sound =
-    variant < METHODS.length &&
-    [8, 16, 32].includes(counterBits) &&
-    counters > 0 &&
-    secondary > 0 === (METHODS[variant] === 'recurring-minimum') &&
-    hashes > 0 &&
-    (counters + secondary) * counterBits <= MAX_BITS;
-  checkParameters(
-    sound,
-    `method ${variant}, ${counters} + ${secondary} counters of ${counterBits} bits and ${hashes} hashes`,
-  );
-  const method = METHODS[variant];
-  return payloadBytes(
-    countersOptions({ method, counters, secondary, hashes, counterBits: counterBits as 8 | 16 | 32 }),
-  );
-}
 
 export function countersOptions({
   counters,

@@ -10,7 +10,7 @@ test('bytes go in and out in frame order, at any position in a buffer', () => {
   const store = new BitStore(new Uint32Array(new ArrayBuffer(64), 8, 3));
   store.setBytes(Uint8Array.of(0x01, 0x80, 0, 0, 0xff));
   expect([...store.words]).toEqual([0x8001, 0xff, 0]);
-  expect([...store.asBytes(6)]).toEqual([0x01, 0x80, 0, 0, 0xff, 0]);
+  expect([...store.subarray(0, 6)]).toEqual([0x01, 0x80, 0, 0, 0xff, 0]);
   const copy = store.copy();
   copy.words[0] = 0;
   expect(store.words[0]).toBe(0x8001);

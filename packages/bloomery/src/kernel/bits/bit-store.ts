@@ -35,13 +35,13 @@ export class BitStore implements Movable {
     return new BitStore(this.words.slice());
   }
 
-  /** The first `length` bytes in frame order: a view, to be copied before anything else happens. */
-  asBytes(length: number): Uint8Array {
-    return new Uint8Array(this.words.buffer, this.words.byteOffset, length);
+  /** Bytes in frame order: a view, to be copied before anything else happens. Any array may be too large for one view. */
+  subarray(start: number, end: number): Uint8Array {
+    return new Uint8Array(this.words.buffer, this.words.byteOffset + start, end - start);
   }
 
-  /** The inverse; `bytes` must not be longer than the store. */
-  setBytes(bytes: Uint8Array): void {
-    new Uint8Array(this.words.buffer, this.words.byteOffset, this.words.byteLength).set(bytes);
+  /** Writes bytes from `start` on, where there must be room for them. */
+  setBytes(bytes: Uint8Array, start = 0): void {
+    this.subarray(start, start + bytes.length).set(bytes);
   }
 }

@@ -84,11 +84,6 @@ export class FuseLayout implements FuseShape, FuseFields {
     this.wordCount = Math.ceil((this.slots * stride) / 32) + 2;
     [this.seedLow, this.seedHigh] = halves(BigInt.asUintN(64, BigInt(attempt + 1) * 0x9e3779b97f4a7c15n));
   }
-
-  /** The bytes that the slots take in a frame. */
-  get payloadLength(): number {
-    return Math.ceil((this.slots * this.stride) / 8);
-  }
 }
 
 /** Whether there can be a table like this for `size` keys; for no keys it has no slots. */

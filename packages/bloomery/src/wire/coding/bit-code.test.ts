@@ -3,7 +3,7 @@ import { expectSameBytes } from '@bloomery/testkit/same-bytes';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { FrameError } from '../../frames/frame.ts';
+import { FrameError } from '../../frames/envelope.ts';
 import { countOnes } from '../../kernel/bits/bit-operations.ts';
 import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
 import { binaryEntropy } from '../../math/entropy.ts';

@@ -21,7 +21,7 @@
  * piece costs beside its code (about five bytes) is little.
  */
 
-import { FrameError } from '../../frames/frame.ts';
+import { FrameError } from '../../frames/envelope.ts';
 import { decodeGolomb, decodeRange, decodeRans } from '../../kernel/coders/coders.ts';
 import { ByteModel } from '../../kernel/coders/rans.ts';
 import { ByteReader } from './byte-stream.ts';

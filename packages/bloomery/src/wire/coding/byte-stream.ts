@@ -1,6 +1,6 @@
 /** Bytes written and read one field after the other; numbers are LEB128, seven bits a byte, least significant first. */
 
-import { FrameError } from '../../frames/frame.ts';
+import { FrameError } from '../../frames/envelope.ts';
 
 export class ByteWriter {
   readonly #parts: (Uint8Array | number[])[] = [];

@@ -15,7 +15,7 @@
 
 import { BloomFilter } from '../../filters/bloom-filter.ts';
 import { checkOptions, type DecodeOptions } from '../../filters/shared/options.ts';
-import { readFrameHead, readScheme } from '../../frames/frame.ts';
+import { CODED, readHead, readScheme } from '../../frames/frame.ts';
 import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
@@ -54,7 +54,7 @@ export class CompressedBloomFilter {
     const { key, keptPieces = 8, maxBytes } = options;
     this.#frame = Uint8Array.from(compressFrame(frame));
     this.#keptPieces = checkInteger('keptPieces', keptPieces, 1);
-    const { variant, parameters } = readFrameHead(BLOOM_FRAME, this.#frame);
+    const { variant, parameters } = readHead(BLOOM_FRAME, this.#frame);
     const [bits, hashes] = parameters;
     this.#coded = openBits(this.#frame, BLOOM_FRAME, { maxBytes: maxBytes ?? Number.POSITIVE_INFINITY });
     this.#limit = maxBytes === undefined ? {} : { maxBytes };
@@ -62,7 +62,7 @@ export class CompressedBloomFilter {
     this.#key = key;
     this.bits = bits;
     this.hashes = hashes;
-    this.#stride = variant % 128 === 1 ? bits / hashes : 0;
+    this.#stride = variant % CODED === 1 ? bits / hashes : 0;
     this.#range = this.#stride || bits;
   }
 

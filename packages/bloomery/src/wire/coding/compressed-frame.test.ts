@@ -6,7 +6,7 @@ import { awkwardStrings, counterKeys } from '../../../test/keys.ts';
 import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../../filters/bloom-filter.ts';
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
-import { FrameError, writeChecksum } from '../../frames/frame.ts';
+import { FrameError, writeChecksum } from '../../frames/envelope.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import {

@@ -5,7 +5,7 @@ import { inBothKernels } from '../../../test/contracts/subject.ts';
 import { counterKeys } from '../../../test/keys.ts';
 import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
-import { FrameError, writeChecksum } from '../../frames/frame.ts';
+import { FrameError, writeChecksum } from '../../frames/envelope.ts';
 import { deltaBits, deltaBitsDeviation } from '../../math/entropy.ts';
 import { applyDelta, deltaEnds, frameSum, makeDelta, OtherSnapshotError } from './delta.ts';
 

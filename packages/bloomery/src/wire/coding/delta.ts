@@ -20,17 +20,20 @@ import { checkOptions } from '../../filters/shared/options.ts';
 import {
   CHECKSUM,
   checkChecksum,
-  FrameError,
-  type FrameKind,
-  readFrameHead,
+  checkEnvelope,
+  checkLength,
+  DELTA_MAGIC,
+  decoding,
+  refuse,
+  VERSION,
   writeChecksum,
-} from '../../frames/frame.ts';
+} from '../../frames/envelope.ts';
+import { checkPlain, kindAmong, readHead } from '../../frames/frame.ts';
 import { BLOCKED_FRAME, BLOOM_FRAME } from '../../frames/frame-kinds.ts';
 import { hashScheme } from '../../hashing/hash-scheme.ts';
 import { hashBytesInto, hashOut } from '../../kernel/batches/hash-key.ts';
 import { decodeBits } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';
-import { checkPlain } from './compressed-frame.ts';
 import { type Effort, encodeBits } from './encode-bits.ts';
 
 /** A delta that does not start from the snapshot at hand: ask for the whole state. */
@@ -52,10 +55,9 @@ export function makeDelta(from: Uint8Array, to: Uint8Array, options: DeltaOption
   if (from.length !== to.length || !sameBytes(from, to, start)) {
     throw new RangeError('A delta leads from a frame to another one with the same parameters, seed and size');
   }
-  checkPlain(from, start, bits);
-  checkPlain(to, start, bits);
-  const changed = wordsOf(from.subarray(start, -CHECKSUM));
-  const target = wordsOf(to.subarray(start, -CHECKSUM));
+  const kind = kindAmong(KINDS, from);
+  const changed = wordsOf(checkPlain(kind, from).payload);
+  const target = wordsOf(checkPlain(kind, to).payload);
   for (let i = 0; i < changed.length; i++) changed[i] ^= target[i];
   return assemble(frameSum(from), frameSum(to), encodeBits(changed, bits, effort));
 }
@@ -68,16 +70,15 @@ export function applyDelta(from: Uint8Array, delta: Uint8Array): Uint8Array {
   if (own !== base) {
     throw new OtherSnapshotError(`The delta starts from snapshot ${hex(base)}, this one is ${hex(own)}`);
   }
-  const changed = decodeBits(code, bits, CODE_START);
+  const changed = decoding('delta', () => decodeBits(code, bits, CODE_START));
   const to = Uint8Array.from(from);
   const bytes = new Uint8Array(changed.buffer);
   for (let i = start; i < to.length - CHECKSUM; i++) to[i] ^= bytes[i - start];
   writeChecksum(to);
-  if (frameSum(to) !== result) {
-    throw new FrameError(
-      'payload',
-      CODE_START,
-      `expected a way to snapshot ${hex(result)}, got to ${hex(frameSum(to))}`,
+  const reached = frameSum(to);
+  if (reached !== result) {
+    decoding('delta', () =>
+      refuse('payload', CODE_START, `a way to snapshot ${hex(result)}`, `to ${hex(reached)}`),
     );
   }
   return to;
@@ -95,51 +96,34 @@ export function frameSum(frame: Uint8Array): bigint {
   return (BigInt(hashOut[1] >>> 0) << 32n) | BigInt(hashOut[0] >>> 0);
 }
 
-const MAGIC = [0x42, 0x4c, 0x4d, 0x44] as const;
-const VERSION = 1;
 const CODE_START = 21;
 const KINDS = [BLOOM_FRAME, BLOCKED_FRAME];
 
 function shapeOf(frame: Uint8Array): { start: number; bits: number } {
-  const kind: FrameKind = KINDS.find(({ code }) => code === frame?.[5]) ?? BLOOM_FRAME;
-  const { start, variant, parameters } = readFrameHead(kind, frame);
-  const bytes = kind.payloadLength(variant, parameters);
-  if (frame.length !== start + bytes + CHECKSUM) {
-    const size = start + bytes + CHECKSUM;
-    const code = frame.length < size ? 'truncated' : 'trailing';
-    throw new FrameError(code, Math.min(size, frame.length), `expected ${size} bytes, got ${frame.length}`);
-  }
-  return { start, bits: kind === BLOOM_FRAME ? parameters[0] : 8 * bytes };
+  const kind = kindAmong(KINDS, frame);
+  const { start, variant, parameters } = readHead(kind, frame);
+  const bits = kind.payloadBits(variant, parameters);
+  checkLength(frame.length, start + Math.ceil(bits / 8) + CHECKSUM);
+  return { start, bits };
 }
 
 function readDelta(delta: Uint8Array) {
-  if (!(delta instanceof Uint8Array)) throw new TypeError('A delta must be a Uint8Array');
-  for (let i = 0; i < 4 && i < delta.length; i++) {
-    if (delta[i] !== MAGIC[i])
-      throw new FrameError('not-a-frame', i, `expected the magic bytes ${MAGIC}, got ${delta[i]}`);
-  }
-  if (delta.length <= CODE_START + CHECKSUM) {
-    throw new FrameError(
-      'truncated',
-      delta.length,
-      `expected more than ${CODE_START + CHECKSUM} bytes, got ${delta.length}`,
-    );
-  }
-  if (delta[4] !== VERSION)
-    throw new FrameError('version', 4, `expected version ${VERSION}, got ${delta[4]}`);
-  checkChecksum(delta);
-  const view = new DataView(delta.buffer, delta.byteOffset);
-  return {
-    base: view.getBigUint64(5, true),
-    result: view.getBigUint64(13, true),
-    code: delta.subarray(CODE_START, -CHECKSUM),
-  };
+  return decoding('delta', () => {
+    checkEnvelope(DELTA_MAGIC, delta, CODE_START + 1 + CHECKSUM);
+    checkChecksum(delta);
+    const view = new DataView(delta.buffer, delta.byteOffset);
+    return {
+      base: view.getBigUint64(5, true),
+      result: view.getBigUint64(13, true),
+      code: delta.subarray(CODE_START, -CHECKSUM),
+    };
+  });
 }
 
 function assemble(base: bigint, result: bigint, code: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(CODE_START + code.length + CHECKSUM);
   const view = new DataView(bytes.buffer);
-  bytes.set([...MAGIC, VERSION]);
+  bytes.set([...DELTA_MAGIC, VERSION]);
   view.setBigUint64(5, base, true);
   view.setBigUint64(13, result, true);
   bytes.set(code, CODE_START);

@@ -37,7 +37,8 @@
 
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
 import { checkOptions } from '../../filters/shared/options.ts';
-import { FrameError, readFrameHead, writeChecksum } from '../../frames/frame.ts';
+import { FrameError, writeChecksum } from '../../frames/envelope.ts';
+import { readHead } from '../../frames/frame.ts';
 import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
@@ -275,7 +276,7 @@ export class Publisher {
     const historyBytes = this.#historyBytes ?? 2 * frame.length;
     return {
       frame,
-      start: readFrameHead(BLOOM_FRAME, frame).start,
+      start: readHead(BLOOM_FRAME, frame).start,
       ones: snapshot.onesCount(),
       history: new ChangeHistory(snapshot.bits, this.#historyGenerations, historyBytes),
       historyBytes,

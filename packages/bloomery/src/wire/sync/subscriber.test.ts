@@ -8,7 +8,7 @@ import {
   CountingBloomFilter,
   type CountingFilterOptions,
 } from '../../filters/counting/counting-bloom-filter.ts';
-import { writeChecksum } from '../../frames/frame.ts';
+import { writeChecksum } from '../../frames/envelope.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';

@@ -34,13 +34,8 @@
 
 import { BloomFilter } from '../../filters/bloom-filter.ts';
 import { checkOptions } from '../../filters/shared/options.ts';
-import {
-  checkChecksum,
-  FrameError,
-  type FrameErrorCode,
-  readFrameHead,
-  writeChecksum,
-} from '../../frames/frame.ts';
+import { FrameError, type FrameErrorCode, writeChecksum } from '../../frames/envelope.ts';
+import { CODED, readHead } from '../../frames/frame.ts';
 import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
 import { HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
@@ -50,9 +45,10 @@ import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkNumber } from '../../math/checks.ts';
 import { decodeBits } from '../coding/bit-code.ts';
-import { CODED, expandFrame } from '../coding/compressed-frame.ts';
+import { expandFrame } from '../coding/compressed-frame.ts';
 import { frameSum } from '../coding/delta.ts';
 import {
+  checkSyncChecksum,
   checkUnsigned64,
   compareGenerations,
   type DeltaMessage,
@@ -169,7 +165,7 @@ export class Subscriber {
       if (head.type === 'request' || head.publisherId !== this.publisherId) {
         return this.#outcome('foreign', before, false);
       }
-      checkChecksum(message);
+      checkSyncChecksum(message);
       inTransit = false;
       const told = readSyncBody(head, message) as PublisherMessage;
       const verdict = this.#judge(told);
@@ -214,8 +210,8 @@ export class Subscriber {
   }
 
   #takeFull({ frame, generation }: FullMessage): SyncVerdict {
-    const { variant, parameters } = readFrameHead(BLOOM_FRAME, frame);
-    const bytes = BLOOM_FRAME.payloadLength(variant & ~CODED, parameters);
+    const { variant, parameters } = readHead(BLOOM_FRAME, frame);
+    const bytes = Math.ceil(BLOOM_FRAME.payloadBits(variant & ~CODED, parameters) / 8);
     if (bytes > this.maxBytes) {
       throw new FrameError('limit', 0, `expected at most ${this.maxBytes} bytes (maxBytes), got ${bytes}`);
     }
@@ -232,7 +228,7 @@ export class Subscriber {
     const { summary } = this.#held!;
     const frame = summary.encode();
     try {
-      const { start } = readFrameHead(BLOOM_FRAME, frame);
+      const { start } = readHead(BLOOM_FRAME, frame);
       const changed = new Uint8Array(decodeBits(code, summary.bits).buffer);
       for (let i = 0, end = Math.ceil(summary.bits / 8); i < end; i++) frame[start + i] ^= changed[i];
     } catch (error) {

@@ -1,6 +1,6 @@
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, it } from 'vitest';
-import { CHECKSUM, FrameError, writeChecksum } from '../../frames/frame.ts';
+import { CHECKSUM, FrameError, writeChecksum } from '../../frames/envelope.ts';
 import {
   compareGenerations,
   questionOf,
@@ -113,17 +113,19 @@ describe('sync messages', () => {
     const id = '8877665544332211';
     const request = `424c4d530104${id}`;
     expect(problem(`424c4d590104${id}00`)).toBe(
-      'not-a-frame Cannot decode frame: expected the magic bytes 66,76,77,83, got 89 (at byte 3)',
+      'not-a-frame Cannot decode sync message: expected the magic bytes 66,76,77,83, got 89 (at byte 3)',
     );
     expect(problem('424c4d53')).toBe(
-      'truncated Cannot decode frame: expected more than 18 bytes, got 8 (at byte 8)',
+      'truncated Cannot decode sync message: expected at least 19 bytes, got 8 (at byte 8)',
     );
     expect(problem(`424c4d530204${id}00`)).toContain('version');
     for (const type of ['00', '05', '7f', '80', '84', '85', 'ff']) {
       expect(problem(`424c4d5301${type}${id}00`)).toContain('expected a type of message');
     }
-    expect(problem(`${request}04`)).toContain('payload Cannot decode frame: expected flags below 4, got 4');
-    expect(problem(`${request}0000`)).toContain('trailing Cannot decode frame: expected the end');
+    expect(problem(`${request}04`)).toContain(
+      'payload Cannot decode sync message: expected flags below 4, got 4',
+    );
+    expect(problem(`${request}0000`)).toContain('trailing Cannot decode sync message: expected the end');
     expect(problem(`${request}01${'00'.repeat(15)}`)).toContain('truncated');
     expect(problem(`${request}02${'00'.repeat(8)}8000`)).toContain('in its shortest form');
     expect(problem(`${request}${'00'.repeat(42)}`)).toContain(
@@ -133,7 +135,7 @@ describe('sync messages', () => {
       'expected a delta from an earlier generation, got 0',
     );
     expect(problem(`424c4d530102${id}${name()}ad0250`)).toContain('generations back of at most 300');
-    expect(() => readSyncMessage('BLMS' as never)).toThrow(new TypeError('A message must be a Uint8Array'));
+    expect(() => readSyncMessage('BLMS' as never)).toThrow(new TypeError('Expected bytes as a Uint8Array'));
   });
 
   it('are not written where they could not be read back', () => {

@@ -28,7 +28,16 @@
  * The question of an answer is the checksum of the request: see subscriber.ts for what it is good for.
  */
 
-import { CHECKSUM, checkChecksum, FrameError, writeChecksum } from '../../frames/frame.ts';
+import {
+  CHECKSUM,
+  checkChecksum,
+  checkEnvelope,
+  decoding,
+  refuse,
+  SYNC_MAGIC,
+  VERSION,
+  writeChecksum,
+} from '../../frames/envelope.ts';
 import { checkChoice, checkInteger } from '../../math/checks.ts';
 import { ByteReader, ByteWriter } from '../coding/byte-stream.ts';
 
@@ -93,7 +102,7 @@ export function writeSyncMessage(message: SyncMessage): Uint8Array<ArrayBuffer> 
   checkMessage(message);
   const writer = new ByteWriter();
   const isAnswer = message.type !== 'request' && message.question !== undefined;
-  for (const byte of [...MAGIC, VERSION]) writer.byte(byte);
+  for (const byte of [...SYNC_MAGIC, VERSION]) writer.byte(byte);
   writer.byte((TYPES.indexOf(message.type) + 1) | (isAnswer ? ANSWER : 0));
   writeFixed(writer, message.publisherId, 8);
   if (message.type === 'request') {
@@ -119,44 +128,34 @@ export function writeSyncMessage(message: SyncMessage): Uint8Array<ArrayBuffer> 
 /** Reads a message. What is wrong with it is a `FrameError`. Frames and codes are views of `bytes`, not looked into. */
 export function readSyncMessage(bytes: Uint8Array): SyncMessage {
   const head = readSyncHead(bytes);
-  checkChecksum(bytes);
+  checkSyncChecksum(bytes);
   return readSyncBody(head, bytes);
 }
 
 /** @internal Reads what follows the head; the checksum was compared before. */
 export function readSyncBody(head: SyncHead, bytes: Uint8Array): SyncMessage {
-  return head.type === 'request' ? readRequest(head, bytes) : readTold(head, bytes);
+  return decoding(WHAT, () => (head.type === 'request' ? readRequest(head, bytes) : readTold(head, bytes)));
+}
+
+/** @internal Refuses a message that was damaged. */
+export function checkSyncChecksum(bytes: Uint8Array): void {
+  decoding(WHAT, () => checkChecksum(bytes));
 }
 
 /** Reads what stands before the body, and checks nothing that follows it but that there is something. */
 export function readSyncHead(bytes: Uint8Array): SyncHead {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('A message must be a Uint8Array');
-  for (let i = 0; i < 4 && i < bytes.length; i++) {
-    if (bytes[i] !== MAGIC[i])
-      throw new FrameError('not-a-frame', i, `expected the magic bytes ${MAGIC}, got ${bytes[i]}`);
-  }
-  if (bytes.length <= HEAD + CHECKSUM) {
-    throw new FrameError(
-      'truncated',
-      bytes.length,
-      `expected more than ${HEAD + CHECKSUM} bytes, got ${bytes.length}`,
-    );
-  }
-  if (bytes[4] !== VERSION)
-    throw new FrameError('version', 4, `expected version ${VERSION}, got ${bytes[4]}`);
-  const type = TYPES[(bytes[5] & ~ANSWER) - 1];
-  const isAnswer = (bytes[5] & ANSWER) !== 0;
-  if (type === undefined || (isAnswer && type === 'request'))
-    throw new FrameError('structure', 5, `expected a type of message, got ${bytes[5]}`);
-  // Requests come from strangers, and nobody need hash a long one to see that it is none.
-  if (type === 'request' && bytes.length > LONGEST_REQUEST) {
-    throw new FrameError(
-      'trailing',
-      LONGEST_REQUEST,
-      `expected a request of at most ${LONGEST_REQUEST} bytes, got ${bytes.length}`,
-    );
-  }
-  return { type, isAnswer, publisherId: readFixed(bytes.subarray(6, HEAD)) };
+  return decoding(WHAT, () => {
+    checkEnvelope(SYNC_MAGIC, bytes, HEAD + 1 + CHECKSUM);
+    const number = bytes[TYPE];
+    const type = TYPES[(number & ~ANSWER) - 1];
+    const isAnswer = (number & ANSWER) !== 0;
+    if (type === undefined || (isAnswer && type === 'request'))
+      refuse('structure', TYPE, 'a type of message', number);
+    // Requests are untrusted input: a long one is refused before it is hashed.
+    if (type === 'request' && bytes.length > LONGEST_REQUEST)
+      refuse('trailing', LONGEST_REQUEST, `a request of at most ${LONGEST_REQUEST} bytes`, bytes.length);
+    return { type, isAnswer, publisherId: readFixed(bytes.subarray(TYPE + 1, HEAD)) };
+  });
 }
 
 /** What an answer calls the request that it answers: the request's checksum. */
@@ -178,8 +177,10 @@ export function checkUnsigned64(name: string, value: number | bigint): bigint {
   return BigInt(value);
 }
 
-const MAGIC = [0x42, 0x4c, 0x4d, 0x53] as const;
-const VERSION = 1;
+/** What errors say was being decoded. */
+const WHAT = 'sync message';
+/** Where the type stands. */
+const TYPE = 5;
 const HEAD = 14;
 const TYPES = ['full', 'delta', 'heartbeat', 'request'] as const;
 const ANSWER = 128;

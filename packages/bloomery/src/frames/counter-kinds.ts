@@ -1,0 +1,117 @@
+/**
+ * The frames whose payload begins with a total and its counters: SpectralBloomFilter, CountMinSketch, HeavyHitters. Apart
+ * from the classes that write them, so that a frame can be checked and taken apart without them.
+ */
+
+import { MAX_BITS } from '../math/checks.ts';
+import { viewOf } from './envelope.ts';
+import { checkParameters, type FrameKind } from './frame.ts';
+
+export const SPECTRAL_METHODS = ['minimum-selection', 'minimal-increase', 'recurring-minimum'] as const;
+export const COUNT_MIN_UPDATES = ['plain', 'conservative'] as const;
+
+/** Bits of the total, which stands before the counters. */
+const TOTAL_BITS = 64;
+/** The same in bytes. */
+export const TOTAL_BYTES = TOTAL_BITS / 8;
+
+/** counters, counters of the second array, hashes, bits of a counter, capacity (0 if there is none); the variant is the method. */
+export const SPECTRAL_FRAME: FrameKind = {
+  code: 4,
+  name: 'SpectralBloomFilter',
+  widths: [5, 5, 1, 1, 6],
+  payloadBits: (variant, [counters, secondary, hashes, counterBits]) => {
+    const bits = (counters + secondary) * counterBits;
+    const sound =
+      variant < SPECTRAL_METHODS.length &&
+      [8, 16, 32].includes(counterBits) &&
+      counters > 0 &&
+      secondary > 0 === (SPECTRAL_METHODS[variant] === 'recurring-minimum') &&
+      hashes > 0 &&
+      bits <= MAX_BITS;
+    checkParameters(
+      sound,
+      `method ${variant}, ${counters} + ${secondary} counters of ${counterBits} bits and ${hashes} hashes`,
+    );
+    return TOTAL_BITS + bits;
+  },
+};
+
+/** width, depth, bits of a counter; the variant is the update. */
+export const COUNT_MIN_FRAME: FrameKind = {
+  code: 5,
+  name: 'CountMinSketch',
+  widths: [5, 1, 1],
+  payloadBits: sketchBits,
+};
+
+/** width, depth, bits of a counter, threshold (the halves of a double), bytes of the candidates; the variant is the update. */
+export const HEAVY_FRAME: FrameKind = {
+  code: 12,
+  name: 'HeavyHitters',
+  widths: [5, 1, 1, 4, 4, 5],
+  payloadBits: (variant, parameters) => {
+    const threshold = doublesOf(parameters.slice(3, 5))[0];
+    checkParameters(threshold > 0 && threshold < 1, `threshold ${threshold}`);
+    return sketchBits(variant, parameters) + 8 * parameters[5];
+  },
+};
+
+/** Doubles that a frame has as halves of 32 bits, the lower one first. */
+export function doublesOf(halves: readonly number[]): Float64Array {
+  return new Float64Array(Uint32Array.from(halves).buffer);
+}
+
+/** The halves of a double, the lower one first. */
+export function halvesOf(double: number): Uint32Array {
+  return new Uint32Array(Float64Array.of(double).buffer);
+}
+
+/** Bytes of a candidate of HeavyHitters before its key: type (1), count (8), at least (8), length of the key (4). */
+export const CANDIDATE_BYTES = 21;
+
+/** A candidate of HeavyHitters as it stands in a frame. */
+export interface CandidateRecord {
+  /** Where it begins. */
+  readonly at: number;
+  /** The number of the key's type. */
+  readonly type: number;
+  readonly count: number;
+  readonly atLeast: number;
+  readonly key: Uint8Array;
+}
+
+/** The candidates at the end of a payload. `fail` throws where one is cut off, with the offset in `bytes`. */
+export function* candidateRecords(
+  bytes: Uint8Array,
+  fail: (at: number, what: string) => never,
+): Generator<CandidateRecord> {
+  const view = viewOf(bytes);
+  for (let at = 0; at < bytes.length; ) {
+    const start = at + CANDIDATE_BYTES;
+    if (start > bytes.length) fail(at, 'a candidate that is cut off');
+    const length = view.getUint32(at + 17, true);
+    const left = bytes.length - start;
+    if (length > left) fail(at + 17, `a key of ${length} bytes where ${left} are left`);
+    yield {
+      at,
+      type: bytes[at],
+      count: Number(view.getBigUint64(at + 1, true)),
+      atLeast: Number(view.getBigUint64(at + 9, true)),
+      key: bytes.subarray(start, start + length),
+    };
+    at = start + length;
+  }
+}
+
+/** Checks the parameters of a sketch; the bits of its total and of its counters. */
+function sketchBits(variant: number, [width, depth, counterBits]: readonly number[]): number {
+  const bits = width * depth * counterBits;
+  const sound =
+    variant < COUNT_MIN_UPDATES.length &&
+    (counterBits === 32 || counterBits === 64) &&
+    bits > 0 &&
+    bits <= MAX_BITS;
+  checkParameters(sound, `update ${variant}, ${depth} rows of ${width} counters of ${counterBits} bits`);
+  return TOTAL_BITS + bits;
+}
