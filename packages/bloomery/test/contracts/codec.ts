@@ -4,6 +4,9 @@ import { EFFORT } from '@bloomery/testkit/effort';
 import { expectSameBytes } from '@bloomery/testkit/same-bytes';
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
+import { decodeFilterFrom } from '../../src/filters/filter-assembler.ts';
+import { frameChunks } from '../../src/frames/frame-chunks.ts';
+import { readFrameHead } from '../../src/frames/frame-head.ts';
 import { FrameError, type HashScheme, SecretKey } from '../../src/index.ts';
 import { awkwardStrings } from '../keys.ts';
 import { type CodecSubject, inBothKernels } from './subject.ts';
@@ -38,6 +41,21 @@ export function codecContract<S extends { encode(): Uint8Array; readonly scheme:
         expect(answers(again, keys).every(Boolean)).toBe(true);
         const probes = awkwardStrings(500, 9);
         expect(answers(again, probes)).toEqual(answers(structure, probes));
+      }
+    });
+
+    test('in chunks: the bytes of encode, and the same filter again', async () => {
+      for (const capacity of [1, 64, 1000]) {
+        const structure = build(awkwardStrings(capacity, capacity), { falsePositiveRate: 0.03 });
+        const bytes = structure.encode();
+        for (const chunkBytes of [1, 333, 4096, 2 ** 20]) {
+          const chunks = [...frameChunks(structure, { chunkBytes })];
+          expectSameBytes(Uint8Array.from(chunks.flatMap((chunk) => [...chunk])), bytes);
+          const again = await decodeFilterFrom(chunks);
+          expectSameBytes(again.encode(), bytes);
+          expect(String(again)).toBe(String(structure));
+        }
+        expect(readFrameHead(bytes).plainLength).toBe(bytes.length);
       }
     });
 
