@@ -90,7 +90,8 @@ export {
 export { StaticFilter, type StaticFilterOptions } from './filters/static-filter.ts';
 export { FrameError, type FrameErrorCode } from './frames/envelope.ts';
 export { type FrameLayout, type FrameLayoutOptions, readFrameLayout } from './frames/frame-layout.ts';
-export type { HashOptions, HashScheme } from './hashing/hash-scheme.ts';
+export { type HashOptions, type HashScheme, hashScheme } from './hashing/hash-scheme.ts';
+export { parquetHash } from './hashing/parquet-hash.ts';
 export { SecretKey } from './hashing/secret-key.ts';
 export type { KeyBatch, KeyLines } from './kernel/batches/batch.ts';
 export { hashKey, type KeyHash } from './kernel/batches/hash-key.ts';
