@@ -14,7 +14,8 @@
  * of the page as seed. No record crosses a page. Whoever reads a page that was damaged gets a `FrameError`.
  */
 
-import { FrameError, hashKey } from 'bloomery';
+import { FrameError, type FrameErrorCode } from 'bloomery';
+import { CHECKSUM, PAGE, pageSum } from 'bloomery/frames';
 
 /** Words with their breaks. */
 export type Exceptions = ReadonlyMap<string, readonly number[]>;
@@ -35,11 +36,7 @@ export class ExceptionDictionary {
   /** The pages that begin at `start`. */
   constructor(bytes: DictionaryBytes, start: number, pages: number) {
     if (start + pages * PAGE > bytes.size) {
-      throw new FrameError(
-        'truncated',
-        bytes.size,
-        `expected ${start + pages * PAGE} bytes, got ${bytes.size}`,
-      );
+      throw unsound('truncated', bytes.size, `expected ${start + pages * PAGE} bytes, got ${bytes.size}`);
     }
     this.pages = pages;
     this.#bytes = bytes;
@@ -82,19 +79,11 @@ export class ExceptionDictionary {
     this.#reads++;
     const page = this.#bytes.read(this.#start + number * PAGE, PAGE);
     if (page.length !== PAGE)
-      throw new FrameError(
-        'truncated',
-        this.#start + number * PAGE,
-        `expected ${PAGE} bytes, got ${page.length}`,
-      );
+      throw unsound('truncated', this.#start + number * PAGE, `expected ${PAGE} bytes, got ${page.length}`);
     const found = viewOf(page).getUint32(RECORDS, true);
     const expected = checksum(page, number);
     if (found !== expected) {
-      throw new FrameError(
-        'checksum',
-        this.#start + number * PAGE,
-        `page ${number} of the dictionary was damaged`,
-      );
+      throw unsound('checksum', this.#start + number * PAGE, `page ${number} of the dictionary was damaged`);
     }
     return page;
   }
@@ -122,9 +111,8 @@ export function encodeExceptions(exceptions: Exceptions): Uint8Array<ArrayBuffer
   return all;
 }
 
-export const PAGE = 4096;
 /** Where the records of a page end at the latest. */
-const RECORDS = PAGE - 4;
+const RECORDS = PAGE - CHECKSUM;
 
 function encodeRecord(text: string, points: readonly number[]) {
   const word = ENCODER.encode(text);
@@ -141,7 +129,7 @@ function recordAt(page: Uint8Array, at: number, number: number): { breaks: numbe
   const breaks = at + 1 + page[at];
   const end = breaks + 1 + page[breaks];
   if (page[at] === 0 || breaks >= RECORDS || end > RECORDS) {
-    throw new FrameError('payload', at, `page ${number} of the dictionary has no sound record here`);
+    throw unsound('payload', at, `page ${number} of the dictionary has no sound record here`);
   }
   return { breaks, end };
 }
@@ -165,7 +153,11 @@ function compareWord(sought: Uint8Array, page: Uint8Array, from: number, to: num
 }
 
 function checksum(page: Uint8Array, number: number): number {
-  return hashKey(page.subarray(0, RECORDS), { seed: number }).low >>> 0;
+  return pageSum(number, page.subarray(0, RECORDS)) >>> 0;
+}
+
+function unsound(code: FrameErrorCode, at: number, reason: string): FrameError {
+  return new FrameError(code, at, reason, 'hyphenation dictionary');
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -23,13 +23,13 @@
  * 130 bytes for each of theirs. The largest known patterns (TeX's Hungarian) have 0.6 MB.
  */
 
-import { BloomFilter, FrameError, hashKey } from 'bloomery';
+import { BloomFilter, FrameError } from 'bloomery';
+import { checkEnvelope, checkLength, checkSum, decoding, PAGE, VERSION, wholeSum } from 'bloomery/frames';
 import {
   type DictionaryBytes,
   ExceptionDictionary,
   type Exceptions,
   encodeExceptions,
-  PAGE,
 } from './exception-dictionary.ts';
 import { FilteredHyphenator } from './filtered-hyphenator.ts';
 import { Hyphenator } from './hyphenator.ts';
@@ -67,47 +67,41 @@ export function encodeHyphenation({
 
 /** Opens a file. What is wrong with it is a `FrameError`. */
 export function openHyphenation(bytes: DictionaryBytes): FilteredHyphenator {
-  const head = bytes.read(0, Math.min(HEADER, bytes.size));
-  for (let i = 0; i < MAGIC.length && i < head.length; i++) {
-    if (head[i] !== MAGIC[i]) {
-      throw new FrameError('not-a-frame', i, `expected a hyphenation file (${MAGIC}), got ${head[i]}`);
-    }
-  }
-  if (head.length < HEADER)
-    throw new FrameError('truncated', head.length, `expected ${HEADER} bytes, got ${head.length}`);
-  if (head[4] !== VERSION) throw new FrameError('version', 4, `expected version ${VERSION}, got ${head[4]}`);
-  const view = new DataView(head.buffer, head.byteOffset, HEADER);
-  const [truthWords, exceptions, ruleBytes, frameBytes, pages] = [8, 12, 16, 20, 24].map((at) =>
-    view.getUint32(at, true),
-  );
-  const start = roundUp(HEADER + ruleBytes + frameBytes);
-  const size = start + pages * PAGE;
-  if (bytes.size !== size) {
-    throw new FrameError(
-      bytes.size < size ? 'truncated' : 'trailing',
-      16,
-      `expected ${size} bytes, got ${bytes.size}`,
+  return decoding('hyphenation file', () => {
+    const head = bytes.read(0, Math.min(HEADER, bytes.size));
+    checkEnvelope(MAGIC, head, HEADER);
+    const view = new DataView(head.buffer, head.byteOffset, HEADER);
+    const [truthWords, exceptions, ruleBytes, frameBytes, pages] = [8, 12, 16, 20, 24].map((at) =>
+      view.getUint32(at, true),
     );
-  }
-  if (ruleBytes > MOST_RULE_BYTES)
-    throw new FrameError('limit', 16, `rules have at most ${MOST_RULE_BYTES} bytes, got ${ruleBytes}`);
-  const text = bytes.read(HEADER, ruleBytes);
-  const expected = checksum(head.subarray(0, 28), text);
-  const found = view.getUint32(28, true);
-  if (found !== expected) throw new FrameError('checksum', 28, `expected checksum ${expected}, got ${found}`);
-  if (head[5] === 0 || head[6] === 0 || head[7] !== 0)
-    throw new FrameError('parameters', 5, 'no rules have such minimums');
-  const filter = BloomFilter.decode(bytes.read(HEADER + ruleBytes, frameBytes));
-  const dictionary = new ExceptionDictionary(bytes, start, pages);
-  return new FilteredHyphenator({ rules: readRules(head, text), filter, dictionary, truthWords, exceptions });
+    const start = roundUp(HEADER + ruleBytes + frameBytes);
+    checkLength(bytes.size, start + pages * PAGE);
+    if (ruleBytes > MOST_RULE_BYTES)
+      throw new FrameError('limit', 16, `rules have at most ${MOST_RULE_BYTES} bytes, got ${ruleBytes}`);
+    const text = bytes.read(HEADER, ruleBytes);
+    checkSum(view.getUint32(28, true), checksum(head.subarray(0, 28), text), 28);
+    const [leftMinimum, rightMinimum, zero] = head.subarray(5, 8);
+    if (leftMinimum === 0 || rightMinimum === 0 || zero !== 0)
+      throw new FrameError('parameters', 5, 'no rules have such minimums');
+    const frame = bytes.read(HEADER + ruleBytes, frameBytes);
+    const filter = decoding(
+      'hyphenation file',
+      () => BloomFilter.decode(frame),
+      'filter: ',
+      HEADER + ruleBytes,
+    );
+    const dictionary = new ExceptionDictionary(bytes, start, pages);
+    const rules = readRules(text, leftMinimum, rightMinimum);
+    return new FilteredHyphenator({ rules, filter, dictionary, truthWords, exceptions });
+  });
 }
 
-function readRules(head: Uint8Array, text: Uint8Array): Hyphenator {
+function readRules(text: Uint8Array, leftMinimum: number, rightMinimum: number): Hyphenator {
   const [first, ...patterns] = DECODER.decode(text).split('\n');
   const noHyphen = first === '' ? [] : first.split(',');
   const excess = excessOf(noHyphen, patterns, text.length);
   if (excess !== undefined) throw new FrameError('limit', HEADER, `rules have ${excess}`);
-  return new Hyphenator({ patterns, leftMinimum: head[5], rightMinimum: head[6], noHyphen });
+  return new Hyphenator({ patterns, leftMinimum, rightMinimum, noHyphen });
 }
 
 /** What there is too much of. */
@@ -128,15 +122,15 @@ function checksum(head: Uint8Array, rules: Uint8Array): number {
   const both = new Uint8Array(head.length + rules.length);
   both.set(head);
   both.set(rules, head.length);
-  return hashKey(both).low >>> 0;
+  return wholeSum(both);
 }
 
 function roundUp(size: number): number {
   return Math.ceil(size / PAGE) * PAGE;
 }
 
+/** 'BLHY' */
 const MAGIC = [0x42, 0x4c, 0x48, 0x59] as const;
-const VERSION = 1;
 const HEADER = 32;
 const MOST_RULE_BYTES = 2 ** 21;
 const MOST_UNBROKEN = 256;

@@ -22,7 +22,8 @@
  * allocated. What is wrong is a `FrameError`.
  */
 
-import { FrameError, hashKey } from 'bloomery';
+import { FrameError } from 'bloomery';
+import { CHECKSUM, checkEnvelope, checkSum, decoding, VERSION, wholeSum } from 'bloomery/frames';
 
 export interface BlocklistParameters {
   /** The number of different words. */
@@ -54,34 +55,25 @@ export function encodeBlocklist(parameters: BlocklistParameters, frame: Uint8Arr
     const code = character.codePointAt(0) ?? 0;
     bytes.set([code & 255, (code >> 8) & 255, code >> 16], HEADER + 3 * i);
   }
-  view.setUint32(head, hashKey(bytes.subarray(0, head)).low >>> 0, true);
+  view.setUint32(head, wholeSum(bytes.subarray(0, head)), true);
   bytes.set(frame, head + CHECKSUM);
   return bytes;
 }
 
 export function decodeBlocklist(bytes: Uint8Array): { parameters: BlocklistParameters; frame: Uint8Array } {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('A blocklist must be a Uint8Array');
-  for (let i = 0; i < MAGIC.length && i < bytes.length; i++) {
-    if (bytes[i] !== MAGIC[i]) {
-      throw new FrameError('not-a-frame', i, `expected a password blocklist (${MAGIC}), got ${bytes[i]}`);
-    }
-  }
-  need(bytes, HEADER);
-  if (bytes[4] !== VERSION)
-    throw new FrameError('version', 4, `expected version ${VERSION}, got ${bytes[4]}`);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const size = view.getUint16(22, true);
-  if (size > MOST_CHARACTERS) throw unsound(22, `an alphabet of ${size} characters`);
-  const head = HEADER + 3 * size;
-  need(bytes, head + CHECKSUM);
-  const expected = hashKey(bytes.subarray(0, head)).low >>> 0;
-  const found = view.getUint32(head, true);
-  if (found !== expected)
-    throw new FrameError('checksum', head, `expected checksum ${expected}, got ${found}`);
-  return { parameters: readParameters(bytes, view, size), frame: bytes.subarray(head + CHECKSUM) };
+  return decoding('password blocklist', () => {
+    checkEnvelope(MAGIC, bytes, HEADER);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const size = view.getUint16(22, true);
+    if (size > MOST_CHARACTERS) throw unsound(22, `an alphabet of ${size} characters`);
+    const head = HEADER + 3 * size;
+    checkEnvelope(MAGIC, bytes, head + CHECKSUM);
+    checkSum(view.getUint32(head, true), wholeSum(bytes.subarray(0, head)), head);
+    return { parameters: readParameters(bytes, view, size), frame: bytes.subarray(head + CHECKSUM) };
+  });
 }
 
-/** What whoever can compute a checksum may still have got wrong. */
+/** Reads the fields, and refuses values that a right checksum does not exclude. */
 function readParameters(bytes: Uint8Array, view: DataView, size: number): BlocklistParameters {
   const [flags, nearMinimum, typicalLength, shortest, longest] = bytes.subarray(5, 10);
   if (flags > CASE_SENSITIVE + WILDCARDS) throw unsound(5, `the flags ${flags}`);
@@ -112,19 +104,13 @@ function readParameters(bytes: Uint8Array, view: DataView, size: number): Blockl
   };
 }
 
-function need(bytes: Uint8Array, size: number): void {
-  if (bytes.length >= size) return;
-  throw new FrameError('truncated', bytes.length, `expected at least ${size} bytes, got ${bytes.length}`);
-}
-
 function unsound(at: number, what: string): FrameError {
   return new FrameError('parameters', at, `no blocklist has ${what}`);
 }
 
+/** 'BLPW' */
 const MAGIC = [0x42, 0x4c, 0x50, 0x57] as const;
-const VERSION = 1;
 const CASE_SENSITIVE = 1;
 const WILDCARDS = 2;
 const HEADER = 24;
-const CHECKSUM = 4;
 const MOST_CHARACTERS = 1024;

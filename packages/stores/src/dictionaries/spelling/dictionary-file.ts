@@ -23,7 +23,16 @@
  * `SpellingError` with the offset. The checksum finds accidents, not forgers: who can write the file decides what is a word.
  */
 
-import { BloomFilter, FrameError, hashKey, StaticFilter } from 'bloomery';
+import { BloomFilter, FrameError, StaticFilter } from 'bloomery';
+import {
+  CHECKSUM,
+  checkEnvelope,
+  checkLength,
+  checkSum,
+  readFrameHead,
+  VERSION,
+  wholeSum,
+} from 'bloomery/frames';
 import { CommonGroups, LetterGroups } from './letter-groups.ts';
 import { Speller } from './speller.ts';
 import type { Pair, SpellerTraits } from './speller-traits.ts';
@@ -59,7 +68,7 @@ export function encodeSpeller({
     bytes.set(part, at);
     at += part.length;
   }
-  view.setUint32(at, checksum(bytes), true);
+  view.setUint32(at, wholeSum(bytes.subarray(0, at)), true);
   return bytes;
 }
 
@@ -67,26 +76,21 @@ export function decodeSpeller(
   bytes: Uint8Array,
   { maxBytes = DEFAULT_MAX_BYTES }: DecodeSpellerOptions = {},
 ): Speller {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('A dictionary must be a Uint8Array');
-  for (let i = 0; i < 4 && i < bytes.length; i++) {
-    if (bytes[i] !== MAGIC[i]) fail('not-a-dictionary', i, `the magic bytes ${MAGIC}`, bytes[i]);
-  }
+  checked(() => checkEnvelope(MAGIC, bytes, HEAD));
   if (bytes.length > maxBytes) fail('limit', 0, `at most ${maxBytes} bytes`, bytes.length);
-  if (bytes.length < HEAD) fail('truncated', bytes.length, `${HEAD} bytes of head`, bytes.length);
-  if (bytes[4] !== VERSION) fail('version', 4, `version ${VERSION}`, bytes[4]);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const lengths = [view.getUint16(6, true), ...[8, 12, 16, 20].map((at) => view.getUint32(at, true))];
-  const size = HEAD + lengths.reduce((sum, length) => sum + length, 0) + CHECKSUM;
-  if (bytes.length !== size)
-    fail(bytes.length < size ? 'truncated' : 'trailing', 6, `${size} bytes`, bytes.length);
-  const expected = checksum(bytes);
-  const found = view.getUint32(size - CHECKSUM, true);
-  if (found !== expected) fail('checksum', size - CHECKSUM, `checksum ${expected}`, found);
+  const end = HEAD + lengths.reduce((sum, length) => sum + length, 0);
+  checked(() => {
+    checkLength(bytes.length, end + CHECKSUM);
+    checkSum(view.getUint32(end, true), wholeSum(bytes.subarray(0, end)), end);
+  });
   const starts = lengths.map((_, i) => HEAD + lengths.slice(0, i).reduce((sum, length) => sum + length, 0));
   const part = (i: number) => bytes.subarray(starts[i], starts[i] + lengths[i]);
-  const traits = traitsOf(part(0), bytes[5], view.getUint32(24, true));
+  const traits = traitsOf(part(0), view.getUint8(5), view.getUint32(24, true));
   try {
-    const words = part(1)[5] === BLOOM ? BloomFilter.decode(part(1)) : StaticFilter.decode(part(1));
+    const bloom = readFrameHead(part(1)).structure === 'BloomFilter';
+    const words = bloom ? BloomFilter.decode(part(1)) : StaticFilter.decode(part(1));
     const groups = new LetterGroups(StaticFilter.decode(part(2)));
     const common = new CommonGroups(StaticFilter.decode(part(3)));
     return new Speller({ words, groups, common, unsuggested: StaticFilter.decode(part(4)), traits });
@@ -95,6 +99,18 @@ export function decodeSpeller(
     throw new SpellingError('content', `Cannot read dictionary: ${error.message}`, starts[1], {
       cause: error,
     });
+  }
+}
+
+/** Runs a check of the envelope; what it refuses is a `SpellingError`. */
+function checked(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof FrameError)) throw error;
+    const code = error.code === 'not-a-frame' ? 'not-a-dictionary' : error.code;
+    const message = `Cannot read dictionary: ${error.reason} (at byte ${error.offset})`;
+    throw new SpellingError(code as SpellingError['code'], message, error.offset, { cause: error });
   }
 }
 
@@ -188,10 +204,6 @@ function pairsOf(text: string, most: number, what: string, solid: boolean): Pair
   return pairs;
 }
 
-function checksum(bytes: Uint8Array): number {
-  return hashKey(bytes.subarray(0, bytes.length - CHECKSUM)).low >>> 0;
-}
-
 function fail(code: SpellingError['code'], at: number, expected: string, got: unknown): never {
   throw new SpellingError(
     code,
@@ -200,12 +212,9 @@ function fail(code: SpellingError['code'], at: number, expected: string, got: un
   );
 }
 
+/** 'BSPL' */
 const MAGIC = [0x42, 0x53, 0x50, 0x4c];
-const VERSION = 1;
 const HEAD = 28;
-const CHECKSUM = 4;
-/** The code of a BloomFilter in byte 5 of its frame. */
-const BLOOM = 1;
 const DEFAULT_MAX_BYTES = 2 ** 28;
 const MOST_TEXT = 0xffff;
 const MOST_LETTERS = 128;
