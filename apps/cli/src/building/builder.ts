@@ -15,6 +15,7 @@ import {
   HashList,
   type HashScheme,
   HeavyHitters,
+  hashScheme,
   type KeyBatch,
   type KeyHashes,
   RotatingBloomFilter,
@@ -239,7 +240,7 @@ const BUILDERS: Record<string, (parameters: BuildParameters) => Builder> = {
     return { scheme: filter.scheme, add: (keys, file) => filter.addMany(keys, file), finish: () => filter };
   },
   static: (p) => {
-    const { scheme } = new BloomFilter({ bits: 1, hashes: 1, ...hashing(p) });
+    const scheme = hashScheme(hashing(p));
     const parts: Int32Array[] = [];
     const sized =
       p.bits === undefined ? { falsePositiveRate: p.rate ?? DEFAULT_RATE } : { fingerprintBits: p.bits };
@@ -251,7 +252,7 @@ const BUILDERS: Record<string, (parameters: BuildParameters) => Builder> = {
     };
   },
   bloomier: (p) => {
-    const { scheme } = new BloomFilter({ bits: 1, hashes: 1, ...hashing(p) });
+    const scheme = hashScheme(hashing(p));
     const parts: Int32Array[] = [];
     const values: number[] = [];
     return {

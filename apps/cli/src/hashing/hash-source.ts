@@ -1,6 +1,6 @@
 /** Which hash the keys get, as plain data that goes to a worker. A secret is read there anew: it travels in no message. */
 
-import { BlockedBloomFilter, type HashScheme, hashKey } from 'bloomery';
+import { type HashScheme, hashScheme, parquetHash } from 'bloomery';
 import { readSecretKey } from '../files/secret-key-file.ts';
 
 export type HashSource =
@@ -10,9 +10,7 @@ export type HashSource =
 
 export function schemeOf(source: HashSource): HashScheme {
   if (source.kind === 'key-file') return readSecretKey(source.path).scheme;
-  if (source.kind === 'split-block')
-    return new BlockedBloomFilter({ blocks: 1, layout: 'split-block' }).scheme;
-  return hashKey('', { seed: source.seed }).scheme;
+  return source.kind === 'split-block' ? parquetHash() : hashScheme({ seed: source.seed });
 }
 
 /** The source of a filter's own scheme. */
