@@ -44,7 +44,7 @@ export interface WriteOptions {
  */
 export function writeAtomically(
   path: string,
-  parts: Uint8Array | readonly Uint8Array[],
+  parts: Uint8Array | Iterable<Uint8Array>,
   { force = true, mode = 0o666 }: WriteOptions = {},
 ): void {
   const pieces = parts instanceof Uint8Array ? [parts] : parts;
@@ -76,7 +76,7 @@ export function writeAtomically(
 }
 
 /** Into a device or a pipe. */
-function writeThrough(path: string, pieces: readonly Uint8Array[]): void {
+function writeThrough(path: string, pieces: Iterable<Uint8Array>): void {
   const descriptor = openSync(path, 'w');
   try {
     for (const piece of pieces) writeAll(descriptor, piece);

@@ -7,6 +7,7 @@
  */
 
 import { hashKeys } from 'bloomery';
+import { frameChunks } from 'bloomery/frames';
 import { type Command, Option } from 'commander';
 import {
   type Builder,
@@ -149,9 +150,15 @@ async function run(files: string[], options: BuildOptions): Promise<void> {
   else createBuilder(parameters);
   checkValues(options);
   const { filter, count } = await build(inputs, parameters, options);
-  const bytes = filter.encode();
-  writeTarget(output, bytes, { force });
-  report(filter, { count, bytes: bytes.length, seconds: (performance.now() - started) / 1000 }, options);
+  let bytes = 0;
+  function* chunks() {
+    for (const chunk of frameChunks(filter)) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+  }
+  writeTarget(output, chunks(), { force });
+  report(filter, { count, bytes, seconds: (performance.now() - started) / 1000 }, options);
 }
 
 function parametersOf(options: BuildOptions, files: number): BuildParameters {

@@ -28,7 +28,7 @@ export function checkTarget(path: string, { force = false }: WriteOptions = {}):
 /** Writes all bytes, or leaves the target as it was. */
 export function writeTarget(
   path: string,
-  parts: Uint8Array | readonly Uint8Array[],
+  parts: Uint8Array | Iterable<Uint8Array>,
   options: WriteOptions = {},
 ): void {
   if (path === '-') {
