@@ -8,19 +8,12 @@
  * writes is plain, bit for bit the new file. No secret is needed, also for keyed filters.
  */
 
+import { DELTA_MAGIC, FRAME_MAGIC, hasMagic, payloadOf } from 'bloomery/frames';
 import { applyDelta, deltaEnds, frameSum, makeDelta, OtherSnapshotError } from 'bloomery/wire';
 import type { Command } from 'commander';
 import { withExamples, withJson, withOutput } from '../command-options.ts';
 import { checkInputs, checkOutput, finishOutput, type MadeFileOptions } from '../conversion/made-file.ts';
-import {
-  DELTA_MAGIC,
-  describeFrame,
-  type FrameFile,
-  naming,
-  readFrame,
-  startsWith,
-  verifyPlain,
-} from '../conversion/plain-frame.ts';
+import { describeFrame, type FrameFile, naming, readFrame, verifyPlain } from '../conversion/plain-frame.ts';
 import { readFilterBytes } from '../files/filter-file.ts';
 import { formatBytes, formatCount } from '../terminal/format-values.ts';
 import { UsageError } from '../usage-error.ts';
@@ -66,15 +59,14 @@ async function runDelta(
   checkDeltable(to);
   // Damage is told as damage, and not as parameters that differ.
   for (const file of [from, to]) verifyPlain(file);
-  const start = payloadStart(from);
-  if (from.frame.length !== to.frame.length || !sameBytes(from.frame, to.frame, start)) {
+  if (from.frame.length !== to.frame.length || !sameBytes(from.frame, to.frame, from.head.start)) {
     throw new UsageError(
       `a delta needs the same parameters on both sides: ${oldPath} is a ${describeFrame(from)}, ${newPath} a ${describeFrame(to)}`,
     );
   }
   const bytes = makeDelta(from.frame, to.frame, { effort: options.fast ? 'fast' : 'small' });
-  const changed = changedBits(from.frame, to.frame, start);
-  const bits = 8 * (from.frame.length - start - CHECKSUM);
+  const changed = changedBits(from.frame, to.frame);
+  const bits = 8 * payloadOf(from.frame).length;
   const { base, result } = deltaEnds(bytes);
   finishOutput(
     options,
@@ -103,7 +95,7 @@ async function runApply(oldPath: string, deltaPath: string, options: MadeFileOpt
   const own = frameSum(from.frame);
   if (own !== base) refuse(from, deltaPath, own, base, result);
   const frame = naming(deltaPath, () => applyDelta(from.frame, delta));
-  const changed = changedBits(from.frame, frame, payloadStart(from));
+  const changed = changedBits(from.frame, frame);
   finishOutput(
     options,
     frame,
@@ -134,29 +126,25 @@ function refuse(from: FrameFile, deltaPath: string, own: bigint, base: bigint, r
 
 async function readDelta(path: string): Promise<Uint8Array> {
   const bytes = await readFilterBytes(path);
-  if (startsWith(bytes, DELTA_MAGIC)) return bytes;
-  if (startsWith(bytes, 'BLMY')) {
+  if (hasMagic(DELTA_MAGIC, bytes)) return bytes;
+  if (hasMagic(FRAME_MAGIC, bytes)) {
     throw new UsageError(`${path} is a filter, not a delta; the order is: bloomery apply OLD DELTA -o NEW`);
   }
   throw new UsageError(`${path} is ${bytes.length === 0 ? 'empty' : 'not a delta made by bloomery delta'}`);
 }
 
 function checkDeltable({ path, structure }: FrameFile): void {
-  if (structure.code <= 2) return;
-  const instead = structure.code === 3 ? '; make deltas of its snapshots: bloomery convert --to bloom' : '';
-  throw new UsageError(
-    `${path} is a ${structure.name}; deltas are for BloomFilter and BlockedBloomFilter${instead}`,
-  );
+  const { name } = structure;
+  if (name === 'BloomFilter' || name === 'BlockedBloomFilter') return;
+  const snapshots = name === 'CountingBloomFilter';
+  const instead = snapshots ? '; make deltas of its snapshots: bloomery convert --to bloom' : '';
+  throw new UsageError(`${path} is a ${name}; deltas are for BloomFilter and BlockedBloomFilter${instead}`);
 }
 
-/** Where the bits begin: behind 16 bytes of header and the parameters (docs/spec/frame.md). */
-function payloadStart({ structure }: FrameFile): number {
-  return structure.code === 1 ? 28 : 27;
-}
-
-function changedBits(a: Uint8Array, b: Uint8Array, start: number): number {
+function changedBits(a: Uint8Array, b: Uint8Array): number {
+  const [before, after] = [payloadOf(a), payloadOf(b)];
   let count = 0;
-  for (let i = start; i < a.length - CHECKSUM; i++) count += ONES[a[i] ^ b[i]];
+  for (let i = 0; i < before.length; i++) count += ONES[before[i] ^ after[i]];
   return count;
 }
 
@@ -168,5 +156,4 @@ function hex(sum: bigint): string {
   return sum.toString(16).padStart(16, '0');
 }
 
-const CHECKSUM = 4;
 const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);

@@ -9,11 +9,12 @@
  */
 
 import { BloomFilter } from 'bloomery';
+import { canBeCoded, readFrameHead } from 'bloomery/frames';
 import { compressFrame, fitMessage } from 'bloomery/wire';
 import type { Command } from 'commander';
 import { parseCount, withExamples, withJson, withKeyFile, withOutput } from '../command-options.ts';
 import { checkInputs, checkOutput, finishOutput, type MadeFileOptions } from '../conversion/made-file.ts';
-import { canBeCoded, type FrameFile, naming, readFrame, verifyPlain } from '../conversion/plain-frame.ts';
+import { type FrameFile, naming, readFrame, verifyPlain } from '../conversion/plain-frame.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
 import { formatBytes, formatRate } from '../terminal/format-values.ts';
 import { warn } from '../terminal/warning.ts';
@@ -52,7 +53,7 @@ async function runEncode(path: string, options: EncodeOptions): Promise<void> {
   checkInputs([path]);
   const file = await readFrame(path);
   const { structure, frame, bytes } = file;
-  if (!canBeCoded(structure)) {
+  if (!canBeCoded(structure.name)) {
     throw new UsageError(
       `${path} is a ${structure.name}, which has no coded form; BloomFilter, BlockedBloomFilter and CountingBloomFilter have`,
     );
@@ -72,7 +73,7 @@ async function runEncode(path: string, options: EncodeOptions): Promise<void> {
     message,
     {
       structure: structure.name,
-      coded: (message[6] & 128) !== 0,
+      coded: readFrameHead(message).coded,
       inputBytes: bytes.length,
       plainBytes: frame.length,
       ...(options.maxBytes === undefined ? {} : { maxBytes: options.maxBytes, halvings, saturated }),
@@ -110,9 +111,9 @@ function fit(
 ): Fitted {
   if (maxBytes === undefined || coded.length <= maxBytes)
     return { message: coded, halvings: 0, saturated: false };
-  if (structure.code !== 1) {
+  if (structure.name !== 'BloomFilter') {
     const smaller =
-      structure.code === 2
+      structure.name === 'BlockedBloomFilter'
         ? 'halve it first: bloomery halve'
         : 'take a snapshot: bloomery convert --to bloom';
     throw new UsageError(

@@ -20,6 +20,7 @@ import {
 import { checkInputs, checkOutput, finishOutput, type MadeFileOptions } from '../conversion/made-file.ts';
 import { type FilterFile, openFilter } from '../files/filter-file.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
+import { becomesBloom } from '../files/structures.ts';
 import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
@@ -109,8 +110,7 @@ function checkSize(path: string, size: number, times: number, unit: string): voi
 
 function instead(file: FilterFile): string {
   if (file.format !== 'bloomery') return 'Parquet filters are the only foreign ones that do';
-  const { code } = file.structure;
-  if ([3, 4, 8, 10].includes(code))
+  if (becomesBloom(file.structure))
     return `first make a BloomFilter of it: bloomery convert ${file.path} --to bloom`;
   return 'BloomFilter and BlockedBloomFilter do';
 }

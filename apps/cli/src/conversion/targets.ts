@@ -23,6 +23,7 @@ import { GuavaFilter, type GuavaFunnel } from 'bloomery/formats/guava';
 import { ParquetFilter } from 'bloomery/formats/parquet';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { SquidDigest } from 'bloomery/formats/squid';
+import { canBeCoded } from 'bloomery/frames';
 import { rateAsymptotic } from 'bloomery/math';
 import { compressFrame } from 'bloomery/wire';
 import { eachKey } from '../checking/ask.ts';
@@ -31,7 +32,6 @@ import { UsageError } from '../usage-error.ts';
 import { bloomFilterOf } from './comparable-files.ts';
 import type { AnyFilter, Design } from './filter-facts.ts';
 import { funnelOfBytes, guavaKey, textOf } from './guava-keys.ts';
-import { canBeCoded } from './plain-frame.ts';
 
 /** An empty filter that keys go into. */
 export interface NewFilter {
@@ -79,7 +79,7 @@ export const TARGETS: readonly Target[] = [
     bridges: 'bloom, blocked, counting',
     hash: 'forge64',
     bridge: (file) =>
-      file.format === 'bloomery' && canBeCoded(file.structure) ? compressFrame(file.frame) : undefined,
+      file.format === 'bloomery' && canBeCoded(file.structure.name) ? compressFrame(file.frame) : undefined,
   },
   {
     name: 'bloom',

@@ -2,6 +2,7 @@
 
 import { BlockedBloomFilter, BloomFilter } from 'bloomery';
 import type { FilterFile } from '../files/filter-file.ts';
+import { becomesBloom } from '../files/structures.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** The error for two files that cannot be combined or compared: shows both. */
@@ -34,7 +35,7 @@ function remedy(one: FilterFile, other: FilterFile): string {
 }
 
 function hasSnapshot(file: FilterFile): boolean {
-  return file.format === 'bloomery' && [3, 4, 8, 10].includes(file.structure.code);
+  return file.format === 'bloomery' && becomesBloom(file.structure);
 }
 
 /** How often the one must be halved to be like the other; 0: that does not help. */

@@ -16,12 +16,12 @@ import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { sniffFormat } from 'bloomery/formats/sniff';
 import { SparkFilter } from 'bloomery/formats/spark';
 import { SquidDigest } from 'bloomery/formats/squid';
+import { decodeFilter, readFrameHead, withoutKey } from 'bloomery/frames';
 import { expandFrame } from 'bloomery/wire';
 import { readSettled } from '../in-place/recovered-file.ts';
-import { keylessFrame } from '../inspecting/keyless-frame.ts';
 import { UsageError } from '../usage-error.ts';
 import { patientRead } from './patient-read.ts';
-import { type OwnFilter, type Structure, structureByCode } from './structures.ts';
+import { type OwnFilter, type Structure, structureOf } from './structures.ts';
 
 interface FilterFileBase {
   /** As the user gave it; `-` is standard input. */
@@ -114,25 +114,20 @@ function readStandardInput(): Buffer {
 }
 
 function openOwn(path: string, bytes: Uint8Array, options: OpenOptions): OwnFile {
-  const structure = structureByCode(bytes[5]);
-  if (bytes.length < 16)
-    throw new FrameError('truncated', bytes.length, `expected 16 bytes, got ${bytes.length}`);
-  if (structure === undefined)
-    throw new FrameError('structure', 5, `no structure has the number ${bytes[5]}`);
-  const coded = (bytes[6] & 128) !== 0;
+  const { structure, coded } = readFrameHead(bytes);
   const frame = coded ? expandFrame(bytes, { maxBytes: Number.POSITIVE_INFINITY }) : bytes;
-  const filter = decodeFrame(structure, frame, options);
-  return { path, bytes, format: 'bloomery', structure, filter, coded, frame };
+  const filter = decodeFrame(frame, options);
+  return { path, bytes, format: 'bloomery', structure: structureOf(structure), filter, coded, frame };
 }
 
-function decodeFrame(structure: Structure, frame: Uint8Array, { key, keyless }: OpenOptions): OwnFilter {
+function decodeFrame(frame: Uint8Array, { key, keyless }: OpenOptions): OwnFilter {
   try {
-    return structure.decode(frame, key === undefined ? {} : { key });
+    return decodeFilter(frame, key === undefined ? {} : { key });
   } catch (error) {
     // The checksum was right, or the error would be another one.
     const missing = error instanceof FrameError && error.code === 'key' && key === undefined;
     if (!keyless || !missing) throw error;
-    return structure.decode(keylessFrame(frame), {});
+    return decodeFilter(withoutKey(frame));
   }
 }
 

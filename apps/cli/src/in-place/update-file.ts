@@ -14,9 +14,10 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { placeOf, writeAtomically } from '@bloomery/files';
 import { FrameError, type SecretKey } from 'bloomery';
 import type { GuavaFunnel } from 'bloomery/formats/guava';
+import { decodeFilter, FRAME_MAGIC, hasMagic, PAGE, readFrameHead } from 'bloomery/frames';
 import { funnelOfBytes } from '../conversion/guava-keys.ts';
 import { type FilterFile, openFilter } from '../files/filter-file.ts';
-import { structureByCode } from '../files/structures.ts';
+import { structureOf } from '../files/structures.ts';
 import type { KeyChunk } from '../keys/key-source.ts';
 import { UsageError } from '../usage-error.ts';
 import { type Fullness, fullnessFromSample, fullnessOf } from './fullness.ts';
@@ -81,6 +82,8 @@ export function removeFromFile(
   return underLock(path, options, () => replaceFile(path, chunks, options, removerFor, options.strict));
 }
 
+/** Every head of a frame is shorter. */
+const HEAD_BYTES = 64;
 /** Smaller files are loaded and replaced. */
 const LEAST_BYTES = 2 ** 20;
 /** Larger ones never are. */
@@ -119,16 +122,17 @@ function openPaged(
 ): PagedFrame | undefined {
   const { size } = statSync(place);
   if (size < LEAST_BYTES || (format !== undefined && format !== 'bloomery')) return undefined;
-  const head = Buffer.alloc(8);
+  const head = new Uint8Array(HEAD_BYTES);
   const descriptor = openSync(place, 'r');
   try {
     readSync(descriptor, head, 0, head.length, 0);
   } finally {
     closeSync(descriptor);
   }
-  const plain = head.toString('latin1', 0, 4) === 'BLMY' && head[5] <= 2 && head[6] < 128;
-  if (!plain) return undefined;
-  const maxPages = size > MOST_LOADED_BYTES ? Number.POSITIVE_INFINITY : MOST_PAGES * (size / 4096);
+  if (!hasMagic(FRAME_MAGIC, head)) return undefined;
+  const { structure, coded } = explained(path, () => readFrameHead(head));
+  if (coded || (structure !== 'BloomFilter' && structure !== 'BlockedBloomFilter')) return undefined;
+  const maxPages = size > MOST_LOADED_BYTES ? Number.POSITIVE_INFINITY : MOST_PAGES * (size / PAGE);
   return explained(path, () => PagedFrame.open(place, { key, maxPages, readOnly: dryRun }));
 }
 
@@ -228,8 +232,8 @@ async function writeFile(
 }
 
 function openFrame(path: string, frame: Uint8Array, key: SecretKey | undefined): FilterFile {
-  const structure = structureByCode(frame[5])!;
-  const filter = explained(path, () => structure.decode(frame, key === undefined ? {} : { key }));
+  const structure = structureOf(readFrameHead(frame).structure);
+  const filter = explained(path, () => decodeFilter(frame, key === undefined ? {} : { key }));
   // `bytes` is what the file holds if nothing more is added; it differs from the file, so that it will be written.
   return { path, bytes: new Uint8Array(0), format: 'bloomery', structure, filter, coded: false, frame };
 }

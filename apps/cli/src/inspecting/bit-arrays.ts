@@ -4,9 +4,9 @@
  */
 
 import type { BloomFilter } from 'bloomery';
+import { countersOf, nestedFrames, payloadOf, readFrameHead } from 'bloomery/frames';
 import type { FilterFile, ForeignFile, OwnFile } from '../files/filter-file.ts';
 import { onesBetween } from '../terminal/bit-picture.ts';
-import { nestedFrames } from './nested-frames.ts';
 
 export interface BitArray {
   /** Which of several it is. */
@@ -23,7 +23,7 @@ function ownArrays({ filter, frame, structure }: OwnFile): BitArray[] {
   switch (structure.option) {
     case 'bloom':
     case 'blocked':
-      return 'bits' in filter ? [{ name: '', bytes: payload(frame), bits: filter.bits }] : [];
+      return 'bits' in filter ? [{ name: '', bytes: payloadOf(frame), bits: filter.bits }] : [];
     case 'counting':
       return 'snapshot' in filter ? [ofFilter(filter.snapshot())] : [];
     case 'spectral':
@@ -36,24 +36,19 @@ function ownArrays({ filter, frame, structure }: OwnFile): BitArray[] {
     default:
       return nestedFrames(frame).map(({ start, end }, i) => {
         const inner = frame.subarray(start, end);
-        return { name: String(i + 1), bytes: payload(inner), bits: sizeOf(inner) };
+        return { name: String(i + 1), bytes: payloadOf(inner), bits: bitsOf(inner) };
       });
   }
 }
 
 function ofFilter(filter: BloomFilter): BitArray {
-  return { name: '', bytes: payload(filter.encode()), bits: filter.bits };
+  return { name: '', bytes: payloadOf(filter.encode()), bits: filter.bits };
 }
 
-/** Of a frame of structure 1 or 2: docs/spec/frame.md. */
-function payload(frame: Uint8Array): Uint8Array {
-  return frame.subarray(frame[5] === 1 ? 28 : 27, -4);
-}
-
-/** The bits of a frame of structure 1. */
-function sizeOf(frame: Uint8Array): number {
-  const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
-  return view.getUint32(16, true) + 2 ** 32 * frame[20];
+/** The bits of a frame of a BloomFilter. */
+function bitsOf(frame: Uint8Array): number {
+  const head = readFrameHead(frame);
+  return head.structure === 'BloomFilter' ? head.parameters.bits : 0;
 }
 
 /** A bit for each counter of a sketch, 1 where it is not 0. */
@@ -61,13 +56,13 @@ function counterRows(
   frame: Uint8Array,
   { width, depth, counterBits }: { width: number; depth: number; counterBits: number },
 ): BitArray[] {
-  const first = frame[5] === 5 ? 16 + 7 + 8 : 16 + 20 + 8;
+  const counters = countersOf(frame);
   const size = counterBits / 8;
   return Array.from({ length: depth }, (_, row) => {
     const bytes = new Uint8Array(Math.ceil(width / 8));
     for (let column = 0; column < width; column++) {
-      const at = first + (row * width + column) * size;
-      for (let i = 0; i < size; i++) if (frame[at + i] !== 0) bytes[column >> 3] |= 1 << (column & 7);
+      const at = (row * width + column) * size;
+      for (let i = 0; i < size; i++) if (counters[at + i] !== 0) bytes[column >> 3] |= 1 << (column & 7);
     }
     return { name: String(row + 1), bytes, bits: width };
   });

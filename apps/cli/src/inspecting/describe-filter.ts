@@ -7,12 +7,12 @@
  */
 
 import { type Estimate, sizeEstimate } from 'bloomery';
+import { canBeCoded, readFrameHead } from 'bloomery/frames';
 import { binaryEntropy } from 'bloomery/math';
 import { compressFrame } from 'bloomery/wire';
 import type { FilterFile } from '../files/filter-file.ts';
 import { describeForeign } from './describe-foreign.ts';
 import { describeOwn } from './describe-own.ts';
-import { isKeyed } from './keyless-frame.ts';
 
 export interface FilterDescription {
   readonly path: string;
@@ -83,7 +83,7 @@ export function describeFilter(file: FilterFile): FilterDescription {
     path: file.path,
     format: file.format,
     structure: own ? file.structure.name : file.filter.constructor.name,
-    keyed: own && isKeyed(file.frame),
+    keyed: own && readFrameHead(file.frame).hash.keyed,
     ...details,
     bytes: {
       file: file.bytes.length,
@@ -110,8 +110,8 @@ export function isOverfull(
 }
 
 function compressedBytes(frame: Uint8Array): number | undefined {
-  // Frames of the first three structures can be coded (docs/spec/wire.md). The small coding does 16 MB/s, the fast one 190.
-  if (frame[5] > 3 || frame.length > LARGEST_FAST) return undefined;
+  // The small coding does 16 MB/s, the fast one 190.
+  if (!canBeCoded(readFrameHead(frame).structure) || frame.length > LARGEST_FAST) return undefined;
   return compressFrame(frame, { effort: frame.length > LARGEST_SMALL ? 'fast' : 'small' }).length;
 }
 

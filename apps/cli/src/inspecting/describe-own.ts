@@ -15,10 +15,10 @@ import {
   StaticFilter,
   scalableSizeEstimate,
 } from 'bloomery';
+import { candidatesOf, readFrameHead } from 'bloomery/frames';
 import { type PlanLayout, plan } from 'bloomery/math';
 import type { OwnFile } from '../files/filter-file.ts';
 import { describeSize, type FilterDetails, type FilterPart, isOverfull } from './describe-filter.ts';
-import { heavyKeysIn, isKeyed } from './keyless-frame.ts';
 
 export function describeOwn(file: OwnFile): FilterDetails {
   const { hash, seed } = hashOf(file);
@@ -28,9 +28,8 @@ export function describeOwn(file: OwnFile): FilterDetails {
 
 /** From the frame and not from the filter, which may have been read without its key. */
 function hashOf({ frame }: OwnFile): { hash: string; seed?: string } {
-  if (isKeyed(frame)) return { hash: 'siphash-2-4' };
-  const seed = new DataView(frame.buffer, frame.byteOffset, 16).getBigUint64(8, true);
-  return frame[7] === 3 ? { hash: 'xxh64' } : { hash: 'forge64', seed: String(seed) };
+  const { name, seed } = readFrameHead(frame).hash;
+  return name === 'forge64' ? { hash: name, seed: String(seed) } : { hash: name };
 }
 
 type Details = Omit<FilterDetails, 'hash' | 'seed'>;
@@ -208,7 +207,7 @@ function sketchDetails(sketch: CountMinSketch | HeavyHitters, frame: Uint8Array)
     delta: rounded(Math.exp(-depth)),
   };
   if (sketch instanceof CountMinSketch) return { parameters: common };
-  const heavyKeys = heavyKeysIn(frame, sketch.threshold * total);
+  const heavyKeys = candidatesOf(frame).filter(({ count }) => count >= sketch.threshold * total).length;
   return { parameters: { threshold: sketch.threshold, ...common, heavyKeys } };
 }
 

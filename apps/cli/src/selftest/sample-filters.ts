@@ -15,8 +15,9 @@ import {
   SpectralBloomFilter,
   StaticFilter,
 } from 'bloomery';
+import { decodeFilter, readFrameHead } from 'bloomery/frames';
 import type { OwnFile } from '../files/filter-file.ts';
-import { type OwnFilter, structureByCode } from '../files/structures.ts';
+import { type OwnFilter, structureOf } from '../files/structures.ts';
 import { keysUpTo } from './self-check.ts';
 
 /** 16 bytes that are no secret: 0 to 15. */
@@ -72,13 +73,13 @@ export const SAMPLES: Readonly<Record<string, (count: number) => OwnFilter>> = {
 /** The filter as if it had been read from a file. */
 export function asFile(name: string, filter: OwnFilter): OwnFile {
   const frame = filter.encode();
-  const structure = structureByCode(frame[5])!;
+  const structure = structureOf(readFrameHead(frame).structure);
   return { path: name, bytes: frame, frame, format: 'bloomery', structure, filter, coded: false };
 }
 
 /** Reads a frame of a sample back. */
 export function decodeSample(name: string, frame: Uint8Array): OwnFilter {
-  return structureByCode(frame[5])!.decode(frame, name.endsWith('keyed') ? { key: SAMPLE_KEY } : {});
+  return decodeFilter(frame, name.endsWith('keyed') ? { key: SAMPLE_KEY } : {});
 }
 
 function at(capacity: number) {

@@ -12,6 +12,7 @@
  */
 
 import { BloomFilter, CountingBloomFilter, type PackedKeys, StaticFilter } from 'bloomery';
+import { payloadOf } from 'bloomery/frames';
 import { encodeBits, encodePiece } from 'bloomery/wire';
 
 interface Shape {
@@ -126,11 +127,8 @@ function fullestCounter({ bits, hashes, keys }: Shape, seed: number): number {
   const filter = new CountingBloomFilter({ counters: bits, hashes, counterBits: 4, seed });
   filter.addMany(counters(keys, 0));
   // Two counters in each byte.
-  const frame = filter.encode();
   let most = 0;
-  for (const byte of frame.subarray(-CHECKSUM - Math.ceil(bits / 2), -CHECKSUM)) {
-    most = Math.max(most, byte & 15, byte >>> 4);
-  }
+  for (const byte of payloadOf(filter.encode())) most = Math.max(most, byte & 15, byte >>> 4);
   return most;
 }
 
@@ -141,14 +139,10 @@ function positives(filter: { hasMany(keys: PackedKeys): Uint8Array }, { stranger
   return sum;
 }
 
-/** A frame ends with a checksum of 4 bytes (docs/spec/frame.md). */
-const CHECKSUM = 4;
-
-/** The bits of a filter: the end of its frame, before the checksum. */
+/** The bits of a filter. */
 function wordsOf(filter: BloomFilter): Uint32Array {
-  const frame = filter.encode();
   const words = new Uint32Array(Math.ceil(filter.bits / 32));
-  new Uint8Array(words.buffer).set(frame.subarray(-CHECKSUM - Math.ceil(filter.bits / 8), -CHECKSUM));
+  new Uint8Array(words.buffer).set(payloadOf(filter.encode()));
   return words;
 }
 
