@@ -1,0 +1,84 @@
+// The bytes of frames are known in packages/bloomery/src/frames/ and nowhere else. A reader of another file who indexes
+// bytes[5], masks bit 7 of a variant or writes a magic down has copied a part of docs/spec/frame.md, and will not be told
+// when that changes. This reads the sources and refuses such lines. It knows patterns, not types: it looks for the
+// ways in which this was done before.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** Where the bytes of frames are at home. */
+const HOME = 'packages/bloomery/src/frames/';
+/** Files of other systems have offsets of their own; the kernel and the hashes know words, not frames. */
+const OTHERS = ['formats', 'kernel', 'hashing', 'keys', 'math'].map(
+  (room) => `packages/bloomery/src/${room}/`,
+);
+/** Names that bytes of frames, deltas and messages have in our code. */
+const BYTES = '(?:bytes|frame|head|header|message|delta|golden|inner|outer|part\\(\\d\\)|copy)';
+
+const RULES = [
+  { what: 'the magic of a frame, a delta or a sync message', pattern: /['"`]BLM[YDS]['"`]/ },
+  {
+    what: 'the magic of a frame, a delta or a sync message',
+    pattern: /0x42,\s*0x4c,\s*0x4d,\s*0x(?:59|44|53)\b/i,
+  },
+  {
+    what: 'the magic of a frame, a delta or a sync message',
+    pattern: /0x424c4d(?:59|44|53)|0x(?:59|44|53)4d4c42/i,
+  },
+  { what: 'a byte of a head by its number', pattern: new RegExp(`\\b${BYTES}(?:\\?\\.)?\\[[4-8]\\]`) },
+  {
+    what: 'the bit of a coded payload',
+    pattern: new RegExp(`\\b${BYTES}(?:\\?\\.)?\\[\\w+\\] & 128|variant [&%<] ?(?:~)?128`),
+  },
+  { what: 'the length of a head', pattern: /\? 28 : 27\b|\? 27 : 28\b|\b16 \+ (?:7|19|20|37)\b/ },
+  { what: 'the length of a checksum', pattern: /^\s*(?:export )?const CHECKSUM\w* = 4;/ },
+  { what: 'a payload by its distance from the end', pattern: /\.subarray\([^)]*-4\)/ },
+  { what: 'a checksum by hand', pattern: /hashKey\([^)]*\)\.low/ },
+];
+
+/** The journal of pages keeps the last four bytes of a file, whatever they mean, and looks into no frame. */
+const EXCEPTIONS = [/\/journal\.ts$/];
+
+const problems = [];
+let count = 0;
+for (const shelf of ['packages', 'apps']) {
+  for (const name of readdirSync(join(root, shelf))) {
+    if (name === 'testkit') continue;
+    for (const path of sources(join(root, shelf, name, 'src'))) check(path);
+  }
+}
+if (problems.length > 0) {
+  console.error(problems.join('\n'));
+  console.error(
+    `${HOME} knows the bytes of frames: bloomery/frames gives heads, payloads, checks and the envelope`,
+  );
+  process.exit(1);
+}
+console.log(`frames: ${count} files leave the bytes of frames to ${HOME}`);
+
+function check(path) {
+  const name = relative(root, path).replaceAll('\\', '/');
+  if (name.startsWith(HOME) || OTHERS.some((room) => name.startsWith(room))) return;
+  if (EXCEPTIONS.some((file) => file.test(name))) return;
+  count++;
+  for (const [i, line] of withoutComments(readFileSync(path, 'utf8')).split('\n').entries()) {
+    for (const { what, pattern } of RULES) {
+      if (pattern.test(line)) problems.push(`${name}:${i + 1} has ${what}: ${line.trim()}`);
+    }
+  }
+}
+
+function sources(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(({ name }) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
+/** Comments become empty lines, so that the numbers of lines stay right. */
+function withoutComments(text) {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ''))
+    .replace(/^\s*\/\/.*$/gm, '');
+}
