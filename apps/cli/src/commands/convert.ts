@@ -119,7 +119,7 @@ async function run(path: string | undefined, options: ConvertOptions): Promise<v
     return;
   }
   if (options.capacity !== undefined || options.rate !== undefined) {
-    throw new UsageError('--capacity and --rate are for a filter that is built anew: name its --keys');
+    throw new UsageError('--capacity and --rate are for a filter that is built again: name its --keys');
   }
   const bytes = await target.bridge(file);
   if (bytes === undefined) throw new UsageError(`${whyNot(file, target)}; ${remedy(target)}`);
@@ -255,7 +255,7 @@ function whyNot(file: FilterFile, target: Target): string {
 
 function remedy(target: Target): string {
   if (target.create === undefined) return 'BloomFilter, BlockedBloomFilter and CountingBloomFilter have';
-  return 'name the files of its keys and it is built anew: --keys FILE…';
+  return 'name the files of its keys and it is built again: --keys FILE…';
 }
 
 function kindOf(file: FilterFile): string {

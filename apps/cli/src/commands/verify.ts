@@ -58,9 +58,9 @@ export function register(program: Command): void {
   withExamples(withJson(withFormat(withKeyFile(withKeyOptions(command)))), [
     [
       'bloomery verify words.blm --keys /usr/share/dict/words',
-      'every word is found, and strangers at the promised rate',
+      'every word is found, and non-member keys only at the promised rate',
     ],
-    ['bloomery verify seen.bloom --absent other-urls.txt', 'strangers that look like the keys'],
+    ['bloomery verify seen.bloom --absent other-urls.txt', 'non-member keys that look like the keys'],
     ['bloomery verify words.blm --trials 100M && cp words.blm /srv/', 'only what holds is published'],
   ]);
 }

@@ -87,7 +87,7 @@ describe('bridges: the bits stay', () => {
   });
 });
 
-describe('--keys: built anew', () => {
+describe('--keys: built again', () => {
   it("makes the files that Guava's and Go's own programs make of these keys", async () => {
     // The golden Guava file is of version 31; its k, 7, is the one of the new formula too.
     await scratch.ok('convert plain.blm --to guava --keys golden.txt -n 1000 -r 1% -o made.guava');
@@ -296,7 +296,7 @@ describe('what cannot be converted', () => {
   it.each([
     [
       'convert words.guava --to dcso -o x',
-      /words\.guava: Cannot convert a guava filter \(murmur3-x64-128\/MURMUR128_MITZ_64\) to dcso \(fnv1-64\/dcso\): a filter holds bits, not keys, and the other hash would have set other bits; name the files of its keys and it is built anew: --keys FILE/,
+      /words\.guava: Cannot convert a guava filter \(murmur3-x64-128\/MURMUR128_MITZ_64\) to dcso \(fnv1-64\/dcso\): a filter holds bits, not keys, and the other hash would have set other bits; name the files of its keys and it is built again: --keys FILE/,
     ],
     [
       'convert plain.blm --to blocked -o x',
@@ -312,7 +312,7 @@ describe('what cannot be converted', () => {
     ],
     [
       'convert plain.blm --to dcso -n 5 -o x',
-      /--capacity and --rate are for a filter that is built anew: name its --keys/,
+      /--capacity and --rate are for a filter that is built again: name its --keys/,
     ],
     [
       'convert empty.guava --to dcso --keys keys.txt -o x',
