@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { COMMANDS } from './commands/index.ts';
+import { COMMANDS } from './commands/commands.ts';
 import { CLOSED_PIPE, FAILED } from './exit-codes.ts';
 import { ClosedPipe, write } from './terminal/standard-output.ts';
 import { colors } from './terminal/terminal.ts';
