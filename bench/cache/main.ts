@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { median, medianRatio } from '../src/statistics.ts';
+import { median, medianRatio } from '../shared/statistics.ts';
 import { bareServer, bloomeryNode, type RunningServer, squid } from './servers.ts';
 import { type Load, type LoadOptions, load } from './wrk.ts';
 

@@ -1,7 +1,7 @@
 /** The lanes of the other structures, by the question they answer. As in lanes.ts, each is a process of its own. */
 
-import { LANES, type Lane } from './lanes.ts';
-import type { Subject } from './subject.ts';
+import { LANES, type Lane } from '../filters/lanes.ts';
+import type { Subject } from '../shared/subject.ts';
 
 export const COUNTING_REFERENCE = 'bloom-filters CountingBloomFilter';
 export const STATIC_REFERENCE = 'binary-fuse-filter';
@@ -73,10 +73,10 @@ export const FREQUENCY_LANES: readonly Lane[] = [
 export const OVERVIEW_LANES: readonly Lane[] = [
   LANES.find(({ name }) => name === 'Set')!,
   lane('bloomery BloomFilter', async (n) =>
-    (await import('./library.ts')).library(n, { layout: 'classic', kernel: 'wasm' }),
+    (await import('../filters/library.ts')).library(n, { layout: 'classic', kernel: 'wasm' }),
   ),
   lane('bloomery BlockedBloomFilter', async (n) =>
-    (await import('./library.ts')).library(n, { layout: 'blocked', kernel: 'wasm' }),
+    (await import('../filters/library.ts')).library(n, { layout: 'blocked', kernel: 'wasm' }),
   ),
   COUNTING,
   STATIC,

@@ -1,12 +1,12 @@
 /**
  * `npm run bench:kernel`: the parts that a lookup consists of, one by one, for those who work on the library's
- * hot paths. Each part runs in a process of its own (see lanes.ts for why), one after the other.
+ * hot paths. Each part runs in a process of its own (see filters/lanes.ts for why), one after the other.
  */
 
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
-import { compileForNode } from './compile.ts';
-import { asText, type Table } from './report.ts';
+import { compileForNode } from '../shared/compile.ts';
+import { asText, type Table } from '../shared/report.ts';
 
 const PARTS = ['text', 'hash wasm', 'hash javascript', 'probe wasm', 'probe javascript', 'residency'];
 
@@ -17,7 +17,7 @@ const { values: options } = parseArgs({
 if (options.help) {
   console.log(`npm run bench:kernel -- [--only PATTERN]\n\nParts: ${PARTS.join(', ')}`);
 } else {
-  const program = await compileForNode('kernel-parts');
+  const program = await compileForNode('kernel/parts');
   const pattern = new RegExp(options.only ?? '');
   for (const part of PARTS.filter((name) => pattern.test(name))) {
     process.stderr.write(`measuring: ${part}\n`);

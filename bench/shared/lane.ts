@@ -3,11 +3,11 @@
  * measured when is decided by interleave.ts; this process sleeps in between.
  */
 
+import { LANES, type Lane } from '../filters/lanes.ts';
+import { EPSILON, STRUCTURE_LANES } from '../structures/structure-lanes.ts';
 import { countErrors } from './count-errors.ts';
 import { flatStrings, type KeyFiles, readKeys } from './keys.ts';
-import { LANES, type Lane } from './lanes.ts';
 import type { CountErrors } from './results.ts';
-import { EPSILON, STRUCTURE_LANES } from './structure-lanes.ts';
 import {
   ACTIONS,
   type Action,

@@ -3,8 +3,8 @@
  * that come of it. There are two (filters-bench.ts, structures-bench.ts); all the machinery is common.
  */
 
+import type { Lane } from '../filters/lanes.ts';
 import type { KeyKind } from './keys.ts';
-import type { Lane } from './lanes.ts';
 import type { Table } from './report.ts';
 import type { Results } from './results.ts';
 import type { FormName } from './subject.ts';

@@ -12,8 +12,8 @@ import {
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
 import { writeKey } from '../../packages/bloomery/dist/keys/key.js';
-import type { Table } from './report.ts';
-import { median } from './statistics.ts';
+import type { Table } from '../shared/report.ts';
+import { median } from '../shared/statistics.ts';
 
 interface Variant {
   /** Where the result goes: row and column. */

@@ -6,7 +6,7 @@
 import { createBloomFilter, createCuckooFilter } from '@libp2p/utils';
 import bloomFilters from 'bloom-filters';
 import { BloomFilter } from 'bloomfilter';
-import { eachString, type Subject, scalarForm } from './subject.ts';
+import { eachString, type Subject, scalarForm } from '../shared/subject.ts';
 
 const RATE = 0.01;
 

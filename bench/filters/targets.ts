@@ -1,11 +1,11 @@
 /** The ratios that the library set out to reach, and what was measured. */
 
-import type { KeyKind } from './keys.ts';
+import { NATIVE_FAST, nativeTwinOf } from '../native/native-rows.ts';
+import type { KeyKind } from '../shared/keys.ts';
+import { findRow, hasRounds, type Results, type Row, type Section, sizeName } from '../shared/results.ts';
+import { medianRatio } from '../shared/statistics.ts';
+import type { FormName } from '../shared/subject.ts';
 import { REFERENCE } from './lanes.ts';
-import { NATIVE_FAST, nativeTwinOf } from './native.ts';
-import { findRow, hasRounds, type Results, type Row, type Section, sizeName } from './results.ts';
-import { medianRatio } from './statistics.ts';
-import type { FormName } from './subject.ts';
 
 export interface Target {
   readonly what: string;

@@ -1,5 +1,6 @@
 /** The ratios that the other structures set out to reach, and what was measured. */
 
+import { judged, type Target } from '../filters/targets.ts';
 import {
   actionRounds,
   findRow,
@@ -9,11 +10,10 @@ import {
   type Row,
   type Section,
   sizeName,
-} from './results.ts';
-import { medianRatio } from './statistics.ts';
+} from '../shared/results.ts';
+import { medianRatio } from '../shared/statistics.ts';
+import type { FormName } from '../shared/subject.ts';
 import { COUNTING_REFERENCE, FREQUENCY_REFERENCE, STATIC_REFERENCE } from './structure-lanes.ts';
-import type { FormName } from './subject.ts';
-import { judged, type Target } from './targets.ts';
 
 export function structureTargets({ sections }: Results): Target[] {
   return sections.flatMap((section) => {

@@ -9,8 +9,8 @@ import {
   SecretKey,
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
-import { hasher, libraryForms } from './library-forms.ts';
-import { type Chunk, FORM_NAMES, type FormName, type NativeTwin, type Subject } from './subject.ts';
+import { hasher, libraryForms } from '../shared/library-forms.ts';
+import { type Chunk, FORM_NAMES, type FormName, type NativeTwin, type Subject } from '../shared/subject.ts';
 
 export type Layout = 'classic' | 'partitioned' | 'blocked' | 'split-block';
 

@@ -3,11 +3,11 @@
  * compared with the library's: the same filter, or the comparison of speeds would mean nothing.
  */
 
-import type { RunningRow } from './interleave.ts';
-import type { KeySet, Prepared } from './lane.ts';
-import type { NativeProcess } from './processes.ts';
-import { emptyRounds } from './results.ts';
-import type { NativeTwin } from './subject.ts';
+import type { RunningRow } from '../shared/interleave.ts';
+import type { KeySet, Prepared } from '../shared/lane.ts';
+import type { NativeProcess } from '../shared/processes.ts';
+import { emptyRounds } from '../shared/results.ts';
+import type { NativeTwin } from '../shared/subject.ts';
 
 /** The native filter that is the library's split-block layout with a hash that only native code runs fast. */
 export const NATIVE_FAST = 'native split-block, fast hash';

@@ -5,8 +5,8 @@
  * garbage collection caused by one subject would fall into another one's time.
  */
 
+import type { Subject } from '../shared/subject.ts';
 import type { LibraryOptions } from './library.ts';
-import type { Subject } from './subject.ts';
 
 export interface Lane {
   /** Unique among all benchmarks: a process finds its lane by it. */

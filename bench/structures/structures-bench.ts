@@ -1,9 +1,8 @@
 /** `npm run bench:structures`: the structures that are not a plain Bloom filter, beside their peers. */
 
-import type { Bench, Suite } from './bench.ts';
-import { KEY_KINDS } from './keys.ts';
-import { OVERVIEW_FORMS, overview, overviewTable } from './overview.ts';
-import { bits, ns, percent, ratio, type Table, targetsTable } from './report.ts';
+import type { Bench, Suite } from '../shared/bench.ts';
+import { KEY_KINDS } from '../shared/keys.ts';
+import { bits, ns, percent, ratio, type Table, targetsTable } from '../shared/report.ts';
 import {
   actionRounds,
   firstRow,
@@ -12,8 +11,10 @@ import {
   type Row,
   type Section,
   sizeName,
-} from './results.ts';
-import { median, medianRatio } from './statistics.ts';
+} from '../shared/results.ts';
+import { median, medianRatio } from '../shared/statistics.ts';
+import { FORM_NAMES, FORMS } from '../shared/subject.ts';
+import { OVERVIEW_FORMS, overview, overviewTable } from './overview.ts';
 import {
   COUNTING_LANES,
   COUNTING_REFERENCE,
@@ -26,7 +27,6 @@ import {
   STATIC_REFERENCE,
 } from './structure-lanes.ts';
 import { structureTargets } from './structure-targets.ts';
-import { FORM_NAMES, FORMS } from './subject.ts';
 
 const COUNTING = suite('counting', COUNTING_LANES, COUNTING_REFERENCE);
 const STATIC: Suite = {

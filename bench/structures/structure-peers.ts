@@ -6,7 +6,7 @@
 import { createCuckooFilter } from '@libp2p/utils';
 import { populateBinaryFuse8 } from 'binary-fuse-filter';
 import bloomFilters from 'bloom-filters';
-import { type Chunk, eachString, integerForm, type Subject, scalarForm } from './subject.ts';
+import { type Chunk, eachString, integerForm, type Subject, scalarForm } from '../shared/subject.ts';
 
 const RATE = 0.01;
 

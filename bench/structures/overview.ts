@@ -1,9 +1,9 @@
 /** All structures in one table, a line each: what docs/guide/which-filter.md quotes. */
 
-import { bits, ns, percent, type Table } from './report.ts';
-import { actionRounds, findRow, type Measure, type Section } from './results.ts';
-import { median } from './statistics.ts';
-import type { FormName } from './subject.ts';
+import { bits, ns, percent, type Table } from '../shared/report.ts';
+import { actionRounds, findRow, type Measure, type Section } from '../shared/results.ts';
+import { median } from '../shared/statistics.ts';
+import type { FormName } from '../shared/subject.ts';
 
 /** Of the many ways in, those that a reader has to choose from. */
 export const OVERVIEW_FORMS = ['scalar', 'batch', 'packed'] as const satisfies readonly FormName[];

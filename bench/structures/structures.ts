@@ -17,8 +17,8 @@ import {
   StaticFilter,
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
-import { hasher, libraryForms } from './library-forms.ts';
-import { integerForm, type Subject } from './subject.ts';
+import { hasher, libraryForms } from '../shared/library-forms.ts';
+import { integerForm, type Subject } from '../shared/subject.ts';
 
 const RATE = 0.01;
 

@@ -4,15 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, freemem, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Bench, KeySetPlan } from './bench.ts';
-import { compileForNode, compileNative, NATIVE_FLAGS } from './compile.ts';
-import { FILTERS_BENCH } from './filters-bench.ts';
-import { measureSection, type Plan, runTrials } from './interleave.ts';
-import { distinctKeys, type KeyFiles, type KeyKind, writeKeys } from './keys.ts';
-import type { KeySet } from './lane.ts';
-import { asMarkdown, asText, machineLine } from './report.ts';
-import { type Results, type Section, sizeName } from './results.ts';
-import { STRUCTURES_BENCH } from './structures-bench.ts';
+import { FILTERS_BENCH } from './filters/filters-bench.ts';
+import type { Bench, KeySetPlan } from './shared/bench.ts';
+import { compileForNode, compileNative, NATIVE_FLAGS } from './shared/compile.ts';
+import { measureSection, type Plan, runTrials } from './shared/interleave.ts';
+import { distinctKeys, type KeyFiles, type KeyKind, writeKeys } from './shared/keys.ts';
+import type { KeySet } from './shared/lane.ts';
+import { asMarkdown, asText, machineLine } from './shared/report.ts';
+import { type Results, type Section, sizeName } from './shared/results.ts';
+import { STRUCTURES_BENCH } from './structures/structures-bench.ts';
 
 /** Held-out keys: enough that a rate of 1 % is known to within 0.02 percentage points (one sigma). */
 const HELD_OUT = 1 << 18;
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
     process.stderr.write(`[${((Date.now() - started) / 1000).toFixed(0).padStart(4)} s] ${text}\n`);
   };
   const sets = chosenSets();
-  const laneProgram = await compileForNode('lane');
+  const laneProgram = await compileForNode('shared/lane');
   const native = sets.some(({ suite }) => suite.native) ? compileNative() : null;
   if (native !== null && 'missing' in native) {
     progress(`NO NATIVE YARDSTICK: ${native.missing}. Everything else is measured.`);
