@@ -146,7 +146,7 @@ async function main(): Promise<void> {
 function markdownHead(results: Results): string {
   return [
     `# ${bench.title}`,
-    `Written by \`${bench.command}\`; see README.md for what is measured and how.`,
+    `Written by \`${bench.command}\`; see [README.md](../README.md) for what is measured and how.`,
     machineLine(results.machine),
     bench.legend(results).join('\n'),
   ].join('\n\n');

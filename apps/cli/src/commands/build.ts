@@ -2,7 +2,7 @@
  * `bloomery build`: keys from files or a pipe to a filter file.
  *
  * How many keys there are must be known before the first goes in. Plain files are read twice: counting
- * newlines is a fifth of the time (bench/CLI.md has the whole). What cannot be read twice for nothing (pipes, gzip, zstd) is hashed once and the hashes
+ * newlines is a fifth of the time (bench/results/cli.md has the whole). What cannot be read twice for nothing (pipes, gzip, zstd) is hashed once and the hashes
  * wait (8 bytes a key). Lines that come twice count twice, so the filter may be a little larger than it had to be.
  */
 

@@ -3,7 +3,7 @@
  *
  * While the caller sends one piece the next is read, and pieces grow from 64 KiB to 2 MiB: a small body takes no more memory than it is long. Large pieces are
  * faster, because each read is a way to another thread and back; their memory is used again when they are sent (lent-memory.ts). By hand, with `wrk`, through the whole
- * node, four clients, 50 MB each, of what a bare Node server sends from memory: 0.12 with 64 KiB, 0.33 with 2 MiB of fresh memory, 0.6 to 0.7 when it is used again (0.51 in bench/CACHE.md). A
+ * node, four clients, 50 MB each, of what a bare Node server sends from memory: 0.12 with 64 KiB, 0.33 with 2 MiB of fresh memory, 0.6 to 0.7 when it is used again (0.51 in bench/results/cache.md). A
  * thousand slow clients with two such pieces each would hold four gigabytes; so all readers together have a budget, and with many of them pieces are smaller.
  */
 
