@@ -66,7 +66,7 @@ async function main(): Promise<void> {
     process.stderr.write(`[${((Date.now() - started) / 1000).toFixed(0).padStart(4)} s] ${text}\n`);
   };
   const sets = chosenSets();
-  const laneProgram = await compileForNode('shared/lane');
+  const laneProgram = await compileForNode('lane-process');
   const native = sets.some(({ suite }) => suite.native) ? compileNative() : null;
   if (native !== null && 'missing' in native) {
     progress(`NO NATIVE YARDSTICK: ${native.missing}. Everything else is measured.`);

@@ -1,12 +1,12 @@
 /** `npm run bench`: Bloom filters beside the peers and beside native code, by the number and the kind of keys. */
 
-import type { Bench, Suite } from '../shared/bench.ts';
+import { type Bench, READING, type Suite } from '../shared/bench.ts';
 import { KEY_KINDS } from '../shared/keys.ts';
 import { bits, ns, percent, ratio, type Table, targetsTable } from '../shared/report.ts';
 import { findRow, hasRounds, type Results, type Section, sizeName } from '../shared/results.ts';
 import { median, medianRatio } from '../shared/statistics.ts';
 import { FORM_NAMES, FORMS } from '../shared/subject.ts';
-import { LANES, READING, REFERENCE } from './lanes.ts';
+import { LANES, REFERENCE } from './lanes.ts';
 import { evaluateTargets } from './targets.ts';
 
 const FILTERS: Suite = {

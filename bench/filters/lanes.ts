@@ -5,23 +5,10 @@
  * garbage collection caused by one subject would fall into another one's time.
  */
 
-import type { Subject } from '../shared/subject.ts';
+import { type Lane, READING } from '../shared/bench.ts';
 import type { LibraryOptions } from './library.ts';
 
-export interface Lane {
-  /** Unique among all benchmarks: a process finds its lane by it. */
-  readonly name: string;
-  /** Too slow to be filled with millions of keys: gets fewer operations, and above `fillLimit` only the sample. */
-  readonly slow?: boolean;
-  /** The largest key set it is measured with. */
-  readonly maxKeys: number;
-  /** Left out of the quick form. */
-  readonly fullOnly?: boolean;
-  make(capacity: number): Promise<Subject>;
-}
-
 export const REFERENCE = 'bloomfilter';
-export const READING = 'reading the key';
 
 const peers = () => import('./peers.ts');
 

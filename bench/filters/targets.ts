@@ -5,27 +5,8 @@ import type { KeyKind } from '../shared/keys.ts';
 import { findRow, hasRounds, type Results, type Row, type Section, sizeName } from '../shared/results.ts';
 import { medianRatio } from '../shared/statistics.ts';
 import type { FormName } from '../shared/subject.ts';
+import { judged, type Target } from '../shared/target.ts';
 import { REFERENCE } from './lanes.ts';
-
-export interface Target {
-  readonly what: string;
-  readonly keys: string;
-  /** The median of the rounds' ratios: this decides. */
-  readonly measured: number;
-  /** The same ratio from the fastest round of either side: what a quiet machine would show. Null for sizes. */
-  readonly fastest: number | null;
-  readonly sense: 'at least' | 'at most';
-  readonly wanted: number;
-  readonly unit: string;
-  readonly met: boolean;
-}
-
-/** A target and whether it is met; none where a side of it was not measured. */
-export function judged(target: Omit<Target, 'met'> | null): Target[] {
-  if (target === null || Number.isNaN(target.measured)) return [];
-  const { sense, measured, wanted } = target;
-  return [{ ...target, met: sense === 'at least' ? measured >= wanted : measured <= wanted }];
-}
 
 const LAYOUTS = ['classic', 'partitioned', 'blocked', 'split-block'];
 

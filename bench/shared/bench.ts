@@ -1,13 +1,28 @@
 /**
  * What a benchmark is: suites of lanes that are measured side by side, the key sets they get, and the tables
- * that come of it. There are two (filters-bench.ts, structures-bench.ts); all the machinery is common.
+ * that come of it. There are two (filters/filters-bench.ts, structures/structures-bench.ts); all the machinery is common.
  */
 
-import type { Lane } from '../filters/lanes.ts';
 import type { KeyKind } from './keys.ts';
 import type { Table } from './report.ts';
 import type { Results } from './results.ts';
-import type { FormName } from './subject.ts';
+import type { FormName, Subject } from './subject.ts';
+
+/** The lane without a filter: the floor of everything that reads a key. */
+export const READING = 'reading the key';
+
+/** One subject, which is measured in a process of its own. */
+export interface Lane {
+  /** Unique among all benchmarks: a process finds its lane by it. */
+  readonly name: string;
+  /** Too slow to be filled with millions of keys: gets fewer operations, and above `fillLimit` only the sample. */
+  readonly slow?: boolean;
+  /** The largest key set it is measured with. */
+  readonly maxKeys: number;
+  /** Left out of the quick form. */
+  readonly fullOnly?: boolean;
+  make(capacity: number): Promise<Subject>;
+}
 
 /** Lanes that answer the same question: one section for each key set. */
 export interface Suite {

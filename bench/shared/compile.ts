@@ -12,13 +12,13 @@ const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.u
  * tsx, because its loader rewrites every module it loads (function names are kept by a call at each closure), and what is
  * measured here shall be the code that users run.
  */
-export async function compileForNode(entry: 'shared/lane' | 'kernel/parts'): Promise<string> {
+export async function compileForNode(entry: 'lane-process' | 'kernel/parts'): Promise<string> {
   if (!existsSync(path('../../packages/bloomery/dist/index.js'))) {
     throw new Error(
       'The library is not built: run `npm install && npm run build` in the root of the repository first',
     );
   }
-  // The relative path of the library is the same from build/ as from the folder of the entry.
+  // The library's relative path is the same from build/ as from the folders of the subjects.
   const outfile = path(`../build/${entry.replace('/', '-')}.mjs`);
   await build({
     entryPoints: [path(`../${entry}.ts`)],

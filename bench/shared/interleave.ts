@@ -4,9 +4,8 @@
  * rotated from round to round, so that nobody always runs after the same neighbour.
  */
 
-import { type Lane, READING } from '../filters/lanes.ts';
 import { nativeRows } from '../native/native-rows.ts';
-import type { Suite } from './bench.ts';
+import { type Lane, READING, type Suite } from './bench.ts';
 import type { KeySet, Prepared } from './lane.ts';
 import { LaneProcess, type Measurable, NativeProcess } from './processes.ts';
 import { emptyRounds, type Row, type Section, type Trials } from './results.ts';

@@ -1,11 +1,11 @@
 /**
- * The process of one lane: prepares its subject, then measures one slice whenever it is told to. Who is
- * measured when is decided by interleave.ts; this process sleeps in between.
+ * The process of one lane: prepares its subject, then measures one slice whenever it is told to. interleave.ts
+ * decides which process measures when; all others sleep. `lane-process.ts` is the program, with the lanes of
+ * every subject.
  */
 
-import { LANES, type Lane } from '../filters/lanes.ts';
-import { EPSILON, STRUCTURE_LANES } from '../structures/structure-lanes.ts';
-import { countErrors } from './count-errors.ts';
+import type { Lane } from './bench.ts';
+import { countErrors, EPSILON } from './count-errors.ts';
 import { flatStrings, type KeyFiles, readKeys } from './keys.ts';
 import type { CountErrors } from './results.ts';
 import {
@@ -93,6 +93,7 @@ const REHEARSAL = 100;
 /** So many keys are asked for to see that what was built is not empty. */
 const BUILT_CHECK = 100;
 
+let lanes: readonly Lane[];
 let lane: Lane;
 let subject: Subject;
 let source: { keys: KeySet; filled: number };
@@ -218,7 +219,7 @@ function isOurs(): boolean {
 }
 
 function findLane(name: string): Lane {
-  return [...LANES, ...STRUCTURE_LANES].find((candidate) => candidate.name === name)!;
+  return lanes.find((candidate) => candidate.name === name)!;
 }
 
 function quickestForm(): Form {
@@ -303,17 +304,21 @@ function count(answers: Answers): number {
   return found;
 }
 
-process.on('message', (request: LaneRequest) => {
-  const answer = async () =>
-    request.do === 'prepare'
-      ? prepare(request.lane, request.keys, request.forms, request.only)
-      : request.do === 'rate'
-        ? measureRate()
-        : request.do === 'trial'
-          ? trial(request.lane, request.keys, request.start, request.size)
-          : time(request.form, request.action, request.budgetMs);
-  answer().then(
-    (value) => process.send!({ value }),
-    (error: unknown) => process.send!({ error: error instanceof Error ? error.stack : String(error) }),
-  );
-});
+/** Answers the requests of interleave.ts with these lanes. */
+export function serveLanes(served: readonly Lane[]): void {
+  lanes = served;
+  process.on('message', (request: LaneRequest) => {
+    const answer = async () =>
+      request.do === 'prepare'
+        ? prepare(request.lane, request.keys, request.forms, request.only)
+        : request.do === 'rate'
+          ? measureRate()
+          : request.do === 'trial'
+            ? trial(request.lane, request.keys, request.start, request.size)
+            : time(request.form, request.action, request.budgetMs);
+    answer().then(
+      (value) => process.send!({ value }),
+      (error: unknown) => process.send!({ error: error instanceof Error ? error.stack : String(error) }),
+    );
+  });
+}

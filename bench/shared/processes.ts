@@ -19,7 +19,7 @@ export interface Measurable {
 export class LaneProcess implements Measurable {
   readonly #child: ChildProcess;
 
-  /** `program` is lane.ts compiled: plain Node runs it, so that no loader touches the code that is measured. */
+  /** `program` is lane-process.ts compiled: plain Node runs it, so that no loader touches the code that is measured. */
   constructor(program: string) {
     this.#child = fork(program, { execArgv: ['--expose-gc', '--max-old-space-size=8192'] });
   }

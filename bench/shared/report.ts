@@ -1,7 +1,7 @@
 /** Tables, the same for the terminal and for Markdown, and how numbers are written in them. */
 
-import type { Target } from '../filters/targets.ts';
 import type { Machine } from './results.ts';
+import type { Target } from './target.ts';
 
 export interface Table {
   readonly title: string;

@@ -1,15 +1,13 @@
-/** The lanes of the other structures, by the question they answer. As in lanes.ts, each is a process of its own. */
+/** The lanes of the other structures, by the question they answer. As in filters/lanes.ts, each is a process of its own. */
 
-import { LANES, type Lane } from '../filters/lanes.ts';
+import { LANES } from '../filters/lanes.ts';
+import type { Lane } from '../shared/bench.ts';
+import { DELTA, EPSILON } from '../shared/count-errors.ts';
 import type { Subject } from '../shared/subject.ts';
 
 export const COUNTING_REFERENCE = 'bloom-filters CountingBloomFilter';
 export const STATIC_REFERENCE = 'binary-fuse-filter';
 export const FREQUENCY_REFERENCE = 'bloom-filters CountMinSketch';
-
-/** Count-Min sketches: estimates are at most 0.01 % of the stream too high, for 999 keys in 1000. */
-export const EPSILON = 0.0001;
-export const DELTA = 0.001;
 
 const peers = () => import('./structure-peers.ts');
 const structures = () => import('./structures.ts');

@@ -1,6 +1,5 @@
 /** The ratios that the other structures set out to reach, and what was measured. */
 
-import { judged, type Target } from '../filters/targets.ts';
 import {
   actionRounds,
   findRow,
@@ -13,6 +12,7 @@ import {
 } from '../shared/results.ts';
 import { medianRatio } from '../shared/statistics.ts';
 import type { FormName } from '../shared/subject.ts';
+import { judged, type Target } from '../shared/target.ts';
 import { COUNTING_REFERENCE, FREQUENCY_REFERENCE, STATIC_REFERENCE } from './structure-lanes.ts';
 
 export function structureTargets({ sections }: Results): Target[] {

@@ -1,6 +1,7 @@
 /** `npm run bench:structures`: the structures that are not a plain Bloom filter, beside their peers. */
 
 import type { Bench, Suite } from '../shared/bench.ts';
+import { DELTA, EPSILON } from '../shared/count-errors.ts';
 import { KEY_KINDS } from '../shared/keys.ts';
 import { bits, ns, percent, ratio, type Table, targetsTable } from '../shared/report.ts';
 import {
@@ -18,8 +19,6 @@ import { OVERVIEW_FORMS, overview, overviewTable } from './overview.ts';
 import {
   COUNTING_LANES,
   COUNTING_REFERENCE,
-  DELTA,
-  EPSILON,
   FREQUENCY_LANES,
   FREQUENCY_REFERENCE,
   OVERVIEW_LANES,
