@@ -9,6 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { needPrograms } from '../shared/need-programs.ts';
 import { median, medianRatio } from '../shared/statistics.ts';
 import { bareServer, bloomeryNode, type RunningServer, squid } from './servers.ts';
 import { type Load, type LoadOptions, load } from './wrk.ts';
@@ -45,6 +46,7 @@ async function main(): Promise<void> {
     console.log(HELP);
     return;
   }
+  needPrograms(['wrk', 'squid'], 'wrk squid');
   const origin = await bareServer('origin');
   const lines = [
     '# The cache beside Squid and a bare Node server',

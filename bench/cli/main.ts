@@ -21,6 +21,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { needPrograms } from '../shared/need-programs.ts';
 
 const HELP = `npm run bench:cli -- [options]
 
@@ -97,7 +98,7 @@ const CHECKERS: readonly Contender[] = [
 ];
 
 function main(): void {
-  needPrograms(['bloom', 'sort', 'comm', 'grep', '/usr/bin/time']);
+  needPrograms(['bloom', 'sort', 'comm', 'grep', '/usr/bin/time'], 'golang-github-dcso-bloom-cli time');
   const lines = [
     '# The command beside others',
     '',
@@ -310,13 +311,6 @@ function median(values: readonly number[]): number {
 
 function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(0);
-}
-
-function needPrograms(names: readonly string[]): void {
-  const missing = names.filter((name) => spawnSync('which', [name]).status !== 0);
-  if (missing.length === 0) return;
-  console.error(`Missing: ${missing.join(', ')}. Debian: apt-get install golang-github-dcso-bloom-cli time`);
-  process.exit(1);
 }
 
 if (options.help) console.log(HELP);
