@@ -12,7 +12,9 @@ const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.u
  * tsx, because its loader rewrites every module it loads (function names are kept by a call at each closure), and what is
  * measured here shall be the code that users run.
  */
-export async function compileForNode(entry: 'lane-process' | 'kernel/parts'): Promise<string> {
+export async function compileForNode(
+  entry: 'lane-process' | 'kernel/parts' | 'compare/build-process',
+): Promise<string> {
   if (!existsSync(path('../../packages/bloomery/dist/index.js'))) {
     throw new Error(
       'The library is not built: run `npm install && npm run build` in the root of the repository first',
