@@ -1,6 +1,6 @@
 /**
  * `bloomery papers` as its users meet it: the real command, few trials. What the figures should be is taken from the papers
- * themselves; that the formulas give them to the last digit is tested in the library (src/math/papers.test.ts).
+ * themselves; that the formulas give them to the last digit is tested in the library (test/math/papers.test.ts).
  */
 
 import { spawnSync } from 'node:child_process';

@@ -260,7 +260,7 @@ describe('sizes', () => {
     }
     const mean = sum / trials;
     // The entropy, a byte for the coding, three for the ones, less the byte that knowing them saves, and the end of the
-    // code; math/papers.test.ts has the exact theory.
+    // code; test/math/papers.test.ts has the exact theory.
     const theory = compressedBits(140_000, 2, 10_000) / 8 + 3.7;
     const deviation = compressedBitsDeviation(140_000, 2, 10_000) / 8 / Math.sqrt(trials);
     expectNormal(mean, theory, deviation + 0.3, 'mean payload in bytes');

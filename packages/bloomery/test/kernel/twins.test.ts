@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { awkwardStrings } from '../../../test/keys.ts';
-import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
-import { BloomFilter } from '../../filters/bloom-filter.ts';
-import { sizeEstimate } from '../../filters/shared/estimates.ts';
-import { SecretKey } from '../../hashing/secret-key.ts';
-import type { Key } from '../../keys/key.ts';
-import { hashKeys } from '../batches/hash-keys.ts';
-import { useKernel } from './kernel-choice.ts';
+import { BlockedBloomFilter } from '../../src/filters/blocked-bloom-filter.ts';
+import { BloomFilter } from '../../src/filters/bloom-filter.ts';
+import { sizeEstimate } from '../../src/filters/shared/estimates.ts';
+import { SecretKey } from '../../src/hashing/secret-key.ts';
+import { hashKeys } from '../../src/kernel/batches/hash-keys.ts';
+import { useKernel } from '../../src/kernel/wasm/kernel-choice.ts';
+import type { Key } from '../../src/keys/key.ts';
+import { awkwardStrings } from '../keys.ts';
 
 /** A million keys: ASCII and not, empty, lone surrogates, integers, bytes, and some of a megabyte. */
 function millionKeys(): Key[] {

@@ -5,9 +5,9 @@
 
 import { DATASKETCHES, DCSO } from '@bloomery/testkit/golden/foreign-files';
 import { describe, expect, test } from 'vitest';
-import { SUBJECTS } from '../../test/fuzz-subjects.ts';
-import { DataSketchesFilter } from './datasketches.ts';
-import { DcsoFilter } from './dcso.ts';
+import { DataSketchesFilter } from '../../src/formats/datasketches.ts';
+import { DcsoFilter } from '../../src/formats/dcso.ts';
+import { SUBJECTS } from '../fuzz-subjects.ts';
 
 /** Like Node's Buffer, and in browsers too. */
 class PooledBytes extends Uint8Array<ArrayBuffer> {

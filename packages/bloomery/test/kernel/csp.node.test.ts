@@ -22,7 +22,7 @@ let browser: Browser;
 let origin: string;
 
 beforeAll(async () => {
-  const root = new URL('../../../../../', import.meta.url).pathname;
+  const root = new URL('../../../../', import.meta.url).pathname;
   const bundle = await build({
     stdin: { contents: PROGRAM, resolveDir: root },
     bundle: true,

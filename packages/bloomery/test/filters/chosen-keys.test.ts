@@ -5,12 +5,12 @@
 
 import { expectBinomial } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { counterKeys } from '../../test/keys.ts';
-import { SecretKey } from '../hashing/secret-key.ts';
-import { hashKeys } from '../kernel/batches/hash-keys.ts';
-import { probeIndex } from '../kernel/bits/classic.ts';
-import { rateTrue } from '../math/true-rate.ts';
-import { BloomFilter } from './bloom-filter.ts';
+import { BloomFilter } from '../../src/filters/bloom-filter.ts';
+import { SecretKey } from '../../src/hashing/secret-key.ts';
+import { hashKeys } from '../../src/kernel/batches/hash-keys.ts';
+import { probeIndex } from '../../src/kernel/bits/classic.ts';
+import { rateTrue } from '../../src/math/true-rate.ts';
+import { counterKeys } from '../keys.ts';
 
 const CAPACITY = 10_000;
 const SECRET = new SecretKey(Uint8Array.from({ length: 16 }, (_, i) => 11 * i + 3));

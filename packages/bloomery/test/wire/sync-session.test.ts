@@ -8,18 +8,18 @@
 import { EFFORT } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
-import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
-import { frameSum } from '../coding/delta.ts';
-import { Publisher } from './publisher.ts';
-import { Subscriber } from './subscriber.ts';
+import { CountingBloomFilter } from '../../src/filters/counting/counting-bloom-filter.ts';
+import { useKernel } from '../../src/kernel/wasm/kernel-choice.ts';
+import { frameSum } from '../../src/wire/coding/delta.ts';
+import { Publisher } from '../../src/wire/sync/publisher.ts';
+import { Subscriber } from '../../src/wire/sync/subscriber.ts';
 import {
   compareGenerations,
   type Generation,
   type GenerationName,
   type PublisherMessage,
   readSyncMessage,
-} from './sync-message.ts';
+} from '../../src/wire/sync/sync-message.ts';
 
 /**
  * How the publisher's lives are numbered. 'rising': as it should be. 'any': a counter that is lost now and then. 'same':

@@ -2,7 +2,9 @@
 
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { ForeignBits } from '../shared/foreign-bits.ts';
+import { murmur2, murmur64a } from '../../src/formats/hashes/murmur2.ts';
+import { murmur3x64, sparkMurmur3 } from '../../src/formats/hashes/murmur3.ts';
+import { ForeignBits } from '../../src/formats/shared/foreign-bits.ts';
 import {
   appendByte,
   keyWords,
@@ -11,10 +13,8 @@ import {
   loadJavaKey,
   loadKey,
   loadUtf16,
-} from '../shared/foreign-key.ts';
-import { Modulus } from '../shared/modulus.ts';
-import { murmur2, murmur64a } from './murmur2.ts';
-import { murmur3x64, sparkMurmur3 } from './murmur3.ts';
+} from '../../src/formats/shared/foreign-key.ts';
+import { Modulus } from '../../src/formats/shared/modulus.ts';
 
 /** SMHasher's VerificationTest: hashes of 256 keys under 256 seeds, hashed together; the first four bytes. */
 function verification(hash: (bytes: Uint8Array, seed: number) => Uint8Array): number {

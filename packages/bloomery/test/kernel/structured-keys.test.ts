@@ -7,10 +7,10 @@
 import { EFFORT } from '@bloomery/testkit/effort';
 import { expectBinomial, expectNormal } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
-import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
-import { BloomFilter } from '../../filters/bloom-filter.ts';
-import type { Key } from '../../keys/key.ts';
-import { hashKeys } from './hash-keys.ts';
+import { BlockedBloomFilter } from '../../src/filters/blocked-bloom-filter.ts';
+import { BloomFilter } from '../../src/filters/bloom-filter.ts';
+import { hashKeys } from '../../src/kernel/batches/hash-keys.ts';
+import type { Key } from '../../src/keys/key.ts';
 
 const COUNT = 200_000 * Math.min(EFFORT, 5);
 

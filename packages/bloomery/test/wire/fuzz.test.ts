@@ -1,7 +1,7 @@
 import { EFFORT } from '@bloomery/testkit/effort';
 import { expect, test } from 'vitest';
-import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { FRAME_SUBJECTS, fuzzReader } from '../../../test/fuzz-frames.ts';
+import { inBothKernels } from '../contracts/subject.ts';
+import { FRAME_SUBJECTS, fuzzReader } from '../fuzz-frames.ts';
 
 // The full form, ten million rounds each, is `node tools/fuzz.mjs`.
 inBothKernels('everything that reads bytes of our own', (kernel) => {

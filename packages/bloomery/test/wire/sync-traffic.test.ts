@@ -8,16 +8,16 @@
 import { EFFORT } from '@bloomery/testkit/effort';
 import { expectNormal } from '@bloomery/testkit/statistics';
 import { afterAll, describe, expect, it } from 'vitest';
-import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { counterKeys } from '../../../test/keys.ts';
-import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
-import { countOnes } from '../../kernel/bits/bit-operations.ts';
-import { platform } from '../../keys/platform.ts';
-import { binaryEntropy, deltaBits, deltaBitsDeviation } from '../../math/entropy.ts';
-import { decodeBits } from '../coding/bit-code.ts';
-import { Publisher } from './publisher.ts';
-import { Subscriber } from './subscriber.ts';
-import { type DeltaMessage, readSyncMessage } from './sync-message.ts';
+import { CountingBloomFilter } from '../../src/filters/counting/counting-bloom-filter.ts';
+import { countOnes } from '../../src/kernel/bits/bit-operations.ts';
+import { platform } from '../../src/keys/platform.ts';
+import { binaryEntropy, deltaBits, deltaBitsDeviation } from '../../src/math/entropy.ts';
+import { decodeBits } from '../../src/wire/coding/bit-code.ts';
+import { Publisher } from '../../src/wire/sync/publisher.ts';
+import { Subscriber } from '../../src/wire/sync/subscriber.ts';
+import { type DeltaMessage, readSyncMessage } from '../../src/wire/sync/sync-message.ts';
+import { inBothKernels } from '../contracts/subject.ts';
+import { counterKeys } from '../keys.ts';
 
 const N = 10_000;
 

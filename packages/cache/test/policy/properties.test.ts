@@ -3,9 +3,9 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { listMembers } from './fields.ts';
-import { NEVER_STALE, NO_CACHE } from './freshness.ts';
-import { parseHttpDate } from './http-date.ts';
+import { listMembers } from '../../src/policy/fields.ts';
+import { NEVER_STALE, NO_CACHE } from '../../src/policy/freshness.ts';
+import { parseHttpDate } from '../../src/policy/http-date.ts';
 import {
   answerFrom,
   cacheKey,
@@ -26,10 +26,10 @@ import {
   validationFields,
   variedBy,
   withBody,
-} from './index.ts';
-import { requestedRanges } from './ranges.ts';
-import type { StoredResponse } from './stored-response.ts';
-import { parseDictionary } from './structured-dictionary.ts';
+} from '../../src/policy/index.ts';
+import { requestedRanges } from '../../src/policy/ranges.ts';
+import type { StoredResponse } from '../../src/policy/stored-response.ts';
+import { parseDictionary } from '../../src/policy/structured-dictionary.ts';
 
 const now = Date.UTC(2025, 0, 1);
 const key = 'http://a/b';

@@ -8,12 +8,10 @@
 import { EFFORT } from '@bloomery/testkit/effort';
 import { expectBinomial, expectNormal } from '@bloomery/testkit/statistics';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { counterKeys } from '../../test/keys.ts';
-import { BloomFilter } from '../filters/bloom-filter.ts';
-import { CHECKSUM } from '../frames/envelope.ts';
-import { countOnes } from '../kernel/bits/bit-operations.ts';
-import { encodeRange } from '../kernel/coders/coders.ts';
-import { encodeBits } from '../wire/coding/encode-bits.ts';
+import { BloomFilter } from '../../src/filters/bloom-filter.ts';
+import { CHECKSUM } from '../../src/frames/envelope.ts';
+import { countOnes } from '../../src/kernel/bits/bit-operations.ts';
+import { encodeRange } from '../../src/kernel/coders/coders.ts';
 import {
   BLOOM_OVERHEAD,
   binaryEntropy,
@@ -39,7 +37,9 @@ import {
   zeroFractionTailSurvey,
   zeroProbability,
   zeroProbabilityExact,
-} from './index.ts';
+} from '../../src/math/index.ts';
+import { encodeBits } from '../../src/wire/coding/encode-bits.ts';
+import { counterKeys } from '../keys.ts';
 
 const N = 10_000;
 const KEYS = counterKeys(N);

@@ -2,8 +2,8 @@
 
 import { expectNormal, expectUniform } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { counterKeys } from '../../test/keys.ts';
-import { BloomFilter } from './bloom-filter.ts';
+import { BloomFilter } from '../../src/filters/bloom-filter.ts';
+import { counterKeys } from '../keys.ts';
 
 test('2^33 + 9 bits: keys are found, and their bits reach all of the array evenly', () => {
   const bits = 2 ** 33 + 9;

@@ -2,13 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { inBothKernels } from '../../../test/contracts/subject.ts';
-import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
-import { Publisher } from './publisher.ts';
-import { Subscriber } from './subscriber.ts';
-import { readSyncMessage } from './sync-message.ts';
+import { CountingBloomFilter } from '../../src/filters/counting/counting-bloom-filter.ts';
+import { Publisher } from '../../src/wire/sync/publisher.ts';
+import { Subscriber } from '../../src/wire/sync/subscriber.ts';
+import { readSyncMessage } from '../../src/wire/sync/sync-message.ts';
+import { inBothKernels } from '../contracts/subject.ts';
 
-const text = readFileSync(new URL('../../../../../docs/spec/sync.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../../../docs/spec/sync.md', import.meta.url), 'utf8');
 const [, example] = text.split('## A worked example');
 
 /** The messages that the page shows, in order: a name and hex digits, which may go on in lines of their own. */
