@@ -6,13 +6,13 @@
  * (bloomery/math), or a rate that is written down. `estimated…` comes from the ones.
  */
 
-import { type Estimate, sizeEstimate } from 'bloomery';
 import { canBeCoded, readFrameHead } from 'bloomery/frames';
 import { binaryEntropy } from 'bloomery/math';
 import { compressFrame } from 'bloomery/wire';
 import type { FilterFile } from '../files/filter-file.ts';
 import { describeForeign } from './describe-foreign.ts';
 import { describeOwn } from './describe-own.ts';
+import type { SizeEstimate } from './size-estimate.ts';
 
 export interface FilterDescription {
   readonly path: string;
@@ -42,9 +42,6 @@ export interface FilterDescription {
   readonly parts?: readonly FilterPart[] | undefined;
   readonly bytes: FilterBytes;
 }
-
-export type SizeEstimate = Pick<Estimate, 'value'> &
-  Partial<Pick<Estimate, 'low' | 'high' | 'standardError'>>;
 
 export interface FilterPart {
   readonly name: string;
@@ -92,21 +89,6 @@ export function describeFilter(file: FilterFile): FilterDescription {
       entropy,
     },
   };
-}
-
-/** The estimate by the ones, if the filter is not full. */
-export function describeSize(filter: Parameters<typeof sizeEstimate>[0]): SizeEstimate {
-  const { value, low, high, standardError } = sizeEstimate(filter);
-  return { value, low, high, standardError };
-}
-
-/** Whether it certainly holds more than its capacity: five standard deviations, so one filled exactly never is. */
-export function isOverfull(
-  { value, standardError = 0 }: SizeEstimate,
-  capacity: number | undefined,
-): boolean | undefined {
-  if (capacity === undefined) return undefined;
-  return value === Number.POSITIVE_INFINITY || value - 5 * standardError > capacity;
 }
 
 function compressedBytes(frame: Uint8Array): number | undefined {

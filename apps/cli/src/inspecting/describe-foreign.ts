@@ -11,7 +11,8 @@ import { SparkFilter } from 'bloomery/formats/spark';
 import { SquidDigest } from 'bloomery/formats/squid';
 import { estimateSize } from 'bloomery/math';
 import type { ForeignFile } from '../files/filter-file.ts';
-import { describeSize, type FilterDetails, isOverfull } from './describe-filter.ts';
+import type { FilterDetails } from './describe-filter.ts';
+import { describeSize, isOverfull } from './size-estimate.ts';
 
 export function describeForeign({ filter: opened }: ForeignFile): FilterDetails {
   // The keys that it takes do not matter here.

@@ -18,7 +18,8 @@ import {
 import { candidatesOf, readFrameHead } from 'bloomery/frames';
 import { type PlanLayout, plan } from 'bloomery/math';
 import type { OwnFile } from '../files/filter-file.ts';
-import { describeSize, type FilterDetails, type FilterPart, isOverfull } from './describe-filter.ts';
+import type { FilterDetails, FilterPart } from './describe-filter.ts';
+import { describeSize, isOverfull } from './size-estimate.ts';
 
 export function describeOwn(file: OwnFile): FilterDetails {
   const { hash, seed } = hashOf(file);
