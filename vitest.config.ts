@@ -17,6 +17,7 @@ export default defineConfig({
             ...isomorphicTests,
             'packages/{cache,files,stores}/{src,test}/**/*.test.ts',
             'apps/*/{src,test}/**/*.test.ts',
+            'tools/**/*.test.{mjs,ts}',
           ],
           exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
         },
