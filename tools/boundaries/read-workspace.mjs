@@ -1,0 +1,26 @@
+// Reads the packages and their source files from the disk. assembly/ is not read: AssemblyScript has rules of its own.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import { sourceFile } from './workspace.mjs';
+
+/** @param {string} root the root of the repository @returns {import('./workspace.mjs').Workspace} */
+export function readWorkspace(root) {
+  const manifestIn = (folder) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+  const packages = ['packages', 'apps']
+    .flatMap((shelf) => readdirSync(join(root, shelf)).map((name) => ({ home: `${shelf}/${name}`, name })))
+    .filter(({ home }) => existsSync(join(root, home, 'package.json')))
+    .map((one) => ({ ...one, manifest: manifestIn(one.home) }));
+  const files = packages
+    .flatMap(({ home }) => [`${home}/src`, `${home}/test`])
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => typeScriptIn(join(root, folder)))
+    .map((path) => sourceFile(relative(root, path).split(sep).join('/'), readFileSync(path, 'utf8')));
+  return { packages, files, testTools: Object.keys(manifestIn('.').devDependencies) };
+}
+
+function typeScriptIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}

@@ -1,0 +1,54 @@
+// What the rules decide on: packages and source files with their imports, as plain data. read-workspace.mjs
+// takes it from the disk; the tests write it down.
+
+import { posix } from 'node:path';
+import { blanked, importsOf } from './imports.mjs';
+
+/**
+ * @typedef {object} SourceFile
+ * @property {string} path from the root of the repository, such as packages/cache/src/policy/age.ts
+ * @property {string} home the folder of its package, such as packages/cache
+ * @property {string} package the name of that folder, such as cache
+ * @property {boolean} isTest
+ * @property {string} code the text without comments
+ * @property {{ specifier: string, kind: import('./imports.mjs').ImportKind, target: string | null }[]} imports
+ *   `target` is the path that a relative specifier means
+ */
+
+/**
+ * @typedef {object} Package
+ * @property {string} home
+ * @property {string} name
+ * @property {object} manifest its package.json
+ */
+
+/** @typedef {{ packages: Package[], files: SourceFile[], testTools: string[] }} Workspace */
+
+/** @param {string} path @param {string} text @returns {SourceFile} */
+export function sourceFile(path, text) {
+  const home = path.split('/').slice(0, 2).join('/');
+  const imports = importsOf(text).map((found) => ({
+    ...found,
+    target: found.specifier.startsWith('.') ? posix.join(posix.dirname(path), found.specifier) : null,
+  }));
+  const name = home.split('/')[1];
+  const isTest = name === 'testkit' || /\.test\.ts$/.test(path) || path.startsWith(`${home}/test/`);
+  return { path, home, package: name, isTest, code: blanked(text), imports };
+}
+
+/** Source files that the product consists of. @param {Workspace} workspace */
+export function productFiles({ files }) {
+  return files.filter(({ isTest }) => !isTest);
+}
+
+/** Exceptions that no import needed. @param {{ from: string, to: string }[]} all @param {Set<object>} used */
+export function unusedExceptions(all, used, list) {
+  return all
+    .filter((exception) => !used.has(exception))
+    .map(
+      ({ from, to }) =>
+        `${from}: no longer needs its exception for ${to}: remove it from ${list} in ${TABLES}`,
+    );
+}
+
+export const TABLES = 'tools/boundaries/tables.mjs';
