@@ -1,0 +1,55 @@
+// Cycles: no file of a package imports itself by way of others. Which of two modules in a cycle runs first depends
+// on which one is imported first, so a constant may be undefined for one caller and not for the next. Imports of
+// types are exempt, because nothing of them is left at run time; so are URLs of worker files, which load in another
+// thread.
+
+import * as tables from './tables.mjs';
+import { productFiles, unusedExceptions } from './workspace.mjs';
+
+/** @param {import('./workspace.mjs').Workspace} workspace @returns {string[]} problems */
+export function checkCycles(workspace, { CYCLE_EXCEPTIONS } = tables) {
+  const whole = new Map(productFiles(workspace).map((file) => [file.path, loadedBy(file)]));
+  const used = new Set(
+    CYCLE_EXCEPTIONS.filter(
+      ({ from, to }) => whole.get(from)?.includes(to) && pathTo(whole, to, from) !== null,
+    ),
+  );
+  const graph = new Map(
+    [...whole].map(([path, targets]) => [path, targets.filter((to) => !isExcepted(path, to))]),
+  );
+  const problems = [];
+  const reported = new Set();
+  for (const [path, targets] of graph) {
+    if (reported.has(path)) continue;
+    const back = targets.map((target) => pathTo(graph, target, path)).filter((found) => found !== null);
+    if (back.length === 0) continue;
+    const shortest = back.reduce((best, found) => (found.length < best.length ? found : best));
+    for (const member of shortest) reported.add(member);
+    problems.push(`${path}: imports itself: ${[path, ...shortest].join(' → ')}`);
+  }
+  return [...problems, ...unusedExceptions(CYCLE_EXCEPTIONS, used, 'CYCLE_EXCEPTIONS')];
+
+  function isExcepted(path, target) {
+    return CYCLE_EXCEPTIONS.some(({ from, to }) => from === path && to === target);
+  }
+}
+
+function loadedBy({ imports }) {
+  return imports
+    .filter(({ kind, target }) => target !== null && (kind === 'value' || kind === 'dynamic'))
+    .map(({ target }) => target);
+}
+
+/** The shortest path from one file to another, both included; null if there is none. */
+function pathTo(graph, from, to) {
+  const before = new Map([[from, null]]);
+  for (const path of before.keys()) {
+    if (path === to) {
+      const found = [];
+      for (let step = path; step !== null; step = before.get(step)) found.unshift(step);
+      return found;
+    }
+    for (const next of graph.get(path) ?? []) if (!before.has(next)) before.set(next, path);
+  }
+  return null;
+}
