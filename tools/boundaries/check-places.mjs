@@ -1,0 +1,50 @@
+// Places: where tests lie, and how many files one folder holds.
+//
+// A test in src stands beside the module that it names: `x.test.ts`, or `x-<aspect>.test.ts` for one aspect of
+// what x.ts does. A test of what several modules do together stands in `test/<theme>/`.
+
+import { posix } from 'node:path';
+import * as tables from './tables.mjs';
+import { productFiles, TABLES } from './workspace.mjs';
+
+/** @param {import('./workspace.mjs').Workspace} workspace @returns {string[]} problems */
+export function checkPlaces(workspace, { MOST_FILES, CROWDED_EXCEPTIONS } = tables) {
+  const paths = new Set(workspace.files.map(({ path }) => path));
+  const problems = [];
+  for (const { path, home } of workspace.files.filter((file) => TEST.test(file.path))) {
+    if (posix.dirname(path) === `${home}/test`)
+      problems.push(`${path}: is a test directly in test/, expected test/<theme>/`);
+    else if (path.startsWith(`${home}/src/`) && !hasModule(path, paths))
+      problems.push(`${path}: names no module beside it, expected x.test.ts beside x.ts, or test/<theme>/`);
+  }
+  return [...problems, ...crowded(workspace, MOST_FILES, CROWDED_EXCEPTIONS)];
+}
+
+const TEST = /(?:\.node|\.browser)?\.test\.ts$/;
+
+function hasModule(path, paths) {
+  const folder = posix.dirname(path);
+  const words = posix.basename(path).replace(TEST, '').split('-');
+  return words.some((_, i) => paths.has(`${folder}/${words.slice(0, i + 1).join('-')}.ts`));
+}
+
+function crowded(workspace, most, exceptions) {
+  const counts = new Map();
+  for (const { path } of productFiles(workspace)) {
+    const folder = posix.dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  const full = [...counts].filter(([, count]) => count > most);
+  const excepted = exceptions.map(({ folder }) => folder);
+  return [
+    ...full
+      .filter(([folder]) => !excepted.includes(folder))
+      .map(([folder, count]) => `${folder}: holds ${count} source files, give them rooms (at most ${most})`),
+    ...excepted
+      .filter((folder) => !full.some(([other]) => other === folder))
+      .map(
+        (folder) =>
+          `${folder}: no longer needs its exception: remove it from CROWDED_EXCEPTIONS in ${TABLES}`,
+      ),
+  ];
+}
