@@ -12,6 +12,7 @@ step('checking format and lint', 'npx', ['biome', 'ci', '--error-on-warnings', '
 step('checking types', 'npm', ['run', '--silent', 'check:types']);
 step('checking package boundaries', 'node', ['tools/check-boundaries.mjs']);
 step('checking that frames keep their bytes', 'node', ['tools/check-frames.mjs']);
+step('checking the links of the pages', 'node', ['tools/check-links.mjs']);
 step('checking the embedded kernel', 'node', ['tools/build-kernel.mjs', '--check']);
 step('checking bundle sizes', 'node', ['tools/check-bundles.mjs']);
 step('measuring what docs/guide/which-filter.md says', 'node', ['tools/which-filter.mjs']);

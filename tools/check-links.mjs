@@ -1,0 +1,33 @@
+// Every relative link in a Markdown page, and every path of this repository that a page names, exists. Files move;
+// the pages that name them are not compiled.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { checkReferences } from './links/check-references.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** Folders that are not part of the repository. */
+const SKIPPED = ['node_modules', 'dist', 'build', 'coverage', '.git', '.vite'];
+/** Paths that pages name because they are gone: the changelog tells what moved. */
+const FORMER_PATHS = [];
+
+const files = filesIn('');
+const pages = new Map(
+  files.filter((path) => path.endsWith('.md')).map((path) => [path, readFileSync(join(root, path), 'utf8')]),
+);
+const problems = checkReferences({ pages, files }, FORMER_PATHS);
+if (problems.length > 0) {
+  console.error(problems.join('\n'));
+  process.exit(1);
+}
+console.log(`links: those of ${pages.size} pages resolve`);
+
+/** @param {string} folder @returns {string[]} */
+function filesIn(folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = posix.join(folder, entry.name);
+    if (entry.isDirectory()) return SKIPPED.includes(entry.name) ? [] : filesIn(path);
+    return [path];
+  });
+}
