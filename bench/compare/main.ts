@@ -77,7 +77,7 @@ function table(title: string, rows: readonly Compared[]): Table {
       ];
     }),
     notes: [
-      'ns per unit, of the command ms: medians of the rounds; above 1: this build is slower than the other',
+      'processor time, medians of the rounds: ns, and ms for the command; above 1: this build is slower',
     ],
   };
 }
