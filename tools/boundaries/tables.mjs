@@ -45,7 +45,7 @@ export const ROOMS = {
     'wire',
     'formats',
   ],
-  files: ['file-error.ts', 'atomic-file.ts', 'lock', 'journal'],
+  files: ['file-error.ts', 'descriptor-bytes.ts', 'lock', 'temporary-file.ts', 'journal', 'atomic-file.ts'],
   cache: [
     'policy',
     'safety',
