@@ -81,6 +81,8 @@ export class BlockedBloomFilter {
   readonly #store: BitStore;
   readonly #prober: Prober;
   readonly #guard: OverfullGuard;
+  /** All that two filters must have in common to be combined. */
+  readonly #text: string;
 
   /** By blocks and hashes. By capacity and rate: `BlockedBloomFilter.forCapacity`. */
   constructor(options: BlockedFilterOptions);
@@ -105,6 +107,7 @@ export class BlockedBloomFilter {
     // A key misses a bit if it goes to another block, or if all its probes in the bit's block miss it.
     const hit = this.layout === 'blocked' ? 1 - (1 - 1 / BLOCK_BITS) ** this.hashes : 1 / 32;
     this.#decay = decayOf(1, hit / blocks);
+    this.#text = `BlockedBloomFilter(${blocks} blocks, ${this.hashes} hashes, ${layout}, ${this.scheme.id})`;
     this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
   }
 
@@ -339,7 +342,7 @@ export class BlockedBloomFilter {
   }
 
   toString(): string {
-    return `BlockedBloomFilter(${this.blocks} blocks, ${this.hashes} hashes, ${this.layout}, ${this.scheme.id})`;
+    return this.#text;
   }
 
   #parameters(): BlockedFilterOptions {
@@ -352,8 +355,7 @@ export class BlockedBloomFilter {
   }
 
   #isLike(other: BlockedBloomFilter): boolean {
-    // The text has all that must be the same: blocks, hashes, layout and scheme.
-    return other instanceof BlockedBloomFilter && String(this) === String(other);
+    return other instanceof BlockedBloomFilter && this.#text === other.#text;
   }
 
   #checkAlike(other: BlockedBloomFilter, verb: string): void {

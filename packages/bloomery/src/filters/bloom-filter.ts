@@ -86,6 +86,8 @@ export class BloomFilter {
   readonly #store: BitStore;
   readonly #prober: Prober;
   readonly #guard: OverfullGuard;
+  /** All that two filters must have in common to be combined. */
+  readonly #text: string;
 
   /** By bits and hashes. By capacity and rate: `BloomFilter.forCapacity`. */
   constructor(options: BloomFilterOptions);
@@ -106,6 +108,7 @@ export class BloomFilter {
     [this.#store, this.scheme] = store && scheme ? [store, scheme] : openStore(bits, options);
     this.#prober = prober(this.#range, this.#stride, hashes, this.scheme, this.#store.shared);
     this.#decay = decayOf(this.#stride === 0 ? hashes : 1, 1 / this.#range);
+    this.#text = `BloomFilter(${bits} bits, ${hashes} hashes, ${layout}, ${this.scheme.id})`;
     this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
   }
 
@@ -306,7 +309,7 @@ export class BloomFilter {
   }
 
   toString(): string {
-    return `BloomFilter(${this.bits} bits, ${this.hashes} hashes, ${this.layout}, ${this.scheme.id})`;
+    return this.#text;
   }
 
   #parameters(): BloomFilterOptions {
@@ -319,8 +322,7 @@ export class BloomFilter {
   }
 
   #isLike(other: BloomFilter): boolean {
-    // The text has all that must be the same: bits, hashes, layout and scheme.
-    return other instanceof BloomFilter && String(this) === String(other);
+    return other instanceof BloomFilter && this.#text === other.#text;
   }
 
   #checkAlike(other: BloomFilter, verb: string): void {
