@@ -23,7 +23,6 @@ import { readAll, writeAll } from '../descriptor-bytes.ts';
 import { FileError } from '../file-error.ts';
 import { type FileLockOptions, lockFile } from '../lock/file-lock.ts';
 import {
-  CHECKSUM,
   HASH,
   HEAD,
   isThere,
@@ -34,6 +33,7 @@ import {
   PART,
   removeIfThere,
   SAMPLE,
+  TAIL,
 } from './page-journal.ts';
 
 /**
@@ -136,7 +136,7 @@ function replay(place: string): JournalOutcome {
     const file = openSync(place, 'r+');
     try {
       if (!fits(file, head)) return 'of another file';
-      const end = Number(head.readBigUInt64LE(16)) - CHECKSUM;
+      const end = Number(head.readBigUInt64LE(16)) - TAIL;
       const record = Buffer.alloc(4 + PAGE);
       for (let at = HEAD; at < size - HASH; ) {
         readAll(journal, record.subarray(0, 4), at);
@@ -180,7 +180,7 @@ function fits(file: number, head: Buffer): boolean {
   const sample = Buffer.alloc(SAMPLE);
   readAll(file, sample, 0);
   if (!sample.equals(head.subarray(36, 36 + SAMPLE))) return false;
-  const checksum = Buffer.alloc(CHECKSUM);
-  readAll(file, checksum, length - CHECKSUM);
+  const checksum = Buffer.alloc(TAIL);
+  readAll(file, checksum, length - TAIL);
   return checksum.every((byte, i) => byte === head[24 + i] || byte === head[28 + i]);
 }

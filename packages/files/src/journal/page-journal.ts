@@ -98,7 +98,7 @@ export function* writeSteps(changes: PageChanges): Generator<string, Written> {
       writeAll(descriptor, contents, page * PAGE);
       yield `page ${page} written`;
     }
-    writeAll(descriptor, word(changes.newChecksum), length - CHECKSUM);
+    writeAll(descriptor, word(changes.newChecksum), length - TAIL);
     yield 'checksum written';
     fsyncSync(descriptor);
   } catch (cause) {
@@ -113,7 +113,7 @@ export function* writeSteps(changes: PageChanges): Generator<string, Written> {
   yield 'file synced';
   unlinkSync(journal);
   const pageBytes = changes.pages.reduce((sum, { contents }) => sum + contents.length, 0);
-  return { bytes: journalBytes + pageBytes + CHECKSUM };
+  return { bytes: journalBytes + pageBytes + TAIL };
 }
 
 export function journalName(place: string): string {
@@ -121,9 +121,10 @@ export function journalName(place: string): string {
 }
 
 export const PAGE = 4096;
-export const CHECKSUM = 4;
+/** The last bytes of the file, where its checksum stands. The journal keeps them and does not look into them. */
+export const TAIL = 4;
 export const HEAD = 64;
-/** The first bytes of the file in the journal: what stands before the bits in every frame that is changed in place. */
+/** The first bytes of the file, which the journal keeps to recognise the file that it belongs to. */
 export const SAMPLE = 27;
 export const HASH = 32;
 export const PART = 1 << 20;
@@ -188,9 +189,9 @@ function fillHoles({ descriptor, pages, length }: PageChanges): void {
     readAll(descriptor, part, page * PAGE);
     writeAll(descriptor, part, page * PAGE);
   }
-  const checksum = old.subarray(0, CHECKSUM);
-  readAll(descriptor, checksum, length - CHECKSUM);
-  writeAll(descriptor, checksum, length - CHECKSUM);
+  const checksum = old.subarray(0, TAIL);
+  readAll(descriptor, checksum, length - TAIL);
+  writeAll(descriptor, checksum, length - TAIL);
   fsyncSync(descriptor);
 }
 

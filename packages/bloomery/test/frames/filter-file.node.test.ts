@@ -19,12 +19,12 @@ import { Readable } from 'node:stream';
 import { EFFORT } from '@bloomery/testkit/effort';
 import { expectSameBytes } from '@bloomery/testkit/same-bytes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { counterKeys } from '../../test/keys.ts';
-import { frameChunks } from '../frames/frame-chunks.ts';
-import { readFrameHead } from '../frames/frame-head.ts';
-import { BlockedBloomFilter } from './blocked-bloom-filter.ts';
-import { BloomFilter } from './bloom-filter.ts';
-import { decodeFilterFrom } from './filter-assembler.ts';
+import { BlockedBloomFilter } from '../../src/filters/blocked-bloom-filter.ts';
+import { BloomFilter } from '../../src/filters/bloom-filter.ts';
+import { decodeFilterFrom } from '../../src/filters/filter-assembler.ts';
+import { frameChunks } from '../../src/frames/frame-chunks.ts';
+import { readFrameHead } from '../../src/frames/frame-head.ts';
+import { counterKeys } from '../keys.ts';
 
 const BYTES = EFFORT >= 20 ? 5 * 2 ** 30 : 20 * 2 ** 20;
 const KEYS = counterKeys(100_000);
