@@ -38,56 +38,57 @@ async function start(chosen: Partial<Limits>, shared = new ConnectionCounter(), 
   return { port: (server.address() as AddressInfo).port, counts, handled };
 }
 
-/** What came until the server closed or `quietMs` passed. */
-function talk(port: number, bytes: string, quietMs = 400, from?: string) {
+/**
+ * Sends `bytes` and listens until the server closes the connection or `enough` holds. The deadline is 30 s;
+ * the slowest answer here takes 3 s.
+ */
+async function talk(port: number, bytes: string, enough = (_text: string) => false, from?: string) {
   const socket = connect({ port, host: '127.0.0.1', ...(from === undefined ? {} : { localAddress: from }) });
   sockets.push(socket);
-  socket.on('error', () => {});
-  if (bytes !== '') socket.write(bytes);
   let text = '';
+  let closed = false;
+  socket.on('error', () => {});
   socket.on('data', (chunk) => (text += chunk));
-  return new Promise<{ socket: Socket; text: () => string; closed: boolean }>((resolve) => {
-    const timer = setTimeout(() => resolve({ socket, text: () => text, closed: false }), quietMs);
-    socket.on('close', () => {
-      clearTimeout(timer);
-      resolve({ socket, text: () => text, closed: true });
-    });
-  });
+  socket.on('close', () => (closed = true));
+  if (bytes !== '') socket.write(bytes);
+  await until(() => closed || enough(text));
+  return { socket, text: () => text, closed };
 }
 
+const served = (text: string) => text.includes('served');
 const hello = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 describe('connections', () => {
   it('in total: one more is told why and closed, and a place is free again when one ends', async () => {
     const { port, counts, handled } = await start({ connections: 3, connectionsPerClient: 3 });
-    const held = await Promise.all([1, 2, 3].map(() => talk(port, '', 100)));
+    const held = await Promise.all([1, 2, 3].map(() => talk(port, '', () => counts.open === 3)));
     expect(held.map(({ closed }) => closed)).toEqual([false, false, false]);
     expect(counts).toMatchObject({ open: 3, clients: 1 });
-    const refused = await talk(port, '', 2000);
+    const refused = await talk(port, '');
     expect(refused.closed).toBe(true);
     expect(refused.text()).toMatch(/^HTTP\/1\.1 503 [\s\S]*Connection: close[\s\S]*Too many connections/);
     expect(counts).toMatchObject({ open: 3, refused: 1 });
     held[0]!.socket.destroy();
     await until(() => counts.open === 2);
-    expect((await talk(port, hello, 300)).text()).toMatch(/served/);
+    expect((await talk(port, hello, served)).text()).toMatch(/served/);
     expect(handled).toEqual(['/']);
   });
 
   it('per client: others still come', async () => {
     const { port, counts } = await start({ connections: 10, connectionsPerClient: 2 });
-    await Promise.all([1, 2].map(() => talk(port, '', 100)));
-    const refused = await talk(port, '', 2000);
+    await Promise.all([1, 2].map(() => talk(port, '', () => counts.open === 2)));
+    const refused = await talk(port, '');
     expect(refused.closed).toBe(true);
     expect(refused.text()).toMatch(/^HTTP\/1\.1 429 /);
     // Another address of this machine.
-    expect((await talk(port, hello, 300, '127.0.0.2')).text()).toMatch(/served/);
+    expect((await talk(port, hello, served, '127.0.0.2')).text()).toMatch(/served/);
     expect(counts).toMatchObject({ open: 3, clients: 2 });
   });
 
   it('a refused connection is never read, even if it sends at once', async () => {
-    const { port, handled } = await start({ connections: 1, connectionsPerClient: 1 });
-    await talk(port, '', 50);
-    const results = await Promise.all(Array.from({ length: 20 }, () => talk(port, hello, 2000)));
+    const { port, counts, handled } = await start({ connections: 1, connectionsPerClient: 1 });
+    await talk(port, '', () => counts.open === 1);
+    const results = await Promise.all(Array.from({ length: 20 }, () => talk(port, hello)));
     expect(results.every(({ closed }) => closed)).toBe(true);
     expect(handled).toEqual([]);
   });
@@ -96,8 +97,11 @@ describe('connections', () => {
     const shared = new ConnectionCounter();
     const one = await start({ connections: 2, connectionsPerClient: 2 }, shared);
     const two = await start({ connections: 2, connectionsPerClient: 2 }, shared);
-    const held = [await talk(one.port, '', 50), await talk(two.port, '', 50)];
-    expect((await talk(two.port, '', 2000)).text()).toMatch(/^HTTP\/1\.1 503 /);
+    const held = [
+      await talk(one.port, '', () => shared.open === 1),
+      await talk(two.port, '', () => shared.open === 2),
+    ];
+    expect((await talk(two.port, '')).text()).toMatch(/^HTTP\/1\.1 503 /);
     for (const { socket } of held) socket.destroy();
     await until(() => shared.open === 0);
     expect(shared).toMatchObject({ open: 0, clients: 0, refused: 1 });
@@ -138,7 +142,7 @@ describe('requests that wait for their answers on one connection', () => {
 
   it('may be so many, again and again', async () => {
     const { port, held, refused } = await startHolding({ pipelinedRequests: 4 });
-    const { socket, text } = await talk(port, ask.repeat(4), 50);
+    const { socket, text } = await talk(port, ask.repeat(4), () => held.length === 4);
     for (let round = 1; round <= 3; round++) {
       await until(() => held.length === 4);
       for (const [at, res] of held.splice(0).reverse().entries()) res.end(`answer ${round}-${4 - at}`);
@@ -153,7 +157,7 @@ describe('requests that wait for their answers on one connection', () => {
 
   it('one more is refused when those before it are answered, and ends the connection', async () => {
     const { port, held, refused } = await startHolding({ pipelinedRequests: 4 });
-    const { socket, text } = await talk(port, ask.repeat(7), 50);
+    const { socket, text } = await talk(port, ask.repeat(7), () => refused.length === 1);
     await until(() => held.length === 4);
     await until(() => refused.length === 1);
     expect(text()).toBe('');
@@ -170,9 +174,9 @@ describe('requests that wait for their answers on one connection', () => {
 
   it('those that are answered at once do not count', async () => {
     const { port, held, refused } = await startHolding({ pipelinedRequests: 4 });
-    const { text } = await talk(port, hello.repeat(50), 200);
+    const { text } = await talk(port, hello.repeat(50), (heard) => heard.match(/at once/g)?.length === 50);
     expect(text().match(/at once/g)).toHaveLength(50);
-    const behind = await talk(port, ask + hello.repeat(50), 200);
+    const behind = await talk(port, ask + hello.repeat(50), () => held.length === 1);
     expect(behind.text()).toBe('');
     held[0]!.end('held');
     await until(() => behind.text().match(/at once/g)?.length === 50);
@@ -181,7 +185,7 @@ describe('requests that wait for their answers on one connection', () => {
 
   it('a client that goes on after the refusal is cut off', async () => {
     const { port, held, refused } = await startHolding({ pipelinedRequests: 4 });
-    const { closed, text } = await talk(port, ask.repeat(100), 2000);
+    const { closed, text } = await talk(port, ask.repeat(100));
     expect(closed).toBe(true);
     expect(text()).toBe('');
     expect(held).toHaveLength(4);
@@ -192,7 +196,7 @@ describe('requests that wait for their answers on one connection', () => {
 describe('settings', () => {
   it('a connection serves so many requests', async () => {
     const { port, handled } = await start({ requestsPerConnection: 3 });
-    const { text } = await talk(port, hello.repeat(3), 500);
+    const { text } = await talk(port, hello.repeat(3), (heard) => heard.match(/served/g)?.length === 3);
     expect(text().match(/served/g)).toHaveLength(3);
     expect(text()).toMatch(/Connection: close/i);
     expect(handled).toHaveLength(3);
@@ -202,16 +206,16 @@ describe('settings', () => {
     // Node gathers fields by 31, and keeps silent about those it drops.
     const { port, handled } = await start({ headerCount });
     const fields = (n: number) => `GET / HTTP/1.1\r\nHost: a\r\n${'a: b\r\n'.repeat(n - 1)}\r\n`;
-    expect((await talk(port, fields(headerCount), 300)).text()).toMatch(/^HTTP\/1\.1 200 /);
+    expect((await talk(port, fields(headerCount), served)).text()).toMatch(/^HTTP\/1\.1 200 /);
     for (const n of [headerCount + 1, headerCount + 2, 200]) {
-      expect((await talk(port, fields(n), 2000)).text(), `${n} fields`).toMatch(/^HTTP\/1\.1 431 /);
+      expect((await talk(port, fields(n))).text(), `${n} fields`).toMatch(/^HTTP\/1\.1 431 /);
     }
     expect(handled).toHaveLength(1);
   });
 
   it('an idle connection is closed', async () => {
     const { port } = await start({ idleTimeoutMs: 200 });
-    const { text, closed } = await talk(port, hello, 5000);
+    const { text, closed } = await talk(port, hello);
     expect(text()).toMatch(/served/);
     expect(closed).toBe(true);
   });
@@ -219,7 +223,7 @@ describe('settings', () => {
   it('an idle connection stays open a little longer than its client was told', async () => {
     const { port } = await start({ idleTimeoutMs: 1000 });
     const began = performance.now();
-    const { text, closed } = await talk(port, hello, 5000);
+    const { text, closed } = await talk(port, hello);
     expect(text()).toMatch(/^Keep-Alive: timeout=1\b/im);
     expect(closed).toBe(true);
     expect(performance.now() - began).toBeGreaterThan(2400);
@@ -227,14 +231,12 @@ describe('settings', () => {
 
   it('bytes one by one do not keep a connection for longer than a head may take', async () => {
     const { port } = await start({ headTimeoutMs: 400, requestTimeoutMs: 800 });
-    const started = performance.now();
-    const talking = talk(port, 'GET / HTTP/1.1\r\nHost: a\r\nX: ', 5000);
+    const talking = talk(port, 'GET / HTTP/1.1\r\nHost: a\r\nX: ');
     const drip = setInterval(() => sockets.at(-1)?.write('y'), 30);
     const { closed, text } = await talking;
     clearInterval(drip);
     expect(closed).toBe(true);
     expect(text()).toMatch(/^HTTP\/1\.1 408 [\s\S]*took too long/);
-    expect(performance.now() - started).toBeLessThan(3000);
   });
 
   it('a body that does not come ends the connection', async () => {
@@ -254,11 +256,7 @@ describe('settings', () => {
     await once(server, 'listening');
     servers.push(server);
     const port = (server.address() as AddressInfo).port;
-    const { closed, text } = await talk(
-      port,
-      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc',
-      5000,
-    );
+    const { closed, text } = await talk(port, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc');
     expect(closed).toBe(true);
     expect(text()).toMatch(/^HTTP\/1\.1 408 /);
     expect(aborted).toBe(true);
@@ -266,9 +264,9 @@ describe('settings', () => {
 });
 
 async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 3000;
+  const deadline = performance.now() + 30_000;
   while (!condition()) {
-    if (performance.now() > deadline) throw new Error('Waited 3 s for a condition that did not come');
+    if (performance.now() > deadline) throw new Error('Waited 30 s for a condition that did not come');
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
