@@ -15,52 +15,46 @@ const folder = scratchFolder();
 async function startWith(): Promise<{ node: TestNode; reload: (limits: string[]) => string[] }> {
   const origin = await startOrigin();
   const flags = { upstream: [origin.url], disk: false, listen: ['127.0.0.1:0'] };
-  const node = await startTestNode(flags);
+  // Long enough that only limits that were reloaded can end a connection before the deadline of a test.
+  const limits = ['headTimeoutMs=20m', 'requestTimeoutMs=20m', 'idleTimeoutMs=20m'];
+  const node = await startTestNode({ ...flags, limits });
   return { node, reload: (limits) => node.reload(loadConfig({ flags: { ...flags, limits } })) };
 }
 
-/** What comes on a connection until it is closed, and after how long that is. */
-async function conversation(port: number, text: string): Promise<{ heard: string; ms: number }> {
+/** Everything that the node sends on a connection until it closes it. */
+async function conversation(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   cleanUp(() => socket.destroy());
   socket.on('error', () => {});
   await once(socket, 'connect');
-  const started = Date.now();
   socket.write(text);
   let heard = '';
   socket.on('data', (chunk) => {
     heard += chunk;
   });
-  socket.setTimeout(4000, () => socket.destroy());
   await once(socket, 'close');
-  return { heard, ms: Date.now() - started };
+  return heard;
 }
 
 describe('limits of a running node', () => {
-  it('the time for a head', async () => {
+  it('the time for a head', { timeout: 30_000 }, async () => {
     const { node, reload } = await startWith();
     expect(reload(['headTimeoutMs=100ms'])).toEqual([]);
-    const { heard, ms } = await conversation(node.port, 'GET /a HTTP/1.1\r\nHost: h\r\n');
+    const heard = await conversation(node.port, 'GET /a HTTP/1.1\r\nHost: h\r\n');
     expect(heard).toMatch(/^HTTP\/1.1 408 /);
-    expect(ms).toBeLessThan(3000);
   });
 
-  it('the time for a whole request', async () => {
+  it('the time for a whole request', { timeout: 30_000 }, async () => {
     const { node, reload } = await startWith();
     reload(['requestTimeoutMs=200ms', 'headTimeoutMs=100ms']);
-    const { ms } = await conversation(
-      node.port,
-      'PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhalf',
-    );
-    expect(ms).toBeLessThan(3000);
+    await conversation(node.port, 'PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhalf');
   });
 
-  it('the time between two requests', async () => {
+  it('the time between two requests', { timeout: 30_000 }, async () => {
     const { node, reload } = await startWith();
     reload(['idleTimeoutMs=200ms']);
-    const { heard, ms } = await conversation(node.port, 'GET /a HTTP/1.1\r\nHost: h\r\n\r\n');
+    const heard = await conversation(node.port, 'GET /a HTTP/1.1\r\nHost: h\r\n\r\n');
     expect(heard).toMatch(/^HTTP\/1.1 200 /);
-    expect(ms).toBeLessThan(3000);
   });
 
   it('connections of one client, and of all', async () => {
@@ -131,7 +125,7 @@ describe('a SIGHUP to a node with workers', () => {
     const program = bundleProgram(join(folder, 'program'));
     const file = join(folder, 'cache.json');
     const write = (settings: object) => writeFileSync(file, JSON.stringify(settings));
-    write({});
+    write({ limits: { idleTimeoutMs: '20m' } });
     const node = await startProgram(program, { workers: 2 }, { file });
     write({ memory: '1GB', adminListen: '127.0.0.1:0', limits: { idleTimeoutMs: '150ms' } });
     node.child.kill('SIGHUP');
@@ -140,8 +134,7 @@ describe('a SIGHUP to a node with workers', () => {
       expect.objectContaining({ level: 'warn', settings: ['adminListen', 'memory'] }),
     ]);
     for (let i = 0; i < 2; i++) {
-      const { ms } = await conversation(node.port, 'GET /.bloomery/health HTTP/1.1\r\nHost: h\r\n\r\n');
-      expect(ms).toBeLessThan(3000);
+      await conversation(node.port, 'GET /.bloomery/health HTTP/1.1\r\nHost: h\r\n\r\n');
     }
     write({ accessLog: join(folder, 'no', 'such', 'file') });
     node.child.kill('SIGHUP');
