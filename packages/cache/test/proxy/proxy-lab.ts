@@ -20,6 +20,8 @@ export interface ProxyLab extends AsyncDisposable {
   readonly port: number;
   readonly proxy: CacheProxy;
   readonly store: ResponseStore;
+  /** The number of requests that reached the proxy so far. */
+  asked(): number;
   /** What the observer was told. */
   readonly records: AnswerRecord[];
   readonly events: {
@@ -64,6 +66,7 @@ export async function startProxy(options: ProxyLabOptions = {}): Promise<ProxyLa
   const records: AnswerRecord[] = [];
   const events: { level: string; name: string; fields: Record<string, unknown> }[] = [];
   let offset = 0;
+  let asked = 0;
   const proxy = createProxy({
     policy: DEFAULT_POLICY,
     clock: () => Date.now() + offset,
@@ -84,7 +87,10 @@ export async function startProxy(options: ProxyLabOptions = {}): Promise<ProxyLa
   applyServerSettings(server, limits);
   guardServer(server, {
     limits,
-    request: (req, res) => proxy.handle(req, res),
+    request(req, res) {
+      asked++;
+      return proxy.handle(req, res);
+    },
     connect: (req, socket, head) => proxy.connect(req, socket, head),
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -100,6 +106,7 @@ export async function startProxy(options: ProxyLabOptions = {}): Promise<ProxyLa
     port,
     proxy,
     store,
+    asked: () => asked,
     records,
     events,
     advance(ms) {
@@ -167,7 +174,7 @@ export async function rawConnection(port: number): Promise<{
 }
 
 /** Asks every few milliseconds until there is an answer. */
-export async function eventually<T>(ask: () => T | undefined | false, ms = 5000): Promise<T> {
+export async function eventually<T>(ask: () => T | undefined | false, ms = 50_000): Promise<T> {
   const until = Date.now() + ms;
   for (;;) {
     const answer = ask();

@@ -9,7 +9,9 @@ let lab: ProxyLab;
 
 beforeEach(async () => {
   origin = await startOrigin();
-  lab = await startProxy({ limits: { connectionsPerClient: 4000, connections: 4000 } });
+  lab = await startProxy({
+    limits: { connectionsPerClient: 4000, connections: 4000, flightWaitMs: 100_000 },
+  });
 });
 
 afterEach(async () => {
@@ -39,7 +41,8 @@ describe('single flight', () => {
     const replies = many(1000, () => lab.get(origin.url('/a')));
     await eventually(() => lab.proxy.activity.flights === 1 && origin.count('/a') === 1);
     // All are in before the origin says a word.
-    setTimeout(door.open, 500);
+    await eventually(() => lab.asked() === 1000);
+    door.open();
     for (const reply of await replies) {
       expect(reply.status).toBe(200);
       expect(reply.body.equals(body)).toBe(true);
@@ -61,7 +64,7 @@ describe('single flight', () => {
     await eventually(() => origin.count('/a') === 1);
     await new Promise((resolve) => setTimeout(resolve, 50));
     const followers = many(10, () => lab.get(origin.url('/a')));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(() => lab.asked() === 11);
     door.open();
     for (const reply of [await leader, ...(await followers)]) expect(reply.text).toBe('first second');
     expect(origin.count('/a')).toBe(1);
@@ -96,7 +99,7 @@ describe('single flight', () => {
   it('a reader that stalls does not hold up the others for long when the body cannot be stored', async () => {
     const size = 40_000_000;
     await lab.close();
-    lab = await startProxy({ limits: { storedObjectBytes: 100_000, clientStallMs: 6000 } });
+    lab = await startProxy({ limits: { storedObjectBytes: 100_000, clientStallMs: 24_000 } });
     const door = gate();
     // Without a length: that it is too long for the store is seen only when both read it.
     const body = async function* () {
@@ -111,11 +114,11 @@ describe('single flight', () => {
     await eventually(() => origin.count('/big') === 1);
     const began = performance.now();
     const fast = lab.get(origin.url('/big'));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually(() => lab.asked() === 2);
     door.open();
     expect((await fast).body.length).toBe(size + 1000);
-    // A twelfth of the six seconds that a client may stall which holds up nobody.
-    expect(performance.now() - began).toBeLessThan(4500);
+    // A client that holds up others may stall for a twelfth of the limit, 2 s. The deadline is ten times that.
+    expect(performance.now() - began).toBeLessThan(20_000);
     expect(origin.count('/big')).toBe(1);
     // It is cut off when it wants more, and sees that what it has is not all.
     let received = '';
@@ -184,8 +187,8 @@ describe('single flight', () => {
       return { raw: (socket) => socket.destroy() };
     });
     const replies = many(50, () => lab.get(origin.url('/a')));
-    await eventually(() => origin.count('/a') === 1);
-    setTimeout(door.open, 200);
+    await eventually(() => origin.count('/a') === 1 && lab.asked() === 50);
+    door.open();
     for (const reply of await replies) {
       expect(reply.status).toBe(502);
       expect(reply.header('proxy-status')).toBe('bloomery; error=connection_terminated');
@@ -219,8 +222,8 @@ describe('single flight', () => {
     const replies = many(60, (index) =>
       lab.get(origin.url('/a'), ['Accept-Language', ['en', 'fr', 'de'][index % 3]!]),
     );
-    await eventually(() => origin.count('/a') === 1);
-    setTimeout(door.open, 200);
+    await eventually(() => origin.count('/a') === 1 && lab.asked() === 60);
+    door.open();
     (await replies).forEach((reply, index) => {
       expect(reply.text).toBe(`in ${['en', 'fr', 'de'][index % 3]}`);
     });
