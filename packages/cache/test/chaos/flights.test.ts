@@ -175,5 +175,5 @@ test(`${WAVES} waves of ${CLIENTS} clients, some of whom leave, with an origin t
   // Who leaves is not refused: nothing that was sent here was wrong.
   expect((await node.status()).requests.refused).toBe(0);
   origin.closeAllConnections();
-  await eventually(() => node.descriptors().socket <= idle, 8000);
+  await eventually(() => node.descriptors().socket <= idle, 80_000);
 });

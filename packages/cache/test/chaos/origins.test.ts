@@ -26,7 +26,7 @@ import { bundleNode, type ChaosNode, type NodeProgram, startChaosNode } from './
 const HEAD_MS = 400;
 const IDLE_MS = 400;
 /** A slow machine is no fault of the node's. */
-const SLACK_MS = 3000;
+const SLACK_MS = 30_000;
 
 let program: NodeProgram;
 let origin: RawOrigin;
@@ -91,7 +91,7 @@ async function ask(target: string): Promise<Outcome> {
   const host = /^https?:\/\/([^/]+)/.exec(target)?.[1] ?? '127.0.0.1';
   raw.socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   const ended = () => raw.socket.readableEnded || raw.socket.destroyed;
-  const all = await eventually(() => (ended() ? raw.received() : undefined), 10_000).finally(() =>
+  const all = await eventually(() => (ended() ? raw.received() : undefined), 100_000).finally(() =>
     raw.socket.destroy(),
   );
   let rest = all;
@@ -190,7 +190,7 @@ async function allReleased(): Promise<void> {
   origin.drop();
   const few = idleSockets();
   let count = Number.NaN;
-  await eventually(() => (count = node.descriptors().socket) <= few, 8000).catch(() => {
+  await eventually(() => (count = node.descriptors().socket) <= few, 80_000).catch(() => {
     throw new Error(`expected at most ${few} sockets when all is over, got ${count}`);
   });
 }

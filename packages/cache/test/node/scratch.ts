@@ -119,7 +119,7 @@ export function scratchFolder(): string {
 }
 
 /** Waits for something to become true, and says what if it does not. */
-export async function until(what: string, condition: () => unknown, timeoutMs = 10_000): Promise<void> {
+export async function until(what: string, condition: () => unknown, timeoutMs = 100_000): Promise<void> {
   const end = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);

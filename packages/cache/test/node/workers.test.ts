@@ -207,7 +207,7 @@ describe('a worker that hangs', () => {
     cleanUp(() => clearInterval(talking));
     await pause(150);
     expect(hung).toEqual([]);
-    await until('one to be found', () => hung.length > 0, 2000);
+    await until('one to be found', () => hung.length > 0, 20_000);
     expect(hung).toEqual([1]);
   });
 
@@ -232,7 +232,7 @@ describe('a primary that is killed', () => {
     expect(readdirSync(temporary)).toHaveLength(1);
     node.child.kill('SIGKILL');
     await node.ended;
-    await until('the workers to be gone', () => !pids.some(isAlive), 4000);
+    await until('the workers to be gone', () => !pids.some(isAlive), 40_000);
     expect(readdirSync(temporary)).toEqual([]);
   });
 
@@ -247,7 +247,7 @@ describe('a primary that is killed', () => {
     child.kill('SIGTERM');
     const [code] = await once(child, 'exit');
     expect(code).toBe(143);
-    await until('nothing to be left', () => readdirSync(temporary).length === 0, 2000);
+    await until('nothing to be left', () => readdirSync(temporary).length === 0, 20_000);
   });
 });
 

@@ -65,8 +65,8 @@ describe('pipelined requests', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(lab.proxy.activity.fetches).toBe(31);
     raw.socket.destroy();
-    await eventually(() => lab.proxy.activity.fetches === 0, 2000);
-    await eventually(() => origin.open === 0, 2000);
+    await eventually(() => lab.proxy.activity.fetches === 0, 20_000);
+    await eventually(() => origin.open === 0, 20_000);
     expect(lab.records).toHaveLength(31);
     expect(lab.records.every(({ aborted }) => aborted)).toBe(true);
     expect(warnings).toEqual([]);
@@ -82,9 +82,9 @@ describe('pipelined requests', () => {
     await eventually(() => lab.proxy.activity.fetches === 300);
     await eventually(() => origin.count('/never') === CONNECTIONS_PER_ORIGIN);
     for (const { socket } of clients) socket.destroy();
-    await eventually(() => lab.proxy.activity.fetches === CONNECTIONS_PER_ORIGIN, 2000);
+    await eventually(() => lab.proxy.activity.fetches === CONNECTIONS_PER_ORIGIN, 20_000);
     // Of these nothing has come some seconds later.
-    await eventually(() => lab.proxy.activity.fetches === 0, 8000);
+    await eventually(() => lab.proxy.activity.fetches === 0, 80_000);
   });
 
   it('which are cut while they wait let go of their fetch at once, and do not harm the answer before them', async () => {
@@ -102,16 +102,16 @@ describe('pipelined requests', () => {
     const raw = await rawConnection(lab.port);
     raw.socket.write(get(origin.url('/first')) + get(origin.url('/big')) + get(origin.url('/third')));
     // Nobody takes the second one's bytes for 150 ms.
-    await eventually(() => lab.records.some(({ url }) => url.includes('/big')), 2000);
+    await eventually(() => lab.records.some(({ url }) => url.includes('/big')), 20_000);
     expect(lab.records.find(({ url }) => url.includes('/big'))).toMatchObject({ aborted: true });
-    await eventually(() => lab.proxy.activity.fetches === 1, 2000);
+    await eventually(() => lab.proxy.activity.fetches === 1, 20_000);
     expect(raw.socket.readableEnded).toBe(false);
     open();
     const text = await raw.ended();
     expect(text).toMatch(/the first, whole/);
     // What comes after an answer that is not whole cannot be told from it.
     expect(text).not.toMatch(/the third/);
-    await eventually(() => lab.proxy.activity.fetches === 0, 2000);
+    await eventually(() => lab.proxy.activity.fetches === 0, 20_000);
     expect(lab.records).toHaveLength(3);
   });
 
@@ -134,7 +134,7 @@ describe('pipelined requests', () => {
     await raw.ended();
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThanOrEqual(64);
-    await eventually(() => lab.proxy.activity.fetches === 0, 2000);
+    await eventually(() => lab.proxy.activity.fetches === 0, 20_000);
     expect(lab.records).toHaveLength(64);
     raw.socket.destroy();
   });
@@ -162,7 +162,7 @@ describe('pipelined requests', () => {
     exchange.follow();
     let left = 0;
     exchange.onLeave(() => left++);
-    await eventually(() => left === 1, 1000);
+    await eventually(() => left === 1, 10_000);
     expect(exchange.over).toBe(true);
     expect(records).toMatchObject([{ url: '/2', aborted: true }]);
   });
