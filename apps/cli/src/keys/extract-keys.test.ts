@@ -1,3 +1,4 @@
+import { cpuMs } from '@bloomery/testkit/cpu-time';
 import type { PackedKeys } from 'bloomery';
 import { describe, expect, test } from 'vitest';
 import { eachKey } from '../checking/ask.ts';
@@ -45,10 +46,11 @@ describe('columns', () => {
     expect(keysOf('"a""",1\n"""",2\n"""""",3\n', { column: '1' })).toEqual(['a"', '"', '""']);
   });
 
-  test('a megabyte of quotes takes no longer than a megabyte of anything', () => {
-    const started = performance.now();
-    expect(keysOf(`"${'""'.repeat(1 << 19)}"\n`, { column: '1' })).toEqual(['"'.repeat(1 << 19)]);
-    expect(performance.now() - started).toBeLessThan(5000);
+  test('a megabyte of quotes takes no longer than a megabyte of anything', async () => {
+    const took = await cpuMs(() => {
+      expect(keysOf(`"${'""'.repeat(1 << 19)}"\n`, { column: '1' })).toEqual(['"'.repeat(1 << 19)]);
+    });
+    expect(took).toBeLessThan(5000);
   });
 
   test('behind a closing quote there is nothing but blanks', () => {

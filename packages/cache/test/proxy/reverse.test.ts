@@ -1,5 +1,6 @@
 /** The proxy before origins of its own: which upstream serves a path, and how the origin's URLs look from outside. */
 
+import { cpuMs } from '@bloomery/testkit/cpu-time';
 import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { describe, expect, it } from 'vitest';
 import { mapFields, type Route, Router } from '../../src/proxy/route.ts';
@@ -108,11 +109,9 @@ describe('Router', () => {
     `0;${' '.repeat(60_000)}`,
     ' '.repeat(60_000),
     `0; url=${'"'.repeat(60_000)}`,
-  ])('takes no longer for a Refresh than its length', (value) => {
-    const began = performance.now();
-    mapped('Refresh', value);
+  ])('takes no longer for a Refresh than its length', async (value) => {
     // The pattern that trimmed by itself took seconds.
-    expect(performance.now() - began).toBeLessThan(300);
+    expect(await cpuMs(() => mapped('Refresh', value))).toBeLessThan(300);
   });
 });
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { cpuMs } from '@bloomery/testkit/cpu-time';
 import { EFFORT } from '@bloomery/testkit/effort';
 import { expectBinomial, expectNormal, Random } from '@bloomery/testkit/statistics';
 import { FrameError, hashKey } from 'bloomery';
@@ -215,14 +216,15 @@ describe('rules of a stranger', () => {
     expect(() => openHyphenation(inMemory(large))).toThrow(/rules have at most 2097152 bytes, got 4194304/);
   });
 
-  test('take time in proportion to a word, however many letters a pattern can go on with', () => {
+  test('take time in proportion to a word, however many letters a pattern can go on with', async () => {
     const many = Array.from({ length: 60_000 }, (_, i) => `a1${String.fromCodePoint(0x20000 + i)}`);
     const rules = new Hyphenator({ patterns: many, leftMinimum: 1, rightMinimum: 1 });
     const last = String.fromCodePoint(0x20000 + 59_999);
-    const started = performance.now();
-    expect(rules.points(`a${last}`.repeat(20_000))).toHaveLength(20_000);
-    expect(rules.hyphenate(`a${last}`.repeat(100_000), '-')).toHaveLength(400_000);
-    expect(performance.now() - started).toBeLessThan(10_000);
+    const took = await cpuMs(() => {
+      expect(rules.points(`a${last}`.repeat(20_000))).toHaveLength(20_000);
+      expect(rules.hyphenate(`a${last}`.repeat(100_000), '-')).toHaveLength(400_000);
+    });
+    expect(took).toBeLessThan(10_000);
   });
 
   function reseal(bytes: Uint8Array<ArrayBuffer>): Uint8Array {

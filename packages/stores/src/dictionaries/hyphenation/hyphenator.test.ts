@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { cpuMs } from '@bloomery/testkit/cpu-time';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { Hyphenator, insertMarks, replaceWords, splitPattern, wordsOf } from './hyphenator.ts';
@@ -164,14 +165,15 @@ describe('pattern files', () => {
     expect(() => parsePatternFile(bytes(text))).toThrow(message);
   });
 
-  test('very many lists in one file are read in their order, with the lines that they are in', () => {
-    const started = performance.now();
+  test('very many lists in one file are read in their order, with the lines that they are in', async () => {
     const many = '\\patterns{a1b}\n'.repeat(100_000);
-    expect(parsePatternFile(bytes(many)).patterns).toHaveLength(100_000);
-    expect(() => parsePatternFile(bytes(`${many}\n\\patterns{\na12b}`))).toThrow(
-      'line 100003: "a12b" is no pattern',
-    );
-    expect(performance.now() - started).toBeLessThan(10_000);
+    const took = await cpuMs(() => {
+      expect(parsePatternFile(bytes(many)).patterns).toHaveLength(100_000);
+      expect(() => parsePatternFile(bytes(`${many}\n\\patterns{\na12b}`))).toThrow(
+        'line 100003: "a12b" is no pattern',
+      );
+    });
+    expect(took).toBeLessThan(10_000);
   });
 
   test('bytes that are not in the encoding are refused', () => {
