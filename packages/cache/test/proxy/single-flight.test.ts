@@ -245,7 +245,7 @@ describe('single flight', () => {
 
   it('those who are tired of waiting fetch again, together', async () => {
     await lab.close();
-    lab = await startProxy({ limits: { flightWaitMs: 100 } });
+    lab = await startProxy({ limits: { flightWaitMs: 1000 } });
     const never = new Promise<void>(() => {});
     origin.on('/a', async (_, count) => {
       if (count === 1) await never;

@@ -388,8 +388,7 @@ describe.each(['memory', 'disk'])('an old part that goes while the rest is fetch
     });
     const target = `${origin.origin}/c`;
     await lab.get(target, ['Range', range]);
-    await eventually(() => lab.proxy.activity.fetches === 0);
-    await sleep(50);
+    await eventually(() => lab.store.statistics.responses === 1);
     const [part] = await lab.store.find(target);
     expect(part?.range).not.toBeNull();
     const getting = lab.get(target);
