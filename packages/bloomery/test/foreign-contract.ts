@@ -3,7 +3,7 @@
  * and is written back bit for bit; and bytes from strangers are `FormatError`s, at once and without memory.
  */
 
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import type { ForeignFilter } from '../src/formats/shared/foreign-filter.ts';
@@ -32,7 +32,7 @@ export function foreignContract<K>(subject: ForeignSubject<K>): void {
   test(`${name}: has all keys, and the rate of its bits`, () => {
     const filter = decode(file);
     expect(keys.filter((key) => !filter.has(key))).toEqual([]);
-    const trials = 20_000 * EFFORT;
+    const trials = withEffort(20_000);
     let found = 0;
     for (let i = 0; i < trials; i++) if (filter.has(absent(i))) found++;
     expectBinomial(found, trials, subject.rate ?? filter.estimatedFalsePositiveRate(), name);
@@ -73,8 +73,8 @@ export function foreignContract<K>(subject: ForeignSubject<K>): void {
   });
 
   test(`${name}: random and mutated bytes`, () => {
-    const { accepted, refused } = fuzzDecoder(subject, 10_000 * EFFORT, 17);
-    expect(accepted + refused).toBe(10_000 * EFFORT);
+    const { accepted, refused } = fuzzDecoder(subject, withEffort(10_000), 17);
+    expect(accepted + refused).toBe(withEffort(10_000));
     expect(refused).toBeGreaterThan(0);
   });
 

@@ -1,7 +1,17 @@
 /**
- * How much the long tests do: 1 in CI, more in the full form, `npm run test:full`. The value is put in by
- * vitest.config.ts, because a browser has no environment variables.
+ * How much the long tests repeat themselves: 1 in `npm test`, 20 in `npm run test:full`, a tenth in
+ * `npm run test:quick`. In Chromium `npm test` repeats a quarter, because Node runs the same arithmetic
+ * in full. vitest.config.ts puts the number in, because a browser has no environment variables.
  */
 declare const __BLOOMERY_EFFORT__: number;
 
 export const EFFORT: number = __BLOOMERY_EFFORT__;
+
+/**
+ * The number of rounds, trials or questions for this run: `count` at effort 1, in proportion at any other.
+ * It is a whole number and never falls below `least`. A test that asserts that something rare was met
+ * says in `least` how many rounds that takes.
+ */
+export function withEffort(count: number, least = 1): number {
+  return Math.max(Math.min(count, least), Math.round(count * EFFORT));
+}

@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../test/contracts/codec.ts';
@@ -95,7 +95,7 @@ inBothKernels('AttenuatedBloomFilter: a network', () => {
     const perNode = 60;
     let [pairs, early, expected, variance] = [0, 0, 0, 0];
     let [absent, found, expectedFound, foundVariance] = [0, 0, 0, 0];
-    for (let run = 0; run < 3 * EFFORT; run++) {
+    for (let run = 0; run < withEffort(3, 3); run++) {
       const links = network(nodes, 15, random);
       const nameOf = (node: number, i: number) => `run ${run} node ${node} key ${i}`;
       const own = links.map((_, node) => {
@@ -136,7 +136,7 @@ inBothKernels('AttenuatedBloomFilter: a network', () => {
         expect(tables[node].estimatedFalsePositiveRate()).toBeGreaterThanOrEqual(rates[levels] * (1 - 1e-9));
       }
     }
-    expect(pairs).toBe(3 * EFFORT * nodes * perNode);
+    expect(pairs).toBe(withEffort(3, 3) * nodes * perNode);
     expect(expected).toBeGreaterThan(100);
     expectNormal(early, expected, Math.sqrt(variance), `keys found too near, of ${pairs}`);
     expectNormal(found, expectedFound, Math.sqrt(foundVariance), `strangers found, of ${absent}`);
@@ -170,7 +170,7 @@ inBothKernels('AttenuatedBloomFilter: a network', () => {
     let filters = [make(), make(), make()];
     let models = [emptySets(), emptySets(), emptySets()];
     const distanceIn = (sets: Set<number>[], key: number) => sets.findIndex((set) => set.has(key));
-    for (let step = 0; step < 10_000 * EFFORT; step++) {
+    for (let step = 0; step < withEffort(10_000); step++) {
       const command = random.below(1000);
       const [a, b] = [random.below(3), random.below(3)];
       const key = random.below(250);

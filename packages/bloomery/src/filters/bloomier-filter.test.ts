@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../test/contracts/codec.ts';
@@ -126,7 +126,7 @@ inBothKernels('BloomierFilter: values', (kernel) => {
     let model = new Map<string, number>();
     let filter = BloomierFilter.from([], options);
     const value = () => random.bits() >>> (32 - options.valueBits);
-    for (let step = 0; step < 10_000 * EFFORT; step++) {
+    for (let step = 0; step < withEffort(10_000); step++) {
       const command = random.below(200);
       const keys = [...model.keys()];
       if (command < 2 || model.size === 0) {
@@ -169,7 +169,7 @@ inBothKernels('BloomierFilter: values', (kernel) => {
   test.each(grid)(
     '%i keys, %i check bits: other keys get a value at the rate 2^-checkBits',
     (n, checkBits) => {
-      const questions = EFFORT * (kernel === 'wasm' ? 300_000 : 30_000);
+      const questions = withEffort(kernel === 'wasm' ? 300_000 : 30_000);
       const filters = n > 1000 ? 1 : 20;
       let found = 0;
       for (let seed = 0; seed < filters; seed++) {

@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../test/contracts/codec.ts';
@@ -109,7 +109,7 @@ inBothKernels('ScalableBloomFilter: structure', (kernel) => {
       added = target;
       const own = filter.stages.reduce((right, stage) => right * (1 - stage.estimatedFalsePositiveRate), 1);
       expect(filter.estimatedFalsePositiveRate()).toBeCloseTo(1 - own, 12);
-      const questions = EFFORT * (kernel === 'wasm' ? 200_000 : 30_000);
+      const questions = withEffort(kernel === 'wasm' ? 200_000 : 30_000);
       const found = filter.hasMany(counterKeys(questions, 0, 2 + times)).reduce((sum, a) => sum + a, 0);
       expectBinomial(found, questions, 1 - own, `${times} times`);
       expect(found).toBeLessThanOrEqual(questions * rate + 5 * Math.sqrt(questions * rate));
@@ -139,7 +139,7 @@ inBothKernels('ScalableBloomFilter: structure', (kernel) => {
       stages[stages.length - 1].add(key);
       return true;
     };
-    for (let step = 0; step < 10_000 * EFFORT; step++) {
+    for (let step = 0; step < withEffort(10_000); step++) {
       const command = random.below(1000);
       const key = random.below(3000);
       if (command < 300) {

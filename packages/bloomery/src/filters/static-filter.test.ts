@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../test/contracts/codec.ts';
@@ -64,7 +64,7 @@ inBothKernels('StaticFilter: false positive rate', (kernel) => {
   const others = [1, 3, 7, 12, 20].map((bits) => [300, bits] as const);
 
   test.each([...grid, ...others])('%i keys with %i bits: neither more nor fewer than 2^-bits', (n, bits) => {
-    const questions = EFFORT * (kernel === 'wasm' ? 1.5e6 : 1e5);
+    const questions = withEffort(kernel === 'wasm' ? 1.5e6 : 1e5);
     const filters = n > 1000 ? 5 : 30;
     let found = 0;
     for (let seed = 0; seed < filters; seed++) {
@@ -81,7 +81,7 @@ inBothKernels('StaticFilter: building', (kernel) => {
   // Where peers fail, and around. In the full form (an effort of 20 or more) 1000 sets of each size; in JavaScript
   // a sample.
   const full = EFFORT >= 20;
-  const sets = kernel === 'wasm' ? (full ? 1000 : 10 * EFFORT) : full ? 20 : EFFORT;
+  const sets = kernel === 'wasm' ? (full ? 1000 : withEffort(10)) : full ? 20 : withEffort(1);
   const step = kernel === 'wasm' ? 1 : 20;
 
   test(`does not fail for any size from 11,400 to 11,600 in steps of ${step}, ${sets} sets each`, () => {

@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { FUSE8_C, FUSE8_GO, FUSE16_C } from '@bloomery/testkit/golden/foreign-files';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
@@ -87,7 +87,7 @@ test('the cells of a key, against the definition in BigInt', () => {
     return Number((h ^ (h >> 32n)) & 255n) === (cell(h0) ^ cell(h1) ^ cell(h2));
   };
   let yes = 0;
-  for (let i = 0; i < 20_000 * EFFORT; i++) {
+  for (let i = 0; i < withEffort(20_000, 5000); i++) {
     const x = (BigInt(random.bits() >>> 0) << 32n) | BigInt(random.bits() >>> 0);
     expect(filter.has(x)).toBe(reference(x));
     if (reference(x)) yes++;

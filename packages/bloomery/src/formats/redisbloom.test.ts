@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import * as files from '@bloomery/testkit/golden/foreign-files';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
@@ -322,7 +322,7 @@ test('options that make no sense', () => {
 
 test('a chain against a model: every key that was added is in, whatever the growth', () => {
   const random = new Random(3);
-  for (let round = 0; round < 20 * EFFORT; round++) {
+  for (let round = 0; round < withEffort(20); round++) {
     const filter = RedisBloomFilter.create({
       capacity: 1 + random.below(30),
       falsePositiveRate: random.pick([0.2, 0.05, 0.001]),

@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import * as files from '@bloomery/testkit/golden/foreign-files';
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
@@ -70,7 +70,7 @@ test('what is no filter is taken for none', () => {
   expect(sniffFormat(new Uint8Array(2 ** 26))).toEqual([]);
   expect(() => sniffFormat('x' as never)).toThrow(TypeError);
   const random = new Random(2);
-  for (let i = 0; i < 3000 * EFFORT; i++) {
+  for (let i = 0; i < withEffort(3000); i++) {
     expect(sniffFormat(random.bytes(random.below(200))).filter(({ format }) => format !== 'gzip')).toEqual(
       [],
     );

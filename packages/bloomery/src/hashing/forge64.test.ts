@@ -3,7 +3,7 @@
  * few bits. What must hold for any good hash, measured two-sided at 5 sigma.
  */
 
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { forge64Words } from './forge64.ts';
@@ -45,7 +45,7 @@ function avalanche(
 }
 
 describe('avalanche', () => {
-  const trials = 2000 * EFFORT;
+  const trials = withEffort(2000);
 
   test.each([1, 2, 3, 4, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 64])(
     'of the key, %i bytes',

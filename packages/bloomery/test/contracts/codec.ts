@@ -1,6 +1,6 @@
 /** The contract of everything that is written to bytes and read back, perhaps by or from a stranger. */
 
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectSameBytes } from '@bloomery/testkit/same-bytes';
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
@@ -102,7 +102,7 @@ export function codecContract<S extends { encode(): Uint8Array; readonly scheme:
     test('random and mutated bytes are FrameErrors, whatever they declare, and allocate nothing large', () => {
       const random = new Random(31);
       const original = small().encode();
-      const rounds = EFFORT * (kernel === 'wasm' ? 20_000 : 5000);
+      const rounds = withEffort(kernel === 'wasm' ? 20_000 : 5000);
       for (let round = 0; round < rounds; round++) {
         const bytes = round % 2 === 0 ? random.bytes(random.below(80)) : Uint8Array.from(original);
         if (round % 4 === 0) bytes.set(original.subarray(0, Math.min(16, bytes.length)));

@@ -1,6 +1,6 @@
 /** The contract of every filter that keys can be added to: no false negative, by whichever way in. */
 
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectSameBytes } from '@bloomery/testkit/same-bytes';
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
@@ -109,7 +109,7 @@ export function membershipContract<F extends Membership>(subject: Subject<F>): v
       const random = new Random(77);
       let filter = create({ capacity: 400, falsePositiveRate: 0.02 });
       const model = new Set<string>();
-      for (let step = 0; step < 10_000 * EFFORT; step++) {
+      for (let step = 0; step < withEffort(10_000); step++) {
         const key = `key ${random.below(1200)}`;
         const command = random.below(100);
         if (command < 30) {

@@ -3,7 +3,7 @@
  * same set always gives the same bytes.
  */
 
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectSameBytes } from '@bloomery/testkit/same-bytes';
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
@@ -135,7 +135,7 @@ export function staticMembershipContract<F extends StaticMembership<F>>(subject:
       const word = () => `key ${random.below(1500)}`;
       let model = new Set<string>();
       let structure = from([]);
-      for (let step = 0; step < 10_000 * EFFORT; step++) {
+      for (let step = 0; step < withEffort(10_000); step++) {
         const command = random.below(100);
         const key = word();
         if (command < 2) {

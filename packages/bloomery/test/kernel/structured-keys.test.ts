@@ -12,7 +12,7 @@ import { BloomFilter } from '../../src/filters/bloom-filter.ts';
 import { hashKeys } from '../../src/kernel/batches/hash-keys.ts';
 import type { Key } from '../../src/keys/key.ts';
 
-const COUNT = 200_000 * Math.min(EFFORT, 5);
+const COUNT = Math.round(200_000 * Math.min(EFFORT, 5));
 
 function bytesOf(length: number, fill: (bytes: Uint8Array) => void): Uint8Array {
   const bytes = new Uint8Array(length);

@@ -5,7 +5,7 @@
  * compressed: Mitzenmacher 2002. survey: Broder and Mitzenmacher 2004. tutorial: Ripeanu and Iamnitchi. perl: Ceglowski 2004.
  */
 
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial, expectNormal } from '@bloomery/testkit/statistics';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { BloomFilter } from '../../src/filters/bloom-filter.ts';
@@ -113,7 +113,7 @@ describe('compressed, tables I to VII (II is table 1 of the survey)', () => {
 
   // One set of questions for every column: the filters themselves have these rates.
   test.each(ROWS)('measured: table $table, m/n = $perKey, k = $k', ({ perKey, k }) => {
-    const [filters, strangers] = [4 * EFFORT, 25_000];
+    const [filters, strangers] = [withEffort(4), 25_000];
     const m = Math.round(perKey * N);
     const asked = counterKeys(strangers, 0, 1);
     let positives = 0;
@@ -189,7 +189,7 @@ const SIMULATIONS = [
  */
 describe.each(SIMULATIONS)('compressed, simulation m = $m, k = $k, c = $c', (simulation) => {
   const { m, k, c, paperMean, paperMost, paperDeviation, budget } = simulation;
-  const trials = 200 * EFFORT;
+  const trials = withEffort(200, 200);
   const ones: number[] = [];
   const codes: number[] = [];
   const payloads: number[] = [];
@@ -300,7 +300,7 @@ describe('survey', () => {
   });
 
   test('2.4: sizes and the inner product, from real filters', () => {
-    const [m, k, shared, trials] = [160_000, 5, 2500, 40 * EFFORT];
+    const [m, k, shared, trials] = [160_000, 5, 2500, withEffort(40)];
     const [first, second] = [KEYS, counterKeys(N, N - shared)];
     const [sizes, overlaps, products]: number[][] = [[], [], []];
     let [sizeError, overlapError] = [0, 0];

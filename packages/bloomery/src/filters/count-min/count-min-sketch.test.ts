@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial, expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../../test/contracts/codec.ts';
@@ -173,7 +173,7 @@ describe.each(UPDATES)('%s', (update) => {
         total += count;
       };
       const name = () => `key ${random.below(150)}`;
-      for (let step = 0; step < 10_000 * EFFORT; step++) {
+      for (let step = 0; step < withEffort(10_000); step++) {
         const key = name();
         const command = random.below(100);
         const count = random.below(20);
@@ -290,7 +290,7 @@ describe.each(UPDATES)('%s', (update) => {
       for (const key of stream) truth[key]++;
       const keys = Array.from(stream);
       let [misses, outside, asked] = [0, 0, 0];
-      for (let seed = 0; seed < 50 * EFFORT; seed++) {
+      for (let seed = 0; seed < withEffort(50); seed++) {
         const sketch = CountMinSketch.forError({ epsilon: 0.05, delta: 0.05, update, seed });
         sketch.addMany(keys);
         for (let key = 0; key < 600; key += 3) {
@@ -313,7 +313,7 @@ inBothKernels('CountMinSketch: statistics', () => {
     // One key a seed, so the trials are independent. The others collide with it each with probability 1/w.
     const width = 50;
     const others = Array.from({ length: 120 }, (_, i) => 1 + ((i * i) % 40));
-    const trials = 2000 * EFFORT;
+    const trials = withEffort(2000);
     let excess = 0;
     for (let seed = 0; seed < trials; seed++) {
       const sketch = new CountMinSketch({ width, depth: 1, seed });
@@ -330,7 +330,7 @@ inBothKernels('CountMinSketch: statistics', () => {
 
   test.each(UPDATES)('%s: an answer is exact as often as the formula says', (update) => {
     // For the last key of a stream both ways to update answer the same: rows without a collision are exact in both.
-    const trials = 1500 * EFFORT;
+    const trials = withEffort(1500);
     for (const [width, depth, others] of [
       [40, 3, 50],
       [100, 5, 100],
@@ -438,7 +438,7 @@ describe('CountMinSketch', () => {
     const [f, g] = [count(left), count(right)];
     const truth = f.reduce((sum, value, i) => sum + value * g[i], 0);
     let misses = 0;
-    const trials = 100 * EFFORT;
+    const trials = withEffort(100);
     for (let seed = 0; seed < trials; seed++) {
       const make = (stream: Uint32Array) => {
         const sketch = CountMinSketch.forError({ epsilon: 0.02, delta: 0.05, seed });

@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial, expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../../test/contracts/codec.ts';
@@ -128,7 +128,7 @@ describe.each(['classic', 'partitioned'] as const)('%s', (layout) => {
         for (const i of own) if (naive[i] < most) naive[i]--;
         return true;
       };
-      for (let step = 0; step < 3000 * EFFORT; step++) {
+      for (let step = 0; step < withEffort(3000); step++) {
         const key = random.pick(universe);
         const command = random.below(100);
         if (command < 30) {

@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../../test/contracts/codec.ts';
@@ -117,7 +117,7 @@ inBothKernels('HashList: structure', () => {
     const options = { bits: 40_000, hashes: 2 };
     let list = new HashList(options);
     const filter = new BloomFilter(options);
-    for (let step = 0; step < 10_000 * EFFORT; step++) {
+    for (let step = 0; step < withEffort(10_000); step++) {
       const command = random.below(100);
       const key = random.below(20_000);
       if (command < 40) {
@@ -198,7 +198,7 @@ describe('HashList', () => {
     const list = new HashList({ bits: 92 * n });
     list.addMany(counterKeys(n));
     expect(rateTrue(92 * n, 1, n)).toBeCloseTo(0.0108, 4);
-    const trials = 200_000 * EFFORT;
+    const trials = withEffort(200_000);
     const found = list.hasMany(counterKeys(trials, 0, 9)).reduce((sum, answer) => sum + answer, 0);
     expectBinomial(found, trials, list.estimatedFalsePositiveRate(), 'false positives');
     // ⌈log2 9,200,000⌉ = 24 bits for each of the positions, of which a few coincide.

@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../../test/contracts/codec.ts';
@@ -93,7 +93,7 @@ inBothKernels('HeavyHitters', () => {
     ]) {
       const tracker = new HeavyHitters({ threshold, width, depth, seed: depth });
       const truth = new Map<string, number>();
-      const stream = zipf(12_000 * EFFORT, 500, 1.1, depth);
+      const stream = zipf(withEffort(12_000), 500, 1.1, depth);
       for (let at = 0; at < stream.length; ) {
         const part = stream.slice(at, at + 1 + random.below(random.below(2) ? 4 : 1500));
         at += part.length;
@@ -117,7 +117,7 @@ inBothKernels('HeavyHitters', () => {
     const put = (key: Key, count: number) =>
       truth.set(identityOf(key), (truth.get(identityOf(key)) ?? 0) + count);
     const draw = () => Math.floor(random.below(40) * (random.below(1000) / 1000) ** 2);
-    for (let step = 0; step < 10_000 * EFFORT; step++) {
+    for (let step = 0; step < withEffort(10_000); step++) {
       const command = random.below(100);
       const key = draw();
       if (command < 60) {
@@ -228,7 +228,7 @@ describe('HeavyHitters', () => {
     // 300 keys of one addition each beside five heavy ones; every light one is a trial, the sketches are independent.
     const threshold = 0.1;
     let [listed, trials] = [0, 0];
-    for (let seed = 0; seed < 200 * EFFORT; seed++) {
+    for (let seed = 0; seed < withEffort(200); seed++) {
       const tracker = HeavyHitters.forThreshold({
         threshold,
         epsilon: 0.09,
@@ -263,7 +263,7 @@ describe('HeavyHitters', () => {
       const tracker = new HeavyHitters({ threshold, width: 1, depth: 1 });
       const truth = new Map<string, number>();
       let most = 0;
-      for (let i = 0; i < 20_000 * EFFORT; i++) {
+      for (let i = 0; i < withEffort(20_000); i++) {
         const key = keyAt(i);
         tracker.add(key);
         truth.set(identityOf(key), (truth.get(identityOf(key)) ?? 0) + 1);

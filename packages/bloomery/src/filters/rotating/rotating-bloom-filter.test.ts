@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../../test/contracts/codec.ts';
@@ -94,7 +94,7 @@ inBothKernels('RotatingBloomFilter: forgetting', (kernel) => {
         between++;
       }
     };
-    for (let step = 0; step < 10_000 * EFFORT; step++) {
+    for (let step = 0; step < withEffort(10_000, 10_000); step++) {
       const command = random.below(1000);
       const key = random.below(400);
       if (command < 250) {
@@ -137,7 +137,7 @@ inBothKernels('RotatingBloomFilter: forgetting', (kernel) => {
       sets[0].add(key);
       return fresh;
     };
-    for (let step = 0; step < 5000 * EFFORT; step++) {
+    for (let step = 0; step < withEffort(5000); step++) {
       const command = random.below(100);
       const key = random.below(600);
       if (command < 25) {
@@ -184,7 +184,7 @@ inBothKernels('RotatingBloomFilter: forgetting', (kernel) => {
       sets[0].add(key);
       return fresh;
     };
-    for (let step = 0; step < 1500 * EFFORT; step++) {
+    for (let step = 0; step < withEffort(1500); step++) {
       const spread = random.below(10) === 0 ? 2000 : 300;
       const keys = Array.from({ length: random.below(40) }, () => random.below(spread));
       const expected = keys.filter(modelAdd).length;
@@ -226,7 +226,7 @@ inBothKernels('RotatingBloomFilter: forgetting', (kernel) => {
       expect(1 - right).toBeGreaterThan(0.97 * rate);
       const own = filter.estimatedFalsePositiveRate();
       expect(Math.abs(own - (1 - right))).toBeLessThan(5 * Math.sqrt(stray));
-      const questions = EFFORT * (kernel === 'wasm' ? 200_000 : 40_000);
+      const questions = withEffort(kernel === 'wasm' ? 200_000 : 40_000);
       const found = filter.hasMany(counterKeys(questions, 0, 99)).reduce((sum, a) => sum + a, 0);
       expectBinomial(found, questions, own, `${generations} generations`);
     }

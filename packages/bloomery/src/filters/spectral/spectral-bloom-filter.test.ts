@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { codecContract } from '../../../test/contracts/codec.ts';
@@ -153,7 +153,7 @@ describe.each(METHODS)('%s', (method) => {
         total += count;
       };
       const name = () => `key ${random.below(150)}`;
-      for (let step = 0; step < 10_000 * EFFORT; step++) {
+      for (let step = 0; step < withEffort(10_000); step++) {
         const key = name();
         const command = random.below(100);
         if (command < 30) {
@@ -299,7 +299,7 @@ describe('minimum selection', () => {
 
   test('a count is wrong with exactly the false positive rate of a Bloom filter', () => {
     // One key a filter, so the trials are independent: wrong if all its counters are among those of the n - 1 others.
-    const trials = 5000 * EFFORT;
+    const trials = withEffort(5000);
     for (const [counters, hashes, n] of [
       [200, 3, 40],
       [60, 2, 25],

@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { expectSameBytes } from '@bloomery/testkit/same-bytes';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
@@ -128,7 +128,7 @@ inBothKernels('coders', (kernel) => {
       encodeRans(bytesOf(words, bits), model, 16),
     ];
     const into = new Uint32Array(words.length);
-    for (let round = 0; round < (kernel === 'wasm' ? 3000 : 1000) * EFFORT; round++) {
+    for (let round = 0; round < withEffort(kernel === 'wasm' ? 3000 : 1000); round++) {
       const [range, golomb, rans] = codes.map((code) => {
         const changed = Uint8Array.from(code.subarray(0, random.below(code.length + 1)));
         for (let n = random.below(4); n > 0 && changed.length > 0; n--) {
@@ -161,7 +161,7 @@ function readChanged(
 describe('coders', () => {
   test('both kernels write the same bytes and reject the same ones', () => {
     const random = new Random(4);
-    for (let round = 0; round < 60 * EFFORT; round++) {
+    for (let round = 0; round < withEffort(60); round++) {
       const bits = 1 + random.below(round % 10 === 0 ? 200_000 : 3000);
       const words = randomBits(random, bits, random.pick([...DENSITIES]));
       const ones = countOnes(words);

@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { referenceIndex } from '../../../test/reference.ts';
@@ -155,7 +155,7 @@ describe.each(WIDTHS)('counters of %i bits', (bits) => {
           expect(address).toBeGreaterThan(0);
           const three = threeWays(rule, model, words, { wasm, address, range2 });
           const known = Array.from({ length: 25 }, () => [random.bits(), random.bits()] as const);
-          for (let step = 0; step < 30 * EFFORT; step++) {
+          for (let step = 0; step < withEffort(30, 30); step++) {
             // Few keys: the same one occurs several times in a chunk.
             const keys = Array.from({ length: 1 + random.below(40) }, () => random.pick(known));
             const large = random.pick([maximum, random.below(maximum)]);

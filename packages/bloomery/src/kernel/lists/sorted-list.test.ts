@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
@@ -107,7 +107,7 @@ describe('interpolation search', () => {
     for (const n of [1000, 10_000, 100_000, 300_000]) {
       const m = 92 * n;
       const positions = uniform(n, m, random);
-      const questions = 20_000 * EFFORT;
+      const questions = withEffort(20_000);
       let [hit, miss, most] = [0, 0, 0];
       for (let q = 0; q < questions; q++) {
         hit += looks(positions, m, positions[random.below(n)]);
@@ -226,7 +226,7 @@ inBothKernels('a list of positions', () => {
       const list = new PositionList(m);
       const model = new Set<number>();
       const draw = () => (m > 1e6 ? 2 ** 35 + random.below(5000) * 1001 : random.below(m));
-      for (let step = 0; step < 4000 * EFFORT; step++) {
+      for (let step = 0; step < withEffort(4000); step++) {
         const command = random.below(20);
         const position = draw();
         if (command < 8) {

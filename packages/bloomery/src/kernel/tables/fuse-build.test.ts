@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
@@ -129,7 +129,7 @@ inBothKernels('building a fuse table', (kernel) => {
   test('a second attempt is rarer than one in a hundred, a fourth does not happen', () => {
     const random = new Random(4);
     for (const n of [2, 5, 10, 20, 50, 200, 1000, 2500, 5000]) {
-      const trials = EFFORT * Math.min(2000, Math.ceil((kernel === 'wasm' ? 600_000 : 30_000) / n));
+      const trials = withEffort(Math.min(2000, Math.ceil((kernel === 'wasm' ? 600_000 : 30_000) / n)));
       let again = 0;
       const keys = new Int32Array(2 * n);
       for (let trial = 0; trial < trials; trial++) {
@@ -148,7 +148,7 @@ inBothKernels('building a fuse table', (kernel) => {
 describe('the two solvers', () => {
   test.runIf(wasmKernel() !== null)('agree word by word, failures included', () => {
     const random = new Random(3);
-    for (let round = 0; round < 400 * EFFORT; round++) {
+    for (let round = 0; round < withEffort(400); round++) {
       const n = random.below(random.pick([8, 80, 800]));
       const keys = new Int32Array(2 * n);
       for (let i = 0; i < 2 * n; i++) keys[i] = random.bits();

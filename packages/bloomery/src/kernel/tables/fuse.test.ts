@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { referenceAnswer, referenceField, referenceSlots } from '../../../test/fuse-reference.ts';
@@ -23,7 +23,7 @@ describe('the slots of a hash', () => {
   test('are those of the definition, in every shape and attempt, extreme hashes included', () => {
     const random = new Random(1);
     for (const shape of shapes) {
-      for (let i = 0; i < 400 * EFFORT; i++) {
+      for (let i = 0; i < withEffort(400); i++) {
         const layout = new FuseLayout(shape, random.pick([0, 0, 1, 2, 63]), {
           stride: 40,
           width: 1 + random.below(32),
@@ -42,7 +42,7 @@ describe('the slots of a hash', () => {
 
   test('answers read the fields of the definition, of every width and stride', () => {
     const random = new Random(2);
-    for (let round = 0; round < 300 * EFFORT; round++) {
+    for (let round = 0; round < withEffort(300); round++) {
       const width = 1 + random.below(32);
       const stride = width + random.below(33);
       const layout = new FuseLayout(
@@ -82,7 +82,7 @@ describe('the slots of a hash', () => {
   test.each([0, 1, 17])(
     'are uniform, and independent of each other and of the fingerprint (attempt %i)',
     (attempt) => {
-      const count = 40_000 * EFFORT;
+      const count = withEffort(40_000);
       const { words } = hashKeys(counterKeys(count, 0, attempt));
       for (const shape of [
         { segments: 1, segmentLength: 5 },

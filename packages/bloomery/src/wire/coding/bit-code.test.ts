@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectSameBytes } from '@bloomery/testkit/same-bytes';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
@@ -109,7 +109,7 @@ inBothKernels('bit codes', (kernel) => {
       };
       for (let length = 0; length < Math.min(code.length, 60); length++) attempt(code.subarray(0, length));
       expect(() => decodeBits(new Uint8Array(0), bits)).toThrow(FrameError);
-      for (let round = 0; round < (kernel === 'wasm' ? 200 : 40) * EFFORT; round++) {
+      for (let round = 0; round < withEffort(kernel === 'wasm' ? 200 : 40); round++) {
         const changed = round % 3 === 0 ? random.bytes(random.below(100)) : Uint8Array.from(code);
         for (let n = random.below(5); n >= 0 && changed.length > 0; n--) {
           changed[random.below(random.below(2) === 0 ? Math.min(12, changed.length) : changed.length)] =

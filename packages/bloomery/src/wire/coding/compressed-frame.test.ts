@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
@@ -251,7 +251,7 @@ inBothKernels('coded frames', () => {
 
 describe('sizes', () => {
   test("the paper's experiment: 10,000 keys, 140,000 bits, 2 hashes, within 5 sigma of theory and below 9908", () => {
-    const trials = 60 * EFFORT;
+    const trials = withEffort(60);
     let sum = 0;
     for (let seed = 0; seed < trials; seed++) {
       const filter = new BloomFilter({ bits: 140_000, hashes: 2, seed });
@@ -455,7 +455,7 @@ inBothKernels('CompressedBloomFilter', () => {
     const filter = new BloomFilter({ bits: 20_000, hashes: 2 });
     filter.addMany(KEYS);
     const coded = compressFrame(filter.encode());
-    for (let round = 0; round < 500 * EFFORT; round++) {
+    for (let round = 0; round < withEffort(500); round++) {
       const changed = Uint8Array.from(coded);
       for (let n = random.below(4); n >= 0; n--)
         changed[random.below(changed.length)] ^= 1 + random.below(255);

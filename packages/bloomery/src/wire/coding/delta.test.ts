@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
@@ -105,7 +105,7 @@ inBothKernels('deltas', () => {
       delta[bit >> 3] ^= 1 << (bit & 7);
     }
     const random = new Random(3);
-    for (let round = 0; round < 1000 * EFFORT; round++) {
+    for (let round = 0; round < withEffort(1000); round++) {
       const bytes = random.bytes(random.below(80));
       if (round % 2 === 0) bytes.set(delta.subarray(0, Math.min(bytes.length, 21)));
       expect(() => applyDelta(from, bytes)).toThrow(FrameError);

@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, it } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
@@ -510,7 +510,7 @@ inBothKernels('a subscriber', () => {
     // Not a promise against forgers, who can announce what they like; but no crash, and no bits but those announced.
     const random = new Random(11);
     const publisher = publisherOf();
-    for (let i = 0; i < 300 * EFFORT; i++) {
+    for (let i = 0; i < withEffort(300); i++) {
       publisher.delete(`x-${i - 1}`);
       const subscriber = currentOf(publisherOf());
       const source = random.pick([publisher.full(), publishing(publisher, `x-${i}`), publisher.heartbeat()]);

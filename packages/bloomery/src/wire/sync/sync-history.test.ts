@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, it } from 'vitest';
 import { ChangeHistory } from './sync-history.ts';
@@ -9,7 +9,7 @@ const at = (sequence: number) => ({ epoch: 1n, sequence, sum: BigInt(sequence) *
 describe('the history of changes', () => {
   it('is the difference between then and now, for every generation it knows', () => {
     const random = new Random(41);
-    for (let round = 0; round < 6 * EFFORT; round++) {
+    for (let round = 0; round < withEffort(6); round++) {
       const bits = 1 + random.below(round % 2 === 0 ? 300 : 30_000);
       const history = new ChangeHistory(bits, 1 + random.below(12), 10 ** 9);
       const states = [new Set<number>()];

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -79,7 +79,7 @@ describe('a body file', () => {
     const random = new Random(5);
     const store = await open();
     try {
-      for (let i = 0; i < 20 * EFFORT; i++) {
+      for (let i = 0; i < withEffort(20); i++) {
         const key = `http://a/${i}`;
         const { body } = await storeBody(store, { key, bodyLength: LENGTH, time: i });
         const [path] = bodyFiles();
@@ -201,7 +201,7 @@ test('a reader of an old, bad copy does not have the new one dropped', async () 
 describe('a pack', () => {
   test('a flipped bit anywhere costs the entry it is in, and no other', { timeout: 60_000 }, async () => {
     const random = new Random(7);
-    for (let round = 0; round < 10 * EFFORT; round++) {
+    for (let round = 0; round < withEffort(10); round++) {
       const store = await open();
       for (let i = 0; i < 5; i++) await storeBody(store, { key: `k${i}`, bodyLength: 1000 * i, time: i });
       await store.close();

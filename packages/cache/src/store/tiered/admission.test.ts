@@ -1,4 +1,4 @@
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { expectNormal } from '@bloomery/testkit/statistics';
 import { RotatingBloomFilter, SecretKey } from 'bloomery';
 import { describe, expect, test } from 'vitest';
@@ -38,7 +38,7 @@ describe('Admission', () => {
     'one-hit wonders are admitted at the rate of theory, below %f',
     (falsePositiveRate) => {
       const capacity = 20_000;
-      const wonders = 400_000 * EFFORT;
+      const wonders = withEffort(400_000);
       const admission = new Admission({ capacity, falsePositiveRate });
       const { bits, hashes } = new RotatingBloomFilter({ capacity: capacity / 2, falsePositiveRate });
       // Of one generation with n keys; the newest goes from 0 to full, two more are full.

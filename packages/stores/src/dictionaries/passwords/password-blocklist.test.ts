@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { EFFORT } from '@bloomery/testkit/effort';
+import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { FrameError, hashKey, type PackedKeys, SecretKey } from 'bloomery';
 import { describe, expect, test } from 'vitest';
@@ -68,7 +68,7 @@ test('random passwords are refused by mistake as often as the formula says, at e
   const alphabet = [...blocklist.parameters.alphabet, WILDCARD];
   for (const length of [10, 14, 20]) {
     let [refused, expected, variance] = [0, 0, 0];
-    for (let i = 0; i < 800 * EFFORT; i++) {
+    for (let i = 0; i < withEffort(800); i++) {
       const password = word(length);
       const { shortest, longest } = blocklist.parameters;
       const lookups = 1 + keysOf(neighboursOf([...password], { alphabet, shortest, longest })).length;
