@@ -10,7 +10,7 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EFFORT } from '@bloomery/testkit/effort';
+import { withEffort } from '@bloomery/testkit/effort';
 import { mix } from '@bloomery/testkit/origins/chaos-world';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ import { bundleNode, type ChaosNode, type NodeProgram, startChaosNode } from './
 
 const CLIENTS = 200;
 const KEYS = 4;
-const WAVES = 4 * EFFORT;
+const WAVES = withEffort(4, 4);
 const BODY_BYTES = 120_000;
 
 const dice = new Random(0xf11);

@@ -11,14 +11,14 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EFFORT } from '@bloomery/testkit/effort';
+import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { World } from '@bloomery/testkit/origins/chaos-world';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bundleNode, type ChaosNode, type NodeProgram, startChaosNode } from './chaos-node.ts';
 
 /** A hundred in the full form. */
-const KILLS = EFFORT === 1 ? 8 : 5 * EFFORT;
+const KILLS = EFFORT > 1 ? withEffort(5) : 8;
 const CLIENTS = 12;
 
 let program: NodeProgram;

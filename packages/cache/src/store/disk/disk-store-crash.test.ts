@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { EFFORT } from '@bloomery/testkit/effort';
+import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ import { bodyBytes, expectBytes, readAll } from '../../../test/store/stored-resp
 import { DiskStore } from './disk-store.ts';
 
 /** In each of two stores. */
-const KILLS = 5 * EFFORT;
+const KILLS = withEffort(5, 5);
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
 /** Works on its folder until it is killed. Each key has one thing under way at most, so that what it may be is one of two. */
@@ -95,12 +95,13 @@ interface Belief {
   perhaps: Known | undefined;
 }
 
+/** Kills the child when it has told of `enough` changes. Others are under way at that moment. */
 async function workUntilKilled(
   folder: string,
   capacity: number,
   seed: number,
   first: number,
-  delay: number,
+  enough: number,
 ): Promise<string[]> {
   const process_ = spawn(process.execPath, [child, folder, String(capacity), String(seed), String(first)], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -110,8 +111,9 @@ async function workUntilKilled(
   process_.stdout.on('data', (part) => (said += part));
   process_.stderr.on('data', (part) => (wrong += part));
   const over = new Promise((resolve) => process_.once('close', resolve));
-  for (let i = 0; i < 10_000 && !said.startsWith('ready') && process_.exitCode === null; i++) await sleep(1);
-  await sleep(delay);
+  const lines = () => said.split('\n').length - 2;
+  for (const end = Date.now() + 60_000; lines() < enough && Date.now() < end && process_.exitCode === null; )
+    await sleep(1);
   process_.kill('SIGKILL');
   await over;
   if (process_.signalCode !== 'SIGKILL') throw new Error(`The child ended by itself: ${wrong}`);
@@ -172,19 +174,23 @@ async function check(
 test.each([
   ['with room for all', 200 * 2 ** 20, false],
   ['under pressure', 4 * 2 ** 20, true],
-])(`killed at ${KILLS} moments, %s`, { timeout: 60_000 * EFFORT }, async (name, capacity, mayLose) => {
-  const random = new Random(name.length);
-  const folder = join(directory, name.replaceAll(' ', '-'));
-  const beliefs = new Map<string, Belief>();
-  let version = 10;
-  let most = 0;
-  for (let kill = 0; kill < KILLS; kill++) {
-    const lines = await workUntilKilled(folder, capacity, kill + 1, version, random.below(300));
-    version += lines.length + 10;
-    believe(beliefs, lines);
-    most = Math.max(most, await check(folder, capacity, beliefs, mayLose));
-  }
-  // Otherwise nothing was tested.
-  expect(most).toBeGreaterThan(5);
-  expect(version).toBeGreaterThan(KILLS * 20);
-});
+])(
+  `killed at ${KILLS} moments, %s`,
+  { timeout: 60_000 * Math.max(1, EFFORT) },
+  async (name, capacity, mayLose) => {
+    const random = new Random(name.length);
+    const folder = join(directory, name.replaceAll(' ', '-'));
+    const beliefs = new Map<string, Belief>();
+    let version = 10;
+    let most = 0;
+    for (let kill = 0; kill < KILLS; kill++) {
+      const lines = await workUntilKilled(folder, capacity, kill + 1, version, 20 + random.below(300));
+      version += lines.length + 10;
+      believe(beliefs, lines);
+      most = Math.max(most, await check(folder, capacity, beliefs, mayLose));
+    }
+    // Otherwise nothing was tested.
+    expect(most).toBeGreaterThan(5);
+    expect(version).toBeGreaterThan(KILLS * 20);
+  },
+);
