@@ -346,6 +346,7 @@ describe('CountingBloomFilter', () => {
   });
 
   test('the two kernels give the same counters for a million keys in and half of them out', () => {
+    const count = withEffort(1_000_000, 250_000);
     const filters = (['wasm', 'javascript'] as const).map((kernel) => {
       useKernel(kernel);
       const filter = CountingBloomFilter.forCapacity({
@@ -354,8 +355,8 @@ describe('CountingBloomFilter', () => {
         counterBits: 2,
         trackChanges: true,
       });
-      filter.addMany(counterKeys(1_000_000));
-      const removed = filter.deleteMany(counterKeys(500_000, 250_000));
+      filter.addMany(counterKeys(count));
+      const removed = filter.deleteMany(counterKeys(count / 2, count / 4));
       const counts = filter.countMany(counterKeys(1000));
       useKernel('auto');
       return { bytes: filter.encode(), removed, counts, changes: filter.takeChanges() };
