@@ -1,4 +1,6 @@
-// The tests of the workspace: every file in Node, those of the library in Chromium as well.
+// The tests of the workspace: every file in Node, those of the library in Chromium as well. BLOOMERY_EFFORT decides how
+// much runs (docs/notes/tests.md): 1 is `npm test`, 20 is `npm run test:full`, and below 1 is `npm run test:quick`, which
+// leaves out the files of `notQuick`.
 
 import { availableParallelism } from 'node:os';
 import { playwright } from '@vitest/browser-playwright';
@@ -9,6 +11,25 @@ if (!(effort > 0))
   throw new RangeError(`Cannot run tests: BLOOMERY_EFFORT is a number above 0, got ${effort}`);
 
 const isomorphicTests = ['packages/bloomery/{src,test}/**/*.test.ts'];
+
+/** What the quick form leaves out. A new file takes part in it until it is listed here. */
+const notQuick = [
+  // Programs that run, are killed, or fill a disk.
+  'packages/cache/test/{chaos,clients,node}/**',
+  'packages/cache/src/store/disk/disk-{crash,scale}.test.ts',
+  'apps/cli/test/{in-place/kill.test.ts,inputs/**,terminal/**}',
+  'apps/cli/test/commands/{add,build,cache,check,papers,selftest}.test.ts',
+  // A program, a browser or a word list that npm does not bring: openssl, Chromium, dictionaries.
+  'packages/cache/src/node/config/config.test.ts',
+  'packages/cache/test/proxy/origin.test.ts',
+  'packages/bloomery/src/kernel/wasm/csp.node.test.ts',
+  'packages/stores/src/dictionaries/{hyphenation,passwords}/**',
+  'packages/stores/test/spelling/words.test.ts',
+  'apps/cli/test/commands/{hyphenate,password,spell}.test.ts',
+  // More than 5 s of CPU time at a tenth of the effort, or a gigabyte of memory.
+  'packages/bloomery/src/filters/large.node.test.ts',
+  'packages/bloomery/src/kernel/wasm/twins.test.ts',
+];
 
 // Vitest's own default is one worker fewer than there are cores, so one of two cores would stand idle for half of the
 // run. Node's tests come first with a worker on each core, then Chromium's with a page on each.
@@ -32,7 +53,7 @@ export default defineConfig({
             'apps/*/{src,test}/**/*.test.ts',
             'tools/**/*.test.{mjs,ts}',
           ],
-          exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
+          exclude: ['**/*.browser.test.ts', '**/node_modules/**', ...(effort < 1 ? notQuick : [])],
         },
       },
       {

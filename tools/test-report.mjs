@@ -1,0 +1,37 @@
+// What tools/test.mjs says at the end, from the report of Vitest's JSON reporter.
+
+import { relative } from 'node:path';
+
+/**
+ * Seconds on two idle cores. More is a warning and not a failure, because a busy machine is no fault of a change.
+ * docs/notes/tests.md says what to do about it.
+ */
+export const BUDGETS = { quick: 3 * 60, whole: 35 * 60 };
+
+/** One line for each of the ten files that took longest. A file that ran in Node and in Chromium counts once, by its sum. */
+export function slowestFiles(report, root, count = 10) {
+  const times = new Map();
+  for (const { name, startTime, endTime } of report.testResults) {
+    const path = relative(root, name);
+    times.set(path, (times.get(path) ?? 0) + endTime - startTime);
+  }
+  return [...times]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, count)
+    .map(([path, ms]) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${path}`);
+}
+
+/** The warning for a run of so many seconds, or undefined if it kept to its budget. */
+export function overBudget(seconds, quick) {
+  const budget = quick ? BUDGETS.quick : BUDGETS.whole;
+  if (seconds <= budget) return undefined;
+  const name = quick ? 'npm run test:quick' : 'npm test';
+  return (
+    `Warning: ${name} took ${seconds} s, and its budget is ${budget} s on two idle cores. ` +
+    'If the machine was idle, see docs/notes/tests.md.'
+  );
+}
+
+export function countLine({ numPassedTests, numFailedTests, numPendingTests }) {
+  return `tests: ${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped`;
+}
