@@ -7,6 +7,9 @@ declare const __BLOOMERY_EFFORT__: number;
 
 export const EFFORT: number = __BLOOMERY_EFFORT__;
 
+/** True in the quick form, which skips single tests that take seconds and cannot be made smaller. */
+export const QUICK: boolean = EFFORT < 0.2;
+
 /**
  * The number of rounds, trials or questions for this run: `count` at effort 1, in proportion at any other.
  * It is a whole number and never falls below `least`. A test that asserts that something rare was met
