@@ -16,19 +16,20 @@ const isomorphicTests = ['packages/bloomery/{src,test}/**/*.test.ts'];
 const notQuick = [
   // Programs that run, are killed, or fill a disk.
   'packages/cache/test/{chaos,clients,node}/**',
-  'packages/cache/src/store/disk/disk-{crash,scale}.test.ts',
-  'apps/cli/test/{in-place/kill.test.ts,inputs/**,terminal/**}',
+  'packages/files/test/locks/**',
+  'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
+  'apps/cli/test/{in-place/kill.test.ts,inputs/**,packed/**,terminal/**}',
   'apps/cli/test/commands/{add,build,cache,check,papers,selftest}.test.ts',
   // A program, a browser or a word list that npm does not bring: openssl, Chromium, dictionaries.
-  'packages/cache/src/node/config/config.test.ts',
+  'packages/cache/src/node/config/node-config.test.ts',
   'packages/cache/test/proxy/origin.test.ts',
-  'packages/bloomery/src/kernel/wasm/csp.node.test.ts',
+  'packages/bloomery/test/kernel/csp.node.test.ts',
   'packages/stores/src/dictionaries/{hyphenation,passwords}/**',
   'packages/stores/test/spelling/words.test.ts',
   'apps/cli/test/commands/{hyphenate,password,spell}.test.ts',
   // More than 5 s of CPU time at a tenth of the effort, or a gigabyte of memory.
-  'packages/bloomery/src/filters/large.node.test.ts',
-  'packages/bloomery/src/kernel/wasm/twins.test.ts',
+  'packages/bloomery/test/filters/large.node.test.ts',
+  'packages/bloomery/test/kernel/twins.test.ts',
 ];
 
 // Vitest's own default is one worker fewer than there are cores, so one of two cores would stand idle for half of the
