@@ -5,7 +5,9 @@
 
 import {
   type FileLock,
+  type LockHolder,
   lockFile as lock,
+  placeOf,
   readSettled as read,
   recoverFile as recover,
   settle,
@@ -36,7 +38,8 @@ export function readSettled(path: string): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 function warnings(path: string) {
-  return { report: warnOfJournal, waiting: warnOfWaiting.bind(null, path) };
+  const waiting = (holder: LockHolder) => warnOfWaiting(placeOf(path) ?? path, holder);
+  return { report: warnOfJournal, waiting };
 }
 
 async function worded<T>(work: () => Promise<T>): Promise<T> {
