@@ -5,6 +5,8 @@
  */
 
 import { Random } from '@bloomery/testkit/statistics';
+import { FilterAssembler } from '../src/filters/filter-assembler.ts';
+import { checkFrame } from '../src/frames/check-frame.ts';
 import { writeChecksum } from '../src/frames/envelope.ts';
 import {
   AttenuatedBloomFilter,
@@ -52,6 +54,10 @@ const FULL_FRAME = 14 + 8 + 1 + 8;
 const LIMIT = { maxBytes: 2 ** 16 };
 
 export const FRAME_SUBJECTS: readonly FrameSubject[] = [
+  inChunks(filled(BloomFilter.forCapacity(SIZE))),
+  inChunks(filled(BlockedBloomFilter.forCapacity(SIZE))),
+  inChunks(filled(new CountMinSketch({ width: 20, depth: 2 }))),
+  checked(),
   structure(BloomFilter, filled(BloomFilter.forCapacity(SIZE))),
   structure(BlockedBloomFilter, filled(BlockedBloomFilter.forCapacity(SIZE))),
   structure(CountingBloomFilter, filled(CountingBloomFilter.forCapacity(SIZE))),
@@ -182,6 +188,26 @@ function structure(
     read: (bytes) => kind.decode(bytes).encode(),
     rewrites: true,
   };
+}
+
+/** A frame that comes in pieces of 7 bytes. */
+function inChunks(sample: { encode(): Uint8Array }): FrameSubject {
+  return {
+    name: `${sample.constructor.name} in chunks`,
+    file: sample.encode(),
+    read: (bytes) => {
+      const assembler = new FilterAssembler(LIMIT);
+      for (let at = 0; at < bytes.length; at += 7) assembler.push(bytes.subarray(at, at + 7));
+      return assembler.finish().encode();
+    },
+    rewrites: true,
+  };
+}
+
+/** A frame that is checked and not decoded. */
+function checked(): FrameSubject {
+  const filter = new ScalableBloomFilter({ falsePositiveRate: 0.1, initialCapacity: 10 });
+  return { name: 'frame that is checked', file: filled(filter).encode(), read: (bytes) => checkFrame(bytes) };
 }
 
 function delta(): FrameSubject {
