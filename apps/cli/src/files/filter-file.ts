@@ -3,7 +3,7 @@
  * follows from its bytes; `--format` decides where they do not.
  */
 
-import { statSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
 import { FrameError, type SecretKey } from 'bloomery';
 import { type ForeignFilter, type ForeignFormat, FormatError } from 'bloomery/formats';
 import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
@@ -16,9 +16,17 @@ import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { sniffFormat } from 'bloomery/formats/sniff';
 import { SparkFilter } from 'bloomery/formats/spark';
 import { SquidDigest } from 'bloomery/formats/squid';
-import { decodeFilter, readFrameHead, withoutKey } from 'bloomery/frames';
+import {
+  checkLength,
+  decodeFilter,
+  decodeFilterFrom,
+  FRAME_MAGIC,
+  hasMagic,
+  readFrameHead,
+  withoutKey,
+} from 'bloomery/frames';
 import { expandFrame } from 'bloomery/wire';
-import { readSettled } from '../in-place/recovered-file.ts';
+import { readSettled, recoverFile } from '../in-place/recovered-file.ts';
 import { UsageError } from '../usage-error.ts';
 import { patientRead } from './patient-read.ts';
 import { type OwnFilter, type Structure, structureOf } from './structures.ts';
@@ -58,12 +66,16 @@ export interface OpenOptions {
   readonly format?: string | undefined;
   /** How Guava made bytes of keys; lines of text are UTF-8 unless this says otherwise. */
   readonly funnel?: GuavaFunnel | undefined;
+  /** Files above this are read in chunks. Default 4 GiB, the largest array of bytes in Node 20. */
+  readonly mostBytes?: number;
 }
 
 /** Reads a filter file. What is wrong with it is a `UsageError` that names the file. */
 export async function openFilter(path: string, options: OpenOptions = {}): Promise<FilterFile> {
-  const bytes = await readFilterBytes(path);
   try {
+    const large = await openLarge(path, options);
+    if (large !== undefined) return large;
+    const bytes = await readFilterBytes(path);
     const format = options.format ?? formatOf(path, bytes);
     if (format === 'bloomery') return openOwn(path, bytes, options);
     if (options.key !== undefined) throw new UsageError(`${path} is a ${format} file and takes no key`);
@@ -130,6 +142,60 @@ function decodeFrame(frame: Uint8Array, { key, keyless }: OpenOptions): OwnFilte
     return decodeFilter(withoutKey(frame));
   }
 }
+
+/**
+ * A frame that is too large for one array: it is decoded as it is read, and its bytes are never there as a whole. Undefined for
+ * other files.
+ */
+async function openLarge(path: string, options: OpenOptions): Promise<OwnFile | undefined> {
+  const { key, format, mostBytes = MOST_BYTES } = options;
+  const found = path === '-' ? undefined : statSync(path);
+  if (!found?.isFile() || found.size <= mostBytes) return undefined;
+  if (format !== undefined && format !== 'bloomery') return undefined;
+  await recoverFile(path);
+  const first = firstBytes(path);
+  if (!hasMagic(FRAME_MAGIC, first)) return undefined;
+  const head = readFrameHead(first);
+  if (head.coded) return undefined;
+  checkLength(found.size, head.plainLength);
+  const chunks = createReadStream(path, { highWaterMark: 2 ** 20 });
+  const filter = await decodeFilterFrom(chunks, {
+    maxBytes: found.size,
+    ...(key === undefined ? {} : { key }),
+  });
+  const whole = (): never => {
+    throw new UsageError(
+      `${path} has ${found.size} bytes; this needs them at once, and at most ${mostBytes} can be: bloomery check and add read larger files`,
+    );
+  };
+  return {
+    path,
+    format: 'bloomery',
+    structure: structureOf(head.structure),
+    filter,
+    coded: false,
+    get bytes() {
+      return whole();
+    },
+    get frame() {
+      return whole();
+    },
+  };
+}
+
+/** Enough for every head. */
+function firstBytes(path: string): Uint8Array {
+  const bytes = new Uint8Array(64);
+  const file = openSync(path, 'r');
+  try {
+    return bytes.subarray(0, readSync(file, bytes));
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The largest array of bytes in Node 20. */
+const MOST_BYTES = 2 ** 32;
 
 function formatOf(path: string, bytes: Uint8Array): string {
   if (bytes.length === 0) throw new UsageError(`${path} is empty, not a filter`);
