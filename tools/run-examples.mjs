@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
-import { findWorkspaces } from './workspaces.mjs';
+import { readWorkspaces } from './workspaces.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 // Inside the repository, so that 'bloomery' resolves as it does for a user.
@@ -48,6 +48,6 @@ function markdownFiles() {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-  const packages = findWorkspaces().map(({ folder }) => join(folder, 'README.md'));
+  const packages = readWorkspaces(root).map(({ folder }) => join(root, folder, 'README.md'));
   return [join(root, 'README.md'), ...packages.filter((path) => existsSync(path)), ...docs];
 }

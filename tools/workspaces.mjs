@@ -1,42 +1,52 @@
-// The packages of this repository, found from the `workspaces` of the root manifest, so that no tool keeps a list of its own.
+// The packages of this repository, read from `workspaces` in package.json, so that no tool has a list of its own.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+/** Every workspace: its folder, relative to the root, and its package.json. */
+export function readWorkspaces(root) {
+  const { workspaces } = readManifest(root);
+  return workspaces
+    .flatMap((pattern) => (pattern.endsWith('/*') ? foldersIn(root, pattern.slice(0, -2)) : [pattern]))
+    .filter((folder) => existsSync(join(root, folder, 'package.json')))
+    .map((folder) => ({ folder, manifest: readManifest(join(root, folder)) }));
+}
 
-/** Every package with its folder and manifest. A package comes after all packages that it depends on. */
-export function findWorkspaces() {
-  const unordered = readManifest(root).workspaces.flatMap(expand);
-  const seen = new Set();
-  const ordered = [];
-  const visit = (workspace) => {
-    if (seen.has(workspace)) return;
-    seen.add(workspace);
-    const wanted = dependenciesOf(workspace);
-    for (const other of unordered) if (wanted.has(other.name)) visit(other);
-    ordered.push(workspace);
+/**
+ * The workspaces that are built, and those they depend on, each after its dependencies.
+ *
+ * Development dependencies do not count: only tests need them, and tests are not built. They may also point both
+ * ways, as between the library and the test kit.
+ */
+export function inBuildOrder(workspaces) {
+  const byName = new Map(workspaces.map((workspace) => [workspace.manifest.name, workspace]));
+  const order = [];
+  const visit = (workspace, path) => {
+    if (order.includes(workspace)) return;
+    const { name, dependencies, peerDependencies, optionalDependencies } = workspace.manifest;
+    if (path.includes(name)) {
+      const circle = [...path.slice(path.indexOf(name)), name].join(' → ');
+      throw new Error(`Cannot order the packages: expected no circle of dependencies, got ${circle}`);
+    }
+    for (const needed of Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies })) {
+      if (byName.has(needed)) visit(byName.get(needed), [...path, name]);
+    }
+    order.push(workspace);
   };
-  for (const workspace of unordered) visit(workspace);
-  return ordered;
+  for (const workspace of workspaces.filter(isBuilt)) visit(workspace, []);
+  return order;
 }
 
-/** Folders of a pattern such as `packages/*`, which is the only kind used here. */
-function expand(pattern) {
-  const shelf = join(root, dirname(pattern));
-  return readdirSync(shelf)
-    .map((name) => join(shelf, name))
-    .filter((folder) => existsSync(join(folder, 'package.json')))
-    .map((folder) => {
-      const manifest = readManifest(folder);
-      return { name: manifest.name, folder, manifest };
-    });
+export function isBuilt({ manifest }) {
+  return manifest.scripts?.build !== undefined;
 }
 
-function dependenciesOf({ manifest }) {
-  const { dependencies, devDependencies, peerDependencies } = manifest;
-  return new Set(Object.keys({ ...dependencies, ...devDependencies, ...peerDependencies }));
+function foldersIn(root, parent) {
+  if (!existsSync(join(root, parent))) return [];
+  return readdirSync(join(root, parent), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => `${parent}/${entry.name}`)
+    .sort();
 }
 
 function readManifest(folder) {

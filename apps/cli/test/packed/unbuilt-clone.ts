@@ -5,7 +5,6 @@
  */
 
 import {
-  copyFileSync,
   cpSync,
   existsSync,
   lstatSync,
@@ -85,9 +84,10 @@ function linkPackages(from: string, to: string): void {
   mkdirSync(to);
   for (const name of readdirSync(from)) {
     const path = join(from, name);
+    // Caches and records of this repository stay its own.
+    if (name.startsWith('.') && name !== '.bin') continue;
     if (lstatSync(path).isSymbolicLink()) symlinkSync(readlinkSync(path), join(to, name));
     else if (name.startsWith('@')) linkPackages(path, join(to, name));
-    else if (lstatSync(path).isFile()) copyFileSync(path, join(to, name));
     else symlinkSync(path, join(to, name));
   }
 }
