@@ -1,0 +1,101 @@
+/**
+ * Decides what a machine lacks for `npm test`, whether the set-up may install it, and what it tells the user.
+ *
+ * Everything here is a pure function of a description of the machine, so that the tests can ask about machines
+ * that we do not have: no root, no apt-get, no pip. tools/setup.mjs looks at the real machine and runs the
+ * commands. tools/bare-machine tries the whole on a Debian that has nothing.
+ */
+
+/**
+ * Programs that tests start by their name (`command`) and files that tests read (`file`), each with the Debian
+ * package that contains it.
+ */
+const PROGRAMS = [
+  { command: 'tmux', package: 'tmux', for: 'the tests of the command in a terminal' },
+  { command: 'zstd', package: 'zstd', for: 'the tests of packed inputs' },
+  { command: 'bloom', package: 'golang-github-dcso-bloom-cli', for: "the tests with DCSO's own files" },
+  { command: 'hunspell', package: 'hunspell', for: 'the comparison of spelling' },
+  { file: '/usr/share/hunspell/en_US.dic', package: 'hunspell-en-us', for: 'the comparison of spelling' },
+  { file: '/usr/share/dict/american-english-huge', package: 'wamerican-huge', for: 'the dictionaries' },
+  { file: '/usr/share/games/fortunes/fortunes', package: 'fortunes', for: 'the comparison of spelling' },
+  { file: '/usr/share/hyphen/hyph_en_US.dic', package: 'hyphen-en-us', for: 'the tests of hyphenation' },
+  { command: 'pip', package: 'python3-pip', for: 'the tests of the cache with clients' },
+  { command: 'curl', package: 'curl', for: 'the tests of the cache with clients' },
+  { command: 'openssl', package: 'openssl', for: 'the certificates in the tests of the cache' },
+  { command: 'git', package: 'git', for: 'the tests of the cache with clients' },
+];
+
+/** The list for one machine. CHROMIUM_PATH replaces Debian's Chromium. */
+export function requiredPrograms(chromiumPath) {
+  const chromium = {
+    file: chromiumPath ?? '/usr/bin/chromium',
+    package: 'chromium',
+    for: 'the browser tests',
+  };
+  return [chromium, ...PROGRAMS];
+}
+
+/**
+ * The next step for a machine: `ready`, `install` with the Debian packages to install, or `fail` with a message.
+ *
+ * @param machine.chromiumPath the value of CHROMIUM_PATH, or undefined
+ * @param machine.hasCommand whether a program of this name is on the PATH
+ * @param machine.hasFile whether this file exists
+ * @param machine.isRoot whether this process may install packages
+ */
+export function planPrograms(machine) {
+  const { chromiumPath, hasCommand, hasFile, isRoot } = machine;
+  if (chromiumPath !== undefined && !hasFile(chromiumPath)) {
+    const message =
+      'Cannot run the browser tests: expected CHROMIUM_PATH to name a Chromium or Chrome, ' +
+      `got ${JSON.stringify(chromiumPath)}, which does not exist`;
+    return { action: 'fail', message };
+  }
+  const missing = missingPrograms(machine);
+  if (missing.length === 0) return { action: 'ready' };
+  const packages = missing.map((program) => program.package);
+  if (!hasCommand('apt-get')) {
+    const how = 'This system has no apt-get: install them with its own package manager.';
+    return { action: 'fail', message: describe(missing, how) };
+  }
+  if (!isRoot) {
+    const how = `Install them with: ${aptCommand(packages, 'sudo ')}\n(As root, npm test does this by itself.)`;
+    return { action: 'fail', message: describe(missing, how) };
+  }
+  return { action: 'install', packages };
+}
+
+/** What to say after an installation: undefined if nothing is missing now. */
+export function problemAfterInstall(machine, { aptFailed }) {
+  const missing = missingPrograms(machine);
+  if (missing.length === 0) return undefined;
+  const packages = missing.map((program) => program.package);
+  const how = aptFailed
+    ? `apt-get could not install them; its own message is above. Try again with: ${aptCommand(packages)}`
+    : 'apt-get reported success, so the packages of this distribution hold other files than those of Debian.';
+  return describe(missing, how);
+}
+
+function missingPrograms({ chromiumPath, hasCommand, hasFile }) {
+  return requiredPrograms(chromiumPath).filter(({ command, file }) =>
+    command === undefined ? !hasFile(file) : !hasCommand(command),
+  );
+}
+
+function describe(missing, how) {
+  const lines = missing.map(
+    (program) =>
+      `  ${program.command ?? program.file} (Debian package ${program.package}), for ${program.for}`,
+  );
+  return [
+    `Cannot run all tests: expected programs and files that are not here (${missing.length}):`,
+    ...lines,
+    how,
+    'CHROMIUM_PATH names a Chromium or Chrome that is installed elsewhere.',
+    "To run the library's tests in Node alone: npx vitest run --project node packages/bloomery",
+  ].join('\n');
+}
+
+function aptCommand(packages, prefix = '') {
+  return `${prefix}apt-get update && ${prefix}apt-get install --no-install-recommends ${packages.join(' ')}`;
+}
