@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { installPrograms } from './install-programs.mjs';
+import { nodeVersionProblem } from './node-version.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -29,13 +30,10 @@ export function fail(message) {
   process.exit(1);
 }
 
-function checkNode() {
-  const wanted = JSON.parse(readFileSync(`${root}package.json`, 'utf8')).engines.node.replace('>=', '');
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  const [wantedMajor, wantedMinor] = wanted.split('.').map(Number);
-  if (major < wantedMajor || (major === wantedMajor && minor < wantedMinor)) {
-    fail(`Bloomery needs Node ${wanted} or later; this is ${process.versions.node}.`);
-  }
+export function checkNode() {
+  const { engines } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+  const problem = nodeVersionProblem(process.versions.node, engines.node);
+  if (problem !== undefined) fail(problem);
 }
 
 function installPackages() {
