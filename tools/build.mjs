@@ -7,9 +7,11 @@ import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startBuildRecord } from './build-record.mjs';
 import { inBuildOrder, isBuilt, readWorkspaces } from './workspaces.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const record = startBuildRecord(root);
 for (const { folder, manifest } of inBuildOrder(readWorkspaces(root)).filter(isBuilt)) {
   rmSync(join(root, folder, 'dist'), { recursive: true, force: true });
   // Output goes to standard error, because `npm pack --json` prints its answer on standard output.
@@ -23,3 +25,4 @@ for (const { folder, manifest } of inBuildOrder(readWorkspaces(root)).filter(isB
     process.exit(1);
   }
 }
+record.finish();
