@@ -1,28 +1,42 @@
-// Makes a fresh clone ready, with nothing but Node: checks its version, installs the packages, builds the
-// packages, and installs what the tests need. Each step is skipped when it is done already.
+// Makes a fresh clone ready, with nothing but Node and npm: checks Node's version, installs npm's packages, builds
+// ours, and installs the programs that the tests need. A step that is done already is skipped.
+//
+// Packages are installed by `npm ci`, which takes exactly what package-lock.json says. There is no way around it
+// when it fails: a lock file that npm ci refuses is a fault, and tools/lock-file.test.mjs finds it.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { reasonToBuild, reasonToInstall } from './build-record.mjs';
 import { installPrograms } from './install-programs.mjs';
 import { nodeVersionProblem } from './node-version.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
+/** `tests`: also builds in any case, and installs the programs that the tests need. */
 export function setUp({ tests = false } = {}) {
   checkNode();
-  installPackages();
-  step('building the packages', 'npm', ['run', '--silent', 'build']);
+  const toInstall = reasonToInstall(root);
+  if (toInstall !== undefined) {
+    step(`installing packages: ${toInstall}`, 'npm', ['ci', '--no-audit', '--no-fund'], {
+      hint: 'After a change of dependencies in a package.json, run npm install: it brings package-lock.json up to date.',
+    });
+  }
+  const toBuild = tests ? 'for the tests' : reasonToBuild(root);
+  if (toBuild !== undefined) {
+    step(`building the packages: ${toBuild}`, 'npm', ['run', '--silent', 'build']);
+  }
   if (!tests) return;
   const problem = installPrograms();
   if (problem !== undefined) fail(problem);
 }
 
-export function step(what, command, args, options = {}) {
+/** Runs a command; if it fails, ends this program with a message and with `hint`. */
+export function step(what, command, args, { hint } = {}) {
   console.log(`\n— ${what}`);
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
-  if (error) fail(`${what}: cannot run ${command}: ${error.message}`);
-  if (status !== 0) fail(`${what} failed: ${command} ${args.join(' ')}`);
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+  if (error) fail(`Cannot run ${command}: ${error.message} (${what})`);
+  if (status !== 0) fail([`Failed: ${command} ${args.join(' ')} (${what})`, hint].filter(Boolean).join('\n'));
 }
 
 export function fail(message) {
@@ -30,17 +44,8 @@ export function fail(message) {
   process.exit(1);
 }
 
-export function checkNode() {
+function checkNode() {
   const { engines } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
   const problem = nodeVersionProblem(process.versions.node, engines.node);
   if (problem !== undefined) fail(problem);
-}
-
-function installPackages() {
-  const installed = `${root}node_modules/.package-lock.json`;
-  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${root}package-lock.json`).mtimeMs)
-    return;
-  // Not `npm ci`: it refuses a lock file that does not list the optional packages of every other platform, and not
-  // every registry has all of them. The versions are those of the lock file all the same.
-  step('installing packages', 'npm', ['install', '--no-save', '--no-audit', '--no-fund']);
 }
