@@ -5,21 +5,34 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { planPrograms, problemAfterInstall } from './required-programs.mjs';
 
-/** Seconds that apt-get waits for another apt-get or dpkg, for instance the nightly upgrade, before it gives up. */
+/** Seconds to wait for another apt-get or dpkg, for instance the daily upgrade of a machine that was just started. */
 const LOCK_SECONDS = 300;
+const PAUSE_SECONDS = 5;
 
-/** @returns what is wrong, or undefined if the tests can run */
-export function installPrograms({ machine = thisMachine(), runApt = runAptHere } = {}) {
+/**
+ * @param runApt runs apt-get and answers 'done', 'failed' or 'locked'
+ * @param pause waits this many seconds
+ * @returns what is wrong, or undefined if the tests can run
+ */
+export function installPrograms({ machine = thisMachine(), runApt = runAptHere, pause = pauseHere } = {}) {
   const plan = planPrograms(machine);
   if (plan.action === 'ready') return undefined;
   if (plan.action === 'fail') return plan.message;
+  // We tried DPkg::Lock::Timeout: apt-get then waits for the lock of dpkg, but not for those of its lists and archives.
+  const patiently = (what, args) => {
+    console.log(`\n— ${what}`);
+    for (let waited = 0; ; waited += PAUSE_SECONDS) {
+      const outcome = runApt(args);
+      if (outcome !== 'locked' || waited >= LOCK_SECONDS) return outcome === 'done';
+      pause(PAUSE_SECONDS);
+    }
+  };
   // A failed update is no reason to stop: one source of several may be down, and old lists may do.
-  runApt('looking for packages', ['update', '-qq']);
-  const installed = runApt(`installing ${plan.packages.join(' ')}`, [
+  patiently('looking for packages', ['update', '-qq']);
+  const options = ['-y', '-qq', '--no-install-recommends'];
+  const installed = patiently(`installing ${plan.packages.join(' ')}`, [
     'install',
-    '-y',
-    '-qq',
-    '--no-install-recommends',
+    ...options,
     ...plan.packages,
   ]);
   return problemAfterInstall(machine, { aptFailed: !installed });
@@ -52,12 +65,19 @@ function isExecutable(path) {
   }
 }
 
-function runAptHere(what, args) {
-  console.log(`\n— ${what}`);
-  const { status, error } = spawnSync('apt-get', ['-o', `DPkg::Lock::Timeout=${LOCK_SECONDS}`, ...args], {
-    stdio: 'inherit',
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+function runAptHere(args) {
+  const { status, error, stderr } = spawnSync('apt-get', args, {
+    stdio: ['ignore', 'inherit', 'pipe'],
+    encoding: 'utf8',
+    maxBuffer: Number.POSITIVE_INFINITY,
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' },
   });
-  if (error) console.error(`Cannot run apt-get: ${error.message}`);
-  return status === 0;
+  process.stderr.write(error ? `Cannot run apt-get: ${error.message}\n` : stderr);
+  if (status === 0) return 'done';
+  return /Could not get lock/.test(stderr) ? 'locked' : 'failed';
+}
+
+function pauseHere(seconds) {
+  console.log(`waiting ${seconds} s for it`);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000 * seconds);
 }

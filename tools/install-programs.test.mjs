@@ -6,19 +6,23 @@ import { findOnPath, installPrograms } from './install-programs.mjs';
 
 /**
  * A machine that lacks `missing`, with an apt-get that installs everything except `broken`, and that fails at
- * the steps in `failing`. `calls` collects what apt-get was asked to do.
+ * the steps in `failing`. Another apt-get holds the lock for the first `lockedFor` calls. `calls` collects what
+ * apt-get was asked to do, and the pauses between.
  */
-function bareMachine({ missing, broken = [], failing = [], isRoot = true }) {
+function bareMachine({ missing, broken = [], failing = [], lockedFor = 0, isRoot = true }) {
   const lacking = new Set(missing);
   const calls = [];
   const has = (name) => !lacking.has(name);
-  const runApt = (_what, args) => {
+  let locked = lockedFor;
+  const pause = (seconds) => calls.push(['pause', seconds]);
+  const runApt = (args) => {
     calls.push(args);
-    if (failing.includes(args[0])) return false;
+    if (locked-- > 0) return 'locked';
+    if (failing.includes(args[0])) return 'failed';
     if (args[0] === 'install') for (const name of missing) if (!broken.includes(name)) lacking.delete(name);
-    return true;
+    return 'done';
   };
-  return { calls, options: { machine: { isRoot, hasCommand: has, hasFile: has }, runApt } };
+  return { calls, options: { machine: { isRoot, hasCommand: has, hasFile: has }, runApt, pause } };
 }
 
 test('installPrograms succeeds on a machine that lacked a command and a file', () => {
@@ -49,6 +53,26 @@ test('installPrograms goes on when apt-get update fails', () => {
 test('installPrograms reports that apt-get install failed', () => {
   const { options } = bareMachine({ missing: ['pip'], failing: ['install'] });
   expect(installPrograms(options)).toContain('apt-get could not install them');
+});
+
+test('installPrograms waits while another apt-get holds the lock', () => {
+  const { calls, options } = bareMachine({ missing: ['pip'], lockedFor: 2 });
+  expect(installPrograms(options)).toBeUndefined();
+  expect(calls.map(([action]) => action)).toEqual([
+    'update',
+    'pause',
+    'update',
+    'pause',
+    'update',
+    'install',
+  ]);
+});
+
+test('installPrograms waits no longer than five minutes for each step', () => {
+  const { calls, options } = bareMachine({ missing: ['pip'], lockedFor: Number.POSITIVE_INFINITY });
+  expect(installPrograms(options)).toContain('apt-get could not install them');
+  const pauses = calls.filter(([action]) => action === 'pause').map(([, seconds]) => seconds);
+  expect(pauses.reduce((sum, seconds) => sum + seconds, 0)).toBe(2 * 300);
 });
 
 test('installPrograms reports a program that is still missing after apt-get succeeded', () => {
