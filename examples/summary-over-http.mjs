@@ -9,6 +9,11 @@ import { BlockedBloomFilter, BloomFilter, kernelInUse } from 'bloomery';
 
 const OBJECTS = 200_000;
 const RATE = 0.01;
+/**
+ * A connection for each request. Node would keep one open and use it again, but a server closes an idle connection
+ * after 5 s. A machine that needs longer than that between two requests can meet the moment of closing.
+ */
+const ONE_CONNECTION = { agent: false };
 const urlOf = (i) => `https://registry.example/packages/${(i * 7919) % 104729}/archive-${i}.tgz`;
 
 // The holder: builds the summary and serves it beside its objects.
@@ -103,7 +108,7 @@ function print(name, value) {
 
 function fetchBytes(url) {
   return new Promise((resolve, reject) => {
-    get(url, (response) => {
+    get(url, ONE_CONNECTION, (response) => {
       const parts = [];
       response.on('data', (part) => parts.push(part));
       response.on('end', () => resolve(new Uint8Array(Buffer.concat(parts))));
@@ -113,7 +118,7 @@ function fetchBytes(url) {
 
 function status(url) {
   return new Promise((resolve, reject) => {
-    get(url, (response) => {
+    get(url, ONE_CONNECTION, (response) => {
       response.resume();
       resolve(response.statusCode);
     }).on('error', reject);
