@@ -41,6 +41,8 @@ export async function startForwarder({ upstream, proxy, ca }: ForwarderOptions):
         path: proxy === undefined ? path : upstream.origin + path,
         method: req.method,
         headers: { ...headers, host: upstream.host },
+        // A kept-alive connection may be closed by the other side in the moment of its next use, which would be a 502 here.
+        agent: false,
         timeout: 20_000,
         ...(ca === undefined ? {} : { ca }),
       },
