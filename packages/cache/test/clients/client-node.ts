@@ -63,7 +63,10 @@ export async function startClientNode(...flags: readonly string[]): Promise<Clie
     url,
     complaints,
     async status() {
-      const response = await fetch(`${url}/.bloomery/status`, { signal: AbortSignal.timeout(10_000) });
+      const response = await fetch(`${url}/.bloomery/status`, {
+        headers: { connection: 'close' },
+        signal: AbortSignal.timeout(10_000),
+      });
       return (await response.json()) as NodeStatus;
     },
     peakBytes() {
