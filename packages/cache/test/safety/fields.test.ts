@@ -188,6 +188,7 @@ describe('unkeyed fields', () => {
         .filter((name) => !/^(?:host|connection|accept)$/i.test(name));
       res.end(`page made of: ${seen.join()}`);
     });
+    origin.keepAliveTimeout = 0; // never: otherwise it closes a connection after 5 s, maybe while it is asked again
     origin.listen(0, '127.0.0.1');
     await once(origin, 'listening');
     const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/`;
