@@ -25,6 +25,7 @@ beforeAll(async () => {
       res.end('from the origin');
     });
   });
+  origin.keepAliveTimeout = 0; // never: otherwise it closes a connection after 5 s, maybe while it is asked again
   origin.listen(0, '127.0.0.1');
   await once(origin, 'listening');
   authority = `127.0.0.1:${(origin.address() as AddressInfo).port}`;
