@@ -73,6 +73,7 @@ async function startOrigin(listener: RequestListener): Promise<{ url: string; as
     asked.push(`${incoming.method} ${incoming.url}`);
     listener(incoming, response);
   });
+  server.keepAliveTimeout = 0; // never: otherwise it closes a connection after 5 s, maybe while it is asked again
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   opened.push(() => {
