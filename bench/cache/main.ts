@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { needPrograms } from '../shared/need-programs.ts';
 import { median, medianRatio } from '../shared/statistics.ts';
-import { bareServer, bloomeryNode, type RunningServer, squid } from './servers.ts';
+import { bareServer, bloomeryNode, ONE_CONNECTION, type RunningServer, squid } from './servers.ts';
 import { type Load, type LoadOptions, load } from './wrk.ts';
 
 const HELP = `npm run bench:cache -- [options]
@@ -99,7 +99,8 @@ async function compare(
     const contenders = servers.map(({ name }) => ({ name, loads: [] as Load[] }));
     // Twice: a cache may keep only what was asked for before.
     for (const { url } of servers) {
-      for (let i = 0; i < 3; i++) await fetch(url + path).then((answer) => answer.arrayBuffer());
+      for (let i = 0; i < 3; i++)
+        await fetch(url + path, ONE_CONNECTION).then((answer) => answer.arrayBuffer());
       await load(url + path, { ...how, seconds: 1 });
     }
     for (let round = 0; round < ROUNDS; round++) {

@@ -18,6 +18,8 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
+/** For single requests between which time passes: a connection that is kept may be closed when it is used again. */
+export const ONE_CONNECTION = { headers: { connection: 'close' } };
 const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
 const BARE = fileURLToPath(new URL('./bare-server.mjs', import.meta.url));
 
@@ -98,7 +100,7 @@ async function start(
   };
   for (let tries = 0; ; tries++) {
     try {
-      await fetch(`${url}/n/0`).then((answer) => answer.arrayBuffer());
+      await fetch(`${url}/n/0`, ONE_CONNECTION).then((answer) => answer.arrayBuffer());
       return { name, url, pid: child.pid!, stop };
     } catch (error) {
       if (child.exitCode !== null || tries > 200) {
