@@ -174,10 +174,13 @@ export async function rawConnection(port: number): Promise<{
 }
 
 /** Asks every few milliseconds until there is an answer. */
-export async function eventually<T>(ask: () => T | undefined | false, ms = 50_000): Promise<T> {
+export async function eventually<T>(
+  ask: () => T | undefined | false | Promise<T | undefined | false>,
+  ms = 50_000,
+): Promise<T> {
   const until = Date.now() + ms;
   for (;;) {
-    const answer = ask();
+    const answer = await ask();
     if (answer !== undefined && answer !== false) return answer;
     if (Date.now() > until) throw new Error(`Waited ${ms} ms in vain for: ${ask}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

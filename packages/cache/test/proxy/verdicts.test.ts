@@ -125,9 +125,10 @@ describe('a response that ends late', () => {
       return { headers: ['Cache-Control', 'max-age=60', 'ETag', `"v${count}"`], body: body() };
     });
     const target = `${origin.origin}/r`;
-    const first = lab.get(target);
-    await eventually(() => origin.count('/r') === 1 && lab.proxy.activity.flights === 1);
-    await sleep(50);
+    let begun = false;
+    const first = lab.get(target, [], { onHead: () => (begun = true) });
+    await eventually(() => begun);
+    expect(lab.proxy.activity.flights).toBe(1);
     lab.advance(3000);
     expect((await lab.get(target, ['Cache-Control', 'no-cache'])).text).toBe('v2 end');
     expect((await lab.get(target)).text).toBe('v2 end');
@@ -388,14 +389,13 @@ describe.each(['memory', 'disk'])('an old part that goes while the rest is fetch
     });
     const target = `${origin.origin}/c`;
     await lab.get(target, ['Range', range]);
-    await eventually(() => lab.store.statistics.responses === 1);
-    const [part] = await lab.store.find(target);
-    expect(part?.range).not.toBeNull();
-    const getting = lab.get(target);
-    await eventually(() => origin.count('/c') === 2);
-    await sleep(100);
+    const part = await eventually(async () => (await lab.store.find(target))[0]);
+    expect(part.range).not.toBeNull();
+    let begun = false;
+    const getting = lab.get(target, [], { onHead: () => (begun = true) });
+    await eventually(() => begun && origin.count('/c') === 2);
     // Evicted, for others want the room.
-    await lab.store.remove(part!);
+    await lab.store.remove(part);
     release();
     expect((await getting).body.equals(whole)).toBe(true);
   });
