@@ -22,8 +22,8 @@ afterEach(async () => {
 });
 
 const FRESH = ['Cache-Control', 'max-age=60', 'ETag', '"1"'];
-const post = (path: string, headers: readonly string[] = []) =>
-  lab.ask({ method: 'POST', target: origin.url(path), headers: ['Content-Length', '0', ...headers] });
+const post = (path: string, headers: readonly string[] = [], onHead = () => {}) =>
+  lab.ask({ method: 'POST', target: origin.url(path), headers: ['Content-Length', '0', ...headers], onHead });
 
 /** An answer to GET whose body begins, and goes on when it is told to. */
 function held(answer: LabAnswer, text = 'old') {
@@ -122,11 +122,10 @@ describe('a POST whose answer is stored for GET (RFC 9110, 9.3.3)', () => {
   it('is kept out by another that ends before it', async () => {
     const slow = held(answer);
     origin.on('/a', (_, count) => (count === 1 ? slow.answer() : { status: 204 }));
-    const first = post('/a');
-    await eventually(() => origin.count('/a') === 1);
+    let begun = false;
+    const first = post('/a', [], () => (begun = true));
     // Its head has come, and has invalidated; it can still be reached.
-    await eventually(() => flights.all === 1 && lab.proxy.activity.fetches === 1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(() => begun && flights.all === 1 && lab.proxy.activity.fetches === 1);
     await post('/a');
     slow.release();
     expect((await first).text).toBe('old');
