@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
-import { ask, cleanUp, scratchFolder, startOrigin, startTestNode } from './scratch.ts';
+import { ask, cleanUp, scratchFolder, startOrigin, startTestNode, until } from './scratch.ts';
 
 const folder = scratchFolder();
 const BODY = Buffer.alloc(24_000_000, 'a body that is longer than what fits between two sockets ');
@@ -61,6 +61,7 @@ it('on disk: one fetch, read by each at its own pace, and kept', async () => {
   const node = await startTestNode({ upstream: [origin.url], disk, memory: '8MB', diskSize: '500MB' });
   await stalled(node.port, '/long');
   expect(await digestOf(node.port, '/long')).toBe(DIGEST);
+  await until('it to be stored', () => node.store.statistics.responses === 1);
   expect((await ask(node.port, '/long', { method: 'HEAD' })).headers['cache-status']).toContain('; hit');
   expect(await digestOf(node.port, '/long')).toBe(DIGEST);
   expect(origin.asked.length).toBe(1);
