@@ -68,6 +68,15 @@ function pipe() {
     comeBack() {
       reader = open();
     },
+    /** The next byte, if there is one. */
+    readByte(): string {
+      const byte = Buffer.alloc(1);
+      try {
+        return byte.toString('latin1', 0, readSync(reader as number, byte));
+      } catch {
+        return ''; // EAGAIN
+      }
+    },
     /** All that is there now. */
     read(): string {
       const parts: Buffer[] = [];
@@ -132,13 +141,14 @@ describe('a pipe', () => {
     const { log, seen, add } = openLog(fifo.path);
     add(250);
     log.flush();
-    // By now it is full, in the middle of a line.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // Full, in the middle of a line: the kernel lets nobody read while it fills a pipe.
+    let text = '';
+    await until('the pipe to be full', () => (text = fifo.readByte()) !== '');
     fifo.leave();
     await until('the loss to be told', () => seen.problems.length === 1);
     expect(seen.problems[0]).toContain('EPIPE');
     fifo.comeBack();
-    let text = fifo.read();
+    text += fifo.read();
     log.add({ ...RECORD, url: 'http://h/next' });
     const closed = log.close(60_000);
     // On a busy machine more than a pipe holds may still be on its way.
