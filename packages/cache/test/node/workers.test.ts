@@ -85,8 +85,8 @@ describe('counters of a node with workers', () => {
     const node = await startProgram(program, { upstream: [origin.url], workers: 2 });
     const pids = node.events('listening').map(({ pid }) => Number(pid));
     for (let i = 0; i < 10; i++) await ask(node.port, `/${i}`);
-    // Longer than it takes them to tell by themselves.
-    await new Promise((resolve) => setTimeout(resolve, 2300));
+    // They tell by themselves every 2 s. Nothing outside shows that they did, so this waits twice as long.
+    await new Promise((resolve) => setTimeout(resolve, 4000));
     // One after the other: with the last one the port would go.
     for (const [i, pid] of pids.entries()) {
       process.kill(pid, 'SIGKILL');
