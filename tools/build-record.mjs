@@ -51,10 +51,11 @@ export function reasonToBuild(root) {
   return undefined;
 }
 
-/** A build makes the folder `dist` and the files that package.json promises to importers and to the shell. */
+/** A build makes the files that package.json promises to importers and to the shell, or else the folder `dist`. */
 function outputsOf({ folder, manifest }) {
   const promised = filesIn([manifest.main, manifest.bin, manifest.exports]);
-  return ['dist', ...promised].map((path) => `${folder}/${path.replace(/^\.\//, '')}`);
+  const outputs = promised.length > 0 ? promised : ['dist'];
+  return outputs.map((path) => join(folder, path));
 }
 
 /** All paths in a tree of conditions; a pattern such as `./dist/*.js` names no file of its own. */

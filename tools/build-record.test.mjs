@@ -37,11 +37,14 @@ beforeEach(() => {
     name: 'cli',
     scripts,
     bin,
+    main: '../../packages/library/bin/main.js',
     dependencies: { library: '1', plots: '1' },
   });
   write('apps/cli/build.mjs', 1);
   write('apps/cli/bin/bloomery.js', 1);
-  write('apps/cli/dist/main.js', 5);
+  write('packages/library/bin/main.js', 5);
+  write('apps/page/package.json', 1, { name: 'page', scripts });
+  write('apps/page/dist/page.html', 5);
   write('apps/plots/package.json', 1, { name: 'plots' });
   write('apps/plots/src/index.ts', 1);
   write(RECORD, 5);
@@ -79,7 +82,8 @@ test.each([
 test.each([
   'packages/library/dist/index.js',
   'packages/library/dist/index.d.ts',
-  'apps/cli/dist',
+  'apps/page/dist',
+  'packages/library/bin/main.js',
   'apps/cli/bin/bloomery.js',
 ])('reasonToBuild names %s when it is gone', (path) => {
   rmSync(join(root, path), { recursive: true });

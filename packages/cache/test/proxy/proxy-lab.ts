@@ -48,6 +48,8 @@ export interface Ask {
   readonly headers?: readonly string[];
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
+  /** Called when the head of the answer has come. */
+  readonly onHead?: () => void;
 }
 
 export interface Reply {
@@ -141,6 +143,7 @@ export function send(port: number, ask: Ask): Promise<Reply> {
     req.on('information', ({ statusCode, rawHeaders }) => interim.push({ status: statusCode, rawHeaders }));
     req.on('error', reject);
     req.on('response', (res) => {
+      ask.onHead?.();
       const chunks: Buffer[] = [];
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
       res.on('error', reject);
