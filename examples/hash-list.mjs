@@ -6,7 +6,7 @@ import { BloomFilter, HashList } from 'bloomery';
 
 const revoked = Array.from({ length: 20_000 }, (_, i) => `certificate ${i * 37}`);
 
-// What arrives: one hash, 92 bits a key, 1.08 % false positives.
+// What arrives: one hash, 92 bits per key, 1.08 % false positives.
 const received = new BloomFilter({ bits: 92 * revoked.length, hashes: 1 });
 received.addMany(revoked);
 

@@ -75,7 +75,7 @@ print('objects held', OBJECTS.toLocaleString('en'));
 print('their URLs as a list', `${mega(listBytes)} MB`);
 print(
   'their summary, as sent',
-  `${mega(frame.length)} MB, ${((8 * frame.length) / OBJECTS).toFixed(2)} bits a key`,
+  `${mega(frame.length)} MB, ${((8 * frame.length) / OBJECTS).toFixed(2)} bits per key`,
 );
 print('building it', `${buildMs.toFixed(0)} ms, ${perKey(buildMs, OBJECTS)} ns a key`);
 print('fetching and decoding it', `${fetchMs.toFixed(0)} ms`);

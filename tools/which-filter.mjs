@@ -73,7 +73,7 @@ const ROWS = [
 ];
 
 const table = [
-  '| structure | bits a key | rate asked | rate measured | bytes of its frame |',
+  '| structure | bits per key | rate asked | rate measured | bytes of its frame |',
   '|---|---|---|---|---|',
   ...ROWS.map(([name, rate, make]) => {
     const structure = make();

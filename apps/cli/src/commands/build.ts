@@ -82,7 +82,7 @@ export function register(program: Command): void {
     .option('-n, --capacity <keys>', 'for how many keys (default: as many as there are)', parseCount())
     .option(
       '-b, --bits <count>',
-      'the size in bits or counters instead of a rate; of a static filter, bits a key',
+      'the size in bits or counters instead of a rate; of a static filter, bits per key',
       parseCount(),
     )
     .option('-k, --hashes <count>', 'hash functions (default: the best number)', parseCount())
@@ -339,7 +339,7 @@ function report(
       seconds,
     });
   } else if (told) {
-    const share = count === 0 ? '' : `, ${((8 * bytes) / count).toFixed(2)} bits a key`;
+    const share = count === 0 ? '' : `, ${((8 * bytes) / count).toFixed(2)} bits per key`;
     const rates = rate === undefined ? '' : `, false positives ${formatRate(rate)}`;
     process.stderr.write(
       `${output}: ${formatCount(count)} keys in ${formatBytes(bytes)}${share}${rates}, ${formatSeconds(seconds)}\n`,

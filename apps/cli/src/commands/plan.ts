@@ -77,7 +77,7 @@ export function register(program: Command): void {
   withExamples(withJson(command), [
     ['bloomery plan --capacity 1M --rate 1%', 'what do a million keys at 1 % take?'],
     ['bloomery plan --bytes 64KiB --rate 0.1%', 'how many keys fit into 64 KiB?'],
-    ['bloomery plan --capacity 1000 --bits-per-key 8', 'how good can 8 bits a key be?'],
+    ['bloomery plan --capacity 1000 --bits-per-key 8', 'how good can 8 bits per key be?'],
     [
       'bloomery plan --capacity 10k --message-bytes 10kB --max-bits 1M',
       'the lowest rate that a message of 10 kB can have',
@@ -176,7 +176,7 @@ function rowsOf(found: Plan, request: PlanRequest, givenLayout?: PlanLayout): [s
     name,
     given === undefined ? value : `${value} ${dim('(given)')}`,
   ];
-  const perKey = (size: number) => `${formatBytes(size / 8)}, ${(size / capacity).toFixed(2)} bits a key`;
+  const perKey = (size: number) => `${formatBytes(size / 8)}, ${(size / capacity).toFixed(2)} bits per key`;
   const textbook = formatRate(found.rateAsymptotic);
   const rows = [
     row('for', goal, request.goal),

@@ -217,7 +217,7 @@ function writeReport(
   const origin = source === 'random' ? `random keys, seed ${seed}` : 'keys from files';
   const answer = subject.estimated === undefined ? 'counted too high by more than ε · total' : '"maybe"';
   rows.push([
-    'strangers',
+    'non-members',
     '',
     `${formatCount(wrong)} of ${formatCount(trials)} ${answer}: ${formatRate(measuredRate)} (${origin})`,
   ]);
@@ -256,8 +256,8 @@ function reason(
   if (promised?.kept === false && estimated?.kept !== false)
     return ': it holds more keys than it was made for';
   if (options.absent !== undefined)
-    return ': strangers are not answered as its bits say, or some of the absent keys were added, or came several times';
-  return ': strangers are not answered as its bits say';
+    return ': non-member keys are not answered as its bits say, or some of the absent keys were added, or came several times';
+  return ': non-member keys are not answered as its bits say';
 }
 
 /** Keys may be anything; on a terminal they are shown without control characters. */

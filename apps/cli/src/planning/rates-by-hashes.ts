@@ -43,7 +43,7 @@ export function ratesByHashes(found: Plan, request: PlanRequest): RateCurve[] {
 }
 
 /**
- * Twice the best of an array of that many bits a key (survey 2.1), at least 10, and beyond the
+ * Twice the best of an array of that many bits per key (survey 2.1), at least 10, and beyond the
  * chosen one.
  */
 function reachOf(bitsPerKey: number, chosen: number): number {

@@ -94,7 +94,7 @@ function checkCoded(): string {
       coded++;
     }
   }
-  // Compressed, table I: 14 bits a key in memory, 7.92 sent. The coder may add eight bytes to what theory says.
+  // Compressed, table I: 14 bits per key in memory, 7.92 sent. The coder may add eight bytes to what theory says.
   const frame = sparse(COUNT).encode();
   const plain = frame.length;
   const message = compressFrame(frame).length;
@@ -103,12 +103,12 @@ function checkCoded(): string {
   const beyond = Math.abs(message - expected) - 5 * deviation;
   assert(
     beyond < 8,
-    `a filter of 14 bits a key is sent in ${message} bytes, expected ${Math.round(expected)}`,
+    `a filter of 14 bits per key is sent in ${message} bytes, expected ${Math.round(expected)}`,
   );
   return `${coded} messages; ${plain.toLocaleString('en-US')} bytes sent in ${message.toLocaleString('en-US')}`;
 }
 
-/** 14 bits a key and two hashes (compressed, table I). */
+/** 14 bits per key and two hashes (compressed, table I). */
 function sparse(count: number): BloomFilter {
   const filter = new BloomFilter({ bits: 14 * count, hashes: 2 });
   filter.addMany(keysUpTo(count));

@@ -135,7 +135,7 @@ describe('reports', () => {
     expect(report.estimatedFalsePositiveRate).toBeLessThan(0.012);
     const { stderr } = bloomery(['build', at('keys.txt'), '-o', at('r.blm'), '-f', '--verbose']);
     expect(stderr).toMatch(
-      /^.*r\.blm: 5,000 keys in 6\.\d\d kB, 9\.\d\d bits a key, false positives .* %, .* s\n$/,
+      /^.*r\.blm: 5,000 keys in 6\.\d\d kB, 9\.\d\d bits per key, false positives .* %, .* s\n$/,
     );
   });
 

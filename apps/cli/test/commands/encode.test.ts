@@ -34,7 +34,7 @@ describe('encode', () => {
       inputBytes: sparse.encode().length,
       plainBytes: sparse.encode().length,
     });
-    // compressed, table I: 14 bits and 2 hashes a key take 7.92 bits a key.
+    // compressed, table I: 14 bits and 2 hashes a key take 7.92 bits per key.
     expect(bytes).toBeLessThan(10_000);
   });
 

@@ -59,9 +59,9 @@ describe('the rest comes out', () => {
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^capacity +1,000,000 keys \(given\)$/m);
     expect(stdout).toMatch(/^bits +9,59\d,\d\d\d$/m);
-    expect(stdout).toMatch(/^memory +1\.20 MB, 9\.59 bits a key$/m);
+    expect(stdout).toMatch(/^memory +1\.20 MB, 9\.59 bits per key$/m);
     expect(stdout).toMatch(/^hashes +7$/m);
-    expect(stdout).toMatch(/^lower bound +830 kB, 6\.64 bits a key; the bits: 1\.44 times that$/m);
+    expect(stdout).toMatch(/^lower bound +830 kB, 6\.64 bits per key; the bits: 1\.44 times that$/m);
     expect(stdout).toMatch(/^limited by +--rate$/m);
     expect(stdout).not.toContain('hash functions');
     expect(stdout).not.toContain('\u001b');

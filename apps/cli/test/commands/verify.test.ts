@@ -51,7 +51,7 @@ describe('kept', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^keys +✓ 20,000 of 20,000 found$/m);
     expect(stdout).toMatch(
-      /^strangers +(9\d\d|1,\d\d\d) of 100,000 "maybe": [01](\.\d+)? % \(random keys, seed 1\)$/m,
+      /^non-members +(9\d\d|1,\d\d\d) of 100,000 "maybe": [01](\.\d+)? % \(random keys, seed 1\)$/m,
     );
     expect(stdout).toMatch(/^by its bits +✓ 1(\.\d+)? %: 8\d\d to 1,\d\d\d \(5 sigma\)$/m);
     expect(stdout).toMatch(/^promised +✓ 1 % with 20,000 keys: at most 1,\d\d\d \(5 sigma\)$/m);

@@ -62,7 +62,7 @@ test('progress while it works, a summary when it is done, and no trace of the ba
   );
   await screen(/building [\d.]+ MB {2}[\d.]+ [kM]?B\/s/);
   const shown = await screen(/done=0/);
-  expect(shown).toMatch(/slow\.blm: 240,000 keys in \d+ kB, 9\.\d+ bits a key, false positives .* %/);
+  expect(shown).toMatch(/slow\.blm: 240,000 keys in \d+ kB, 9\.\d+ bits per key, false positives .* %/);
   expect(shown).not.toMatch(/building/);
 });
 

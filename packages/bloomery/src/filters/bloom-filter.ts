@@ -6,7 +6,7 @@
  * of a handful of keys: they are sized by the true rate, which the textbook formula underestimates
  * (math/true-rate.ts), and their indices are not an arithmetic progression (kernel/bits/classic.ts).
  *
- * What it costs. 1.44 log2(1/p) bits a key: 9.6 for 1 %, 14.4 for 0.1 %, whatever the keys are. Each lookup
+ * What it costs. 1.44 log2(1/p) bits per key: 9.6 for 1 %, 14.4 for 0.1 %, whatever the keys are. Each lookup
  * reads up to k words that lie apart; beyond the processor's cache those are k memory accesses, and
  * `BlockedBloomFilter` is several times faster for a few per cent more bits.
  *

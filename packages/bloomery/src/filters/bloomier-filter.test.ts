@@ -204,7 +204,7 @@ describe('BloomierFilter', () => {
     expect('add' in years || 'delete' in years || 'entries' in years).toBe(false);
   });
 
-  test('bits a key: 1.07 times check, index and value bits at a million keys, 1.4 at a thousand', () => {
+  test('bits per key: 1.07 times check, index and value bits at a million keys, 1.4 at a thousand', () => {
     for (const [n, most] of [
       [1000, 1.4],
       [100_000, 1.13],

@@ -13,7 +13,7 @@
  * and the number of the own slot, two bits; the second field of that slot is the value. These are the two tables of
  * the mutable form in section 3 of the paper, side by side, so that one access to memory fetches both.
  *
- * What it costs. About 1.07 (c + 2 + r) bits a key for values of r bits at a million keys, 1.37 times the sum at a
+ * What it costs. About 1.07 (c + 2 + r) bits per key for values of r bits at a million keys, 1.37 times the sum at a
  * thousand (math/fuse-size.ts); c = 8 and r = 8 take 19.3 bits, where a Map takes hundreds, and the keys. A lookup
  * reads four slots. The two bits are the price of `set`.
  *

@@ -107,7 +107,7 @@ inBothKernels('StaticFilter: building', (kernel) => {
   });
 
   const sizes = [1000, 100_000, 1_000_000, ...(full && kernel === 'wasm' ? [10_000_000] : [])];
-  test.each(sizes)('%i keys: bits a key against the bound, everything included', (n) => {
+  test.each(sizes)('%i keys: bits per key against the bound, everything included', (n) => {
     const most = { 1000: 1.41, 100000: 1.13, 1000000: 1.08, 10000000: 1.06 }[n] ?? 0;
     if (kernel === 'javascript' && n > 100_000) return;
     for (const bits of [8, 16]) {

@@ -14,7 +14,7 @@
  * bits of a Bloom filter of the same rate:
  *
  *     keys                1000    100,000   1 M     10 M
- *     bits a key          10.9    8.95      8.56    8.38
+ *     bits per key          10.9    8.95      8.56    8.38
  *     over the bound      1.37    1.12      1.07    1.05
  *
  * Sets of fewer than some hundred keys take more than a Bloom filter would. A lookup reads four slots, always. Building

@@ -101,7 +101,7 @@ export function hashForLinks(key: string | Uint8Array, flags: number): void {
   }
 }
 
-/** The hashes that `bitsPerEntry` bits a key call for. */
+/** The hashes that `bitsPerEntry` bits per key call for. */
 export function hashesFor(bitsPerEntry: number): number {
   return Math.ceil(LN2 * bitsPerEntry);
 }

@@ -1,5 +1,5 @@
 /**
- * A keyed filter for callers who do not have its key. Bits, counters and sizes do not depend on the key; only which bits a key
+ * A keyed filter for callers who do not have its key. Bits, counters and sizes do not depend on the key; only which bits per key
  * has does. So what is in the frame can be shown: it is read as if its hash were the one with seed 0. Such a filter must
  * never be asked for a key: every answer would be wrong.
  */

@@ -23,7 +23,7 @@ describe('space (survey 2.2)', () => {
     expect((bits / lowerBoundBits(1e8, 2 ** -10)).toFixed(4)).toBe('1.4427');
   });
 
-  test('j bits a key give 2^-j at the bound and 0.6185^j in a Bloom filter', () => {
+  test('j bits per key give 2^-j at the bound and 0.6185^j in a Bloom filter', () => {
     expect(lowerBoundBits(1000, 2 ** -8)).toBe(8000);
     expect(fingerprintBits(1000, 2 ** -8)).toBe(8000);
     expect(fingerprintBits(1000, 0.01)).toBe(7000);

@@ -42,7 +42,7 @@ describe('tables of the paper on compression', () => {
     ['IV', 46, 1, '6.891'],
     ['V', 37.5, 3, '14.666'],
     ['V', 93, 2, '13.815'],
-  ])('table %s: m/n = %d, k = %d sends %s bits a key', (_table, bitsPerKey, k, printed) => {
+  ])('table %s: m/n = %d, k = %d sends %s bits per key', (_table, bitsPerKey, k, printed) => {
     const digits = printed.split('.')[1]!.length;
     // 7.5815 rounds to the printed 7.582 only from its unrounded value 7.58152.
     expect((compressedBits(bitsPerKey * 10_000, k, 10_000) / 10_000).toFixed(digits)).toBe(printed);
@@ -57,7 +57,7 @@ describe('tables of the paper on compression', () => {
     ['VII', 0.01, 16, 3, '0.4856'],
     ['VII', 0.01, 48, 2, '0.4500'],
     ['VII', 0.01, 13, 2, '0.3430'],
-  ])('table %s: c = %d, m/n = %d, k = %d sends %s bits a key', (_table, c, bitsPerKey, k, printed) => {
+  ])('table %s: c = %d, m/n = %d, k = %d sends %s bits per key', (_table, c, bitsPerKey, k, printed) => {
     expect((deltaBits(bitsPerKey * 10_000, k, 10_000, c) / 10_000).toFixed(4)).toBe(printed);
   });
 

@@ -33,7 +33,7 @@ describe('size', () => {
     ] as const) {
       const ones = Math.round(-bits * Math.expm1(hashes * n * Math.log1p(-1 / bits)));
       const estimate = estimateSize({ bits, hashes, ones });
-      // Rounding the ones to an integer moves the estimate by half a bit over a slope of k·Z/m bits a key: at half fill by
+      // Rounding the ones to an integer moves the estimate by half a bit over a slope of k·Z/m bits per key: at half fill by
       // a relative 1/(kn).
       expect(relativeError(estimate.value, n)).toBeLessThan(1.1 / (hashes * n));
       expect(estimate.low).toBeLessThan(n);

@@ -40,7 +40,7 @@ describe('smallest', () => {
     }
   });
 
-  test('close to the closed form for large filters: 1.44 log2(1/p) bits a key (survey 2.2)', () => {
+  test('close to the closed form for large filters: 1.44 log2(1/p) bits per key (survey 2.2)', () => {
     for (const k of [1, 3, 7, 20, 40]) {
       // At p = 2^-k the closed form is exact; the integer k costs nothing there.
       const capacity = 1e8;

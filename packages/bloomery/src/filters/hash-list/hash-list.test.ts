@@ -193,7 +193,7 @@ inBothKernels('HashList: structure', () => {
 });
 
 describe('HashList', () => {
-  test("the paper's example: one hash, 92 bits a key, 1.08 %, n·log2 92n bits", () => {
+  test("the paper's example: one hash, 92 bits per key, 1.08 %, n·log2 92n bits", () => {
     const n = 100_000;
     const list = new HashList({ bits: 92 * n });
     list.addMany(counterKeys(n));

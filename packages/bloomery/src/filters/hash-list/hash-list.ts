@@ -1,18 +1,18 @@
 /**
  * A Bloom filter that is nearly empty, kept as the sorted list of its ones (Mitzenmacher, compressed III.A).
  *
- * Why. A filter that is compressed for sending wants few hashes and many bits: with one hash and 92 bits a key it
+ * Why. A filter that is compressed for sending wants few hashes and many bits: with one hash and 92 bits per key it
  * has 1.08 % false positives, and sent compressed it is smaller than the usual filter. Unpacked it would be ten times
  * as large as the usual one. The list is what may be kept instead: each position takes ⌈log2 m⌉ bits, so n keys take
- * n·⌈log2 92n⌉ bits. Measured: 17 bits a key at a thousand keys, 27 at a million, where the array takes 92.
+ * n·⌈log2 92n⌉ bits. Measured: 17 bits per key at a thousand keys, 27 at a million, where the array takes 92.
  *
  * What it promises. The same answers as the `BloomFilter` of the same bits, hashes and seed, key by key: the same
  * positions, looked up in another way. `fromFilter` and `toFilter` go to and fro.
  *
- * What it costs. Not less than a plain filter in general: at 1 % that one takes 9.6 bits a key. The list takes about
+ * What it costs. Not less than a plain filter in general: at 1 % that one takes 9.6 bits per key. The list takes about
  * log2(n/p) bits, the filter 1.44·log2(1/p), so the list is smaller for p below n^(-2.3): small sets, low rates. A
  * lookup is an interpolation search (kernel/lists/sorted-list.ts), some five looks at a million keys: measured in batches,
- * 120 to 290 ns, 4 to 9 times as long as the array of 92 bits a key, 2.5 to 5 times as long as the usual filter. Adding
+ * 120 to 290 ns, 4 to 9 times as long as the array of 92 bits per key, 2.5 to 5 times as long as the usual filter. Adding
  * is merging: a batch is sorted and merged once, at 0.2 µs a key; single keys wait in a small tail until a merge pays
  * (filters/hash-list/position-list.ts) and cost 2 to 5 µs each, at a thousand keys as at a million. Prefer batches.
  *

@@ -40,7 +40,7 @@
  * filter for 10 % false positives. Deleting such a key also takes from the counts of others: 205 were too low there after
  * 30,000 of the 110,000 additions had been deleted.
  *
- * What it costs. `counterBits` times the bits of a Bloom filter: 16 · 9.6 bits a key at 1 %. Counters of 8, 16 or 32 bits
+ * What it costs. `counterBits` times the bits of a Bloom filter: 16 · 9.6 bits per key at 1 %. Counters of 8, 16 or 32 bits
  * saturate, and a saturated counter is never decremented, so a count equal to `maximum` means "that or more". The paper
  * packs counters to their entropy instead (its string-array index); refused here: a probe would no longer be one
  * memory access.

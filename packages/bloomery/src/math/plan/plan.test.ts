@@ -62,7 +62,7 @@ describe('evaluation reproduces the tables to the last digit of the formulas', (
 
 describe('the planner is at least as good as the tables', () => {
   test.each(WHOLE.filter(([table]) => table <= 'III'))(
-    'table %s: the message of the first row, an array of %d bits a key, k = %d is the best',
+    'table %s: the message of the first row, an array of %d bits per key, k = %d is the best',
     (table, bitsPerKey, _k, f) => {
       const budget = { I: 8, II: 16, III: 4 }[table as 'I' | 'II' | 'III'] * n;
       const got = plan({ capacity: n, transmissionBits: budget, maxBits: bitsPerKey * n });
@@ -79,11 +79,14 @@ describe('the planner is at least as good as the tables', () => {
     [0.0216, 46, 6.891],
     [0.000459, 37.5, 14.666],
     [0.000459, 93, 13.815],
-  ])('tables IV and V: rate %d within %d array bits a key sends at most %d', (falsePositiveRate, cap, z) => {
-    const got = plan({ capacity: n, falsePositiveRate, goal: 'transmission', maxBits: cap * n });
-    expect(got.transmissionBitsPerKey).toBeLessThanOrEqual(z);
-    expect(got.falsePositiveRate).toBeLessThanOrEqual(falsePositiveRate);
-  });
+  ])(
+    'tables IV and V: rate %d within %d array bits per key sends at most %d',
+    (falsePositiveRate, cap, z) => {
+      const got = plan({ capacity: n, falsePositiveRate, goal: 'transmission', maxBits: cap * n });
+      expect(got.transmissionBitsPerKey).toBeLessThanOrEqual(z);
+      expect(got.falsePositiveRate).toBeLessThanOrEqual(falsePositiveRate);
+    },
+  );
 
   test.each([
     [0.05, 1.6713, 8, 0.0217],
@@ -91,12 +94,15 @@ describe('the planner is at least as good as the tables', () => {
     [0.05, 1.6713, 32, 0.00367],
     [0.01, 0.4856, 16, 0.005],
     [0.01, 0.4856, 48, 0.00167],
-  ])('tables VI and VII: c = %d, %d bits a key, array %d: rate at most %d', (changedFraction, z, cap, f) => {
-    const request = { capacity: n, changedFraction, transmissionBits: z * n + 1, maxBits: cap * n };
-    const got = plan(request);
-    expect(got.expectedDeltaBits).toBeLessThanOrEqual(request.transmissionBits);
-    expect(Number(got.rateAsymptotic.toPrecision(3))).toBeLessThanOrEqual(f);
-  });
+  ])(
+    'tables VI and VII: c = %d, %d bits per key, array %d: rate at most %d',
+    (changedFraction, z, cap, f) => {
+      const request = { capacity: n, changedFraction, transmissionBits: z * n + 1, maxBits: cap * n };
+      const got = plan(request);
+      expect(got.expectedDeltaBits).toBeLessThanOrEqual(request.transmissionBits);
+      expect(Number(got.rateAsymptotic.toPrecision(3))).toBeLessThanOrEqual(f);
+    },
+  );
 
   test('tables VI and VII, last columns: the rate of the standard filter for a smaller delta', () => {
     for (const [changedFraction, z] of [

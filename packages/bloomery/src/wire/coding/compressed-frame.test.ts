@@ -301,7 +301,7 @@ describe('fitMessage', () => {
   };
 
   test('as planned it fits whole', () => {
-    // Table I of the paper: 14 bits and 2 hashes a key in a budget of 8 bits a key.
+    // Table I of the paper: 14 bits and 2 hashes a key in a budget of 8 bits per key.
     expect(fitProbability(140_000, 2, 10_000, 10_000 - 45)).toBeGreaterThan(0.999);
     const { message, halvings, saturated } = fitMessage(filled(140_000, 2), { maxBytes: 10_000 });
     expect([halvings, saturated]).toEqual([0, false]);

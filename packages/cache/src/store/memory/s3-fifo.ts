@@ -14,7 +14,7 @@
  * 2.9 below W-TinyLFU (0.2 to 0.9 where there are one-hit wonders), which is the better judge. But that hashes the key into a Count-Min sketch at
  * each use: 1.2 µs more for each hit (10,000 entries, a busy machine), in a proxy whose hits should cost little more than a bare server's.
  *
- * The ghost is a rotating Bloom filter: about 12 bits a key, whatever the keys are. A generation lasts for half as many drops as
+ * The ghost is a rotating Bloom filter: about 12 bits per key, whatever the keys are. A generation lasts for half as many drops as
  * there are entries, so it remembers as many keys as are stored, up to half more. A false positive (1 %) lets a
  * new key into the main queue, which is harmless.
  *

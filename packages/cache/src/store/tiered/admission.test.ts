@@ -61,7 +61,7 @@ describe('Admission', () => {
     },
   );
 
-  test('memory is what is stated: 17.9 bits a key of the window at 1 %', () => {
+  test('memory is what is stated: 17.9 bits per key of the window at 1 %', () => {
     const { bytes } = new Admission({ capacity: 1_000_000 }).statistics;
     expect((8 * bytes) / 1_000_000).toBeGreaterThan(17.5);
     expect((8 * bytes) / 1_000_000).toBeLessThan(18);
