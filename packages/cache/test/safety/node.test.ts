@@ -229,7 +229,7 @@ function send(bytes: string, until?: RegExp, to = node): Promise<{ text: string;
       socket.destroy();
       resolve({ text, closed });
     };
-    const timer = setTimeout(() => finish(false), 4000);
+    const timer = setTimeout(() => finish(false), 30_000);
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
       if (until?.test(text)) finish(false);
