@@ -86,7 +86,7 @@ test('equal bodies are one file, which goes with the last of them', async () => 
   const again = await DiskStore.open({ folder, capacityBytes: 2 ** 26 });
   expectBytes(await readAll(again.read((await again.find('c'))[0])), bodyBytes(200_000, 1));
   await again.removeKey('c');
-  for (let i = 0; i < 100 && files() > 0; i++) await pause(2);
+  for (let i = 0; i < 5000 && files() > 0; i++) await pause(2);
   expect(files()).toBe(0);
   await again.close();
 });
@@ -126,7 +126,7 @@ test('a body that is too long is let through: readers get all, nothing is kept, 
   }
   expect(await store.find('k')).toEqual([]);
   expect(store.statistics.refused).toBe(2);
-  for (let i = 0; i < 100 && readdirSync(join(folder, 'tmp')).length > 0; i++) await pause(2);
+  for (let i = 0; i < 5000 && readdirSync(join(folder, 'tmp')).length > 0; i++) await pause(2);
   expect(readdirSync(join(folder, 'tmp'))).toEqual([]);
   expect(store.diskBytes).toBeLessThan(10_000);
   await store.close();
@@ -147,7 +147,7 @@ test('a reader that is slower than all others reads on after commit, removal and
   for (let i = 0; i < 40; i++) await storeBody(store, { key: `x${i}`, bodyLength: 500_000, time: i });
   expectBytes(Buffer.concat([first!, await readAll(slow)]), body);
   expectBytes(Buffer.concat([second!, await readAll(stored)]), body);
-  for (let i = 0; i < 100 && store.openBodies > 0; i++) await pause(2);
+  for (let i = 0; i < 5000 && store.openBodies > 0; i++) await pause(2);
   expect(store.openBodies).toBe(0);
   await store.close();
 });
@@ -231,7 +231,7 @@ test('a full disk: the write says so, nothing is left, what is stored stays, and
     expect(failure).toBeInstanceOf(BodyError);
     expect((failure as BodyError).code).toBe('write-failed');
     expect(await following).toMatchObject({ code: 'write-failed' });
-    for (let i = 0; i < 100 && readdirSync(join(path, 'tmp')).length > 0; i++) await pause(2);
+    for (let i = 0; i < 5000 && readdirSync(join(path, 'tmp')).length > 0; i++) await pause(2);
     expect(readdirSync(join(path, 'tmp'))).toEqual([]);
     expect(store.openBodies).toBe(0);
     // To the last byte: first with small ones, then from outside.
