@@ -192,7 +192,8 @@ async function fullBacklog(): Promise<AsyncDisposable & { readonly port: number 
     const socket = connect({ port, host: '127.0.0.1' });
     waiting.push(socket.on('error', () => {}));
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), 100);
+      // Not at once: after a pause of this process, a connection that is there is told after the timer.
+      const timer = setTimeout(() => setImmediate(() => resolve(false)), 100);
       socket.once('connect', () => {
         clearTimeout(timer);
         resolve(true);
