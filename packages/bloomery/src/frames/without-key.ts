@@ -1,7 +1,7 @@
 /**
- * A keyed filter for callers who do not have its key. Bits, counters and sizes do not depend on the key; only which bits per key
- * has does. So what is in the frame can be shown: it is read as if its hash were the one with seed 0. Such a filter must
- * never be asked for a key: every answer would be wrong.
+ * A keyed filter for callers who do not have its key. Bits, counters and sizes do not depend on the secret key; only the
+ * places of a key's bits do. So what is in the frame can be shown: it is read as if its hash were the one with seed 0. Such a
+ * filter must never be asked for a key: every answer would be wrong.
  */
 
 import { FORGE64 } from '../hashing/hash-scheme.ts';
