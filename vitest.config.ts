@@ -19,7 +19,8 @@ const notQuick = [
   'packages/files/test/locks/**',
   'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
   'apps/cli/test/{in-place/kill.test.ts,inputs/**,packed/**,terminal/**}',
-  'apps/cli/test/commands/{add,build,cache,check,papers,selftest}.test.ts',
+  'apps/cli/test/commands/{add,build,cache,check,combine,convert,halve,papers,plan,selftest,similar,verify}.test.ts',
+  'packages/cache/src/node/log/access-log.test.ts',
   // A program, a browser or a word list that npm does not bring: openssl, Chromium, dictionaries.
   'packages/cache/src/node/config/node-config.test.ts',
   'packages/cache/test/proxy/origin.test.ts',
