@@ -1,10 +1,11 @@
-// Who has the file, and how far away? Nodes tell their neighbours what they and theirs hold, one hop further each time
-// (Rhea and Kubiatowicz). A question then follows the neighbour that promises the smallest distance.
+// Finds the nearest node that has a file. Each node tells its neighbours which files it and its own
+// neighbours hold, one hop further in each round (Rhea and Kubiatowicz). A query is then routed to
+// the neighbour that promises the smallest distance.
 
 import assert from 'node:assert/strict';
 import { AttenuatedBloomFilter } from 'bloomery';
 
-// A grid of 8 by 8; each node has 50 files and looks 4 hops far.
+// A grid of 8 by 8; each node has 50 files and knows about files up to 4 hops away.
 const SIDE = 8;
 const nodes = Array.from({ length: SIDE * SIDE }, (_, i) => ({ x: i % SIDE, y: Math.floor(i / SIDE) }));
 const hops = (a, b) => Math.abs(nodes[a].x - nodes[b].x) + Math.abs(nodes[a].y - nodes[b].y);
@@ -17,7 +18,7 @@ const own = nodes.map((_, node) => {
   return table;
 });
 
-// Four rounds of telling the neighbours.
+// In each of four rounds, every node absorbs the tables of its neighbours.
 let tables = own;
 for (let round = 0; round < 4; round++) {
   tables = own.map((table, node) =>
@@ -37,7 +38,7 @@ for (let holder = 0; holder < nodes.length; holder++) {
     assert.ok(distance <= far, 'what is within reach is never missed');
     questions++;
     if (distance === far) exact++;
-    // Route: always to the neighbour that says the least.
+    // Route: always to the neighbour with the smallest distance.
     let at = start;
     for (let step = 0; step < 20 && at !== holder; step++, steps++) {
       const said = neighbours[at].map((next) => tables[next].distance(file) ?? Number.POSITIVE_INFINITY);

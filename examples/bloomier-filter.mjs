@@ -1,5 +1,6 @@
-// Which of sixteen servers holds an object? A directory of 200,000 URLs as a Map takes tens of megabytes in every proxy;
-// as a Bloomier filter it takes a third of a megabyte, without the URLs, and an object can still move to another server.
+// Stores which of sixteen servers holds an object. A directory of 200,000 URLs as a Map takes tens
+// of megabytes in every proxy. A Bloomier filter stores the same mapping in a third of a megabyte,
+// without the URLs, and an object can still move to another server.
 
 import assert from 'node:assert/strict';
 import { BloomierFilter } from 'bloomery';
@@ -11,21 +12,21 @@ const serverOf = (i) => (i * 2654435761) % 16;
 const directory = new Map(Array.from({ length: OBJECTS }, (_, i) => [urlOf(i), serverOf(i)]));
 const where = BloomierFilter.from(directory, { valueBits: 4, falsePositiveRate: 0.01 });
 
-// Every object is found where it is.
+// The filter returns the right server for every object.
 assert.ok([...directory].every(([url, server]) => where.get(url) === server));
 
-// An object moves. Nobody else's entry changes.
+// An object moves. The entries of the other objects do not change.
 where.set(urlOf(42), 7);
 directory.set(urlOf(42), 7);
 assert.deepEqual([...where.getMany(directory.keys())], [...directory.values()]);
 
-// What is not in the directory is known not to be, but for one in 128.
+// A URL that is not in the directory gets no server, except for one in 128.
 const strangers = Array.from({ length: 100_000 }, (_, i) => `https://elsewhere.example/${i}`);
 const wrong = strangers.filter((url) => where.get(url) !== undefined).length;
 const expected = strangers.length * where.falsePositiveRate;
 assert.ok(Math.abs(wrong - expected) < 5 * Math.sqrt(expected), `${wrong} wrong answers`);
 
-// It cannot be added to, and says so.
+// Keys cannot be added, and the error says so.
 const absent = strangers.find((url) => !where.has(url));
 assert.throws(() => where.set(absent, 1), /keys cannot be added/);
 

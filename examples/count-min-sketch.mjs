@@ -1,7 +1,7 @@
-// How many bytes did each address send? 200,000 packets, some 17,000 addresses, and 54 KB to remember them by: a
-// Count-Min sketch for an error of at most a thousandth of the traffic.
+// Counts how many bytes each address sent: 200,000 packets from some 17,000 addresses, in 54 KB.
+// The Count-Min sketch is sized for an error of at most a thousandth of the traffic.
 //
-// Plain and conservative update see the same packets; the figures printed were measured in this run.
+// Plain and conservative update see the same packets. The printed figures are measured in this run.
 
 import assert from 'node:assert/strict';
 import { CountMinSketch, countEstimate } from 'bloomery';
@@ -11,11 +11,11 @@ const sketches = ['plain', 'conservative'].map((update) => {
   const sketch = CountMinSketch.forError({ epsilon: 0.001, delta: 0.01, update });
   const addresses = packets.map(({ address }) => address);
   const bytes = packets.map((packet) => packet.bytes);
-  sketch.addMany(addresses, bytes); // one amount a key
+  sketch.addMany(addresses, bytes); // one amount per key
   return sketch;
 });
 
-// The truth, which the sketches do without.
+// The true counts, which the sketches do not store.
 const truth = new Map();
 for (const { address, bytes } of packets) truth.set(address, (truth.get(address) ?? 0) + bytes);
 const total = packets.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -40,7 +40,7 @@ for (const sketch of sketches) {
 const [plain, conservative] = sketches;
 for (const address of truth.keys()) assert.ok(conservative.count(address) <= plain.count(address));
 
-// One answer, with what is certain about it at 99 %.
+// One answer, with its interval at 99 % confidence.
 const { value, low } = countEstimate(conservative, '10.0.0.0', { confidence: 0.99 });
 assert.ok(low <= truth.get('10.0.0.0') && truth.get('10.0.0.0') <= value);
 console.log(`10.0.0.0 sent ${low} to ${value} bytes (in truth ${truth.get('10.0.0.0')})`);

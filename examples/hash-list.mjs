@@ -1,32 +1,33 @@
-// A filter that travelled compressed, kept small after it arrived. For sending, few hashes and many bits are best
-// (Mitzenmacher, compressed Bloom filters); unpacked, such a filter is large. The list of its ones is not.
+// A filter that was sent compressed, and stays small after it arrives. For sending, few hashes and
+// many bits are best (Mitzenmacher, compressed Bloom filters), but such a filter is large when it
+// is unpacked. The list of its ones is small.
 
 import assert from 'node:assert/strict';
 import { BloomFilter, HashList } from 'bloomery';
 
 const revoked = Array.from({ length: 20_000 }, (_, i) => `certificate ${i * 37}`);
 
-// What arrives: one hash, 92 bits per key, 1.08 % false positives.
+// The received filter: one hash, 92 bits per key, 1.08 % false positives.
 const received = new BloomFilter({ bits: 92 * revoked.length, hashes: 1 });
 received.addMany(revoked);
 
-// What is kept: the sorted positions, 21 bits each.
+// The stored form: the sorted positions of the ones, 21 bits each.
 const kept = HashList.fromFilter(received);
 assert.ok(kept.byteLength < received.byteLength / 4);
 assert.ok(kept.toFilter().equals(received), 'nothing is lost');
 
-// Same answers, key by key, also the false ones.
+// Both give the same answers, including the false positives.
 const asked = Array.from({ length: 100_000 }, (_, i) => `certificate ${i}`);
 const answers = kept.hasMany(asked);
 assert.deepEqual(answers, received.hasMany(asked));
 assert.ok(revoked.every((name) => kept.has(name)));
 
-const honest = asked.length - 2703; // 2703 of the asked ones are revoked: every 37th
+const honest = asked.length - 2703; // 2703 of the queried names are revoked: every 37th
 const maybes = answers.reduce((sum, answer) => sum + answer, 0);
 const rate = (maybes - 2703) / honest;
 assert.ok(Math.abs(rate - 0.0108) < 5 * Math.sqrt(0.0108 / honest), `measured ${rate}`);
 
-// News come one by one or in batches, and are merged in.
+// New keys can be added one by one or in batches.
 assert.equal(kept.add('certificate of tomorrow'), true);
 assert.ok(kept.has('certificate of tomorrow'));
 

@@ -1,5 +1,6 @@
-// Which clients make up more than 1 % of the requests? A tracker sees every request once, keeps some kilobytes, and
-// misses none of them, even while somebody floods it with addresses that occur only once.
+// Finds the clients that make up more than 1 % of the requests. The tracker sees every request
+// once, keeps a few kilobytes, and misses none of these clients, even during a flood of addresses
+// that occur only once.
 
 import assert from 'node:assert/strict';
 import { HeavyHitters } from 'bloomery';
@@ -11,11 +12,12 @@ for (let i = 0; i < 300_000; i++) {
   else if (i % 33 === 0)
     requests.push('monitor.example'); // about 3 %
   else if (i % 7 === 0)
-    requests.push(`client-${i % 70}.example`); // some regulars
-  else requests.push(`203.0.${(i >> 8) & 255}.${i & 255}:${i}`); // a flood of new ones
+    requests.push(`client-${i % 70}.example`); // some regular clients
+  else requests.push(`203.0.${(i >> 8) & 255}.${i & 255}:${i}`); // a flood of new addresses
 }
 
-// Two front ends, each with a tracker of its own; the frames of both are sent to a third place and merged there.
+// Two front ends, each with its own tracker. The frames of both are sent to a third machine and
+// merged there.
 const [east, west] = [requests.slice(0, 120_000), requests.slice(120_000)].map((part) => {
   const tracker = HeavyHitters.forThreshold({ threshold: 0.01 });
   tracker.addMany(part);

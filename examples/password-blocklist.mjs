@@ -1,10 +1,12 @@
-// A sign-up form refuses passwords that everybody uses, and those one character away from them. The server does not keep
-// the list, only a file of some bits a word, built once and loaded when it starts.
+// A sign-up form refuses common passwords, and passwords one character away from them. The server
+// does not keep the list, only a file with a few bits per word, which is built once and loaded when
+// the server starts.
 
 import assert from 'node:assert/strict';
 import { PasswordBlocklist } from '@bloomery/stores/passwords';
 
-// Built once, from any list; here of pretended words. At most one good password in 10,000 is refused by mistake.
+// Built once, from any list; here from invented words. At most one good password in 10,000 is
+// refused by mistake.
 const words = [
   'password',
   'letmein',
@@ -14,7 +16,8 @@ const words = [
 ];
 const file = PasswordBlocklist.from(words, { refusalRate: 1e-4 }).encode();
 
-// In the server: read when it starts, asked at every sign-up. An unreadable file is an error, not an empty list.
+// The server reads the file when it starts, and queries it at every sign-up. An unreadable file is
+// an error, not an empty list.
 const blocklist = PasswordBlocklist.decode(file);
 const mayChoose = (password) => {
   const { refused, reason } = blocklist.refuses(password);
@@ -27,7 +30,7 @@ assert.deepEqual(mayChoose('p4ssword'), { ok: false, why: 'too close to a common
 assert.deepEqual(mayChoose('STRASSE1'), { ok: false, why: 'a common password' });
 assert.deepEqual(mayChoose('correct horse battery staple'), { ok: true });
 
-// How much that costs, and how often it is wrong.
+// The cost of a check, and the rate of wrong refusals.
 const rate = blocklist.estimatedRefusalRate(12);
 assert.ok(rate <= 1e-4);
 console.log(

@@ -1,5 +1,5 @@
-// A crawler does not know how many pages there will be. It starts with room for a hundred and keeps its promise of one
-// false positive in a hundred at a hundred thousand.
+// A crawler does not know how many pages it will find. The filter starts with room for a hundred
+// pages, and still has at most one false positive in a hundred when it holds a hundred thousand.
 
 import assert from 'node:assert/strict';
 import { BloomFilter, ScalableBloomFilter } from 'bloomery';
@@ -14,7 +14,7 @@ const share = (filter) => filter.hasMany(never).reduce((sum, answer) => sum + an
 let pages = 0;
 for (const target of [100, 1000, 10_000, 100_000]) {
   const links = Array.from({ length: target - pages }, (_, i) => page(pages + i));
-  // Links come twice, as links do; the second time nothing is added.
+  // Every link occurs twice; the second occurrence adds nothing.
   const fresh = seen.addMany([...links, ...links]);
   assert.ok(fresh <= links.length);
   fixed.addMany(links);

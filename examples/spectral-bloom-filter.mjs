@@ -1,5 +1,6 @@
-// How often does each word occur? A spectral Bloom filter counts the words of a text without keeping one of them, and
-// forgets a chapter when it is told to. The three methods of Cohen and Matias side by side.
+// Counts how often each word occurs. A spectral Bloom filter counts the words of a text without
+// storing any of them, and can delete a chapter again. The program compares the three methods of
+// Cohen and Matias.
 
 import assert from 'node:assert/strict';
 import { SpectralBloomFilter } from 'bloomery';
@@ -23,7 +24,7 @@ for (const method of ['minimum-selection', 'minimal-increase', 'recurring-minimu
   console.log(`${method}: ${wrong} of ${truth.size} counts are wrong, in ${filter.byteLength} bytes`);
 }
 
-// The second chapter is cut: what is left are the counts of the first.
+// The second chapter is deleted, which leaves the counts of the first.
 const book = SpectralBloomFilter.forCapacity({ capacity: truth.size, falsePositiveRate: 0.001 });
 book.addMany(words);
 assert.equal(book.deleteMany(chapters[1]), chapters[1].length);

@@ -1,7 +1,8 @@
-// Two nodes on one machine. The first holds 200,000 objects and publishes a summary of their URLs: one Bloom
-// filter, sent over HTTP. The second fetches it and from then on knows, without asking, where it need not ask.
+// Two nodes on one machine. The first holds 200,000 objects and publishes a summary of their URLs:
+// one Bloom filter, sent over HTTP. The second fetches the summary once. From then on it knows,
+// without a request, which objects the first certainly does not have.
 //
-// All figures that are printed were measured in this run; what must hold is asserted.
+// All printed figures are measured in this run, and the required properties are asserted.
 
 import assert from 'node:assert/strict';
 import { createServer, get } from 'node:http';
@@ -10,13 +11,14 @@ import { BlockedBloomFilter, BloomFilter, kernelInUse } from 'bloomery';
 const OBJECTS = 200_000;
 const RATE = 0.01;
 /**
- * A connection for each request. Node would keep one open and use it again, but a server closes an idle connection
- * after 5 s. A machine that needs longer than that between two requests can meet the moment of closing.
+ * Opens a connection for each request. Node would keep one open and reuse it, but a server closes
+ * an idle connection after 5 s. On a machine that needs longer than that between two requests, a
+ * request can arrive at the moment of closing.
  */
 const ONE_CONNECTION = { agent: false };
 const urlOf = (i) => `https://registry.example/packages/${(i * 7919) % 104729}/archive-${i}.tgz`;
 
-// The holder: builds the summary and serves it beside its objects.
+// The holder builds the summary and serves it along with its objects.
 const held = Array.from({ length: OBJECTS }, (_, i) => urlOf(i));
 const objects = new Set(held);
 const building = clock();
@@ -36,13 +38,13 @@ const server = createServer((request, response) => {
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 const origin = `http://127.0.0.1:${server.address().port}`;
 
-// The asker: fetches the summary once …
+// The other node fetches the summary once …
 const fetching = clock();
 const frame = await fetchBytes(`${origin}/summary`);
 const peer = BloomFilter.decode(frame);
 const fetchMs = fetching();
 
-// … and decides by it. Half of what it looks for is there.
+// … and uses it to decide where to ask. Half of the objects that it looks for are there.
 const wanted = Array.from({ length: 2 * OBJECTS }, (_, i) => urlOf(i));
 const asking = clock();
 const answers = peer.hasMany(wanted);
@@ -55,7 +57,8 @@ const rate = falsePositives / OBJECTS;
 const sigma = Math.sqrt((RATE * (1 - RATE)) / OBJECTS);
 assert.ok(Math.abs(rate - RATE) < 5 * sigma, `measured ${rate}, asked for ${RATE}`);
 
-// A few of the maybes, checked with the holder over HTTP: only here can a false positive cost a request.
+// A sample of the "maybe" answers, checked with the holder over HTTP. Only here does a false
+// positive cost a request.
 const sample = wanted.filter((_, i) => answers[i] === 1).filter((_, i) => i % 1009 === 0);
 let found = 0;
 for (const url of sample) {

@@ -1,6 +1,7 @@
-// A cache and three neighbours that hold its summary, over a network that loses a fifth of all messages. The cache
-// publishes what changed, with a heartbeat after each round; who has missed something finds out and asks. The neighbours
-// never take a "no" from a summary that they know to be out of date.
+// A cache and three neighbours that hold its summary, over a network that loses a fifth of all
+// messages. The cache publishes the changes, followed by a heartbeat, in each round. A neighbour
+// that missed a message notices it and sends a request. The neighbours never believe a "no" from a
+// summary that they know to be out of date.
 
 import assert from 'node:assert/strict';
 import { CountingBloomFilter } from 'bloomery';
@@ -30,7 +31,7 @@ const arrives = (message) => {
   return false;
 };
 
-/** A message to a neighbour, and what follows from it: perhaps a request, and its answer. */
+/** Delivers a message to a neighbour, and then the request and the answer that it may cause. */
 function tell(neighbour, message) {
   if (message === null || !arrives(message)) return;
   const { reply } = neighbour.receive(message);
@@ -44,7 +45,8 @@ for (let hour = 1; hour <= 24; hour++) {
   for (const neighbour of neighbours) tell(neighbour, changes);
   for (const neighbour of neighbours) tell(neighbour, cache.heartbeat());
   for (const neighbour of neighbours) {
-    // Current or not: what the cache had in the generation that the neighbour holds is never answered with "no".
+    // Whether current or not, a neighbour never answers "no" for a key that is in the generation
+    // that it holds.
     if (neighbour.status === 'current') {
       const { sequence } = neighbour.generation;
       assert.ok(neighbour.hasMany(urls(100 * sequence, 10_000)).every((answer) => answer === 1));
@@ -54,7 +56,7 @@ for (let hour = 1; hour <= 24; hour++) {
   }
 }
 
-// The network heals: one heartbeat, and everybody is where the cache is.
+// The network recovers: one heartbeat makes every neighbour current.
 for (const neighbour of neighbours) {
   const { reply } = neighbour.receive(cache.heartbeat());
   if (reply !== undefined) neighbour.receive(cache.answer(reply));
