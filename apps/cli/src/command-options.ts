@@ -7,14 +7,14 @@ export function withJson(command: Command): Command {
   return command.option('--json', 'print JSON instead of text');
 }
 
-/** `-o FILE`, `--force`, for commands that make a file. */
+/** `-o FILE`, `--force`, for commands that write a new file. */
 export function withOutput(command: Command, what: string): Command {
   return command
     .requiredOption('-o, --output <file>', `${what}; - is standard output`)
     .option('-f, --force', 'replace the output if it exists already');
 }
 
-/** `--key-file`, for commands that read or make keyed filters. */
+/** `--key-file`, for commands that read or build keyed filters. */
 export function withKeyFile(command: Command): Command {
   return command.option(
     '--key-file <file>',
@@ -51,11 +51,14 @@ export function withExamples(
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
 }
 
-/** A whole number from `least` on; 10k, 2M and 1G are understood (powers of 1000), and so are 1_000_000 and 1,000,000. */
+/**
+ * Parses a whole number of at least `least`. It understands 10k, 2M and 1G (powers of 1000), and
+ * 1_000_000 and 1,000,000.
+ */
 export function parseCount(least = 1): (text: string) => number {
   return (text) => {
     const match = /^(\d+(?:\.\d+)?)([kMG]?)$/.exec(withoutSeparators(text));
-    // Read as a decimal number: 1.001 * 1000 is not 1001.
+    // The exponent is part of the decimal text, because 1.001 * 1000 is not 1001.
     const value = match === null ? Number.NaN : Number(`${match[1]}e${EXPONENTS[match[2]]}`);
     if (!Number.isSafeInteger(value) || value < least) {
       throw new InvalidArgumentError(
@@ -66,7 +69,7 @@ export function parseCount(least = 1): (text: string) => number {
   };
 }
 
-/** A rate strictly between 0 and 1: 0.01, 1%, 1e-6 or 1/1000. */
+/** Parses a rate strictly between 0 and 1: 0.01, 1%, 1e-6 or 1/1000. */
 export function parseRate(text: string): number {
   const match = /^([0-9.eE+-]+)\s*(%|\/\s*([0-9.eE+]+))?$/.exec(text.trim());
   let value = match === null ? Number.NaN : Number(match[1]);
@@ -78,7 +81,10 @@ export function parseRate(text: string): number {
   return value;
 }
 
-/** Commas stand before three digits each; any other one is a decimal comma, and 1,5 is not 15. */
+/**
+ * Removes underscores and thousands separators. A comma counts as a separator only if three digits
+ * follow each one; otherwise it stays, so that 1,5 is not read as 15.
+ */
 export function withoutSeparators(text: string): string {
   const plain = text.replaceAll('_', '');
   return /^\d{1,3}(,\d{3})+(?!\d|,)/.test(plain) ? plain.replaceAll(',', '') : plain;

@@ -1,6 +1,6 @@
 /**
- * The command `bloomery`. Commands throw; here an error becomes one line on standard error and exit code 2. A command that
- * answers "no" sets `process.exitCode` to 1 itself.
+ * The command `bloomery`. Commands throw; here an error becomes one line on standard error and exit
+ * code 2. A command that answers "no" sets `process.exitCode` to 1 itself.
  */
 
 import { readFileSync } from 'node:fs';
@@ -27,7 +27,10 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** With one command, if there is one of that name; else with all, which is also what shell completion is made from. */
+/**
+ * Creates the program with the one command of that name, or with all commands if there is none of
+ * that name. Shell completion is generated from all of them.
+ */
 export async function createProgram(wanted?: string): Promise<Command> {
   const program = new Command('bloomery')
     .description(
@@ -38,7 +41,7 @@ export async function createProgram(wanted?: string): Promise<Command> {
     .showSuggestionAfterError()
     .showHelpAfterError('(--help shows how it is used)')
     .configureOutput({
-      writeOut: (text) => write(text), // a closed pipe is seen at once, also by --help
+      writeOut: (text) => write(text), // --help sees a closed pipe at once as well
       outputError: (text, writeError) => writeError(`bloomery: ${text}`),
     })
     .addHelpText(
@@ -56,17 +59,17 @@ Examples:
 
   bloomery <command> --help shows more of them.`,
     );
-  // Completion is about all the others.
+  // `completion` needs all the other commands.
   const one = COMMANDS.filter(
     ({ names }) => wanted !== 'completion' && names.some((name) => name === wanted),
   );
   const modules = await Promise.all((one.length > 0 ? one : COMMANDS).map(({ load }) => load()));
-  // Each command inherits what was set so far.
+  // Each command inherits the settings made so far.
   for (const { register } of modules) register(program);
   return program;
 }
 
-/** Set by build.mjs, as the built command lies beside another manifest. */
+/** Set by build.mjs, because the built command lies next to another manifest. */
 declare const __BLOOMERY_VERSION__: string | undefined;
 
 function version(): string {
@@ -74,7 +77,7 @@ function version(): string {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
 
-/** What a newcomer can act on, in one line. */
+/** Describes an error in one line that a newcomer can act on. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof UsageError) return error.message;
@@ -87,7 +90,7 @@ function describe(error: unknown): string {
   return error.message;
 }
 
-/** What V8 says when it cannot or will not allocate. */
+/** Messages of V8 when it cannot or will not allocate. */
 const NO_MEMORY = /^(Invalid typed array length|Array buffer allocation failed|Invalid array buffer length)/;
 
 const SYSTEM_ERRORS: Record<string, string> = {

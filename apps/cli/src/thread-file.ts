@@ -1,4 +1,7 @@
-/** The built file of a thread. All built files lie in one folder (build.mjs), so it is beside the file of this code. */
+/**
+ * The built file of a thread. All built files lie in one folder (build.mjs), so it is next to the
+ * file with this code.
+ */
 export function threadFile(name: 'hash-worker' | 'papers-worker'): URL {
   return new URL(`./${name}.js`, import.meta.url);
 }
