@@ -1,6 +1,7 @@
 /**
- * `bloomery add` and `bloomery remove`: change a filter file. What they promise about crashes and about others who read or
- * write at the same time is in in-place/; this is what the user sees.
+ * `bloomery add` and `bloomery remove`: change a filter file. This file holds the options and the
+ * output. in-place/ documents what the commands guarantee after a crash and with other processes
+ * that read or write the file at the same time.
  */
 
 import type { GuavaFunnel } from 'bloomery/formats/guava';
@@ -159,7 +160,7 @@ function updateOptions({ keyFile, format, funnel, dryRun, wait }: Options): Upda
   return { key, format, funnel, dryRun, waitMs: 1000 * wait };
 }
 
-/** What scripts get beside the counts. */
+/** The fields of the JSON output besides the counts. */
 function details(update: Update, { dryRun = false }: Options): object {
   const { structure, written, pagesRead, pagesWritten, bytesRead, bytesWritten, fileBytes, fullness } =
     update;

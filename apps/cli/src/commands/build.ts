@@ -1,9 +1,11 @@
 /**
- * `bloomery build`: keys from files or a pipe to a filter file.
+ * `bloomery build`: makes a filter file from the keys in files or in a pipe.
  *
- * How many keys there are must be known before the first goes in. Plain files are read twice: counting
- * newlines is a fifth of the time (bench/results/cli.md has the whole). What cannot be read twice for nothing (pipes, gzip, zstd) is hashed once and the hashes
- * wait (8 bytes a key). Lines that come twice count twice, so the filter may be a little larger than it had to be.
+ * The number of keys must be known before the first one is added. Plain files are read twice:
+ * counting newlines takes a fifth of the time (bench/results/cli.md has all the times). Inputs for
+ * which a second reading is impossible or expensive (pipes, gzip, zstd) are hashed once, and the
+ * hashes are stored until the count is known (8 bytes per key). Duplicate lines are counted each
+ * time, so the filter may be a little larger than necessary.
  */
 
 import { hashKeys } from 'bloomery';
@@ -146,7 +148,7 @@ async function run(files: string[], options: BuildOptions): Promise<void> {
   const inputs = inputsOf(files);
   const parameters = parametersOf(options, inputs.length);
   if (needsCapacity(parameters))
-    createBuilder({ ...parameters, capacity: 1 }); // wrong options, before any reading
+    createBuilder({ ...parameters, capacity: 1 }); // reports wrong options before anything is read
   else createBuilder(parameters);
   checkValues(options);
   const { filter, count } = await build(inputs, parameters, options);
@@ -172,7 +174,7 @@ function parametersOf(options: BuildOptions, files: number): BuildParameters {
   return { ...options, structure, key: keyFile === undefined ? undefined : readSecretKey(keyFile), files };
 }
 
-/** All keys into a new structure, by whichever way reads the least. */
+/** Puts all keys into a new structure, by the way that reads the least. */
 async function build(
   inputs: readonly Input[],
   parameters: BuildParameters,
@@ -204,7 +206,10 @@ async function build(
   }
 }
 
-/** For how many keys, at least 1; of structures with a filter for each file, as many as the longest has. */
+/**
+ * The number of keys to build for, at least 1. For structures with a filter per file, it is the
+ * number of keys in the longest file.
+ */
 function capacityOf(counts: readonly number[], { structure }: BuildParameters): number {
   const eachFile = structure === 'attenuated' || structure === 'rotating';
   return Math.max(1, eachFile ? Math.max(...counts) : sumOf(counts));
@@ -238,7 +243,7 @@ async function addHashes(
   return total;
 }
 
-/** For structures that need the keys themselves, or a value with each. */
+/** Adds keys to structures that need the keys themselves, or a value with each key. */
 async function addKeys(
   inputs: readonly Input[],
   builder: Builder,
@@ -319,7 +324,7 @@ function report(
   const capacity = 'capacity' in filter ? filter.capacity : undefined;
   const overfull = capacity !== undefined && options.capacity !== undefined && count > capacity;
   const told = options.verbose || (!options.quiet && isTerminal(2));
-  // Counting ones takes its time.
+  // Counting the ones takes time, so it is done only if the result is shown.
   if (!overfull && !told && !options.json) return;
   const rate = 'estimatedFalsePositiveRate' in filter ? filter.estimatedFalsePositiveRate() : undefined;
   if (overfull) {

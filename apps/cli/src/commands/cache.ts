@@ -1,9 +1,10 @@
 /**
- * `bloomery cache`: runs an HTTP cache until it is told to stop. What it is and how it is configured is told in docs/guide/cache.md; its options are made of
- * the same table as its checks (packages/cache/src/node/config/settings.ts), so none is described twice.
+ * `bloomery cache`: runs an HTTP cache until it is told to stop. docs/guide/cache.md explains what
+ * it is and how it is configured. Its options come from the same table as its checks
+ * (packages/cache/src/node/config/settings.ts), so none is described twice.
  *
- * The table is imported at once; everything else of the package is loaded when the cache is run, so that `bloomery --help`
- * does not wait for an HTTP client.
+ * The table is imported at once. The rest of the package is loaded when the cache is run, so that
+ * `bloomery --help` does not wait for an HTTP client.
  */
 
 import { readFileSync } from 'node:fs';
@@ -52,7 +53,9 @@ Exit codes: 0 stopped as asked, 2 could not start.`,
   ]);
 }
 
-/** Values stay texts: the package checks them, and names them as they were written. */
+/**
+ * Values stay strings: the package checks them, and its messages quote them as they were written.
+ */
 function optionsOf(setting: Setting): Option[] {
   const { flag, key, placeholder, several, choices, initial, negatable, help } = setting;
   const shown = initial === '' ? help : `${help} (default: ${initial})`;
@@ -69,12 +72,13 @@ function optionsOf(setting: Setting): Option[] {
 async function run(options: CommandFlags & Record<string, unknown>, command: Command): Promise<void> {
   const { loadConfig, printConfig, runCache, ConfigError } = await import('@bloomery/cache');
   const { config: file, printConfig: print, checkConfig: check, quiet } = options;
-  // Defaults of commander are no wishes: `--no-disk` makes one of true.
+  // A default of commander is not a setting that the user gave: `--no-disk` implies the default
+  // true.
   const flags = Object.fromEntries(
     SETTINGS.flatMap(({ key }) => (command.getOptionValueSource(key) === 'cli' ? [[key, options[key]]] : [])),
   );
   const sources = { file, environment: process.env, flags };
-  if (file !== undefined) readFileSync(file); // says what is wrong with the name of the file itself
+  if (file !== undefined) readFileSync(file); // throws an error about the file name itself
   try {
     if (print) writeLine(printConfig(loadConfig(sources)));
     else if (check) {
@@ -94,5 +98,5 @@ async function run(options: CommandFlags & Record<string, unknown>, command: Com
   }
 }
 
-/** How whoever reads the banner started it (tools/start.mjs). */
+/** The command that started the cache, for the banner (tools/start.mjs). */
 const HOW = process.env.npm_lifecycle_event === 'start' ? 'npm start --' : 'bloomery cache';

@@ -1,8 +1,10 @@
 /**
- * `bloomery check`: grep for sets. Prints the records whose key may be in a filter, or is certainly not in.
+ * `bloomery check`: grep for sets. Prints the records whose key may be in a filter, or is certainly
+ * not in.
  *
- * One filter of the library: workers split and hash, this thread asks and prints, so the output is in the order of the input.
- * Several filters with one hash share the hashing (hash once, ask many); each record is printed with the names of the filters
+ * For a filter of the library, workers split and hash the input, and this thread asks the filter
+ * and prints, so the output is in the order of the input. Several filters with the same hash scheme
+ * share the hashing (hash once, ask many). Each record is printed with the names of the filters
  * that may have it. Files of other systems are asked key by key.
  */
 
@@ -85,19 +87,20 @@ export function register(program: Command): void {
 
 async function run(path: string, files: string[], options: CheckOptions): Promise<void> {
   const key = options.keyFile === undefined ? undefined : readSecretKey(options.keyFile);
-  // UTF-8 is asked for as the bytes it is, as `add` does: text that is no UTF-8 would become other text.
+  // Keys are asked for as bytes, as `add` does: decoding input that is not valid UTF-8 would change
+  // it.
   const opening: OpenOptions = { key, format: options.format, funnel: funnelOfBytes(options.funnel) };
   const paths = [path, ...(options.filter ?? [])];
   const keysFrom = files.length === 0 ? ['-'] : files;
   if ([...paths, ...keysFrom].filter((name) => name === '-').length > 1) {
     throw new UsageError('standard input can be read once only: one of the filters or one of the files is -');
   }
-  // Of each file only what is asked: its bytes need not stay in memory.
+  // Only the part that is asked is kept of each file, so its bytes need not stay in memory.
   const filters: AskedFilter[] = [];
   for (const name of paths) filters.push(askedFilter(await openFilter(name, opening)));
   const inputs = inputsOf(files);
   const total = inputs.reduce((sum, { bytes }) => sum + (bytes ?? Number.NaN), 0);
-  // The lines, or what the next command in a pipe makes of them, would run into the bar.
+  // The lines, or the output of the next command in a pipe, would run into the bar.
   const enabled = !options.quiet && !options.json && (options.count === true || outputIsFile());
   const progress = startProgress({ what: 'checking', total: Number.isNaN(total) ? 0 : total, enabled });
   const printer = new Printer(filters, options);
@@ -106,7 +109,7 @@ async function run(path: string, files: string[], options: CheckOptions): Promis
       progress.advance(bytes),
     )) {
       if (!printer.print(records, answers)) break;
-      printer.flush(); // somebody may be looking at what comes out of `tail -f`
+      printer.flush(); // a user may be watching the output of `tail -f`
     }
   } finally {
     progress.stop();
@@ -117,7 +120,7 @@ async function run(path: string, files: string[], options: CheckOptions): Promis
 
 interface AskedFilter extends Asker {
   readonly path: string;
-  /** Undefined for those that take no hashes. */
+  /** The hash scheme, or undefined if the filter takes no hashes. */
   readonly scheme: HashScheme | undefined;
 }
 
@@ -129,13 +132,13 @@ function askedFilter(file: FilterFile): AskedFilter {
 
 interface NamedRecords extends Records {
   readonly path: string;
-  /** Which of the files it is; one may be given twice. */
+  /** Index of the file among the inputs; the same path may be given twice. */
   readonly file: number;
 }
 
 interface Answered {
   readonly records: NamedRecords;
-  /** What each filter says: one byte a record. */
+  /** The answers of each filter, one byte per record. */
   readonly answers: readonly Uint8Array[];
 }
 
@@ -174,16 +177,16 @@ async function* answered(
   }
 }
 
-/** Where only the number of records counts. */
+/** For output that needs only the number of records. */
 const NO_ENDS = new Uint32Array(0);
 
-/** The hash scheme of all filters, if they have one and the same. */
+/** The hash scheme of all filters if they share one, otherwise undefined. */
 function commonScheme(filters: readonly AskedFilter[]): HashScheme | undefined {
   const [{ scheme }] = filters;
   return filters.every((filter) => filter.scheme?.id === scheme?.id) ? scheme : undefined;
 }
 
-/** Prints what was asked for, and counts. */
+/** Prints the selected records, and counts them. */
 class Printer {
   matched = 0;
   #checked = 0;
@@ -200,7 +203,7 @@ class Printer {
     this.#writer = new LineWriter(options.null ? 0 : 10);
   }
 
-  /** False if no more need come. */
+  /** Returns false if no more records are needed. */
   print(records: NamedRecords, answers: readonly Uint8Array[]): boolean {
     const { count, quiet, invertMatch } = this.#options;
     if (records.file !== this.#file) {
@@ -232,7 +235,7 @@ class Printer {
     else writeLine(String(this.matched));
   }
 
-  /** Lines as they are, in runs. */
+  /** Whether lines are printed unchanged, in runs. */
   get #plain(): boolean {
     const { json, withFilename, lineNumber, invertMatch } = this.#options;
     return !json && !withFilename && !lineNumber && (this.#filters.length === 1 || invertMatch === true);

@@ -1,14 +1,16 @@
 /**
- * `union` and `intersect`: several filters of one kind as one. The union is exact: bit for bit the filter that all keys
- * together would have made (survey 2.4: the OR of the arrays). The intersection is not: its bits are a superset of
- * those that the common keys alone would set, because two different keys may have set the same bit on the two sides. So
- * it has more false positives than a filter made of the common keys, though never more than either of the two; the
+ * `union` and `intersect`: combine several filters of one kind into one. The union is exact: bit
+ * for bit the filter that all keys together would have made (survey 2.4: the OR of the arrays). The
+ * intersection is not exact. Its bits are a superset of those that the common keys alone would set,
+ * because two different keys may have set the same bit on the two sides. So it has more false
+ * positives than a filter built from the common keys, though never more than either of the two. The
  * help says so.
  *
- * Counting filters add their counters up, sketches their streams. Files of other systems unite with files of the same
- * system, by the rules of that system. Unlike filters are an error that shows both; nothing is written then.
+ * The union of counting filters adds their counters; the union of sketches adds their streams.
+ * Files of other systems unite with files of the same system, by the rules of that system. Filters
+ * with different parameters are an error that shows both, and nothing is written.
  *
- * Files are read one after the other, so memory holds two filters at a time, however many there are.
+ * Files are read one after the other, so memory holds two filters at a time, whatever their number.
  */
 
 import { BlockedBloomFilter, BloomFilter, CountingBloomFilter, HashList } from 'bloomery';
@@ -62,7 +64,7 @@ interface CombineOptions extends MadeFileOptions {
 
 interface Combination {
   readonly verb: string;
-  /** Combines into the first, or answers undefined if the structure cannot. */
+  /** Combines both into the first, or returns undefined if the structure cannot be combined. */
   combine(one: AnyFilter, other: AnyFilter): AnyFilter | undefined;
   whyNot(file: FilterFile): string;
 }
@@ -109,7 +111,7 @@ async function run(combination: Combination, paths: string[], options: CombineOp
   );
 }
 
-/** Says which two files do not go together, and why. */
+/** Combines the next file into the result so far; the error names the two files and the reason. */
 function combineFiles(
   { verb, combine, whyNot }: Combination,
   first: FilterFile,
@@ -129,7 +131,7 @@ function combineFiles(
   }
 }
 
-/** The structures differ in how they unite, and each checks that the other is like itself. */
+/** Each structure has its own way to unite, and checks that the other has the same parameters. */
 function unite(one: AnyFilter, other: AnyFilter): AnyFilter | undefined {
   if ('merge' in one) return (one as { merge(other: unknown): AnyFilter }).merge(other);
   if ('union' in one) return (one as { union(other: unknown): AnyFilter }).union(other);
@@ -163,7 +165,10 @@ function rateNow(filter: AnyFilter): string {
   return rate === undefined ? 'it errs more often' : `the false positive rate is ${formatRate(rate)} now`;
 }
 
-/** In the form of the first file where its format has several; frames of the library are written plain. */
+/**
+ * Encodes in the form of the first file where its format has several. Frames of the library are
+ * written plain.
+ */
 async function encoded(first: FilterFile, filter: AnyFilter): Promise<Uint8Array> {
   if (filter instanceof DcsoFilter && first.bytes[0] === 0x1f) return filter.encodeGzip();
   return filter.encode();

@@ -1,12 +1,12 @@
 /**
- * All commands, in the order of `bloomery --help`. Each module is loaded when its command is asked for, so that one
- * command does not wait for all the others.
+ * All commands, in the order of `bloomery --help`. Each module is loaded when its command is used,
+ * so that one command does not wait for the others to load.
  */
 
 import type { Command } from 'commander';
 
 export interface CommandModule {
-  /** What the module registers. */
+  /** Names of the commands that the module registers. */
   readonly names: readonly string[];
   load(): Promise<{ register(program: Command): void }>;
 }

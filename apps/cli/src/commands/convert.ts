@@ -1,15 +1,19 @@
 /**
- * `convert`: a filter in another format. Where only the form changes (coded or plain, gzip or not, binary or JSON, with
- * Parquet's header or without, a counting filter to its snapshot) the bits go over as they are. Between formats with
- * different hashes that cannot be: a filter holds bits and not keys. Then `--keys` names the files that the filter was
- * built from, and the new one is built from them, for as many keys and for the same rate.
+ * `convert`: writes a filter in another format. Where only the form changes (coded or plain, gzip
+ * or not, binary or JSON, with Parquet's header or without, a counting filter to its snapshot) the
+ * bits are kept as they are. Between formats with different hashes that is impossible, because a
+ * filter holds bits and not keys. In that case `--keys` names the files that the filter was built
+ * from, and the new filter is built from them, for the same capacity and rate.
  *
- * The keys are checked against the old filter on the way. One that it certainly does not have shows that these are not
- * its keys; too few of them show that some are missing. Both are warnings: the new filter is right about the keys it got.
+ * The keys are checked against the old filter during the build. A key that the old filter certainly
+ * does not have shows that these are not its keys. If the old filter holds more keys than were
+ * read, some are missing. Both are only warnings, because the new filter is correct for the keys it
+ * got.
  *
- * Cost: one pass over the keys, each of which is also asked of the old filter. A million keys of 10 bytes took 0.4 s of
- * processor time to Parquet, which takes batches as the library's own structures do, and 1.3 to 1.5 s to DCSO and Guava,
- * which hash key by key (one slow core, besides starting Node).
+ * Cost: one pass over the keys, each of which is also asked of the old filter. A million keys of 10
+ * bytes took 0.4 s of processor time to Parquet, which takes batches as the library's own
+ * structures do, and 1.3 to 1.5 s to DCSO and Guava, which hash key by key (one slow core, without
+ * the start of Node).
  */
 
 import { statSync } from 'node:fs';
@@ -177,7 +181,10 @@ async function rebuild(
   );
 }
 
-/** As the old filter was made, or as it is now where it does not say. */
+/**
+ * Takes the design of the old filter, or estimates from its current fill where the file does not
+ * record the design.
+ */
 function chooseDesign(file: FilterFile, { capacity, rate }: ConvertOptions): Design {
   const { filter, path } = file;
   const design = designOf(filter);
@@ -197,10 +204,13 @@ function seedOf({ filter }: FilterFile): Pick<CreateOptions, 'seed'> {
   return scheme?.id.startsWith('forge64') ? { seed: scheme.seed } : {};
 }
 
-/** Counts the keys that the old filter certainly does not have; undefined if it cannot be asked for lines. */
+/**
+ * Counts the keys that the old filter certainly does not have; returns undefined if that filter
+ * cannot be asked for lines.
+ */
 function missesOf(file: FilterFile, funnel: GuavaFunnel): ((keys: KeyBatch) => number) | undefined {
   const { filter } = file;
-  // Keys of binary fuse filters are hashes, and nobody knows by which hash.
+  // Keys of binary fuse filters are hashes, and the file does not say by which hash function.
   if (filter instanceof BinaryFuseFile) return undefined;
   const { ask } = filter instanceof GuavaFilter ? guavaAsker(filter, funnel) : askerOf(file);
   return (keys) => ask(keys).reduce((sum, answer) => sum + 1 - answer, 0);
@@ -232,7 +242,10 @@ function warnOfKeys(file: FilterFile, made: AnyFilter, design: Design, count: nu
   }
 }
 
-/** Some readers of Parquet refuse sizes that are no power of two (formats/parquet.ts). */
+/**
+ * Warns of a size that is not a power of two, which some readers of Parquet refuse
+ * (formats/parquet.ts).
+ */
 function warnOfParquetSize({ filter }: FilterFile, target: Target): void {
   if (target.name !== 'parquet' || !('blocks' in filter)) return;
   if (!Number.isInteger(Math.log2(filter.blocks as number))) {
@@ -262,7 +275,7 @@ function kindOf(file: FilterFile): string {
   return file.format === 'bloomery' ? file.structure.name : file.format;
 }
 
-/** Bytes of all files; 0 if that cannot be known. */
+/** Total size of the files in bytes, or 0 if it is unknown. */
 function sizeOf(paths: readonly string[]): number {
   let sum = 0;
   for (const path of paths) {

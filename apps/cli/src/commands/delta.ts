@@ -1,11 +1,12 @@
 /**
- * `delta` and `apply`: what changed between two snapshots of a filter, and the way from one to the other (Mitzenmacher,
- * compressed IV). Whoever holds yesterday's filter needs only the delta of today: with 5 % of the keys changed it is a
- * few per cent of the file.
+ * `delta` and `apply`: write the changes between two snapshots of a filter, and apply them
+ * (Mitzenmacher, compressed IV). A peer that holds yesterday's filter needs only today's delta.
+ * With 5 % of the keys changed, it is a few per cent of the file.
  *
- * A delta carries the checksums of both its ends. Applied to any other snapshot it is refused, with both sums, because
- * the result would have lost keys. Deltas are between files with the same parameters, plain or coded; what `apply`
- * writes is plain, bit for bit the new file. No secret is needed, also for keyed filters.
+ * A delta carries the checksums of the old and the new snapshot. `apply` refuses any other
+ * snapshot, with both checksums in the message, because the result would have lost keys. Both files
+ * must have the same parameters, and each may be plain or coded. `apply` writes a plain file, bit
+ * for bit the new one. Keyed filters need no secret key here.
  */
 
 import { DELTA_MAGIC, FRAME_MAGIC, hasMagic, payloadOf } from 'bloomery/frames';
@@ -57,7 +58,7 @@ async function runDelta(
   const to = await readFrame(newPath);
   checkDeltable(from);
   checkDeltable(to);
-  // Damage is told as damage, and not as parameters that differ.
+  // Damage must be reported as damage, not as different parameters.
   for (const file of [from, to]) verifyPlain(file);
   if (from.frame.length !== to.frame.length || !sameBytes(from.frame, to.frame, from.head.start)) {
     throw new UsageError(
@@ -110,7 +111,7 @@ async function runApply(oldPath: string, deltaPath: string, options: MadeFileOpt
   );
 }
 
-/** Says why the snapshot at hand is not the one that the delta starts from. */
+/** Throws an error that says why this snapshot is not the one that the delta starts from. */
 function refuse(from: FrameFile, deltaPath: string, own: bigint, base: bigint, result: bigint): never {
   verifyPlain(from);
   if (own === result) {

@@ -1,11 +1,13 @@
 /**
- * `encode`, a filter as a message: its bits coded to within a byte or so of their entropy (docs/spec/wire.md); and `decode`,
- * the way back. A filter made for memory is half full of ones and has nothing to give; one made for the wire
- * (`bloomery plan --for transmission`) comes out at a fraction. Every command reads coded files as they are, so
- * `decode` is for readers other than this program, and for changing a file in place.
+ * `encode` turns a filter into a message: it codes the bits to within a byte or so of their entropy
+ * (docs/spec/wire.md). `decode` is the way back. In a filter planned for memory half of the bits
+ * are ones, so it does not shrink. A filter planned for the wire (`bloomery plan --for
+ * transmission`) shrinks to a fraction of its size. Every command reads coded files, so `decode` is
+ * only for other programs, and for changing a file in place.
  *
- * `--max-bytes` makes it fit: as it is, else halved until it does (fewer bits, the same keys, a higher rate), else a
- * message that says "maybe" to everything, which is useless and never wrong. What was done is said.
+ * `--max-bytes` makes the message fit. If it is too large, the filter is halved until it fits
+ * (fewer bits, the same keys, a higher rate). If that fails, the message says "maybe" to every key,
+ * which is useless but never wrong. The command reports what it did.
  */
 
 import { BloomFilter } from 'bloomery';

@@ -1,9 +1,11 @@
 /**
- * `halve`: a filter of half the bits with the same keys (survey 2.4): neighbouring bits, or blocks, are OR-ed. For a filter
- * that was made too large, or for a link that is too thin. It costs rate, and cannot be undone.
+ * `halve`: makes a filter of half the bits with the same keys (survey 2.4), by OR-ing neighbouring
+ * bits or blocks. It is for a filter that was made too large, or for a slow link. The false
+ * positive rate rises, and halving cannot be undone.
  *
- * A halved filter is bit for bit the one that a build of that size would have made, so halved filters go together with
- * others of their new size. Only even sizes halve; what does not is refused, with the sizes that would.
+ * A halved filter is bit for bit the one that a build of that size would have made, so it can be
+ * combined with other filters of its new size. Only even sizes can be halved. The error for any
+ * other size names the nearest sizes that can.
  */
 
 import { BlockedBloomFilter, BloomFilter } from 'bloomery';
@@ -93,7 +95,7 @@ function fold(path: string, filter: BlockedBloomFilter, times: number): BlockedB
   return filter.fold(times);
 }
 
-/** Refuses a size that is no multiple of 2^times, and says which ones near it are. */
+/** Refuses a size that is not a multiple of 2^times, and names the nearest multiples. */
 function checkSize(path: string, size: number, times: number, unit: string): void {
   if (times > MOST_TIMES) throw new UsageError(`--times must be at most ${MOST_TIMES}, got ${times}`);
   const factor = 2 ** times;

@@ -1,9 +1,10 @@
 /**
- * `bloomery hyphenate`: Bloom's own application, with real files. Rules hyphenate most words; those that they get wrong are
- * in a dictionary on disk; a filter in memory says which words need not be looked up there, and at the end the command says
- * how many lookups that saved. How it works: packages/stores/src/dictionaries/hyphenation/filtered-hyphenator.ts.
+ * `bloomery hyphenate`: the application from Bloom's paper, with real files. Rules hyphenate most
+ * words. The words that they get wrong are in a dictionary on disk, and a filter in memory says
+ * which words need no lookup there. At the end the command says how many lookups that saved. How it
+ * works: packages/stores/src/dictionaries/hyphenation/filtered-hyphenator.ts.
  *
- * Text goes through as it is, apart from the marks. Words that have soft hyphens already are left alone.
+ * The text is unchanged except for the marks. Words that already have soft hyphens are left alone.
  */
 
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
@@ -228,7 +229,10 @@ async function build(_: unknown, command: Command): Promise<void> {
   }
 }
 
-/** What is true: of a word that several say something about, `--exceptions` counts, then the pattern file, then the rest. */
+/**
+ * Reads the correct breaks of each word. If several sources have the same word, `--exceptions`
+ * wins, then the pattern file, then the other files.
+ */
 async function readTruth(
   { truth: truthFile, words: wordFiles, exceptions }: BuildOptions,
   all: Hyphenator,
@@ -311,7 +315,10 @@ async function info(path: string, _: unknown, command: Command): Promise<void> {
   });
 }
 
-/** Opens a hyphenation file for the time of `use`; what is wrong with it, now or at a later lookup, names the file. */
+/**
+ * Opens a hyphenation file while `use` runs. Errors in the file, now or at a later lookup, name the
+ * file.
+ */
 async function withHyphenator(
   path: string,
   use: (hyphenator: FilteredHyphenator, bytes: number) => Promise<void>,
@@ -369,7 +376,7 @@ async function* textOf(input: Input): AsyncGenerator<string> {
     if (text.includes('\0')) throw new UsageError(`${input.path} looks binary: it has zero bytes`);
     let cut = text.length;
     while (cut > 0 && text.length - cut < LONGEST_WORD && isInWord(text.charCodeAt(cut - 1))) cut--;
-    // Of a letter beyond the BMP both halves stay together.
+    // Both surrogates of a letter beyond the BMP stay together.
     if (cut < text.length && (text.charCodeAt(cut) & 0xfc00) === 0xdc00) cut++;
     yield text.slice(0, cut);
     rest = text.slice(cut);
@@ -377,7 +384,9 @@ async function* textOf(input: Input): AsyncGenerator<string> {
   yield rest + decode();
 }
 
-/** Also true for each half of a letter beyond the BMP. */
+/**
+ * True for letters, marks and soft hyphens, and for each surrogate of a character beyond the BMP.
+ */
 function isInWord(code: number): boolean {
   return (code & 0xf800) === 0xd800 || /[\p{L}\p{M}\u00ad]/u.test(String.fromCharCode(code));
 }

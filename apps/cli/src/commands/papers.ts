@@ -1,7 +1,7 @@
 /**
- * `bloomery papers`: the reproduction of the papers as a command. The reproduction is
- * `apps/papers`; here are its options, and what it needs from the command: the screen, standard
- * output, files that are whole or not there.
+ * `bloomery papers`: reproduces the papers. The reproduction itself is `apps/papers`. This file
+ * holds its options, and what it needs from the command: the screen, standard output, and files
+ * that are written completely or not at all.
  *
  * Exit code 1 says that a measurement lies more than five standard deviations from its theory.
  */

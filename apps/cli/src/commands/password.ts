@@ -1,9 +1,11 @@
 /**
- * `bloomery password`: a list of bad passwords becomes a small file, and the file refuses them and everything one edit away
- * from them. How that works and what it costs is told in packages/stores/src/dictionaries/passwords/password-blocklist.ts.
+ * `bloomery password`: turns a list of bad passwords into a small file that refuses them, and
+ * everything one edit away from them.
+ * packages/stores/src/dictionaries/passwords/password-blocklist.ts explains how that works and what
+ * it costs.
  *
- * A password is never an argument (arguments are seen by everybody in `ps` and stay in the shell's history), never printed,
- * and never part of an error.
+ * A password is never an argument (every user sees arguments in `ps`, and they stay in the shell's
+ * history), never printed, and never part of an error.
  */
 
 import { formatPairs } from '@bloomery/papers/drawing';
@@ -173,7 +175,7 @@ function registerCheck(parent: Command): void {
       new Option('-b, --blocklist <file>', 'made by bloomery password build').env('BLOOMERY_BLOCKLIST'),
     )
     .option('-q, --quiet', 'print nothing; the exit code tells')
-    // What is not an option may be a password: refused below, without being printed.
+    // An argument that is not an option may be a password. `check` refuses it without printing it.
     .allowExcessArguments()
     .allowUnknownOption()
     .action(check);
@@ -210,7 +212,7 @@ async function check(options: CheckOptions, command: Command): Promise<void> {
   };
   if (process.stdin.isTTY) say(checkTyped(await readSecret('Password: ', 'password')));
   else {
-    // Zero bytes are refused below, in words that fit.
+    // `decodePassword` refuses zero bytes, with a message of its own.
     for await (const { keys } of readKeys([], { crlf: true, binary: true, forgiving: true })) {
       const { bytes, offsets } = keys as PackedKeys;
       for (let i = 0; i + 1 < offsets.length; i++)
@@ -220,14 +222,20 @@ async function check(options: CheckOptions, command: Command): Promise<void> {
   if (count === 0) throw new UsageError('no password came on standard input');
 }
 
-/** A terminal that sends Latin-1 would have its letters lost, and a listed password taken for another. */
+/**
+ * Refuses input from a terminal that sends Latin-1: its letters would be lost, and a listed
+ * password would pass as another.
+ */
 function checkTyped(password: string): string {
   if (password.includes('\ufffd'))
     throw new UsageError('the password that was typed is not UTF-8; set the terminal to UTF-8');
   return password;
 }
 
-/** A byte order mark before the first is no part of it: with it, a slip in a listed word would be two edits away. */
+/**
+ * Removes a byte order mark before the first password. With the mark, a listed word with one typo
+ * would be two edits away.
+ */
 function decodePassword(bytes: Uint8Array, first: boolean): string {
   if (bytes.includes(0))
     throw new UsageError(

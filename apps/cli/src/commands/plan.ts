@@ -1,9 +1,10 @@
 /**
- * `bloomery plan`: say what is known, get the rest, before anything is built. The planner is `plan()` of bloomery/math;
- * here are its options, its table and its plot. What contradicts itself is one line and exit code 2.
+ * `bloomery plan`: computes the unknown parameters of a filter from the known ones, before anything
+ * is built. The planner is `plan()` of bloomery/math. This file holds its options, its table and
+ * its plot. Contradictory options give one line and exit code 2.
  *
- * All rates are true rates at capacity, not the textbook's (docs/guide/math.md). A plan costs milliseconds; the plot is a plan
- * for each number of hash functions.
+ * All rates are true rates at capacity, not the textbook's (docs/guide/math.md). A plan takes
+ * milliseconds. The plot takes one plan for each number of hash functions.
  */
 
 import { fittedPlot, formatPairs, type Series, terminalPlot } from '@bloomery/papers/drawing';
@@ -155,7 +156,10 @@ function requestOf(options: PlanOptions): PlanRequest {
     : { ...request, layout: options.layout ?? defaultLayout(options) };
 }
 
-/** A message is a classic filter: blocks would be coded no better, and the planner knows no rate of theirs. */
+/**
+ * Whether the plan is about messages. A message is a classic filter: blocks would compress no
+ * better, and the planner cannot predict their compressed size.
+ */
 function isAboutMessages(options: PlanOptions): boolean {
   const { messageBits, messageBitsPerKey, messageBytes, changed } = options;
   return (
@@ -199,7 +203,7 @@ function rowsOf(found: Plan, request: PlanRequest, givenLayout?: PlanLayout): [s
       row(what, `${formatBytes(found.transmissionBytesAtConfidence)} (with ${surely}; without the header)`),
     );
   }
-  // A filter that says yes to everything has no bound worth showing.
+  // A filter that says "maybe" to every key has no bound worth showing.
   if (Number.isFinite(found.lowerBoundBits) && found.lowerBoundBits > 0) {
     const factor = found.overheadOverLowerBound.toFixed(2);
     const what = goal === 'memory' ? 'the bits' : 'the message';
@@ -209,7 +213,10 @@ function rowsOf(found: Plan, request: PlanRequest, givenLayout?: PlanLayout): [s
   return rows;
 }
 
-/** A rate that was asked for is kept; often it is met exactly. */
+/**
+ * The requested rate, as a remark next to the planned one. The plan keeps it, and often meets it
+ * exactly.
+ */
 function asked({ falsePositiveRate: rate }: Plan, { falsePositiveRate: wanted }: PlanRequest): string {
   if (wanted === undefined) return '';
   const same = formatRate(wanted) === formatRate(rate);
@@ -218,7 +225,7 @@ function asked({ falsePositiveRate: rate }: Plan, { falsePositiveRate: wanted }:
 
 function writePlot(found: Plan, request: PlanRequest): void {
   const curves = ratesByHashes(found, request);
-  // A layout that leaves no choice has no curve, and a point alone shows nothing.
+  // A layout with a fixed number of hashes has no curve, and a single point shows nothing.
   if (curves.length === 0) return;
   const rate = formatRate(found.falsePositiveRate);
   const series: Series[] = [
@@ -242,7 +249,7 @@ function writePlot(found: Plan, request: PlanRequest): void {
   if (text) writeLine(`\n${text}`);
 }
 
-/** The curves of a plot, told apart with colours and without. */
+/** Looks of the curves, which differ by glyph as well as by colour. */
 const LOOKS = [
   { colour: 0, glyph: '•' },
   { colour: 1, glyph: '×' },
@@ -255,7 +262,7 @@ function parsePositive(text: string): number {
   return value;
 }
 
-/** Bytes: 64k and 64kB are 64,000, 64KiB is 65,536. */
+/** Parses a number of bytes: 64k and 64kB are 64,000, 64KiB is 65,536. */
 export function parseBytes(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([kKMGT]?)(i?)B?$/.exec(withoutSeparators(text));
   const power = ' KMGT'.indexOf((match?.[2] ?? ' ').toUpperCase() || ' ');

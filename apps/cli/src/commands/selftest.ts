@@ -1,7 +1,8 @@
 /**
- * `bloomery selftest`: whether this very installation, on this very machine, does what it says: the same bytes as
- * everywhere, in both kernels, rates within five standard deviations, ways there and back, damage refused. The statistics
- * have fixed seeds, so a build passes always or never. A few seconds.
+ * `bloomery selftest`: checks that this installation works on this machine. It checks that both
+ * kernels write the same bytes as on every other machine, that rates lie within five standard
+ * deviations, that round trips work, and that damage is refused. The statistics have fixed seeds,
+ * so a build passes always or never. It takes a few seconds.
  */
 
 import type { Command } from 'commander';

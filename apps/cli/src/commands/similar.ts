@@ -1,19 +1,23 @@
 /**
- * `similar`: how many keys two filters hold, together and in common, from the ones of their bits (survey 2.4). Nobody
- * sees a key, so whoever holds a peer's summary can tell how much there is to gain before anything is sent.
+ * `similar`: estimates how many keys two filters hold, together and in common, from the ones among
+ * their bits (survey 2.4). No keys are needed, so a node with a peer's summary can tell how much
+ * there is to gain before anything is sent.
  *
- * Every number comes with the interval that holds the truth with the given confidence. An intersection is a small
- * difference of large numbers: its error is that of the union, whatever its size, so small overlaps drown. In JSON the
- * estimates are as the library gives them, below 0 for sets that have nothing in common (unbiased, so that sums and
- * means stay right); for people they are cut to what is possible.
+ * Every number comes with the interval that holds the true value with the given confidence. An
+ * intersection is a small difference of large numbers. Its error is that of the union, whatever its
+ * own size, so small overlaps are lost in it. In JSON the estimates are as the library gives them,
+ * and may be below 0 for sets with nothing in common (they are unbiased, so that sums and means
+ * stay right). In the text output they are cut to possible values.
  *
- * Containment, |A∩B| / |A|, is not among the library's estimators; its error follows from theirs. With C = n∩/n₁ and
- * n∩ = n₁ + n₂ - n∪, to first order n₁·dC = (1-C)·dn₁ + dn₂ - dn∪. The covariances of the three sizes (math/estimators.ts:
- * Cov(n∪, n₁) = Var n₁, Cov(n∪, n₂) = Var n₂) are all known but Cov(n₁, n₂), which the error of n∩ gives away:
- * Var n∩ = Var n∪ + 2·Cov(n₁, n₂) - Var n₁ - Var n₂.
+ * Containment, |A∩B| / |A|, is not among the library's estimators; its error follows from theirs.
+ * With C = n∩/n₁ and n∩ = n₁ + n₂ - n∪, to first order n₁·dC = (1-C)·dn₁ + dn₂ - dn∪. The
+ * covariances of the three sizes (math/estimators.ts: Cov(n∪, n₁) = Var n₁, Cov(n∪, n₂) = Var n₂)
+ * are all known except Cov(n₁, n₂), which follows from the error of n∩: Var n∩ = Var n∪ + 2·Cov(n₁,
+ * n₂) - Var n₁ - Var n₂.
  *
- * Filters of other systems are compared too where they can be united: the ones in common are those of both less those of
- * the union. A size that is known (`--size-a`) makes the intersection more exact (math/join-size.ts).
+ * Filters of other systems can be compared if they can be united: the number of common ones is the
+ * sum of both minus the ones of the union. A size that is known (`--size-a`) makes the intersection
+ * more exact (math/join-size.ts).
  */
 
 import { formatTable } from '@bloomery/papers/drawing';
@@ -98,7 +102,7 @@ interface Similarity {
   /** The share of A that is in B. */
   readonly containmentAInB: Estimate;
   readonly containmentBInA: Estimate;
-  /** What A's owner sends back when B's filter is sent there: matches and false positives. */
+  /** The keys that A's owner sends back after it got B's filter: matches and false positives. */
   readonly semiJoinAWithB: SemiJoin;
   readonly semiJoinBWithA: SemiJoin;
 }
@@ -138,7 +142,7 @@ function compare(a: Compared, b: Compared, options: SimilarOptions): Similarity 
 
 type Counts = Parameters<typeof estimateIntersectionSize>[0];
 
-/** The more sizes are known, the more exact. */
+/** Estimates the intersection, more exactly the more sizes are known. */
 function knownIntersection(counts: Counts, size1: number | undefined, size2: number | undefined): Estimate {
   if (size1 !== undefined) return estimateJoinSize({ ...counts, size1, size2 });
   if (size2 === undefined) return estimateIntersectionSize(counts);
@@ -146,7 +150,7 @@ function knownIntersection(counts: Counts, size1: number | undefined, size2: num
   return estimateJoinSize({ ...counts, ones1: ones2, ones2: ones1, size1: size2 });
 }
 
-/** |A∩B| / |A|; see the essay above. */
+/** |A∩B| / |A|; the head of this file derives its error. */
 export function containment(
   size: Estimate,
   other: Estimate,
@@ -178,7 +182,7 @@ function scaled({ value, low, high, standardError }: Estimate, by: number): Esti
 function printPair(paths: readonly string[], result: Similarity): void {
   const { sizeA, sizeB, union, intersection, jaccard, semiJoinAWithB, semiJoinBWithA } = result;
   const dim = colors(1).dim;
-  // A share of nothing, or of what cannot be told.
+  // Why a share is unknown: it is a share of no keys, or of a number that cannot be estimated.
   const unknown = Number.isFinite(union.value) ? 'there are no keys' : 'a filter has no zeros left';
   const row = (
     name: string,

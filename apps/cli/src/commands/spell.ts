@@ -1,12 +1,15 @@
 /**
- * `bloomery spell`: a spell checker whose dictionary is a file of 100 kB (survey 3.1; McIlroy's `spell`).
+ * `bloomery spell`: a spell checker whose dictionary is a file of 100 kB (survey 3.1; McIlroy's
+ * `spell`).
  *
- * `bloomery spell notes.md` just works: without a dictionary, that of the system's hunspell for the locale is taken, and what
- * was built of it is kept under $XDG_CACHE_HOME/bloomery. `spell build` makes a dictionary file, `spell check` is what
- * `spell` does without a word after it, `spell suggest` asks for one word.
+ * `bloomery spell notes.md` works without options: it takes the system's hunspell dictionary for
+ * the locale, and keeps the filter built from it under $XDG_CACHE_HOME/bloomery. `spell build`
+ * makes a dictionary file, `spell check` is the default subcommand, and `spell suggest` asks for
+ * one word.
  *
- * Text is read line by line and may have any size; Markdown has to be seen as a whole and may have 64 MB. Words that were
- * looked up are remembered, up to 100,000 of them: most words of a text come again.
+ * Text is read line by line and may have any size; Markdown has to be read as a whole and may have
+ * 64 MB. Up to 100,000 words that were looked up are remembered, because most words of a text come
+ * again.
  */
 
 import { accessSync, constants, statSync } from 'node:fs';
@@ -122,7 +125,7 @@ function check(files: readonly string[], options: CheckOptions): void {
   readOnce([...paths, options.dictionary, options.personal]);
   const speller = openSpeller(options);
   if (options.personal !== undefined) speller.addWords(readPersonal(options.personal));
-  // A name that is wrong is found out before anything is printed.
+  // A wrong file name is reported before anything is printed.
   for (const path of paths) checkReadable(path);
   const seen = new Map<string, boolean>();
   const listed = new Set<string>();
@@ -167,7 +170,7 @@ function report(
   writeLine(`${paint.dim(`${path}:${line}:${column}:`)} ${paint.red(word)}${arrow}`);
 }
 
-/** What is wrong once is often wrong again. */
+/** Remembers the suggestions, because a misspelling often comes again. */
 function suggestionsFor(
   word: string,
   speller: Speller,
@@ -195,7 +198,10 @@ function isRight(speller: Speller, { word, dotted }: TextWord, seen: Map<string,
   return right;
 }
 
-/** Of words with hyphens between only those that are wrong, alone and together with their neighbours. */
+/**
+ * Yields the misspelt parts of a hyphenated word. A part is right if it is right alone or together
+ * with its neighbours.
+ */
 function* misspeltParts(speller: Speller, found: TextWord): Generator<TextWord> {
   if (!speller.traits.hyphens || !found.word.includes('-')) return yield found;
   const parts = found.word.split('-');
@@ -208,7 +214,7 @@ function* misspeltParts(speller: Speller, found: TextWord): Generator<TextWord> 
       if (speller.check(parts.slice(start, end).join('-'), { dotted })) right.fill(true, start, end);
     }
   }
-  // Each is right somehow, and all of them together are not.
+  // Every part is right alone or with neighbours, but the whole word is wrong.
   if (right.every(Boolean)) return yield found;
   let { column } = found;
   for (const [i, word] of parts.entries()) {
@@ -287,7 +293,10 @@ function readPersonal(path: string): string[] {
   return words;
 }
 
-/** Not opened yet: a named pipe can be opened once only, its writer would see the reader go. */
+/**
+ * Checks a file without opening it. A named pipe can be opened only once: its writer would see the
+ * reader leave.
+ */
 function checkReadable(path: string): void {
   if (path === '-') return;
   if (statSync(path).isDirectory()) throw new UsageError(`${path} is a directory; name the files in it`);
@@ -303,6 +312,8 @@ function readOnce(paths: readonly (string | undefined)[]): void {
 
 const MARKDOWN = new Set(['.md', '.markdown', '.mdown', '.mkd']);
 const MOST_REMEMBERED = 100_000;
-/** Parts of a word with hyphens, as the speller looks for them. */
+/**
+ * The largest number of joined parts of a hyphenated word to look up, the same as in the speller.
+ */
 const MOST_JOINED = 4;
 const MOST_MARKDOWN = 64e6;

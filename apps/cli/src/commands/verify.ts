@@ -1,9 +1,10 @@
 /**
- * `bloomery verify`: an experiment on a filter file. Keys that were added must all be found; keys that were not are "maybe"
- * as often as the filter says, or its promise is broken and the exit code is 1. What is compared with what: filter-verdict.ts.
+ * `bloomery verify`: runs an experiment on a filter file. All keys that were added must be found.
+ * Keys that were not added may be "maybe" only as often as the filter says; otherwise its promise
+ * is broken and the exit code is 1. filter-verdict.ts explains what is compared with what.
  *
- * A million random keys take 0.5 s of processor time for filters of the library, 1 to 3 s for those of other systems, which
- * are asked key by key.
+ * A million random keys take 0.5 s of processor time for filters of the library, 1 to 3 s for those
+ * of other systems, which are asked key by key.
  */
 
 import { formatPairs } from '@bloomery/papers/drawing';
@@ -65,7 +66,7 @@ export function register(program: Command): void {
   ]);
 }
 
-/** What is printed as JSON. */
+/** The JSON output. */
 interface Report extends FilterVerdict {
   readonly path: string;
   readonly keys?: KeyReport | undefined;
