@@ -1,6 +1,6 @@
 /**
- * Filter files, whoever wrote them: frames of the library, plain or coded, and the files of other systems. What a file is
- * follows from its bytes; `--format` decides where they do not.
+ * Opens filter files: frames of the library, plain or coded, and files of other systems. The bytes
+ * of a file tell its format; `--format` decides where they do not.
  */
 
 import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
@@ -32,7 +32,7 @@ import { patientRead } from './patient-read.ts';
 import { type OwnFilter, type Structure, structureOf } from './structures.ts';
 
 interface FilterFileBase {
-  /** As the user gave it; `-` is standard input. */
+  /** The path as the user gave it; `-` is standard input. */
   readonly path: string;
   /** The bytes of the file. */
   readonly bytes: Uint8Array;
@@ -58,19 +58,21 @@ export interface ForeignFile extends FilterFileBase {
 export type FilterFile = OwnFile | ForeignFile;
 
 export interface OpenOptions {
-  /** For keyed filters; others refuse one. */
+  /** The key of a keyed filter; other filters refuse one. */
   readonly key?: SecretKey | undefined;
-  /** Reads a keyed filter without its key, to look at: it must never be asked. */
+  /**
+   * Reads a keyed filter without its key, only to inspect it: such a filter must never be asked.
+   */
   readonly keyless?: boolean | undefined;
-  /** Instead of finding out. */
+  /** The format of the file, instead of detecting it. */
   readonly format?: string | undefined;
-  /** How Guava made bytes of keys; lines of text are UTF-8 unless this says otherwise. */
+  /** How Guava turned keys into bytes. The default is UTF-8 for lines of text. */
   readonly funnel?: GuavaFunnel | undefined;
   /** Files above this are read in chunks. Default 4 GiB, the largest array of bytes in Node 20. */
   readonly mostBytes?: number;
 }
 
-/** Reads a filter file. What is wrong with it is a `UsageError` that names the file. */
+/** Reads a filter file. An error in the file is a `UsageError` that names the file. */
 export async function openFilter(path: string, options: OpenOptions = {}): Promise<FilterFile> {
   try {
     const large = await openLarge(path, options);
@@ -93,7 +95,7 @@ export async function openFilter(path: string, options: OpenOptions = {}): Promi
   }
 }
 
-/** A frame of the library, and nothing else. */
+/** Reads a frame of the library, and refuses other formats. */
 export async function openOwnFilter(path: string, options: OpenOptions = {}): Promise<OwnFile> {
   const file = await openFilter(path, options);
   if (file.format === 'bloomery') return file;
@@ -102,19 +104,19 @@ export async function openOwnFilter(path: string, options: OpenOptions = {}): Pr
 
 export async function readFilterBytes(path: string): Promise<Uint8Array> {
   const bytes = path === '-' ? readStandardInput() : await readFile(path);
-  // Not a Buffer: its `slice` and `toString` mean something else.
+  // A plain Uint8Array, because `slice` and `toString` of a Buffer work differently.
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 async function readFile(path: string): Promise<Uint8Array> {
   const found = statSync(path);
   if (found.isDirectory()) throw new UsageError(`${path} is a directory, expected a filter file`);
-  // Some of them never end.
+  // Some devices never end.
   if (found.isCharacterDevice()) throw new UsageError(`${path} is a device, expected a filter file`);
   return readSettled(path);
 }
 
-/** All of it. */
+/** Reads standard input to its end. */
 function readStandardInput(): Buffer {
   const parts: Buffer[] = [];
   for (;;) {
@@ -136,7 +138,7 @@ function decodeFrame(frame: Uint8Array, { key, keyless }: OpenOptions): OwnFilte
   try {
     return decodeFilter(frame, key === undefined ? {} : { key });
   } catch (error) {
-    // The checksum was right, or the error would be another one.
+    // The checksum is right, because a wrong one gives another error.
     const missing = error instanceof FrameError && error.code === 'key' && key === undefined;
     if (!keyless || !missing) throw error;
     return decodeFilter(withoutKey(frame));
@@ -144,8 +146,8 @@ function decodeFrame(frame: Uint8Array, { key, keyless }: OpenOptions): OwnFilte
 }
 
 /**
- * A frame that is too large for one array: it is decoded as it is read, and its bytes are never there as a whole. Undefined for
- * other files.
+ * Opens a frame that is too large for one array. It is decoded while it is read, so its bytes are
+ * never in memory as a whole. Returns undefined for other files.
  */
 async function openLarge(path: string, options: OpenOptions): Promise<OwnFile | undefined> {
   const { key, format, mostBytes = MOST_BYTES } = options;
@@ -183,7 +185,7 @@ async function openLarge(path: string, options: OpenOptions): Promise<OwnFile | 
   };
 }
 
-/** Enough for every head. */
+/** The first bytes of a file, enough for the head of any format. */
 function firstBytes(path: string): Uint8Array {
   const bytes = new Uint8Array(64);
   const file = openSync(path, 'r');

@@ -1,8 +1,11 @@
-/** Reading a descriptor that may be a pipe which somebody else has made non-blocking: waits until something is there. */
+/**
+ * Reads a descriptor that may be a pipe which another process has made non-blocking. It waits until
+ * there is data.
+ */
 
 import { readSync } from 'node:fs';
 
-/** How many bytes came; 0 at the end. */
+/** Returns the number of bytes read, or 0 at the end. */
 export function patientRead(descriptor: number, buffer: Uint8Array): number {
   for (;;) {
     try {

@@ -1,4 +1,7 @@
-/** The secret of keyed filters, from a file: 16 bytes, or 32 hexadecimal digits. Never printed, never in a filter. */
+/**
+ * Reads the secret key of keyed filters from a file: 16 bytes, or 32 hexadecimal digits. The key is
+ * never printed and never written into a filter.
+ */
 
 import { readFileSync } from 'node:fs';
 import { SecretKey } from 'bloomery';

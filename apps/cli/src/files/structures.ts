@@ -1,11 +1,14 @@
-/** The structures of the library by their names on the command line (`--structure`). Frames name their structure themselves. */
+/**
+ * The structures of the library by their names on the command line (`--structure`). Frames store
+ * the name of their structure.
+ */
 
 import type { AnyFilter, StructureName } from 'bloomery/frames';
 
 export type OwnFilter = AnyFilter;
 
 export interface Structure {
-  /** The name of the class, and of the structure in heads of frames. */
+  /** The name of the class, and of the structure in the head of a frame. */
   readonly name: StructureName;
   /** The name on the command line. */
   readonly option: string;
@@ -35,7 +38,7 @@ export function structureOf(name: StructureName): Structure {
   return { name, option: OPTIONS[name] };
 }
 
-/** Whether `bloomery convert --to bloom` makes a BloomFilter of the same keys from it. */
+/** Whether `bloomery convert --to bloom` turns it into a BloomFilter with the same keys. */
 export function becomesBloom({ option }: Structure): boolean {
   return ['counting', 'spectral', 'hash-list', 'rotating'].includes(option);
 }

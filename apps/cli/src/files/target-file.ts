@@ -1,6 +1,6 @@
 /**
- * The file that a command makes: refused before any work is done if it cannot be made, and written whole or not at all
- * (@bloomery/files). `-` is standard output.
+ * The output file of a command. A target that cannot be written is refused before any work is done,
+ * and the file is written completely or not at all (@bloomery/files). `-` is standard output.
  */
 
 import { existsSync, lstatSync, statSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { errorCode, type WriteOptions, writeAtomically } from '@bloomery/files';
 import { ClosedPipe, write } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Refuses a target that exists already, or that cannot be made. */
+/** Refuses a target that exists already, or that cannot be created. */
 export function checkTarget(path: string, { force = false }: WriteOptions = {}): void {
   if (path === '-') {
     if (process.stdout.isTTY)
@@ -18,7 +18,7 @@ export function checkTarget(path: string, { force = false }: WriteOptions = {}):
   }
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) throw new UsageError(`${path} is a directory; name a file in it`);
-  // A link whose target is missing takes the name as well.
+  // A symbolic link with a missing target occupies the name as well.
   const taken = found === undefined ? lstatSync(path, { throwIfNoEntry: false }) : found.isFile();
   if (taken && !force) throw existing(path);
   if (!existsSync(dirname(path)))

@@ -1,6 +1,6 @@
 /**
- * Buffers for parts of files, used again and again: memory that was touched before is read into twice as fast as fresh
- * memory, and garbage collection has nothing to do.
+ * Reuses buffers for parts of files. Reading into memory that was used before is twice as fast as
+ * into fresh memory, and the garbage collector has nothing to do.
  */
 
 export class BufferPool {
@@ -11,13 +11,13 @@ export class BufferPool {
     this.#size = size;
   }
 
-  /** At least `room` bytes, with anything in them. */
+  /** Returns at least `room` bytes, with arbitrary contents. */
   take(room: number): Uint8Array<ArrayBuffer> {
     if (room > this.#size) return new Uint8Array(room);
     return new Uint8Array(this.#free.pop() ?? new ArrayBuffer(this.#size));
   }
 
-  /** Gives back what a buffer is of; nobody may look at it any more. */
+  /** Gives back the memory of an array, which the caller must not use again. */
   give({ buffer }: Uint8Array<ArrayBuffer>): void {
     if (buffer.byteLength === this.#size && this.#free.length < MOST) this.#free.push(buffer);
   }

@@ -1,8 +1,9 @@
 /**
- * The key of each record of a chunk. Whole lines go to the library as they are; columns and fields are packed first. A record
- * without the column or the field is an error that names the line, because a key that is silently missing is a false
- * negative later; `--jsonl` takes strings as they are, numbers and booleans as JavaScript writes them (1.0 is 1), and nothing
- * else: no numbers beyond 2^53, of which several would be one key.
+ * Extracts the key of each record of a chunk. Whole lines go to the library as they are; columns
+ * and fields are packed first. A record without the column or the field is an error that names the
+ * line, because a silently missing key would be a false negative later. `--jsonl` takes strings as
+ * they are, and numbers and booleans as JavaScript writes them (1.0 is 1). It refuses anything
+ * else, and numbers beyond 2^53, because several of them would become one key.
  */
 
 import { countLines, type KeyBatch, type PackedKeys } from 'bloomery';
@@ -15,13 +16,19 @@ export interface ChunkKeys {
   /** One key for each record, in order. */
   readonly keys: KeyBatch;
   readonly count: number;
-  /** Where each record ends, behind its newline; null: with each newline. A header is no record: see `start`. */
+  /**
+   * Where each record ends, after its newline, or null if each newline ends one. A header is not a
+   * record: see `start`.
+   */
   readonly ends: Uint32Array | null;
   /** Where the first record begins. */
   readonly start: number;
 }
 
-/** `columns` remembers the column that a name stands for, from the first chunk of a file to the others. */
+/**
+ * Extracts the keys of a chunk. `columns` remembers the column that a name stands for, from the
+ * first chunk of a file to the others.
+ */
 export function extractKeys(
   chunk: RecordChunk,
   options: KeyOptions,
@@ -38,12 +45,15 @@ export function extractKeys(
 
 export type ColumnNames = Map<string, number>;
 
-/** Finds the column that a name stands for, in the first chunk of a file: for those who may see another chunk before it. */
+/**
+ * Finds the column that a name stands for, in the first chunk of a file, for callers that may
+ * process another chunk before it.
+ */
 export function nameColumns(chunk: RecordChunk, options: KeyOptions, columns: ColumnNames): void {
   if (chunk.first && options.column !== undefined) readHeader(chunk, options, columns);
 }
 
-/** Keys packed one behind the other, and where their records end. */
+/** Packs keys one after the other, with the ends of their records. */
 class Packer {
   #bytes: Uint8Array;
   #used = 0;
@@ -106,7 +116,7 @@ function columnKeys(chunk: RecordChunk, options: KeyOptions, columns: ColumnName
     const where = () =>
       chunk.first ? `line ${lineAt(bytes, at)}` : `a line that begins with ${excerpt(bytes, at)}`;
     if (key === undefined) {
-      // A blank line is an empty key, as it is among whole lines.
+      // A blank line is an empty key, the same as for whole lines.
       if (index <= 1 && isBlank(bytes.subarray(at, next))) {
         packer.add(NOTHING, next);
         at = next;
@@ -128,7 +138,10 @@ function columnKeys(chunk: RecordChunk, options: KeyOptions, columns: ColumnName
   return packer.finish(start);
 }
 
-/** Remembers the column that a name stands for; says where the first record behind a header begins. */
+/**
+ * Remembers the column that a name stands for. Returns where the first record after a header
+ * begins.
+ */
 function readHeader({ bytes, path }: RecordChunk, options: KeyOptions, columns: ColumnNames): number {
   const wanted = options.column!;
   const named = !isNumber(wanted);
@@ -146,8 +159,9 @@ function isNumber(column: string): boolean {
 }
 
 /**
- * Visits the fields of the record at `at`, and says where the next one begins. Quotes as in RFC 4180; `whole` is false for
- * a field with text behind its closing quote, which is not in the field.
+ * Visits the fields of the record at `at`, and returns where the next record begins. Quotes work as
+ * in RFC 4180. `whole` is false for a field with text after its closing quote; that text is not
+ * part of the field.
  */
 function readRecord(
   bytes: Uint8Array,
@@ -228,7 +242,7 @@ function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === NEWLINE || byte === RETURN || byte === 32 || byte === 9);
 }
 
-/** The number of the line at a position: records may have several. */
+/** The line number of a position, because a record may have several lines. */
 function lineAt(bytes: Uint8Array, at: number): number {
   let line = 1;
   for (let i = bytes.indexOf(NEWLINE); i >= 0 && i < at; i = bytes.indexOf(NEWLINE, i + 1)) line++;
@@ -239,7 +253,7 @@ function excerpt(bytes: Uint8Array, at: number): string {
   return JSON.stringify(Buffer.from(bytes.subarray(at, at + 40)).toString());
 }
 
-/** Of each pair of quotes the first stays. */
+/** Replaces each pair of quotes by one quote. */
 function withoutDoubledQuotes(field: Uint8Array): Uint8Array {
   let quote = field.indexOf(QUOTE);
   if (quote < 0) return field;

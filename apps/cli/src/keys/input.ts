@@ -1,8 +1,9 @@
 /**
- * The bytes of an input: a file or standard input, gzip and zstd unpacked, whatever the name says. Parts come in the order
- * of the input, in memory of their own.
+ * Reads the bytes of an input, a file or standard input. gzip and zstd are unpacked whatever the
+ * file name is. Parts come in the order of the input, each in its own memory.
  *
- * Files are read in large parts, without a stream. zstd is unpacked by Node where it can (22.15), else by fzstd, in JavaScript.
+ * Files are read in large parts, without a stream. zstd is unpacked by Node if its version can
+ * (22.15), otherwise by fzstd, in JavaScript.
  */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
@@ -10,23 +11,30 @@ import zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
 import { UsageError } from '../usage-error.ts';
 
-/** How much of a file is read at once. */
+/** The number of bytes of a file that are read at once. */
 export const PART = 1 << 19;
 
 export interface Input {
-  /** As the user gave it; `-` is standard input. */
+  /** The path as the user gave it; `-` is standard input. */
   readonly path: string;
-  /** Of the file as it is, packed or not; undefined if nobody knows. */
+  /** Size of the file as it is on disk, packed or not; undefined if it is unknown. */
   readonly bytes: number | undefined;
-  /** Whether it can be read again, costs no more then than reading, and `PlainFile` may be used. */
+  /**
+   * Whether it is a regular, uncompressed file: it can be read twice without unpacking, and by
+   * `PlainFile`.
+   */
   readonly plainFile: boolean;
-  /** `onRead` is told how many bytes of the file were read. Parts that are handed out are not used again. */
+  /**
+   * Yields the parts. `onRead` gets the number of bytes of the file that were read. The memory of a
+   * yielded part is not reused.
+   */
   parts(onRead?: (bytes: number) => void): AsyncGenerator<Uint8Array<ArrayBuffer>>;
 }
 
 /**
- * Looks before any work: a missing file, a directory, a file that may not be read is found here. What is no file is not
- * opened, because a named pipe can be opened once only: its writer would see the reader go.
+ * Checks a path before any work, and refuses a missing file, a directory, or a file without read
+ * permission. Only regular files are opened here: a named pipe can be opened only once, because its
+ * writer would see the reader leave.
  */
 export function inputOf(path: string): Input {
   if (path === '-') {
@@ -58,7 +66,7 @@ function headOf(path: string): Uint8Array {
   }
 }
 
-/** Reads a plain file into memory that the caller gives, part by part: 0 bytes at the end. */
+/** Reads a plain file part by part into memory of the caller, and returns 0 bytes at the end. */
 export class PlainFile {
   readonly #descriptor: number;
 
@@ -75,7 +83,9 @@ export class PlainFile {
   }
 }
 
-/** No paths: standard input, which can be read once only. */
+/**
+ * The inputs of the given paths. Without paths it is standard input, which can be read only once.
+ */
 export function inputsOf(paths: readonly string[]): Input[] {
   if (paths.filter((path) => path === '-').length > 1) {
     throw new UsageError('standard input can be read once only: - can be one of the files');
@@ -98,7 +108,8 @@ async function* fileParts(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>>
 }
 
 async function* standardInput(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  // Pipes hand over 64 kB at most; the cost of a part is shared by many. But who waits for `tail -f` is not kept waiting.
+  // A read from a pipe gives 64 kB at most, so several reads share the cost of one part. The wait
+  // is short, so that the output of `tail -f` is not delayed.
   let gathered: Uint8Array[] = [];
   let size = 0;
   const parts = (process.stdin as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
@@ -118,13 +129,13 @@ async function* standardInput(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
       size = 0;
     }
   } finally {
-    // Whoever has seen enough does not wait for what may still come.
+    // A caller that stops early does not wait for the rest of the input.
     next.catch(() => {});
     process.stdin.destroy();
   }
 }
 
-/** What comes within some milliseconds, else undefined. */
+/** Returns the value if it comes within some milliseconds, otherwise undefined. */
 async function soon<T>(promise: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const pause = new Promise<undefined>((resolve) => {
@@ -164,7 +175,8 @@ async function* unpack(
     else if (packing === 'zstd') yield* unpackZstd(all);
     else yield* all;
   } catch (error) {
-    // What the system says has a code that begins with E; codes of zlib begin with Z, those of fzstd are numbers.
+    // Codes of system errors begin with E, those of zlib begin with Z, and those of fzstd are
+    // numbers.
     const { code } = error as { code?: unknown };
     if (packing === 'none' || (typeof code === 'string' && code.startsWith('E'))) throw error;
     throw new UsageError(`${path}: the ${packing} data is damaged or cut off (${(error as Error).message})`, {
@@ -176,7 +188,7 @@ async function* unpack(
 function packingOf(head: Uint8Array): 'none' | 'gzip' | 'zstd' {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
   if (head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd) return 'zstd';
-  // A skippable frame (RFC 8878, 3.1.2), with which pzstd begins.
+  // A skippable frame (RFC 8878, 3.1.2), which is the first frame in files of pzstd.
   if ((head[0] & 0xf0) === 0x50 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18) return 'zstd';
   return 'none';
 }
@@ -227,7 +239,7 @@ async function* prepend<T>(first: T, rest: AsyncGenerator<T>): AsyncGenerator<T>
     yield first;
     yield* rest;
   } finally {
-    // Who stops at the first part has not begun with the rest, which would stay open.
+    // A caller that stops at the first part has not started `rest`, which would stay open.
     await rest.return(undefined);
   }
 }

@@ -1,25 +1,31 @@
-/** What a key is in the input: a line, a column, a field of a JSON object. The same options for every command that reads keys. */
+/**
+ * Options that say what a key is in the input: a line, a column, or a field of a JSON object. They
+ * are the same for every command that reads keys.
+ */
 
 import { type Command, Option } from 'commander';
 import { UsageError } from '../usage-error.ts';
 import { parseJsonPath } from './json-path.ts';
 
 export interface KeyOptions {
-  /** A column of CSV or TSV: its number from 1 on, or its name in the first line. */
+  /** A column of CSV or TSV: its number, counted from 1, or its name in the first line. */
   readonly column?: string | undefined;
-  /** One character; `\t` is understood. */
+  /** One character, or `\t` for a tab. */
   readonly delimiter?: string | undefined;
-  /** The first line names columns and holds no key. */
+  /** Whether the first line names the columns and holds no key. */
   readonly header?: boolean | undefined;
   /** A path into the JSON value on each line, such as `.user.id` or `tags[0]`. */
   readonly jsonl?: string | undefined;
-  /** Keys end with a zero byte instead of a newline. */
+  /** Whether keys end with a zero byte instead of a newline. */
   readonly null?: boolean | undefined;
-  /** Lines end with CR LF. */
+  /** Whether lines end with CR LF. */
   readonly crlf?: boolean | undefined;
-  /** Lines may contain zero bytes. */
+  /** Whether lines may contain zero bytes. */
   readonly binary?: boolean | undefined;
-  /** Whoever reads the keys drops a CR at their ends and a byte order mark himself: no warning. */
+  /**
+   * Whether to skip the warnings about CR LF and a byte order mark, because the caller removes
+   * both.
+   */
   readonly forgiving?: boolean | undefined;
 }
 
@@ -48,7 +54,7 @@ export function withKeyOptions(command: Command): Command {
     .option('--binary', 'take lines with zero bytes as they are');
 }
 
-/** Refuses what would be passed over, before anything is read. */
+/** Refuses options that would have no effect, before anything is read. */
 function checkKeyOptions({ column, delimiter, header, jsonl }: KeyOptions): void {
   if (column === undefined && (header || delimiter !== undefined)) {
     throw new UsageError(
@@ -58,7 +64,7 @@ function checkKeyOptions({ column, delimiter, header, jsonl }: KeyOptions): void
   if (jsonl !== undefined) parseJsonPath(jsonl);
 }
 
-/** Whether a key is a line as it stands: the fast way. */
+/** Whether each key is a whole line, which is the fast case. */
 export function isWholeLine({ column, jsonl, null: zero, crlf }: KeyOptions): boolean {
   return column === undefined && jsonl === undefined && !zero && !crlf;
 }

@@ -1,4 +1,7 @@
-/** Keys from files or standard input, chunk by chunk, in order: what the commands for smaller jobs use. */
+/**
+ * Reads keys from files or standard input on one thread, chunk by chunk, in order. Commands for
+ * smaller jobs use it.
+ */
 
 import type { KeyBatch } from 'bloomery';
 import { BufferPool } from './buffer-pool.ts';
@@ -13,16 +16,19 @@ export interface KeyChunk {
   readonly path: string;
   /** The records as they stand in the input. */
   readonly records: Uint8Array;
-  /** A key for each record: for `addMany` and `hasMany`. */
+  /** A key for each record, as input for `addMany` and `hasMany`. */
   readonly keys: KeyBatch;
   readonly count: number;
-  /** Where each record ends; null: with each newline. */
+  /** Where each record ends, or null if each newline ends one. */
   readonly ends: Uint32Array | null;
-  /** Where the first record begins, behind a header. */
+  /** Where the first record begins, after a header if there is one. */
   readonly start: number;
 }
 
-/** No paths, or `-`: standard input. All files are looked at before the first is read. */
+/**
+ * Yields the keys of the given paths. No paths, or `-`, mean standard input. All files are checked
+ * before the first is read.
+ */
 export async function* readKeys(
   paths: readonly string[],
   options: KeyOptions = {},
@@ -30,7 +36,7 @@ export async function* readKeys(
 ): AsyncGenerator<KeyChunk> {
   const columns: ColumnNames = new Map();
   for (const input of inputsOf(paths)) {
-    // Its buffers are not used again: who asks for keys may keep them.
+    // Buffers are not reused, because the caller may keep the keys.
     for await (const chunk of recordChunks(input, options, new BufferPool(0), onRead)) {
       yield { path: chunk.path, records: chunk.bytes, ...extractKeys(chunk, options, columns) };
     }

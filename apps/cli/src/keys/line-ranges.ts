@@ -1,6 +1,7 @@
 /**
- * A plain file of lines in ranges that can be read in any order, by any thread: a range stands for the lines that begin in it. So
- * who reads one skips what began before it, and reads on to the end of its last line.
+ * Splits a plain file of lines into ranges that any thread can read in any order. A range stands
+ * for the lines that begin in it. So the reader of a range skips the rest of a line that began
+ * before it, and reads on to the end of its last line.
  */
 
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -9,14 +10,14 @@ import { LONGEST_RECORD, longRecord } from './record-limit.ts';
 
 export interface LineRange {
   readonly path: string;
-  /** Of the whole file. */
+  /** Size of the whole file. */
   readonly size: number;
-  /** The first byte of the range, and the one behind its last. */
+  /** The first byte of the range. `to` is the byte after its last. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Beyond a range there is room for the rest of a line of usual length. */
+/** Room after a range for the rest of a line of usual length. */
 const SLACK = 1 << 13;
 export const RANGE = (1 << 19) - SLACK - 1;
 
@@ -25,32 +26,34 @@ export function* lineRanges(path: string, size: number, length: number = RANGE):
     yield { path, size, from, to: Math.min(size, from + length) };
 }
 
-/** How much is read and worked on at once where nothing has to stay. */
+/**
+ * The number of bytes that are read and processed at once if the records need not stay in memory.
+ */
 export const BLOCK = (1 << 17) - SLACK - 1;
 
-/** A range in smaller ones. */
+/** Splits a range into blocks. */
 export function* blocksOf(range: LineRange): Generator<LineRange> {
   for (let { from } = range; from < range.to; from += BLOCK) {
     yield { ...range, from, to: Math.min(range.to, from + BLOCK) };
   }
 }
 
-/** Reads ranges of files, each of which is opened once. */
+/** Reads ranges of files, and opens each file once. */
 export class RangeReader {
   readonly #open = new Map<string, number>();
   readonly #buffers = new BufferPool(1 << 17);
 
-  /** The lines that begin in a small range, in memory that the next call overwrites. */
+  /** Returns the lines that begin in a block, in memory that the next call overwrites. */
   readBlock(range: LineRange): Uint8Array {
     const bytes = this.read(range, this.#buffers);
     this.#buffers.give(bytes);
     return bytes;
   }
 
-  /** The lines that begin in the range, with their ends. */
+  /** Returns the lines that begin in the range, with their ends. */
   read({ path, size, from, to }: LineRange, buffers: BufferPool): Uint8Array<ArrayBuffer> {
     const descriptor = this.#descriptorOf(path);
-    // The byte before tells whether a line begins right at the start.
+    // The byte before the range tells whether a line begins exactly at its start.
     const start = Math.max(0, from - 1);
     let bytes = buffers.take(Math.min(size, to + SLACK) - start);
     let length = 0;

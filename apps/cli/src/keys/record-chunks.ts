@@ -1,6 +1,6 @@
 /**
- * An input cut into chunks of whole records, so that each chunk can go to any worker. A record ends with a newline, or with
- * a zero byte; in CSV a newline inside quotes does not end one.
+ * Cuts an input into chunks of whole records, so that each chunk can go to any worker. A record
+ * ends with a newline, or with a zero byte. In CSV, a newline inside quotes does not end a record.
  *
  * A record that does not fit in a chunk makes the chunk longer, up to a limit (record-limit.ts).
  */
@@ -14,9 +14,9 @@ import { LONGEST_RECORD, longRecord } from './record-limit.ts';
 
 export interface RecordChunk {
   readonly path: string;
-  /** Whole records with their ends; the last record of an input may have none. */
+  /** Whole records with their ends. The last record of an input may lack its end. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Whether it begins with the line that names the columns. */
+  /** Whether it is the first chunk, which may begin with the line that names the columns. */
   readonly first: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function* recordChunks(
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<RecordChunk> {
   const quoted = options.column !== undefined;
-  const delimiter = quoted ? delimiterOf(options, input.path) : 0; // refused before anything is read
+  const delimiter = quoted ? delimiterOf(options, input.path) : 0; // a wrong delimiter is refused before anything is read
   const end = options.null ? 0 : NEWLINE;
   const cutOf = (bytes: Uint8Array) =>
     quoted ? scanRecords(bytes, delimiter).end : bytes.lastIndexOf(end) + 1;
@@ -41,7 +41,7 @@ export async function* recordChunks(
     }
     if (whole && quoted) checkClosed(input.path, bytes, delimiter);
     const cut = whole ? bytes.length : cutOf(bytes);
-    // Copied before the chunk is handed over, which takes its memory along.
+    // The rest is copied before the chunk is yielded, because the chunk takes its memory along.
     rest = bytes.slice(cut);
     if (cut > 0) yield { path: input.path, bytes: bytes.subarray(0, cut), first };
     if (cut > 0) first = false;
@@ -50,13 +50,16 @@ export async function* recordChunks(
 }
 
 interface Part {
-  /** What was left over of the parts before, and the next part. */
+  /** The rest of the earlier parts, and the next part. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Nothing follows. */
+  /** Whether this is the end of the input. */
   readonly whole: boolean;
 }
 
-/** Each part behind the rest of those before. Plain files are read right there, into buffers that are used again. */
+/**
+ * Yields each part after the rest of the earlier ones. Plain files are read directly into place,
+ * into buffers that are reused.
+ */
 async function* partsWithRest(
   input: Input,
   rest: () => Uint8Array<ArrayBuffer>,
@@ -69,7 +72,8 @@ async function* partsWithRest(
     for await (const part of input.parts(onRead)) {
       parts.push(part);
       size += part.length;
-      // As much again as is left over: a record of many parts is not copied and searched with each of them.
+      // Gathers at least as much as the rest, so that a record of many parts is not copied and
+      // searched again with each part.
       if (size < rest().length) continue;
       yield { bytes: join([rest(), ...parts]), whole: false };
       parts = [];
@@ -113,10 +117,11 @@ function join(parts: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer
 }
 
 /**
- * Where the last whole CSV record ends, of bytes that begin with a record: behind the last newline outside quotes; and
- * the quote that is not closed at the end of the bytes, or -1. A quote opens
- * a field only where one begins, as for who reads the records (extract-keys.ts). If the two disagreed about `5" pipe`, a file
- * would be cut within a quoted field further down.
+ * Finds where the last whole CSV record ends, which is after the last newline outside quotes, in
+ * bytes that begin with a record. It also returns the position of a quote that is still open at the
+ * end of the bytes, or -1. A quote opens a field only at the start of a field, the same as when
+ * records are read (extract-keys.ts). If the two disagreed about `5" pipe`, a file would be cut
+ * within a later quoted field.
  */
 function scanRecords(bytes: Uint8Array, delimiter: number): { end: number; open: number } {
   let end = 0;
@@ -132,7 +137,7 @@ function scanRecords(bytes: Uint8Array, delimiter: number): { end: number; open:
   }
 }
 
-/** The next quote that opens a field; -1: none. */
+/** The next quote that opens a field, or -1. */
 function openingQuote(bytes: Uint8Array, from: number, delimiter: number): number {
   for (let at = bytes.indexOf(QUOTE, from); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
     const before = bytes[at - 1];
@@ -141,14 +146,17 @@ function openingQuote(bytes: Uint8Array, from: number, delimiter: number): numbe
   return -1;
 }
 
-/** The quote that closes the field which one opens: none of a pair. -1 if it is not there. */
+/** The quote that closes the field opened at `open`, or -1. A pair of quotes does not close it. */
 export function closingCsvQuote(bytes: Uint8Array, open: number): number {
   let close = bytes.indexOf(QUOTE, open + 1);
   while (close >= 0 && bytes[close + 1] === QUOTE) close = bytes.indexOf(QUOTE, close + 2);
   return close;
 }
 
-/** A quote that nobody closed takes all that follows into one key; the keys of those lines would be missing. */
+/**
+ * Refuses a quote that is never closed: it would take all following lines into one key, and their
+ * keys would be missing.
+ */
 function checkClosed(path: string, bytes: Uint8Array, delimiter: number): void {
   const { open } = scanRecords(bytes, delimiter);
   if (open < 0) return;
@@ -156,12 +164,12 @@ function checkClosed(path: string, bytes: Uint8Array, delimiter: number): void {
   throw new UsageError(`${path}: the quote that begins ${begin} is never closed`);
 }
 
-/** The byte order mark of UTF-8, which programs on Windows write. */
+/** Whether the bytes begin with the byte order mark of UTF-8, which programs on Windows write. */
 function hasMark(bytes: Uint8Array): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
-/** What is no text, or has other line ends than it seems: looked for in the first bytes of an input. */
+/** Checks the first bytes of an input for binary data, CR LF line ends and a byte order mark. */
 export function checkFirst(path: string, bytes: Uint8Array, options: KeyOptions): void {
   checkText(path, bytes, options);
   if (options.forgiving) return;
@@ -169,7 +177,10 @@ export function checkFirst(path: string, bytes: Uint8Array, options: KeyOptions)
   lookForMark(path, bytes, options);
 }
 
-/** A mark before the first key makes it another key. In CSV and JSON it is dropped. */
+/**
+ * Warns of a byte order mark, which makes the first key a different one. In CSV and JSON it is
+ * dropped.
+ */
 function lookForMark(path: string, bytes: Uint8Array, options: KeyOptions): void {
   if (options.column !== undefined || options.jsonl !== undefined) return;
   if (hasMark(bytes)) {
@@ -179,7 +190,7 @@ function lookForMark(path: string, bytes: Uint8Array, options: KeyOptions): void
   }
 }
 
-/** A CR at the end of every key would make each of them another key than the one that is meant. */
+/** Warns of CR LF line ends: a CR at the end of a key makes it a different key. */
 function lookForReturns(path: string, bytes: Uint8Array, options: KeyOptions): void {
   if (options.crlf || options.null || options.column !== undefined || options.jsonl !== undefined) return;
   const newline = bytes.indexOf(NEWLINE);
@@ -188,7 +199,10 @@ function lookForReturns(path: string, bytes: Uint8Array, options: KeyOptions): v
   }
 }
 
-/** Zero bytes are no text: somebody gave a filter, a picture or UTF-16 for a list of keys. */
+/**
+ * Refuses zero bytes, which mean that the input is not text: it may be a filter, a picture or
+ * UTF-16.
+ */
 function checkText(path: string, bytes: Uint8Array, options: KeyOptions): void {
   if (options.null || options.binary) return;
   const at = bytes.subarray(0, 65536).indexOf(0);

@@ -1,4 +1,7 @@
-/** How long a line or a record may be: whoever pipes in gigabytes without a newline is told so before memory runs out. */
+/**
+ * The longest line or record allowed. Input of gigabytes without a newline is refused before memory
+ * runs out.
+ */
 
 import { formatBytes } from '../terminal/format-values.ts';
 import { UsageError } from '../usage-error.ts';
