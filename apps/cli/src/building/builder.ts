@@ -1,7 +1,7 @@
 /**
- * A structure in the making: what each needs to know beforehand, and how keys go in. Those that count, list or combine take
- * hashes, which workers make; `heavy-hitters` and `bloomier` need the keys themselves or more than a key a record, and are
- * made on one thread.
+ * Builders of the structures: which parameters each structure needs beforehand, and how keys are
+ * added. Most structures take hashes, which workers compute. `heavy-hitters` and `bloomier` need
+ * the keys themselves, or more than one key per record, and are built on one thread.
  */
 
 import {
@@ -51,28 +51,30 @@ export interface BuildParameters {
 }
 
 export interface Builder {
-  /** What keys are hashed by. */
+  /** The scheme that hashes the keys. */
   readonly scheme: HashScheme;
-  /** Takes keys of file number `file`, with the value of each where the structure has values. */
+  /** Adds keys of file number `file`, with a value per key if the structure has values. */
   add(keys: KeyBatch, file: number, values?: readonly number[]): void;
-  /** Whether it looks at the hashes it was given again when it finishes. */
+  /** Whether `finish` reads the added hashes again, so that their memory must not be reused. */
   readonly keepsHashes?: boolean;
   finish(): OwnFilter;
 }
 
-/** Whether the number of keys must be known before the first goes in. */
+/** Whether the number of keys must be known before the first key is added. */
 export function needsCapacity({ structure, bits, capacity }: BuildParameters): boolean {
   if (capacity !== undefined) return false;
   if (structure === 'attenuated' || structure === 'rotating') return true;
   return SIZED.includes(structure) && bits === undefined;
 }
 
-/** Whether hashes suffice, so that workers can make them. */
+/** Whether hashes suffice, so that workers can compute them. */
 export function takesHashes({ structure }: BuildParameters): boolean {
   return structure !== 'heavy-hitters' && structure !== 'bloomier';
 }
 
-/** A new, empty structure. `capacity` is known if it `needsCapacity`. */
+/**
+ * Creates a builder with an empty structure. `capacity` must be given if `needsCapacity` says so.
+ */
 export function createBuilder(parameters: BuildParameters): Builder {
   checkFit(parameters);
   const make = BUILDERS[parameters.structure];
@@ -81,7 +83,7 @@ export function createBuilder(parameters: BuildParameters): Builder {
 
 const SIZED = ['bloom', 'blocked', 'counting', 'spectral', 'hash-list'];
 
-/** Which options mean something for which structure: one that means nothing there is refused, not ignored. */
+/** The options that each structure understands. Any other option is refused, not ignored. */
 const MEANT: Record<string, readonly string[]> = {
   bloom: ['capacity', 'rate', 'bits', 'hashes', 'layout', 'halvings'],
   blocked: ['capacity', 'rate', 'bits', 'hashes', 'layout', 'halvings'],
@@ -295,7 +297,7 @@ const BUILDERS: Record<string, (parameters: BuildParameters) => Builder> = {
 const METHODS = ['minimum-selection', 'minimal-increase', 'recurring-minimum'];
 const UPDATES = ['plain', 'conservative'];
 
-/** A structure that takes batches as they come. */
+/** Builder for a structure that adds each batch at once. */
 function adding(filter: OwnFilter & { addMany(keys: KeyBatch): unknown; scheme: HashScheme }): Builder {
   return {
     scheme: filter.scheme,
@@ -311,7 +313,10 @@ function hashing({ seed, key }: BuildParameters): { seed?: bigint; key?: SecretK
   return seed === undefined ? {} : { seed };
 }
 
-/** The option, if there is one: the library refuses options that are undefined. */
+/**
+ * An object with the option if it has a value, else an empty one: the library refuses options that
+ * are undefined.
+ */
 function given<Name extends string, Value>(
   name: Name,
   value: Value | undefined,

@@ -1,6 +1,6 @@
 /**
- * Asking any filter file for many keys. Filters of the library take batches, and hashes where they can; those of other
- * systems are asked key by key, with the form of a key that their files are made of.
+ * Asks any filter file for many keys. Filters of the library take batches, and hashes where they
+ * can. Filters of other systems are asked key by key, in the form of a key that their format uses.
  */
 
 import { CountMinSketch, HeavyHitters, type KeyBatch, type PackedKeys } from 'bloomery';
@@ -8,9 +8,9 @@ import type { FilterFile, ForeignFile } from '../files/filter-file.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface Asker {
-  /** Whether hashes of the filter's own scheme can be asked for. */
+  /** Whether `ask` takes hashes of the filter's own scheme. */
   readonly takesHashes: boolean;
-  /** One byte a key: 1 maybe, 0 certainly not. */
+  /** Returns one byte per key: 1 for maybe, 0 for certainly not. */
   ask(keys: KeyBatch): Uint8Array;
 }
 
@@ -53,7 +53,7 @@ export function* eachKey(keys: KeyBatch): Generator<Uint8Array> {
 
 function foreignAsker(file: ForeignFile): (key: Uint8Array) => boolean {
   const { filter } = file as { filter: { has(key: unknown): boolean } };
-  // A mark at the beginning of a line is a part of the key, as it is when keys are added.
+  // A byte order mark at the beginning of a line is part of the key, as it is when keys are added.
   const text = new TextDecoder('utf-8', { ignoreBOM: true });
   if (file.format === 'binary-fuse') return (key) => filter.has(integerOf(text.decode(key), file));
   if (file.format === 'squid') {
@@ -61,7 +61,7 @@ function foreignAsker(file: ForeignFile): (key: Uint8Array) => boolean {
       try {
         return filter.has(text.decode(key));
       } catch (error) {
-        if (error instanceof TypeError) return false; // no URL is in no cache
+        if (error instanceof TypeError) return false; // text that is not a URL is in no cache
         throw error;
       }
     };
@@ -73,7 +73,7 @@ function foreignAsker(file: ForeignFile): (key: Uint8Array) => boolean {
     return (key) => filter.has(form(integerOf(text.decode(key), file)));
   }
   if (file.format === 'guava' && funnel === 'bytes') return (key) => filter.has(key);
-  // Java hashes the text of a line; bytes are taken as they are where the format takes them.
+  // Java hashes the text of a line. Formats that take bytes get the bytes as they are.
   if (file.format === 'guava' || file.format === 'spark' || file.format === 'datasketches') {
     return (key) => filter.has(text.decode(key));
   }

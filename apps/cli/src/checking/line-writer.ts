@@ -1,4 +1,7 @@
-/** Standard output in pieces of a quarter of a megabyte: few system calls, bounded memory, and every line ended. */
+/**
+ * Writes to standard output in pieces of a quarter of a megabyte, for few system calls and bounded
+ * memory. Every line gets its end.
+ */
 
 import { write } from '../terminal/standard-output.ts';
 
@@ -7,12 +10,12 @@ export class LineWriter {
   #used = 0;
   readonly #end: number;
 
-  /** `end`: what ends a record, a newline or a zero byte. */
+  /** `end` is the byte that ends a record: a newline or a zero byte. */
   constructor(end: number) {
     this.#end = end;
   }
 
-  /** Writes whole records. The last may lack its end, which is added. */
+  /** Writes whole records. If the last one lacks its end, it is added. */
   add(records: Uint8Array): void {
     const ended = records[records.length - 1] === this.#end;
     if (records.length === 0) return;

@@ -1,15 +1,18 @@
-/** The records that were chosen, gathered in few steps. */
+/** Gathers the selected records, a run of neighbouring records at a time. */
 
 export interface Records {
   readonly records: Uint8Array;
   readonly count: number;
   /** Where each record ends. */
   readonly ends: Uint32Array;
-  /** Where the first record begins, behind a header. */
+  /** Where the first record begins, after a header if there is one. */
   readonly start: number;
 }
 
-/** Moves the records whose answer is `wanted` to the front of their memory; returns them, and how many there are. */
+/**
+ * Moves the records whose answer is `wanted` to the front of their buffer. Returns them and their
+ * number.
+ */
 export function gather(
   { records, ends, start }: Records,
   answers: Uint8Array,

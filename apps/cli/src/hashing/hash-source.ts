@@ -1,4 +1,7 @@
-/** Which hash the keys get, as plain data that goes to a worker. A secret is read there anew: it travels in no message. */
+/**
+ * The hash of the keys, as plain data that can be sent to a worker. A worker reads the secret key
+ * from its file again, so that no message holds the key.
+ */
 
 import { type HashScheme, hashScheme, parquetHash } from 'bloomery';
 import { readSecretKey } from '../files/secret-key-file.ts';
@@ -13,7 +16,7 @@ export function schemeOf(source: HashSource): HashScheme {
   return source.kind === 'split-block' ? parquetHash() : hashScheme({ seed: source.seed });
 }
 
-/** The source of a filter's own scheme. */
+/** The source that gives a filter's own scheme. */
 export function sourceOf(scheme: HashScheme, keyFile: string | undefined): HashSource {
   if (keyFile !== undefined) return { kind: 'key-file', path: keyFile };
   return scheme.id.startsWith('forge64') ? { kind: 'seed', seed: scheme.seed } : { kind: 'split-block' };

@@ -1,6 +1,6 @@
 /**
- * Hashes that wait until all keys have been counted, when keys come from a pipe and cannot be read twice: 8 bytes a key, in
- * memory up to 64 MB and in a temporary file beyond.
+ * Stores hashes until all keys have been counted, for keys from a pipe, which cannot be read twice.
+ * It takes 8 bytes per key, in memory up to 64 MB and in a temporary file beyond.
  */
 
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, unlinkSync } from 'node:fs';
@@ -15,7 +15,7 @@ export class HashSpool {
   #onDisk = 0;
   #count = 0;
 
-  /** How many hashes there are. */
+  /** The number of stored hashes. */
   get count(): number {
     return this.#count;
   }
@@ -33,7 +33,7 @@ export class HashSpool {
     this.#onDisk += words.byteLength;
   }
 
-  /** All of them, in order. */
+  /** Yields all hashes in order. */
   *parts(): Generator<Int32Array> {
     yield* this.#parts;
     for (let at = 0; at < this.#onDisk; at += PART) {
@@ -50,7 +50,10 @@ export class HashSpool {
     this.#descriptor = undefined;
   }
 
-  /** Without a name, so that nothing is left behind however this process ends. */
+  /**
+   * Opens a temporary file and removes its name at once, so that nothing is left behind however
+   * this process ends.
+   */
   #openFile(): void {
     const folder = mkdtempSync(join(tmpdir(), 'bloomery-'));
     const path = join(folder, 'hashes');

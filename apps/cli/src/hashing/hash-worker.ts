@@ -1,4 +1,4 @@
-/** Counts and hashes pieces on a thread of its own. Bytes come and go without being copied. */
+/** Counts and hashes pieces on its own thread. Buffers are transferred, not copied. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { BufferPool } from '../keys/buffer-pool.ts';
@@ -18,7 +18,7 @@ export interface WorkerJob {
   readonly task: 'hash' | 'count';
   readonly piece: RecordPiece;
   readonly columns: ReadonlyMap<string, number>;
-  /** Memory for records that stay. */
+  /** Memory for records that are sent back. */
   readonly buffer: ArrayBuffer | undefined;
   /** Memory for hashes. */
   readonly room: Int32Array | undefined;
@@ -45,11 +45,12 @@ parentPort!.on('message', ({ id, task, piece, columns, buffer, room }: WorkerJob
     if (answer.ends !== null) moved.push(answer.ends.buffer as ArrayBuffer);
     parentPort!.postMessage({ id, answer }, moved);
   } catch (error) {
-    // What the user can mend comes back as such; anything else ends the thread, and with it the command.
+    // An error that the user can fix is sent back as one. Any other error ends the thread, and with
+    // it the command.
     if ((error as Error).name !== 'UsageError') throw error;
     parentPort!.postMessage({ id, problem: (error as Error).message });
   }
 });
 
-// From now on pieces are welcome.
+// Tells the main thread that this worker is ready.
 parentPort!.postMessage({});

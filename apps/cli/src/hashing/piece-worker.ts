@@ -1,9 +1,10 @@
 /**
- * What is done with a piece of the input, on a worker or here.
+ * Counts or hashes a piece of the input, on a worker or on the main thread.
  *
- * A range of a file is read in blocks of a quarter of a megabyte into one buffer, and each block is hashed at once: it is
- * still in the processor's cache then. Through buffers that do not fit there, reading alone takes four times as long. Only
- * who prints records needs all of them to stay.
+ * A range of a file is read in blocks of a quarter of a megabyte into one buffer, and each block is
+ * hashed at once, while it is still in the processor's cache. With buffers that do not fit into the
+ * cache, reading alone takes four times as long. Only a caller that prints records needs all of
+ * them to stay in memory.
  */
 
 import { countLines, type HashScheme, hashKeys, lineEnds } from 'bloomery';
@@ -13,11 +14,11 @@ import { isWholeLine, type KeyOptions } from '../keys/key-options.ts';
 import { blocksOf, type LineRange, type RangeReader } from '../keys/line-ranges.ts';
 import type { RecordChunk } from '../keys/record-chunks.ts';
 
-/** Records that were read, or where to read them. */
+/** Records that were read, or the range of a file to read them from. */
 export type RecordPiece = { readonly chunk: RecordChunk } | { readonly range: LineRange };
 
 export interface CountedRecords {
-  /** The memory of the records, which can be used again. */
+  /** The buffer of the records, which can be reused. */
   readonly records: Uint8Array<ArrayBuffer>;
   readonly count: number;
 }
@@ -26,15 +27,15 @@ export interface HashedRecords extends CountedRecords {
   readonly path: string;
   /** The records as they stand in the input, if their ends were wanted. */
   readonly records: Uint8Array<ArrayBuffer>;
-  /** Where each record ends; null: nobody wanted to know. */
+  /** Where each record ends, or null if the ends were not wanted. */
   readonly ends: Uint32Array | null;
-  /** Where the first record begins, behind a header. */
+  /** Where the first record begins, after a header if there is one. */
   readonly start: number;
-  /** Of `hashKeys`. */
+  /** The hashes, as returned by `hashKeys`. */
   readonly words: Int32Array;
 }
 
-/** Works on pieces, with what is the same for all of them. */
+/** Works on pieces, and holds the settings that all of them share. */
 export class PieceWorker {
   readonly #options: KeyOptions;
   readonly #scheme: HashScheme;
@@ -60,7 +61,10 @@ export class PieceWorker {
     return { records: NOTHING, count };
   }
 
-  /** `buffers` for records that stay; `room` for hashes, if it is large enough. */
+  /**
+   * Hashes a piece. `buffers` is for records that stay in memory, `room` for the hashes if it is
+   * large enough.
+   */
   hash(
     piece: RecordPiece,
     columns: ColumnNames,
@@ -77,7 +81,7 @@ export class PieceWorker {
     return { path, records: NOTHING, count: words.length / 2, ends: null, start: 0, words };
   }
 
-  /** The hashes of all blocks of a range, one behind the other. */
+  /** Returns the hashes of all blocks of a range, one after the other. */
   #hashBlocks(range: LineRange, room: Int32Array): Int32Array {
     let words = room;
     let used = 0;

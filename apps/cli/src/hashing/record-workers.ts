@@ -1,11 +1,13 @@
 /**
- * The records of inputs, counted or hashed at the speed of all cores, in order. Workers split records and hash keys, which is
- * most of the work; whoever asks then sets or asks the bits. So there is one filter in memory however many cores there are,
- * and what comes out does not depend on their number. The thread that asks takes a piece itself whenever the workers
- * have enough to do: with two cores both are busy. Plain files of lines are read by whoever works on the piece.
+ * Counts or hashes the records of inputs on all cores, and returns them in order. Workers split
+ * records and hash keys, which is most of the work; the main thread then sets or tests the bits. So
+ * there is only one filter in memory, and the result does not depend on the number of cores. The
+ * main thread takes a piece itself whenever the workers have enough to do, so that with two cores
+ * both are busy. For plain files of lines, the thread that works on a piece also reads it.
  *
- * Starting a thread takes longer than working through a quarter of a megabyte, so smaller inputs are done right here. A few
- * pieces of half a megabyte are under way, whatever the size of the input.
+ * Starting a thread takes longer than working through a quarter of a megabyte, so smaller inputs
+ * are handled on the main thread. A few pieces of half a megabyte are in progress at a time,
+ * whatever the size of the input.
  */
 
 import { availableParallelism } from 'node:os';
@@ -25,9 +27,11 @@ import { type HashedRecords, PieceWorker, type RecordPiece } from './piece-worke
 export interface RecordWorkersOptions {
   readonly keys: KeyOptions;
   readonly source: HashSource;
-  /** How many threads beside this one; all cores but one by default, 0: none. */
+  /**
+   * The number of threads besides the main thread; 0 for none. The default is all cores but one.
+   */
   readonly threads?: number | undefined;
-  /** Whether the ends of the records are wanted, for those who print them. */
+  /** Whether the ends of the records are wanted, for callers that print records. */
   readonly wantsEnds?: boolean;
 }
 
@@ -35,7 +39,7 @@ type OnRead = (bytes: number) => void;
 
 export interface HashRequest {
   readonly onRead?: OnRead;
-  /** Whoever asks looks at hashes again later. */
+  /** Whether the caller reads the hashes again later, so that their memory must not be reused. */
   readonly keepsHashes?: boolean;
 }
 
@@ -45,7 +49,7 @@ export class RecordWorkers {
   readonly #buffers = new BufferPool(PART);
   readonly #reader = new RangeReader();
   readonly #worker: PieceWorker;
-  /** Memory of hashes that nobody looks at any more. */
+  /** Memory of hashes that are no longer used. */
   readonly #rooms: Int32Array[] = [];
   #pool: WorkerPool | undefined;
 
@@ -55,7 +59,7 @@ export class RecordWorkers {
     this.#worker = new PieceWorker(keys, schemeOf(source), wantsEnds, this.#reader);
   }
 
-  /** How many records an input has. */
+  /** Returns the number of records in an input. */
   async count(input: Input, { onRead }: { onRead?: OnRead } = {}): Promise<number> {
     let total = 0;
     const columns: ColumnNames = new Map();
@@ -66,8 +70,8 @@ export class RecordWorkers {
   }
 
   /**
-   * The hashes of all records of an input. Records are overwritten when the next are asked for; so are hashes, unless they
-   * are kept.
+   * Yields the hashes of all records of an input. The next step overwrites the records, and the
+   * hashes unless `keepsHashes` is set.
    */
   async *hash(
     input: Input,
@@ -114,10 +118,10 @@ export class RecordWorkers {
               this.#rooms,
             ) as Promise<unknown> as Promise<Result>)
           : Promise.resolve(here(piece));
-      // It may fail before its turn comes, or nobody may wait for it any more.
+      // It may fail before its turn comes, or after the caller has stopped.
       promise.catch(() => {});
       waiting.push(promise);
-      // Answers of workers come in only between the turns of this thread.
+      // Answers of workers arrive only between turns of this thread's event loop.
       await new Promise((resolve) => setImmediate(resolve));
       if (waiting.length < 3 * BUSY * this.#threads) continue;
       const result = await waiting.shift()!;
@@ -143,26 +147,29 @@ export class RecordWorkers {
       return;
     }
     for await (const chunk of recordChunks(input, options, this.#buffers, onRead)) {
-      // Which column a name stands for is in the first chunk, and the others may overtake it.
+      // The first chunk tells which column a name stands for, and other chunks may overtake it.
       if (chunk.first && options.column !== undefined) nameColumns(chunk, options, columns);
       yield { chunk };
     }
   }
 }
 
-/** All cores but this one. */
+/** All cores but the one of the main thread, from 1 to 16. */
 export function defaultThreads(): number {
   return Math.min(16, Math.max(1, availableParallelism() - 1));
 }
 
 const WORTH_A_THREAD = 1 << 18;
 const MOST_ROOMS = 32;
-/** Messages between threads cost; where nothing but hashes stays in memory, pieces can be larger. */
+/** Messages between threads are expensive. Pieces can be larger if only hashes stay in memory. */
 const BLOCKS_A_PIECE = 16;
-/** Pieces under way for each thread: fewer, and threads wait for this one while it is busy. */
+/**
+ * Pieces in progress per thread. With fewer, the threads would wait for the main thread while it is
+ * busy.
+ */
 const BUSY = 4;
 
-/** Nothing of what they make lives long. */
+/** A small heap for new objects, because objects in these threads are short-lived. */
 const SMALL = { maxYoungGenerationSizeMb: 8 };
 
 class WorkerPool {
@@ -187,13 +194,13 @@ class WorkerPool {
         else job?.reject(new UsageError(problem));
       });
       worker.on('error', (error) => this.#fail(error));
-      // Nobody would answer what is still waiting.
+      // The remaining jobs would never be answered.
       worker.on('exit', (code) => this.#fail(new Error(`a hashing thread ended early (code ${code})`)));
       return worker;
     });
   }
 
-  /** How many pieces are under way; infinitely many until a worker is there. */
+  /** The number of pieces in progress; infinite until a worker is ready. */
   get busy(): number {
     return this.#ready ? this.#jobs.size : Number.POSITIVE_INFINITY;
   }
@@ -206,7 +213,7 @@ class WorkerPool {
     rooms: Int32Array[],
   ): Promise<WorkerAnswer> {
     const id = this.#count++;
-    // Memory for records that stay goes there and comes back filled.
+    // The buffer for records that stay is transferred to the worker and comes back filled.
     const stays = 'range' in piece && task === 'hash' && this.#setUp.wantsEnds;
     const buffer = stays ? buffers.take(PART).buffer : undefined;
     const room = task === 'hash' ? rooms.pop() : undefined;
