@@ -1,4 +1,4 @@
-/** What @bloomery/files reports and throws, in the words of the command. */
+/** The warnings and errors of @bloomery/files, in the words of the command. */
 
 import { statSync } from 'node:fs';
 import {
@@ -13,12 +13,12 @@ import {
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Says on standard error that a file is waited for. */
+/** Warns that the command waits for another process that is changing the file. */
 export function warnOfWaiting(place: string, holder: LockHolder): void {
   warn(`${place} is being changed by ${describeHolder(holder)}; waiting for it`);
 }
 
-/** Says on standard error what became of a journal. */
+/** Warns about a journal that was found, and says what was done with it. */
 export function warnOfJournal(outcome: JournalOutcome, place: string): void {
   warn(JOURNAL_WORDS[outcome](place));
 }
@@ -32,7 +32,7 @@ const JOURNAL_WORDS: Record<JournalOutcome, (place: string) => string> = {
   'not ours': (place) => `${journalName(place)} belongs to somebody else and was left alone`,
 };
 
-/** The error that the user sees instead. An error that has no words of its own here stays as it is. */
+/** Returns the error to show to the user. Errors without a text here are returned unchanged. */
 export function inWords(error: unknown): unknown {
   if (error instanceof FileLockedError) return busy(error);
   if (!(error instanceof FileError)) return error;

@@ -1,18 +1,20 @@
 /**
- * How full a filter is, from all of its bits or from a sample of them, and whether that is more than it was made for.
+ * Estimates how full a filter is, from all of its bits or from a sample, and whether it holds more
+ * keys than it was made for.
  *
- * A filter that is changed in place is not read, but the pages that keys touch are: hashes choose them, so they are a fair
- * sample. The estimate has the error of the sample, and nobody is warned for nothing: overfull is what exceeds the capacity by
- * five standard deviations, as in the library (filters/shared/overfull.ts).
+ * A filter that is changed in place is not read as a whole, only the pages that the keys touch.
+ * Hashes choose these pages, so they are a fair sample, and the estimate has the error of the
+ * sample. To avoid false warnings, a filter counts as overfull only if the estimate exceeds the
+ * capacity by five standard deviations, as in the library (filters/shared/overfull.ts).
  */
 
 import { RotatingBloomFilter, ScalableBloomFilter } from 'bloomery';
 import { estimateSize } from 'bloomery/math';
 
 export interface Fullness {
-  /** How many distinct keys the filter holds, by a formula. */
+  /** Number of distinct keys in the filter, by a formula. */
   readonly estimatedSize: number;
-  /** How many it was made for. */
+  /** Number of keys that it was made for. */
   readonly capacity: number | undefined;
   readonly overfull: boolean;
 }
@@ -24,7 +26,10 @@ export interface Sampled {
   readonly capacity: number | undefined;
 }
 
-/** From the ones in a sample of the bits, and the keys that came after it was taken. */
+/**
+ * Estimates from the ones in a sample of the bits, plus the keys that were added after it was
+ * taken.
+ */
 export function fullnessFromSample(
   filter: Sampled,
   sample: { readonly bits: number; readonly ones: number },
@@ -37,19 +42,19 @@ export function fullnessFromSample(
   return judge(before + newKeys, filter, sample.bits);
 }
 
-/** From a filter that can count for itself; undefined for those that have no number of keys. */
+/** Asks a filter that estimates its own size. Returns undefined for filters that cannot. */
 export function fullnessOf(filter: object): Fullness | undefined {
   if (filter instanceof ScalableBloomFilter) {
     return { estimatedSize: filter.estimatedSize(), capacity: undefined, overfull: false };
   }
   if (filter instanceof RotatingBloomFilter) {
-    // The capacity is that of a generation, and keys go into the newest.
+    // The capacity is that of one generation, and keys are added to the newest.
     const newest = judge(filter.estimatedSizes()[0], filter, filter.bits);
     return { ...newest, estimatedSize: filter.estimatedSize() };
   }
   const { estimatedSize, capacity, bits, hashes, counters = bits } = filter as Partial<WholeFilter>;
   if (typeof estimatedSize !== 'function' || counters === undefined || hashes === undefined) return undefined;
-  // Of an attenuated filter, the level that keys go into.
+  // For an attenuated filter, this is level 0, to which keys are added.
   return judge(estimatedSize.call(filter, 0), { bits: counters, hashes, capacity }, counters);
 }
 
@@ -68,10 +73,11 @@ function judge(
 ): Fullness {
   if (capacity === undefined || sampledBits === 0) return { estimatedSize, capacity, overfull: false };
   if (!Number.isFinite(estimatedSize)) return { estimatedSize, capacity, overfull: true };
-  // Zeros of the sample: z of b, about binomial. A size is -ln(z)·m/k, so its error is m/k·√((1-z)/(z·b)).
+  // The zeros among the b bits of the sample, with share z, are about binomial. A size is
+  // -ln(z)·m/k, so its error is m/k·√((1-z)/(z·b)).
   const zeros = Math.exp((-hashes * estimatedSize) / bits);
   const ofCounting = ((bits / hashes) ** 2 * (1 - zeros)) / (zeros * sampledBits);
-  // And the sample of a blocked filter has more or fewer keys than its share.
+  // In addition, the sampled part of a blocked filter may hold more or fewer keys than its share.
   const ofSampling = sampledBits < bits ? (estimatedSize * bits) / sampledBits : 0;
   const deviation = Math.sqrt(ofCounting + ofSampling);
   return { estimatedSize, capacity, overfull: estimatedSize - 5 * deviation > capacity };

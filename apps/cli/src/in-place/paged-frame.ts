@@ -1,16 +1,20 @@
 /**
- * A filter file of which only the pages that keys touch are read and written: `BloomFilter` and `BlockedBloomFilter`
- * (bloomery's `readFrameLayout` knows where their bits are). Node has no mmap; these are positioned reads and writes.
+ * A filter file in which only the pages that keys touch are read and written, for `BloomFilter` and
+ * `BlockedBloomFilter` (bloomery's `readFrameLayout` knows where their bits are). Node has no mmap,
+ * so these are positioned reads and writes.
  *
- * A key of a classic filter touches k pages, one of a blocked filter one. Pages are read once, in the order of the file, and
- * kept until all keys are in: 4 kB for each. Nothing is written before `commit`, which writes all or nothing (@bloomery/files).
+ * A key touches k pages of a classic filter, and one page of a blocked filter. Pages are read once,
+ * in the order of the file, and kept in memory until all keys are added, 4 kB each. Nothing is
+ * written before `commit`, which writes all or nothing (@bloomery/files).
  *
- * The checksum of the whole is not verified, because that would mean to read the whole. It is changed by what the pages change,
- * so a file that was damaged before stays recognisably damaged: `bloomery verify` finds it.
+ * The checksum of the file is not verified, because that would need the whole file. It is updated
+ * by the difference that the changed pages make. So a file that was damaged before still has a
+ * wrong checksum, and `bloomery verify` finds it.
  *
- * Measured, two busy cores, Node's own start (0.1 s) apart: a classic filter of 1.07 GB (2^33 + 9 bits, k = 7), 1 key 64 ms and
- * 69 MiB of memory, 1000 keys 0.8 s and 114 MiB; a blocked one of 4.29 GB, 1 key 42 ms, 10,000 keys 1 s and 128 MiB. The
- * memory is Node's 65 MiB, and what the pages take.
+ * Measured on two busy cores, without the start of Node (0.1 s). A classic filter of 1.07 GB (2^33
+ * + 9 bits, k = 7): 1 key takes 64 ms and 69 MiB of memory, 1000 keys take 0.8 s and 114 MiB. A
+ * blocked filter of 4.29 GB: 1 key takes 42 ms, 10,000 keys take 1 s and 128 MiB. The memory is
+ * Node's own 65 MiB plus the pages.
  */
 
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
@@ -21,13 +25,15 @@ import { inWords } from './file-words.ts';
 
 interface Page {
   readonly contents: Uint8Array;
-  /** What it added to the checksum before it was changed; undefined if it was not. */
+  /**
+   * Contribution of the page to the checksum before it was changed; undefined if it is unchanged.
+   */
   oldSum: number | undefined;
 }
 
 export interface PagedFrameOptions {
   readonly key?: SecretKey | undefined;
-  /** No more pages than this are touched. */
+  /** The most pages that may be touched. */
   readonly maxPages: number;
   /** Opens the file for reading only, and never commits. */
   readonly readOnly?: boolean | undefined;
@@ -35,13 +41,13 @@ export interface PagedFrameOptions {
 
 export class PagedFrame {
   readonly layout: FrameLayout;
-  /** The real place of the file, no link. */
+  /** The real path of the file, with links resolved. */
   readonly place: string;
   readonly #descriptor: number;
   readonly #maxPages: number;
   readonly #pages = new Map<number, Page>();
   #changed = 0;
-  /** Of the pages that were read, as they were on the disk. */
+  /** Bits of the pages that were read; `#sampledOnes` is the number of ones among them on disk. */
   #sampledBits = 0;
   #sampledOnes = 0;
 
@@ -52,7 +58,7 @@ export class PagedFrame {
     this.#maxPages = maxPages;
   }
 
-  /** Opens a file that begins with a frame; what is wrong with its first bytes or its length is a `FrameError`. */
+  /** Opens a file that begins with a frame. A wrong head or length is a `FrameError`. */
   static open(place: string, { key, maxPages, readOnly = false }: PagedFrameOptions): PagedFrame {
     const descriptor = openSync(place, readOnly ? 'r' : 'r+');
     try {
@@ -72,8 +78,8 @@ export class PagedFrame {
   }
 
   /**
-   * Sets the bits of all keys; returns how many keys were certainly not in before, as `addMany` would. Undefined, and nothing
-   * was changed, if they would touch too many pages.
+   * Sets the bits of all keys. Returns how many keys were certainly not in before, as `addMany`
+   * would. Returns undefined and changes nothing if the keys would touch too many pages.
    */
   addMany(keys: KeyBatch): number | undefined {
     const offsets = this.layout.bitOffsets(keys);
@@ -96,12 +102,15 @@ export class PagedFrame {
     return this.#changed;
   }
 
-  /** Bits of the payload in pages that were read, and how many of them were 1 on the disk: a fair sample of the whole. */
+  /**
+   * Number of payload bits in the pages that were read, and how many of them were 1 on disk: a fair
+   * sample of the filter.
+   */
   get sample(): { readonly bits: number; readonly ones: number } {
     return { bits: this.#sampledBits, ones: this.#sampledOnes };
   }
 
-  /** Writes all changes, or none. Returns how many bytes were written, with those of the journal. */
+  /** Writes all changes, or none. Returns the number of bytes written, including the journal. */
   commit(): number {
     if (this.#changed === 0) return 0;
     try {
@@ -111,7 +120,7 @@ export class PagedFrame {
     }
   }
 
-  /** What `commit` writes. */
+  /** The changes that `commit` writes. */
   changes(): PageChanges {
     this.checkSameFile();
     const oldChecksum = this.#checksum();
@@ -155,7 +164,10 @@ export class PagedFrame {
     return true;
   }
 
-  /** Reads the pages that are not there yet, neighbours together. False: they would be too many. */
+  /**
+   * Reads the pages that are not in memory yet, neighbouring pages together. Returns false if there
+   * would be too many.
+   */
   #readPagesOf(offsets: Float64Array): boolean {
     const pageBits = 8 * this.layout.pageLength;
     const missing = new Set<number>();
@@ -208,7 +220,9 @@ export class PagedFrame {
     return new DataView(bytes.buffer).getUint32(0, true);
   }
 
-  /** Refuses a file that was replaced: others may do that by renaming, whatever the lock says. */
+  /**
+   * Refuses a file that was replaced: another program may do that by renaming, despite the lock.
+   */
   checkSameFile(): void {
     const [ours, found] = [fstatSync(this.#descriptor), statSync(this.place, { throwIfNoEntry: false })];
     if (found?.ino !== ours.ino || found.dev !== ours.dev || found.size !== ours.size) {
@@ -219,9 +233,9 @@ export class PagedFrame {
   }
 }
 
-/** Pages that are read at once. */
+/** The most pages that are read at once. */
 const RUN = 256;
-/** More than a thousand pages say nothing new about how full the filter is. */
+/** Size of the sample: more than a thousand pages would hardly improve the estimate. */
 const SAMPLE_BITS = 2 ** 25;
 
 function countOnes(bytes: Uint8Array): number {

@@ -1,6 +1,7 @@
 /**
- * Filter files that a crash may have interrupted and that others may be changing: locked, recovered and read by
- * @bloomery/files, with the warnings and errors of the command.
+ * Locks, recovers and reads filter files, with the warnings and errors of the command. A crash may
+ * have interrupted a change of such a file, and another process may be changing it. The work is
+ * done by @bloomery/files.
  */
 
 import {
@@ -14,7 +15,9 @@ import {
 } from '@bloomery/files';
 import { inWords, warnOfJournal, warnOfWaiting } from './file-words.ts';
 
-/** Takes the lock of a file (its real place, no link), and waits for it if need be. */
+/**
+ * Takes the lock of a file (by its real path, with links resolved), and waits for it if necessary.
+ */
 export async function lockFile(place: string, { waitMs }: { readonly waitMs: number }): Promise<FileLock> {
   const taken = await worded(() =>
     lock(place, { waitMs, waiting: (holder) => warnOfWaiting(place, holder) }),
@@ -22,7 +25,7 @@ export async function lockFile(place: string, { waitMs }: { readonly waitMs: num
   return taken!;
 }
 
-/** Finishes or forgets a change that a crash interrupted. */
+/** Finishes or discards a change that a crash interrupted. */
 export function recoverFile(path: string, { waitMs }: { readonly waitMs?: number } = {}): Promise<void> {
   return worded(() => recover(path, { waitMs, ...warnings(path) }));
 }
@@ -32,7 +35,7 @@ export function settleFile(place: string): void {
   settle(place, warnOfJournal);
 }
 
-/** All bytes of a file, never a mixture of what was there before a change in place and after it. */
+/** Reads all bytes of a file, never a mixture of the states before and after a change in place. */
 export function readSettled(path: string): Promise<Uint8Array<ArrayBuffer>> {
   return worded(() => read(path, warnings(path)));
 }

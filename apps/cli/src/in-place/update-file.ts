@@ -1,13 +1,16 @@
 /**
- * Adding keys to a filter file and removing them: which way, under which lock, and what came of it.
+ * Adds keys to a filter file or removes them. It chooses the way, holds the lock, and reports the
+ * result.
  *
- * In place (paged-frame.ts) where the structure allows it and it pays: from 1 MiB on, as long as no more than a quarter
- * of the pages is touched. Otherwise the whole file is loaded and replaced. Which of the two it will be shows only while
- * keys come in; whoever began with pages then loads the rest of the file around them and goes on. Files beyond 2 GiB are always
- * changed in place: loading takes three times their size.
+ * A file is changed in place (paged-frame.ts) if its structure allows it and it is faster: from 1
+ * MiB on, as long as no more than a quarter of the pages is touched. Otherwise the whole file is
+ * loaded and replaced. The number of touched pages is known only while keys come in. If there are
+ * too many, the rest of the file is loaded around the changed pages, and the work goes on. Files
+ * beyond 2 GiB are always changed in place, because loading takes three times their size in memory.
  *
- * The lock is held from before the first byte is read until the last is written, keys from a slow pipe included. Readers do
- * not wait for it; they wait for the moment in which pages are written (recovered-file.ts).
+ * The lock is held from before the first byte is read until the last byte is written, even while
+ * keys come from a slow pipe. Readers do not wait for the lock. They wait only while pages are
+ * being written (recovered-file.ts).
  */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
@@ -28,7 +31,7 @@ import { adderFor, encodeLike, removerFor, type TakeKeys } from './whole-file.ts
 export interface UpdateOptions {
   readonly key?: SecretKey | undefined;
   readonly format?: string | undefined;
-  /** How Guava made bytes of keys; text is UTF-8 unless this says otherwise. */
+  /** How Guava turned keys into bytes. The default for text is UTF-8. */
   readonly funnel?: GuavaFunnel | undefined;
   /** How long to wait for another writer. */
   readonly waitMs: number;
@@ -37,19 +40,22 @@ export interface UpdateOptions {
 }
 
 export interface Update {
-  /** Of the library, or the format of another system. */
+  /** Name of the library's structure, or the format of another system. */
   readonly structure: string;
   readonly keys: number;
-  /** Keys that changed something: new ones, or those that were removed; undefined if the structure cannot tell. */
+  /**
+   * Number of keys that changed something: new keys, or removed keys. Undefined if the structure
+   * cannot tell.
+   */
   readonly effective: number | undefined;
-  /** What was written, or would have been. */
+  /** What was written, or would have been in a dry run. */
   readonly written: 'pages' | 'file' | 'nothing';
   readonly pagesRead: number;
   readonly pagesWritten: number;
   readonly bytesRead: number;
-  /** Journal included; 0 in a dry run. */
+  /** Bytes written, including the journal; 0 in a dry run. */
   readonly bytesWritten: number;
-  /** Of the file. */
+  /** Size of the file. */
   readonly fileBytes: number;
   readonly fullness: Fullness | undefined;
 }
@@ -82,13 +88,13 @@ export function removeFromFile(
   return underLock(path, options, () => replaceFile(path, chunks, options, removerFor, options.strict));
 }
 
-/** Every head of a frame is shorter. */
+/** Enough bytes for the head of any frame. */
 const HEAD_BYTES = 64;
 /** Smaller files are loaded and replaced. */
 const LEAST_BYTES = 2 ** 20;
-/** Larger ones never are. */
+/** Larger files are always changed in place. */
 const MOST_LOADED_BYTES = 2 ** 31;
-/** Beyond this share of all pages, reading and writing the whole file in one go is quicker. */
+/** Above this share of all pages, reading and writing the whole file at once is faster. */
 const MOST_PAGES = 1 / 4;
 
 async function underLock(
@@ -114,7 +120,7 @@ async function underLock(
   }
 }
 
-/** The file page by page, if that is possible and pays. */
+/** Opens the file for access by pages, if that is possible and faster. */
 function openPaged(
   path: string,
   place: string,
@@ -150,7 +156,7 @@ async function addToPages(
   for await (const chunk of chunks) {
     let changed = add(chunk.keys);
     if (changed === undefined) {
-      // Too many pages. What was added so far is in the frame that is loaded now.
+      // Too many pages. The loaded frame contains the keys that were added so far.
       loaded = openFrame(path, paged.load(), options.key);
       add = adderFor(loaded);
       changed = add(chunk.keys);
@@ -205,7 +211,7 @@ async function replaceFile(
   });
 }
 
-/** Writes a changed filter in place of its file, if it changed at all. */
+/** Replaces the file by the changed filter, if anything changed. */
 async function writeFile(
   file: FilterFile,
   path: string,
@@ -234,7 +240,7 @@ async function writeFile(
 function openFrame(path: string, frame: Uint8Array, key: SecretKey | undefined): FilterFile {
   const structure = structureOf(readFrameHead(frame).structure);
   const filter = explained(path, () => decodeFilter(frame, key === undefined ? {} : { key }));
-  // `bytes` is what the file holds if nothing more is added; it differs from the file, so that it will be written.
+  // `bytes` is empty, so that it differs from the encoded filter and the file is written.
   return { path, bytes: new Uint8Array(0), format: 'bloomery', structure, filter, coded: false, frame };
 }
 

@@ -1,9 +1,10 @@
 /**
- * Changing a filter that is loaded and written as a whole: every structure that can be added to but has no fixed place for
- * a key's bits, coded frames, the files of other systems, and small files. The new file takes the place of the old one at
- * once (@bloomery/files), in the form that the old one had: coded, packed with gzip, or plain.
+ * Changes a filter that is loaded and written as a whole. These are structures that can be added to
+ * but have no fixed place for a key's bits, coded frames, files of other systems, and small files.
+ * The new file replaces the old one atomically (@bloomery/files), in the same form: coded, packed
+ * with gzip, or plain.
  *
- * What cannot be changed is refused with what to do instead.
+ * A filter that cannot be changed is refused, with a hint what to do instead.
  */
 
 import { type KeyBatch, type KeyLines, type PackedKeys, RotatingBloomFilter } from 'bloomery';
@@ -14,10 +15,13 @@ import { guavaKey, textOf } from '../conversion/guava-keys.ts';
 import type { FilterFile } from '../files/filter-file.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Takes a batch of keys; says how many of them were new or removed, undefined if the structure does not know. */
+/**
+ * Takes a batch of keys. Returns how many of them were new or removed, or undefined if the
+ * structure does not know.
+ */
 export type TakeKeys = (keys: KeyBatch) => number | undefined;
 
-/** How keys are added to a file that was opened. */
+/** Returns the function that adds keys to an open file. */
 export function adderFor(file: FilterFile): TakeKeys {
   if (file.format !== 'bloomery') return foreignAdder(file.path, file.format, file.filter);
   const { filter, structure, path } = file;
@@ -27,12 +31,12 @@ export function adderFor(file: FilterFile): TakeKeys {
       `${path} is a ${structure.name}, which is made for its keys once and for all; build it again from ${options}`,
     );
   }
-  // Keys go to the generation of now, not to that of the last time.
+  // Keys go into the current generation, not into that of the last change.
   if (filter instanceof RotatingBloomFilter && filter.rotation === 'by-time') filter.advance(Date.now());
   return (keys) => filter.addMany(keys) ?? undefined;
 }
 
-/** How keys are removed from a file that was opened. */
+/** Returns the function that removes keys from an open file. */
 export function removerFor(file: FilterFile): TakeKeys {
   const { path } = file;
   if (file.format !== 'bloomery') {
@@ -74,7 +78,7 @@ function foreignAdder(path: string, format: string, filter: object): TakeKeys {
       `${path} is a ${format} file, which bloomery reads but does not change; use what made it`,
     );
   }
-  // A digest's keys are URLs; bytes would be taken for the MD5 of one.
+  // The keys of a digest are URLs. Bytes would be taken as the MD5 of a URL.
   const keyOf = format === 'squid' ? textOf : guavaKey(funnel ?? 'bytes');
   return (keys) =>
     explained(path, () => {
@@ -84,7 +88,7 @@ function foreignAdder(path: string, format: string, filter: object): TakeKeys {
     });
 }
 
-/** What the library refuses is for the user to mend. */
+/** Turns a refusal by the library into an error that the user can fix. */
 function explained<T>(path: string, work: () => T): T {
   try {
     return work();

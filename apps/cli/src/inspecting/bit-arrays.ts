@@ -1,6 +1,7 @@
 /**
- * The bit arrays inside a filter file, for the picture. Of counters, which of them are not 0. None for fingerprints (static
- * and Bloomier filters): those are noise by design, and a picture of noise says nothing.
+ * The bit arrays inside a filter file, for the picture. For counters, each bit says whether a
+ * counter is above 0. Fingerprints (static and Bloomier filters) have no picture, because they look
+ * random by design.
  */
 
 import type { BloomFilter } from 'bloomery';
@@ -9,7 +10,7 @@ import type { FilterFile, ForeignFile, OwnFile } from '../files/filter-file.ts';
 import { onesBetween } from '../terminal/bit-picture.ts';
 
 export interface BitArray {
-  /** Which of several it is. */
+  /** Name of this array among several. */
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly bits: number;
@@ -45,13 +46,13 @@ function ofFilter(filter: BloomFilter): BitArray {
   return { name: '', bytes: payloadOf(filter.encode()), bits: filter.bits };
 }
 
-/** The bits of a frame of a BloomFilter. */
+/** Number of bits in a frame of a BloomFilter; 0 for other structures. */
 function bitsOf(frame: Uint8Array): number {
   const head = readFrameHead(frame);
   return head.structure === 'BloomFilter' ? head.parameters.bits : 0;
 }
 
-/** A bit for each counter of a sketch, 1 where it is not 0. */
+/** The rows of a sketch, with a bit for each counter, which is 1 if the counter is not 0. */
 function counterRows(
   frame: Uint8Array,
   { width, depth, counterBits }: { width: number; depth: number; counterBits: number },
@@ -69,8 +70,9 @@ function counterRows(
 }
 
 /**
- * Most formats end with their bits, DCSO's with free data behind them. Whether that is so here is checked: as many ones as the
- * filter says, or no picture (JSON, chunks, gzip, byte orders that leave gaps).
+ * Finds the bits at the end of the file, where most formats have them. DCSO has free data after
+ * them. The number of ones is compared with that of the filter; if it differs, there is no picture
+ * (JSON, chunks, gzip, byte orders that leave gaps).
  */
 function foreignArrays({ filter, bytes, format }: ForeignFile): BitArray[] {
   if (!('onesCount' in filter) || typeof filter.onesCount !== 'function') return [];
@@ -84,5 +86,8 @@ function foreignArrays({ filter, bytes, format }: ForeignFile): BitArray[] {
     : [];
 }
 
-/** Bits of a hash list, which has few ones in many: 256 MB. */
+/**
+ * The most bits of a hash list that are expanded for the picture: 256 MB. A hash list has few ones
+ * among many bits.
+ */
 const LARGEST_UNPACKED = 2 ** 31;

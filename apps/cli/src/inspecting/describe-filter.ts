@@ -1,9 +1,11 @@
 /**
- * What can be said of a filter file, as plain data: this is what `bloomery info --json` prints, and what its table and
- * `bloomery verify` are made from. Nothing here needs the secret of a keyed filter.
+ * Describes a filter file as plain data. `bloomery info --json` prints this data, and the table of
+ * `info` and `bloomery verify` are based on it. Nothing here needs the secret key of a keyed
+ * filter.
  *
- * A promise is what the file itself says: the capacity in a frame with the true rate that its bits and hashes have there
- * (bloomery/math), or a rate that is written down. `estimated…` comes from the ones.
+ * A promise comes from the file itself: the capacity in a frame, with the true rate of its bits and
+ * hashes at that capacity (bloomery/math), or a rate stored in the file. `estimated…` values come
+ * from the ones.
  */
 
 import { canBeCoded, readFrameHead } from 'bloomery/frames';
@@ -21,22 +23,25 @@ export interface FilterDescription {
   /** The name of the class that reads it. */
   readonly structure: string;
   readonly keyed: boolean;
-  /** The hash; of a seeded one with the seed. Never a key. */
+  /** Name of the hash function. The seed is separate, and a secret key is never included. */
   readonly hash: string;
   readonly seed?: string | undefined;
-  /** What the structure was made with, by the names of the library. */
+  /** Parameters of the structure, under their names in the library. */
   readonly parameters: Readonly<Record<string, string | number | boolean>>;
   readonly capacity?: number | undefined;
   /** The rate that the file promises, at capacity where it has one. */
   readonly promisedFalsePositiveRate?: number | undefined;
   readonly ones?: number | undefined;
   readonly fill?: number | undefined;
-  /** Keys that went in, if the file counts them. */
+  /** Number of added keys, if the file counts them. */
   readonly size?: number | undefined;
-  /** Distinct keys by the ones, with an interval of 95 % where there is one. */
+  /** Number of distinct keys, estimated from the ones, with a 95 % interval where there is one. */
   readonly estimatedSize?: SizeEstimate | undefined;
   readonly estimatedFalsePositiveRate?: number | undefined;
-  /** More keys than promised, by five standard deviations. Undefined: nothing was promised. */
+  /**
+   * Whether it holds more keys than its capacity, by five standard deviations. Undefined if nothing
+   * was promised.
+   */
   readonly overfull?: boolean | undefined;
   /** Stages, generations, levels, links. */
   readonly parts?: readonly FilterPart[] | undefined;
@@ -49,25 +54,31 @@ export interface FilterPart {
   readonly hashes: number;
   readonly capacity?: number | undefined;
   readonly estimatedSize: number;
-  /** By its ones, or what the file says that it was made for. */
+  /**
+   * The rate by its ones. `promisedFalsePositiveRate` is the rate that the file says it was made
+   * for.
+   */
   readonly estimatedFalsePositiveRate?: number | undefined;
   readonly promisedFalsePositiveRate?: number | undefined;
 }
 
 export interface FilterBytes {
   readonly file: number;
-  /** The plain frame of a coded one. */
+  /** Size of the plain frame. */
   readonly plain: number;
-  /** The coded frame, where the structure has one. */
+  /** Size of the coded frame, if the structure has one. */
   readonly compressed?: number | undefined;
-  /** bits · H(share of ones) / 8: what an ideal coder would need for the bits alone (compressed II-B). */
+  /**
+   * bits · H(share of ones) / 8: the size that an ideal coder would need for the bits alone
+   * (compressed II-B).
+   */
   readonly entropy?: number | undefined;
 }
 
-/** What a structure or a format adds to what all have in common. */
+/** Facts of one structure or format, in addition to those that all have in common. */
 export type FilterDetails = Pick<FilterDescription, 'parameters' | 'hash'> &
   Partial<Omit<FilterDescription, 'path' | 'format' | 'structure' | 'keyed' | 'bytes'>> & {
-    /** The number of bits in `ones` of them, for the entropy. */
+    /** The number of bits among which `ones` were counted, for the entropy. */
     readonly entropyBits?: number;
   };
 
@@ -92,7 +103,7 @@ export function describeFilter(file: FilterFile): FilterDescription {
 }
 
 function compressedBytes(frame: Uint8Array): number | undefined {
-  // The small coding does 16 MB/s, the fast one 190.
+  // The small coding runs at 16 MB/s, the fast one at 190 MB/s.
   if (!canBeCoded(readFrameHead(frame).structure) || frame.length > LARGEST_FAST) return undefined;
   return compressFrame(frame, { effort: frame.length > LARGEST_SMALL ? 'fast' : 'small' }).length;
 }

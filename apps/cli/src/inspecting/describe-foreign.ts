@@ -1,4 +1,7 @@
-/** What is particular to the files of other systems. They say little: bits and hashes, and only some a promise. */
+/**
+ * Facts of the files of other systems. They record little: bits and hashes, and only some of them a
+ * promised rate.
+ */
 
 import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
 import { DataSketchesFilter } from 'bloomery/formats/datasketches';
@@ -15,7 +18,7 @@ import type { FilterDetails } from './describe-filter.ts';
 import { describeSize, isOverfull } from './size-estimate.ts';
 
 export function describeForeign({ filter: opened }: ForeignFile): FilterDetails {
-  // The keys that it takes do not matter here.
+  // The type of its keys does not matter here.
   const filter: unknown = opened;
   const { bits, hashes, hash } = opened;
   const common = { hash, estimatedFalsePositiveRate: opened.estimatedFalsePositiveRate() };
@@ -53,7 +56,8 @@ export function describeForeign({ filter: opened }: ForeignFile): FilterDetails 
   ) {
     const ones = filter.onesCount();
     const bitDetails = { ...common, ones, fill: ones / bits, entropyBits: bits };
-    // Double hashing hits a bit twice a little less often than chance would; the interval holds to first order.
+    // With double hashing, a key hits the same bit twice a little less often than with random
+    // probes. The interval holds to first order.
     const { value, low, high, standardError } = estimateSize({ bits, hashes, ones });
     return {
       ...bitDetails,
@@ -97,7 +101,8 @@ function particulars(
   return {
     parameters: { bits, hashes, bitsPerEntry, declaredCount: count, useful },
     capacity,
-    // Squid ignores a digest with more than 65 % ones, whatever it holds (docs/spec/formats.md).
+    // Squid ignores a digest with more than 65 % ones, whatever number of keys it holds
+    // (docs/spec/formats.md).
     overfull: !useful || isOverfull({ value, standardError }, capacity),
   };
 }
@@ -108,7 +113,8 @@ function redisDetails(filter: RedisBloomFilter): Omit<FilterDetails, 'hash'> {
   const [first] = links;
   return {
     parameters: { bits, links: links.length, scaling, ...(scaling ? { expansion } : {}) },
-    // The first link of a chain that may grow has half the error that was asked for, each next one half of that.
+    // The first link of a chain that may grow has half of the requested error, and each further
+    // link half of the one before.
     promisedFalsePositiveRate: scaling ? 2 * first.error : first.error,
     ones,
     fill: ones / bits,

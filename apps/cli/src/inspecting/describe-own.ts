@@ -1,4 +1,4 @@
-/** What is particular to each structure of the library. */
+/** Facts of each structure of the library. */
 
 import {
   AttenuatedBloomFilter,
@@ -27,7 +27,7 @@ export function describeOwn(file: OwnFile): FilterDetails {
   return { hash, seed, parameters: { ...parameters, ...(file.coded ? { coded: true } : {}) }, ...details };
 }
 
-/** From the frame and not from the filter, which may have been read without its key. */
+/** Reads the hash from the frame, because the filter may have been read without its key. */
 function hashOf({ frame }: OwnFile): { hash: string; seed?: string } {
   const { name, seed } = readFrameHead(frame).hash;
   return name === 'forge64' ? { hash: name, seed: String(seed) } : { hash: name };
@@ -100,7 +100,7 @@ interface BitFilter {
   estimatedFalsePositiveRate(): number;
 }
 
-/** Of everything that is an array of bits under the eyes of a lookup. */
+/** Facts of every structure that is an array of bits to a lookup. */
 function bitDetails(filter: BitFilter) {
   const { capacity } = filter;
   const estimatedSize = describeSize(filter);
@@ -114,7 +114,7 @@ function bitDetails(filter: BitFilter) {
   };
 }
 
-/** The true rate that these parameters have when the filter holds what it was made for. */
+/** The true rate of these parameters when the filter holds as many keys as it was made for. */
 function rateAtCapacity({
   bits,
   hashes,
@@ -184,7 +184,7 @@ function attenuatedDetails(filter: AttenuatedBloomFilter): Details {
   };
 }
 
-/** The rate of several filters of which one "maybe" is enough. */
+/** The rate of several filters together, where a single "maybe" is enough. */
 function together(rate: number | undefined, filters: number): number | undefined {
   return rate === undefined ? undefined : -Math.expm1(filters * Math.log1p(-rate));
 }
@@ -197,7 +197,8 @@ function partOf(name: string, filter: BloomFilter): FilterPart {
 
 function sketchDetails(sketch: CountMinSketch | HeavyHitters, frame: Uint8Array): Details {
   const { width, depth, counterBits, update, total } = sketch;
-  // Cormode and Muthukrishnan 2005: too high by at most ε·total, but for a share δ of the keys.
+  // Cormode and Muthukrishnan 2005: a count is too high by at most ε·total, except for a share δ of
+  // the keys.
   const common = {
     update,
     width,
