@@ -1,7 +1,8 @@
 /**
- * Filter files as the estimators want them: arrays of bits of one shape whose ones can be counted, alone and together.
- * Structures that hold a Bloom filter within themselves (counters above 0, lists of ones, generations) are brought to it
- * where the structures differ, so a counting filter here can be compared with the snapshot of it that a peer has.
+ * Prepares filter files for the estimators, as bit arrays of one shape whose ones can be counted,
+ * alone and together. If the structures differ, those that contain a Bloom filter (counters above
+ * 0, lists of ones, generations) are converted to it. So a local counting filter can be compared
+ * with a snapshot of it on a peer.
  */
 
 import {
@@ -21,7 +22,10 @@ import { UsageError } from '../usage-error.ts';
 import type { AnyFilter } from './filter-facts.ts';
 import { unlikeFiles } from './unlike-files.ts';
 
-/** All files as filters of one kind; two that are not alike are an error that shows both. */
+/**
+ * Returns all files as filters of one kind. Two files with different parameters are an error that
+ * shows both.
+ */
 export function comparableFiles(files: readonly FilterFile[]): Comparable<unknown>[] {
   const [first, ...others] = files;
   for (const other of others) {
@@ -42,7 +46,10 @@ export function comparableFiles(files: readonly FilterFile[]): Comparable<unknow
   return filters;
 }
 
-/** Seen before a list of few ones in 2^36 bits becomes an array of all of them. */
+/**
+ * Whether the sizes are equal. This is checked before a list of a few ones in 2^36 bits is expanded
+ * to the whole array.
+ */
 function sameSize(one: AnyFilter, other: AnyFilter): boolean {
   return !('bits' in one && 'bits' in other) || one.bits === other.bits;
 }
@@ -60,7 +67,7 @@ function comparable(file: FilterFile, asBloomFilter: boolean): Comparable<unknow
   throw new UsageError(`${file.path} is a ${String(filter)}, of which no ones can be counted and compared`);
 }
 
-/** The Bloom filter that a structure holds within itself; undefined if it is none. */
+/** The Bloom filter that a structure contains, or undefined if it contains none. */
 export function bloomFilterOf(filter: AnyFilter): BloomFilter | undefined {
   if (filter instanceof BloomFilter) return filter;
   if (filter instanceof CountingBloomFilter) return filter.snapshot();
@@ -76,7 +83,7 @@ interface ForeignComparable extends Comparable<unknown> {
   readonly filter: Uniting;
 }
 
-/** |ones of A AND B| = |A| + |B| - |A OR B|, and the OR is the union that each format has. */
+/** |ones of A AND B| = |A| + |B| - |A OR B|, where the OR is the union of each format. */
 function foreign({ path, filter }: FilterFile): ForeignComparable {
   if (!('union' in filter) || !('onesCount' in filter)) {
     throw new UsageError(`${path} is a ${String(filter)}, of which no ones can be counted and compared`);

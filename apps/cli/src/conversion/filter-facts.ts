@@ -1,6 +1,7 @@
 /**
- * What a filter says about itself, whichever it is: how many keys it was made for, how many it holds, at which rate it
- * errs. Structures differ in what they know; what one does not know is undefined here, and never a guess.
+ * Facts that any filter may know about itself: how many keys it was made for, how many it holds,
+ * and its false positive rate. Structures differ in what they know. An unknown value is undefined
+ * here, never a guess.
  */
 
 import {
@@ -27,22 +28,22 @@ import type { FilterFile } from '../files/filter-file.ts';
 
 export type AnyFilter = FilterFile['filter'];
 
-/** How many distinct keys are in, by its zeros; Infinity if none is left. */
+/** Estimated number of distinct keys, from the zeros; Infinity if no zero is left. */
 export function estimatedSizeOf(filter: AnyFilter): number | undefined {
   if (filter instanceof AttenuatedBloomFilter || !('estimatedSize' in filter)) return undefined;
   return (filter as { estimatedSize(): number }).estimatedSize();
 }
 
-/** The rate at which it answers "maybe" to keys that are not in, now. */
+/** The current rate of "maybe" for keys that are not in the filter. */
 export function estimatedRateOf(filter: AnyFilter): number | undefined {
   if ('estimatedFalsePositiveRate' in filter) return filter.estimatedFalsePositiveRate();
   return 'falsePositiveRate' in filter ? filter.falsePositiveRate : undefined;
 }
 
-/** What it was made for. Most foreign files do not say. */
+/** The parameters that a filter was made for. Most files of other systems do not record them. */
 export interface Design {
   readonly capacity: number;
-  /** At capacity. */
+  /** The rate at capacity. */
   readonly falsePositiveRate: number;
 }
 
@@ -55,7 +56,7 @@ export function designOf(filter: AnyFilter): Design | undefined {
   }
   if (filter instanceof RedisBloomFilter) {
     const capacity = filter.links.reduce((sum, { entries }) => sum + entries, 0);
-    // The first link has half the rate that was asked for (docs/spec/formats.md).
+    // The first link has half of the requested rate (docs/spec/formats.md).
     return { capacity, falsePositiveRate: filter.links[0].error * (filter.scaling ? 2 : 1) };
   }
   if (filter instanceof ScalableBloomFilter) {
@@ -72,7 +73,10 @@ export function designOf(filter: AnyFilter): Design | undefined {
   return { capacity: filter.capacity, falsePositiveRate: rateAt(filter, filter.capacity) };
 }
 
-/** How many distinct keys are certainly in: the lower end of a wide interval, or a count that the filter keeps. */
+/**
+ * A lower bound on the number of distinct keys: the lower end of a wide interval, or a count that
+ * the filter keeps.
+ */
 export function leastSizeOf(filter: AnyFilter): number | undefined {
   if (filter instanceof RedisBloomFilter) return filter.size;
   if (filter instanceof StaticFilter || filter instanceof BloomierFilter) return filter.size;
@@ -140,5 +144,8 @@ function partsOf(filter: AnyFilter): readonly (Countable & { readonly capacity: 
   return [];
 }
 
-/** Five standard deviations, as the library's own overfull policy has it: nobody is warned for nothing. */
+/**
+ * Five standard deviations, the same as in the library's own overfull policy, to avoid false
+ * warnings.
+ */
 const CERTAINTY = 0.9999994;

@@ -1,9 +1,12 @@
-/** Lines as what Guava's funnels take. */
+/** Turns lines into the key types of Guava's funnels. */
 
 import type { GuavaFunnel, GuavaKey } from 'bloomery/formats/guava';
 import { UsageError } from '../usage-error.ts';
 
-/** How the bytes of a line become a key. Text that is UTF-8 is its own bytes: see `funnelOfBytes`. */
+/**
+ * Returns the function that turns the bytes of a line into a key. UTF-8 text stays bytes: see
+ * `funnelOfBytes`.
+ */
 export function guavaKey(funnel: GuavaFunnel): (key: Uint8Array) => GuavaKey {
   if (funnel === 'utf16') return textOf;
   if (funnel === 'int') return (key) => Number(integer(key));
@@ -11,7 +14,7 @@ export function guavaKey(funnel: GuavaFunnel): (key: Uint8Array) => GuavaKey {
   return (key) => key;
 }
 
-/** The funnel to use for bytes: those of a UTF-8 string are what `stringFunnel(UTF_8)` hashes. */
+/** The funnel to use for bytes. `stringFunnel(UTF_8)` hashes the bytes of a UTF-8 string. */
 export function funnelOfBytes(funnel: GuavaFunnel): GuavaFunnel {
   return funnel === 'utf8' ? 'bytes' : funnel;
 }

@@ -1,7 +1,7 @@
 /**
- * The end of every command that makes one file from others: the file is written, and who asked is told. Standard output
- * belongs to the file (`-o -`) or to the report (`--json`), never to both. People at a terminal get a few lines on
- * standard error; scripts get silence.
+ * The last step of every command that makes one file from others: it writes the file and reports.
+ * Standard output gets the file (`-o -`) or the report (`--json`), never both. On a terminal the
+ * report is a few lines on standard error. Scripts get no report.
  */
 
 import { statSync } from 'node:fs';
@@ -16,7 +16,7 @@ export interface MadeFileOptions {
   readonly json?: boolean;
 }
 
-/** Refuses an output that cannot be, before any work is done. */
+/** Refuses an impossible output before any work is done. */
 export function checkOutput({ output, force, json }: MadeFileOptions): void {
   if (json && output === '-') {
     throw new UsageError('--json and -o - both want standard output; name a file for one of them');
@@ -24,7 +24,10 @@ export function checkOutput({ output, force, json }: MadeFileOptions): void {
   checkTarget(output, { force });
 }
 
-/** Writes the file, then tells: a JSON object for `--json`, `lines` to people, nothing to anybody else. */
+/**
+ * Writes the file, then reports: a JSON object for `--json`, `lines` on a terminal, and otherwise
+ * nothing.
+ */
 export function finishOutput(
   { output, force = false, json }: MadeFileOptions,
   bytes: Uint8Array,
@@ -36,7 +39,10 @@ export function finishOutput(
   else if (isTerminal(2)) process.stderr.write(lines.map((line) => `${line}\n`).join(''));
 }
 
-/** Standard input can be read once only, and a directory not at all: the system's own error does not name it. */
+/**
+ * Refuses standard input given twice, and directories, because the system's own error does not name
+ * the directory.
+ */
 export function checkInputs(paths: readonly string[]): void {
   if (paths.filter((path) => path === '-').length > 1) {
     throw new UsageError('standard input (-) can be only one of the files');

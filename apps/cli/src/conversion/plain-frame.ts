@@ -1,9 +1,10 @@
 /**
- * Frames as bytes, for commands that move bits and ask nothing: encode, decode, delta, apply. No secret is needed to
- * pack a keyed filter or to say what changed in it, so none is asked for; the parameters in an error are read from the
- * header (docs/spec/frame.md) and not from a filter.
+ * Frames as bytes, for commands that move bits and do not ask the filter: encode, decode, delta,
+ * apply. Packing a keyed filter, or finding the changes in it, needs no secret key, so none is
+ * asked for. The parameters in an error come from the header (docs/spec/frame.md), not from a
+ * decoded filter.
  *
- * What is wrong with a file is a `UsageError` that names it.
+ * An error in a file is a `UsageError` that names the file.
  */
 
 import { FrameError } from 'bloomery';
@@ -26,11 +27,11 @@ import { UsageError } from '../usage-error.ts';
 export interface FrameFile {
   readonly path: string;
   readonly structure: Structure;
-  /** As the file has it. */
+  /** The bytes of the file. */
   readonly bytes: Uint8Array;
   /** Whether the payload is coded. */
   readonly coded: boolean;
-  /** The plain frame. Of a plain file the checksum has not been verified yet: see `verifyPlain`. */
+  /** The plain frame. If the file is plain, its checksum is not verified yet: see `verifyPlain`. */
   readonly frame: Uint8Array;
   /** The head of the plain frame. */
   readonly head: FrameHead;
@@ -53,12 +54,15 @@ export async function readFrame(path: string): Promise<FrameFile> {
   });
 }
 
-/** Refuses a plain frame that was cut off or changed. Coded ones were verified when they were unpacked. */
+/**
+ * Refuses a plain frame that was cut off or changed. Coded ones were verified when they were
+ * unpacked.
+ */
 export function verifyPlain({ path, coded, frame }: FrameFile): void {
   if (!coded) naming(path, () => checkFrame(frame));
 }
 
-/** Runs `work`; what is wrong with the frame becomes an error about the file. */
+/** Runs `work`, and turns an error in the frame into an error that names the file. */
 export function naming<T>(path: string, work: () => T): T {
   try {
     return work();
@@ -72,7 +76,10 @@ export function naming<T>(path: string, work: () => T): T {
   }
 }
 
-/** The parameters in the head, such as `BloomFilter(9,586 bits, 7 hashes, classic, capacity 1,000, seed 0)`. */
+/**
+ * The parameters in the head, such as `BloomFilter(9,586 bits, 7 hashes, classic, capacity 1,000,
+ * seed 0)`.
+ */
 export function describeFrame({ head }: FrameFile): string {
   const { structure, parameters, hash } = head;
   if (structure !== 'BloomFilter' && structure !== 'BlockedBloomFilter') return structure;

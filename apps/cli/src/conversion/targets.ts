@@ -1,12 +1,12 @@
 /**
- * What `convert` can write, and from what. There are two ways.
+ * The formats that `convert` can write, and the sources for each. There are two ways.
  *
- * A bridge needs no keys, because the bits stay the same and only their form changes: another file of the same hash and
- * size, or a part of what the structure holds (a counter above 0 is a one). All bridges are exact: the new file answers
- * every question as the old one does.
+ * A bridge needs no keys, because the bits stay the same and only their form changes. The source is
+ * another file of the same hash and size, or a structure that contains the bits (a counter above 0
+ * is a one). All bridges are exact: the new file answers every question as the old one does.
  *
- * Between different hashes there is no way but the keys (`cannotConvert` of the library says why), so `create` makes an
- * empty filter of the target's own sizing for them to go into.
+ * Between different hashes the keys are needed (`cannotConvert` of the library says why). `create`
+ * makes an empty filter for them, with the target's own sizing.
  */
 
 import {
@@ -33,7 +33,7 @@ import { bloomFilterOf } from './comparable-files.ts';
 import type { AnyFilter, Design } from './filter-facts.ts';
 import { funnelOfBytes, guavaKey, textOf } from './guava-keys.ts';
 
-/** An empty filter that keys go into. */
+/** A new filter, empty at first, to which the keys are added. */
 export interface NewFilter {
   readonly filter: AnyFilter;
   addMany(keys: KeyBatch): void;
@@ -42,7 +42,9 @@ export interface NewFilter {
 
 export interface CreateOptions extends Design {
   readonly funnel: GuavaFunnel;
-  /** Of the library's own structures: the seed, or the secret key, of the filter that is converted. */
+  /**
+   * For the library's own structures: the seed, or the secret key, of the filter that is converted.
+   */
   readonly seed?: bigint;
   readonly key?: SecretKey | undefined;
 }
@@ -50,17 +52,17 @@ export interface CreateOptions extends Design {
 export interface Target {
   readonly name: string;
   readonly what: string;
-  /** What it is made from without keys, for `--list`. */
+  /** The sources that need no keys, for `--list`. */
   readonly bridges: string;
   /** The hash and how indices come from it, for the error that says why bits cannot be converted. */
   readonly hash: string;
-  /** The new file if no keys are needed, else undefined. */
+  /** Returns the new file if no keys are needed, otherwise undefined. */
   bridge(file: FilterFile): Uint8Array | Promise<Uint8Array> | undefined;
-  /** Undefined: not made from keys here. */
+  /** Creates an empty filter for the keys; undefined if this target is never built from keys. */
   readonly create?: (options: CreateOptions) => NewFilter;
 }
 
-/** In the order of `--list`. */
+/** All targets, in the order of `--list`. */
 export const TARGETS: readonly Target[] = [
   {
     name: 'bloomery',
@@ -218,7 +220,7 @@ export const TARGETS: readonly Target[] = [
   },
 ];
 
-/** Formats that are read, and written back only as they were read. */
+/** Formats that can be read, but written only in the form in which they were read. */
 export const READ_ONLY: readonly { readonly name: string; readonly what: string }[] = [
   { name: 'binary-fuse', what: 'FastFilter in Go and C' },
   { name: 'spark', what: "Spark's BloomFilter" },
@@ -264,7 +266,7 @@ function blockedLike(filter: AnyFilter, layout: string): BlockedBloomFilter | un
   return blocked instanceof BlockedBloomFilter && blocked.layout === layout ? blocked : undefined;
 }
 
-/** The fewest bits an entry that keep the rate with Squid's four hashes. */
+/** The smallest number of bits per entry that keeps the rate with Squid's four hashes. */
 function squidBits(rate: number): number {
   for (let bits = 1; bits <= 255; bits++) if (rateAsymptotic(bits * 1e6, 4, 1e6) <= rate) return bits;
   throw new UsageError(

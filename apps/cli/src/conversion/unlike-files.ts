@@ -1,18 +1,18 @@
-/** Why two filter files do not go together, and what would bring them together. */
+/** Explains why two filter files cannot be combined or compared, and how to make them alike. */
 
 import { BlockedBloomFilter, BloomFilter } from 'bloomery';
 import type { FilterFile } from '../files/filter-file.ts';
 import { becomesBloom } from '../files/structures.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** The error for two files that cannot be combined or compared: shows both. */
+/** The error for two files that cannot be combined or compared. It shows both. */
 export function unlikeFiles(verb: string, one: FilterFile, other: FilterFile): UsageError {
   return new UsageError(
     `cannot ${verb} ${one.path} and ${other.path}: ${nameOf(one)} and ${nameOf(other)} are not alike; ${remedy(one, other)}`,
   );
 }
 
-/** What stands in errors: the structure or the format with its parameters. */
+/** The description of a filter in errors: the structure or the format with its parameters. */
 function nameOf({ filter }: FilterFile): string {
   return String(filter);
 }
@@ -38,7 +38,10 @@ function hasSnapshot(file: FilterFile): boolean {
   return file.format === 'bloomery' && becomesBloom(file.structure);
 }
 
-/** How often the one must be halved to be like the other; 0: that does not help. */
+/**
+ * How many times the larger filter must be halved to match the smaller one, or 0 if halving does
+ * not help.
+ */
 function halvingsBetween({ filter: large }: FilterFile, { filter: small }: FilterFile): number {
   const bloom = large instanceof BloomFilter && small instanceof BloomFilter;
   const blocked = large instanceof BlockedBloomFilter && small instanceof BlockedBloomFilter;

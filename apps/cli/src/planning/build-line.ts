@@ -1,7 +1,7 @@
 /**
- * The command that builds the filter of a plan. Where the plan follows from capacity and rate alone, `build` finds the
- * same bits and hashes by itself, and the line says just these two. Otherwise it names bits and hashes, so that `build`
- * has nothing left to choose.
+ * The command that builds the filter of a plan. Where the plan follows from capacity and rate
+ * alone, `build` finds the same bits and hashes by itself, and the line names only these two.
+ * Otherwise it names bits and hashes, so that `build` has nothing left to choose.
  */
 
 import type { Plan, PlanRequest } from 'bloomery/math';
@@ -38,7 +38,7 @@ function structureOf({ layout, goal }: Plan, { falsePositiveRate, hashes, bits }
   return layout === defaultLayout(known) ? [] : ['--layout', layout];
 }
 
-/** 350k, 1M: the short form where it says the same. */
+/** 350k, 1M: the short form if it is exact. */
 function shortCount(count: number): string {
   if (count % 1e6 === 0) return `${count / 1e6}M`;
   return count % 1e3 === 0 ? `${count / 1e3}k` : String(count);

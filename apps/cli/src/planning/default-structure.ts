@@ -1,9 +1,10 @@
 /**
- * The structure that `build` makes when it is not told which, and that `plan` therefore describes.
+ * The default structure of `build`, which `plan` describes as well.
  *
- * A blocked filter answers five times as fast on sets that do not fit in a cache, and changing its file touches one page
- * per key instead of k. It needs more bits the lower the rate: 4 % more at 1 %, 15 % more at 0.01 %. So the default is
- * blocked down to a rate of 0.1 %, and classic below. A block takes at most 24 hashes.
+ * A blocked filter answers five times as fast on sets that do not fit in a cache, and changing its
+ * file touches one page per key instead of k. It needs more bits the lower the rate: 4 % more at 1
+ * %, 15 % more at 0.01 %. So the default is blocked down to a rate of 0.1 %, and classic below. A
+ * block takes at most 24 hashes.
  */
 
 import type { PlanLayout } from 'bloomery/math';

@@ -1,6 +1,7 @@
 /**
- * The planner speaks of its fields, people on a command line of options. `bits` and `hashes` are also words: they are
- * fields where a value follows, or where they stand alone.
+ * Replaces the field names in messages of the planner by the names of command line options. `bits`
+ * and `hashes` are also ordinary words: they count as fields if a value follows, or if they stand
+ * alone.
  */
 export function optionNames(text: string): string {
   return text

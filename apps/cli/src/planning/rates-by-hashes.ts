@@ -1,11 +1,12 @@
 /**
- * The curves behind `bloomery plan --plot`: the rate for each number of hash functions, all else as
- * in the plan.
+ * The curves of `bloomery plan --plot`: the rate for each number of hash functions, with all other
+ * parameters as in the plan.
  *
- * In memory the array is fixed: tutorial, figure 1. For a filter that is sent, the message is fixed
- * and the array is as large as fits: compressed, figures 1 and 2, with the standard filter (the
- * array is the message) beside it, which is best where the compressed one is worst. Each point is a
- * plan of the library, so the curve and the table cannot disagree.
+ * For a filter in memory, the array has a fixed size (tutorial, figure 1). For a filter that is
+ * sent, the message has a fixed size and the array is as large as fits (compressed, figures 1 and
+ * 2). The standard filter, whose array is the message, is drawn next to it; it is best where the
+ * compressed one is worst. Each point is a plan of the library, so the curve and the table cannot
+ * disagree.
  */
 
 import type { Point } from '@bloomery/papers/drawing';
@@ -17,7 +18,7 @@ export interface RateCurve {
   readonly points: readonly Point[];
 }
 
-/** The curves of a plan; none where the layout leaves no choice. */
+/** The curves of a plan. There are none if the layout has a fixed number of hashes. */
 export function ratesByHashes(found: Plan, request: PlanRequest): RateCurve[] {
   const { capacity, layout, goal, bits, hashes } = found;
   if (layout === 'split-block') return [];
@@ -30,7 +31,7 @@ export function ratesByHashes(found: Plan, request: PlanRequest): RateCurve[] {
   const sent = goal === 'delta' ? (found.expectedDeltaBits ?? 0) : found.expectedTransmissionBits;
   const standard = Math.max(1, Math.round(sent));
   const reach = goal === 'delta' ? Math.max(10, 2 * hashes) : reachOf(sent / capacity, hashes);
-  // As far as the plan itself looked, so that its point is the best of its curve.
+  // The same limit as in the plan itself, so that its point is the best of its curve.
   const maxBits = Math.max(bits, request.bits ?? request.maxBits ?? DEFAULT_SPREAD * standard);
   const message = { capacity, layout, goal, changedFraction, transmissionBits: sent * ROUNDING, maxBits };
   const name = goal === 'delta' ? 'deltas of this size' : 'messages of this size, compressed';
@@ -43,8 +44,8 @@ export function ratesByHashes(found: Plan, request: PlanRequest): RateCurve[] {
 }
 
 /**
- * Twice the best of an array of that many bits per key (survey 2.1), at least 10, and beyond the
- * chosen one.
+ * Right end of the curve: twice the best number of hashes for that many bits per key (survey 2.1),
+ * at least 10, and beyond the chosen number.
  */
 function reachOf(bitsPerKey: number, chosen: number): number {
   return Math.min(MOST_HASHES, Math.max(10, Math.round(2 * Math.LN2 * bitsPerKey), chosen + 3));
@@ -56,7 +57,7 @@ function curve(name: string, reach: number, request: (hashes: number) => PlanReq
     try {
       points.push([k, plan(request(k)).falsePositiveRate]);
     } catch (error) {
-      // No such filter with this k: a gap in the curve.
+      // There is no such filter with this k, so the curve has a gap.
       if (!(error instanceof RangeError)) throw error;
     }
   }
@@ -64,7 +65,7 @@ function curve(name: string, reach: number, request: (hashes: number) => PlanReq
 }
 
 const MOST_HASHES = 64;
-/** The blocked layout has no more; docs/spec/frame.md. */
+/** The most hashes of the blocked layout (docs/spec/frame.md). */
 const MOST_IN_BLOCK = 24;
 /** The plan's own message, computed twice, must not fail to fit by a rounding error. */
 const ROUNDING = 1 + 1e-9;
