@@ -1,11 +1,13 @@
 /**
- * Completion for bash 3.2 and later (macOS still has 3.2), without the package bash-completion. One function that looks
- * at the words before the cursor: which command, which option the cursor's word belongs to, how many arguments came.
+ * Completion for bash 3.2 and later (macOS still has 3.2), without the package bash-completion. The
+ * script is one function that looks at the words before the cursor. It finds the command, the
+ * option that the word at the cursor belongs to, and the number of arguments so far.
  *
- * File names are left to bash itself (`-o default`): it knows quoting, `~` and spaces. Where nothing can be offered, such
- * as for a number, `compopt +o default` keeps file names away; bash 3.2 has no compopt and offers them anyway.
+ * File names are left to bash itself (`-o default`): it knows quoting, `~` and spaces. Where
+ * nothing can be offered, such as for a number, `compopt +o default` keeps file names away; bash
+ * 3.2 has no compopt and offers them anyway.
  *
- * Bash breaks words at `=`, so `--format=gu` arrives as three words; they are taken together again.
+ * Bash breaks words at `=`, so `--format=gu` arrives as three words, which are joined again.
  */
 
 import type { CommandNode, CommandTree, OptionNode, ValueNode } from './command-tree.ts';

@@ -1,9 +1,11 @@
 /**
- * The commands as shells want to know them, read from commander's own tree: nothing is written twice, so an option that
- * is added is completed from then on. Hidden commands and options stay hidden.
+ * The commands in the form that shell completion needs, read from commander's own tree. Nothing is
+ * written twice, so a new option is completed without further work. Hidden commands and options
+ * stay hidden.
  *
- * What a value is follows from how its placeholder is named: `<file>`, `<filter>`, `<directory>` and the like complete
- * file names; choices complete themselves; for numbers and rates nothing sensible can be offered.
+ * The name of the placeholder tells what a value is. `<file>`, `<filter>`, `<directory>` and the
+ * like complete file names. Choices complete to their values. For numbers and rates there is
+ * nothing sensible to offer.
  */
 
 import type { Argument, Command, Option } from 'commander';
@@ -22,23 +24,23 @@ export interface CommandNode {
 }
 
 export interface OptionNode {
-  /** With its dash, if there is one. */
+  /** The short flag with its dash, if there is one. */
   readonly short: string | undefined;
   readonly long: string | undefined;
   readonly description: string;
-  /** Undefined: the option is a flag. */
+  /** The value of the option, or undefined if it takes none. */
   readonly value: ValueNode | undefined;
 }
 
 export interface ArgumentNode extends ValueNode {
-  /** It takes all words that follow. */
+  /** Whether it takes all words that follow. */
   readonly variadic: boolean;
 }
 
 export interface ValueNode {
   /** The placeholder, such as `file`. */
   readonly name: string;
-  /** All values that there are; empty: any. */
+  /** All possible values; empty if any value is allowed. */
   readonly choices: readonly string[];
   readonly isFile: boolean;
 }
@@ -67,7 +69,8 @@ function readArgument(program: Command, command: Command, argument: Argument): A
   const ofHelp = command.name() === 'help' && name === 'command';
   const names = program.commands.map((one) => one.name());
   const choices = ofHelp ? names : (argument.argChoices ?? []);
-  // An argument is a file unless it has choices: a name that is offered in vain costs less than one that is missing.
+  // An argument is a file unless it has choices: offering a useless name is better than omitting a
+  // useful one.
   return { name, choices, isFile: choices.length === 0, variadic: argument.variadic };
 }
 

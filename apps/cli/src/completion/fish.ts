@@ -30,7 +30,10 @@ function commandLines(program: string, { name, options, arguments: args }: Comma
   return lines;
 }
 
-/** -x: takes a value and no files; -r: takes a value, which may be a file. */
+/**
+ * The line of an option. -x means that it takes a value that is not a file, -r a value that may be
+ * one.
+ */
 function optionLine(
   program: string,
   condition: string,

@@ -1,6 +1,6 @@
 /**
- * Completion for zsh: a function for `compdef`, built on zsh's own `_arguments`, which knows `--option=value`, options that
- * exclude themselves once given, and descriptions.
+ * Completion for zsh: a function for `compdef`, built on zsh's own `_arguments`, which knows
+ * `--option=value`, options that can be given only once, and descriptions.
  */
 
 import type { ArgumentNode, CommandNode, CommandTree, OptionNode, ValueNode } from './command-tree.ts';
@@ -54,7 +54,7 @@ ${specs.map((spec) => `            ${spec}`).join(' \\\n')}
           ;;`;
 }
 
-/** One for each name of the option; giving one rules the other out. */
+/** One spec for each name of the option. Each excludes the other. */
 function optionSpecs({ short, long, description, value }: OptionNode): string[] {
   const names = [short, long].filter((flag) => flag !== undefined);
   const exclusive = names.length > 1 ? `(${names.join(' ')})` : '';
@@ -74,7 +74,7 @@ function actionOf({ choices, isFile }: ValueNode): string {
   return isFile ? '_files' : ' ';
 }
 
-/** Inside a spec, colons and brackets mean something. */
+/** Escapes colons, brackets and backslashes, which have a meaning inside a spec. */
 function escaped(text: string): string {
   return text.replaceAll(/[:[\]\\]/g, '\\$&');
 }

@@ -1,7 +1,7 @@
 /**
- * Which dictionary is used: the file that the user names, else $BLOOMERY_DICTIONARY, else the system's hunspell dictionary for the
- * locale. The last takes a second to build, so what came out is kept under $XDG_CACHE_HOME/bloomery, under a name that changes
- * with the files it was made of.
+ * Chooses the dictionary: the file that the user names, otherwise $BLOOMERY_DICTIONARY, otherwise
+ * the system's hunspell dictionary for the locale. Building from the last takes a second, so the
+ * result is kept under $XDG_CACHE_HOME/bloomery, under a name that changes with the source files.
  */
 
 import { mkdirSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
@@ -25,7 +25,7 @@ export interface DictionaryOptions {
   readonly language?: string;
 }
 
-/** Of a .dic with its .aff, or of a word list. */
+/** Builds a speller from a .dic with its .aff, or from a word list. */
 export function buildSpeller(source: string, aff: string | undefined, options: SpellerOptions): Speller {
   try {
     if (aff === undefined && extname(source) !== '.dic')
@@ -46,7 +46,7 @@ export function buildSpeller(source: string, aff: string | undefined, options: S
   }
 }
 
-/** The dictionary that the user named, or that of the system. */
+/** Opens the dictionary that the user named, or that of the system. */
 export function openSpeller({ dictionary, language }: DictionaryOptions): Speller {
   const path = dictionary ?? (language === undefined ? process.env.BLOOMERY_DICTIONARY : undefined);
   if (path === undefined || path === '') return systemSpeller(language);
@@ -64,7 +64,7 @@ export function openSpeller({ dictionary, language }: DictionaryOptions): Spelle
   }
 }
 
-/** Built of the system's hunspell dictionary, and kept. */
+/** Builds a speller from the system's hunspell dictionary and keeps it, or opens the kept one. */
 function systemSpeller(asked: string | undefined): Speller {
   const { language, path } = systemDictionary(asked);
   const versions = [path, `${path.slice(0, -4)}.aff`].map((file) => {
@@ -78,7 +78,7 @@ function systemSpeller(asked: string | undefined): Speller {
   try {
     return decodeSpeller(readBytes(cached));
   } catch {
-    // Not there, or damaged: it is made anew.
+    // It is missing or damaged, so it is built again.
   }
   const speller = buildSpeller(path, undefined, { language });
   try {
@@ -88,12 +88,12 @@ function systemSpeller(asked: string | undefined): Speller {
     }
     writeAtomically(cached, encodeSpeller(speller));
   } catch {
-    // Without a place to keep it, it is built again the next time.
+    // If it cannot be kept, it is built again the next time.
   }
   return speller;
 }
 
-/** The .dic for a language, or for that of the locale: `de_AT`, else any `de_…`. */
+/** Finds the .dic of a language, or of the locale's language: `de_AT`, otherwise any `de_…`. */
 function systemDictionary(asked: string | undefined): { language: string; path: string } {
   const locale = process.env.LC_ALL || process.env.LC_MESSAGES || process.env.LANG || '';
   const wanted = asked ?? (/^[a-z]{2,3}(_|\.|@|$)/.exec(locale) ? locale.replace(/[.@].*/, '') : 'en_US');
@@ -136,5 +136,5 @@ const FOLDERS = [
   join(homedir(), 'Library/Spelling'),
   '/Library/Spelling',
 ];
-/** Changes when the same dictionary would be built into other bytes. */
+/** Must change whenever the same dictionary would be built into different bytes. */
 const CACHE_VERSION = '2';

@@ -1,13 +1,14 @@
 /**
- * Lines of UTF-8 text from a file or standard input, a piece at a time: any size goes through a quarter of a megabyte. What is no
- * text is refused when it is met: zero bytes, bytes that are no UTF-8, lines without end.
+ * Reads lines of UTF-8 text from a file or standard input, in pieces of a quarter of a megabyte,
+ * whatever the size of the input. Input that is not text is refused when it is met: zero bytes,
+ * invalid UTF-8, and lines that are too long.
  */
 
 import { closeSync, openSync } from 'node:fs';
 import { patientRead } from '../files/patient-read.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** The lines without their ends; `-` is standard input. */
+/** Yields the lines without their ends; `-` is standard input. */
 export function* readLines(path: string): Generator<string> {
   const descriptor = path === '-' ? 0 : openSync(path, 'r');
   const decoder = new TextDecoder('utf-8', { fatal: true });

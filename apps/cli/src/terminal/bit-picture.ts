@@ -1,21 +1,22 @@
 /**
- * A picture of an array of bits: each character stands for some of them, and is as high as their share of ones. A good filter
- * looks like gravel, the same everywhere. Blocks that are fuller than others, an array that is half empty since an index
- * overflowed, a hash that misses every second bit: one sees them at once.
+ * Draws an array of bits. Each character stands for some of them, and is as high as their share of
+ * ones. A good filter looks like gravel, the same everywhere. Faults show at once: blocks that are
+ * fuller than others, an array that is half empty because an index overflowed, or a hash that
+ * misses every second bit.
  *
- * One pass over the bytes, a table lookup a byte: about 2 ns a byte.
+ * It takes one pass over the bytes with a table lookup per byte, about 2 ns per byte.
  */
 
 export interface BitPictureOptions {
   /** Characters in a row. */
   readonly columns: number;
-  /** At most so many rows. */
+  /** The most rows. */
   readonly rows: number;
 }
 
 export interface BitPicture {
   readonly rows: readonly string[];
-  /** How many bits a character stands for, rounded. */
+  /** Number of bits per character, rounded. */
   readonly bitsPerCharacter: number;
 }
 
@@ -36,7 +37,7 @@ export function drawBits(bytes: Uint8Array, bits: number, { columns, rows }: Bit
   return { rows: pictures, bitsPerCharacter: cells === 0 ? 0 : Math.round(bits / cells) };
 }
 
-/** How many of the bits from `start` to before `end` are ones. */
+/** Counts the ones among the bits from `start` to before `end`. */
 export function onesBetween(bytes: Uint8Array, start: number, end: number): number {
   let ones = 0;
   let at = start;
@@ -51,7 +52,10 @@ function characterFor(share: number): string {
   return EIGHTHS[Math.ceil(share * 8)];
 }
 
-/** Nothing, and U+2581 to U+2588: a space only where there is no one at all, a full block only where there is no zero. */
+/**
+ * A space, and U+2581 to U+2588. A space stands only for bits without any one, a full block only
+ * for bits without any zero.
+ */
 const EIGHTHS = ' ▁▂▃▄▅▆▇█';
 const ONES = Uint8Array.from({ length: 256 }, (_, byte) => {
   let ones = 0;

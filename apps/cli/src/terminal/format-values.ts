@@ -1,4 +1,4 @@
-/** Numbers for people. Scripts ask for `--json`, where numbers are numbers. */
+/** Formats numbers for people. Scripts use `--json`, which has plain numbers. */
 
 /** 1,234,567 */
 export function formatCount(value: number): string {

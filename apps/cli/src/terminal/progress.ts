@@ -1,6 +1,6 @@
 /**
- * A progress bar on standard error, if that is a terminal; otherwise nothing at all. Of an amount that is not known
- * beforehand it shows how far it got.
+ * A progress bar on standard error if that is a terminal; otherwise nothing is shown. If the total
+ * is unknown, it shows the amount that is done.
  */
 
 import { createRequire } from 'node:module';
@@ -9,16 +9,18 @@ import { formatBytes, formatCount } from './format-values.ts';
 import { isTerminal } from './terminal.ts';
 
 export interface Progress {
-  /** So many units more are done. */
+  /** Reports that `units` more are done. */
   advance(units: number): void;
-  /** Removes the bar; the next output starts on a clean line. Again is harmless. */
+  /**
+   * Removes the bar, so that the next output starts on a clean line. A second call does nothing.
+   */
   stop(): void;
 }
 
 export interface ProgressOptions {
   /** What is being done, such as 'building'. */
   readonly what: string;
-  /** How much there is; 0 or undefined: not known. */
+  /** The total number of units; 0 or undefined if it is unknown. */
   readonly total?: number | undefined;
   readonly unit?: 'bytes' | 'keys' | 'steps';
   /** False for `--quiet` and `--json`. */
@@ -33,14 +35,14 @@ export function startProgress({
   enabled = true,
 }: ProgressOptions): Progress {
   if (!enabled || !isTerminal(2)) return SILENT;
-  // Loaded here, as most runs have no terminal and starting should take no time.
+  // Loaded here to keep the start fast, because most runs have no terminal.
   const { Presets, SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof CliProgress;
   const show = unit === 'bytes' ? formatBytes : formatCount;
   const bar = new SingleBar(
     {
       stream: process.stderr,
       clearOnComplete: true,
-      hideCursor: false, // after Ctrl-C nobody would show it again
+      hideCursor: false, // after Ctrl-C it would stay hidden
       etaBuffer: 30,
       format: (_, { value, startTime }) => {
         const seconds = Math.max(0.001, (Date.now() - startTime) / 1000);

@@ -1,20 +1,22 @@
 /**
- * A line from the terminal that nobody sees: the prompt goes to standard error, what is typed goes nowhere. The terminal is
- * in raw mode meanwhile, so editing is done here: backspace, Ctrl-U (all), Ctrl-W (the last word), Enter or Ctrl-D. Not
- * even stars are shown: they would tell the length.
+ * Reads a line from the terminal without showing it. The prompt goes to standard error, and the
+ * typed text is not echoed. The terminal is in raw mode meanwhile, so editing is done here:
+ * backspace, Ctrl-U (all), Ctrl-W (the last word), Enter or Ctrl-D. No stars are shown either,
+ * because they would tell the length.
  *
- * The terminal is as before when this returns, throws, or ends the process: Ctrl-C gives it back first and then dies of
- * SIGINT, as the shell expects. For other signals Node itself resets the terminal.
+ * The terminal is restored when this returns, throws, or ends the process. Ctrl-C restores it first
+ * and then ends the process with SIGINT, as the shell expects. For other signals Node itself resets
+ * the terminal.
  */
 
 import { UsageError } from '../usage-error.ts';
 
-/** Standard input must be a terminal. Ctrl-D on an empty line is a `UsageError`. */
+/** Reads one line. Standard input must be a terminal. Ctrl-D on an empty line is a `UsageError`. */
 export async function readSecret(prompt: string, what: string): Promise<string> {
   const { stdin, stderr } = process;
   if (!stdin.isTTY) throw new TypeError('readSecret reads from a terminal');
   let outcome: Outcome = { text: '', state: 'typing' };
-  // Before the prompt: who types as soon as it is there is not shown either.
+  // Raw mode starts before the prompt, so that text typed at once is not shown either.
   stdin.setRawMode(true);
   try {
     stdin.setEncoding('utf8');
@@ -43,7 +45,10 @@ interface Outcome {
   readonly state: 'typing' | 'entered' | 'interrupted' | 'ended';
 }
 
-/** What was typed, after some more input. Exported for its test; nothing in here touches a terminal. */
+/**
+ * Returns the state after some more input. Exported for its test; this function does not touch a
+ * terminal.
+ */
 export function type({ text }: Outcome, input: string): Outcome {
   let line = text;
   for (const character of input.replace(ESCAPES, '')) {
@@ -60,7 +65,7 @@ export function type({ text }: Outcome, input: string): Outcome {
 
 function dieOfInterrupt(): Promise<never> {
   process.kill(process.pid, 'SIGINT');
-  // Until the signal arrives.
+  // Waits until the signal arrives.
   return new Promise(() => setTimeout(() => process.exit(130), 1000));
 }
 

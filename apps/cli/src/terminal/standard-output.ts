@@ -1,12 +1,12 @@
 /**
- * Standard output, for data and nothing else. Writes are synchronous: what was written is out before the next step, memory
- * stays bounded whatever reads at the other end, and a pipe that was closed (`| head`) is seen at the first write, not
- * after all work is done.
+ * Standard output, which is only for data. Writes are synchronous: the data is out before the next
+ * step, memory stays bounded however slow the reader is, and a closed pipe (`| head`) is noticed at
+ * the first write, not after all work is done.
  */
 
 import { writeSync } from 'node:fs';
 
-/** Thrown when nobody reads any more; main ends quietly. */
+/** Thrown when the reader has closed the pipe. `main` then ends without a message. */
 export class ClosedPipe extends Error {
   override readonly name = 'ClosedPipe';
 }
@@ -20,19 +20,19 @@ export function write(data: string | Uint8Array, descriptor = 1): void {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EPIPE') throw new ClosedPipe();
-      // A pipe that somebody else has made non-blocking, and that is full.
+      // The pipe is full, and another process has made it non-blocking.
       if (code !== 'EAGAIN') throw error;
       Atomics.wait(PAUSE, 0, 0, 1);
     }
   }
 }
 
-/** A line of text. */
+/** Writes a line of text. */
 export function writeLine(text = ''): void {
   write(`${text}\n`);
 }
 
-/** One JSON value on a line of its own; bigints as strings. */
+/** Writes one JSON value on its own line, with bigints as strings. */
 export function writeJson(value: unknown): void {
   writeLine(JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part)));
 }

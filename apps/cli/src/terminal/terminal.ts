@@ -1,6 +1,6 @@
 /**
- * What a terminal gets and a pipe does not: colours, widths, progress. `NO_COLOR` (no-color.org) and `TERM=dumb` switch
- * colours off, `FORCE_COLOR` on.
+ * Properties of the terminal, for output that differs from that of a pipe: colours, widths,
+ * progress. `NO_COLOR` (no-color.org) and `TERM=dumb` switch colours off, `FORCE_COLOR` on.
  */
 
 import { fstatSync } from 'node:fs';
@@ -17,7 +17,10 @@ export function isTerminal(descriptor: 1 | 2): boolean {
   return (descriptor === 1 ? process.stdout : process.stderr).isTTY === true;
 }
 
-/** Whether standard output goes to a file: then nobody else writes to the terminal while a bar is drawn there. */
+/**
+ * Whether standard output goes to a file. Then no other program of a pipe writes to the terminal
+ * while a progress bar is drawn there.
+ */
 export function outputIsFile(): boolean {
   return fstatSync(1).isFile();
 }

@@ -1,4 +1,4 @@
-/** One line on standard error that is no error: `bloomery: …`. */
+/** Prints a warning: one line on standard error, `bloomery: …`. */
 
 import { colors } from './terminal.ts';
 
