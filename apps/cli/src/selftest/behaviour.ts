@@ -1,4 +1,4 @@
-/** Behaviour: the two kernels agree, and rates are what they should be. */
+/** Checks of behaviour: the two kernels agree, and rates are as expected. */
 
 import { kernelInUse, useKernel } from 'bloomery';
 import { askerOf } from '../checking/ask.ts';
@@ -39,7 +39,7 @@ function checkKernels(): string {
   }
 }
 
-/** Those whose rate follows from what they hold. */
+/** The samples whose rate follows from their contents. */
 function ratedSamples(): string[] {
   return Object.keys(SAMPLES).filter((name) => name !== 'heavy hitters');
 }
@@ -57,7 +57,7 @@ function checkRate(name: string): string {
   return measured;
 }
 
-/** Which kernel does the work here. */
+/** Name of the kernel in use. */
 export function kernel(): string {
   return kernelInUse() === 'wasm' ? 'WebAssembly' : 'JavaScript';
 }

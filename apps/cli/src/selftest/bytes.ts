@@ -1,4 +1,4 @@
-/** Bytes: the pinned ones, the way there and back, and what happens to damaged ones. */
+/** Checks of bytes: pinned frames, round trips, and the refusal of damaged frames. */
 
 import { BloomFilter, FrameError, hashKey } from 'bloomery';
 import { DcsoFilter } from 'bloomery/formats/dcso';
@@ -25,7 +25,7 @@ export const BYTE_CHECKS: readonly SelfCheck[] = [
   { name: 'damaged frames are refused', run: checkDamage },
 ];
 
-/** How many keys the pinned frames hold. */
+/** Number of keys in the pinned frames. */
 export const GOLDEN_KEYS = 20;
 
 function checkHashes(): string {
@@ -62,7 +62,7 @@ function checkGolden(): string {
   return `${names.length} frames, and the worked example`;
 }
 
-/** That a frame, read back, has all its keys. */
+/** Asserts that a frame, read back, has all its keys. */
 function assertFinds(name: string, frame: Uint8Array, count: number): void {
   const { ask } = askerOf(asFile(name, decodeSample(name, frame)));
   const lines = Buffer.from(keysUpTo(count).join('\n'));
@@ -94,7 +94,8 @@ function checkCoded(): string {
       coded++;
     }
   }
-  // Compressed, table I: 14 bits per key in memory, 7.92 sent. The coder may add eight bytes to what theory says.
+  // Compressed, table I: 14 bits per key in memory, 7.92 sent. The coder may exceed the theoretical
+  // size by eight bytes.
   const frame = sparse(COUNT).encode();
   const plain = frame.length;
   const message = compressFrame(frame).length;

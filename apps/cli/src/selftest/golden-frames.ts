@@ -1,7 +1,8 @@
 /**
- * Bytes that never change: promise 3 of the library. The worked example is the one printed in docs/spec/frame.md, the hashes are
- * those of its last table. The frames hold `key-0` to `key-19` (sample-filters.ts says with which parameters); they were written by
- * version 0.1.0 with both kernels. Who changes one of them breaks every filter that was ever saved.
+ * Bytes that never change, which is promise 3 of the library. The worked example is the one printed
+ * in docs/spec/frame.md, and the hashes are those of its last table. The frames hold `key-0` to
+ * `key-19` (sample-filters.ts has the parameters). They were written by version 0.1.0 with both
+ * kernels. A change that alters one of them breaks every filter that was ever saved.
  */
 
 /** docs/spec/frame.md, "A worked example". */
@@ -18,7 +19,7 @@ export const GOLDEN_HASHES = [
   { key: 'key-0', seed: 0, hash: 'e952e4ca9ec5fc81' },
 ] as const;
 
-/** In hexadecimal, by the name of the sample. */
+/** The frames in hexadecimal, by the name of the sample. */
 export const GOLDEN_FRAMES: Readonly<Record<string, string>> = {
   bloom: joined(`
     424c4d59010100010000000000000000c20000000006140000000000067d2051aee614bca0a09da107a8fde2645635a8

@@ -1,4 +1,4 @@
-/** A filter of every structure, in its layouts, of the same keys: what the self-checks build over and over. */
+/** A sample filter of every structure and layout, all with the same keys, for the self-checks. */
 
 import {
   AttenuatedBloomFilter,
@@ -20,10 +20,10 @@ import type { OwnFile } from '../files/filter-file.ts';
 import { type OwnFilter, structureOf } from '../files/structures.ts';
 import { keysUpTo } from './self-check.ts';
 
-/** 16 bytes that are no secret: 0 to 15. */
+/** A public key for tests: the bytes 0 to 15. */
 export const SAMPLE_KEY = new SecretKey(Uint8Array.from({ length: 16 }, (_, i) => i));
 
-/** By name, a filter that holds `keysUpTo(count)` and was made for them. */
+/** By name, a function that builds a filter of `keysUpTo(count)` with that capacity. */
 export const SAMPLES: Readonly<Record<string, (count: number) => OwnFilter>> = {
   bloom: (count) => filled(BloomFilter.forCapacity({ ...at(count) }), count),
   'bloom, partitioned': (count) =>
@@ -70,7 +70,7 @@ export const SAMPLES: Readonly<Record<string, (count: number) => OwnFilter>> = {
   },
 };
 
-/** The filter as if it had been read from a file. */
+/** Wraps a filter as if it had been read from a file. */
 export function asFile(name: string, filter: OwnFilter): OwnFile {
   const frame = filter.encode();
   const structure = structureOf(readFrameHead(frame).structure);

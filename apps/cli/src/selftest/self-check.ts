@@ -1,11 +1,14 @@
-/** What all self-checks share. A check says what it saw, or throws; what cannot be checked here is skipped with a reason. */
+/**
+ * The parts that all self-checks share. A check returns what it saw, or throws. A check that cannot
+ * run here is skipped with a reason.
+ */
 
 export interface SelfCheck {
   readonly name: string;
   run(): string | Promise<string>;
 }
 
-/** Thrown by a check that this machine cannot do. */
+/** Thrown by a check that cannot run on this machine. */
 export class Skipped extends Error {
   override readonly name = 'Skipped';
 }

@@ -1,10 +1,12 @@
 /**
- * Between which counts the successes of independent trials lie, but for the tail that five standard deviations of a normal
- * distribution leave on each side: 2.87e-7. Exact, not by the normal curve: of a rate of 1e-6 in a million trials one is
- * expected, and there a normal interval is wrong by orders of magnitude.
+ * The interval that holds the number of successes of independent trials, except for a tail of
+ * 2.87e-7 on each side, the tail of a normal distribution beyond five standard deviations. It is
+ * exact and does not use the normal curve. At a rate of 1e-6, a million trials have one expected
+ * success, and there a normal interval is wrong by orders of magnitude.
  *
- * The probabilities are summed from the most likely count outwards, each from its neighbour, so no factorials are needed:
- * some 17 deviations of terms, 17,000 for 10^8 trials at 1 %.
+ * Each probability is computed from its neighbour, from the most likely count outwards, so no
+ * factorials are needed. It takes some 17 deviations of terms, which is 17,000 for 10^8 trials at 1
+ * %.
  */
 
 export interface BinomialInterval {
@@ -12,7 +14,10 @@ export interface BinomialInterval {
   readonly high: number;
 }
 
-/** The counts that a correct filter leaves once in 1.7 million runs, both sides together. */
+/**
+ * The interval that the count of a correct filter leaves once in 1.7 million runs, both sides
+ * together.
+ */
 export function fiveSigma(trials: number, p: number): BinomialInterval {
   if (p <= 0) return { low: 0, high: 0 };
   if (p >= 1) return { low: trials, high: trials };
@@ -24,7 +29,7 @@ export function fiveSigma(trials: number, p: number): BinomialInterval {
   return { low: mode - reach(below, total), high: mode + reach(above, total) };
 }
 
-/** Probabilities beyond the mode, in units of that of the mode, until they no longer matter. */
+/** Probabilities beyond the mode, relative to that of the mode, until they are negligible. */
 function side(mode: number, ratio: (x: number) => number, step: 1 | -1): number[] {
   const weights: number[] = [];
   for (let x = mode, weight = 1; ; x += step) {
@@ -34,7 +39,9 @@ function side(mode: number, ratio: (x: number) => number, step: 1 | -1): number[
   }
 }
 
-/** How far from the mode a count may lie: the tail from there on, itself included, is still likely enough. */
+/**
+ * The largest distance from the mode at which the tail, including that count, is at least `TAIL`.
+ */
 function reach(weights: readonly number[], total: number): number {
   let tail = 0;
   for (let i = weights.length - 1; i >= 0; i--) {
@@ -45,7 +52,7 @@ function reach(weights: readonly number[], total: number): number {
 }
 
 function sum(weights: readonly number[]): number {
-  // Smallest first.
+  // The smallest terms are added first, for precision.
   return weights.reduceRight((total, weight) => total + weight, 0);
 }
 

@@ -1,17 +1,19 @@
 /**
- * Whether a filter keeps what it says, from counts of answers. Three things are checked:
+ * Decides from counts of answers whether a filter keeps its promises. Three things are checked:
  *
  * - Keys that were added are all found. A single miss is a failure: "no" must be certain.
- * - Strangers are taken for keys as often as the ones of this very filter say, two-sided, at five standard deviations: more
- *   often means a bad hash or damage, less often that the filter is not what it seems. Of filters that are asked
- *   one after the other and may hold the same keys (rotating, attenuated) the estimate is an upper bound. Files of other
- *   systems that promise a rate are held to that only: by double hashing small ones have more false positives than
- *   their ones say (docs/spec/formats.md, Redis).
- * - And not more often than the file promises. The promise is a mean over filters: small ones scatter around it, by how
- *   their ones do, so five standard deviations of that are granted as well.
+ * - Non-member keys are answered "maybe" as often as the ones of this filter say, two-sided, at
+ *   five standard deviations. A higher rate means a bad hash or damage; a lower rate means that the
+ *   filter is not what it seems. For filters that are asked one after the other and may hold the
+ *   same keys (rotating, attenuated), the estimate is an upper bound. Files of other systems that
+ *   promise a rate are checked against that promise only, because with double hashing small filters
+ *   have more false positives than their ones say (docs/spec/formats.md, Redis).
+ * - Non-member keys are not answered "maybe" more often than the file promises. The promise is a
+ *   mean over filters. The rates of small filters scatter around it, as the numbers of their ones
+ *   do, so five standard deviations of that scatter are allowed as well.
  *
- * A sketch has no members. There "maybe" is a count that is too high by more than ε·total, and the promise is δ (Cormode and
- * Muthukrishnan 2005).
+ * A sketch has no members. There "maybe" is a count that is too high by more than ε·total, and the
+ * promise is δ (Cormode and Muthukrishnan 2005).
  */
 
 import { CountMinSketch, HeavyHitters, type KeyBatch } from 'bloomery';
@@ -24,22 +26,28 @@ import { describeOwn } from '../inspecting/describe-own.ts';
 import { onesBetween } from '../terminal/bit-picture.ts';
 import { type BinomialInterval, fiveSigma } from './binomial-interval.ts';
 
-/** Of what was measured, what was not kept. */
+/** Whether every promise that was measured is kept. */
 export function isKept({ estimated: claim }: Subject, { estimated, promised }: FilterVerdict): boolean {
   return promised?.kept !== false && (estimated?.kept !== false || claim?.decides === false);
 }
 
 /** How answers of a filter are counted. */
 export interface Subject {
-  /** 1 for each key that is found. */
+  /** Returns one byte per key: 1 if it is found. */
   readonly find: (keys: KeyBatch) => Uint8Array;
-  /** How many strangers get a wrong answer. */
+  /** Returns how many of these non-member keys get a wrong answer. */
   readonly countWrong: (strangers: KeyBatch) => number;
-  /** The rate by the ones of this filter; `atMost`: it is a bound; `decides`: a rate outside of it is a failure. */
+  /**
+   * The rate by the ones of this filter. With `atMost` it is an upper bound; with `decides` a rate
+   * outside its interval is a failure.
+   */
   readonly estimated?:
     | { readonly rate: number; readonly atMost: boolean; readonly decides: boolean }
     | undefined;
-  /** The rate that the file promises, and how far filters of this size scatter around it (one standard deviation). */
+  /**
+   * The rate that the file promises, and how far filters of this size scatter around it (one
+   * standard deviation).
+   */
   readonly promised?:
     | { readonly rate: number; readonly scatter: number; readonly capacity?: number | undefined }
     | undefined;
@@ -108,9 +116,10 @@ interface Part {
 }
 
 /**
- * The standard deviation of the rate of filters that hold their capacity, to first order: the rate is fill^k, so it is
- * k·f·sd(ones)/ones. Of `even` arrays the ones scatter as occupied cells do; of blocks, and by double hashing, at most as
- * independent bits would: by √(m·z·(1-z)).
+ * The standard deviation of the rate of filters that hold their capacity, to first order: the rate
+ * is fill^k, so the deviation is k·f·sd(ones)/ones. In `even` arrays the ones scatter as occupied
+ * cells do. In blocks, and with double hashing, they scatter at most as independent bits would, by
+ * √(m·z·(1-z)).
  */
 function scatterOf(parts: readonly Part[], even: boolean): number {
   let variance = 0;
@@ -124,8 +133,9 @@ function scatterOf(parts: readonly Part[], even: boolean): number {
 }
 
 /**
- * Each probe of a partitioned filter has a slice of its own, so the rate of this very filter is the product of their fills. The
- * power of the mean fill, which `estimatedFalsePositiveRate` takes, is above it: by 3 % at 200 bits.
+ * The rate of a partitioned filter from its slices. Each probe has its own slice, so the rate of
+ * this filter is the product of their fills. `estimatedFalsePositiveRate` uses a power of the mean
+ * fill, which is higher, by 3 % at 200 bits.
  */
 function rateBySlices(file: FilterFile, parts: readonly Part[]): number {
   let none = 1;

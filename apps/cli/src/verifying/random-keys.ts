@@ -1,16 +1,16 @@
 /**
- * Keys that nobody added: 18 random decimal digits each, from a seed. Digits, because every filter can be asked for them,
- * those of integers as well; a set of a billion such keys would have one of them by chance once in a billion. Squid's
- * digests hold URLs, and get some.
+ * Generates non-member keys from a seed: 18 random decimal digits each. Every filter can be asked
+ * for digits, including filters of integers. A random key is in a given set of a billion such keys
+ * with a probability of one in a billion. Squid's digests hold URLs, so their keys get a prefix.
  *
- * The generator is AES in counter mode, the key from the seed: independent of every hash in a filter, fast, and the same
- * everywhere.
+ * The generator is AES in counter mode with a key derived from the seed. It is independent of every
+ * hash in a filter, fast, and gives the same keys on every machine.
  */
 
 import { createCipheriv, createHash } from 'node:crypto';
 import type { KeyLines } from 'bloomery';
 
-/** The keys in chunks of lines. The same seed gives the same keys. */
+/** Yields the keys in chunks of lines. The same seed gives the same keys. */
 export function* randomKeys(
   count: number,
   seed: number,
