@@ -1,6 +1,7 @@
 /**
- * `completion`: a script that lets the shell complete commands, options, their values and file names. It is generated
- * from the commands as they are, so it never lags behind; print it again after an update.
+ * `completion`: a script that lets the shell complete commands, options, their values and file
+ * names. It is generated from the commands as they are, so it never lags behind; print it again
+ * after an update.
  */
 
 import { Argument, type Command } from 'commander';

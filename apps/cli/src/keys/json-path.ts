@@ -1,4 +1,7 @@
-/** Paths into JSON values: names after dots, numbers in brackets, quoted names in brackets. `.a.b[0]["c d"]` */
+/**
+ * Paths into JSON values: names after dots, numbers in brackets, quoted names in brackets.
+ * `.a.b[0]["c d"]`
+ */
 
 import { UsageError } from '../usage-error.ts';
 

@@ -1,9 +1,10 @@
 /**
- * Finds the exceptions: the words for which the rules say something else than the truth. The truth is a list of words with
- * their breaks, or what a larger set of rules says about a list of words.
+ * Finds the exceptions: the words for which the rules give other breaks than the truth. The truth
+ * is a list of words with their breaks, or the result of a larger set of rules for a list of words.
  *
- * The second way repeats Bloom's experiment with files that everybody has. The rules are the few patterns that decide most
- * (`strongestPatterns`), the truth is what all patterns say, and the dictionary holds the difference.
+ * The second way repeats Bloom's experiment with files that are widely available. The rules are the
+ * few patterns that decide most words (`strongestPatterns`), the truth is the result of all
+ * patterns, and the dictionary holds the difference.
  */
 
 import { BloomFilter } from 'bloomery';
@@ -11,19 +12,21 @@ import { type Hyphenator, lowerCase } from './hyphenator.ts';
 
 export interface FindExceptionsRequest {
   readonly rules: Hyphenator;
-  /** Words with their breaks. Of a word that comes twice the last one counts. */
+  /** Words with their breaks. If a word comes twice, the last one counts. */
   readonly truth: Iterable<readonly [word: string, points: readonly number[]]>;
 }
 
 export interface FoundExceptions {
   readonly exceptions: Map<string, readonly number[]>;
-  /** How many different words the truth had that could have a break. */
+  /** Number of different words in the truth that are long enough for a break. */
   readonly truthWords: number;
-  /** Words of more than 255 bytes, for which the dictionary has no place. */
+  /** Number of words of more than 255 bytes, which the dictionary cannot hold. */
   readonly tooLong: number;
 }
 
-/** Breaks of the truth that the minimums of the rules do not allow do not count, as in TeX. */
+/**
+ * Finds the exceptions. Breaks that the minimums of the rules do not allow are ignored, as in TeX.
+ */
 export function findExceptions({ rules, truth }: FindExceptionsRequest): FoundExceptions {
   const words = new Map<string, readonly number[]>();
   const tooLong = new Set<string>();
@@ -42,7 +45,7 @@ export function findExceptions({ rules, truth }: FindExceptionsRequest): FoundEx
   return { exceptions, truthWords: words.size, tooLong: tooLong.size };
 }
 
-/** The filter of the words in a dictionary. */
+/** Builds the filter of the words in a dictionary. */
 export function exceptionFilter(
   words: Iterable<string>,
   count: number,
@@ -54,8 +57,9 @@ export function exceptionFilter(
 }
 
 /**
- * The `count` patterns that decide most: those that have the winning number at a place of the most words. In the order of
- * the full set; of equals the earlier ones.
+ * The `count` patterns that decide the most words. A pattern decides a word if it has the winning
+ * number at some place. The result is in the order of the full set; of equally strong patterns the
+ * earlier ones are taken.
  */
 export function strongestPatterns(all: Hyphenator, words: Iterable<string>, count: number): string[] {
   const decided = new Uint32Array(all.patterns.length);

@@ -1,17 +1,20 @@
 /**
- * The words that the rules get wrong, on disk: the part of Bloom's problem that is slow (Bloom 1970). It is sorted and
- * searched by reading pages; nothing of it stays in memory, so a lookup costs about log2(pages) reads. That is the point:
- * a dictionary with an index in memory would be a faster one, and a filter in front of it would save less.
+ * The words that the rules get wrong, in a dictionary on disk: the slow part of Bloom's problem
+ * (Bloom 1970). It is sorted and searched by reading pages. Nothing of it stays in memory, so a
+ * lookup costs about log2(pages) reads. This is on purpose: a dictionary with an index in memory
+ * would be faster, and a filter in front of it would save less.
  *
- * Bytes: pages of 4096. In a page, records one behind the other, sorted by the bytes of the words:
+ * The format is pages of 4096 bytes. A page holds records one after the other, sorted by the bytes
+ * of the words:
  *
  *     1  length of the word in bytes, 1 … 255; 0: no more records in this page
  *     …  the word, lower case, UTF-8
  *     1  number of breaks
  *     …  for each break, the number of letters (code points) before it; rising
  *
- * then zeros, and in the last four bytes the lower 32 bits of Forge64 (docs/spec/frame.md) of the bytes before, with the number
- * of the page as seed. No record crosses a page. Whoever reads a page that was damaged gets a `FrameError`.
+ * then zeros, and in the last four bytes the lower 32 bits of Forge64 (docs/spec/frame.md) of the
+ * bytes before, with the number of the page as seed. No record crosses a page. Reading a damaged
+ * page throws a `FrameError`.
  */
 
 import { FrameError, type FrameErrorCode } from 'bloomery';
@@ -23,7 +26,7 @@ export type Exceptions = ReadonlyMap<string, readonly number[]>;
 /** Bytes that can be read at a position: a file, a view of memory. */
 export interface DictionaryBytes {
   readonly size: number;
-  /** Exactly `length` bytes from `position` on. */
+  /** Reads exactly `length` bytes from `position` on. */
   read(position: number, length: number): Uint8Array;
 }
 
@@ -33,7 +36,7 @@ export class ExceptionDictionary {
   readonly #start: number;
   #reads = 0;
 
-  /** The pages that begin at `start`. */
+  /** Opens the dictionary whose pages begin at `start`. */
   constructor(bytes: DictionaryBytes, start: number, pages: number) {
     if (start + pages * PAGE > bytes.size) {
       throw unsound('truncated', bytes.size, `expected ${start + pages * PAGE} bytes, got ${bytes.size}`);
@@ -43,7 +46,10 @@ export class ExceptionDictionary {
     this.#start = start;
   }
 
-  /** The breaks of a word (in lower case), or undefined if the rules are right about it. */
+  /**
+   * Returns the breaks of a word (in lower case), or undefined if it is not in the dictionary,
+   * because the rules are right about it.
+   */
   lookup(word: string): readonly number[] | undefined {
     const sought = ENCODER.encode(word);
     let [low, high] = [0, this.pages];
@@ -58,12 +64,12 @@ export class ExceptionDictionary {
     return undefined;
   }
 
-  /** How many pages were read. */
+  /** Number of pages that were read. */
   get reads(): number {
     return this.#reads;
   }
 
-  /** All words with their breaks, page by page. */
+  /** Yields all words with their breaks, page by page. */
   *entries(): Generator<readonly [word: string, points: readonly number[]]> {
     for (let number = 0; number < this.pages; number++) {
       const page = this.#read(number);
@@ -89,7 +95,10 @@ export class ExceptionDictionary {
   }
 }
 
-/** The pages of a dictionary. Words must be in lower case, at most 255 bytes of UTF-8, with breaks below 256. */
+/**
+ * Encodes the pages of a dictionary. Words must be in lower case, at most 255 bytes of UTF-8, with
+ * breaks below 256.
+ */
 export function encodeExceptions(exceptions: Exceptions): Uint8Array<ArrayBuffer> {
   const records = [...exceptions].map(([word, points]) => encodeRecord(word, points));
   records.sort((a, b) => compareWord(a.word, b.word, 0, b.word.length));
@@ -111,7 +120,7 @@ export function encodeExceptions(exceptions: Exceptions): Uint8Array<ArrayBuffer
   return all;
 }
 
-/** Where the records of a page end at the latest. */
+/** The latest possible end of the records in a page. */
 const RECORDS = PAGE - CHECKSUM;
 
 function encodeRecord(text: string, points: readonly number[]) {
@@ -124,7 +133,7 @@ function encodeRecord(text: string, points: readonly number[]) {
   return { word, bytes: Uint8Array.from([word.length, ...word, points.length, ...points]) };
 }
 
-/** Where the word of a record ends, and where the record ends. */
+/** Finds where the word of a record ends, and where the record ends. */
 function recordAt(page: Uint8Array, at: number, number: number): { breaks: number; end: number } {
   const breaks = at + 1 + page[at];
   const end = breaks + 1 + page[breaks];
@@ -134,7 +143,10 @@ function recordAt(page: Uint8Array, at: number, number: number): { breaks: numbe
   return { breaks, end };
 }
 
-/** The breaks; undefined if the word's place is in this page and it is not there; else on which side its page is. */
+/**
+ * Searches a page for a word. Returns its breaks, or undefined if the word belongs in this page and
+ * is missing, or otherwise the side on which its page lies.
+ */
 function searchPage(page: Uint8Array, number: number, sought: Uint8Array) {
   for (let at = 0; at < RECORDS && page[at] !== 0; ) {
     const { breaks, end } = recordAt(page, at, number);

@@ -1,15 +1,18 @@
 /**
- * Bloom's own application (B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, CACM 1970): a program
- * that hyphenates knows simple rules, which are right for most words, and a dictionary on disk for the others. Without
- * help it must look up every word, because it cannot know which ones the rules get wrong. A filter of those words in memory
- * answers that: "certainly not" for nearly all that the rules get right, which then need no lookup; "maybe" for all
- * exceptions, and wrongly for a few others, which are looked up for nothing (false drops, as they were called).
+ * The application in Bloom's paper (B. H. Bloom, Space/time trade-offs in hash coding with
+ * allowable errors, CACM 1970). A program that hyphenates has simple rules, which are right for
+ * most words, and a dictionary on disk for the others. Without help it must look up every word,
+ * because it cannot know which ones the rules get wrong. A filter of the exceptions in memory
+ * solves this. It answers "certainly not" for nearly all words that the rules get right, and these
+ * need no lookup. It answers "maybe" for all exceptions and, wrongly, for a few other words, whose
+ * lookups find nothing (Bloom called these false drops).
  *
- * The output is the same with and without the filter: it has no false negatives, so no exception is missed, and a false
- * drop finds nothing and falls back on the rules.
+ * The output is the same with and without the filter. It has no false negatives, so no exception is
+ * missed. After a false drop the rules are used.
  *
- * With n words asked, of which e are exceptions, at the filter's rate f: e + f(n - e) lookups are expected and
- * (1 - f)(n - e) saved. Bloom's example has one exception in ten words, so that nine lookups of ten can be saved at best.
+ * With n words asked, of which e are exceptions, at the filter's rate f: e + f(n - e) lookups are
+ * expected and (1 - f)(n - e) saved. Bloom's example has one exception in ten words, so at best
+ * nine of ten lookups can be saved.
  */
 
 import type { BloomFilter } from 'bloomery';
@@ -17,16 +20,16 @@ import type { ExceptionDictionary } from './exception-dictionary.ts';
 import { type Hyphenator, insertMarks, lowerCase } from './hyphenator.ts';
 
 export interface HyphenationCounts {
-  /** Words that could have a break; what is shorter needs neither rules nor lookup. */
+  /** Words that are long enough for a break. Shorter words need neither rules nor lookup. */
   readonly words: number;
   readonly shortWords: number;
   /** Words that were looked up in the dictionary. */
   readonly lookups: number;
-  /** Of those, the ones that were there. */
+  /** Lookups that found the word. */
   readonly found: number;
-  /** Of those, the ones that were not: the filter's false positives. */
+  /** Lookups that did not find the word: the filter's false positives. */
   readonly falseDrops: number;
-  /** Words that the filter spared a lookup. */
+  /** Lookups that the filter saved. */
   readonly saved: number;
   /** Pages that the lookups read. */
   readonly reads: number;
@@ -39,10 +42,12 @@ export interface HyphenatedWord {
 
 export interface FilteredHyphenatorParts {
   readonly rules: Hyphenator;
-  /** Of the words in the dictionary, in lower case. */
+  /** Filter of the words in the dictionary, in lower case. */
   readonly filter: BloomFilter;
   readonly dictionary: ExceptionDictionary;
-  /** How many words the dictionary was made from, and how many of them are in it. */
+  /**
+   * Number of words that the dictionary was made from. `exceptions` is the number of words in it.
+   */
   readonly truthWords: number;
   readonly exceptions: number;
 }
@@ -53,7 +58,7 @@ export class FilteredHyphenator implements FilteredHyphenatorParts {
   readonly dictionary: ExceptionDictionary;
   readonly truthWords: number;
   readonly exceptions: number;
-  /** False: every word is looked up, as if there were no filter. */
+  /** If false, every word is looked up, as if there were no filter. */
   usesFilter = true;
   #words = 0;
   #shortWords = 0;
@@ -68,7 +73,7 @@ export class FilteredHyphenator implements FilteredHyphenatorParts {
     this.exceptions = exceptions;
   }
 
-  /** Where a word may be broken, and who said so. */
+  /** Returns where a word may be broken, and whether the rules or the dictionary decided it. */
   ask(word: string): HyphenatedWord {
     if (this.rules.isShort(word)) {
       this.#shortWords++;
@@ -105,7 +110,9 @@ export class FilteredHyphenator implements FilteredHyphenatorParts {
     };
   }
 
-  /** The rate at which words that are no exceptions are looked up for nothing, by the filter's bits. */
+  /**
+   * The rate of false drops among words that are no exceptions, estimated from the filter's bits.
+   */
   estimatedFalseDropRate(): number {
     return this.usesFilter ? this.filter.estimatedFalsePositiveRate() : 1;
   }

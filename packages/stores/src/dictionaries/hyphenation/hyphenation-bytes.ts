@@ -18,9 +18,10 @@
  *     …      zeros up to the next multiple of 4096
  *     …      p pages of 4096 bytes: the dictionary (exception-dictionary.ts)
  *
- * Whoever opens it reads what stands before the pages, and of those only what a lookup needs. Bytes come from strangers:
- * lengths are compared with the size of the file before anything is read, and rules have limits, because a trie takes some
- * 130 bytes for each of theirs. The largest known patterns (TeX's Hungarian) have 0.6 MB.
+ * Opening the file reads only the part before the pages, and a lookup reads only the pages that it
+ * needs. The input is untrusted: lengths are compared with the size of the file before anything is
+ * read, and the rules have limits, because the trie takes some 130 bytes for each byte of rules.
+ * The largest known patterns (TeX's Hungarian) have 0.6 MB.
  */
 
 import { BloomFilter, FrameError } from 'bloomery';
@@ -65,7 +66,7 @@ export function encodeHyphenation({
   return bytes;
 }
 
-/** Opens a file. What is wrong with it is a `FrameError`. */
+/** Opens a file. An error in the file is a `FrameError`. */
 export function openHyphenation(bytes: DictionaryBytes): FilteredHyphenator {
   return decoding('hyphenation file', () => {
     const head = bytes.read(0, Math.min(HEADER, bytes.size));
@@ -104,7 +105,7 @@ function readRules(text: Uint8Array, leftMinimum: number, rightMinimum: number):
   return new Hyphenator({ patterns, leftMinimum, rightMinimum, noHyphen });
 }
 
-/** What there is too much of. */
+/** Describes the limit that the rules exceed, or returns undefined. */
 function excessOf(
   noHyphen: readonly string[],
   patterns: readonly string[],

@@ -1,15 +1,18 @@
 /**
- * Liang's hyphenation (F. M. Liang, Word Hy-phen-a-tion by Com-put-er, Stanford 1983; Knuth, The TeXbook, appendix H).
+ * Liang's hyphenation (F. M. Liang, Word Hy-phen-a-tion by Com-put-er, Stanford 1983; Knuth, The
+ * TeXbook, appendix H).
  *
- * A pattern is a piece of a word with a number between its letters, such as `hy3ph`; a dot is the border of the word. All
- * patterns that fit somewhere put their numbers between the letters, the largest at each place wins, and an odd one allows
- * a break there. `leftMinimum` and `rightMinimum` letters stay together at the ends, whatever the patterns say.
+ * A pattern is a piece of a word with a number between its letters, such as `hy3ph`; a dot is the
+ * border of the word. All patterns that fit somewhere put their numbers between the letters, the
+ * largest at each place wins, and an odd one allows a break there. `leftMinimum` and `rightMinimum`
+ * letters stay together at the ends, whatever the patterns say.
  *
- * On all 348,454 words of Debian's american-english-huge the breaks are those of libhyphen 2.8.8, from whose file the
- * patterns were.
+ * On all 348,454 words of Debian's american-english-huge the breaks are the same as those of
+ * libhyphen 2.8.8 with the same patterns.
  *
- * Letters are code points, compared in lower case. A break never comes before a combining mark. Patterns of languages are
- * in composed form (NFC); decomposed text finds fewer breaks, not wrong ones.
+ * Letters are code points, compared in lower case. A break never comes before a combining mark.
+ * Patterns of languages are in composed form (NFC); decomposed text finds fewer breaks, not wrong
+ * ones.
  */
 
 import { PatternTrie } from './pattern-trie.ts';
@@ -31,7 +34,7 @@ export class Hyphenator {
   readonly rightMinimum: number;
   readonly noHyphen: readonly string[];
   readonly #trie: PatternTrie;
-  /** Of each pattern, its numbers: one before each letter and one at the end. */
+  /** The numbers of each pattern: one before each letter and one at the end. */
   readonly #values: readonly Uint8Array[];
   /** The strings of `noHyphen` as code points. */
   readonly #unbroken: readonly (readonly number[])[];
@@ -52,7 +55,10 @@ export class Hyphenator {
     this.#unbroken = noHyphen.map((text) => codesOf(text).slice(1, -1));
   }
 
-  /** Where the word may be broken: numbers of letters (code points) before each break, rising. */
+  /**
+   * Returns where the word may be broken: the number of letters (code points) before each break, in
+   * rising order.
+   */
   points(word: string): number[] {
     return pointsOf(this.#numbers(word));
   }
@@ -64,14 +70,14 @@ export class Hyphenator {
 
   /** Whether a word is too short to be broken at all. */
   isShort(word: string): boolean {
-    // Most words are not: code units are counted before code points.
+    // Most words are not short, so the cheap count of code units comes before that of code points.
     const least = this.leftMinimum + this.rightMinimum;
     return word.length < least || (word.length < 2 * least && [...word].length < least);
   }
 
   /**
-   * Visits the patterns (by their indices) whose number is the winning one at some place of the word. For choosing the
-   * patterns that matter; see `strongestPatterns`.
+   * Visits the patterns (by their indices) whose number is the winning one at some place of the
+   * word. `strongestPatterns` uses it to choose the patterns that matter.
    */
   deciding(word: string, visit: (pattern: number) => void): void {
     const winning = this.#numbers(word);
@@ -82,7 +88,10 @@ export class Hyphenator {
     });
   }
 
-  /** The number at each place: element i stands before letter i. Places where no break is allowed are 0. */
+  /**
+   * The number at each place: element i stands before letter i. Places where no break is allowed
+   * are 0.
+   */
   #numbers(word: string): Uint8Array {
     const codes = codesOf(word);
     const letters = codes.length - 2;
@@ -91,7 +100,8 @@ export class Hyphenator {
     this.#trie.eachMatch(codes, (pattern, at) => {
       const values = this.#values[pattern];
       for (let i = 0, place = at - 1; i < values.length; i++, place++) {
-        // Places before the first dot and behind the last fall outside, where a typed array takes nothing.
+        // Places before the first dot and after the last are outside of the typed array, which
+        // ignores such writes.
         if (values[i] > numbers[place]) numbers[place] = values[i];
       }
     });
@@ -114,8 +124,9 @@ export function insertMarks(word: string, points: readonly number[], mark: strin
 }
 
 /**
- * Replaces each word of a text. Words are letters with their marks; apostrophes and hyphens part them, as in TeX and
- * libhyphen. A word with soft hyphens in it comes as one, soft hyphens included.
+ * Replaces each word of a text. Words are letters with their marks; apostrophes and hyphens
+ * separate them, as in TeX and libhyphen. A word with soft hyphens in it is one word, including the
+ * soft hyphens.
  */
 export function replaceWords(text: string, replace: (word: string) => string): string {
   return text.replace(WORDS, (word) => replace(word));
@@ -129,7 +140,7 @@ export function* wordsOf(text: string): Generator<string> {
 export interface SplitPattern {
   /** The letters, and dots at the borders of words. */
   readonly codes: readonly number[];
-  /** The number before each of them and at the end. */
+  /** The number before each letter and at the end. */
   readonly values: Uint8Array;
 }
 
@@ -146,7 +157,10 @@ export function splitPattern(pattern: string): SplitPattern {
   return { codes, values: Uint8Array.from(values) };
 }
 
-/** Of patterns with the same letters the larger number wins at each place, as if all of them were found. */
+/**
+ * Merges patterns with the same letters: the larger number wins at each place, as if all of them
+ * had matched.
+ */
 function mergeEqual(patterns: readonly SplitPattern[]): Uint8Array[] {
   const seen = new Map<string, Uint8Array>();
   return patterns.map(({ codes, values }) => {
@@ -158,7 +172,10 @@ function mergeEqual(patterns: readonly SplitPattern[]): Uint8Array[] {
   });
 }
 
-/** In lower case, code point by code point: breaks are counted in those of the word. */
+/**
+ * Converts to lower case, code point by code point, because breaks are counted in code points of
+ * the word.
+ */
 export function lowerCase(word: string): string {
   if (/^[a-z]*$/.test(word)) return word;
   let lower = '';
@@ -178,7 +195,7 @@ function codesOf(word: string): number[] {
   return codes;
 }
 
-/** No breaks at the borders of `sought`, wherever it is in the dotted word. */
+/** Forbids breaks at both ends of `sought`, wherever it occurs in the dotted word. */
 function forbidAround(sought: readonly number[], codes: readonly number[], numbers: Uint8Array): void {
   for (let at = 1; at + sought.length < codes.length; at++) {
     if (sought.some((code, i) => codes[at + i] !== code)) continue;

@@ -1,4 +1,7 @@
-/** Hyphenation by rules, a filter of the exceptions and a dictionary on disk: the entry point `@bloomery/stores/hyphenation`. */
+/**
+ * Hyphenation by rules, a filter of the exceptions and a dictionary on disk: the entry point
+ * `@bloomery/stores/hyphenation`.
+ */
 
 export {
   exceptionFilter,

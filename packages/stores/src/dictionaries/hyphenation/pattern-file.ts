@@ -1,16 +1,19 @@
 /**
- * Pattern files: TeX's (`\patterns{…}` and `\hyphenation{…}`, such as hyphen.tex and the files of hyph-utf8) and those of
- * libhyphen (hyph_en_US.dic and its like, used by LibreOffice and Firefox).
+ * Reads pattern files: TeX's (`\patterns{…}` and `\hyphenation{…}`, such as hyphen.tex and the
+ * files of hyph-utf8) and those of libhyphen (hyph_en_US.dic and its like, used by LibreOffice and
+ * Firefox).
  *
- * A libhyphen file begins with the name of its encoding; then lines of LEFTHYPHENMIN, RIGHTHYPHENMIN, NOHYPHEN, and
- * one pattern a line; % and # begin comments. Two things of it are refused, because half of them would give wrong
- * breaks: patterns that change the spelling (`f1f/ff=f`, for languages that write Schiffahrt as Schiff-fahrt), and
- * NEXTLEVEL, which breaks compounds first. The minimums for compounds (COMPOUNDLEFTHYPHENMIN, …) mean
- * nothing without levels and are ignored. libhyphen has one built-in level more, which parts words at hyphens and
- * apostrophes; here whoever cuts a text into words does that.
+ * A libhyphen file begins with the name of its encoding; then come lines of LEFTHYPHENMIN,
+ * RIGHTHYPHENMIN, NOHYPHEN, and one pattern per line. % and # begin comments. Two features are
+ * refused, because partial support would give wrong breaks: patterns that change the spelling
+ * (`f1f/ff=f`, for languages that write Schiffahrt as Schiff-fahrt), and NEXTLEVEL, which breaks
+ * compounds first. The minimums for compounds (COMPOUNDLEFTHYPHENMIN, …) mean nothing without
+ * levels and are ignored. libhyphen has one more built-in level, which splits words at hyphens and
+ * apostrophes. Here the code that splits a text into words does that.
  *
- * In TeX files, macros around the two lists are skipped, and inside them refused; `^^e9` is understood. TeX keeps the
- * minimums in macros of its own: 2 and 3 unless the caller says otherwise.
+ * In TeX files, macros outside the two lists are skipped, and macros inside them are refused.
+ * `^^e9` is understood. TeX keeps the minimums in macros elsewhere, so they are 2 and 3 unless the
+ * caller changes them.
  */
 
 import { splitPattern } from './hyphenator.ts';
@@ -25,12 +28,12 @@ export interface PatternFile {
   readonly exceptions: ReadonlyMap<string, readonly number[]>;
 }
 
-/** What is wrong with a pattern file or a list of hyphenated words, and in which line. */
+/** An error in a pattern file or a list of hyphenated words. The message names the line. */
 export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
 
-/** Reads either kind; which one it is follows from its first lines. */
+/** Reads a file of either format, which it detects from the contents. */
 export function parsePatternFile(bytes: Uint8Array): PatternFile {
   const ascii = LATIN1.decode(bytes);
   if (/\\(patterns|hyphenation)\s*\{/.test(ascii)) return parseTex(decode(bytes, 'utf-8'));
@@ -49,8 +52,9 @@ export function parsePatternFile(bytes: Uint8Array): PatternFile {
 }
 
 /**
- * Words with their breaks marked by a hyphen, a soft hyphen, a middle dot or a hyphenation point: one or several a line, or
- * in TeX's `\hyphenation{…}`. Words are taken in lower case; of a word that comes twice the last one counts.
+ * Words with their breaks marked by a hyphen, a soft hyphen, a middle dot or a hyphenation point:
+ * one or several per line, or in TeX's `\hyphenation{…}`. Words are converted to lower case. If a
+ * word comes twice, the last one counts.
  */
 export function parseTruth(text: string): Map<string, number[]> {
   const words = new Map<string, number[]>();
@@ -166,7 +170,7 @@ function decode(bytes: Uint8Array, encoding: string): string {
   }
 }
 
-/** libhyphen's names of encodings as the Encoding standard has them. */
+/** Maps libhyphen's name of an encoding to its name in the Encoding Standard. */
 function encodingOf(name: string): string | undefined {
   const iso = /^ISO-?8859-(\d+)$/i.exec(name);
   if (iso !== null) return `iso-8859-${iso[1]}`;

@@ -1,8 +1,10 @@
 /**
- * Strings in a trie, for finding all those that begin at a place of a word. Made once: the edges of a node lie side by side,
- * sorted by letter, and those of the root, which every walk begins with, are a table by letter. A map of (node, letter)
- * was twice as slow, and a table of all nodes by all letters would let a file of a few megabytes ask for gigabytes. Nodes have
- * few edges; but those of a stranger's file may have hundreds of thousands, so they are searched by halves.
+ * A trie that finds all strings that begin at a given place of a word. It is built once. The edges
+ * of a node lie next to each other, sorted by letter. The edges of the root, where every walk
+ * begins, are a table by letter. We tried a map of (node, letter), which was twice as slow. A table
+ * of all nodes by all letters would let a file of a few megabytes ask for gigabytes. Nodes usually
+ * have few edges, but in an untrusted file they may have hundreds of thousands, so edges are found
+ * by binary search.
  */
 
 export class PatternTrie {
@@ -13,12 +15,12 @@ export class PatternTrie {
   readonly #first: Int32Array;
   readonly #edgeLetters: Int32Array;
   readonly #edgeTargets: Int32Array;
-  /** The index of the string that ends in a node; -1: none. */
+  /** The index of the string that ends in a node, or -1. */
   readonly #ends: Int32Array;
 
-  /** Strings as code points. Of equal ones the last counts. */
+  /** Takes strings as code points. If a string comes twice, the last one counts. */
   constructor(strings: readonly (readonly number[])[]) {
-    // One map for all edges: a map for each node would take a quarter of a kilobyte a letter.
+    // One map for all edges: a map per node would take a quarter of a kilobyte per letter.
     const edges = new Map<number, number>();
     const ends: number[] = [-1];
     for (const [index, codes] of strings.entries()) {
@@ -64,7 +66,7 @@ export class PatternTrie {
     }
   }
 
-  /** The node behind the edge with this letter, 0 if there is none. */
+  /** The node at the end of the edge with this letter, or 0 if there is none. */
   #next(node: number, letter: number): number {
     const end = this.#first[node + 1];
     let low = this.#first[node];
@@ -87,7 +89,7 @@ export class PatternTrie {
   }
 }
 
-/** More than there are code points. */
+/** More than the number of code points. */
 const LETTERS = 2 ** 21;
-/** Edges that are looked at one by one. */
+/** Up to this many edges are searched one by one. */
 const FEW = 8;
