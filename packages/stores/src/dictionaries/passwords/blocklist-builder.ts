@@ -1,9 +1,11 @@
 /**
- * Makes a blocklist from words that come one by one or as lines of bytes, without keeping them: 8 bytes a word, and the
- * word itself only if it has a character other than a letter or digit of ASCII. Making the static filter takes 31 bytes a
- * word more for a moment. Two million lines, gzipped, take 2.2 s of processor time, the command's start included.
+ * Builds a blocklist from words that come one by one or as lines of bytes. It keeps 8 bytes per
+ * word, and the word itself only if it has a character other than an ASCII letter or digit.
+ * Building the static filter takes another 31 bytes per word for a moment. Two million lines,
+ * gzipped, take 2.2 s of processor time, including the start of the command.
  *
- * The same set of words with the same options gives the same bytes, in any order and with any repetitions.
+ * The same set of words with the same options gives the same bytes, in any order and with any
+ * repetitions.
  */
 
 import { type HashScheme, hashKeys, type KeyHashes, type SecretKey, StaticFilter } from 'bloomery';
@@ -12,21 +14,24 @@ import { normalizePassword, WILDCARD } from './normalize-password.ts';
 import { PasswordBlocklist } from './password-blocklist.ts';
 
 export interface BlocklistOptions {
-  /** How many passwords of up to `typicalLength` may be refused by mistake: 1e-4, the default, is 1 in 10,000. */
+  /**
+   * The share of passwords of up to `typicalLength` characters that may be refused by mistake.
+   * Default 1e-4, which is 1 in 10,000.
+   */
   readonly refusalRate?: number;
   /** The length up to which the rate is kept, in characters. Default 12. */
   readonly typicalLength?: number;
-  /** Words of fewer characters refuse only themselves, not what is near them. Default 4. */
+  /** Words of fewer characters refuse only themselves, not their neighbours. Default 4. */
   readonly nearMinimum?: number;
   /** Words of more characters are left out and counted; at most 255. Default 72. */
   readonly longest?: number;
-  /** Upper and lower case are told apart. Default false. */
+  /** Whether upper and lower case differ. Default false. */
   readonly caseSensitive?: boolean;
-  /** Without it the file cannot be asked. */
+  /** The secret key of the filter. A keyed blocklist cannot be asked without it. */
   readonly key?: SecretKey;
 }
 
-/** What was not entered. */
+/** Numbers of words that were not added. */
 export interface SkippedWords {
   readonly empty: number;
   readonly tooLong: number;
@@ -49,7 +54,7 @@ export class BlocklistBuilder {
   constructor(options: BlocklistOptions = {}) {
     this.#options = checked(options);
     this.#keyed = options.key === undefined ? {} : { key: options.key };
-    hashKeys([], this.#keyed); // refuses what is no key, before any work
+    hashKeys([], this.#keyed); // refuses an invalid key before any work
   }
 
   add(word: string): void {
@@ -67,8 +72,8 @@ export class BlocklistBuilder {
   }
 
   /**
-   * Words a line, as UTF-8; a CR before the newline is no part of the word, nor is a byte order mark before the first one.
-   * Lines that are no UTF-8 are Latin-1.
+   * Adds one word per line, as UTF-8. A CR before the newline and a byte order mark before the
+   * first word are dropped. Lines that are not UTF-8 are read as Latin-1.
    */
   addLines(lines: Uint8Array): void {
     const text = UTF8.decode(lines);
@@ -84,12 +89,12 @@ export class BlocklistBuilder {
     }
   }
 
-  /** One word, as UTF-8 or else Latin-1. */
+  /** Adds one word, as UTF-8 or otherwise Latin-1. */
   addBytes(word: Uint8Array): void {
     const bytes = word[word.length - 1] === 13 ? word.subarray(0, -1) : word;
     const text = utf8OrNull(bytes);
     if (text === null) this.#latin1++;
-    // No longer than is needed to see that it is too long.
+    // Only as many bytes as are needed to see that it is too long.
     this.add(text ?? String.fromCharCode(...bytes.subarray(0, this.#options.longest + 1)));
   }
 
@@ -97,12 +102,12 @@ export class BlocklistBuilder {
     return { empty: this.#empty, tooLong: this.#tooLong };
   }
 
-  /** How many lines were no UTF-8 and were read as Latin-1. */
+  /** Number of lines that were not UTF-8 and were read as Latin-1. */
   get latin1(): number {
     return this.#latin1;
   }
 
-  /** Once; the builder is used up. */
+  /** Builds the blocklist. The builder cannot be used afterwards. */
   build(): PasswordBlocklist {
     this.#flush();
     const { refusalRate, typicalLength, nearMinimum, caseSensitive } = this.#options;
@@ -137,8 +142,8 @@ export class BlocklistBuilder {
   }
 
   /**
-   * The characters to enumerate: all letters and digits that occur, and of the others, from the most frequent on, as many
-   * as make the filter smallest. The rest gets wildcards.
+   * Chooses the characters to enumerate: all letters and digits that occur, and as many of the
+   * other characters, the most frequent first, as make the filter smallest. The rest get wildcards.
    */
   #chooseAlphabet(words: number, rateFor: (alphabet: readonly string[]) => number) {
     const plain = Array.from(this.#used, (used, code) => (used ? String.fromCharCode(code) : '')).filter(
@@ -181,7 +186,7 @@ export class BlocklistBuilder {
     this.#flush();
   }
 
-  /** Notes the letters and digits of a word. Whether there are other characters. */
+  /** Records the letters and digits of a word. Returns whether there are other characters. */
   #note(text: string): boolean {
     let unusual = false;
     for (let i = 0; i < text.length; i++) {
@@ -214,7 +219,7 @@ class HashColumn {
     this.#length += added;
   }
 
-  /** Sorts them and removes repetitions. Returns how many are left. */
+  /** Sorts the hashes and removes duplicates. Returns how many are left. */
   unique(): number {
     const words = this.#words.subarray(0, this.#length).sort();
     let kept = 0;
@@ -284,7 +289,7 @@ function isPlain(code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 48 && code <= 57) || (code >= 65 && code <= 90);
 }
 
-/** By code points. */
+/** Compares by code points. */
 function compare(a: string, b: string): number {
   return (a.codePointAt(0) ?? 0) - (b.codePointAt(0) ?? 0);
 }
@@ -293,7 +298,7 @@ const PLAIN = /^[A-Za-z0-9]$/;
 const BATCH = 4096;
 /** More characters would make lookups slow: 3200 of them for 12 characters. */
 const MOST_CHARACTERS = 128;
-/** Of a fingerprint in a static filter. */
+/** The most bits of a fingerprint in a static filter. */
 const MOST_BITS = 32;
 const OPTIONS = ['refusalRate', 'typicalLength', 'nearMinimum', 'longest', 'caseSensitive', 'key'];
 const REPLACEMENT = '\ufffd';

@@ -15,11 +15,11 @@
  *     …    4   checksum of all bytes before it: the lower 32 bits of Forge64 (docs/spec/frame.md) with seed 0
  *     …        a frame of a StaticFilter up to the end; it has a checksum of its own
  *
- * Keys of the filter are the UTF-8 of the words after `normalizePassword`, and of the same with U+FFFF in place of one
- * character that is not in the alphabet.
+ * Keys of the filter are the UTF-8 of the words after `normalizePassword`, and of the same with
+ * U+FFFF in place of one character that is not in the alphabet.
  *
- * Bytes come from strangers: every field is checked, and lengths are compared with the bytes at hand, before anything is
- * allocated. What is wrong is a `FrameError`.
+ * The input is untrusted: before anything is allocated, every field is checked, and lengths are
+ * compared with the number of bytes. Errors are a `FrameError`.
  */
 
 import { FrameError } from 'bloomery';
@@ -73,7 +73,7 @@ export function decodeBlocklist(bytes: Uint8Array): { parameters: BlocklistParam
   });
 }
 
-/** Reads the fields, and refuses values that a right checksum does not exclude. */
+/** Reads the fields, and refuses invalid values, which a correct checksum does not exclude. */
 function readParameters(bytes: Uint8Array, view: DataView, size: number): BlocklistParameters {
   const [flags, nearMinimum, typicalLength, shortest, longest] = bytes.subarray(5, 10);
   if (flags > CASE_SENSITIVE + WILDCARDS) throw unsound(5, `the flags ${flags}`);

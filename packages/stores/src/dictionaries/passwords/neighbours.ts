@@ -1,26 +1,31 @@
 /**
- * All words that are one edit away from a password, as the keys to ask for: with one character deleted, with one replaced
- * by each character of the alphabet, with each of them inserted at each place. The wildcard counts as a character of the
- * alphabet where words were entered with it. Words that would come twice come once, so that the number of lookups, and
- * with it the rate of wrong refusals, is the least possible: deleting either of two equal neighbours, or inserting a
- * character before or behind an equal one, gives the same word.
+ * All words that are one edit away from a password, as the keys to ask for. One character is
+ * deleted, or replaced by each character of the alphabet, or each of these is inserted at each
+ * place. The wildcard counts as a character of the alphabet if words were entered with it. Deleting
+ * either of two equal neighbours gives the same word, and so does inserting a character before or
+ * after an equal one. Each word is generated only once, so that the number of lookups, and with it
+ * the rate of wrong refusals, is the smallest possible.
  *
- * They are written as packed UTF-8, which the filter takes as it is: hundreds of strings would have to be made, and then
- * encoded again. They come in batches of at most 64 kB: one for any usual password; but a file from a stranger may have an
- * alphabet of 1024 characters and words of 255, whose neighbours together take half a gigabyte.
+ * The words are written as packed UTF-8, which the filter takes as it is, to avoid creating
+ * hundreds of strings and encoding them again. They come in batches of at most 64 kB. A usual
+ * password needs one batch. But an untrusted file may have an alphabet of 1024 characters and words
+ * of 255, whose neighbours together take half a gigabyte.
  */
 
 import type { PackedKeys } from 'bloomery';
 
 export interface NeighbourLimits {
-  /** What can stand in a word. */
+  /** Characters that can occur in a word. */
   readonly alphabet: readonly string[];
-  /** Words of other lengths, in characters, are not asked for. */
+  /** Shortest length to ask for, in characters; `longest` is the upper limit. */
   readonly shortest: number;
   readonly longest: number;
 }
 
-/** All different neighbours of these lengths. Never the password itself, which is given by its code points. */
+/**
+ * Yields all different neighbours within these lengths, but never the password itself, which is
+ * given by its code points.
+ */
 export function* neighboursOf(characters: readonly string[], limits: NeighbourLimits): Generator<PackedKeys> {
   const { alphabet, shortest, longest } = limits;
   const { length } = characters;
@@ -58,7 +63,10 @@ export function* neighboursOf(characters: readonly string[], limits: NeighbourLi
   yield keys.take();
 }
 
-/** How many neighbours a password of `length` characters has at most: no two equal in a row, none of the alphabet. */
+/**
+ * The most neighbours that a password of `length` characters can have. A password reaches it if no
+ * two equal characters are in a row and none is in the alphabet.
+ */
 export function mostNeighbours(length: number, { alphabet, shortest, longest }: NeighbourLimits): number {
   const asks = (size: number) => (size >= shortest && size <= longest ? 1 : 0);
   const { length: letters } = alphabet;
@@ -67,14 +75,17 @@ export function mostNeighbours(length: number, { alphabet, shortest, longest }: 
   );
 }
 
-/** The same for passwords of up to `length` characters: beyond the longest word there are fewer again. */
+/**
+ * The most neighbours of a password of up to `length` characters. Passwords longer than the longest
+ * word have fewer.
+ */
 export function mostNeighboursUpTo(length: number, limits: NeighbourLimits): number {
   let most = 0;
   for (let size = 0; size <= length; size++) most = Math.max(most, mostNeighbours(size, limits));
   return most;
 }
 
-/** Keys one behind the other, each made of a text with a part of it replaced. */
+/** Writes keys one after the other, each a copy of a text with a part of it replaced. */
 class KeyWriter {
   readonly #text: Uint8Array;
   readonly #bytes: Uint8Array;
@@ -83,7 +94,7 @@ class KeyWriter {
   #count = 0;
   #used = 0;
 
-  /** Room for `most` keys, or for as many as a batch may have. */
+  /** Allocates room for `most` keys, or for as many as fit in a batch. */
   constructor(most: number, text: Uint8Array) {
     const longest = text.length + LONGEST_CODE;
     this.#text = text;
@@ -96,7 +107,10 @@ class KeyWriter {
     return this.#count === this.#room;
   }
 
-  /** The text with its bytes from `start` to `end` replaced. Loops: the pieces are too short for `set`. */
+  /**
+   * Writes the text with its bytes from `start` to `end` replaced. It uses loops, because the
+   * pieces are too short for `set` to be faster.
+   */
   write(start: number, piece: Uint8Array, end: number): void {
     const [text, bytes] = [this.#text, this.#bytes];
     let used = this.#used;
@@ -107,7 +121,7 @@ class KeyWriter {
     this.#used = used;
   }
 
-  /** The keys so far, in memory that is written again afterwards. */
+  /** Returns the keys so far, in memory that is overwritten afterwards. */
   take(): PackedKeys {
     const keys = {
       bytes: this.#bytes.subarray(0, this.#used),
@@ -122,5 +136,5 @@ class KeyWriter {
 const ENCODER = new TextEncoder();
 const NOTHING = new Uint8Array(0);
 const BATCH_BYTES = 2 ** 16;
-/** Bytes of a code point in UTF-8. */
+/** The most bytes of a code point in UTF-8. */
 const LONGEST_CODE = 4;

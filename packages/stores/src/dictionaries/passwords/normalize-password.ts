@@ -1,23 +1,26 @@
 /**
- * What a password and a word are compared as: characters are the code points of this form, and edit distance counts them.
+ * The form in which a password and a word are compared. Its code points are the characters that
+ * edit distance counts.
  *
- * NFKC first, so that what looks the same is the same: composed and decomposed letters, full-width forms, ligatures. Then
- * case folding, code point by code point: as a whole, a string would get its sigmas by their places in the word, and a
- * change of one letter would change its neighbour. ECMAScript has no folding; lower, upper and lower case again comes to the
- * same ('ß' and 'ẞ' both become 'ss'; without the first step 'ẞ' would stay apart, as it is its own upper case), except
- * that the dotless 'ı' becomes 'i'. Then NFKC again, because folding may leave something to compose. Which letters there
- * are is a matter of the runtime's Unicode version.
+ * The first step is NFKC, so that text that looks the same becomes the same: composed and
+ * decomposed letters, full-width forms, ligatures. The second step is case folding, code point by
+ * code point. If a string were folded as a whole, its sigmas would depend on their places in the
+ * word, and a change of one letter would change its neighbour. ECMAScript has no case folding;
+ * lower, upper and lower case again gives the same result ('ß' and 'ẞ' both become 'ss'; without
+ * the first lower case 'ẞ' would stay different, because it is its own upper case), except that the
+ * dotless 'ı' becomes 'i'. The third step is NFKC again, because folding may leave something to
+ * compose. The set of letters depends on the runtime's Unicode version.
  *
- * U+FFFF, which is no character, is left to the filter as its wildcard; in a password it becomes U+FFFD, and so does half
- * of a surrogate pair, which has no UTF-8.
+ * U+FFFF, which is not a character, is reserved for the filter as its wildcard. In a password it
+ * becomes U+FFFD, and so does a lone surrogate, which has no UTF-8.
  */
 
 export interface NormalizeOptions {
-  /** Upper and lower case are told apart. Default false. */
+  /** Whether upper and lower case differ. Default false. */
   readonly caseSensitive?: boolean;
 }
 
-/** Stands for any one character. Cannot occur in what `normalizePassword` returns. */
+/** Stands for any one character. It cannot occur in the result of `normalizePassword`. */
 export const WILDCARD = '\uffff';
 
 export function normalizePassword(
