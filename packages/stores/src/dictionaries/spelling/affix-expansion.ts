@@ -1,15 +1,18 @@
 /**
- * All forms of a word of a hunspell dictionary. Hunspell takes affixes off the word that it is asked for; a set needs
- * them put on, once, when it is built.
+ * Generates all forms of a word of a hunspell dictionary. Hunspell strips affixes from the word
+ * that it is asked for. A set needs the affixes added, once, when it is built.
  *
- * A form is prefix + stem + suffix + suffix (with COMPLEXPREFIXES prefix + prefix + stem + suffix): hunspell strips at
- * most two affixes at one end and one at the other, so there are never more. A second affix is licensed by the
- * continuation flags of the first; affixes at both ends need the cross-product mark on each, and the prefix is licensed
- * by the stem or by the suffix, the suffix by the stem or by the prefix. A form with NEEDAFFIX is a step to other forms and
- * no word; a CIRCUMFIX affix counts only together with one at the other end; ONLYINCOMPOUND is never a word of its own.
+ * A form is prefix + stem + suffix + suffix (with COMPLEXPREFIXES prefix + prefix + stem + suffix):
+ * hunspell strips at most two affixes at one end and one at the other, so there are never more. A
+ * second affix is licensed by the continuation flags of the first; affixes at both ends need the
+ * cross-product mark on each, and the prefix is licensed by the stem or by the suffix, the suffix
+ * by the stem or by the prefix. A form with NEEDAFFIX is a step to other forms and not a word. A
+ * CIRCUMFIX affix counts only together with one at the other end. A form with ONLYINCOMPOUND is
+ * never a word by itself.
  *
- * Nothing is stored: forms go to the caller one by one. A dictionary of a few lines could ask for billions of them, so
- * there is a limit a stem, and a budget for the whole: forms, and rules that are tried whether they apply or not.
+ * Nothing is stored: forms go to the caller one by one. A dictionary of a few lines could ask for
+ * billions of them, so there is a limit per stem, and a budget for the whole dictionary. The budget
+ * counts forms, and rules that are tried, whether they apply or not.
  */
 
 import type { AffixFile, AffixRule } from './affix-file.ts';
@@ -19,12 +22,16 @@ import { SpellingError } from './spelling-error.ts';
 export type EmitForm = (form: string, rules: readonly AffixRule[]) => void;
 
 /**
- * Most forms of one stem. French has some 40 a stem; Debian's Hungarian dictionary has stems with more than a million, and is
- * refused: such a language needs a program that takes affixes off, not a set.
+ * The most forms of one stem. French has some 40 per stem. Debian's Hungarian dictionary has stems
+ * with more than a million and is refused: such a language needs a program that strips affixes, not
+ * a set.
  */
 export const MOST_FORMS_OF_A_STEM = 100_000;
 
-/** What the expansion of a whole dictionary may take. en_US makes 0.2 million forms of a million trials. */
+/**
+ * The limit for the expansion of a whole dictionary. en_US makes 0.2 million forms in a million
+ * trials.
+ */
 export class ExpansionBudget {
   readonly #what: string;
   readonly #mostForms: number;
@@ -68,7 +75,8 @@ export function expandStem(
   let count = 0;
   const chains: Chain[] = [];
   const start: Chain = { form: stem, rules: [], flags, needsAffix: has(flags, needAffix) };
-  // The end that may have two affixes goes first; the other is put on each of its chains.
+  // The end that may have two affixes comes first; an affix of the other end is added to each of
+  // its chains.
   extend(start, !complexPrefixes, 2, affixes, budget, chains);
   for (const inner of chains) {
     offer(inner);
@@ -111,16 +119,16 @@ export function expandStem(
   }
 }
 
-/** A stem with affixes put on. */
+/** A stem with its affixes. */
 interface Chain {
   readonly form: string;
   readonly rules: readonly AffixRule[];
-  /** What may be put on next. */
+  /** Flags of the affixes that may be added next. */
   readonly flags: readonly string[];
   readonly needsAffix: boolean;
 }
 
-/** The chain itself, and all chains that affixes of one end make of it. */
+/** Collects the chain itself, and all chains that affixes of one end make from it. */
 function extend(
   chain: Chain,
   suffixes: boolean,
@@ -156,12 +164,12 @@ function extend(
   }
 }
 
-/** The flags that an affix at the other end can be licensed by. */
+/** The flags that can license an affix at the other end. */
 function licences(inner: Chain, ofStem: readonly string[]): readonly string[] {
   return inner.rules.length === 0 ? ofStem : [...ofStem, ...inner.rules.flatMap((rule) => rule.continuation)];
 }
 
-/** The form that a rule makes; undefined: it does not apply. */
+/** The form that a rule makes, or undefined if the rule does not apply. */
 export function apply(
   { prefix, strip, add, applies }: AffixRule,
   form: string,

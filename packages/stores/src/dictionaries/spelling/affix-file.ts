@@ -1,14 +1,17 @@
 /**
- * Hunspell's .aff files: how the words of the .dic file are inflected. The format is that of hunspell(5); this reads what
- * decides which words are right, and what suggestions can use.
+ * Reads hunspell's .aff files, which say how the words of the .dic file are inflected. The format
+ * is that of hunspell(5). This reads the parts that decide which words are right, and those that
+ * suggestions can use.
  *
- * Read: SET, FLAG, AF, LANG, TRY, REP, ICONV, IGNORE, WORDCHARS, BREAK, PFX and SFX with conditions and continuation
- * classes, NEEDAFFIX (PSEUDOROOT), FORBIDDENWORD, ONLYINCOMPOUND, KEEPCASE, NOSUGGEST, CIRCUMFIX, FULLSTRIP,
- * COMPLEXPREFIXES, CHECKSHARPS. Aliases of morphology (AM) are skipped with all other morphology.
+ * Read: SET, FLAG, AF, LANG, TRY, REP, ICONV, IGNORE, WORDCHARS, BREAK, PFX and SFX with conditions
+ * and continuation classes, NEEDAFFIX (PSEUDOROOT), FORBIDDENWORD, ONLYINCOMPOUND, KEEPCASE,
+ * NOSUGGEST, CIRCUMFIX, FULLSTRIP, COMPLEXPREFIXES, CHECKSHARPS. Aliases of morphology (AM) are
+ * skipped with all other morphology.
  *
- * Not read: compounding (COMPOUNDFLAG, COMPOUNDRULE and their kin). The compounds of a language are endless, so they
- * cannot be expanded into a set; `compounds` tells that a dictionary has them, and whoever builds from it says so. OCONV,
- * PHONE, MAP and KEY shape only what hunspell suggests.
+ * Not read: compounding (COMPOUNDFLAG, COMPOUNDRULE and their kin). The compounds of a language are
+ * endless, so they cannot be expanded into a set. `compounds` tells that a dictionary has them, so
+ * that the command that builds from it can warn. OCONV, PHONE, MAP and KEY affect only hunspell's
+ * suggestions.
  */
 
 import { type FlagFormat, readAffixFlags } from './affix-flags.ts';
@@ -19,11 +22,11 @@ import { decodeText, isUtf8 } from './text-encoding.ts';
 export interface AffixRule {
   readonly flag: string;
   readonly prefix: boolean;
-  /** Whether it goes together with an affix at the other end. */
+  /** Whether it can be combined with an affix at the other end. */
   readonly cross: boolean;
   readonly strip: string;
   readonly add: string;
-  /** Whether the rule applies to this form, which still has what is stripped. */
+  /** Whether the rule applies to this form, before anything is stripped from it. */
   readonly applies: (form: string) => boolean;
   /** Flags of the form that it makes: further affixes, NEEDAFFIX, …. */
   readonly continuation: readonly string[];
@@ -33,7 +36,7 @@ export interface AffixFile {
   readonly encoding: string;
   readonly language: string;
   readonly flagFormat: FlagFormat;
-  /** Sets of flags by their number (AF), from 1 on. */
+  /** Sets of flags by their number (AF), counted from 1. */
   readonly aliases: readonly (readonly string[])[];
   readonly rules: ReadonlyMap<string, readonly AffixRule[]>;
   readonly needAffix: string | undefined;
@@ -47,13 +50,19 @@ export interface AffixFile {
   readonly sharpS: boolean;
   /** Letters in the order in which suggestions try them. */
   readonly tryLetters: string;
-  /** Typical mistakes: what is written, what was meant; `_` is a space. */
+  /** Typical mistakes, as pairs of the written and the intended text; `_` is a space. */
   readonly replacements: readonly (readonly [from: string, to: string])[];
-  /** Changes to a word before it is looked up; `_` at an end of what is changed: only at that end of the word. */
+  /**
+   * Changes to a word before it is looked up. With `_` at one end, a conversion applies only at
+   * that end of the word.
+   */
   readonly conversions: readonly (readonly [from: string, to: string])[];
   readonly ignored: string;
   readonly wordCharacters: string;
-  /** Whether hyphens join words, each of which is looked up: the default, unless BREAK lists other characters. */
+  /**
+   * Whether hyphens join words, each of which is looked up. This is the default, unless BREAK lists
+   * other characters.
+   */
   readonly breaksAtHyphens: boolean;
   /** Whether the dictionary makes compounds, which cannot be expanded. */
   readonly compounds: boolean;
@@ -69,7 +78,7 @@ export function readAffixFile(bytes: Uint8Array, what = 'the affix file'): Affix
       `${what} has ${bytes.length} bytes; expected at most ${MOST_AFFIX_BYTES}`,
     );
   }
-  // SET is ASCII whatever the encoding is.
+  // SET is ASCII in every encoding.
   const head = new TextDecoder('iso-8859-1').decode(bytes.subarray(0, 2 ** 16));
   const encoding = /^(?:\u00ef\u00bb\u00bf)?SET[ \t]+(\S+)/m.exec(head)?.[1] ?? 'ISO8859-1';
   return new AffixReader(encoding, what).read(decodeText(bytes, encoding, what));
@@ -85,7 +94,10 @@ class AffixReader {
   readonly #conversions: [string, string][] = [];
   readonly #breaks: string[] = [];
   readonly #conditions = new Map<string, (form: string) => boolean>();
-  /** Blocks that were begun: PFX and SFX by kind and flag, lists by their name, and how many lines are to come. */
+  /**
+   * Blocks that have begun (PFX and SFX by kind and flag, lists by their name), with the number of
+   * lines still to come.
+   */
   readonly #blocks = new Map<string, { left: number; cross: boolean }>();
   #compounds = false;
   #line = 0;
@@ -143,7 +155,7 @@ class AffixReader {
     else if (VALUES.has(name)) this.#values.set(name, fields[1] ?? '');
   }
 
-  /** The first line of a list says how many follow. */
+  /** Reads a line of a list. The first line says how many follow. */
   #readListed(fields: readonly string[], add: () => void): void {
     const [name, first] = fields;
     const block = this.#blocks.get(name);
@@ -157,7 +169,10 @@ class AffixReader {
     return [fields[1], fields[2]];
   }
 
-  /** Where in the word it would be (^, $) does not matter to a suggestion; nothing cannot be replaced. */
+  /**
+   * Adds a replacement. Anchors (^, $) do not matter to a suggestion, and an empty text cannot be
+   * replaced.
+   */
   #addReplacement(fields: readonly string[]): void {
     const [from, to] = this.#pair(fields);
     const bare = from.replace(/^\^|\$$/g, '');
@@ -194,7 +209,10 @@ class AffixReader {
     this.#rules.set(flag, rules);
   }
 
-  /** A condition as a test; the same text is compiled once. Hunspell's have single characters, `.`, `[…]` and `[^…]`. */
+  /**
+   * Compiles a condition into a test, once for each text. Conditions of hunspell have single
+   * characters, `.`, `[…]` and `[^…]`.
+   */
   #condition(text: string, prefix: boolean): (form: string) => boolean {
     if (text === '.') return always;
     const id = `${prefix ? '^' : '$'}${text}`;
@@ -220,7 +238,7 @@ class AffixReader {
     return this.#fail(`expected FLAG long, num or UTF-8, got ${name}`);
   }
 
-  /** Flags, or the number of a set of them. */
+  /** Reads flags, or the number of a set of flags. */
   #flags(text: string): readonly string[] {
     if (this.#aliases.length > 0 && /^\d+$/.test(text)) return this.#aliases[Number(text) - 1] ?? [];
     return this.#plainFlags(text);
@@ -235,7 +253,7 @@ class AffixReader {
   }
 }
 
-/** A condition as the source of a regular expression; undefined: a bracket that is not closed. */
+/** The source of a regular expression for a condition, or undefined if a bracket is not closed. */
 function patternOf(text: string): string | undefined {
   let pattern = '';
   const letters = [...text];
@@ -257,7 +275,7 @@ function patternOf(text: string): string | undefined {
   return pattern;
 }
 
-/** No character of a condition means anything to a regular expression. */
+/** Escapes a letter, so that it has no special meaning in a regular expression. */
 function literally(letter: string): string {
   return `\\u{${letter.codePointAt(0)!.toString(16)}}`;
 }
@@ -266,7 +284,7 @@ function always(): boolean {
   return true;
 }
 
-/** Of an affix, of what it strips, of its condition. */
+/** The most letters of an affix, of the text that it strips, and of its condition. */
 const MOST_LETTERS = 1000;
 const VALUES = new Set([
   'LANG',

@@ -1,14 +1,14 @@
 /**
- * Flags name affix classes and properties of words. FLAG says how they are written: one byte each (`char`; hunspell counts
- * bytes there, in UTF-8 as well), one character each (`UTF-8`), two bytes each (`long`), or numbers with commas between
- * (`num`).
+ * Flags name affix classes and properties of words. FLAG says how they are written: one byte each
+ * (`char`; hunspell counts bytes there, in UTF-8 as well), one character each (`UTF-8`), two bytes
+ * each (`long`), or numbers with commas between (`num`).
  */
 
 import { bytesOf } from './text-encoding.ts';
 
 export type FlagFormat = 'char' | 'UTF-8' | 'long' | 'num';
 
-/** The flags in a text; one that is left over from a pair is a flag of its own. */
+/** Reads the flags in a text. A single character left over from a pair is a flag by itself. */
 export function readAffixFlags(text: string, format: FlagFormat, utf8: boolean): readonly string[] {
   if (format === 'num')
     return text

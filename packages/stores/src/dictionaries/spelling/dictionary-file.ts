@@ -18,9 +18,10 @@
  *     …       …      the four frames (docs/spec/frame.md): a StaticFilter or a BloomFilter, and three StaticFilters
  *     end-4   4      checksum: the lower 32 bits of Forge64 of all bytes before it
  *
- * Bytes come from strangers. Lengths are compared with the bytes at hand before anything is allocated, the checksum is
- * compared before anything is read, the texts have limits, and the frames check themselves. What is wrong is a
- * `SpellingError` with the offset. The checksum finds accidents, not forgers: who can write the file decides what is a word.
+ * The input is untrusted. Lengths are compared with the number of bytes before anything is
+ * allocated, the checksum is compared before anything is read, the texts have limits, and the
+ * frames check themselves. Errors are a `SpellingError` with the offset. The checksum detects
+ * accidents, not forgery: a user who can write the file decides what is a word.
  */
 
 import { BloomFilter, FrameError, StaticFilter } from 'bloomery';
@@ -102,7 +103,7 @@ export function decodeSpeller(
   }
 }
 
-/** Runs a check of the envelope; what it refuses is a `SpellingError`. */
+/** Runs a check of the envelope, and turns its errors into a `SpellingError`. */
 function checked(check: () => void): void {
   try {
     check();
@@ -114,7 +115,7 @@ function checked(check: () => void): void {
   }
 }
 
-/** What nobody could read again is not written. */
+/** Refuses to write pairs that could not be read again. */
 function checkPairs({ conversions, replacements, endings }: SpellerTraits): void {
   for (const [what, pairs, most] of [
     ['conversions', conversions, MOST_PAIRS],
@@ -131,7 +132,10 @@ function checkPairs({ conversions, replacements, endings }: SpellerTraits): void
   }
 }
 
-/** Whether both parts are short enough for the file: a conversion of one letter to a novel would make a library of a word. */
+/**
+ * Whether both parts are short enough for the file. A conversion of one letter to a very long text
+ * would blow up every word.
+ */
 export function isShortPair([from, to]: Pair): boolean {
   return from.length <= MOST_PART && to.length <= MOST_PART;
 }

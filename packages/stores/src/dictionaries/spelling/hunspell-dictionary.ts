@@ -1,6 +1,7 @@
 /**
- * Hunspell's .dic files: a number, then a stem a line with its flags (`walk/GDS`), and perhaps morphology, which is skipped.
- * With the .aff file all words of the language that are no compounds come out of it, one by one.
+ * Reads hunspell's .dic files: a number, then one stem per line with its flags (`walk/GDS`), and
+ * perhaps morphology, which is skipped. Together with the .aff file it yields all words of the
+ * language that are not compounds, one by one.
  */
 
 import { ExpansionBudget, expandStem } from './affix-expansion.ts';
@@ -9,12 +10,12 @@ import { readAffixFlags } from './affix-flags.ts';
 import { SpellingError } from './spelling-error.ts';
 import { decodeText, hasBytes, isUtf8 } from './text-encoding.ts';
 
-/** A word of a dictionary, with what it asks for. */
+/** A word of a dictionary, with its properties. */
 export interface DictionaryForm {
   readonly form: string;
-  /** Right only as it is written: `kHz`, not `KHZ`. */
+  /** Whether it is right only as it is written: `kHz`, not `KHZ`. */
   readonly keepCase: boolean;
-  /** Right, but not to be proposed. */
+  /** Whether it is right, but never suggested. */
   readonly noSuggest: boolean;
 }
 
@@ -22,7 +23,7 @@ export class HunspellDictionary {
   readonly affixes: AffixFile;
   readonly #lines: readonly string[];
   readonly #what: string;
-  /** How often each rule made a form. */
+  /** Number of forms that each rule made. */
   readonly #uses = new Map<AffixRule, number>();
 
   /** Reads both files. `what` names them in errors. */
@@ -37,7 +38,7 @@ export class HunspellDictionary {
     }
   }
 
-  /** The stems of the file. */
+  /** Yields the stems of the file. */
   *stems(): Generator<{ word: string; flags: readonly string[] }> {
     for (let i = 1; i < this.#lines.length; i++) {
       const line = this.#lines[i];
@@ -46,7 +47,10 @@ export class HunspellDictionary {
     }
   }
 
-  /** Every form, some of them more than once. The memory is that of the files and of the forms of one stem. */
+  /**
+   * Yields every form, some of them more than once. It takes the memory of the files and of the
+   * forms of one stem.
+   */
   *forms(): Generator<DictionaryForm> {
     const { affixes } = this;
     const forbidden = this.#forbiddenWords();
@@ -54,7 +58,7 @@ export class HunspellDictionary {
     const budget = new ExpansionBudget(this.#what);
     let batch: DictionaryForm[] = [];
     for (const { word, flags } of this.stems()) {
-      // Another entry of the same letters may have forms that are right.
+      // Another entry with the same letters may have forms that are right.
       if (affixes.forbidden !== undefined && flags.includes(affixes.forbidden)) continue;
       expandStem(word, flags, affixes, budget, (form, rules) => {
         if (forbidden.has(form)) return;
@@ -69,11 +73,11 @@ export class HunspellDictionary {
     }
   }
 
-  /** What the suffixes that made most of the forms so far strip and add. */
+  /** The endings (stripped and added text) of the suffixes that made the most forms so far. */
   commonEndings(most: number): (readonly [strip: string, add: string])[] {
     const counts = new Map<string, { ending: readonly [string, string]; count: number }>();
     for (const [{ prefix, strip, add }, count] of this.#uses) {
-      // What is put on every noun says nothing.
+      // An ending of every noun is no evidence.
       if (prefix || add === '' || add === "'s") continue;
       const id = `${strip}/${add}`;
       counts.set(id, { ending: [strip, add], count: count + (counts.get(id)?.count ?? 0) });
@@ -84,7 +88,10 @@ export class HunspellDictionary {
       .map(({ ending }) => ending);
   }
 
-  /** Words that are wrong although rules make them. Of several entries of a word the first decides, as in hunspell. */
+  /**
+   * Words that are wrong although rules make them. If a word has several entries, the first
+   * decides, as in hunspell.
+   */
   #forbiddenWords(): ReadonlySet<string> {
     const { forbidden } = this.affixes;
     const words = new Set<string>();

@@ -1,18 +1,21 @@
 /**
- * Letter groups: which four letters can stand beside each other. Most misspellings have a group that no word of the language
- * has, so a small filter of the groups sees them before, and apart from, the filter of the words.
+ * Letter groups: the sequences of four letters that occur in a language. Most misspellings have a
+ * group that no word of the language has. A small filter of the groups finds these, independently
+ * of the filter of the words.
  *
- * What it costs and brings, for en_US: the words in small letters have 45,412 groups, 6.5 kB at one bit a group. Of 50,000 random
- * slips of the finger (a letter lost, added, changed, or two exchanged) in words of a real text 52 % passed with the
- * groups of all words, so the slips that go unseen are halved. One more bit a word would halve them too, for 18 kB.
- * Groups of three letters let 84 % pass, groups of five 37 % but for 17 kB.
+ * Cost and benefit for en_US: the words in small letters have 45,412 groups, 6.5 kB at one bit per
+ * group. We made 50,000 random typos (a letter lost, added, changed, or two swapped) in words of a
+ * real text. 52 % of them passed with the groups of all words, so the number of unseen typos is
+ * halved. One more bit per word would also halve it, but for 18 kB. Groups of three letters let 84
+ * % pass, groups of five 37 % but for 17 kB.
  *
- * A word of the dictionary always passes. The ends of the word count as letters. Groups are of UTF-16 code units.
+ * A word of the dictionary always passes. The ends of the word count as letters. Groups are of
+ * UTF-16 code units.
  */
 
 import { StaticFilter } from 'bloomery';
 
-/** Every group of four letters: what is not in it is no word. */
+/** Filter of all groups of four letters. Text with any other group is not a word. */
 export class LetterGroups {
   readonly filter: StaticFilter;
 
@@ -20,7 +23,10 @@ export class LetterGroups {
     this.filter = filter;
   }
 
-  /** Whether all groups of a word occur in the language. A group that does not is seen with probability 1/2. */
+  /**
+   * Whether all groups of a word occur in the language. A group that does not occur is detected
+   * with probability 1/2.
+   */
   mayBeWord(word: string): boolean {
     for (const group of groupsOf(word, 4)) if (!this.filter.has(group)) return false;
     return true;
@@ -28,9 +34,9 @@ export class LetterGroups {
 }
 
 /**
- * The 2000 most common groups of three letters, a kilobyte: not to refuse words, which may be rare, but to choose between
- * suggestions. Of words in a real text 61 % have no other group and 3 % more than two; of accidents that the filters let
- * through 15 % and 37 %.
+ * The 2000 most common groups of three letters, in a kilobyte. They do not refuse words, which may
+ * be rare, but help to choose between suggestions. Of the words in a real text, 61 % have no other
+ * group and 3 % have more than two. Of the false positives of the filters, it is 15 % and 37 %.
  */
 export class CommonGroups {
   readonly filter: StaticFilter;
@@ -39,7 +45,7 @@ export class CommonGroups {
     this.filter = filter;
   }
 
-  /** How many groups of a word are not common. */
+  /** Number of groups of a word that are not common. */
   rare(word: string): number {
     let count = 0;
     for (const group of groupsOf(word, 3)) if (!this.filter.has(group)) count++;
@@ -54,11 +60,11 @@ export class LetterGroupCollector {
 
   add(word: string): void {
     const padded = `^${word}$`;
-    // No generator here: it would take half of the time of a build.
+    // A generator here would take half of the time of a build.
     for (let i = 0; i + 4 <= padded.length; i++) this.#groups.add(padded.slice(i, i + 4));
   }
 
-  /** For the common groups, of which a sample is enough. */
+  /** Counts groups for the common groups, for which a sample of the words is enough. */
   count(word: string): void {
     for (const group of groupsOf(word, 3)) this.#counts.set(group, (this.#counts.get(group) ?? 0) + 1);
   }
@@ -74,7 +80,7 @@ export class LetterGroupCollector {
   }
 }
 
-/** The groups of a word; its ends count as letters. */
+/** Yields the groups of a word. Its ends count as letters. */
 function* groupsOf(word: string, length: number): Generator<string> {
   const padded = `^${word}$`;
   for (let i = 0; i + length <= padded.length; i++) yield padded.slice(i, i + length);

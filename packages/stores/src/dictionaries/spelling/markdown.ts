@@ -1,14 +1,19 @@
 /**
- * Markdown for spell checkers: everything that is no prose becomes spaces, so that lines and columns stay as they are.
+ * Masks Markdown for spell checkers: everything that is not prose becomes spaces, so that lines and
+ * columns stay the same.
  *
- * Masked: front matter (--- … ---), fenced and indented code, code spans, targets of links and images, reference
- * definitions and labels, autolinks, HTML tags, comments, what is inside <code>, <pre>, <script>, <style>, and entities. Of
- * footnotes the labels are masked; their text is prose. Lines may end with CR LF. Not a parser of CommonMark: where a code block begins inside lists is guessed (an indented line after a blank one is code only
- * outside of lists and footnotes), and a code span ends with its paragraph. One pass over the lines, one
- * over the text; how far it looks ahead is limited, or remembered.
+ * Masked: front matter (--- … ---), fenced and indented code, code spans, targets of links and
+ * images, reference definitions and labels, autolinks, HTML tags, comments, the contents of <code>,
+ * <pre>, <script> and <style>, and entities. The labels of footnotes are masked, but their text is
+ * prose. Lines may end with CR LF.
+ *
+ * This is not a CommonMark parser. It guesses where a code block begins inside lists (an indented
+ * line after a blank one is code only outside of lists and footnotes), and a code span ends with
+ * its paragraph. There is one pass over the lines and one over the text. Lookahead is limited, or
+ * its result is remembered.
  */
 
-/** The text with a space for each character that is not prose. */
+/** Returns the text with a space for each character that is not prose. */
 export function maskMarkdown(text: string): string {
   return maskInline(maskBlocks(text));
 }
@@ -49,9 +54,9 @@ function maskBlocks(text: string): string {
     const code: boolean = indented && !empty && afterBlank && !inList;
     if (code) lines[i] = blank(line);
     else if (!empty)
-      // A footnote is prose; its label is masked with those in the text.
+      // A footnote is prose. Its label is masked later, together with the labels in the text.
       lines[i] = line.replace(/^ {0,3}\[(?!\^)[^\]]+\]:.*$/s, blank);
-    // Code goes on until a line that is not indented.
+    // Code continues until a line that is not indented.
     afterBlank = empty || code;
   }
   return lines.join('\n');
@@ -76,7 +81,7 @@ function maskInline(text: string): string {
   return out.join('');
 }
 
-/** Where what begins here ends, if it is no prose; else `at`. */
+/** The end of the part that begins here, if it is not prose; otherwise `at`. */
 function endOfMasked(text: string, at: number, spans: CodeSpans, ends: Ends): number {
   switch (text[at]) {
     case '`':
@@ -101,7 +106,10 @@ function endOfMasked(text: string, at: number, spans: CodeSpans, ends: Ends): nu
 /** Code spans: a run of backticks up to the next run of the same length in the same paragraph. */
 class CodeSpans {
   readonly #text: string;
-  /** Of each length of runs, the places, found once for each paragraph. */
+  /**
+   * End of the paragraph for which `#runs` was found. `#runs` has the places of runs by their
+   * length.
+   */
   #paragraphEnd = -1;
   #runs = new Map<number, number[]>();
 
@@ -116,7 +124,7 @@ class CodeSpans {
     const places = this.#runs.get(length) ?? [];
     while (places.length > 0 && places[places.length - 1] <= at) places.pop();
     const close = places.pop();
-    // Backticks without a partner are text; the run is passed as a whole.
+    // Backticks without a partner are text, and the whole run is skipped.
     return close === undefined ? at + length : close + length;
   }
 
@@ -134,7 +142,10 @@ class CodeSpans {
   }
 }
 
-/** Where comments and elements end. The next end of each kind is remembered, so that all searches go through the text once. */
+/**
+ * Finds where comments and elements end. The next end of each kind is remembered, so that all
+ * searches together go through the text once.
+ */
 class Ends {
   readonly #text: string;
   readonly #next = new Map<string, { at: number; end: number }>();
@@ -143,7 +154,10 @@ class Ends {
     this.#text = text;
   }
 
-  /** Behind the first match at or after `from`, which never goes back; -1: there is none. `pattern` must have the flag g. */
+  /**
+   * The position after the first match at or after `from`, or -1. `from` must never decrease, and
+   * `pattern` must have the flag g.
+   */
   after(pattern: RegExp, from: number): number {
     let next = this.#next.get(pattern.source);
     if (next === undefined || from > next.at) {
@@ -157,7 +171,7 @@ class Ends {
   }
 }
 
-/** Tags, comments, autolinks; of some elements the content as well. */
+/** The end of a tag, comment or autolink, and for some elements the end of their content. */
 function endOfTag(text: string, at: number, ends: Ends): number {
   if (text.startsWith('<!--', at)) return Math.max(at, ends.after(/-->/g, at + 4));
   if (!/[A-Za-z/!?]/.test(text[at + 1] ?? '')) return at;
@@ -196,10 +210,10 @@ function endOfTarget(text: string, at: number): number {
   return at;
 }
 
-/** As many spaces as there were characters; line ends stay. */
+/** Replaces each character by a space, except line ends. */
 function blank(text: string): string {
   return text.replace(/[^\r\n]/gu, ' ');
 }
 
-/** No tag and no target is longer; what never ends costs no more than this at each place. */
+/** The longest tag or target. It limits the cost of one that never ends. */
 const MOST_TAG = 2000;

@@ -1,16 +1,18 @@
 /**
- * How words are written in the filter: composed (NFC), with the straight apostrophe, without soft hyphens and without the
- * characters that the dictionary ignores. What is asked for goes through the conversions of the dictionary first (ICONV); its
- * own words do not: a dictionary may convert a to b and b to c, and has words with b.
+ * The form of words in the filter: composed (NFC), with the straight apostrophe, without soft
+ * hyphens and without the characters that the dictionary ignores. A word that is asked for first
+ * goes through the conversions of the dictionary (ICONV). The dictionary's own words do not,
+ * because a dictionary may convert a to b and b to c, and have words with b.
  *
- * Conversions as hunspell has them: at each place the longest that fits, in one pass, so that no list of them can make an
- * endless word; one that begins or ends with `_` holds only at that end of the word, and a `_` elsewhere is a space.
+ * Conversions work as in hunspell. At each place the longest that matches is applied, in one pass,
+ * so that no list of them can make an endless word. A conversion that begins or ends with `_`
+ * applies only at that end of the word, and a `_` elsewhere is a space.
  */
 
 import type { SpellerTraits } from './speller-traits.ts';
 
 export class NormalForm {
-  /** By the first code unit; the longest first. */
+  /** Conversions by their first code unit, the longest first. */
   readonly #byFirst = new Map<string, Conversion[]>();
   readonly #ignored: ReadonlySet<string>;
 
@@ -32,14 +34,14 @@ export class NormalForm {
     }
   }
 
-  /** Of a word that is asked for. */
+  /** The form of a word that is asked for. */
   of(word: string): string {
-    // Most words of most texts; dictionaries that convert ASCII are rare.
+    // The fast path for most words, because dictionaries that convert ASCII are rare.
     if (ASCII.test(word) && !this.#touches(word)) return word;
     return this.ofEntry(this.#byFirst.size === 0 ? word : this.#convert(word.normalize('NFC')));
   }
 
-  /** Of a word of the dictionary. */
+  /** The form of a word of the dictionary. */
   ofEntry(word: string): string {
     if (ASCII.test(word) && !this.#touches(word)) return word;
     let form = '';
@@ -67,11 +69,14 @@ export class NormalForm {
 
 interface Conversion {
   readonly from: string;
-  /** What it becomes anywhere, at the beginning, at the end, as the whole word: as far as each is known. */
+  /**
+   * The results anywhere, at the beginning, at the end, and for the whole word, each if it is
+   * given.
+   */
   readonly to: (string | undefined)[];
 }
 
-/** What a conversion makes here, the nearest to its place first. */
+/** The result of a conversion here. The most specific one wins. */
 function outcome({ to }: Conversion, start: boolean, end: boolean): string | undefined {
   if (start && end) return to[AT_START + AT_END] ?? to[AT_END] ?? to[AT_START] ?? to[0];
   return (start ? to[AT_START] : end ? to[AT_END] : undefined) ?? to[0];

@@ -1,9 +1,11 @@
 /**
- * Makes a speller of words. The forms stream by: 8 bytes are kept of each (its hash), and the groups of letters, so that
- * a language with ten million forms takes some hundred megabytes for a moment, and English eight.
+ * Builds a speller from words. The forms are streamed. Only the hash of each form (8 bytes) and the
+ * letter groups are kept, so that a language with ten million forms takes some hundred megabytes
+ * for a moment, and English eight.
  *
- * The rate. Without one, the fingerprints get as many bits as keep the file below `targetBytes` (100 kB), but from 5 to 10:
- * below 5 too much slips through, above 10 nobody notices. en_US gets 5, a rate of 1/32.
+ * If no rate is given, the fingerprints get as many bits as keep the file below `targetBytes` (100
+ * kB), between 5 and 10. Below 5 too many misspellings pass, and more than 10 make no noticeable
+ * difference. en_US gets 5, a rate of 1/32.
  */
 
 import { BloomFilter, hashKey, hashKeys, type KeyHashes, StaticFilter } from 'bloomery';
@@ -19,20 +21,23 @@ import { smallLetters, wordCase } from './word-case.ts';
 import { readWordList } from './word-list.ts';
 
 export interface SpellerOptions {
-  /** The rate at which a key that is no word is taken for one; a static filter rounds it down to a power of two. */
+  /**
+   * The rate at which a key that is not a word is accepted as one. A static filter rounds it down
+   * to a power of two.
+   */
   readonly falsePositiveRate?: number | undefined;
   readonly structure?: 'static' | 'bloom' | undefined;
-  /** Such as `en_US`; default: what the dictionary says (LANG). */
+  /** The language, such as `en_US`. The default is the language in the dictionary (LANG). */
   readonly language?: string | undefined;
-  /** If neither this caller nor the dictionary says it. */
+  /** The language if neither `language` nor the dictionary gives one. */
   readonly fallbackLanguage?: string | undefined;
-  /** Without a rate: how large the file should be at most; see above. */
+  /** The largest size of the file if no rate is given; see above. */
   readonly targetBytes?: number | undefined;
-  /** What errors call the sources. */
+  /** Names of the sources in errors. */
   readonly names?: { readonly dic?: string; readonly aff?: string } | undefined;
 }
 
-/** Of a hunspell dictionary: the bytes of its two files. */
+/** Builds a speller from a hunspell dictionary, given as the bytes of its two files. */
 export function spellerFromHunspell(dic: Uint8Array, aff: Uint8Array, options: SpellerOptions = {}): Speller {
   const dictionary = new HunspellDictionary(dic, aff, options.names);
   return buildSpeller(dictionary.forms(), dictionary.affixes, options, () =>
@@ -40,7 +45,7 @@ export function spellerFromHunspell(dic: Uint8Array, aff: Uint8Array, options: S
   );
 }
 
-/** Of a plain word list. */
+/** Builds a speller from a plain word list. */
 export function spellerFromWordList(list: Uint8Array, options: SpellerOptions = {}): Speller {
   return buildSpeller(readWordList(list, options.names?.dic), undefined, options, () => []);
 }
@@ -59,7 +64,7 @@ function buildSpeller(
     wordCharacters: affixes?.wordCharacters ?? '',
     conversions: affixes?.conversions ?? [],
     ignored: affixes?.ignored ?? '',
-    // They only help to suggest: what is beyond any use is left out.
+    // They only help suggestions, so pairs that are too long or too many are left out.
     replacements: (affixes?.replacements ?? []).filter(isShortPair).slice(0, MOST_PAIRS),
     endings: [],
     possessives: false,
@@ -125,7 +130,7 @@ function filterOf(
   );
 }
 
-/** What has to be remembered of the forms that went by. */
+/** The facts to remember about the streamed forms. */
 class SeenForms {
   readonly groups = new LetterGroupCollector();
   readonly unsuggested = new Set<string>();
@@ -136,14 +141,14 @@ class SeenForms {
   ordinal = false;
   readonly #traits: SpellerTraits;
   #count = 0;
-  /** What is before `'s` in forms that end so. */
+  /** The words before `'s` in forms that end with it. */
   readonly #possessors = new Set<string>();
 
   constructor(traits: SpellerTraits) {
     this.#traits = traits;
   }
 
-  /** The keys that go into the filter, possessives left out. */
+  /** Yields the keys for the filter, without possessives. */
   *keysOf(forms: Iterable<DictionaryForm>): Generator<string> {
     const { language } = this.#traits;
     const normal = new NormalForm(this.#traits);
@@ -155,7 +160,7 @@ class SeenForms {
       if (noSuggest) this.unsuggested.add(form);
       if (form === '1st') this.ordinal = true;
       if (form.endsWith('.')) this.dotted = true;
-      // What is only counted needs no more than a sample of the forms of a large dictionary.
+      // For counts, a sample of the forms of a large dictionary is enough.
       if (this.#count++ < ALL_COUNTED || this.#count % 8 === 0) {
         if (kind === 'small') this.groups.count(form);
         for (const letter of form) this.letters.set(letter, (this.letters.get(letter) ?? 0) + 1);
@@ -178,8 +183,9 @@ class SeenForms {
   }
 
   /**
-   * Possessives whose word is there are left to the rule; the others (`alone`) are words of their own. Few possessives
-   * are no rule: then all of them are words.
+   * Separates the possessives. Those whose word is in the dictionary are left to the rule; the
+   * others (`alone`) are entered as words. If there are few possessives, there is no rule, and all
+   * of them are entered as words.
    */
   possessivesWithout(hashes: KeyHashes): { alone: string[]; left: boolean } {
     const words = new BigUint64Array(hashes.words.slice().buffer).sort();
@@ -199,7 +205,7 @@ class SeenForms {
   }
 }
 
-/** Whether a rising list has a value. */
+/** Whether a sorted list has a value. */
 function includes(list: BigUint64Array, value: bigint): boolean {
   let [low, high] = [0, list.length];
   while (low < high) {
@@ -217,7 +223,10 @@ function joined(a: KeyHashes, b: KeyHashes): KeyHashes {
   return { scheme: a.scheme, words, length: a.length + b.length };
 }
 
-/** The letters of words in small: those of TRY in their order, then the others, the most frequent first. */
+/**
+ * The lower-case letters of words: those of TRY in their order, then the others, the most frequent
+ * first.
+ */
 function alphabetOf(tryLetters: string, seen: ReadonlyMap<string, number>): string {
   const total = [...seen.values()].reduce((sum, count) => sum + count, 0);
   const frequent = [...seen]
@@ -233,11 +242,14 @@ const ALL_COUNTED = 100_000;
 const TARGET_BYTES = 100_000;
 const LEAST_BITS = 5;
 const MOST_BITS = 10;
-/** What the head and the traits of a file take, more or less. */
+/** Approximate size of the head and the traits of a file. */
 const METADATA = 1500;
 const MOST_ENDINGS = 12;
 const MOST_ALPHABET = 64;
-/** The share of letters below which suggestions do not try one: each letter costs accidents. */
+/**
+ * Suggestions do not try letters that are rarer than this share, because each letter adds false
+ * positives.
+ */
 const RARE_LETTER = 2e-4;
 /** The share of words with possessives above which a rule is better. */
 const LEAST_POSSESSIVES = 0.02;

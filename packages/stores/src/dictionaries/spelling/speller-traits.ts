@@ -1,18 +1,24 @@
-/** What a speller knows of its language beside the words. All of it is written into the dictionary file. */
+/**
+ * Facts that a speller knows about its language besides the words. All of them are written into the
+ * dictionary file.
+ */
 
 export interface SpellerTraits {
-  /** As the dictionary names it, such as `en_US`; empty: not known. */
+  /** Name of the language in the dictionary, such as `en_US`; empty if it is unknown. */
   readonly language: string;
-  /** How many different forms the dictionary has, possessives left out. */
+  /** Number of different forms in the dictionary, without possessives. */
   readonly forms: number;
   /** Letters that suggestions try, the most likely first. */
   readonly alphabet: string;
-  /** Characters beside letters that words are made of. */
+  /** Characters besides letters that can be part of words. */
   readonly wordCharacters: string;
   readonly conversions: readonly Pair[];
   readonly ignored: string;
   readonly replacements: readonly Pair[];
-  /** Common endings: what is stripped and what is added. Relatives of a word are evidence that it is one. */
+  /**
+   * Common endings, as pairs of the stripped and the added text. Related forms are evidence that a
+   * string is a word.
+   */
   readonly endings: readonly Pair[];
   /** Whether `'s` is accepted after every word. */
   readonly possessives: boolean;

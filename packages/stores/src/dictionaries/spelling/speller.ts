@@ -1,21 +1,24 @@
 /**
- * A spell checker whose dictionary is a filter: the oldest use of Bloom's idea that people had on their machines (survey
- * 3.1: McIlroy's `spell`). The words of en_US take 350 kB as a list packed by xz; here they take 99 kB, are asked
- * as they lie in the file, and a right word is never called wrong.
+ * A spell checker whose dictionary is a filter. This is the oldest widespread use of Bloom's idea
+ * (survey 3.1: McIlroy's `spell`). The words of en_US take 350 kB as a list packed by xz. Here they
+ * take 99 kB and are looked up without unpacking, and a right word is never called wrong.
  *
- * What is inside. A filter of all words with their inflections (a `StaticFilter`, near the lower bound, or a
- * `BloomFilter`); a filter of letter groups at one bit each, which sees half of the typical misspellings that the first
- * one lets through (letter-groups.ts); and what the language asks for: its alphabet, conversions, case rules.
+ * What is inside. There is a filter of all words with their inflections (a `StaticFilter`, near the
+ * lower bound, or a `BloomFilter`). A filter of letter groups at one bit each detects half of the
+ * typical misspellings that the first one lets through (letter-groups.ts). The traits hold the
+ * alphabet, conversions and case rules of the language.
  *
- * What it promises. Every word of the dictionary is accepted, in every case that hunspell accepts it in. A misspelling is
- * accepted with a probability of at most `slipRate(word)`: the rate of the filter times the number of keys asked, one
- * for a word in small letters, two with a capital first, up to four in capitals. The rate of en_US in 99 kB is 1/32; with `--rate 0.1%` it takes
- * 190 kB.
+ * What it promises. Every word of the dictionary is accepted, in every case that hunspell accepts
+ * it in. A misspelling is accepted with a probability of at most `slipRate(word)`: the rate of the
+ * filter times the number of keys asked, one for a word in small letters, two with a capital first,
+ * up to four in capitals. The rate of en_US in 99 kB is 1/32; with `--rate 0.1%` it takes 190 kB.
  *
- * What it does not see. Possessives: `'s` is accepted after every word, if its letters go together, since keeping
- * `word's` beside every `word` would take a fifth of the file (dictionaries where that is not worth it have no such rule).
- * Compounds: a language that makes them without end (German, Hungarian) needs a program, not a set; only
- * hyphens and English ordinals are understood. A word that exists but was not meant: no dictionary sees that.
+ * What it does not detect. Possessives: `'s` is accepted after every word if its letter groups
+ * occur in the language, because keeping `word's` next to every `word` would take a fifth of the
+ * file (dictionaries where that is not worth it have no such rule). Compounds: a language that
+ * forms them without limit (German, Hungarian) needs a program, not a set; only hyphens and English
+ * ordinals are understood. Real-word errors: no dictionary detects a word that exists but was not
+ * meant.
  */
 
 import type { BloomFilter, StaticFilter } from 'bloomery';
@@ -28,9 +31,12 @@ import { capitalised, smallLetters, withSharpS, wordCase } from './word-case.ts'
 export interface SpellerParts {
   readonly words: StaticFilter | BloomFilter;
   readonly groups: LetterGroups;
-  /** For suggestions. */
+  /** Common letter groups, for suggestions. */
   readonly common: CommonGroups;
-  /** Words that are right and not proposed; a stranger is among them with probability 1/256. */
+  /**
+   * Words that are right but never suggested. A non-member key passes this filter with probability
+   * 1/256.
+   */
   readonly unsuggested: StaticFilter;
   readonly traits: SpellerTraits;
 }
@@ -39,7 +45,10 @@ export class Speller {
   readonly parts: SpellerParts;
   readonly #normal: NormalForm;
   readonly #own = new Set<string>();
-  /** Whether there are such among one's own words as traits tell of the dictionary's. */
+  /**
+   * Whether the user's own words include mixed-case or dotted ones, like `upperOnly` and `dotted`
+   * of the traits.
+   */
   #ownMixed = false;
   #ownDotted = false;
 
@@ -52,13 +61,15 @@ export class Speller {
     return this.parts.traits;
   }
 
-  /** The rate at which one key that is no word is taken for one, before the letter groups are looked at. */
+  /**
+   * The rate at which one key that is not a word is accepted, before the letter groups are checked.
+   */
   get falsePositiveRate(): number {
     const { words } = this.parts;
     return 'falsePositiveRate' in words ? words.falsePositiveRate : words.estimatedFalsePositiveRate();
   }
 
-  /** Adds words of one's own, exactly: they are kept as they are, not in the filter. */
+  /** Adds the user's own words. They are stored exactly, not in the filter. */
   addWords(words: Iterable<string>): void {
     for (const word of words) {
       const form = this.#normal.of(word);
@@ -71,9 +82,10 @@ export class Speller {
   }
 
   /**
-   * Whether a word is right: maybe (true), or certainly not in the dictionary (false). `dotted`: a full stop follows, so that
-   * abbreviations are understood. If the whole is no word, it is parted at hyphens, into words that may have some themselves:
-   * `well-X-ray`. Nothing, or what the dictionary ignores, is right, as in hunspell.
+   * Whether a word is right: maybe (true), or certainly not in the dictionary (false). `dotted`
+   * means that a full stop follows, so that abbreviations are understood. If the whole is not a
+   * word, it is split at hyphens, into words that may contain hyphens themselves: `well-X-ray`. An
+   * empty word, or one of ignored characters only, is right, as in hunspell.
    */
   check(word: string, { dotted = false }: { dotted?: boolean } = {}): boolean {
     const form = this.#normal.of(word);
@@ -92,7 +104,7 @@ export class Speller {
     return right[parts.length];
   }
 
-  /** The probability, at most, that a misspelling written like this is accepted as a whole. */
+  /** Upper bound on the probability that a misspelling written like this is accepted as a whole. */
   slipRate(word: string): number {
     const form = this.#normal.of(word);
     const base = possessiveBase(form, this.traits);
@@ -100,7 +112,10 @@ export class Speller {
     return 1 - (1 - this.falsePositiveRate) ** keys;
   }
 
-  /** Words that may have been meant, the best first. Some may be nonsense, see suggestions.ts. */
+  /**
+   * Returns words that may have been meant, the best first. Some may be nonsense; see
+   * suggestions.ts.
+   */
   suggest(word: string, limit = 5): string[] {
     return suggestWords(this, this.#normal.of(word), limit);
   }
@@ -114,19 +129,22 @@ export class Speller {
     return this.traits.ordinals && ORDINAL.test(form.toLowerCase());
   }
 
-  /** Whether any key of the form is in; with the ending the letters must go together. */
+  /**
+   * Whether the filter has any key of the form. The letter groups are checked together with the
+   * ending.
+   */
   #has(form: string, ending: string): boolean {
     const { words, groups } = this.parts;
     for (const key of this.#keys(form)) {
       if (this.#own.has(key)) return true;
       if (!words.has(key)) continue;
-      // Only words in small letters had their groups collected.
+      // Groups were collected only from words in small letters.
       if (key.charCodeAt(0) < 32 || wordCase(key) !== 'small' || groups.mayBeWord(key + ending)) return true;
     }
     return false;
   }
 
-  /** What the filter is asked for a form as it was written. */
+  /** The keys to look up for a form as it was written. */
   #keys(form: string): string[] {
     const { language, keepCase, upperOnly, sharpS } = this.traits;
     const keys = [form];
@@ -144,7 +162,10 @@ export class Speller {
   }
 }
 
-/** What is before a possessive ending; undefined: there is none, or the dictionary has all of them. */
+/**
+ * The word before a possessive ending, or undefined if there is no such ending, or if the
+ * dictionary lists all possessives.
+ */
 function possessiveBase(form: string, { possessives }: SpellerTraits): string | undefined {
   if (!possessives || form.length < 3 || form[form.length - 2] !== "'") return undefined;
   const last = form[form.length - 1];
@@ -152,12 +173,15 @@ function possessiveBase(form: string, { possessives }: SpellerTraits): string | 
   return last === 's' || (last === 'S' && base === base.toUpperCase()) ? base : undefined;
 }
 
-/** Before words that are right only as they are written. */
+/** Prefix of words that are right only as they are written. */
 export const KEEP_CASE = '\u0001';
-/** Before words in small letters that are right in capitals: NATO's neighbour McDonald is right as MCDONALD. */
+/** Prefix of words in small letters that are right in capitals: McDonald is right as MCDONALD. */
 export const UPPER_ONLY = '\u0002';
-/** Parts of a word with hyphens in the dictionary, such as jack-of-all-trades; `check` looks for no more. */
+/**
+ * The most parts of a hyphenated word in the dictionary, such as jack-of-all-trades; `check` tries
+ * no more.
+ */
 export const MOST_JOINED = 4;
 const NUMBER = /^\p{N}[\p{N}.,:-]*$/u;
-/** What en_US's compound rules make of digits: 1st, 12th, 123rd. */
+/** Ordinals that the compound rules of en_US make from digits: 1st, 12th, 123rd. */
 const ORDINAL = /^\d*(?:1\dth|(?:^|[02-9])(?:1st|2nd|3rd|[04-9]th))$/;

@@ -1,7 +1,10 @@
-/** What is wrong with a dictionary, ours or hunspell's: always this error, thrown before anything large is allocated. */
+/**
+ * The error for every fault in a dictionary, ours or hunspell's. It is thrown before anything large
+ * is allocated.
+ */
 
 export type SpellingErrorCode =
-  | 'encoding' // bytes that are not in the encoding which the dictionary declares, or an encoding that is not known
+  | 'encoding' // bytes that are invalid in the declared encoding, or an unknown encoding
   | 'affix' // a line of an .aff file that makes no sense
   | 'words' // a line of a .dic file or of a word list that makes no sense
   | 'empty' // no words at all
@@ -16,7 +19,10 @@ export type SpellingErrorCode =
 export class SpellingError extends Error {
   override readonly name = 'SpellingError';
   readonly code: SpellingErrorCode;
-  /** The line of the source (from 1), or the byte of the file (from 0), where it was seen; undefined: nowhere in particular. */
+  /**
+   * The line of the source (from 1), or the byte of the file (from 0), where the fault is;
+   * undefined if it has no single place.
+   */
   readonly at: number | undefined;
 
   constructor(code: SpellingErrorCode, message: string, at?: number, options?: ErrorOptions) {

@@ -1,14 +1,18 @@
 /**
- * Suggestions from a filter. A filter cannot list its words, but it can be asked: every string at one edit from the
- * misspelling (a letter left out, added, exchanged or two swapped; the dictionary's own list of typical mistakes; a space) is
- * looked up. A word of 8 letters has about 450 of them.
+ * Suggestions from a filter. A filter cannot list its words, but it can be asked. Every string at
+ * one edit from the misspelling is looked up (a letter left out, added or replaced, two letters
+ * swapped, the dictionary's own list of typical mistakes, a space). A word of 8 letters has about
+ * 450 of them.
  *
- * The trouble is the rate: at 1/32 some fourteen of 450 strings would be taken for words. The letter groups refuse most; then
- * evidence counts. The relatives of a real word are words too (walks, walked, walking), those of an accident are not: each
- * relative that the filter knows is evidence worth another lookup, and it costs nothing in the file but the list of endings.
- * What is left can still be nonsense; `bench/spelling` measures how often, beside hunspell.
+ * The problem is the false positive rate: at 1/32, some fourteen of 450 strings would be accepted
+ * as words. The letter groups refuse most of them; evidence decides about the rest. The related
+ * forms of a real word are words as well (walks, walked, walking), those of a false positive are
+ * not. So each related form that the filter has is evidence, worth another lookup, and the file
+ * needs only the list of endings for it. A suggestion can still be nonsense; `bench/spelling`
+ * measures how often, compared with hunspell.
  *
- * Order: what kind of mistake it would be, plus the evidence. There is no knowledge of how common a word is, nor of keyboards.
+ * Suggestions are ordered by the kind of mistake plus the evidence. The frequency of words and the
+ * layout of keyboards are not known.
  */
 
 import type { Speller } from './speller.ts';
@@ -23,7 +27,7 @@ export function suggestWords(speller: Speller, word: string, limit: number): str
   const offer = (text: string, score: number): void => {
     if (text !== word && !((scored.get(text) ?? Number.NEGATIVE_INFINITY) >= score)) scored.set(text, score);
   };
-  // Another case of the same letters.
+  // The same letters in another case.
   const shapes = [small, capitalised(small, language)];
   if (small.length <= MOST_ACRONYM) shapes.push(capitals(small, language));
   for (const text of shapes) {
@@ -33,7 +37,8 @@ export function suggestWords(speller: Speller, word: string, limit: number): str
   for (const [candidate, score] of inDictionary(speller, candidates)) {
     offer(dress(candidate, kind, language), score + evidence(speller, candidate));
   }
-  // Names are looked for where a capital says that it may be one: they have few relatives, and so little evidence.
+  // Names are tried only if a capital shows that it may be one, because they have few related forms
+  // and so little evidence.
   if (kind !== 'small') {
     const names = new Map(
       [...candidates].map(([text, score]) => [capitalised(text, language), score - NAME]),
@@ -46,7 +51,7 @@ export function suggestWords(speller: Speller, word: string, limit: number): str
     }
   }
   for (const [text, score] of phrases(small, speller)) offer(dress(text, kind, language), score);
-  // Made-up names (camelCase) are rarely slips: only what is nearly certain is worth saying.
+  // Made-up names (camelCase) are rarely typos, so only nearly certain suggestions are kept.
   const least = kind === 'mixed' ? LEAST_MIXED : LEAST;
   return [...scored]
     .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
@@ -55,19 +60,19 @@ export function suggestWords(speller: Speller, word: string, limit: number): str
     .map(([text]) => text);
 }
 
-/** Those candidates that the filter has, asked all at once. */
+/** The candidates that the filter has, looked up all at once. */
 function inDictionary(speller: Speller, candidates: ReadonlyMap<string, number>): [string, number][] {
   const answers = speller.parts.words.hasMany([...candidates.keys()]);
   return [...candidates].filter(([text], i) => answers[i] === 1 && known(speller, text));
 }
 
-/** Whether a form is a word that may be proposed. */
+/** Whether a form is a word that may be suggested. */
 function known({ parts: { words, groups, unsuggested } }: Speller, form: string): boolean {
   if (!words.has(form) || unsuggested.has(form)) return false;
   return wordCase(form) !== 'small' || groups.mayBeWord(form);
 }
 
-/** Every string at one edit, with how likely such a slip is. */
+/** Every string at one edit, with a score of how likely such a typo is. */
 function edits(word: string, { traits }: Speller): Map<string, number> {
   const out = new Map<string, number>();
   const offer = (text: string, score: number): void => {
@@ -103,7 +108,7 @@ function edits(word: string, { traits }: Speller): Map<string, number> {
   return out;
 }
 
-/** Two words for one, and what the dictionary lists with a space. */
+/** Yields splits into two words, and replacements of the dictionary that contain a space. */
 function* phrases(word: string, speller: Speller): Generator<[string, number]> {
   for (const [from, to] of speller.traits.replacements) {
     if (!to.includes('_') || word !== from) continue;
@@ -116,7 +121,10 @@ function* phrases(word: string, speller: Speller): Generator<[string, number]> {
   }
 }
 
-/** What the letters and the relatives of a form say: the logarithm, roughly, of how much likelier a word is than an accident. */
+/**
+ * The evidence from the letters and the related forms of a form: roughly the logarithm of how much
+ * likelier it is a word than a false positive.
+ */
 function evidence(speller: Speller, form: string): number {
   const { common } = speller.parts;
   const { endings } = speller.traits;
@@ -142,7 +150,7 @@ function evidence(speller: Speller, form: string): number {
   return letters + (found === 0 ? -ALONE : RELATIVE * Math.min(MOST_RELATIVES, found - 1));
 }
 
-/** In the case of what was written. */
+/** Puts a suggestion into the case of the written word. */
 function dress(text: string, kind: ReturnType<typeof wordCase>, language: string): string {
   if (kind === 'capitals') return capitals(text, language);
   return kind === 'initial' ? capitalised(text, language) : text;
@@ -150,7 +158,7 @@ function dress(text: string, kind: ReturnType<typeof wordCase>, language: string
 
 const MOST_LETTERS = 64;
 const MOST_ACRONYM = 6;
-// Weights, in natural logarithms; bench/spelling measures what they are worth.
+// Weights, in natural logarithms; bench/spelling measures their effect.
 const CASE = 6;
 const REPLACED = 3;
 const SWAPPED = 3.5;

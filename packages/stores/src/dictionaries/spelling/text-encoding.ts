@@ -1,12 +1,13 @@
 /**
- * The encodings of hunspell's dictionaries, as `SET` names them. The platform's TextDecoder knows all of them but
- * ISCII-DEVANAGARI, which no current dictionary uses; its ISO8859-1 is windows-1252, a superset without the control codes.
- * A byte sequence that the encoding does not have is an error, if it is in a word: half of a word is worse than a message.
+ * The encodings of hunspell's dictionaries, as `SET` names them. The platform's TextDecoder knows
+ * all of them except ISCII-DEVANAGARI, which no current dictionary uses. Its ISO8859-1 is
+ * windows-1252, a superset without the control codes. A byte sequence that is invalid in the
+ * encoding is an error if it is in a word, because half of a word is worse than a message.
  */
 
 import { SpellingError } from './spelling-error.ts';
 
-/** Decodes bytes by the name that hunspell has for the encoding; of UTF-8 see `decodeWithBytes`. */
+/** Decodes bytes by hunspell's name of the encoding. For UTF-8 see `decodeWithBytes`. */
 export function decodeText(bytes: Uint8Array, encoding: string, what: string): string {
   if (isUtf8(encoding)) return decodeWithBytes(bytes);
   let decoder: InstanceType<typeof TextDecoder>;
@@ -28,8 +29,9 @@ export function decodeText(bytes: Uint8Array, encoding: string, what: string): s
 }
 
 /**
- * UTF-8 in which single bytes may stand that are none: some dictionaries (Hungarian) write flags as bytes. Such a byte b
- * becomes the lone surrogate U+DC00 + b, which no text has; `bytesOf` gives it back.
+ * Decodes UTF-8 that may contain single bytes that are not UTF-8, because some dictionaries
+ * (Hungarian) write flags as bytes. Such a byte b becomes the lone surrogate U+DC00 + b, which no
+ * text has; `bytesOf` turns it back.
  */
 export function decodeWithBytes(bytes: Uint8Array): string {
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -48,7 +50,7 @@ export function decodeWithBytes(bytes: Uint8Array): string {
   return text;
 }
 
-/** The bytes of a text that may have such bytes in it, each as a character of its own. */
+/** The bytes of a text that may contain such bytes, each as a separate character. */
 export function bytesOf(text: string): string[] {
   return [...text].flatMap((letter) => {
     const code = letter.codePointAt(0)!;
@@ -58,7 +60,7 @@ export function bytesOf(text: string): string[] {
   });
 }
 
-/** Whether a text has bytes in it that are no text. */
+/** Whether a text contains such bytes. */
 export function hasBytes(text: string): boolean {
   return /[\udc80-\udcff]/u.test(text);
 }
@@ -83,7 +85,7 @@ export function isUtf8(encoding: string): boolean {
   return /^utf-?8$/i.test(encoding);
 }
 
-/** What the WHATWG Encoding Standard calls it. */
+/** The name of the encoding in the WHATWG Encoding Standard. */
 function standardName(encoding: string): string {
   const name = encoding.toLowerCase().replace(/^microsoft-/, '');
   const part = /^iso-?8859-?(\d+)$/.exec(name);

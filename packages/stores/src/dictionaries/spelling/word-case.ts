@@ -1,7 +1,8 @@
 /**
- * Letter case as hunspell sees it. A word with a capital first is right if it is so in the dictionary or in small letters
- * (the start of a sentence, a title); a word in capitals is right if it is so in any case; everything else, `iPhone` and
- * `tEh`, only as it is.
+ * Letter case as hunspell treats it. A word with an initial capital is right if the dictionary has
+ * it like that or in small letters (the start of a sentence, a title). A word in capitals is right
+ * if the dictionary has it in any case. Any other word, such as `iPhone` or `tEh`, is right only as
+ * it is written in the dictionary.
  */
 
 export type WordCase = 'small' | 'initial' | 'capitals' | 'mixed';
@@ -25,24 +26,26 @@ export function wordCase(word: string): WordCase {
   return capitals + neutral === length ? 'capitals' : 'mixed';
 }
 
-/** Small letters in a language: Turkish and Azeri have an i without a dot. */
+/**
+ * Converts to small letters by the rules of a language: Turkish and Azeri have an i without a dot.
+ */
 export function smallLetters(word: string, language: string): string {
   return isTurkic(language) ? word.toLocaleLowerCase('tr') : word.toLowerCase();
 }
 
-/** With a capital first, the rest as it is. */
+/** Makes the first letter a capital and leaves the rest as it is. */
 export function capitalised(word: string, language: string): string {
   const first = String.fromCodePoint(word.codePointAt(0) ?? 0);
   const upper = isTurkic(language) ? first.toLocaleUpperCase('tr') : first.toUpperCase();
   return word === '' ? '' : upper + word.slice(first.length);
 }
 
-/** In capitals. */
+/** Converts to capitals. */
 export function capitals(word: string, language: string): string {
   return isTurkic(language) ? word.toLocaleUpperCase('tr') : word.toUpperCase();
 }
 
-/** All ways to write ß for `ss`, the word itself left out: STRASSE may be `straße` (CHECKSHARPS). */
+/** All ways to write ß for `ss`, without the word itself: STRASSE may be `straße` (CHECKSHARPS). */
 export function withSharpS(word: string): string[] {
   const places = [...word.matchAll(/ss/g)].slice(0, MOST_SHARP).map(({ index }) => index);
   const words: string[] = [];

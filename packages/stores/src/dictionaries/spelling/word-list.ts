@@ -1,9 +1,15 @@
-/** Plain word lists, a word a line in UTF-8, such as those in /usr/share/dict. Lines are used as they are, but for spaces around them. */
+/**
+ * Reads plain word lists in UTF-8, one word per line, such as those in /usr/share/dict. Lines are
+ * used as they are, except for spaces around them.
+ */
 
 import type { DictionaryForm } from './hunspell-dictionary.ts';
 import { SpellingError } from './spelling-error.ts';
 
-/** The words of a list, one by one. A NUL or bytes that are not UTF-8 are errors: a list of nonsense would accept nonsense. */
+/**
+ * Yields the words of a list. A NUL or bytes that are not UTF-8 are errors, because a list of
+ * nonsense would accept nonsense.
+ */
 export function* readWordList(bytes: Uint8Array, what = 'the word list'): Generator<DictionaryForm> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 0;

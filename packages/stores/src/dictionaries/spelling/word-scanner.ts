@@ -1,10 +1,12 @@
 /**
- * The words of a text, with their lines and columns (from 1, in characters as people count them: code points).
+ * Finds the words of a text, with their lines and columns (from 1, counted in code points).
  *
- * A word is a run of letters, marks and digits with at least one letter (`3rd`, `x86`), with apostrophes (' or ’) and soft
- * hyphens inside, and hyphens between. Numbers are no words. URLs, e-mail addresses and the paths of files are skipped, as hunspell does.
+ * A word is a run of letters, marks and digits with at least one letter (`3rd`, `x86`), with
+ * apostrophes (' or ’) and soft hyphens inside, and hyphens between. Numbers are not words. URLs,
+ * e-mail addresses and file paths are skipped, as in hunspell.
  *
- * A scanner takes a line at a time, so a file of any size can be read through it. Every step is linear in the line.
+ * A scanner takes a line at a time, so a file of any size can be scanned. Every step is linear in
+ * the line.
  */
 
 export interface TextWord {
@@ -16,11 +18,11 @@ export interface TextWord {
 }
 
 export interface WordScannerOptions {
-  /** Characters beside letters that make words, as WORDCHARS lists them. */
+  /** Characters besides letters that can be part of words, as listed in WORDCHARS. */
   readonly wordCharacters?: string;
 }
 
-/** The words of a whole text. */
+/** Yields the words of a whole text. */
 export function* wordsOf(text: string, options: WordScannerOptions = {}): Generator<TextWord> {
   const scanner = new WordScanner(options);
   for (const line of text.split('\n')) yield* scanner.scan(line);
@@ -39,7 +41,7 @@ export class WordScanner {
     this.#pattern = new RegExp(`${letters}+(?:['’\\u{ad}-]${letters}+)*`, 'gu');
   }
 
-  /** The words of the next line. */
+  /** Yields the words of the next line. */
   *scan(line: string): Generator<TextWord> {
     this.#line++;
     const masked = maskAddresses(line);
@@ -57,13 +59,13 @@ export class WordScanner {
   }
 }
 
-/** Spaces for whatever is an address. The length stays. */
+/** Replaces addresses by spaces. The length stays the same. */
 export function maskAddresses(line: string): string {
   if (!/@|:\/\/|www\.|\//i.test(line)) return line;
   return line.replace(/\S+/g, (run) => maskMail(maskUrl(maskPaths(run))));
 }
 
-/** From the scheme, or from www., to the end of the run. */
+/** Masks a URL, from the scheme or from www. to the end of the run. */
 function maskUrl(run: string): string {
   let start = run.indexOf('://');
   const slashes = start;
@@ -72,7 +74,7 @@ function maskUrl(run: string): string {
   return start < 0 ? run : run.slice(0, start) + ' '.repeat(run.length - start);
 }
 
-/** What can be an address on both sides of an @. */
+/** Masks the characters on both sides of an @ that can be part of an address. */
 function maskMail(run: string): string {
   const parts: string[] = [];
   let copied = 0;
@@ -89,7 +91,7 @@ function maskMail(run: string): string {
   return parts.join('') + run.slice(copied);
 }
 
-/** A run that begins like a path (/usr/…, ~/…, ./…) is one; `and/or` is not. */
+/** Masks a run that begins like a path (/usr/…, ~/…, ./…); `and/or` is not a path. */
 function maskPaths(run: string): string {
   return /^["'(<[`]*(?:~|\.{1,2})?\/[^/\s]+\//.test(run) ? ' '.repeat(run.length) : run;
 }
@@ -103,7 +105,7 @@ function codePoints(text: string, from: number, to: number): number {
   let count = 0;
   for (let i = from; i < to; i++) {
     const unit = text.charCodeAt(i);
-    // The second half of a pair is no character of its own.
+    // The second half of a surrogate pair is not counted.
     if (unit < 0xdc00 || unit > 0xdfff) count++;
   }
   return count;
