@@ -1,13 +1,13 @@
 /**
- * Files that are there whole or not at all. The bytes are written beside their place under another name, brought to the
- * disk (fsync), and renamed; then the directory is brought to the disk. A crash or a signal at any moment leaves the old
- * file or the new one, and at worst a temporary file. The next write to the same place removes that file once its process
- * is gone (temporary-file.ts).
+ * Writes files completely or not at all. The bytes are written next to their place under another
+ * name, flushed to the disk (fsync), and renamed; then the directory is flushed. A crash or a
+ * signal at any moment leaves the old file or the new one, and at worst a temporary file. The next
+ * write to the same place removes that file once its process is gone (temporary-file.ts).
  *
- * A file that is replaced keeps its mode, and its owner where the system allows that. A device or a named pipe is written
- * to directly, because replacing it would destroy it.
+ * A file that is replaced keeps its mode, and its owner where the system allows that. A device or a
+ * named pipe is written to directly, because replacing it would destroy it.
  *
- * Windows: a directory cannot be brought to the disk there, so a new name may be lost in a power failure.
+ * On Windows a directory cannot be flushed, so a new name may be lost in a power failure.
  */
 
 import {
@@ -32,15 +32,18 @@ import { FileError } from './file-error.ts';
 import { removeLeftovers, temporaryName } from './temporary-file.ts';
 
 export interface WriteOptions {
-  /** Whether a file that is there may be replaced. Default true. */
+  /** Whether an existing file may be replaced. Default true. */
   readonly force?: boolean | undefined;
-  /** Of a new file, less the umask. Default 0o666. A file that is replaced keeps its own. */
+  /**
+   * Mode of a new file, before the umask. Default 0o666. A file that is replaced keeps its own
+   * mode.
+   */
   readonly mode?: number | undefined;
 }
 
 /**
- * Writes all bytes, or leaves the place as it was. Parts are written one after the other. Without `force` a file that is
- * there stays, and this throws a `FileError` with the code 'exists'.
+ * Writes all bytes, or leaves the place as it was. Parts are written one after the other. If
+ * `force` is false, an existing file stays, and this throws a `FileError` with the code 'exists'.
  */
 export function writeAtomically(
   path: string,
@@ -53,7 +56,7 @@ export function writeAtomically(
     writeThrough(path, pieces);
     return;
   }
-  // A link stays a link: what it points to is replaced.
+  // A link stays a link: its target is replaced.
   const place = found === undefined ? path : realpathSync(path);
   removeLeftovers(place);
   const temporary = temporaryName(place);
@@ -75,7 +78,7 @@ export function writeAtomically(
   syncDirectory(dirname(place));
 }
 
-/** Into a device or a pipe. */
+/** Writes directly into a device or a pipe. */
 function writeThrough(path: string, pieces: Iterable<Uint8Array>): void {
   const descriptor = openSync(path, 'w');
   try {
@@ -85,7 +88,10 @@ function writeThrough(path: string, pieces: Iterable<Uint8Array>): void {
   }
 }
 
-/** Renames, unless something is there. A second name is given in one step that fails then; some disks know no second names. */
+/**
+ * Renames, unless the new name exists. Linking fails in one step if the name exists; file systems
+ * without hard links need a check and a rename.
+ */
 function renameToFree(from: string, to: string): void {
   try {
     linkSync(from, to);
@@ -101,13 +107,17 @@ function existing(path: string): FileError {
   return new FileError('exists', path, `Cannot write ${path}: expected no file there, found one`);
 }
 
-/** The mode that a file was made with depends on who makes it (umask), and so does its owner. */
+/**
+ * Gives the new file the mode and the owner of the old one, because both depend on the process that
+ * creates a file (umask).
+ */
 function keepOwner(descriptor: number, { mode, uid, gid }: Stats): void {
   try {
     const made = fstatSync(descriptor);
     if (made.uid !== uid || made.gid !== gid) fchownSync(descriptor, uid, gid);
     fchmodSync(descriptor, mode & 0o7777);
   } catch {
-    // Not ours to give away; the mode it was opened with grants nobody more than before.
+    // This process may not change the owner. The mode that the file was opened with grants no user
+    // more than before.
   }
 }

@@ -1,7 +1,8 @@
 /**
- * All bytes at a place of an open file, read or written at once, and names brought to the disk. The calls are synchronous:
- * the steps of a change must happen in order, and their callers have nothing else to do meanwhile. The cache, which has,
- * uses calls of its own (its store/disk/file-io.ts).
+ * Reads or writes all bytes at a position of an open file, and flushes directories to the disk. The
+ * calls are synchronous: the steps of a change must happen in order, and the callers have nothing
+ * else to do meanwhile. The cache has other work to do, and uses its own calls (its
+ * store/disk/file-io.ts).
  */
 
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
@@ -23,7 +24,10 @@ export function readAll(descriptor: number, bytes: Uint8Array, position: number)
   }
 }
 
-/** Brings names to the disk; where directories cannot be opened (Windows) the system does it in its own time. */
+/**
+ * Flushes the names in a directory to the disk. Where directories cannot be opened (Windows), the
+ * system does it later by itself.
+ */
 export function syncDirectory(path: string): void {
   try {
     const directory = openSync(path, 'r');
@@ -33,11 +37,11 @@ export function syncDirectory(path: string): void {
       closeSync(directory);
     }
   } catch {
-    // nothing to be done about it
+    // the system flushes it later
   }
 }
 
-/** All bytes, at the end or at a position. */
+/** Writes all bytes, at a position or at the current one. */
 export function writeAll(descriptor: number, bytes: Uint8Array, position?: number): void {
   for (let at = 0; at < bytes.length; ) {
     at += writeSync(descriptor, bytes, at, bytes.length - at, position === undefined ? null : position + at);

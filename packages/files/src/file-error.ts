@@ -1,20 +1,23 @@
 /**
- * The errors of this package. Callers tell them apart by `code` and may put them into words of their own. An error of
- * the operating system is passed on as it is, because its code (`ENOSPC`, `EACCES`) already says what callers need.
+ * The errors of this package. Callers distinguish them by `code` and may show their own messages.
+ * An error of the operating system is passed on as it is, because its code (`ENOSPC`, `EACCES`)
+ * already says what callers need.
  */
 
 export type FileErrorCode =
-  /** A file has come to a place that was to be free. */
+  /** A file exists at a place that should be free. */
   | 'exists'
   /** Another process holds the lock. */
   | 'held'
   /** The file ends before the bytes that were asked for. */
   | 'truncated'
-  /** A change is in its journal and could not be carried out; the next use of the file does that. */
+  /**
+   * A change is in its journal and could not be carried out; the next use of the file finishes it.
+   */
   | 'unfinished'
   /** A change was interrupted, and this user may not write there to finish it. */
   | 'interrupted'
-  /** The file changed as often as it was read. */
+  /** The file changed during every attempt to read it. */
   | 'changing'
   /** The file is larger than memory can hold in one piece. */
   | 'size';

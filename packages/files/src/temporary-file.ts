@@ -1,10 +1,11 @@
 /**
  * Names for files that are being written, and the removal of those whose process is gone.
  *
- * `.NAME.PID-NAMESPACE-TOKEN.bloomery-tmp`: a process number means nothing in another PID namespace, and the first
- * processes of two containers often have the same one. With the number alone (`.NAME.PID.bloomery-tmp`, version 0.1.0) a
- * process could remove the file of another container while it was being written, and that container would then rename
- * the new, unfinished file of the same name into place.
+ * `.NAME.PID-NAMESPACE-TOKEN.bloomery-tmp`: a process number means nothing in another PID
+ * namespace, and the first processes of two containers often have the same one. With the number
+ * alone (`.NAME.PID.bloomery-tmp`, version 0.1.0) a process could remove the file of another
+ * container while it was being written, and that container would then rename the new, unfinished
+ * file of the same name into place.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -12,7 +13,7 @@ import { readdirSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { pidNamespace, processState } from './lock/process-identity.ts';
 
-/** A name beside a place that no other process uses. */
+/** A name next to a place that no other process uses. */
 export function temporaryName(place: string): string {
   const token = randomBytes(4).toString('hex');
   return join(dirname(place), `${prefixOf(place)}${process.pid}-${ownNamespace()}-${token}${SUFFIX}`);
@@ -24,8 +25,9 @@ export function isTemporaryName(name: string): boolean {
 }
 
 /**
- * Removes what killed processes left beside a place. Files of running processes and of other containers stay. A file that
- * cannot be removed stays as well: it is another user's, or another process removes it at this moment.
+ * Removes the temporary files that killed processes left next to a place. Files of running
+ * processes and of other containers stay. A file that cannot be removed stays as well: it belongs
+ * to another user, or another process is just removing it.
  */
 export function removeLeftovers(place: string): void {
   const prefix = prefixOf(place);
@@ -53,12 +55,15 @@ function prefixOf(place: string): string {
   return `.${name}.`;
 }
 
-/** Its number; empty if the system has none. */
+/** Number of this PID namespace; empty if the system has none. */
 function ownNamespace(): string {
   return /\d+/.exec(pidNamespace())?.[0] ?? '';
 }
 
-/** A file with this process's own number is that of an earlier process: this one writes one file at a time. */
+/**
+ * Whether the process that wrote a file still runs. A file with the number of this process is from
+ * an earlier process, because this one writes one file at a time.
+ */
 function isRunning(pid: number): boolean {
   return pid !== process.pid && processState(pid, '') !== 'gone';
 }
@@ -67,6 +72,6 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch {
-    return []; // a user may be allowed to write here and not to look
+    return []; // a user may be allowed to write to a directory but not to list it
   }
 }

@@ -1,10 +1,12 @@
 /**
- * Finishing or forgetting a change that a crash interrupted (page-journal.ts), before a file is read or changed again.
+ * Finishes or discards a change that a crash interrupted (page-journal.ts), before a file is read
+ * or changed again.
  *
- * A journal fits the file if length and first bytes are the same and each byte of the file's checksum is the one before or
- * the one after (they may be torn as well). So a file that was replaced in the meantime keeps its contents, and the journal
- * is removed. A journal that belongs neither to the owner of the file, nor to the user who runs this, nor to root is not
- * looked at: in a directory such as /tmp any user can put one there.
+ * A journal matches the file if length and first bytes are the same, and each byte of the file's
+ * checksum is either the old one or the new one (the checksum may be torn as well). So a file that
+ * was replaced in the meantime keeps its contents, and the journal is removed. A journal that
+ * belongs neither to the owner of the file, nor to the user who runs this, nor to root is ignored,
+ * because in a directory such as /tmp any user can put one there.
  */
 
 import { createHash } from 'node:crypto';
@@ -37,12 +39,13 @@ import {
 } from './page-journal.ts';
 
 /**
- * What became of the journal that was found. `finished`: the change was carried out. `not begun`, `of another file`: the
- * journal was removed, and the file is as it was. `not ours`: it belongs to another user or is no file, and was left alone.
+ * What was done with the journal that was found. `finished` means that the change was carried out.
+ * With `not begun` and `of another file`, the journal was removed and the file is unchanged. A
+ * journal that is `not ours` belongs to another user or is not a regular file, and was left alone.
  */
 export type JournalOutcome = 'finished' | 'not begun' | 'of another file' | 'not ours';
 
-/** Told once for each journal that was found. */
+/** Called once for each journal that was found. */
 export type JournalReport = (outcome: JournalOutcome, place: string) => void;
 
 export interface RecoveryOptions extends Pick<FileLockOptions, 'waiting'> {
@@ -52,8 +55,8 @@ export interface RecoveryOptions extends Pick<FileLockOptions, 'waiting'> {
 }
 
 /**
- * Finishes or forgets a change that a crash interrupted. Called before a file is read; where nothing was interrupted, that
- * is one look for a journal. A writer that is at work is waited for.
+ * Finishes or discards a change that a crash interrupted. It is called before a file is read, and
+ * costs one look for a journal if nothing was interrupted. It waits for a writer that is at work.
  */
 export async function recoverFile(path: string, options: RecoveryOptions = {}): Promise<void> {
   const { waitMs = READER_WAIT_MS, waiting, report } = options;
@@ -75,7 +78,7 @@ export async function recoverFile(path: string, options: RecoveryOptions = {}): 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') throw error;
-    if (!isThere(journalName(place))) return; // its writer has just finished, and there is no lock to be had any more
+    if (!isThere(journalName(place))) return; // its writer has just finished, so the lock is not needed any more
     throw new FileError(
       'interrupted',
       place,
@@ -85,7 +88,10 @@ export async function recoverFile(path: string, options: RecoveryOptions = {}): 
   }
 }
 
-/** Whether there is a journal beside a file: one that is no file, or belongs to a stranger, is none. */
+/**
+ * Whether a file has a journal. One that is not a regular file, or belongs to another user, does
+ * not count.
+ */
 export function hasJournal(place: string): boolean {
   return journalOf(place) === 'ours';
 }
@@ -105,20 +111,20 @@ export function settle(place: string, report?: JournalReport): void {
   removeIfThere(`${journalName(place)}${NEW}`);
   const journal = journalOf(place);
   if (journal === undefined) return;
-  // A pipe would be waited for, so nothing is opened before this.
+  // Nothing is opened before this check, because opening a pipe would wait.
   const outcome = journal === 'ours' ? replay(place) : 'not ours';
   if (outcome !== 'not ours') unlinkSync(journalName(place));
   report?.(outcome, place);
 }
 
-/** Where links lead; undefined if nothing is there. */
+/** The real path, with links resolved; undefined if nothing is there. */
 export function placeOf(path: string): string | undefined {
   return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : realpathSync(path);
 }
 
 /** How long a reader waits for a writer that is writing its pages. */
 const READER_WAIT_MS = 30_000;
-/** Writes the pages of the journal into the file, or says why not. */
+/** Writes the pages of the journal into the file, or returns why not. */
 function replay(place: string): JournalOutcome {
   let journal: number;
   try {
@@ -157,7 +163,7 @@ function replay(place: string): JournalOutcome {
   }
 }
 
-/** Whether all of the journal is there, as its checksum says. */
+/** Whether the journal is complete, by its checksum. */
 function isComplete(journal: number, size: number): boolean {
   if (size < HEAD + HASH) return false;
   const hash = createHash('sha256');

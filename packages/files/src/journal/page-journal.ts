@@ -1,19 +1,21 @@
 /**
- * Changing pages of a file so that a crash at any moment leaves the old contents or the new ones.
+ * Changes pages of a file so that a crash at any moment leaves the old contents or the new ones.
  *
- * A page cannot be written at once: a crash may leave half of it, or some of several. So what is about to be written is
- * written down first, in a file beside it:
+ * A page cannot be written atomically: a crash may leave half of it, or some of several pages. So
+ * the new contents are first written to a journal next to the file:
  *
- *     1. where the file has holes, they are filled (with what they read as), so that the disk cannot be full later
- *     2. `.name.bloomery-journal-new` is written and brought to the disk (fsync)
- *     3. it is renamed to `.name.bloomery-journal`, and the directory brought to the disk: from here on the new contents hold
- *     4. the pages and the checksum are written into the file, and brought to the disk
+ *     1. holes in the file are filled with their contents, so that the disk cannot be full later
+ *     2. `.name.bloomery-journal-new` is written and flushed to the disk (fsync)
+ *     3. it is renamed to `.name.bloomery-journal`, and the directory is flushed: from here on the
+ *        new contents hold
+ *     4. the pages and the checksum are written into the file, and flushed
  *     5. the journal is removed
  *
- * A crash before 3 leaves the old file and at most an unfinished `…-journal-new`, which the next writer removes. A crash
- * after it leaves a journal that says all that the file may lack: `recoverFile` (journal-recovery.ts), called before a file is
- * read, writes it once more, as often as need be. Step 5 need not reach the disk: a journal that comes back after a power failure
- * is carried out again, to the same effect, and later steps 3 make it durable.
+ * A crash before 3 leaves the old file and at most an unfinished `…-journal-new`, which the next
+ * writer removes. A crash after it leaves a journal with everything that the file may lack.
+ * `recoverFile` (journal-recovery.ts), called before a file is read, writes it again, as often as
+ * necessary. Step 5 need not reach the disk: a journal that comes back after a power failure is
+ * carried out again, with the same result, and a later step 3 makes the removal durable.
  *
  * The journal, integers little-endian:
  *
@@ -24,13 +26,15 @@
  *     28  4  checksum of the file after
  *     32  4  number of pages
  *     36  28 the first 27 bytes of the file, which no key changes, and a zero
- *     64  …  for each page, in rising order: its number (4), its new contents (4096 bytes, less for the last of the file)
+ *     64  …  for each page, in rising order: its number (4), its new contents (4096 bytes, less for
+ *            the last of the file)
  *     …   32 SHA-256 of all before
  *
- * The file is a frame of the library only in this: its last four bytes are a checksum of the whole, and its first 27 bytes
- * are never changed in place. The cache's index is a log of records instead: it is appended to and replayed from its
- * beginning, a crash may cost its end, and it keeps a checksum for each frame of records. One format for both would carry
- * the fields of both and serve neither better, so the index journal stays in the cache.
+ * The journal assumes only two things about the file: its last four bytes are a checksum of the
+ * whole, and its first 27 bytes are never changed in place. The cache's index is a log of records
+ * instead. It is appended to and replayed from its beginning, a crash may cost its end, and it
+ * keeps a checksum for each frame of records. One format for both would carry the fields of both
+ * and serve neither better, so the index journal stays in the cache.
  *
  * Cost: three fsyncs and twice the bytes of the pages, whatever the size of the file.
  */
@@ -43,19 +47,19 @@ import { FileError } from '../file-error.ts';
 
 /** New contents of some pages of a file. */
 export interface PageChanges {
-  /** The real place of the file, no link. */
+  /** The real path of the file, with links resolved. */
   readonly place: string;
   /** The file, open for reading and writing. */
   readonly descriptor: number;
-  /** Of the file; its last four bytes are the checksum. */
+  /** Length of the file; its last four bytes are the checksum. */
   readonly length: number;
   readonly oldChecksum: number;
   readonly newChecksum: number;
-  /** In rising order. */
+  /** The changed pages, in rising order. */
   readonly pages: readonly { readonly page: number; readonly contents: Uint8Array }[];
 }
 
-/** How much journal was written; for reports. */
+/** Number of bytes written, for reports. */
 export interface Written {
   readonly bytes: number;
 }
@@ -70,7 +74,8 @@ export function writePages(changes: PageChanges): Written {
 }
 
 /**
- * The same step by step, for tests that stop in between, as a crash would. Each value names what has just been done.
+ * Does the same step by step, for tests that stop in between, as a crash would. Each value names
+ * the step that was just done.
  */
 export function* writeSteps(changes: PageChanges): Generator<string, Written> {
   const { place, descriptor, length } = changes;
@@ -121,10 +126,16 @@ export function journalName(place: string): string {
 }
 
 export const PAGE = 4096;
-/** The last bytes of the file, where its checksum stands. The journal keeps them and does not look into them. */
+/**
+ * Length of the checksum at the end of the file. The journal stores the checksum and does not
+ * interpret it.
+ */
 export const TAIL = 4;
 export const HEAD = 64;
-/** The first bytes of the file, which the journal keeps to recognise the file that it belongs to. */
+/**
+ * Number of first bytes of the file that the journal keeps, to recognise the file that it belongs
+ * to.
+ */
 export const SAMPLE = 27;
 export const HASH = 32;
 export const PART = 1 << 20;
@@ -141,13 +152,14 @@ function* writeJournal(path: string, changes: PageChanges): Generator<string, nu
   head.writeUInt32LE(newChecksum, 28);
   head.writeUInt32LE(pages.length, 32);
   readAll(descriptor, head.subarray(36, 36 + SAMPLE), 0);
-  // Exclusive: nothing that stands there, not even a link, is written through.
+  // Exclusive, so that no existing file or link is written to.
   const journal = openSync(path, 'wx', fstatSync(descriptor).mode & 0o666);
   try {
     const hash = createHash('sha256').update(head);
     writeAll(journal, head);
     yield 'journal begun';
-    // In large parts: a write for each page would cost as much as writing it to its place.
+    // Written in large parts, because a write per page would cost as much as writing the page to
+    // its place.
     const part = Buffer.allocUnsafe(PART);
     let used = 0;
     let written = HEAD;
@@ -175,13 +187,13 @@ function* writeJournal(path: string, changes: PageChanges): Generator<string, nu
   }
 }
 
-/** Whether the file has fewer blocks than bytes: then writing to it may need room on the disk. */
+/** Whether the file has holes, so that writing to it may need more room on the disk. */
 function isSparse(descriptor: number): boolean {
   const { size, blocks } = fstatSync(descriptor);
   return blocks * 512 < size;
 }
 
-/** Writes what is there already, so that it has a place on the disk. */
+/** Writes the old contents of the pages again, so that the disk has room for them. */
 function fillHoles({ descriptor, pages, length }: PageChanges): void {
   const old = Buffer.allocUnsafe(PAGE);
   for (const { page, contents } of pages) {

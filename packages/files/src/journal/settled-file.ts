@@ -1,14 +1,16 @@
 /**
- * Reading a file that somebody may be changing in place.
+ * Reads a file that another process may be changing in place.
  *
- * A writer (page-journal.ts) puts its journal beside the file before it touches a page, and removes it when all pages are
- * written. So a reader that sees no journal before it reads, none after, and the same time of the last change, has read the
- * old contents or the new ones. Otherwise it waits for the writer, or finishes what a dead one left, and reads again.
+ * A writer (page-journal.ts) puts its journal next to the file before it touches a page, and
+ * removes it when all pages are written. So a reader that sees no journal before it reads, none
+ * after, and the same time of the last change, has read the old contents or the new ones. Otherwise
+ * it waits for the writer, or finishes the change of a dead one, and reads again.
  *
- * Times of change have the grain of the kernel's clock, some milliseconds. Two writers within one grain, the second of them
- * wholly within the read, would go unseen here; the checksum of the frame sees what they mixed.
+ * Times of change have the resolution of the kernel's clock, some milliseconds. Two writers within
+ * one tick, the second of them entirely during the read, would not be noticed here. The checksum of
+ * the frame detects such a mixture.
  *
- * Larger files than 2 GiB are read as well, which `readFileSync` refuses.
+ * Files larger than 2 GiB, which `readFileSync` refuses, can be read as well.
  */
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
@@ -17,7 +19,7 @@ import { readAll } from '../descriptor-bytes.ts';
 import { FileError } from '../file-error.ts';
 import { hasJournal, placeOf, type RecoveryOptions, recoverFile } from './journal-recovery.ts';
 
-/** All bytes of a file, never a mixture of what was there before a change in place and after it. */
+/** Reads all bytes of a file, never a mixture of the states before and after a change in place. */
 export async function readSettled(
   path: string,
   options: RecoveryOptions = {},
@@ -28,7 +30,7 @@ export async function readSettled(
     const descriptor = openSync(path, 'r');
     try {
       const before = fstatSync(descriptor, { bigint: true });
-      // A pipe, a device: nobody changes it in place.
+      // A pipe or a device is never changed in place.
       if (!before.isFile() || place === undefined) return plain(readFileSync(descriptor));
       const bytes = allocate(path, Number(before.size));
       readAll(descriptor, bytes, 0);

@@ -1,10 +1,12 @@
 /**
- * One writer of a file at a time. A process that changes a file holds its lock from before it reads until after it has
- * written; two that change it at once would each write what they had read, and the later one would undo the earlier.
- * lock.ts says how the lock is made and when it is stale.
+ * Allows one writer of a file at a time. A process that changes a file holds its lock from before
+ * it reads until after it has written. If two changed it at once, each would write a version based
+ * on what it had read, and the later one would undo the earlier. lock.ts says how the lock is made
+ * and when it is stale.
  *
- * The owner gives no signs of life, because work on a file may keep its event loop busy for minutes. So a lock of another
- * machine, or of a container on a file system without sockets, is respected until the user removes it.
+ * The owner gives no signs of life, because work on a file may keep its event loop busy for
+ * minutes. So a lock of another machine, or of a container on a file system without sockets, is
+ * respected until the user removes it.
  */
 
 import { basename, dirname, join } from 'node:path';
@@ -22,15 +24,16 @@ export interface FileLock {
 export interface FileLockOptions {
   /** How long to wait for an owner that is alive. */
   readonly waitMs: number;
-  /** Ends the wait without the lock when it gives true. */
+  /** Ends the wait without the lock when it returns true. */
   readonly until?: (() => boolean) | undefined;
   /** Called once if the wait takes longer than half a second. */
   readonly waiting?: ((holder: LockHolder) => void) | undefined;
 }
 
 /**
- * Takes the lock of a file, waiting for it if need be. `place` is where the file really is, not a link to it. Gives
- * undefined if `until` ended the wait; rejects with a `FileLockedError` when the time is over.
+ * Takes the lock of a file, and waits for it if necessary. `place` is the real path of the file,
+ * not a link to it. Returns undefined if `until` ended the wait, and rejects with a
+ * `FileLockedError` when the time is over.
  */
 export async function lockFile(
   place: string,
@@ -58,7 +61,7 @@ export function lockName(place: string): string {
   return join(folder, name);
 }
 
-/** Another process changes the file, and did not finish in time. */
+/** Another process is changing the file, and did not finish in time. */
 export class FileLockedError extends FileError {
   override readonly name = 'FileLockedError';
   readonly holder: LockHolder;
@@ -79,7 +82,10 @@ export class FileLockedError extends FileError {
 const POLL_MS = 10;
 const QUIET_MS = 500;
 
-/** The side names do without the name of the file, which may be as long as a name can be. */
+/**
+ * Builds the names of the lock. The side names do not contain the name of the file, which may
+ * already have the maximum length.
+ */
 function placeOfLock(place: string): LockPlace {
   return { folder: dirname(place), name: `.${basename(place)}.bloomery-lock`, side: '.bloomery-lock-' };
 }

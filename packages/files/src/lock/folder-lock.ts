@@ -1,13 +1,14 @@
 /**
- * One process owns a folder: two that write the same files in it would each overwrite what the other wrote. lock.ts says
- * how the lock is made and when it is stale.
+ * Allows one process to own a folder: two that write the same files in it would overwrite each
+ * other's data. lock.ts says how the lock is made and when it is stale.
  *
- * The owner gives a sign of life every 5 s: it writes its lock again. So a claimant that cannot see the owner, on another
- * machine or in a container on a file system without sockets, waits for at most 30 s. An owner that was stopped for so
- * long that another took the folder finds that out by the token in the lock and is told (`lost`).
+ * The owner gives a sign of life every 5 s: it writes its lock again. So a claimant that cannot see
+ * the owner, on another machine or in a container on a file system without sockets, waits for at
+ * most 30 s. If an owner was stopped for so long that another took the folder, it notices by the
+ * token in the lock, and `lost` is called.
  *
- * After kill -9 the next owner waits for nothing, also in another container. It waits only after a reboot of less than
- * 30 s, or where signs of life are all there is.
+ * After kill -9 the next owner does not wait, even in another container. It waits only after a
+ * reboot of less than 30 s, or where it must rely on signs of life.
  */
 
 import { closeSync, openSync, readFile, write } from 'node:fs';
@@ -16,9 +17,12 @@ import { claimLock, Lock } from './lock.ts';
 import { describeHolder, type LockHolder } from './lock-owner.ts';
 
 export interface FolderLockOptions {
-  /** Called when another process has taken the folder, because this one was stopped. Nothing more may be written. */
+  /**
+   * Called when another process has taken the folder, because this one was stopped. Nothing more
+   * may be written.
+   */
   readonly lost?: () => void;
-  /** An owner that cannot be seen is gone after this silence. Default 30 s. */
+  /** An owner that cannot be seen counts as gone after this silence. Default 30 s. */
   readonly silenceMs?: number;
 }
 
@@ -35,13 +39,14 @@ export class FolderLock {
   private constructor(lock: Lock, lost: (() => void) | undefined) {
     this.#lock = lock;
     this.#lost = lost;
-    // Opened by the name that stays: tools that look for leaks report descriptors of removed files.
+    // Opened by the final name, because tools that look for leaks report descriptors of removed
+    // files.
     this.#descriptor = openSync(lock.path, 'r+');
     this.#timer = setInterval(() => this.#live(), SIGN_OF_LIFE_MS);
     this.#timer.unref();
   }
 
-  /** Rejects with a `FolderTakenError` if another process has the folder. */
+  /** Takes the lock of a folder. Rejects with a `FolderTakenError` if another process has it. */
   static async take(folder: string, options: FolderLockOptions = {}): Promise<FolderLock> {
     const { lost, silenceMs = SILENCE_MS } = options;
     const place = { folder, name: 'lock', side: 'lock-' };
@@ -55,12 +60,12 @@ export class FolderLock {
     }
   }
 
-  /** Whether the last owner went without closing. */
+  /** Whether the last owner ended without releasing the lock. */
   get unclean(): boolean {
     return this.#lock.unclean;
   }
 
-  /** A second call does nothing. The lock of another owner stays. */
+  /** Releases the lock. A second call does nothing. The lock of another owner stays. */
   release(): void {
     if (this.#released) return;
     this.#released = true;
@@ -77,8 +82,8 @@ export class FolderLock {
         this.#lost?.();
         return;
       }
-      // The same bytes by the descriptor: whoever has the name now, this is our file. That needs no room, and the time is
-      // that of the file system.
+      // Writes the same bytes by the descriptor, which is our file even if another process has the
+      // name now. That needs no room, and the time is that of the file system.
       write(this.#descriptor, this.#lock.text, 0, () => {});
     });
   }
@@ -87,7 +92,7 @@ export class FolderLock {
 /** Another process has the folder. */
 export class FolderTakenError extends FileError {
   override readonly name = 'FolderTakenError';
-  /** Who, in words. */
+  /** Description of the owner. */
   readonly who: string;
 
   constructor(folder: string, holder: LockHolder) {

@@ -1,6 +1,7 @@
 /**
- * A claimant of a lock: a finished lock that only needs its name (lock.ts). It is a file and a socket in the full form, or
- * only a text in the short form (lock-owner.ts), if there is no room for a file or the file system has no hard links.
+ * A claimant of a lock: a finished lock that only needs its name (lock.ts). It is a file and a
+ * socket in the full form, or only a text in the short form (lock-owner.ts), if there is no room
+ * for a file or the file system has no hard links.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -14,14 +15,14 @@ export interface LockPlace {
   readonly folder: string;
   /** Name of the lock in the folder. */
   readonly name: string;
-  /** How the names of sockets and of unfinished locks begin. */
+  /** Prefix of the names of sockets and of unfinished locks. */
   readonly side: string;
 }
 
 export interface ClaimOptions {
-  /** The owner will write its lock again every 5 s. */
+  /** Whether the owner will write its lock again every 5 s. */
   readonly signs: boolean;
-  /** An owner that promised signs and was not seen for this long is gone. */
+  /** An owner that promised signs and gave none for this long counts as gone. */
   readonly silenceMs: number;
 }
 
@@ -33,7 +34,7 @@ export class LockCandidate {
   foundStale = false;
   text = '';
   socket: LockSocket | undefined;
-  /** The full form under its first name; undefined if the short form is all that is possible. */
+  /** Path of the full form under its first name; undefined if only the short form is possible. */
   file: string | undefined;
 
   private constructor(place: LockPlace, options: ClaimOptions) {
@@ -62,7 +63,7 @@ export class LockCandidate {
     return candidate;
   }
 
-  /** False if there is a lock already. */
+  /** Makes the lock. Returns false if there is one already. */
   linkTo(path: string): boolean {
     if (this.file !== undefined) {
       const made = attempt(() => linkSync(this.file!, path), this.options.signs);
@@ -73,7 +74,7 @@ export class LockCandidate {
     return made ?? attempt(() => writeFileSync(path, this.text, { flag: 'wx' }), true) ?? false;
   }
 
-  /** What the file system takes for now. */
+  /** The current time by the clock of the file system. */
   now(): number {
     return this.file === undefined ? Date.now() : statSync(this.file).mtimeMs;
   }
@@ -88,7 +89,10 @@ export class LockCandidate {
     this.text = text;
   }
 
-  /** Other users must be able to tell who it is, whatever the umask. Some file systems know no modes. */
+  /**
+   * Makes the lock readable for all users, who must be able to tell the owner whatever the umask
+   * is. Some file systems have no modes.
+   */
   #showToAll(): void {
     try {
       chmodSync(this.file!, 0o644);
@@ -118,6 +122,6 @@ function attempt(make: () => void, mustWork: boolean): boolean | undefined {
   }
 }
 
-/** What systems and file systems without a kind of link answer. */
+/** Error codes of systems and file systems that lack a kind of link. */
 const NO_LINKS = ['EPERM', 'ENOSYS', 'EOPNOTSUPP', 'ENOTSUP', 'EINVAL'];
 const NO_ROOM = ['ENOSPC', 'EDQUOT'];

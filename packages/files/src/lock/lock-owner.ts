@@ -1,15 +1,17 @@
 /**
- * Who holds a lock, as the lock says it. A lock has one of two forms:
+ * Reads and writes the contents of a lock, which name its owner. A lock has one of two forms:
  *
- * - **full**: a file with a JSON object: process, beginning, boot, namespace, host, socket, token, and whether the owner
- *   gives signs of life. Versions 0.1.0 of the cache wrote the same without `host` and `signs`.
- * - **short**: `PID BEGINNING HOST/NAMESPACE TOKEN`, about 50 bytes, as the target of a symbolic link that leads nowhere,
- *   or as a file. Versions 0.1.0 of the command wrote nothing else. It is still written for single files where the full
- *   form is impossible: on a full disk, because file systems keep such a short link without taking room for it, and on
- *   file systems without hard links.
+ * - **full**: a file with a JSON object: process, beginning, boot, namespace, host, socket, token,
+ *   and whether the owner gives signs of life. Versions 0.1.0 of the cache wrote the same without
+ *   `host` and `signs`.
+ * - **short**: `PID BEGINNING HOST/NAMESPACE TOKEN`, about 50 bytes, as the target of a symbolic
+ *   link that leads nowhere, or as a file. Versions 0.1.0 of the command wrote nothing else. It is
+ *   still written for single files where the full form is impossible: on a full disk, because file
+ *   systems keep such a short link without taking room for it, and on file systems without hard
+ *   links.
  *
- * A file with anything else in it is damaged. A link with anything else in it, or a lock that cannot be read, was made by
- * another program and is respected.
+ * A file with anything else in it is damaged. A link with anything else in it, or a lock that
+ * cannot be read, was made by another program and is respected.
  */
 
 import { closeSync, constants, lstatSync, openSync, readlinkSync, readSync } from 'node:fs';
@@ -30,7 +32,9 @@ export interface LockOwner {
   /** Name of the socket beside the lock; empty if there is none. */
   readonly socket: string;
   readonly token: string;
-  /** Whether the owner writes its lock again every 5 s, which also means that its event loop turns. */
+  /**
+   * Whether the owner writes its lock again every 5 s, which also shows that its event loop runs.
+   */
   readonly signs: boolean;
 }
 
@@ -41,7 +45,7 @@ export interface LockRecord {
 
 /** The owner of a lock, for messages. */
 export interface LockHolder {
-  /** Undefined if the lock does not say. */
+  /** Number of the process, or undefined if the lock does not say. */
   readonly pid: number | undefined;
   readonly where: 'here' | 'another container' | 'another machine';
   /** The name of another machine; empty if unknown. */
@@ -70,7 +74,9 @@ export function ownShortText(token: string): string {
   return `${process.pid} ${beginningOf(process.pid) || '?'} ${host} ${token.slice(0, 8)}`;
 }
 
-/** The lock at a path; undefined if there is none. Follows no link and waits for no pipe. */
+/**
+ * Reads the lock at a path; undefined if there is none. It follows no link and waits for no pipe.
+ */
 export function readLock(path: string): LockRecord | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
@@ -105,7 +111,10 @@ export function describeHolder({ pid, where, host }: LockHolder): string {
   return `process ${pid} ${host === '' ? `of ${where}` : `on ${host}`}`;
 }
 
-/** Whether the number of the owner means the same process here. A short lock without a namespace is of a system without them. */
+/**
+ * Whether the number of the owner means the same process here. A short lock without a namespace
+ * comes from a system without namespaces.
+ */
 export function isOwnNamespace({ boot, namespace }: LockOwner): boolean {
   return namespace === pidNamespace() || (boot === '' && namespace === '');
 }
@@ -140,7 +149,7 @@ function parseFull(text: string): LockOwner | undefined {
     boot: String(boot ?? '') || 'unknown',
     namespace: String(namespace),
     host: String(host),
-    // These become names of files to be asked or removed.
+    // Socket and token become names of files, so they are checked.
     socket: typeof socket === 'string' && /^(\.bloomery-)?lock-[0-9a-f]+\.sock$/.test(socket) ? socket : '',
     token: typeof token === 'string' && /^[0-9a-f]+$/.test(token) ? token : '',
     // Only the cache wrote this form before there was such a field, and it gives signs.

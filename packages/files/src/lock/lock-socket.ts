@@ -1,10 +1,11 @@
 /**
- * A socket with a name in a folder, which tells as long as it answers that the process that made it lives
- * (owner-liveness.ts). The kernel finds such a socket by its name, whatever the network namespace (unix(7)), answers for
- * the process, and closes the socket with it. An abstract socket would end at the network namespace.
+ * A socket with a name in a folder. As long as it answers, the process that made it is alive
+ * (owner-liveness.ts). The kernel finds such a socket by its name, whatever the network namespace
+ * (unix(7)), answers for the process, and closes the socket with it. An abstract socket would end
+ * at the network namespace.
  *
- * The address of a socket holds 108 bytes (unix(7)), and folders have longer names. Then the folder is addressed by a
- * descriptor, where the system has /proc.
+ * The address of a socket holds 108 bytes (unix(7)), and folders have longer names. Such a folder
+ * is addressed by a descriptor if the system has /proc.
  */
 
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
@@ -12,7 +13,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { errorCode } from '../file-error.ts';
 
-/** 104 with the final zero on some systems. */
+/** Below the limit of all systems; some allow 104 with the final zero. */
 const MOST_ADDRESS_BYTES = 100;
 
 export class LockSocket {
@@ -26,7 +27,7 @@ export class LockSocket {
     this.#server = server;
   }
 
-  /** Undefined if this file system or this system has no such sockets. */
+  /** Creates the socket. Returns undefined if the system or the file system has no such sockets. */
   static async listen(folder: string, name: string): Promise<LockSocket | undefined> {
     const server = createServer((socket) => socket.destroy());
     try {
@@ -56,7 +57,7 @@ export class LockSocket {
   }
 }
 
-/** Whether a process listens there; undefined if that cannot be told. */
+/** Whether a process listens there; undefined if that is unknown. */
 export async function isAnswered(folder: string, name: string): Promise<boolean | undefined> {
   try {
     await withAddress(folder, name, (path) => {
@@ -71,7 +72,7 @@ export async function isAnswered(folder: string, name: string): Promise<boolean 
     return true;
   } catch (error) {
     if (errorCode(error) === 'ECONNREFUSED') return false;
-    // Linux says so when the queue of a socket that listens is full.
+    // Linux returns this when the queue of a listening socket is full.
     return errorCode(error) === 'EAGAIN' ? true : undefined;
   }
 }

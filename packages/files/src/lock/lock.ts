@@ -8,20 +8,23 @@
  * lock-TOKEN               .bloomery-lock-TOKEN        for a moment: the lock before it has its name
  * lock-stale               .NAME.bloomery-lock-stale   for a moment: a stale lock is being removed
  * ```
- * A lock is made by linking a finished file to its name. So it is never seen half written, and only one of two claimants
- * succeeds. Where that is impossible, a lock of a file has the short form (lock-owner.ts); a lock of a folder does not,
- * because signs of life are written into it.
  *
- * A killed process leaves its lock behind. A lock is stale if its owner is gone (owner-liveness.ts). Two claimants that
- * find the same stale lock must not both remove it, or the second removes the lock that the first has just made. So a
- * claimant removes it only while it holds another lock, `…-stale`, and after another look. That one is a lock like any
- * other: if its owner is killed, it is removed in the same way.
+ * A lock is made by linking a finished file to its name. So it is never seen half written, and only
+ * one of two claimants succeeds. Where that is impossible, a lock of a file has the short form
+ * (lock-owner.ts); a lock of a folder does not, because signs of life are written into it.
  *
- * A lock of this very process is a lock: two stores in two threads would be as wrong as two processes.
+ * A killed process leaves its lock behind. A lock is stale if its owner is gone
+ * (owner-liveness.ts). Two claimants that find the same stale lock must not both remove it, or the
+ * second removes the lock that the first has just made. So a claimant removes it only while it
+ * holds another lock, `…-stale`, and after another look. That one is a lock like any other: if its
+ * owner is killed, it is removed in the same way.
  *
- * Where it breaks down: programs other than ours do not look at it; and between two machines, an owner of a folder that
- * hangs for half a minute and then goes on writes for up to 5 s beside the next owner. docs/notes/locks.md has the
- * alternatives that we refused.
+ * A lock held by this process itself counts as well: two stores in two threads would be as wrong as
+ * two processes.
+ *
+ * Where it breaks down: other programs ignore the lock. And between two machines, an owner of a
+ * folder that hangs for half a minute and then continues writes for up to 5 s at the same time as
+ * the next owner. docs/notes/locks.md has the alternatives that we refused.
  */
 
 import { closeSync, fstatSync, openSync, readdirSync, rmSync } from 'node:fs';
@@ -47,21 +50,24 @@ export class Lock {
     this.#socket = socket;
   }
 
-  /** Removes the lock, unless it is another owner's by now. A second call does nothing. */
+  /** Removes the lock, unless another owner has it by now. A second call does nothing. */
   release(): void {
     const isOurs = readLock(this.path)?.text === this.text;
-    // The name of the socket first: if this process is killed here, the lock is found and removed. The other way round, a
-    // name would stay that no lock mentions.
+    // The name of the socket is removed first. If this process is killed here, the next owner finds
+    // and removes the lock. In the other order, a name would stay that no lock mentions.
     this.#socket?.unlink();
     if (isOurs) rmSync(this.path, { force: true });
     this.#socket?.close();
   }
 }
 
-/** Takes the lock, or tells who holds it. Waits only to find out whether an owner that cannot be seen is alive. */
+/**
+ * Takes the lock, or returns its holder. It waits only to find out whether an owner that cannot be
+ * seen is alive.
+ */
 export async function claimLock(place: LockPlace, options: ClaimOptions): Promise<Lock | LockHolder> {
   const path = join(place.folder, place.name);
-  // A look first: a claimant that is killed while it waits leaves no file behind.
+  // Looks first, so that a claimant that is killed while it waits leaves no file behind.
   const record = readLock(path);
   if (record !== undefined && (await livenessOf(record, place.folder)) === 'alive')
     return holderOf(record.owner);
@@ -72,11 +78,11 @@ export async function claimLock(place: LockPlace, options: ClaimOptions): Promis
     if (holder !== undefined) return holder;
     won = true;
     const lock = new Lock(path, candidate.text, candidate.foundStale, candidate.socket);
-    // They do no harm, and another user's cannot be removed.
+    // Errors are ignored: leftovers do no harm, and those of another user cannot be removed.
     if (lock.unclean) await removeLeftCandidates(candidate).catch(() => {});
     return lock;
   } catch (error) {
-    // The user knows the lock, not the names that it has on the way.
+    // The error names the lock, because the user does not know its temporary names.
     throw Object.assign(error as Error, { path });
   } finally {
     candidate.close(won);
@@ -85,19 +91,22 @@ export async function claimLock(place: LockPlace, options: ClaimOptions): Promis
 
 const TOKEN = /^[0-9a-f]{16}$/;
 const ATTEMPTS = 20;
-/** A lock that cannot be understood is being written at this moment, or was damaged when the machine went down. */
+/**
+ * A lock that cannot be understood is being written at this moment, or was damaged when the machine
+ * went down.
+ */
 const DAMAGED_MS = 1000;
 /** An unfinished lock lives for some milliseconds. */
 const LEFT_MS = 10_000;
 
-/** Takes a name in the folder; gives the holder if there is one. */
+/** Takes a name in the folder. Returns the holder if there is one. */
 async function claim(candidate: LockCandidate, name: string): Promise<LockHolder | undefined> {
   const { folder } = candidate.place;
   const path = join(folder, name);
   for (let attempts = 0; attempts < ATTEMPTS; attempts++) {
     if (candidate.linkTo(path)) return undefined;
     const record = readLock(path);
-    // Released a moment ago.
+    // It was released a moment ago.
     if (record === undefined) continue;
     if (!(await isGone(record, path, candidate))) {
       if (readLock(path)?.text === record.text) return holderOf(record.owner);
@@ -134,7 +143,10 @@ async function isSilent(path: string, candidate: LockCandidate, silenceMs: numbe
   return true;
 }
 
-/** By a descriptor: a network file system may remember the times of a name, and asks again when it is opened. */
+/**
+ * The time of the last sign, read by a descriptor: a network file system may cache the times of a
+ * name, and asks again when the file is opened.
+ */
 function lastSign(path: string): number | undefined {
   let descriptor: number;
   try {
@@ -154,7 +166,7 @@ function removeSideFiles({ folder, side }: LockPlace, { owner }: LockRecord): vo
   for (const end of ['', '.sock']) rmSync(join(folder, side + owner.token + end), { force: true });
 }
 
-/** Removes what claimants left that were killed before their lock had its name. */
+/** Removes the files of claimants that were killed before their lock had its name. */
 async function removeLeftCandidates(candidate: LockCandidate): Promise<void> {
   const { folder, side } = candidate.place;
   for (const name of readdirSync(folder)) {

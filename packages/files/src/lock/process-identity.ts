@@ -1,10 +1,11 @@
 /**
- * Which process is meant by a number. Numbers are given again, they mean something else in another PID namespace
- * (pid_namespaces(7)), and all of them start again with the machine. So a process is named by four facts: the boot of the
- * machine, the namespace, the number in it, and the time at which the process began.
+ * Identifies the process behind a number. Numbers are reused, they mean something else in another
+ * PID namespace (pid_namespaces(7)), and all of them start again after a reboot. So a process is
+ * identified by four facts: the boot of the machine, the namespace, the number in it, and the time
+ * at which the process began.
  *
- * Linux tells all of them in /proc. Elsewhere the boot is the name of the host, and namespace and beginning are unknown
- * (an empty string).
+ * Linux has all of them in /proc. Elsewhere the boot is the name of the host, and namespace and
+ * beginning are unknown (an empty string).
  */
 
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -12,12 +13,16 @@ import { hostname } from 'node:os';
 import { errorCode } from '../file-error.ts';
 
 /**
- * What became of a process of this namespace. `gone`: no such number, a zombie, or the number is another process's now.
- * `unclear`: the number exists, and the system does not tell since when.
+ * State of a process of this namespace. `gone` means that there is no such number, or a zombie, or
+ * that another process has the number now. `unclear` means that the number exists, and the system
+ * does not tell since when.
  */
 export type ProcessState = 'same' | 'gone' | 'unclear';
 
-/** `began` is what `beginningOf` gave when the process was alive; empty if it was unknown. */
+/**
+ * Compares a process with an earlier record. `began` is the result of `beginningOf` while the
+ * process was alive; empty if it was unknown.
+ */
 export function processState(pid: number, began: string): ProcessState {
   if (!exists(pid)) return 'gone';
   const now = beginningOf(pid);
@@ -29,8 +34,8 @@ export function processState(pid: number, began: string): ProcessState {
 }
 
 /**
- * When a process began, in ticks since the boot: field 22 of its stat file (proc(5)). The name in field 2 may contain
- * blanks and parentheses. Empty if the system does not tell.
+ * When a process began, in ticks since the boot: field 22 of its stat file (proc(5)). The name in
+ * field 2 may contain blanks and parentheses. Empty if the system does not tell.
  */
 export function beginningOf(pid: number): string {
   if (!isOurProc()) return '';
@@ -63,7 +68,10 @@ function exists(pid: number): boolean {
   }
 }
 
-/** False in a new PID namespace that still shows the /proc of the one above: its numbers are other processes. */
+/**
+ * Whether /proc belongs to this PID namespace. A new namespace may still show the /proc of its
+ * parent, whose numbers mean other processes.
+ */
 function isOurProc(): boolean {
   try {
     return readlinkSync('/proc/self') === String(process.pid);
