@@ -11,9 +11,10 @@
  *     16  4  r: bytes of the rules, at most 2^21
  *     20  4  b: bytes of the filter
  *     24  4  p: pages of the dictionary
- *     28  4  checksum: the lower 32 bits of Forge64 (docs/spec/frame.md) with seed 0, of bytes 0 to 27 and the rules
- *     32  r  rules, UTF-8: a line of strings without breaks around them, at most 256, with commas between; then a pattern a
- *            line, of at most 255 characters
+ *     28  4  checksum: the lower 32 bits of Forge64 (docs/spec/frame.md) with seed 0, of bytes 0 to 27
+ *            and the rules
+ *     32  r  rules, UTF-8: a line of strings without breaks around them, at most 256, separated by
+ *            commas; then one pattern per line, of at most 255 characters
  *     …   b  a frame of a BloomFilter of the exceptions
  *     …      zeros up to the next multiple of 4096
  *     …      p pages of 4096 bytes: the dictionary (exception-dictionary.ts)

@@ -3,7 +3,7 @@
  *
  *     0    4   magic 'BLPW' (42 4C 50 57)
  *     4    1   version: 1
- *     5    1   flags: 1 upper and lower case are told apart, 2 wildcards were entered; others are 0
+ *     5    1   flags: 1 upper and lower case differ, 2 wildcards were entered; others are 0
  *     6    1   nearMinimum: shorter words refuse only themselves, 1 … 255
  *     7    1   typicalLength, 1 … 255
  *     8    1   length of the shortest word, 0 if there is none
@@ -12,7 +12,8 @@
  *     14   8   refusalRate, a double between 0 and 1
  *     22   2   a: number of characters in the alphabet, at most 1024
  *     24   3a  the alphabet: rising code points
- *     …    4   checksum of all bytes before it: the lower 32 bits of Forge64 (docs/spec/frame.md) with seed 0
+ *     …    4   checksum of all bytes before it: the lower 32 bits of Forge64 (docs/spec/frame.md) with
+ *              seed 0
  *     …        a frame of a StaticFilter up to the end; it has a checksum of its own
  *
  * Keys of the filter are the UTF-8 of the words after `normalizePassword`, and of the same with

@@ -4,18 +4,21 @@
  *     offset  bytes  field
  *     0       4      magic: 42 53 50 4C ('BSPL')
  *     4       1      version: 1
- *     5       1      switches: 1 possessives, 2 words that keep their case, 4 words of mixed case, 8 words with a full stop,
- *                    16 ordinals, 32 hyphens join words, 64 SS may be ß, 128 the dictionary makes compounds
+ *     5       1      switches: 1 possessives, 2 words that keep their case, 4 words of mixed case,
+ *                    8 words with a full stop, 16 ordinals, 32 hyphens join words, 64 SS may be ß,
+ *                    128 the dictionary makes compounds
  *     6       2      length of the texts
  *     8       4      length of the frame of the words
  *     12      4      length of the frame of the letter groups
  *     16      4      length of the frame of the common groups
  *     20      4      length of the frame of the words that are not proposed
  *     24      4      number of forms
- *     28      …      texts: seven in UTF-8, U+001E between them: language, alphabet, characters of words, ignored characters,
- *                    conversions, replacements, endings; the last three are lists of pairs, U+001F after each part: at
- *                    most 4096, 4096 and 64 of them, each part of at most 256 UTF-16 code units
- *     …       …      the four frames (docs/spec/frame.md): a StaticFilter or a BloomFilter, and three StaticFilters
+ *     28      …      texts: seven in UTF-8, U+001E between them: language, alphabet, characters of
+ *                    words, ignored characters, conversions, replacements, endings; the last three
+ *                    are lists of pairs, U+001F after each part: at most 4096, 4096 and 64 of them,
+ *                    each part of at most 256 UTF-16 code units
+ *     …       …      the four frames (docs/spec/frame.md): a StaticFilter or a BloomFilter, and three
+ *                    StaticFilters
  *     end-4   4      checksum: the lower 32 bits of Forge64 of all bytes before it
  *
  * The input is untrusted. Lengths are compared with the number of bytes before anything is
