@@ -1,6 +1,6 @@
 /**
- * That two byte arrays are the same. The matcher of the test runner takes seconds for a megabyte; a loop does not, and
- * the matcher is asked only to show a difference.
+ * Expects two byte arrays to be the same. The matcher of the test runner takes seconds for a
+ * megabyte and a loop does not, so the matcher is used only to show a difference.
  */
 
 import { expect } from 'vitest';

@@ -1,24 +1,28 @@
 /**
- * One way to test statistics: two-sided, at five standard deviations, with fixed seeds. A correct program
- * fails such a test once in 1.7 million seeds; a tolerance picked by eye would be a test that cannot fail.
+ * One way to test statistics: two-sided, at five standard deviations, with fixed seeds. A correct
+ * program fails such a test once in 1.7 million seeds; a tolerance picked by eye would be a test
+ * that cannot fail.
  */
 
 import { expect } from 'vitest';
 
-/** That `observed` successes in `trials` independent trials of probability p are within 5 sigma. */
+/**
+ * Expects `observed` successes in `trials` independent trials of probability p to be within 5
+ * sigma.
+ */
 export function expectBinomial(observed: number, trials: number, p: number, what: string): void {
   expectCount(observed, trials * p, Math.sqrt(trials * p * (1 - p)), what);
 }
 
 /**
- * `expectNormal` for a count of events. Rare ones are Poisson: below a handful of expected ones the next integer is
- * allowed as well. What must not happen at all gets no allowance.
+ * `expectNormal` for a count of events. Rare events are Poisson: if fewer than five are expected,
+ * the next integer is allowed as well. An event that must not happen at all gets no allowance.
  */
 export function expectCount(observed: number, mean: number, deviation: number, what: string): void {
   expectWithin(observed, mean, deviation, mean > 0 && mean < 5 ? 1 / deviation : 0, what);
 }
 
-/** That `observed` lies within five times `deviation` of `mean`. */
+/** Expects `observed` to lie within five times `deviation` of `mean`. */
 export function expectNormal(observed: number, mean: number, deviation: number, what: string): void {
   expectWithin(observed, mean, deviation, 0, what);
 }
@@ -31,7 +35,10 @@ function expectWithin(observed: number, mean: number, deviation: number, slack: 
   ).toBe(true);
 }
 
-/** That counts of equally likely cells are uniform: chi-square, by its normal approximation. */
+/**
+ * Expects the counts of equally likely cells to be uniform, by chi-square in its normal
+ * approximation.
+ */
 export function expectUniform(counts: ArrayLike<number>, what: string): void {
   const cells = counts.length;
   let total = 0;
@@ -42,7 +49,10 @@ export function expectUniform(counts: ArrayLike<number>, what: string): void {
   expectNormal(chi2, cells - 1, Math.sqrt(2 * (cells - 1)), `${what}: chi-square over ${cells} cells`);
 }
 
-/** A small generator with a seed (xorshift128+ seeded by splitmix32): same numbers everywhere. */
+/**
+ * A small generator with a seed (xorshift128+ seeded by splitmix32): it gives the same numbers on
+ * every machine.
+ */
 export class Random {
   readonly #state = new Uint32Array(4);
 

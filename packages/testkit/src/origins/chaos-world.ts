@@ -1,14 +1,19 @@
 /**
- * A small web whose every byte is known: objects are a function of their number and version, so that any answer that comes through a cache can be
- * checked to the byte, whatever happened on the way.
+ * A small web in which every byte is known. Objects are a function of their number and version, so
+ * that any response through a cache can be checked to the byte, whatever happened on the way.
  *
- * The origin changes an object's version now and then, and remembers since when each version is outdated. The checks of an answer:
- * - the ETag names object and version, and the body is exactly that version's (or the range of it that Content-Range says);
- * - an answer that ends before its length is *cut*, which the client sees; it is checked as far as it came;
- * - a version that was outdated longer ago than its lifetime allows is *stale*, and as wrong as a wrong byte.
+ * The origin sometimes changes an object's version, and remembers when each version became
+ * outdated. The checks of an answer:
+ * - the ETag names object and version, and the body is exactly that version's (or the range of it
+ *   that Content-Range says);
+ * - an answer that ends before its length is *cut*, which the client notices; the bytes that
+ *   arrived are checked;
+ * - a version that became outdated longer ago than its lifetime allows is *stale*, which is as
+ *   wrong as a wrong byte.
  *
- * By number, an object is one of six kinds: kept long, kept a second and then validated, validated each time, kept long and sent in chunks,
- * not to be stored, kept long and large. Sizes go from nothing to some megabytes.
+ * By number, an object is one of six kinds: kept long, kept a second and then validated, validated
+ * each time, kept long and sent in chunks, not to be stored, kept long and large. Sizes range from
+ * 0 bytes to some megabytes.
  */
 
 import type { Agent } from 'node:http';
@@ -27,7 +32,10 @@ const CONTROL: Record<Kind, string> = {
   large: 'max-age=86400',
 };
 
-/** How long an outdated version may still be served; `Date` and ages are in whole seconds, so a second counts as up to two. */
+/**
+ * How long an outdated version may still be served; `Date` and ages are in whole seconds, so a
+ * second counts as up to two.
+ */
 const MAY_LAST_MS: Record<Kind, number> = {
   long: Number.POSITIVE_INFINITY,
   second: 2500,
@@ -41,7 +49,7 @@ const SMALL = [0, 1, 100, 2000, 10_000, 40_000, 70_000, 200_000];
 
 export interface WorldOptions {
   readonly objects: number;
-  /** Of large objects: the smallest; the largest is four times that. */
+  /** Size of the smallest large object; the largest has four times as many bytes. */
   readonly largeBytes?: number;
   /** A request changes the object with this probability. */
   readonly changes?: number;
@@ -51,25 +59,25 @@ export interface WorldOptions {
 export interface Verdict {
   readonly id: number;
   readonly status: number;
-  /** By the Cache-Status of the node. */
+  /** Whether it was a hit, by the Cache-Status of the node. */
   readonly hit: boolean;
   readonly bytes: number;
-  /** The connection ended before the answer did, and not because the client wanted it. */
+  /** Whether the connection ended before the answer did, and not because the client left. */
   readonly cut: boolean;
-  /** The client went away in the middle. */
+  /** Whether the client left in the middle. */
   readonly left: boolean;
-  /** What is wrong with it; null: nothing. */
+  /** What is wrong with the answer, or null if it is right. */
   readonly wrong: string | null;
 }
 
 export class World {
   readonly objects: number;
-  /** Requests that came to the origin, by object. */
+  /** Number of requests at the origin, by object. */
   readonly asked = new Map<number, number>();
   readonly #largeBytes: number;
   readonly #changes: number;
   readonly #random: () => number;
-  /** When each version was outdated; the current one is `length`. */
+  /** The times at which the versions became outdated. The current version is `length`. */
   readonly #outdated = new Map<number, number[]>();
   readonly #bodies = new Map<string, Buffer>();
   #bodyBytes = 0;
@@ -108,7 +116,7 @@ export class World {
   size(id: number, version: number): number {
     const dice = mix(id * 7919 + version * 104_729);
     if (this.kind(id) === 'large') return this.#largeBytes + (dice % (3 * this.#largeBytes));
-    // Two versions differ in length as well, mostly.
+    // Two versions usually differ in length as well.
     return SMALL[dice % SMALL.length]! + (dice % 3 === 0 ? (dice >>> 8) % 50 : 0);
   }
 
@@ -177,7 +185,10 @@ export class World {
     res.end(kind === 'chunked' && body.length > 1 ? body.subarray(body.length >>> 1) : body);
   }
 
-  /** Asks a node for an object, and judges the answer. Rejects only with what is no answer at all (refused, reset before a head). */
+  /**
+   * Asks a node for an object, and judges the answer. Rejects only if there is no answer at all
+   * (refused, or reset before a head).
+   */
   ask(port: number, id: number, how: AskHow = {}): Promise<Verdict> {
     const asked = Date.now();
     return new Promise((resolve, reject) => {
@@ -187,7 +198,8 @@ export class World {
         host: '127.0.0.1',
         port,
         path: this.path(id),
-        // Who leaves takes the connection along; in a pool, the next one would get it.
+        // A client that leaves ends its connection; from a pool, the next request would get that
+        // connection.
         agent: how.leaveAfter === undefined ? (how.agent ?? false) : false,
         headers,
       });
@@ -203,7 +215,8 @@ export class World {
         let left = false;
         const judge = (cut: boolean): void => {
           clearTimeout(timer);
-          // For who left, Node may drop the rest of a packet and still say that all has come.
+          // After the client has left, Node may drop the rest of a packet and still report the
+          // answer as complete.
           const verdict = this.#judge(id, res, Buffer.concat(chunks), cut || left, asked);
           resolve(left ? { ...verdict, cut: false, left } : verdict);
         };
@@ -265,7 +278,7 @@ export interface AskHow {
   readonly headers?: Readonly<Record<string, string>>;
   /** First and last byte. */
   readonly range?: readonly [first: number, last: number];
-  /** Goes away after so many bytes. */
+  /** The client leaves after this many bytes. */
   readonly leaveAfter?: number;
 }
 

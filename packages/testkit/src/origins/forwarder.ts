@@ -1,7 +1,9 @@
 /**
- * An origin that has what a real server of this machine's configuration has (a mirror, a registry): asks it for everything, counts, and
- * gives a lifetime to what comes without one, as the public servers of that kind do; some mirrors inside companies leave it out, and
- * then a cache has nothing to go by. So counts are exact whatever the machine is configured for.
+ * An origin that serves the contents of a real server from this machine's configuration (a mirror,
+ * a registry). It asks that server for everything and counts the requests. It adds a lifetime to
+ * responses without one, as the public servers of that kind have one; some mirrors inside companies
+ * leave it out, and then a cache has nothing to rely on. So counts are exact whatever server the
+ * machine is configured for.
  */
 
 import { once } from 'node:events';
@@ -12,14 +14,14 @@ import type { AddressInfo } from 'node:net';
 export interface Forwarder extends AsyncDisposable {
   /** `http://127.0.0.1:port`. */
   readonly origin: string;
-  /** Method and target of what came, in order. */
+  /** Method and target of each request, in order. */
   readonly asked: string[];
 }
 
 export interface ForwarderOptions {
-  /** Scheme and host, and a path that all targets are below. */
+  /** Scheme and host, and the path below which all targets lie. */
   readonly upstream: URL;
-  /** An HTTP proxy to go by. */
+  /** An HTTP proxy to use. */
   readonly proxy?: URL | undefined;
   /** Authorities to trust, in PEM. */
   readonly ca?: string | undefined;
@@ -41,7 +43,8 @@ export async function startForwarder({ upstream, proxy, ca }: ForwarderOptions):
         path: proxy === undefined ? path : upstream.origin + path,
         method: req.method,
         headers: { ...headers, host: upstream.host },
-        // A kept-alive connection may be closed by the other side in the moment of its next use, which would be a 502 here.
+        // The other side may close a kept-alive connection at the moment of its next use, which
+        // would be a 502 here.
         agent: false,
         timeout: 20_000,
         ...(ca === undefined ? {} : { ca }),

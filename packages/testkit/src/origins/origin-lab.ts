@@ -1,6 +1,7 @@
 /**
- * A real origin on 127.0.0.1 for tests: answers are scripted for each path, requests are kept and counted, and a script can take the
- * raw socket to answer with what no well-behaved server would say.
+ * A real origin on 127.0.0.1 for tests. Answers are scripted for each path, and requests are kept
+ * and counted. A script can take the raw socket to answer with bytes that no well-behaved server
+ * would send.
  *
  * ```ts
  * await using origin = await startOrigin();
@@ -10,8 +11,9 @@
  * origin.count('/a'); // how many requests came for it
  * ```
  *
- * Without `Content-Length` or `Transfer-Encoding` among its fields, a body that is there at once gets a length, and one that comes in
- * pieces is chunked. `Date` is added by the lab's own clock, which `advance` moves, unless the script has one.
+ * Without `Content-Length` or `Transfer-Encoding` among its fields, a body that is there at once
+ * gets a length, and one that comes in pieces is chunked. `Date` is added by the lab's own clock,
+ * which `advance` moves, unless the script has one.
  */
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
@@ -23,11 +25,11 @@ export interface LabRequest {
   /** Path and query. */
   readonly url: string;
   readonly rawHeaders: readonly string[];
-  /** Of the body, complete. */
+  /** The complete body. */
   readonly body: Buffer;
   /** Value of the first field with that name. */
   header(name: string): string | undefined;
-  /** Which connection it came on, counted from 1. */
+  /** Number of the connection that it came on, counted from 1. */
   readonly connection: number;
 }
 
@@ -37,12 +39,12 @@ export interface LabAnswer {
   /** Flat: name, value, name, value. */
   readonly headers?: readonly string[];
   readonly body?: string | Uint8Array | AsyncIterable<string | Uint8Array>;
-  /** Waits before the head. */
+  /** Time to wait before the head is sent. */
   readonly delayMs?: number;
   /** Heads with a 1xx status before the answer. */
   readonly interim?: readonly { readonly status: number; readonly headers?: readonly string[] }[];
   readonly trailers?: readonly string[];
-  /** Instead of all that: says what it wants on the socket. */
+  /** Replaces all of the above: writes anything it wants to the socket. */
   readonly raw?: (socket: Socket, request: LabRequest) => void;
 }
 
@@ -52,18 +54,21 @@ export interface OriginLab extends AsyncDisposable {
   /** `http://127.0.0.1:port`. */
   readonly origin: string;
   readonly port: number;
-  /** All that came, in order. */
+  /** All requests, in order. */
   readonly requests: LabRequest[];
   /** Connections that were opened so far. */
   readonly connections: number;
   /** Connections that are open now. */
   readonly open: number;
-  /** Scripts a path; with a query it stands for exactly that target, else for the path with any query. */
+  /**
+   * Scripts a path. With a query it stands for exactly that target, otherwise for the path with any
+   * query.
+   */
   on(path: string, script: LabScript): void;
   /** Requests for a path so far, whatever the query. */
   count(path: string): number;
   url(path: string): string;
-  /** Moves the clock by which `Date` is written. */
+  /** Moves the clock that `Date` is taken from. */
   advance(ms: number): void;
   /** Closes every connection, at once. */
   dropConnections(): void;
@@ -86,7 +91,7 @@ export async function startOrigin(options: LabOptions = {}): Promise<OriginLab> 
   const date = () => new Date(Date.now() + offset).toUTCString();
 
   const listener: RequestListener = async (req, res) => {
-    // A script may let the client go; what then goes wrong with the answer is what it wanted.
+    // A script may make the client leave. Errors of the answer are then expected.
     req.on('error', ignore);
     res.on('error', ignore);
     const url = req.url ?? '/';
@@ -186,7 +191,7 @@ async function answer(
       res.addTrailers([trailers as [string, string]]);
       res.end();
     } else {
-      // As bytes: with a string, Node writes the head in UTF-8 together with it.
+      // Sent as bytes: with a string, Node would write the head together with it, in UTF-8.
       res.end(Buffer.from(body));
     }
     return;

@@ -1,6 +1,6 @@
 /**
- * An origin that says what it is told to, byte by byte, and the ways of saying it wrongly. It is a TCP server: it looks for the path in the first
- * line of a request and knows no more of HTTP.
+ * An origin that sends scripted bytes, and the faults that tests script. It is a TCP server that
+ * looks for the path in the first line of a request and knows nothing else about HTTP.
  */
 
 import { createServer, type Server, type Socket } from 'node:net';
@@ -8,10 +8,10 @@ import { createServer, type Server, type Socket } from 'node:net';
 export const OK = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\n';
 export const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 
-/** What is said on the connection, when a path is asked for the so-manieth time. */
+/** Writes to the connection when a path is requested; `count` is the number of requests for it. */
 export type Fault = (socket: Socket, count: number) => void;
 
-/** Speaks raw bytes: what is scripted for the path of the first line. */
+/** Sends the raw bytes that are scripted for the path in the first line. */
 export class RawOrigin {
   readonly counts = new Map<string, number>();
   readonly sockets = new Set<Socket>();
@@ -56,18 +56,18 @@ export class RawOrigin {
   }
 }
 
-/** Says it, and ends. */
+/** Sends the text, and then ends, resets or keeps the connection. */
 export const say =
   (text: string | Buffer, then: 'end' | 'reset' | 'stay' = 'end'): Fault =>
   (socket) => {
     socket.write(text, 'latin1' as BufferEncoding, () => {
-      // What was said must arrive before the end of the connection: a reset overtakes it.
+      // The bytes must arrive before the end of the connection, and a reset would overtake them.
       if (then === 'end') socket.end();
       else if (then === 'reset') setTimeout(() => socket.resetAndDestroy(), 60);
     });
   };
 
-/** Says something again and again, for ever. */
+/** Sends a text again and again, forever. */
 export const repeat =
   (first: string, again: string, everyMs: number): Fault =>
   (socket) => {
@@ -76,7 +76,7 @@ export const repeat =
     socket.on('close', () => clearInterval(timer));
   };
 
-/** As fast as they are taken. */
+/** Sends a text forever, as fast as the client reads. */
 export const flood =
   (first: string, again: string): Fault =>
   (socket) => {
@@ -88,7 +88,7 @@ export const flood =
     more();
   };
 
-/** A body, a character at a time. */
+/** Sends a body one character at a time. */
 export function trickle(text: string, everyMs: number): Fault {
   return (socket) => {
     socket.write(`${OK}Content-Length: ${text.length}\r\n\r\n`);
@@ -111,7 +111,7 @@ export function listen(accept: (socket: Socket) => void): Promise<[Server, numbe
   });
 }
 
-/** Where nobody listens. */
+/** A port on which no program listens. */
 export async function freePort(): Promise<number> {
   const [server, free] = await listen(() => {});
   await new Promise((resolve) => server.close(resolve));

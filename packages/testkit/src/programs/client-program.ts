@@ -1,8 +1,9 @@
 /**
- * Other people's programs for the tests: run with a time limit and in an environment that says nothing of proxies, registries or caches of the
- * machine, so that what a test does not say is each program's own default.
+ * Runs other programs for the tests, with a time limit, and in an environment without the machine's
+ * settings for proxies, registries and caches. So every setting that a test does not make has the
+ * program's own default.
  *
- * A program that is missing skips the test and says which Debian package has it.
+ * If a program is missing, the test is skipped, with the name of the Debian package that has it.
  */
 
 import { execFile } from 'node:child_process';
@@ -13,7 +14,7 @@ import { delimiter, join } from 'node:path';
 import { afterAll, type TestContext } from 'vitest';
 
 export interface ProgramRun {
-  /** The exit code; null: ended by a signal or by the time limit. */
+  /** The exit code, or null if a signal or the time limit ended the program. */
   readonly code: number | null;
   readonly stdout: Buffer;
   readonly stderr: string;
@@ -54,7 +55,7 @@ export function runAny(
   });
 }
 
-/** The same, for a run that must succeed. */
+/** Runs a program that must succeed. */
 export async function run(
   program: string,
   args: readonly string[],
@@ -81,7 +82,7 @@ const PACKAGES = {
   python3: 'python3',
 } as const;
 
-/** Skips the test unless all of them are here. */
+/** Skips the test unless all of these programs are installed. */
 export function need(context: TestContext, ...programs: readonly (keyof typeof PACKAGES)[]): void {
   const missing = programs.filter((program) => !isInstalled(program));
   if (missing.length === 0) return;
@@ -115,7 +116,7 @@ export function fileSha256(path: string): string {
   return sha256(readFileSync(path));
 }
 
-/** Goes after the tests of the file. */
+/** A temporary folder that is removed after the tests of the file. */
 export function clientFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-clients-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

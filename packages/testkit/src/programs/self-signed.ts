@@ -1,9 +1,9 @@
-/** A certificate for 127.0.0.1 that nobody has signed but itself, made by openssl. */
+/** A self-signed certificate for 127.0.0.1, made by openssl. */
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** The paths of both files, PEM. */
+/** Creates both files in PEM and returns their paths. */
 export function selfSigned(folder: string, name: string): { readonly cert: string; readonly key: string } {
   const [cert, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
   execFileSync(
