@@ -1,6 +1,7 @@
-// Whether the packages must be installed or built before the command can run. The record of a build is an empty
-// file, whose time is the start of the last build that succeeded: a source that is changed during a build is
-// then newer than the record. It lies in node_modules, so that a new installation is followed by a new build.
+// Decides whether the packages must be installed or built before the command can run. The record of
+// a build is an empty file, whose time is the start of the last build that succeeded. So a source
+// that is changed during a build is newer than the record. It lies in node_modules, so that a new
+// installation is followed by a new build.
 
 import {
   closeSync,
@@ -17,7 +18,10 @@ import { inBuildOrder, isBuilt, readWorkspaces } from './workspaces.mjs';
 
 const RECORD = 'node_modules/.cache/bloomery/built';
 
-/** Marks the start of a build and forgets the one before; `finish` says that this one succeeded. */
+/**
+ * Marks the start of a build and removes the record of the one before. `finish` records that this
+ * one succeeded.
+ */
 export function startBuildRecord(root) {
   const record = join(root, RECORD);
   const unfinished = `${record}.${process.pid}`;
@@ -51,20 +55,27 @@ export function reasonToBuild(root) {
   return undefined;
 }
 
-/** A build makes the files that package.json promises to importers and to the shell, or else the folder `dist`. */
+/**
+ * A build makes the files that package.json promises to importers and to the shell, or else the
+ * folder `dist`.
+ */
 function outputsOf({ folder, manifest }) {
   const promised = filesIn([manifest.main, manifest.bin, manifest.exports]);
   const outputs = promised.length > 0 ? promised : ['dist'];
   return outputs.map((path) => join(folder, path));
 }
 
-/** All paths in a tree of conditions; a pattern such as `./dist/*.js` names no file of its own. */
+/**
+ * All paths in a tree of conditions; a pattern such as `./dist/*.js` does not name a single file.
+ */
 function filesIn(value) {
   if (typeof value === 'string') return value.includes('*') ? [] : [value];
   return Object.values(value ?? {}).flatMap(filesIn);
 }
 
-/** The settings beside package.json and everything in src, except for tests, which are not built. */
+/**
+ * The settings next to package.json and everything in src, except for tests, which are not built.
+ */
 function sourcesOf(root, { folder }) {
   const settings = readdirSync(join(root, folder)).filter((name) => /\.(?:json|m?js)$/.test(name));
   const src = join(root, folder, 'src');

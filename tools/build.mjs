@@ -1,7 +1,9 @@
-// `npm run build`: builds every package that has a build script, each after its dependencies. Every package that is
-// published runs this as its `prepack`, so a tarball never holds an empty shell.
+// `npm run build`: builds every package that has a build script, each after its dependencies. Every
+// package that is published runs this as its `prepack`, so a tarball is never published without its
+// build output.
 //
-// Old output is removed first: tsc would leave the files of a module that was renamed, and they would be published.
+// Old output is removed first: tsc would leave the files of a module that was renamed, and they
+// would be published.
 
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';

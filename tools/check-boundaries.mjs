@@ -1,5 +1,6 @@
-// Arrows point down only: between packages, between the rooms of a package, and between files. The rules are in
-// tools/boundaries, the order of packages and rooms in tools/boundaries/tables.mjs.
+// Checks that imports point only down: between packages, between the rooms of a package, and
+// between files. The rules are in tools/boundaries, the order of packages and rooms in
+// tools/boundaries/tables.mjs.
 
 import { fileURLToPath } from 'node:url';
 import { checkCycles } from './boundaries/check-cycles.mjs';

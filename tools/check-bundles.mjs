@@ -1,5 +1,6 @@
-// What an import costs in a page: each entry below is bundled by esbuild, minified, compressed with gzip -9 and
-// compared with its budget. The table in README.md is checked as well; `--write` updates it.
+// Measures what an import costs in a web page. Each entry below is bundled by esbuild, minified,
+// compressed with gzip -9 and compared with its budget. The table in README.md is checked as well;
+// `--write` updates it.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +10,8 @@ import { build } from 'esbuild';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const JS_ONLY = { __BLOOMERY_WASM__: 'false' };
 
-// Budgets in bytes of gzip. The first line is a promise of the project (8 kB), the others keep us honest.
+// Budgets in bytes of gzip. The first line is a promise of the project (8 kB); the others keep the
+// bundles from growing unnoticed.
 const ENTRIES = [
   {
     label: "`{ BloomFilter } from 'bloomery'`, JavaScript kernel",
@@ -112,7 +114,8 @@ async function measure({ label, code, define = {}, budget }) {
   return { label, budget, raw: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length };
 }
 
-// One digit: zlib versions differ by some bytes, and the table should not change with them.
+// One decimal, because zlib versions differ by some bytes, and the table should not change with
+// them.
 function table(rows) {
   const kB = (bytes) => (bytes / 1000).toFixed(1);
   const lines = rows.map(({ label, raw, gzip }) => `| ${label} | ${kB(raw)} kB | ${kB(gzip)} kB |`);

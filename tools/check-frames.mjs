@@ -1,20 +1,23 @@
-// The bytes of frames are known in packages/bloomery/src/frames/ and nowhere else. A reader of another file who indexes
-// bytes[5], masks bit 7 of a variant or writes a magic down has copied a part of docs/spec/frame.md, and will not be told
-// when that changes. This reads the sources and refuses such lines. It knows patterns, not types: it looks for the
-// ways in which this was done before.
+// Only packages/bloomery/src/frames/ may know the bytes of frames. Code elsewhere that indexes
+// bytes[5], masks bit 7 of a variant or contains a magic has copied a part of docs/spec/frame.md,
+// and would not follow a change there. This program reads the sources and refuses such lines. It
+// knows patterns, not types, and looks for the ways in which this was done before.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Where the bytes of frames are at home. */
+/** The folder that may know the bytes of frames. */
 const HOME = 'packages/bloomery/src/frames/';
-/** Files of other systems have offsets of their own; the kernel and the hashes know words, not frames. */
+/**
+ * Files of other systems have their own offsets; the kernel and the hashes work on words, not
+ * frames.
+ */
 const OTHERS = ['formats', 'kernel', 'hashing', 'keys', 'math'].map(
   (room) => `packages/bloomery/src/${room}/`,
 );
-/** Names that bytes of frames, deltas and messages have in our code. */
+/** Variable names of the bytes of frames, deltas and messages in our code. */
 const BYTES = '(?:bytes|frame|head|header|message|delta|golden|inner|outer|part\\(\\d\\)|copy)';
 
 const RULES = [

@@ -1,5 +1,5 @@
-// Every relative link in a Markdown page, and every path of this repository that a page names, exists. Files move;
-// the pages that name them are not compiled.
+// Checks that every relative link in a Markdown page, and every path of this repository that a page
+// names, exists. Files move, and no compiler checks the pages that name them.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -9,7 +9,7 @@ import { checkReferences } from './links/check-references.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Folders that are not part of the repository. */
 const SKIPPED = ['node_modules', 'dist', 'build', 'coverage', '.git', '.vite'];
-/** Paths that pages name because they are gone: the changelog tells what moved. */
+/** Paths that pages name although they are gone: the changelog says what moved. */
 const FORMER_PATHS = [];
 
 const files = filesIn('');

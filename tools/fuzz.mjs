@@ -1,9 +1,10 @@
-// Feeds every decoder with random and mutated bytes: frames and messages of our own, and the files of other systems.
-// Every answer must be a structure or a typed error.
+// Feeds every decoder with random and mutated bytes: our own frames and messages, and files of
+// other systems. Every result must be a structure or a typed error.
 //
 //   node tools/fuzz.mjs [rounds per decoder, default 10000000] [name of a decoder] [seed]
 //
-// The tests do the same with fewer rounds. Memory is printed as well: it must not grow with the rounds.
+// The tests do the same with fewer rounds. Memory is printed as well, because it must not grow with
+// the rounds.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +33,8 @@ try {
       const result = fuzz(subject, Math.min(SLICE, Number(rounds) - done), Number(seed) + 1_000_003 * slice);
       accepted += result.accepted;
       refused += result.refused;
-      // What a WeakRef was asked for lives until the job ends: without a pause nothing of it would be collected.
+      // An object that was read from a WeakRef lives until the current job ends. Without a pause,
+      // none of them would be collected.
       await new Promise((resolve) => setImmediate(resolve));
     }
     const seconds = (performance.now() - start) / 1000;

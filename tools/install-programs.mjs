@@ -1,11 +1,14 @@
-// Installs the programs that the tests need, as far as required-programs.mjs says that this machine can.
+// Installs the programs that the tests need, if required-programs.mjs says that this machine can.
 
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { planPrograms, problemAfterInstall } from './required-programs.mjs';
 
-/** Seconds to wait for another apt-get or dpkg, for instance the daily upgrade of a machine that was just started. */
+/**
+ * Seconds to wait for another apt-get or dpkg, for instance the daily upgrade of a machine that was
+ * just started.
+ */
 const LOCK_SECONDS = 300;
 const PAUSE_SECONDS = 5;
 
@@ -18,7 +21,8 @@ export function installPrograms({ machine = thisMachine(), runApt = runAptHere, 
   const plan = planPrograms(machine);
   if (plan.action === 'ready') return undefined;
   if (plan.action === 'fail') return plan.message;
-  // We tried DPkg::Lock::Timeout: apt-get then waits for the lock of dpkg, but not for those of its lists and archives.
+  // We tried DPkg::Lock::Timeout: apt-get then waits for the lock of dpkg, but not for those of its
+  // lists and archives.
   const patiently = (what, args) => {
     console.log(`\n— ${what}`);
     for (let waited = 0; ; waited += PAUSE_SECONDS) {

@@ -1,10 +1,11 @@
 /**
  * Checks a package-lock.json for three faults that `npm install` leaves behind in silence:
  *
- * - A missing optional package. esbuild, Biome and others publish one package per platform and name all of
- *   them as optional. A registry that does not have some of them yet makes `npm install` leave these out of
- *   the lock file, and from then on `npm ci` refuses the file on every platform.
- * - A download address (`resolved`). It ties the lock file to the registry of the author; .npmrc leaves it out.
+ * - A missing optional package. esbuild, Biome and others publish one package per platform and name
+ *   all of them as optional. A registry that does not have some of them yet makes `npm install`
+ *   leave these out of the lock file, and from then on `npm ci` refuses the file on every platform.
+ * - A download address (`resolved`). It ties the lock file to the registry of the author; .npmrc
+ *   leaves it out.
  * - A missing checksum (`integrity`), without which npm installs any bytes the registry sends.
  */
 export function lockFileProblems(lock) {

@@ -1,9 +1,9 @@
 /**
- * Says whether a version of Node is one that `engines.node` of package.json allows: undefined if so, otherwise
- * the message for the user.
+ * Says whether a version of Node is one that `engines.node` of package.json allows: undefined if
+ * so, otherwise the message for the user.
  *
- * Understands the two forms that we use, `^20.19` and `>=24`, joined by `||`. npm's own semver package would do
- * more, but this runs before any package is installed.
+ * Understands the two forms that we use, `^20.19` and `>=24`, joined by `||`. npm's own semver
+ * package would do more, but this runs before any package is installed.
  */
 export function nodeVersionProblem(version, range) {
   const parts = range.split('||').map((part) => part.trim());

@@ -1,14 +1,15 @@
 /**
- * Decides what a machine lacks for `npm test`, whether the set-up may install it, and what it tells the user.
+ * Decides which programs a machine lacks for `npm test`, whether the set-up may install them, and
+ * what message the user gets.
  *
- * Everything here is a pure function of a description of the machine, so that the tests can ask about machines
- * that we do not have: no root, no apt-get, no pip. tools/setup.mjs looks at the real machine and runs the
- * commands. tools/bare-machine tries the whole on a Debian that has nothing.
+ * Everything here is a pure function of a description of the machine, so that the tests can ask
+ * about machines that we do not have: no root, no apt-get, no pip. tools/setup.mjs looks at the
+ * real machine and runs the commands. tools/bare-machine tries all of it on a bare Debian.
  */
 
 /**
- * Programs that tests start by their name (`command`) and files that tests read (`file`), each with the Debian
- * package that contains it.
+ * Programs that tests start by their name (`command`) and files that tests read (`file`), each with
+ * the Debian package that contains it.
  */
 const PROGRAMS = [
   { command: 'tmux', package: 'tmux', for: 'the tests of the command in a terminal' },
@@ -36,7 +37,8 @@ export function requiredPrograms(chromiumPath) {
 }
 
 /**
- * The next step for a machine: `ready`, `install` with the Debian packages to install, or `fail` with a message.
+ * The next step for a machine: `ready`, `install` with the Debian packages to install, or `fail`
+ * with a message.
  *
  * @param machine.chromiumPath the value of CHROMIUM_PATH, or undefined
  * @param machine.hasCommand whether a program of this name is on the PATH
@@ -65,7 +67,7 @@ export function planPrograms(machine) {
   return { action: 'install', packages };
 }
 
-/** What to say after an installation: undefined if nothing is missing now. */
+/** The message after an installation, or undefined if nothing is missing now. */
 export function problemAfterInstall(machine, { aptFailed }) {
   const missing = missingPrograms(machine);
   if (missing.length === 0) return undefined;

@@ -1,8 +1,10 @@
-// Preloaded into a program (node --import), makes every HTTP server in it reset a connection at the second request.
+// Preloaded into a program (node --import), this module makes every HTTP server in it reset a
+// connection at the second request.
 //
-// An idle connection may be closed by the server at any moment, also while the client sends its next request on it;
-// the client then gets ECONNRESET. How often this happens depends on the load of the machine. With this module it
-// happens always, so a program that passes does not depend on it.
+// A server may close an idle connection at any moment, even while the client sends its next request
+// on it; the client then gets ECONNRESET. How often this happens depends on the load of the
+// machine. With this module it always happens, so a program that passes with it does not depend on
+// that timing.
 
 import { Server } from 'node:http';
 

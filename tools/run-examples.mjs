@@ -1,5 +1,6 @@
-// Runs every program in examples/ and every ```ts block of the READMEs and of docs/ against the built packages.
-// An example asserts what it claims; one that throws, prints to stderr or hangs fails.
+// Runs every program in examples/ and every ```ts block of the READMEs and of docs/ against the
+// built packages. An example asserts what it claims; one that throws, prints to stderr or hangs
+// fails.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

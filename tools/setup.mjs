@@ -1,8 +1,10 @@
-// Makes a fresh clone ready, with nothing but Node and npm: checks Node's version, installs npm's packages, builds
-// ours, and installs the programs that the tests need. A step that is done already is skipped.
+// Makes a fresh clone ready, with nothing but Node and npm: checks Node's version, installs npm's
+// packages, builds ours, and installs the programs that the tests need. A step that is done already
+// is skipped.
 //
-// Packages are installed by `npm ci`, which takes exactly what package-lock.json says. There is no way around it
-// when it fails: a lock file that npm ci refuses is a fault, and tools/lock-file.test.mjs finds it.
+// Packages are installed by `npm ci`, which takes exactly what package-lock.json says. There is no
+// fallback when it fails: a lock file that npm ci refuses is a fault, and tools/lock-file.test.mjs
+// finds it.
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -13,7 +15,9 @@ import { nodeVersionProblem } from './node-version.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** `tests`: also builds in any case, and installs the programs that the tests need. */
+/**
+ * Sets the clone up. With `tests` it always builds, and installs the programs that the tests need.
+ */
 export function setUp({ tests = false } = {}) {
   checkNode();
   const toInstall = reasonToInstall(root);

@@ -1,14 +1,17 @@
-// What tools/test.mjs says at the end, from the report of Vitest's JSON reporter.
+// The last lines of tools/test.mjs, made from the report of Vitest's JSON reporter.
 
 import { relative } from 'node:path';
 
 /**
- * Seconds on two idle cores. More is a warning and not a failure, because a busy machine is no fault of a change.
- * docs/notes/tests.md says what to do about it.
+ * Seconds on two idle cores. Exceeding them is a warning and not a failure, because a busy machine
+ * is not the fault of a change. docs/notes/tests.md says what to do about it.
  */
 export const BUDGETS = { quick: 3 * 60, whole: 35 * 60 };
 
-/** One line for each of the ten files that took longest. A file that ran in Node and in Chromium counts once, by its sum. */
+/**
+ * One line for each of the ten files that took longest. A file that ran in Node and in Chromium
+ * counts once, by its sum.
+ */
 export function slowestFiles(report, root, count = 10) {
   const times = new Map();
   for (const { name, startTime, endTime } of report.testResults) {
@@ -21,7 +24,7 @@ export function slowestFiles(report, root, count = 10) {
     .map(([path, ms]) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${path}`);
 }
 
-/** The warning for a run of so many seconds, or undefined if it kept to its budget. */
+/** The warning for a run that took `seconds`, or undefined if it kept its budget. */
 export function overBudget(seconds, quick) {
   const budget = quick ? BUDGETS.quick : BUDGETS.whole;
   if (seconds <= budget) return undefined;

@@ -1,6 +1,7 @@
-// `npm test`: everything that must hold before a change lands, on a fresh clone as well as on a used one.
-// `npm run test:quick` (--quick): what a machine with Node and npm alone can check in three minutes, for daily work.
-// Both end with the slowest files and with one line that counts the tests. docs/notes/tests.md has the measurements.
+// `npm test` checks everything that must hold before a change lands, on a fresh clone as well as on
+// a used one. `npm run test:quick` (--quick) checks as much as a machine with only Node and npm can
+// in three minutes, for daily work. Both end with the slowest files and with one line that counts
+// the tests. docs/notes/tests.md has the measurements.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

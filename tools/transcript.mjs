@@ -1,9 +1,11 @@
-// Transcripts of the command in the documentation, made by running it on Debian's largest English word list.
+// Makes the transcripts of the command in the documentation, by running it on Debian's largest
+// English word list.
 //
 //   node tools/transcript.mjs            runs every line, fails if one does not end as it should
 //   node tools/transcript.mjs --write    and writes what was printed into the pages
 //
-// Word lists differ from release to release, so the tests run the lines and do not compare the figures.
+// Word lists differ from release to release, so the tests run the lines and do not compare the
+// figures.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

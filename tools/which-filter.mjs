@@ -1,6 +1,7 @@
-// The figures of docs/guide/which-filter.md that do not depend on the machine: every structure is filled with the same
-// 100,000 keys, its memory is divided by their number, and 300,000 other keys are asked for. Without arguments it
-// compares the page with what it measured; `--write` writes the page.
+// Measures the figures of docs/guide/which-filter.md that do not depend on the machine. Every
+// structure is filled with the same 100,000 keys, its memory is divided by their number, and
+// 300,000 other keys are asked for. Without arguments it compares the page with the measurements;
+// `--write` writes the page.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -31,7 +32,7 @@ const keys = hashKeys(numbered('key', KEYS));
 const strangers = hashKeys(numbered('stranger', STRANGERS));
 const asked = { capacity: KEYS, falsePositiveRate: RATE };
 
-// Each fills its structure and says how it is asked; `asked` is the rate that was wanted.
+// Each row has a name, the requested rate, and a function that fills its structure.
 const ROWS = [
   ['`BloomFilter`', RATE, () => filled(BloomFilter.forCapacity(asked))],
   ['`BlockedBloomFilter`', RATE, () => filled(BlockedBloomFilter.forCapacity(asked))],
@@ -133,7 +134,7 @@ function filled(structure, form = (batch) => batch) {
   return structure;
 }
 
-/** A quarter of the keys in each generation. */
+/** Fills each generation with a quarter of the keys. */
 function rotated(structure) {
   for (let part = 0; part < 4; part++) {
     if (part > 0) structure.rotate();
@@ -143,7 +144,7 @@ function rotated(structure) {
   return structure;
 }
 
-/** The keys here, and as many others at each greater distance. */
+/** Adds the keys at distance 0, and as many others at each greater distance. */
 function levelled(structure) {
   structure.addMany(keys);
   for (let distance = 1; distance < 3; distance++)
@@ -151,7 +152,7 @@ function levelled(structure) {
   return structure;
 }
 
-/** The hashes as the structure wants them: Parquet's layout has a hash of its own. */
+/** The hashes in the scheme of the structure: Parquet's layout has its own hash. */
 function own(structure, batch) {
   return structure.scheme.id === batch.scheme.id ? batch : rehash(batch, structure);
 }
@@ -168,7 +169,7 @@ function numbered(name, count) {
   return Array.from({ length: count }, (_, i) => `${name} ${i}`);
 }
 
-/** Key r comes with a probability proportional to 1/r; a fixed sequence. */
+/** A fixed sequence of keys, in which key r comes with a probability proportional to 1/r. */
 function zipf(length, distinct) {
   const sums = new Float64Array(distinct);
   for (let r = 0, sum = 0; r < distinct; r++) sums[r] = sum += 1 / (r + 1);

@@ -1,4 +1,5 @@
-// The packages of this repository, read from `workspaces` in package.json, so that no tool has a list of its own.
+// The packages of this repository, read from `workspaces` in package.json, so that no tool keeps
+// its own list.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,8 +16,8 @@ export function readWorkspaces(root) {
 /**
  * The workspaces that are built, and those they depend on, each after its dependencies.
  *
- * Development dependencies do not count: only tests need them, and tests are not built. They may also point both
- * ways, as between the library and the test kit.
+ * Development dependencies do not count: only tests need them, and tests are not built. They may
+ * also point both ways, as between the library and the test kit.
  */
 export function inBuildOrder(workspaces) {
   const byName = new Map(workspaces.map((workspace) => [workspace.manifest.name, workspace]));

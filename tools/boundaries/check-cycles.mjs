@@ -1,7 +1,7 @@
-// Cycles: no file of a package imports itself by way of others. Which of two modules in a cycle runs first depends
-// on which one is imported first, so a constant may be undefined for one caller and not for the next. Imports of
-// types are exempt, because nothing of them is left at run time; so are URLs of worker files, which load in another
-// thread.
+// Cycles: no file of a package may import itself through others. Which of two modules in a cycle
+// runs first depends on which one is imported first, so a constant may be undefined for one caller
+// and defined for another. Imports of types are exempt, because they do not exist at run time. URLs
+// of worker files are exempt as well, because they load in another thread.
 
 import * as tables from './tables.mjs';
 import { productFiles, unusedExceptions } from './workspace.mjs';

@@ -1,5 +1,5 @@
-// The library has no clock and no randomness: callers pass time and random numbers in. (check-packages.mjs refuses
-// Node's modules.)
+// The library has no clock and no randomness: callers pass time and random numbers in.
+// (check-packages.mjs refuses Node's modules.)
 
 import * as tables from './tables.mjs';
 import { productFiles } from './workspace.mjs';

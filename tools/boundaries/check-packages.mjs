@@ -1,4 +1,5 @@
-// Packages: arrows point down only. npm hoists, so an import of an undeclared package would work by accident.
+// Packages import only packages of lower rank that they declare. npm hoists, so an import of an
+// undeclared package would work by accident.
 
 import * as tables from './tables.mjs';
 import { TABLES } from './workspace.mjs';

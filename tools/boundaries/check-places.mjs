@@ -1,7 +1,7 @@
-// Places: where tests lie, and how many files one folder holds.
+// Checks where tests lie, and how many files one folder holds.
 //
-// A test in src stands beside the module that it names: `x.test.ts`, or `x-<aspect>.test.ts` for one aspect of
-// what x.ts does. A test of what several modules do together stands in `test/<theme>/`.
+// A test in src lies next to the module that it names: `x.test.ts`, or `x-<aspect>.test.ts` for one
+// aspect of x.ts. A test of several modules together lies in `test/<theme>/`.
 
 import { posix } from 'node:path';
 import * as tables from './tables.mjs';

@@ -1,5 +1,5 @@
-// Rooms: inside a package, imports point down the list of its rooms. Imports of types count too: a type belongs
-// to the lowest room that needs it.
+// Rooms: inside a package, a file imports only from lower rooms of the package's list. Imports of
+// types count as well: a type belongs to the lowest room that needs it.
 
 import * as tables from './tables.mjs';
 import { productFiles, TABLES, unusedExceptions } from './workspace.mjs';
@@ -33,7 +33,7 @@ export function checkRooms(workspace, { ROOMS, ROOM_EXCEPTIONS } = tables) {
   return [...problems, ...unusedExceptions(ROOM_EXCEPTIONS, used, 'ROOM_EXCEPTIONS')];
 }
 
-/** Null for a folder that no list names. */
+/** The room of a path, or null for a folder that no list names. */
 function roomOf(home, path, rooms = []) {
   const inside = path.slice(`${home}/src/`.length);
   let best = null;

@@ -1,13 +1,14 @@
-// Finds the imports of a TypeScript file: statements, `export … from`, `import()` and `new URL('./x.ts',
-// import.meta.url)`. TypeScript 7 has no JavaScript API to ask, and a lexer would be a dependency, so this blanks
-// what can hide or fake an import (comments, templates, regular expressions) and reads the rest by patterns. It does
-// not see `import(variable)`.
+// Finds the imports of a TypeScript file: statements, `export … from`, `import()` and `new
+// URL('./x.ts', import.meta.url)`. TypeScript 7 has no JavaScript API to ask, and a lexer would be
+// a dependency, so this blanks the text that can hide or fake an import (comments, templates,
+// regular expressions) and finds imports in the rest by patterns. It does not see
+// `import(variable)`.
 
 /** @typedef {'value' | 'type' | 'dynamic' | 'url'} ImportKind */
 /** @typedef {{ specifier: string, kind: ImportKind }} Import */
 
 /**
- * An import is of kind `type` if nothing of it is left at run time.
+ * Returns the imports. An import is of kind `type` if it does not exist at run time.
  * @param {string} text
  * @returns {Import[]}
  */
@@ -39,8 +40,8 @@ function isTypeOnly(clause) {
 }
 
 /**
- * The text without comments, with empty templates and regular expressions. Quoted strings stay: specifiers are
- * among them. Code inside a template's `${}` is blanked as well.
+ * Returns the text without comments, with empty templates and regular expressions. Quoted strings
+ * stay, because specifiers are among them. Code inside a template's `${}` is blanked as well.
  * @param {string} text
  */
 export function blanked(text) {
@@ -63,7 +64,8 @@ function endOfToken(text, i, before) {
   if (two === '/*') return indexOr(text, '*/', i + 2) + 2;
   if (text[i] === "'" || text[i] === '"') return endOfQuoted(text, i);
   if (text[i] === '`') return endOfTemplate(text, i);
-  // After a value a slash divides; after an operator, a bracket or a keyword it opens a regular expression.
+  // After a value a slash divides; after an operator, a bracket or a keyword it opens a regular
+  // expression.
   if (text[i] === '/' && /(?:^|[=(,:;!&|?{}[+~<>-]|=>|\breturn|\btypeof|\bcase)\s*$/.test(before.slice(-40)))
     return endOfPattern(text, i);
   return i + 1;
@@ -91,7 +93,7 @@ function endOfTemplate(text, start) {
   return text.length;
 }
 
-/** The code of a `${}` may hold braces, strings and templates of its own. */
+/** Finds the end of a `${}`, whose code may hold braces, strings and templates itself. */
 function endOfSubstitution(text, start) {
   let depth = 1;
   let i = start;
@@ -111,5 +113,5 @@ function endOfPattern(text, start) {
     else if (text[i] === ']') isClass = false;
     else if (text[i] === '/' && !isClass) return i + 1;
   }
-  return start + 1; // no end on this line: it divided
+  return start + 1; // no end on this line, so the slash was a division
 }

@@ -1,4 +1,5 @@
-// A workspace for the tests of the rules: files by path, and manifests by folder where a test needs more than a name.
+// A workspace for the tests of the rules: files by path, and manifests by folder where a test needs
+// more than a name.
 
 import { sourceFile } from './workspace.mjs';
 

@@ -1,4 +1,5 @@
-// Reads the packages and their source files from the disk. assembly/ is not read: AssemblyScript has rules of its own.
+// Reads the packages and their source files from the disk. assembly/ is not read, because
+// AssemblyScript has its own rules.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';

@@ -1,4 +1,5 @@
-// The order of packages and rooms, from low to high, and the exceptions. A new package or room is entered here.
+// The order of packages and rooms, from low to high, and the exceptions. A new package or room is
+// entered here.
 
 /** Packages import those of lower rank. The test kit has no rank: only tests import it. */
 export const RANKS = {
@@ -27,9 +28,9 @@ export const SYSTEM_RANK = 2;
 export const SIDEWAYS = { delivery: ['reconcile'], cli: ['papers'] };
 
 /**
- * The rooms of each package, from low to high. Rooms in one inner list stand side by side and do not import each
- * other. An entry is a folder of `src` or one of its files; the deepest entry that fits counts. Files directly
- * in `src` that are not listed stand above all rooms.
+ * The rooms of each package, from low to high. Rooms in one inner list have the same level and do
+ * not import each other. An entry is a folder of `src` or one of its files; the deepest entry that
+ * matches counts. Files directly in `src` that are not listed are above all rooms.
  */
 export const ROOMS = {
   bloomery: [
@@ -89,7 +90,10 @@ export const ROOMS = {
 /** Imports against the order of the rooms. An entry that is no longer needed is a problem as well. */
 export const ROOM_EXCEPTIONS = [];
 
-/** Imports that close a cycle between two files. An entry that is no longer needed is a problem as well. */
+/**
+ * Imports that close a cycle between two files. An entry that is no longer needed is a problem as
+ * well.
+ */
 export const CYCLE_EXCEPTIONS = [
   {
     from: 'packages/stores/src/dictionaries/passwords/password-blocklist.ts',

@@ -1,5 +1,5 @@
-// What the rules decide on: packages and source files with their imports, as plain data. read-workspace.mjs
-// takes it from the disk; the tests write it down.
+// The input of the rules: packages and source files with their imports, as plain data.
+// read-workspace.mjs reads it from the disk; the tests write it by hand.
 
 import { posix } from 'node:path';
 import { blanked, importsOf } from './imports.mjs';
@@ -41,7 +41,11 @@ export function productFiles({ files }) {
   return files.filter(({ isTest }) => !isTest);
 }
 
-/** Exceptions that no import needed. @param {{ from: string, to: string }[]} all @param {Set<object>} used */
+/**
+ * Exceptions that no import needed.
+ * @param {{ from: string, to: string }[]} all
+ * @param {Set<object>} used
+ */
 export function unusedExceptions(all, used, list) {
   return all
     .filter((exception) => !used.has(exception))

@@ -1,6 +1,7 @@
-// Decides whether references resolve: files in, problems out. A link must lead to a file or a folder, and its anchor
-// to a heading. A path in backticks must exist if it begins with a folder of the root; a path that ends like a source
-// file may be the end of a longer one, such as `math/rates.ts`.
+// Decides whether references resolve: files in, problems out. A link must lead to a file or a
+// folder, and its anchor to a heading. A path in backticks must exist if it begins with a folder of
+// the root; a path that ends like a source file may be the end of a longer one, such as
+// `math/rates.ts`.
 
 import { posix } from 'node:path';
 import { anchorsOf, referencesIn } from './references.mjs';

@@ -1,5 +1,5 @@
-// Finds what a Markdown page refers to: links to other pages and to headings, and paths of this repository in
-// backticks. Blocks of code are left out: what they name may be the reader's.
+// Finds the references in a Markdown page: links to other pages and to headings, and paths of this
+// repository in backticks. Blocks of code are left out, because they may name files of the reader.
 
 /** @typedef {{ line: number, kind: 'link' | 'mention', target: string }} Reference */
 
@@ -39,7 +39,7 @@ export function anchorsOf(text) {
 
 const CODE = /`([^`]+)`/g;
 const LINK = /\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g;
-/** At least one slash, and nothing but what file names here consist of. */
+/** At least one slash, and only characters that occur in file names here. */
 const PATH = /^(?:[\w.@-]+\/)+(?:[\w.@-]+)?(?::\d+)?$/;
 
 /** @param {string} text @returns {[number, string][]} */
