@@ -314,8 +314,8 @@ function hashing({ seed, key }: BuildParameters): { seed?: bigint; key?: SecretK
 }
 
 /**
- * An object with the option if it has a value, else an empty one: the library refuses options that
- * are undefined.
+ * An object with the option if it has a value, otherwise an empty one: the library refuses options
+ * that are undefined.
  */
 function given<Name extends string, Value>(
   name: Name,

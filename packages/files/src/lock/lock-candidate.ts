@@ -50,7 +50,8 @@ export class LockCandidate {
     try {
       candidate.#write(ownText(token, socket, options.signs), 'wx');
       candidate.#showToAll();
-      // After the file: if this process is killed here, the next owner finds both by the file.
+      // The socket is made after the file: if this process is killed here, the next owner finds
+      // both by the file.
       candidate.socket = await LockSocket.listen(place.folder, socket);
       if (candidate.socket === undefined) candidate.#write(ownText(token, '', options.signs), 'w');
     } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * Reads and writes the contents of a lock, which name its owner. A lock has one of two forms:
+ * Reads and composes the contents of a lock, which name its owner. A lock has one of two forms:
  *
  * - **full**: a file with a JSON object: process, beginning, boot, namespace, host, socket, token,
  *   and whether the owner gives signs of life. Versions 0.1.0 of the cache wrote the same without

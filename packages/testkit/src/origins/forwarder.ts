@@ -1,9 +1,9 @@
 /**
  * An origin that serves the contents of a real server from this machine's configuration (a mirror,
  * a registry). It asks that server for everything and counts the requests. It adds a lifetime to
- * responses without one, as the public servers of that kind have one; some mirrors inside companies
- * leave it out, and then a cache has nothing to rely on. So counts are exact whatever server the
- * machine is configured for.
+ * responses without one, as the public servers of that kind do; some mirrors inside companies leave
+ * it out, and then a cache has nothing to rely on. So counts are exact whatever server the machine
+ * is configured for.
  */
 
 import { once } from 'node:events';

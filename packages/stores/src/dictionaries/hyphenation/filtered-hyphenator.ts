@@ -5,7 +5,7 @@
  * because it cannot know which ones the rules get wrong. A filter of the exceptions in memory
  * solves this. It answers "certainly not" for nearly all words that the rules get right, and these
  * need no lookup. It answers "maybe" for all exceptions and, wrongly, for a few other words, whose
- * lookups find nothing (Bloom called these false drops).
+ * lookups find nothing (false drops, as they were called).
  *
  * The output is the same with and without the filter. It has no false negatives, so no exception is
  * missed. After a false drop the rules are used.
