@@ -98,7 +98,7 @@ export const CYCLE_EXCEPTIONS = [
   {
     from: 'packages/stores/src/dictionaries/passwords/password-blocklist.ts',
     to: 'packages/stores/src/dictionaries/passwords/blocklist-builder.ts',
-    why: 'PasswordBlocklist.builder() makes the builder, whose build() makes the list; neither runs while loading',
+    why: 'PasswordBlocklist.from() makes a builder, whose build() makes the list; neither runs while loading',
   },
 ];
 

@@ -6,7 +6,7 @@
  * both are busy. For plain files of lines, the thread that works on a piece also reads it.
  *
  * Starting a thread takes longer than working through a quarter of a megabyte, so smaller inputs
- * are handled on the main thread. A few pieces of half a megabyte are in progress at a time,
+ * are handled on the main thread. A few pieces of at most 2 MiB are in progress at a time,
  * whatever the size of the input.
  */
 
