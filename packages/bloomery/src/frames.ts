@@ -1,12 +1,12 @@
 /**
- * Frames: the bytes of filters, taken apart, checked, and read and written in pieces.
+ * Frames, the bytes of filters: parsing, checking, and reading and writing them in pieces.
  *
  * @example
  * ```ts
  * import { checkFrame, decodeFilter, decodeFilterFrom, frameChunks } from 'bloomery/frames';
  *
- * const { structure, parameters } = checkFrame(bytes); // a FrameError if a byte is wrong
- * const filter = decodeFilter(bytes); // of any structure
+ * const { structure, parameters } = checkFrame(bytes); // throws a FrameError if a byte is wrong
+ * const filter = decodeFilter(bytes); // reads any structure
  * for (const chunk of frameChunks(filter)) file.write(chunk);
  * const again = await decodeFilterFrom(createReadStream('filter.blm'));
  * ```

@@ -6,7 +6,7 @@
  * import { BloomFilter } from 'bloomery';
  *
  * const songs = BloomFilter.forCapacity({ capacity: 1_000_000, falsePositiveRate: 0.01 });
- * songs.add('So What');
+ * songs.has('So What'); // true means maybe; false means certainly not
  * songs.has('So What'); // true: maybe. false: certainly not
  * ```
  */

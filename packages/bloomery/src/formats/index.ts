@@ -1,6 +1,7 @@
 /**
- * What all foreign formats share: `bloomery/formats`. Each format is an entry point of its own, such as
- * `bloomery/formats/guava`, so that a program carries only the ones it names; `bloomery/formats/sniff` carries all.
+ * The entry point `bloomery/formats`: the parts that all foreign formats share. Each format is an
+ * entry point of its own, such as `bloomery/formats/guava`, so that a program carries only the
+ * formats that it imports. `bloomery/formats/sniff` carries all of them.
  */
 
 export {

@@ -1,7 +1,8 @@
 /**
- * Every formula of the papers, each with its citation, and the planner built on them: the entry point `bloomery/math`.
+ * The entry point `bloomery/math`: the formulas of the papers, each with its citation, and the
+ * planner built on them.
  *
- * Everything here is pure: numbers in, numbers out.
+ * All functions here are pure: they take numbers and return numbers.
  */
 
 export {

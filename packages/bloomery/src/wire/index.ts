@@ -63,8 +63,8 @@ export {
 
 import type { SyncOutcome, SyncVerdict } from './sync/subscriber.ts';
 
-/** @deprecated Use `SyncOutcome`, the same type under a name of its own. */
+/** @deprecated Use `SyncOutcome`, which is the same type under an unambiguous name. */
 export type Outcome = SyncOutcome;
 
-/** @deprecated Use `SyncVerdict`, the same type under a name of its own. */
+/** @deprecated Use `SyncVerdict`, which is the same type under an unambiguous name. */
 export type Verdict = SyncVerdict;
