@@ -1,18 +1,20 @@
 /**
- * The blocked Bloom filter (Putze, Sanders, Singler 2007): all bits of a key lie in one block, so a lookup
- * reads one cache line where the classic filter reads k. Beyond the processor's cache that is the difference
- * between one memory access and several.
+ * The blocked Bloom filter (Putze, Sanders, Singler 2007): all bits of a key lie in one block, so a
+ * lookup reads one cache line where the classic filter reads k. If the filter does not fit in the
+ * processor's cache, that is the difference between one memory access and several.
  *
- * What it costs. Keys fall into blocks at random, some blocks get more than others, and the crowded ones have
- * most of the false positives. For the same rate it needs more bits than the classic filter: 3 % more at 1 %,
- * 8 % at 0.1 %, 15 % at 0.01 %. The sizing below knows that (math/blocked-rate.ts sums over the loads of the
- * blocks), so the rate at capacity is the one asked for; nothing is hidden. Small filters are whole blocks, so
- * a filter for three keys has 512 bits and a rate far below the one asked for.
+ * What it costs. Keys fall into blocks at random, so some blocks get more keys than others, and the
+ * crowded ones cause most of the false positives. For the same rate it needs more bits than the
+ * classic filter: 3 % more at 1 %, 8 % at 0.1 %, 15 % at 0.01 %. The sizing below allows for that
+ * (math/blocked-rate.ts sums over the loads of the blocks), so the rate at capacity is the one
+ * asked for. A filter consists of whole blocks, so a filter for three keys has 512 bits and a rate
+ * far below the one asked for.
  *
- * Layouts. 'blocked': blocks of 512 bits, any number of hashes; the default. 'split-block': the filter of
- * Parquet, blocks of 256 bits with one bit in each of eight words, hashed by XXH64 without a seed. It needs
- * more bits below 0.3 % (its eight hashes are fixed), and it is an interchange format: `toBlockBytes` is the
- * bitset of a Parquet file, and `fromBlockBytes` reads one.
+ * Layouts. 'blocked', the default, has blocks of 512 bits and any number of hashes. 'split-block'
+ * is the filter of Parquet: blocks of 256 bits with one bit in each of eight words, hashed by XXH64
+ * without a seed. It needs more bits below 0.3 %, because its eight hashes are fixed. It is an
+ * interchange format: `toBlockBytes` writes the bitset of a Parquet file, and `fromBlockBytes`
+ * reads one.
  */
 
 import { checkParameters, decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
@@ -52,22 +54,22 @@ import { decayOf, sizeFromOnes } from './shared/zero-decay.ts';
 export type BlockedLayout = 'blocked' | 'split-block';
 
 export interface BlockedFilterOptions extends FilterOptions {
-  /** The number of blocks, of 512 bits each ('blocked') or 256 ('split-block'). */
+  /** The number of blocks, each of 512 bits ('blocked') or 256 bits ('split-block'). */
   readonly blocks: number;
-  /** k, from 1 to 24; always 8 in the split-block layout. */
+  /** The number of hashes per key, k. From 1 to 24; always 8 in the split-block layout. */
   readonly hashes?: number;
   readonly layout?: BlockedLayout;
-  /** The number of distinct keys it is meant for; only the overfull policy uses it. */
+  /** The number of distinct keys that the filter is meant for; only the overfull policy uses it. */
   readonly capacity?: number | undefined;
 }
 
 export interface BlockedCapacityOptions extends FilterOptions {
   readonly capacity: number;
-  /** The rate at capacity, strictly between 0 and 1. */
+  /** The false positive rate at capacity, strictly between 0 and 1. */
   readonly falsePositiveRate: number;
   readonly layout?: BlockedLayout;
   readonly hashes?: number;
-  /** How often the filter shall be able to fold: rounds the blocks up to a multiple of 2^foldings. */
+  /** How often `fold` must be possible: rounds the blocks up to a multiple of 2^foldings. */
   readonly foldings?: number;
 }
 
@@ -81,10 +83,10 @@ export class BlockedBloomFilter {
   readonly #store: BitStore;
   readonly #prober: Prober;
   readonly #guard: OverfullGuard;
-  /** All that two filters must have in common to be combined. */
+  /** The parameters that two filters must have in common to be combined. */
   readonly #text: string;
 
-  /** By blocks and hashes. By capacity and rate: `BlockedBloomFilter.forCapacity`. */
+  /** Sized by blocks and hashes; `BlockedBloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: BlockedFilterOptions);
   /** @internal */
   constructor(options: BlockedFilterOptions, store: BitStore, scheme: HashScheme);
@@ -104,14 +106,15 @@ export class BlockedBloomFilter {
     [this.#store, this.scheme] =
       store && scheme ? [store, scheme] : openStore(this.bits, options, foreign ? parquetHash() : undefined);
     this.#prober = prober(this.layout, blocks, this.hashes, this.scheme, this.#store.shared);
-    // A key misses a bit if it goes to another block, or if all its probes in the bit's block miss it.
+    // A key leaves a bit alone if it goes to another block, or if all its probes in that block miss
+    // it.
     const hit = this.layout === 'blocked' ? 1 - (1 - 1 / BLOCK_BITS) ** this.hashes : 1 / 32;
     this.#decay = decayOf(1, hit / blocks);
     this.#text = `BlockedBloomFilter(${blocks} blocks, ${this.hashes} hashes, ${layout}, ${this.scheme.id})`;
     this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
   }
 
-  /** The smallest filter that keeps the rate with `capacity` distinct keys in it. */
+  /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */
   static forCapacity(options: BlockedCapacityOptions): BlockedBloomFilter {
     checkOptions('BlockedBloomFilter.forCapacity', options, CAPACITY_OPTIONS);
     const { capacity, falsePositiveRate, layout = 'blocked', hashes, foldings = 0, ...rest } = options;
@@ -121,14 +124,14 @@ export class BlockedBloomFilter {
     return new BlockedBloomFilter({ ...rest, capacity, layout, blocks, hashes: size.hashes });
   }
 
-  /** Adds a key. True if it was certainly not in before (a bit changed), false if it may have been. */
+  /** Adds a key. Returns true if it was certainly absent before, that is, if a bit changed. */
   add(key: Key): boolean {
     this.#guard.before(1);
     hashInto(key, this.scheme);
     return this.#prober.add(this.#store.words, hashOut[0], hashOut[1]);
   }
 
-  /** Maybe (true) or certainly not (false). */
+  /** True if the key may have been added, false if it certainly was not. */
   has(key: Key): boolean {
     const answer = WASM_POSSIBLE ? hasKeyInWasm(this.#store, this.#prober, key) : -1;
     if (answer >= 0) return answer === 1;
@@ -152,12 +155,12 @@ export class BlockedBloomFilter {
     return this.#prober.has(this.#store.words, hash.low | 0, hash.high | 0);
   }
 
-  /** Adds many keys at once, the fast way. Returns how many of them were certainly not in before. */
+  /** Adds many keys, faster than one by one. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
     return addBatch(this.#store, this.#prober, keys, this.scheme, (count) => this.#guard.before(count));
   }
 
-  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
     return hasBatch(this.#store, this.#prober, keys, this.scheme);
   }
@@ -168,7 +171,7 @@ export class BlockedBloomFilter {
     this.#guard.reset();
   }
 
-  /** A filter of its own with the same keys, in memory that is not shared. */
+  /** An independent filter with the same keys, in memory that is not shared. */
   copy(): BlockedBloomFilter {
     return this.#like(this.#store.copy());
   }
@@ -181,12 +184,17 @@ export class BlockedBloomFilter {
     return this;
   }
 
-  /** A new filter of the keys of both: exactly the one that adding all of them would have made. */
+  /**
+   * A new filter with the keys of both, the same as if all of them had been added to one filter.
+   */
   union(other: BlockedBloomFilter): BlockedBloomFilter {
     return this.copy().merge(other);
   }
 
-  /** A new filter that has every key that both may have; see the caveat at `BloomFilter.intersection`. */
+  /**
+   * A new filter that answers "maybe" for every key that both may have. `BloomFilter.intersection`
+   * explains its false positives.
+   */
   intersection(other: BlockedBloomFilter): BlockedBloomFilter {
     this.#checkAlike(other, 'intersect');
     const store = this.#store.copy();
@@ -194,20 +202,21 @@ export class BlockedBloomFilter {
     return this.#like(store);
   }
 
-  /** Whether every bit of this filter is set in the other: false means that some key is certainly not there. */
+  /** Whether the other filter has every bit of this one. If not, it lacks some key of this one. */
   isSubsetOf(other: BlockedBloomFilter): boolean {
     this.#checkAlike(other, 'compare');
     return isSubset(this.#store.words, other.#store.words);
   }
 
-  /** Same parameters and same bits. */
+  /** Whether both filters have the same parameters and the same bits. */
   equals(other: BlockedBloomFilter): boolean {
     return this.#isLike(other) && this.isSubsetOf(other) && other.isSubsetOf(this);
   }
 
   /**
-   * A filter of half the blocks with the same keys, `times` over: neighbouring blocks are OR-ed. Make a filter
-   * for the worst case, fold it when the number of keys is known. The blocks must be a multiple of 2^times.
+   * A filter with the same keys and half the blocks, folded `times` times: neighbouring blocks are
+   * OR-ed. A filter can be made for the worst case and folded once the number of keys is known. The
+   * number of blocks must be a multiple of 2^times.
    */
   fold(times = 1): BlockedBloomFilter {
     checkInteger('times', times, 0, 31);
@@ -238,12 +247,12 @@ export class BlockedBloomFilter {
     return this.#store.wordCount * 4;
   }
 
-  /** The number of bits that are 1. A pass over the array. */
+  /** The number of bits that are 1. Reads the whole array. */
   onesCount(): number {
     return countOnes(this.#store.words);
   }
 
-  /** The share of bits that are 1. A pass over the array. */
+  /** The share of bits that are 1. Reads the whole array. */
   fill(): number {
     return this.onesCount() / this.bits;
   }
@@ -254,26 +263,32 @@ export class BlockedBloomFilter {
     return countSharedOnes(this.#store.words, other.#store.words);
   }
 
-  /** How many distinct keys were added, by the zeros; Infinity if there is none. See `sizeEstimate`. */
+  /**
+   * Estimates how many distinct keys were added, from the number of zeros. Infinity if no zero is
+   * left. `sizeEstimate` also gives an interval.
+   */
   estimatedSize(): number {
     return sizeFromOnes(this.bits, this.onesCount(), this.#decay);
   }
 
-  /** How many distinct keys the two have together. With an interval: `unionEstimate`. */
+  /** Estimates how many distinct keys the union has. `unionEstimate` also gives an interval. */
   estimatedUnionSize(other: BlockedBloomFilter): number {
     const ones = this.onesCount() + other.onesCount() - this.sharedOnesCount(other);
     return sizeFromOnes(this.bits, ones, this.#decay);
   }
 
-  /** How many keys they have in common. With an interval: `intersectionEstimate`. */
+  /**
+   * Estimates how many keys the two have in common. `intersectionEstimate` also gives an interval.
+   */
   estimatedIntersectionSize(other: BlockedBloomFilter): number {
     return this.estimatedSize() + other.estimatedSize() - this.estimatedUnionSize(other);
   }
 
-  /** The rate at which keys that were not added are answered with "maybe" now, given the bits as they are. */
+  /** Estimates the current false positive rate from the bits of each block. */
   estimatedFalsePositiveRate(): number {
     const { words } = this.#store;
-    // In the blocked layout all probes range over the block, in the split layout each over a word of its own.
+    // In the blocked layout all probes range over the block, in the split layout each over its own
+    // word.
     const [unitWords, power] = this.layout === 'blocked' ? [BLOCK_BITS / 32, this.hashes] : [1, 1];
     const perBlock = blockBits(this.layout) / 32;
     let sum = 0;
@@ -300,7 +315,7 @@ export class BlockedBloomFilter {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: DecodeOptions = {}): BlockedBloomFilter {
     checkOptions('BlockedBloomFilter.decode', options, ['shared', 'overfull']);
     const { variant, parameters, payload, scheme } = decodeFrame(BLOCKED_FRAME, frame, key, parquetHash());
@@ -317,12 +332,14 @@ export class BlockedBloomFilter {
     );
   }
 
-  /** The bare bits, block after block: in the split-block layout, the bitset of a Parquet Bloom filter. */
+  /**
+   * The bare bits, block by block. In the split-block layout, the bitset of a Parquet Bloom filter.
+   */
   toBlockBytes(): Uint8Array<ArrayBuffer> {
     return this.#store.subarray(0, this.bits / 8).slice();
   }
 
-  /** A filter of bare bits; the other parameters must be known. */
+  /** Makes a filter from bare bits. The caller must know the other parameters. */
   static fromBlockBytes(
     bytes: Uint8Array,
     options: Omit<BlockedFilterOptions, 'blocks'> = {},
@@ -336,7 +353,10 @@ export class BlockedBloomFilter {
     return filter;
   }
 
-  /** Options that make the same filter, on the same bits, in another thread; see filters/shared/sharing.ts. */
+  /**
+   * Options that open the same filter, on the same bits, in another thread; see
+   * filters/shared/sharing.ts.
+   */
   share(): BlockedFilterOptions {
     return { ...this.#parameters(), ...sharedOptions(this.#store, this.scheme) };
   }

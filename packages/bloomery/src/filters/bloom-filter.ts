@@ -1,20 +1,24 @@
 /**
  * The Bloom filter (Bloom 1970; survey 2.1): a set as an array of m bits, of which each key sets k.
  *
- * What it promises. `has` answers true for every key that was added: a "no" is certain. For any other key it
- * answers true with the false positive rate, which at capacity is at most the one asked for, also for filters
- * of a handful of keys: they are sized by the true rate, which the textbook formula underestimates
- * (math/true-rate.ts), and their indices are not an arithmetic progression (kernel/bits/classic.ts).
+ * What it promises. `has` answers true for every key that was added, so a "no" is certain. For any
+ * other key it answers true with the false positive rate. At capacity that rate is at most the one
+ * asked for, even in a filter for a handful of keys: filters are sized by the true rate, which the
+ * textbook formula underestimates (math/true-rate.ts), and their indices are not an arithmetic
+ * progression (kernel/bits/classic.ts).
  *
- * What it costs. 1.44 log2(1/p) bits per key: 9.6 for 1 %, 14.4 for 0.1 %, whatever the keys are. Each lookup
- * reads up to k words that lie apart; beyond the processor's cache those are k memory accesses, and
- * `BlockedBloomFilter` is several times faster for a few per cent more bits.
+ * What it costs. 1.44 log2(1/p) bits per key, whatever the keys are: 9.6 for 1 %, 14.4 for 0.1 %.
+ * Each lookup reads up to k words that lie apart. If the filter does not fit in the processor's
+ * cache, those are k memory accesses, and `BlockedBloomFilter` is several times faster for a few
+ * per cent more bits.
  *
- * Layouts. 'classic': all k indices range over the whole array. 'partitioned': each has a slice of m/k bits of
- * its own; slightly worse for small arrays (survey 2.1), and the k probes of a key never coincide.
+ * Layouts. In 'classic' all k indices range over the whole array. In 'partitioned' each index has
+ * its own slice of m/k bits. The partitioned layout is slightly worse for small arrays (survey
+ * 2.1), but the k probes of a key never coincide.
  *
- * What it cannot do: forget a key, list its keys, count them exactly, grow. Two filters can be combined only
- * if they have the same bits, hashes, layout and hash scheme; everything else is an error that says so.
+ * What it cannot do: delete a key, list its keys, count them exactly, or grow. Two filters can be
+ * combined only if they have the same bits, hashes, layout and hash scheme; otherwise an error says
+ * what differs.
  */
 
 import { decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
@@ -52,25 +56,25 @@ import { decayOf, sizeFromOnes } from './shared/zero-decay.ts';
 export type BloomLayout = 'classic' | 'partitioned';
 
 export interface BloomFilterOptions extends FilterOptions {
-  /** m. From 1 to 2^36; a multiple of `hashes` in the partitioned layout. */
+  /** The number of bits, m. From 1 to 2^36; a multiple of `hashes` in the partitioned layout. */
   readonly bits: number;
-  /** k. From 1 to 255. */
+  /** The number of hashes per key, k. From 1 to 255. */
   readonly hashes: number;
   readonly layout?: BloomLayout;
-  /** The number of distinct keys it is meant for; only the overfull policy uses it. */
+  /** The number of distinct keys that the filter is meant for; only the overfull policy uses it. */
   readonly capacity?: number | undefined;
 }
 
 export interface BloomCapacityOptions extends FilterOptions {
   readonly capacity: number;
-  /** The rate at capacity, strictly between 0 and 1. */
+  /** The false positive rate at capacity, strictly between 0 and 1. */
   readonly falsePositiveRate: number;
   readonly layout?: BloomLayout;
-  /** Fixes k instead of choosing the best. */
+  /** Fixes k instead of choosing the best one. */
   readonly hashes?: number;
-  /** Limits k: fewer probes, more bits. */
+  /** Upper limit of k, for fewer probes and more bits. */
   readonly maxHashes?: number;
-  /** How often the filter shall be able to halve: rounds the bits up to a multiple of 2^halvings. */
+  /** How often `halve` must be possible: rounds the bits up to a multiple of 2^halvings. */
   readonly halvings?: number;
 }
 
@@ -86,10 +90,10 @@ export class BloomFilter {
   readonly #store: BitStore;
   readonly #prober: Prober;
   readonly #guard: OverfullGuard;
-  /** All that two filters must have in common to be combined. */
+  /** The parameters that two filters must have in common to be combined. */
   readonly #text: string;
 
-  /** By bits and hashes. By capacity and rate: `BloomFilter.forCapacity`. */
+  /** Sized by bits and hashes; `BloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: BloomFilterOptions);
   /** @internal */
   constructor(options: BloomFilterOptions, store: BitStore, scheme: HashScheme);
@@ -112,7 +116,7 @@ export class BloomFilter {
     this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
   }
 
-  /** The smallest filter that keeps the rate with `capacity` distinct keys in it. */
+  /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */
   static forCapacity(options: BloomCapacityOptions): BloomFilter {
     checkOptions('BloomFilter.forCapacity', options, CAPACITY_OPTIONS);
     const { capacity, falsePositiveRate, layout, hashes, maxHashes, halvings = 0, ...rest } = options;
@@ -127,14 +131,14 @@ export class BloomFilter {
     });
   }
 
-  /** Adds a key. True if it was certainly not in before (a bit changed), false if it may have been. */
+  /** Adds a key. Returns true if it was certainly absent before, that is, if a bit changed. */
   add(key: Key): boolean {
     this.#guard.before(1);
     hashInto(key, this.scheme);
     return this.#prober.add(this.#store.words, hashOut[0], hashOut[1]);
   }
 
-  /** Maybe (true) or certainly not (false). */
+  /** True if the key may have been added, false if it certainly was not. */
   has(key: Key): boolean {
     const answer = WASM_POSSIBLE ? hasKeyInWasm(this.#store, this.#prober, key) : -1;
     if (answer >= 0) return answer === 1;
@@ -155,12 +159,12 @@ export class BloomFilter {
     return this.#prober.has(this.#store.words, hash.low | 0, hash.high | 0);
   }
 
-  /** Adds many keys at once, the fast way. Returns how many of them were certainly not in before. */
+  /** Adds many keys, faster than one by one. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
     return addBatch(this.#store, this.#prober, keys, this.scheme, (count) => this.#guard.before(count));
   }
 
-  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
     return hasBatch(this.#store, this.#prober, keys, this.scheme);
   }
@@ -171,7 +175,7 @@ export class BloomFilter {
     this.#guard.reset();
   }
 
-  /** A filter of its own with the same keys, in memory that is not shared. */
+  /** An independent filter with the same keys, in memory that is not shared. */
   copy(): BloomFilter {
     return this.#like(this.#store.copy());
   }
@@ -184,14 +188,17 @@ export class BloomFilter {
     return this;
   }
 
-  /** A new filter of the keys of both: exactly the one that adding all of them would have made. */
+  /**
+   * A new filter with the keys of both, the same as if all of them had been added to one filter.
+   */
   union(other: BloomFilter): BloomFilter {
     return this.copy().merge(other);
   }
 
   /**
-   * A new filter that has every key that both may have. Its bits are a superset of those of the intersection's
-   * own filter, so it has more false positives than that one would; never more than either of the two.
+   * A new filter that answers "maybe" for every key that both may have. Its bits are a superset of
+   * the bits of a filter built from the common keys, so it has more false positives than that one.
+   * It never has more than either of the two.
    */
   intersection(other: BloomFilter): BloomFilter {
     this.#checkAlike(other, 'intersect');
@@ -200,20 +207,21 @@ export class BloomFilter {
     return this.#like(store);
   }
 
-  /** Whether every bit of this filter is set in the other: false means that some key is certainly not there. */
+  /** Whether the other filter has every bit of this one. If not, it lacks some key of this one. */
   isSubsetOf(other: BloomFilter): boolean {
     this.#checkAlike(other, 'compare');
     return isSubset(this.#store.words, other.#store.words);
   }
 
-  /** Same parameters and same bits. */
+  /** Whether both filters have the same parameters and the same bits. */
   equals(other: BloomFilter): boolean {
     return this.#isLike(other) && this.isSubsetOf(other) && other.isSubsetOf(this);
   }
 
   /**
-   * A filter of half the bits with the same keys, `times` over (survey 2.4): smaller, and with the higher rate
-   * that a filter of that size has. The bits must be even (of each slice in the partitioned layout).
+   * A filter with the same keys and half the bits, halved `times` times (survey 2.4). It has the
+   * higher false positive rate of a filter of that size. The number of bits (in the partitioned
+   * layout: of bits per slice) must be a multiple of 2^times.
    */
   halve(times = 1): BloomFilter {
     checkInteger('times', times, 0, 36);
@@ -224,7 +232,8 @@ export class BloomFilter {
     let { words } = this.#store;
     let { bits } = this;
     for (let i = 0; i < times; i++, bits /= 2) {
-      // Slices of an even number of bits fold within themselves: no pair of neighbours crosses a border.
+      // No pair of neighbours crosses a border of slices, because each slice has an even number of
+      // bits.
       const half = new Uint32Array(Math.ceil(bits / 64));
       foldNeighbours(words, bits, half);
       words = half;
@@ -233,39 +242,47 @@ export class BloomFilter {
     return new BloomFilter({ ...this.#parameters(), bits }, store, this.scheme);
   }
 
-  /** The number of bits that are 1. A pass over the array. */
+  /** The number of bits that are 1. Reads the whole array. */
   onesCount(): number {
     return countOnes(this.#store.words);
   }
 
-  /** The share of bits that are 1: about one half at capacity. A pass over the array. */
+  /** The share of bits that are 1, about one half at capacity. Reads the whole array. */
   fill(): number {
     return this.onesCount() / this.bits;
   }
 
-  /** The number of bits that are 1 in both: the inner product of survey 2.4, a measure of similarity. */
+  /**
+   * The number of bits that are 1 in both: the inner product of survey 2.4, a similarity measure.
+   */
   sharedOnesCount(other: BloomFilter): number {
     this.#checkAlike(other, 'compare');
     return countSharedOnes(this.#store.words, other.#store.words);
   }
 
-  /** How many distinct keys were added, by the zeros (survey 2.4); Infinity if there is none. See `sizeEstimate`. */
+  /**
+   * Estimates how many distinct keys were added, from the number of zeros (survey 2.4). Infinity if
+   * no zero is left. `sizeEstimate` also gives an interval.
+   */
   estimatedSize(): number {
     return sizeFromOnes(this.bits, this.onesCount(), this.#decay);
   }
 
-  /** How many distinct keys the two have together. With an interval: `unionEstimate`. */
+  /** Estimates how many distinct keys the union has. `unionEstimate` also gives an interval. */
   estimatedUnionSize(other: BloomFilter): number {
     const ones = this.onesCount() + other.onesCount() - this.sharedOnesCount(other);
     return sizeFromOnes(this.bits, ones, this.#decay);
   }
 
-  /** How many keys they have in common (survey 2.4). With an interval: `intersectionEstimate`. */
+  /**
+   * Estimates how many keys the two have in common (survey 2.4). `intersectionEstimate` also gives
+   * an interval.
+   */
   estimatedIntersectionSize(other: BloomFilter): number {
     return this.estimatedSize() + other.estimatedSize() - this.estimatedUnionSize(other);
   }
 
-  /** The rate at which keys that were not added are answered with "maybe" now, by the share of bits that are 1. */
+  /** Estimates the current false positive rate from the share of bits that are 1. */
   estimatedFalsePositiveRate(): number {
     return this.fill() ** this.hashes;
   }
@@ -288,7 +305,7 @@ export class BloomFilter {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: DecodeOptions = {}): BloomFilter {
     checkOptions('BloomFilter.decode', options, ['shared', 'overfull']);
     const { variant, parameters, payload, scheme } = decodeFrame(BLOOM_FRAME, frame, key);
@@ -303,7 +320,10 @@ export class BloomFilter {
     );
   }
 
-  /** Options that make the same filter, on the same bits, in another thread; see filters/shared/sharing.ts. */
+  /**
+   * Options that open the same filter, on the same bits, in another thread; see
+   * filters/shared/sharing.ts.
+   */
   share(): BloomFilterOptions {
     return { ...this.#parameters(), ...sharedOptions(this.#store, this.scheme) };
   }
