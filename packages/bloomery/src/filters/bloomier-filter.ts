@@ -1,27 +1,32 @@
 /**
- * The Bloomier filter (Chazelle, Kilian, Rubinfeld, Tal 2004; survey section 9): values for a fixed set of keys,
- * without the keys. A Bloom filter says whether a key is in a set; this one says what belongs to it.
+ * The Bloomier filter (Chazelle, Kilian, Rubinfeld, Tal 2004; survey section 9): values for a fixed
+ * set of keys, without the keys. A Bloom filter says whether a key is in a set; this one gives the
+ * value that belongs to the key.
  *
- * What it promises. `get` gives every key of the set its value. For any other key it gives undefined, except with the
- * false positive rate, which is 2^-c exactly for c check bits, at every size; then it gives some value. Values can be
- * changed at any time (`set`), the set of keys cannot: `set` touches the value of its key and of no other.
- * The same keys with the same values give the same bytes, whatever the order in which they came and whatever was
- * set before.
+ * What it promises. `get` returns the value of every key of the set. For any other key it returns
+ * undefined, except that with the false positive rate it returns an arbitrary value. That rate is
+ * 2^-c exactly for c check bits, at every size. Values can be changed at any time (`set`), the set
+ * of keys cannot. `set` of a key changes the value of no other key. The same keys with the same
+ * values give the same bytes, whatever their order and whatever values were set before.
  *
- * How. A binary fuse table (kernel/tables/fuse.ts) has four slots for each key, and solving it gives each key one of them for
- * its own. A slot has two fields. The first fields of the four slots, XORed with the key's fingerprint, make c zeros
- * and the number of the own slot, two bits; the second field of that slot is the value. These are the two tables of
- * the mutable form in section 3 of the paper, side by side, so that one access to memory fetches both.
+ * How. A binary fuse table (kernel/tables/fuse.ts) has four slots for each key, and solving it
+ * assigns one of them to each key as its own. A slot has two fields. The first fields of the four
+ * slots, XORed with the key's fingerprint, give c zeros and the number of the own slot, two bits.
+ * The second field of that slot is the value. These are the two tables of the mutable form in
+ * section 3 of the paper, side by side, so that one memory access fetches both.
  *
- * What it costs. About 1.07 (c + 2 + r) bits per key for values of r bits at a million keys, 1.37 times the sum at a
- * thousand (math/fuse-size.ts); c = 8 and r = 8 take 19.3 bits, where a Map takes hundreds, and the keys. A lookup
- * reads four slots. The two bits are the price of `set`.
+ * What it costs. About 1.07 (c + 2 + r) bits per key for values of r bits at a million keys, 1.37
+ * times the sum at a thousand (math/fuse-size.ts). With c = 8 and r = 8 that is 19.3 bits, where a
+ * Map takes hundreds, plus the keys. A lookup reads four slots. The two bits are the price of
+ * `set`.
  *
- * What it cannot do. It cannot add or delete a key (the table solves equations for all keys together: build again),
- * list its keys (they are not in it), or merge. `set` of a key that is not in the set throws if that can be seen; with
- * the false positive rate it cannot, and then the value of another key may be overwritten (at a million keys, 93 times
- * in a hundred such cases). So set only keys that you know to be there. Keys are told apart by their 64-bit
- * hashes: two keys of one hash would share their value, once in n^2 / 2^65 sets, and are refused if the values differ.
+ * What it cannot do. It cannot add or delete a key, because the table solves equations for all keys
+ * together: build it again. It cannot list its keys, which are not stored, and it cannot merge.
+ * `set` of a key that is not in the set throws if the check bits show it. With the false positive
+ * rate they do not, and then the value of another key may be overwritten (at a million keys, 93
+ * times in a hundred such cases). So set only keys that you know to be in the set. Keys are
+ * distinguished by their 64-bit hashes: two keys with the same hash, once in n^2 / 2^65 sets, would
+ * share their value, and are refused if their values differ.
  */
 
 import { decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
@@ -44,14 +49,16 @@ import { checkOptions, type DecodeOptions } from './shared/options.ts';
 export interface BloomierFilterOptions extends HashOptions {
   /** r: values are integers from 0 to 2^valueBits - 1. From 1 to 32. */
   readonly valueBits: number;
-  /** c, from 1 to 30: other keys are given a value at the rate 2^-checkBits. Default 8. */
+  /**
+   * c, from 1 to 30. Keys that are not in the set get a value at the rate 2^-checkBits. Default 8.
+   */
   readonly checkBits?: number;
-  /** Instead: the rate, which is rounded down to a power of two. At least 2^-30. */
+  /** The rate, instead of `checkBits`. Rounded down to a power of two; at least 2^-30. */
   readonly falsePositiveRate?: number;
 }
 
 export class BloomierFilter {
-  /** The number of different keys, exactly (of different 64-bit hashes, see above). */
+  /** The number of different keys (exactly: of different 64-bit hashes, as explained above). */
   readonly size: number;
   readonly valueBits: number;
   readonly checkBits: number;
@@ -70,7 +77,10 @@ export class BloomierFilter {
     this.#prober = prober(layout);
   }
 
-  /** From pairs of a key and its value, such as a Map. A key may come again, with the same value. */
+  /**
+   * Builds the filter from pairs of a key and its value, such as a Map. A key may occur again with
+   * the same value.
+   */
   static from(
     entries: Iterable<readonly [key: Key, value: number]>,
     options: BloomierFilterOptions,
@@ -90,7 +100,7 @@ export class BloomierFilter {
     return BloomierFilter.fromColumns(keys, values, options);
   }
 
-  /** From a batch of keys and, in the same order, their values. */
+  /** Builds the filter from a batch of keys and, in the same order, their values. */
   static fromColumns(
     keys: KeyBatch,
     values: ArrayLike<number>,
@@ -109,7 +119,7 @@ export class BloomierFilter {
     return filter;
   }
 
-  /** The key's value; undefined if it is certainly not in the set. */
+  /** The key's value, or undefined if the key is certainly not in the set. */
   get(key: Key): number | undefined {
     hashInto(key, this.scheme);
     return this.#valueAt(this.#ownSlot(hashOut[0], hashOut[1]));
@@ -120,7 +130,7 @@ export class BloomierFilter {
     return this.#valueAt(this.#slotOf(hash));
   }
 
-  /** One number a key, in order: its value, or NaN where `get` gives undefined. */
+  /** One number per key, in order: its value, or NaN where `get` returns undefined. */
   getMany(keys: KeyBatch): Float64Array {
     const layout = this.#layout;
     const values = valueBatch(
@@ -133,7 +143,7 @@ export class BloomierFilter {
     return this.size > 0 ? values : values.fill(Number.NaN);
   }
 
-  /** Whether the key has a value: maybe (true) or certainly not (false). */
+  /** True if the key may have a value, false if it certainly has none. */
   has(key: Key): boolean {
     hashInto(key, this.scheme);
     return this.#ownSlot(hashOut[0], hashOut[1]) >= 0;
@@ -144,13 +154,16 @@ export class BloomierFilter {
     return this.#slotOf(hash) >= 0;
   }
 
-  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
     const answers = hasBatch(this.#store, this.#prober, keys, this.scheme);
     return this.size > 0 ? answers : answers.fill(0);
   }
 
-  /** Changes the value of a key of the set. A RangeError if it is certainly none; see above for the rest. */
+  /**
+   * Changes the value of a key of the set. Throws a RangeError if the key is certainly not in the
+   * set. The head of this file explains the false positives.
+   */
   set(key: Key, value: number): this {
     hashInto(key, this.scheme);
     return this.#change(this.#ownSlot(hashOut[0], hashOut[1]), value);
@@ -161,7 +174,10 @@ export class BloomierFilter {
     return this.#change(this.#slotOf(hash), value);
   }
 
-  /** `set` for a batch of keys and, in the same order, their values; the last one counts. If it throws, nothing changed. */
+  /**
+   * `set` for a batch of keys and, in the same order, their values. The last value of a key counts.
+   * If it throws, no value has changed.
+   */
   setMany(keys: KeyBatch, values: ArrayLike<number>): this {
     const hashes = this.#hashes(hashesOf(keys, this.scheme));
     checkValues(values, hashes.length, this.valueBits);
@@ -173,12 +189,12 @@ export class BloomierFilter {
     return this;
   }
 
-  /** A filter of its own with the same keys and values. */
+  /** An independent filter with the same keys and values. */
   copy(): BloomierFilter {
     return new BloomierFilter(this.size, this.#layout, this.#store.copy(), this.scheme);
   }
 
-  /** The same table: equal for equal keys with equal values and options. */
+  /** Whether both have the same table: true for equal keys with equal values and options. */
   equals(other: BloomierFilter): boolean {
     if (!(other instanceof BloomierFilter) || String(this) !== String(other)) return false;
     if (this.#layout.attempt !== other.#layout.attempt) return false;
@@ -186,7 +202,9 @@ export class BloomierFilter {
     return this.#store.words.every((word, i) => word === words[i]);
   }
 
-  /** The rate at which keys that are not in the set are given a value: 2^-checkBits; 0 for no keys. */
+  /**
+   * The rate at which keys that are not in the set get a value: 2^-checkBits, or 0 without keys.
+   */
   get falsePositiveRate(): number {
     return this.size > 0 ? 2 ** -this.checkBits : 0;
   }
@@ -196,7 +214,7 @@ export class BloomierFilter {
     return this.#store.wordCount * 4;
   }
 
-  /** All bits in memory, divided by the number of keys; 0 for no keys. */
+  /** All bits in memory divided by the number of keys, or 0 if there are none. */
   get bitsPerKey(): number {
     return this.size > 0 ? (8 * this.byteLength) / this.size : 0;
   }
@@ -215,7 +233,7 @@ export class BloomierFilter {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: Pick<DecodeOptions, 'key'> = {}): BloomierFilter {
     checkOptions('BloomierFilter.decode', options, []);
     const { parameters, payload, scheme } = decodeFrame(BLOOMIER_FRAME, frame, key);
@@ -233,7 +251,7 @@ export class BloomierFilter {
     return `BloomierFilter(${size} keys, ${valueBits} value bits, ${checkBits} check bits, ${this.#layout.slots} slots, ${scheme.id})`;
   }
 
-  /** The slot that holds the value of a hash, -1 if it has none. */
+  /** The slot that holds the value of a hash, or -1 if the hash has none. */
   #ownSlot(low: number, high: number): number {
     if (this.size === 0) return -1;
     const answer = fuseAnswer(this.#store.words, this.#layout, low, high);
@@ -264,7 +282,7 @@ export class BloomierFilter {
     return this;
   }
 
-  /** Writes the values of keys that have one. */
+  /** Writes the values of keys that are in the set. */
   #writeMany(hashes: KeyHashes, values: ArrayLike<number>): void {
     const layout = this.#layout;
     probeBatch(this.#store, hashes, this.scheme, {
@@ -278,7 +296,10 @@ export class BloomierFilter {
     });
   }
 
-  /** Writes all values for the first time. A key that comes twice has its last value then: see whether it was the first. */
+  /**
+   * Writes all values for the first time. A key that occurs twice ends up with its last value, so
+   * reading all of them back finds a key that was given two different values.
+   */
   #fill(hashes: KeyHashes, values: ArrayLike<number>): void {
     this.#writeMany(hashes, values);
     const written = this.getMany(hashes);
@@ -296,7 +317,7 @@ export class BloomierFilter {
 
 const OPTIONS = ['valueBits', 'checkBits', 'falsePositiveRate', 'seed', 'key'];
 
-/** How many check bits the options ask for. */
+/** The number of check bits that the options ask for. */
 function checkBitsOf({ checkBits, falsePositiveRate }: BloomierFilterOptions): number {
   if (falsePositiveRate === undefined) return checkInteger('checkBits', checkBits ?? 8, 1, MOST_CHECK_BITS);
   if (checkBits !== undefined) throw new TypeError('Give checkBits or falsePositiveRate, not both');
@@ -311,7 +332,7 @@ function checkBitsOf({ checkBits, falsePositiveRate }: BloomierFilterOptions): n
   return bits;
 }
 
-/** That there is a sound value for each key. */
+/** Throws unless there is a valid value for each key. */
 function checkValues(values: ArrayLike<number>, keys: number, valueBits: number): void {
   if (typeof values?.length !== 'number' || typeof values === 'string') {
     throw new TypeError('Expected values as an array or a typed array of numbers');
@@ -322,7 +343,7 @@ function checkValues(values: ArrayLike<number>, keys: number, valueBits: number)
   const most = 2 ** valueBits - 1;
   for (let i = 0; i < keys; i++) {
     const value = values[i];
-    // The name of the value is made only for the message.
+    // The value is named only for the message, so the name is built only if the check fails.
     if (!(Number.isInteger(value) && value >= 0 && value <= most)) {
       checkInteger(`value ${i}, of ${valueBits} bits,`, value, 0, most);
     }
@@ -343,7 +364,7 @@ function prober(layout: FuseLayout): Prober {
   };
 }
 
-/** Never called: there is no method that adds. */
+/** Required by `Prober`, but never called: no method adds keys. */
 function cannotAdd(): never {
   throw new TypeError('Keys cannot be added to a BloomierFilter');
 }

@@ -1,32 +1,37 @@
 /**
- * The static filter: a set that is known beforehand, in fewer bits than any filter that keys can be added to.
+ * The static filter: a set that is known beforehand, in fewer bits than any filter that keys can be
+ * added to.
  *
- * Survey 2.2 shows the bound, n log2(1/p) bits for n keys at rate p, and that a perfect hash function with a fingerprint
- * a key reaches it, apart from the function itself. This is the best known practical form of that idea, a binary fuse
- * filter with four positions a key (Graf, Lemire 2022; kernel/tables/fuse.ts has the table, math/fuse-size.ts its size): the
- * fingerprint of a key is the XOR of four slots, so the function costs nothing but some slots more than keys.
+ * Survey 2.2 gives the lower bound, n log2(1/p) bits for n keys at rate p. It also shows that a
+ * perfect hash function with one fingerprint per key reaches the bound, apart from the function
+ * itself. This is the best known practical form of that idea, a binary fuse filter with four
+ * positions per key (Graf, Lemire 2022; kernel/tables/fuse.ts has the table, math/fuse-size.ts its
+ * size). The fingerprint of a key is the XOR of four slots, so the function costs only that there
+ * are somewhat more slots than keys.
  *
- * What it promises. `has` answers true for every key of the set; for any other with probability 2^-b exactly, where b is
- * the number of bits in a fingerprint, for sets of every size: the rate does not depend on the load, and there is no
- * load. The same set gives the same bytes, whatever the order of its keys. Building does not fail.
+ * What it promises. `has` answers true for every key of the set. For any other key it answers true
+ * with probability 2^-b exactly, where b is the number of bits in a fingerprint. The rate is the
+ * same for sets of every size. The same set gives the same bytes, whatever the order of its keys.
+ * Building does not fail.
  *
- * What it costs, in memory and in frames alike. Bits a key at b = 8, all included, beside the bound of 8 and the 11.54
- * bits of a Bloom filter of the same rate:
+ * What it costs, in memory and in frames alike. Bits per key at b = 8, all included, compared with
+ * the bound of 8 and the 11.54 bits of a Bloom filter of the same rate:
  *
  *     keys                1000    100,000   1 M     10 M
  *     bits per key          10.9    8.95      8.56    8.38
  *     over the bound      1.37    1.12      1.07    1.05
  *
- * Sets of fewer than some hundred keys take more than a Bloom filter would. A lookup reads four slots, always. Building
- * takes about 150 ns of processor time a key beyond hashing (a million keys, WebAssembly; 400 in JavaScript), and 31
- * bytes a key for a moment.
+ * Sets of fewer than some hundred keys take more bits than in a Bloom filter. A lookup always reads
+ * four slots. Building takes about 150 ns of processor time per key on top of hashing (a million
+ * keys, WebAssembly; 400 in JavaScript), and temporarily 31 bytes per key.
  *
- * What it cannot do, for one reason: the table is the solution of one system of equations for all keys together. So
- * there is no `add` and no `delete` (build again), no `merge`, no `union` and no `intersection` (nothing in two
- * solutions says what solves both), no `halve`, and a count of its ones means nothing.
+ * What it cannot do. The table is the solution of one system of equations for all keys together. So
+ * there is no `add` and no `delete` (build it again), and no `halve`. There is no `merge`, `union`
+ * or `intersection`, because a table that solves both systems cannot be computed from the two
+ * solutions. A count of its ones means nothing.
  *
- * Keys are told apart by their 64-bit hashes: `size` is the number of different ones, one less than the number of
- * different keys with a probability of n^2 / 2^65 (3e-8 for a million).
+ * Keys are distinguished by their 64-bit hashes. `size` is the number of different hashes, which is
+ * one less than the number of different keys with a probability of n^2 / 2^65 (3e-8 for a million).
  */
 
 import { decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
@@ -48,12 +53,12 @@ import { checkOptions, type DecodeOptions } from './shared/options.ts';
 export interface StaticFilterOptions extends HashOptions {
   /** Bits in a fingerprint, from 1 to 32: the rate is 2^-fingerprintBits. Default 8. */
   readonly fingerprintBits?: number;
-  /** Instead: the rate, which is rounded down to a power of two. At least 2^-32. */
+  /** The rate, instead of `fingerprintBits`. Rounded down to a power of two; at least 2^-32. */
   readonly falsePositiveRate?: number;
 }
 
 export class StaticFilter {
-  /** The number of different keys, exactly (of different 64-bit hashes, see above). */
+  /** The number of different keys (exactly: of different 64-bit hashes, as explained above). */
   readonly size: number;
   readonly fingerprintBits: number;
   readonly scheme: HashScheme;
@@ -70,7 +75,7 @@ export class StaticFilter {
     this.#prober = prober(layout);
   }
 
-  /** The filter of these keys; a key may come any number of times. */
+  /** Builds the filter of these keys. A key may occur any number of times. */
   static from(keys: KeyBatch, options: StaticFilterOptions = {}): StaticFilter {
     checkOptions('StaticFilter.from', options, OPTIONS);
     const width = widthOf(options);
@@ -80,7 +85,7 @@ export class StaticFilter {
     return new StaticFilter(size, layout, new BitStore(words), scheme);
   }
 
-  /** Maybe (true) or certainly not (false). */
+  /** True if the key may be in the set, false if it certainly is not. */
   has(key: Key): boolean {
     const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
     if (WASM_POSSIBLE && wasm !== null) {
@@ -97,19 +102,19 @@ export class StaticFilter {
     return this.#has(hash.low | 0, hash.high | 0);
   }
 
-  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
     const answers = hasBatch(this.#store, this.#prober, keys, this.scheme);
-    // Fingerprints of 0 would match the table of no keys.
+    // The table of an empty set is all zeros, which would match fingerprints of 0.
     return this.size > 0 ? answers : answers.fill(0);
   }
 
-  /** In memory of its own. */
+  /** A copy in memory of its own. */
   copy(): StaticFilter {
     return new StaticFilter(this.size, this.#layout, this.#store.copy(), this.scheme);
   }
 
-  /** The same table for the same hashes: equal for equal sets with equal options. */
+  /** Whether both have the same table and hash scheme: true for equal sets with equal options. */
   equals(other: StaticFilter): boolean {
     if (!(other instanceof StaticFilter) || String(this) !== String(other)) return false;
     if (this.#layout.attempt !== other.#layout.attempt) return false;
@@ -117,7 +122,7 @@ export class StaticFilter {
     return this.#store.words.every((word, i) => word === words[i]);
   }
 
-  /** The rate at which keys that are not in the set are answered with "maybe": 2^-fingerprintBits; 0 for no keys. */
+  /** The false positive rate: 2^-fingerprintBits, or 0 if there are no keys. */
   get falsePositiveRate(): number {
     return this.size > 0 ? 2 ** -this.fingerprintBits : 0;
   }
@@ -127,7 +132,10 @@ export class StaticFilter {
     return this.#store.wordCount * 4;
   }
 
-  /** All bits in memory, divided by the number of keys; 0 for no keys. The bound is `fingerprintBits`. */
+  /**
+   * All bits in memory divided by the number of keys, or 0 if there are none. Bound:
+   * `fingerprintBits`.
+   */
   get bitsPerKey(): number {
     return this.size > 0 ? (8 * this.byteLength) / this.size : 0;
   }
@@ -146,7 +154,7 @@ export class StaticFilter {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: Pick<DecodeOptions, 'key'> = {}): StaticFilter {
     checkOptions('StaticFilter.decode', options, []);
     const { parameters, payload, scheme } = decodeFrame(STATIC_FRAME, frame, key);
@@ -168,13 +176,13 @@ export class StaticFilter {
       WASM_POSSIBLE && wasm !== null
         ? fuseAnswerInWasm(wasm, low, high, this.#store.address, this.#layout)
         : fuseAnswer(this.#store.words, this.#layout, low, high);
-    // Fingerprints of 0 would match the table of no keys.
+    // The table of an empty set is all zeros, which would match fingerprints of 0.
     return answer === 0 && this.size > 0;
   }
 }
 
 const OPTIONS = ['fingerprintBits', 'falsePositiveRate', 'seed', 'key'];
-/** How many bits a fingerprint has by the options. */
+/** The number of bits in a fingerprint that the options ask for. */
 function widthOf({ fingerprintBits, falsePositiveRate }: StaticFilterOptions): number {
   if (falsePositiveRate === undefined) {
     return checkInteger('fingerprintBits', fingerprintBits ?? 8, 1, MOST_FINGERPRINT_BITS);
@@ -207,7 +215,7 @@ function prober(layout: FuseLayout): Prober {
   };
 }
 
-/** Never called: there is no method that adds. */
+/** Required by `Prober`, but never called: no method adds keys. */
 function cannotAdd(): never {
   throw new TypeError('Keys cannot be added to a StaticFilter');
 }
