@@ -1,24 +1,29 @@
 /**
- * The attenuated Bloom filter (Rhea and Kubiatowicz, Probabilistic location and routing, INFOCOM 2002; survey 6.2):
- * an array of Bloom filters by distance. Level 0 holds what is here, level i what can be reached over i hops.
+ * The attenuated Bloom filter (Rhea and Kubiatowicz, Probabilistic location and routing, INFOCOM
+ * 2002; survey 6.2): an array of Bloom filters by distance. Level 0 holds the keys of this node,
+ * level i the keys that can be reached over i hops.
  *
- * How nodes use it. Each keeps such an array for itself and one for each neighbour, as the neighbour sent it. What it
- * sends is its own array after `absorb(neighbour)` for all of them: the neighbour's level i is what lies i+1 hops away
- * from here, so it goes into level i+1, and its last level falls off the end. A question is passed to the neighbour
- * whose array says the smallest distance.
+ * How nodes use it. Each node keeps one such array for itself and one for each neighbour, as the
+ * neighbour sent it. It sends its own array after `absorb(neighbour)` for all of them: the keys in
+ * the neighbour's level i lie i+1 hops away from here, so they go into level i+1, and the
+ * neighbour's last level falls off the end. A query is passed to the neighbour whose array gives
+ * the smallest distance.
  *
- * What it promises. If a key is reachable within fewer hops than there are levels, `distance` is never larger than the
- * true distance: no false negative. It may be smaller, when a level in front of the right one has a false positive:
- * with probability 1 - Π(1 - rate of each level in front). The sender of a question that went astray sees it when
- * the hops are used up, and takes another way (survey 6.2: "a more expensive algorithm").
+ * What it promises. If a key is reachable within fewer hops than there are levels, `distance` is
+ * never larger than the true distance, so there is no false negative. It is smaller when a level in
+ * front of the right one has a false positive, with probability 1 - Π(1 - rate of each level in
+ * front). The sender of a misrouted query notices when the hops are used up, and takes another way
+ * (survey 6.2: "a more expensive algorithm").
  *
- * Where it breaks down. Level i holds what all nodes i hops away have, which grows like their number: deeper levels are
- * fuller and lie more often, and beyond a few hops all of them say yes. Rhea and Kubiatowicz weigh them less for that
- * reason ("attenuated"); `estimatedFalsePositiveRate(level)` is the number to weigh by. And an array goes back where
- * it came from: over a link that is passed to and fro, level 2 of a node holds its own keys again. That is right for
- * "reachable over exactly two hops" and does no harm to the smallest distance.
+ * Where it breaks down. Level i holds the keys of all nodes i hops away, and their number grows
+ * with i. Deeper levels are fuller and have more false positives; beyond a few hops all of them say
+ * yes. Rhea and Kubiatowicz give them less weight for that reason ("attenuated");
+ * `estimatedFalsePositiveRate(level)` is the number to weigh by. An array also travels back to its
+ * origin: if two neighbours exchange arrays, level 2 of a node holds its own keys again. That is
+ * right for "reachable over exactly two hops" and does not change the smallest distance.
  *
- * What it costs: as many filters as levels, all of one size, so that levels can be shifted into each other.
+ * What it costs: as many filters as levels, all of one size, so that one level can be merged into
+ * the next.
  */
 
 import { decodeFrame, encodeFrame } from '../frames/frame.ts';
@@ -38,22 +43,25 @@ import { checkNested, joinFilters, splitFilters } from './shared/nested-frames.t
 import { checkOptions } from './shared/options.ts';
 
 export interface AttenuatedBloomFilterOptions extends HashOptions {
-  /** d, from 1 to 255: distances from 0 to d - 1. */
+  /** The number of levels, d, from 1 to 255. Distances range from 0 to d - 1. */
   readonly levels: number;
   /** m of each level. From 1 to 2^36; a multiple of `hashes` in the partitioned layout. */
   readonly bits: number;
-  /** k. From 1 to 255. */
+  /** The number of hashes per key, k. From 1 to 255. */
   readonly hashes: number;
   readonly layout?: BloomLayout;
-  /** The number of distinct keys that a level is meant for: noted in frames, otherwise without effect. */
+  /**
+   * The number of distinct keys that a level is meant for. Stored in frames, and not used
+   * otherwise.
+   */
   readonly capacity?: number | undefined;
 }
 
 export interface AttenuatedCapacityOptions extends HashOptions {
   readonly levels: number;
-  /** The distinct keys of the fullest level, which is the deepest as a rule. */
+  /** The number of distinct keys of the fullest level, which is usually the deepest. */
   readonly capacity: number;
-  /** The rate of one level with that many keys in it. */
+  /** The false positive rate of one level with `capacity` keys in it. */
   readonly falsePositiveRate: number;
   readonly layout?: BloomLayout;
 }
@@ -67,7 +75,7 @@ export class AttenuatedBloomFilter {
   readonly scheme: HashScheme;
   readonly #levels: readonly BloomFilter[];
 
-  /** By bits and hashes. By capacity and rate: `AttenuatedBloomFilter.forCapacity`. */
+  /** Sized by bits and hashes; `AttenuatedBloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: AttenuatedBloomFilterOptions);
   /** @internal */
   constructor(options: undefined, filters: readonly BloomFilter[]);
@@ -85,7 +93,7 @@ export class AttenuatedBloomFilter {
     this.#levels = filters;
   }
 
-  /** Levels of the smallest size that keeps the rate with `capacity` distinct keys in one of them. */
+  /** Makes levels of the smallest size that keeps the rate with `capacity` distinct keys in one. */
   static forCapacity(options: AttenuatedCapacityOptions): AttenuatedBloomFilter {
     checkOptions('AttenuatedBloomFilter.forCapacity', options, CAPACITY_OPTIONS);
     const { capacity, falsePositiveRate, layout = 'classic', ...rest } = options;
@@ -93,7 +101,7 @@ export class AttenuatedBloomFilter {
     return new AttenuatedBloomFilter({ ...rest, bits, hashes, layout, capacity });
   }
 
-  /** Adds a key at a distance. True if it was certainly not at that distance before. */
+  /** Adds a key at a distance. Returns true if it was certainly not at that distance before. */
   add(key: Key, distance = 0): boolean {
     return this.#levelAt(distance).add(key);
   }
@@ -103,12 +111,14 @@ export class AttenuatedBloomFilter {
     return this.#levelAt(distance).addHash(hash);
   }
 
-  /** Adds many keys at one distance. Returns how many were certainly not there before. */
+  /**
+   * Adds many keys at one distance. Returns how many were certainly not at that distance before.
+   */
   addMany(keys: KeyBatch, distance = 0): number {
     return this.#levelAt(distance).addMany(keys);
   }
 
-  /** The smallest distance at which the key may be; undefined: certainly at none of them. */
+  /** The smallest distance at which the key may be, or undefined if it certainly is at none. */
   distance(key: Key): number | undefined {
     return this.distanceHash(hashKey(key, this.scheme));
   }
@@ -120,7 +130,7 @@ export class AttenuatedBloomFilter {
     return level < 0 ? undefined : level;
   }
 
-  /** The distances of many keys, in order; -1 for those that are at none. */
+  /** The distances of many keys, in order; -1 for keys that are at none. */
   distanceMany(keys: KeyBatch): Int16Array {
     return firstHolders(this.#levels, keys, this.scheme);
   }
@@ -135,45 +145,49 @@ export class AttenuatedBloomFilter {
     return this.distanceHash(hash) !== undefined;
   }
 
-  /** One byte a key, in order: 1 maybe at some distance, 0 certainly at none. */
+  /** One byte per key, in order: 1 maybe at some distance, 0 certainly at none. */
   hasMany(keys: KeyBatch): Uint8Array {
     return hasInChain(this.#levels, keys, this.scheme);
   }
 
-  /** One level as a filter of its own. A copy. */
+  /** A copy of one level as a Bloom filter. */
   level(distance: number): BloomFilter {
     return this.#levelAt(distance).copy();
   }
 
-  /** Takes in what a neighbour offers, one hop further away: its level i into level i + 1. Its last level is lost. */
+  /**
+   * Takes in the keys of a neighbour, one hop further away: its level i goes into level i + 1. Its
+   * last level is dropped.
+   */
   absorb(neighbour: AttenuatedBloomFilter): this {
     this.#checkAlike(neighbour, 'absorb');
-    // From the deepest up, so that absorbing oneself reads each level before it changes.
+    // Deepest level first, so that a filter that absorbs itself reads each level before changing
+    // it.
     for (let i = this.levels - 1; i > 0; i--) this.#levels[i].merge(neighbour.#levels[i - 1]);
     return this;
   }
 
-  /** What a neighbour of this node sees: all of it one hop further away, and nothing at distance 0. */
+  /** The array as a neighbour of this node sees it: one hop further away, with an empty level 0. */
   shifted(): AttenuatedBloomFilter {
     const shifted = this.copy();
     shifted.clear();
     return shifted.absorb(this);
   }
 
-  /** Adds another array of the same node, level by level. */
+  /** Merges another array of the same node into this one, level by level. */
   merge(other: AttenuatedBloomFilter): this {
     this.#checkAlike(other, 'merge');
     for (const [i, filter] of this.#levels.entries()) filter.merge(other.#levels[i]);
     return this;
   }
 
-  /** Removes the keys of one distance, or of all. */
+  /** Removes the keys of one distance, or of all distances if none is given. */
   clear(distance?: number): void {
     if (distance !== undefined) this.#levelAt(distance).clear();
     else for (const filter of this.#levels) filter.clear();
   }
 
-  /** An array of its own with the same keys. */
+  /** An independent array with the same keys. */
   copy(): AttenuatedBloomFilter {
     return new AttenuatedBloomFilter(
       undefined,
@@ -181,19 +195,23 @@ export class AttenuatedBloomFilter {
     );
   }
 
-  /** Same parameters and same bits at each level. */
+  /** Whether both have the same parameters and the same bits at each level. */
   equals(other: AttenuatedBloomFilter): boolean {
     return this.#isLike(other) && this.#levels.every((filter, i) => filter.equals(other.#levels[i]));
   }
 
-  /** How many distinct keys are at a distance, by the zeros of its level; `sizeEstimate(level(i))` with an interval. */
+  /**
+   * Estimates how many distinct keys are at a distance, from the zeros of its level.
+   * `sizeEstimate(level(i))` also gives an interval.
+   */
   estimatedSize(distance: number): number {
     return this.#levelAt(distance).estimatedSize();
   }
 
   /**
-   * The rate at which one level says "maybe" to keys that are not in it; without a level, the rate at which any does to
-   * keys that are in none. That is an upper bound where levels have keys in common: they err together then.
+   * Estimates the false positive rate of one level. Without a distance, estimates the rate at which
+   * some level says "maybe" to a key that is in none. That is an upper bound if levels have keys in
+   * common, because their false positives then coincide.
    */
   estimatedFalsePositiveRate(distance?: number): number {
     if (distance !== undefined) return this.#levelAt(distance).estimatedFalsePositiveRate();
@@ -216,7 +234,7 @@ export class AttenuatedBloomFilter {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed one needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed one needs its key. */
   static decode(
     frame: Uint8Array,
     { key, ...options }: { readonly key?: SecretKey } = {},

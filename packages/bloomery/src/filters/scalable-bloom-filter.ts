@@ -1,21 +1,27 @@
 /**
- * A Bloom filter for a number of keys that nobody knows (Almeida, Baquero, Preguiça, Hutchison 2007): it grows by
- * stages, each a `BloomFilter` with more room and a lower rate than the one before.
+ * A Bloom filter for an unknown number of keys (Almeida, Baquero, Preguiça, Hutchison 2007). It
+ * grows by stages, each a `BloomFilter` with more room and a lower rate than the one before.
  *
- * What it promises. No false negative, and a compound rate of at most the one asked for, at any number of keys
- * (math/scalable.ts). Each stage holds exactly its capacity when the next one begins: keys are counted by "certainly not in
- * any stage yet", so adding a key twice does not fill it. One by one or in batches, the same keys in the same order
- * make the same bytes; in another order they may fall into other stages.
+ * What it promises. No false negative, and a compound rate of at most the one asked for, at any
+ * number of keys (math/scalable.ts). Each stage holds exactly its capacity when the next one
+ * begins: only keys that are certainly in no stage yet are counted, so adding a key twice does not
+ * fill the filter. The same keys in the same order give the same bytes, one by one or in batches.
+ * In another order they may fall into other stages.
  *
- * What it costs. Memory: later stages have lower rates, and the newest one is partly empty. Measured at 1 %, from 1000 keys
- * on, against a filter made for exactly the keys that are there, growth 2 and tightening 0.5: 1.15 times as much at 1000
- * keys, 2.4 at 100,000 and at a million; between 1.6 with a full last stage and 5.0 with a new one. A tightening of
- * 0.85 (the paper likes 0.8 to 0.9) takes 1.4, 2.0 and 1.7, and between 1.5 and 3.4: better for much growth, worse
- * for none. Time: a key that is not in asks every stage, log2(n/c₀) of them, the newest first. Who knows the
- * number of keys, even roughly, does better with a `BloomFilter` of that size.
+ * What it costs in memory. Later stages have lower rates, and the newest one is partly empty. We
+ * measured at 1 %, from 1000 keys on, against a filter made for exactly the keys that are there.
+ * Growth 2 and tightening 0.5 take 1.15 times as much at 1000 keys, 2.4 at 100,000 and at a
+ * million; between 1.6 with a full last stage and 5.0 with a new one. A tightening of 0.85 (the
+ * paper recommends 0.8 to 0.9) takes 1.4, 2.0 and 1.7, and between 1.5 and 3.4: it is better for
+ * much growth, worse for none.
  *
- * Refused: merging. The stages of two would have to be lined up, and their rates add up, so the bound would break with
- * the first merge; and keys cannot be taken out of one to be added to the other.
+ * What it costs in time. A lookup of a non-member key asks every stage, log2(n/c₀) of them, the
+ * newest first. If the number of keys is known even roughly, a `BloomFilter` of that size is
+ * better.
+ *
+ * Refused: merging. The stages of the two filters would have to be aligned, and their rates add up,
+ * so the first merge would break the bound. The keys of one filter cannot be extracted and added to
+ * the other.
  */
 
 import { halvesOf } from '../frames/counter-kinds.ts';
@@ -47,25 +53,25 @@ import { checkNested, joinFilters, splitFilters } from './shared/nested-frames.t
 import { checkOptions } from './shared/options.ts';
 
 export interface ScalableBloomFilterOptions extends HashOptions {
-  /** The compound rate that is never exceeded, strictly between 0 and 1. */
+  /** The compound false positive rate that is never exceeded, strictly between 0 and 1. */
   readonly falsePositiveRate: number;
-  /** The keys that the first stage is made for. Default 1000. */
+  /** The number of keys that the first stage is made for. Default 1000. */
   readonly initialCapacity?: number;
-  /** How much larger each stage is than the one before, from 1.25 to 1000. Default 2. */
+  /** Ratio of each stage's capacity to the one before, from 1.25 to 1000. Default 2. */
   readonly growth?: number;
-  /** The rate of each stage as a share of the one before, strictly between 0 and 1. Default 0.5. */
+  /** Ratio of each stage's rate to the one before, strictly between 0 and 1. Default 0.5. */
   readonly tightening?: number;
   readonly layout?: BloomLayout;
 }
 
-/** What there is to know of a stage. */
+/** The description of one stage. */
 export interface ScalableStage {
   readonly capacity: number;
-  /** The distinct keys that went into it, exactly. */
+  /** The exact number of distinct keys that went into it. */
   readonly count: number;
   readonly bits: number;
   readonly hashes: number;
-  /** By the share of its bits that are 1, now. */
+  /** Estimated from the share of its bits that are 1 now. */
   readonly estimatedFalsePositiveRate: number;
 }
 
@@ -76,9 +82,9 @@ export class ScalableBloomFilter {
   readonly tightening: number;
   readonly layout: BloomLayout;
   readonly scheme: HashScheme;
-  /** Newest first, in the order in which they are asked. */
+  /** Newest first, which is the order of lookups. */
   readonly #filters: BloomFilter[] = [];
-  /** How many keys went into each. */
+  /** How many keys went into each stage, newest first. */
   readonly #counts: number[] = [];
 
   constructor(options: ScalableBloomFilterOptions);
@@ -101,12 +107,14 @@ export class ScalableBloomFilter {
     if (stages.length === 0) this.#grow();
   }
 
-  /** Adds a key, unless it may be in already. True if it was certainly not in before. */
+  /**
+   * Adds a key, unless it may be present already. Returns true if it was certainly absent before.
+   */
   add(key: Key): boolean {
     return this.addHash(hashKey(key, this.scheme));
   }
 
-  /** Maybe (true) or certainly not (false). */
+  /** True if the key may have been added, false if it certainly was not. */
   has(key: Key): boolean {
     return this.hasHash(hashKey(key, this.scheme));
   }
@@ -126,7 +134,7 @@ export class ScalableBloomFilter {
     return firstHolder(this.#filters, hash) >= 0;
   }
 
-  /** Adds many keys at once, the fast way. Returns how many of them were certainly not in before. */
+  /** Adds many keys, faster than one by one. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
     let fresh = 0;
     eachChunk(keys, this.scheme, (count, wasm) => {
@@ -135,32 +143,32 @@ export class ScalableBloomFilter {
     return fresh;
   }
 
-  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
     return hasInChain(this.#filters, keys, this.scheme);
   }
 
-  /** Removes all keys, and all stages but an empty first one. */
+  /** Removes all keys, and all stages except an empty first one. */
   clear(): void {
     this.#filters.length = 0;
     this.#counts.length = 0;
     this.#grow();
   }
 
-  /** Refused, with the reason: there is no way that keeps the rate. */
+  /** Always throws: no merge keeps the promised rate. */
   merge(_other: ScalableBloomFilter): never {
     throw new TypeError(
       'ScalableBloomFilters cannot be merged: the rates of their stages would add up and break the promised one. Add the keys again, or ask both',
     );
   }
 
-  /** A filter of its own with the same keys. */
+  /** An independent filter with the same keys. */
   copy(): ScalableBloomFilter {
     const stages = this.#stages().map(({ filter, count }) => ({ filter: filter.copy(), count }));
     return new ScalableBloomFilter(this.#parameters(), this.scheme, stages);
   }
 
-  /** Same parameters, same stages, same bits. */
+  /** Whether both have the same parameters, the same stages and the same bits. */
   equals(other: ScalableBloomFilter): boolean {
     return (
       other instanceof ScalableBloomFilter &&
@@ -172,7 +180,7 @@ export class ScalableBloomFilter {
     );
   }
 
-  /** The stages, oldest first: plain data. A pass over all bits. */
+  /** The stages as plain data, oldest first. Reads all bits. */
   get stages(): readonly ScalableStage[] {
     return this.#stages().map(({ filter, count }) => ({
       capacity: filter.capacity ?? 0,
@@ -183,18 +191,24 @@ export class ScalableBloomFilter {
     }));
   }
 
-  /** The keys that were certainly new: a lower bound of the distinct keys that were added, and nearly all of them. */
+  /**
+   * The number of keys that were certainly new. It is a lower bound on the number of distinct keys
+   * that were added, and close to it.
+   */
   get leastSize(): number {
     return this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** How many distinct keys were added: those that went in, and those that are expected to have been taken for known. */
+  /**
+   * Estimates how many distinct keys were added: the keys that went in, plus the expected number of
+   * keys that were mistaken for known ones.
+   */
   estimatedSize(): number {
     const { inside, missing } = countKeys(this.#shapes());
     return inside + missing;
   }
 
-  /** The rate at which keys that were not added are answered with "maybe" now, all stages together. */
+  /** Estimates the current false positive rate of all stages together. */
   estimatedFalsePositiveRate(): number {
     return chainRate(this.#filters.map((filter) => filter.estimatedFalsePositiveRate()));
   }
@@ -222,7 +236,7 @@ export class ScalableBloomFilter {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed filter needs its key. */
   static decode(
     frame: Uint8Array,
     { key, ...options }: { readonly key?: SecretKey } = {},
@@ -258,14 +272,16 @@ export class ScalableBloomFilter {
     return (this.#filters[0].capacity ?? 0) - this.#counts[0];
   }
 
-  /** Adds a chunk as one by one would: where a new stage may be needed, that is what is done. */
+  /**
+   * Adds a chunk with the same result as one by one, which it does where a new stage may be needed.
+   */
   #addChunk(hashes: KeyHashes): number {
     let fresh = 0;
     if (this.#room < hashes.length) {
       for (let i = 0; i < hashes.length; i++) if (this.addHash(hashAt(hashes, i))) fresh++;
       return fresh;
     }
-    // In the newest stage adding is asking: a key that it may have changes no bit.
+    // In the newest stage, adding is also asking: a key that it may already have changes no bit.
     fresh = this.#filters[0].addMany(without(hashes, holdersOfChunk(this.#filters.slice(1), hashes)));
     this.#counts[0] += fresh;
     return fresh;
@@ -296,7 +312,10 @@ export class ScalableBloomFilter {
   }
 }
 
-/** How many distinct keys were added, with an interval. Narrow: only false positives are uncertain. */
+/**
+ * Estimates how many distinct keys were added, with an interval. The interval is narrow, because
+ * only the false positives are uncertain.
+ */
 export function scalableSizeEstimate(filter: ScalableBloomFilter, options: EstimateOptions = {}): Estimate {
   return estimateScalableSize(filter.stages, options.confidence);
 }
@@ -316,7 +335,7 @@ const OPTIONS = [
   'key',
 ] as const;
 
-/** The hashes that nobody holds. */
+/** The hashes that no filter holds. */
 function without({ scheme, words }: KeyHashes, holders: Int16Array): KeyHashes {
   const rest = new Int32Array(words.length);
   let length = 0;

@@ -1,27 +1,35 @@
 /**
- * A Bloom filter that forgets: keys go into the newest of a few generations, questions go to all of them, and a
- * rotation drops the oldest generation whole and begins a new one. Adding a key again renews it.
+ * A Bloom filter that forgets. Keys go into the newest of a few generations, and lookups ask all of
+ * them. A rotation drops the whole oldest generation and begins a new one. Adding a key again
+ * renews it.
  *
- * When it rotates, one of three ways:
- * - by hand: `rotate()`, whenever the program likes;
+ * It rotates in one of three ways:
+ * - by hand: the program calls `rotate()`;
  * - by time: `ttlMs`, with the time passed in by `advance(nowMs)`, never read from a clock;
- * - when full: `rotateWhenFull`, as soon as the newest generation holds `capacity` distinct keys and another comes.
+ * - when full: `rotateWhenFull`, as soon as the newest generation holds `capacity` distinct keys
+ *   and another one is added.
  *
- * What it promises. The compound rate of all G generations, each filled to its capacity, is at most the one asked for:
- * each is sized for 1 - (1-P)^(1/G). By time: a generation lasts ttlMs/(G-1), and is dropped G such periods after it
- * began. A key is added at some moment of the first of them, so it is remembered for more than G-1 periods, that is
- * for at least ttlMs, and forgotten after at most G periods, ttlMs·G/(G-1): 1.5 times with three generations, 1.14
- * with eight. (But for false positives, and if `advance` is called before each use.)
+ * What it promises. The compound rate of all G generations, each filled to its capacity, is at most
+ * the one asked for: each is sized for 1 - (1-P)^(1/G).
  *
- * Periods begin at multiples of ttlMs/(G-1) since time 0, not when the filter was made. So two filters with the same ttl
- * rotate at the same moments wherever they are, and can be merged generation by generation. A time before the last one
- * is ignored: clocks are set back, and what was forgotten cannot be remembered.
+ * By time, a generation lasts ttlMs/(G-1), and is dropped G such periods after it began. A key is
+ * added at some moment of the first of them. So it is remembered for more than G-1 periods, that is
+ * for at least ttlMs, and forgotten after at most G periods, ttlMs·G/(G-1): 1.5 times with three
+ * generations, 1.14 with eight. This holds apart from false positives, and if `advance` is called
+ * before each use.
  *
- * What it costs. G filters, each for `capacity` keys: 3 generations at 1 % take 11.9 bits for each of the keys that may be
- * in (one filter for all of them would take 9.6, and could not forget). A lookup asks all generations, newest first.
+ * Periods begin at multiples of ttlMs/(G-1) since time 0, not when the filter was made. So two
+ * filters with the same ttl rotate at the same moments on every machine, and can be merged
+ * generation by generation. A time before the last one is ignored: clocks can be set back, but
+ * forgotten keys cannot be restored.
  *
- * Refused: a capacity and a time at once. If a full generation made room early, the ttl would not be kept; size it for
- * the keys of one period instead, and look at `estimatedFalsePositiveRate()`.
+ * What it costs. G filters, each for `capacity` keys: 3 generations at 1 % take 11.9 bits for each
+ * of the keys that may be in (one filter for all of them would take 9.6, and could not forget). A
+ * lookup asks the generations in turn, newest first.
+ *
+ * Refused: rotating when full and by time at once. If a full generation were rotated early, the ttl
+ * would not be kept. Size the filter for the keys of one period instead, and watch
+ * `estimatedFalsePositiveRate()`.
  */
 
 import { decodeFrame, encodeFrame } from '../../frames/frame.ts';
@@ -67,9 +75,14 @@ export class RotatingBloomFilter {
   readonly scheme: HashScheme;
   /** Newest first. */
   readonly #filters: BloomFilter[];
-  /** By time: the last time that was passed in. Otherwise: the number of rotations so far. */
+  /**
+   * When rotating by time: the last time that was passed in. Otherwise the number of rotations so
+   * far.
+   */
   #clock: number;
-  /** When full: how many distinct keys went into the newest generation. Otherwise 0. */
+  /**
+   * When rotating when full: how many distinct keys went into the newest generation. Otherwise 0.
+   */
   #count: number;
 
   constructor(options: RotatingBloomFilterOptions);
@@ -93,12 +106,15 @@ export class RotatingBloomFilter {
     this.#count = state.count;
   }
 
-  /** Adds a key to the newest generation. True if it was certainly in none before: a new key, or a forgotten one. */
+  /**
+   * Adds a key to the newest generation. Returns true if it was certainly in no generation before,
+   * because it is new or was forgotten.
+   */
   add(key: Key): boolean {
     return this.addHash(hashKey(key, this.scheme));
   }
 
-  /** Maybe (true) or certainly not (false). */
+  /** True if the key may be remembered, false if it certainly is not. */
   has(key: Key): boolean {
     return this.hasHash(hashKey(key, this.scheme));
   }
@@ -119,7 +135,10 @@ export class RotatingBloomFilter {
     return this.ageHash(hash) !== undefined;
   }
 
-  /** Adds many keys at once, the fast way. Returns how many of them were certainly in no generation before. */
+  /**
+   * Adds many keys, faster than one by one. Returns how many were certainly in no generation
+   * before.
+   */
   addMany(keys: KeyBatch): number {
     let fresh = 0;
     eachChunk(keys, this.scheme, (count, wasm) => {
@@ -128,14 +147,15 @@ export class RotatingBloomFilter {
     return fresh;
   }
 
-  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
     return hasInChain(this.#filters, keys, this.scheme);
   }
 
   /**
-   * How many rotations ago a key was last added, 0 being the newest generation; undefined if it is forgotten or was never
-   * added. A false positive of a newer generation can make a key look younger than it is, never older.
+   * How many rotations ago a key was last added, 0 being the newest generation. Undefined if the
+   * key is forgotten or was never added. A false positive of a newer generation can make a key look
+   * younger than it is, never older.
    */
   age(key: Key): number | undefined {
     return this.ageHash(hashKey(key, this.scheme));
@@ -148,12 +168,12 @@ export class RotatingBloomFilter {
     return holder < 0 ? undefined : holder;
   }
 
-  /** The ages of many keys, in order; -1 for those that are not remembered. */
+  /** The ages of many keys, in order; -1 for keys that are not remembered. */
   ageMany(keys: KeyBatch): Int16Array {
     return firstHolders(this.#filters, keys, this.scheme);
   }
 
-  /** Forgets the oldest generation and begins a new one. Not where time rotates. */
+  /** Drops the oldest generation and begins a new one. Throws if the filter rotates by time. */
   rotate(): void {
     if (this.rotation === 'by-time') {
       throw new TypeError('Time rotates this filter, and nothing else does: advance(nowMs)');
@@ -163,8 +183,8 @@ export class RotatingBloomFilter {
   }
 
   /**
-   * Says what time it is: rotates as often as is due since the last time, and returns how often that was. A time before
-   * the last one is ignored.
+   * Sets the time: rotates as often as is due since the last time, and returns how often that was.
+   * A time before the last one is ignored.
    */
   advance(nowMs: number): number {
     if (this.rotation !== 'by-time') throw new TypeError('advance needs a filter that was made with ttlMs');
@@ -176,23 +196,25 @@ export class RotatingBloomFilter {
     return due;
   }
 
-  /** The time that was last passed in; undefined where time does not rotate. */
+  /** The time that was last passed in, or undefined if the filter does not rotate by time. */
   get nowMs(): number | undefined {
     return this.rotation === 'by-time' ? this.#clock : undefined;
   }
 
-  /** Which generation is the newest: the number of rotations so far, or of periods since time 0. */
+  /**
+   * Number of the newest generation: the number of rotations so far, or of periods since time 0.
+   */
   get turn(): number {
     return this.rotation === 'by-time' ? this.#periodAt(this.#clock) : this.#clock;
   }
 
-  /** Forgets all keys. Time, and the number of rotations, stay. */
+  /** Forgets all keys. The time and the number of rotations stay. */
   clear(): void {
     for (const filter of this.#filters) filter.clear();
     this.#count = 0;
   }
 
-  /** A filter of its own with the same keys. */
+  /** An independent filter with the same keys. */
   copy(): RotatingBloomFilter {
     const { rotation, ttlMs } = this;
     return new RotatingBloomFilter(undefined, {
@@ -205,9 +227,10 @@ export class RotatingBloomFilter {
   }
 
   /**
-   * Adds all keys of another filter, each to the generation of the same turn: exactly the filter that all of them would
-   * have made. Both must have the same parameters and stand at the same turn. Not where full generations rotate: each
-   * such filter turns at moments of its own.
+   * Adds all keys of another filter, each to the generation of the same turn. The result is the
+   * same as if one filter had received all keys. Both must have the same parameters and stand at
+   * the same turn. Filters that rotate when full cannot be merged, because each rotates at moments
+   * of its own.
    */
   merge(other: RotatingBloomFilter): this {
     if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
@@ -224,7 +247,7 @@ export class RotatingBloomFilter {
     return this;
   }
 
-  /** Same parameters, same turn, same time, same bits in each generation. */
+  /** Whether both have the same parameters, turn, time and bits in each generation. */
   equals(other: RotatingBloomFilter): boolean {
     return (
       this.#isLike(other) &&
@@ -234,34 +257,38 @@ export class RotatingBloomFilter {
     );
   }
 
-  /** One generation as a filter of its own, by its age: 0 is the newest. A copy. */
+  /** A copy of one generation as a Bloom filter, by its age: 0 is the newest. */
   generation(age: number): BloomFilter {
     return this.#filters[checkInteger('age', age, 0, this.generations - 1)].copy();
   }
 
-  /** All that is remembered as one filter: the union of the generations. Fuller than each, so with a higher rate. */
+  /**
+   * All remembered keys as one filter: the union of the generations. It is fuller than each of
+   * them, so its rate is higher.
+   */
   flattened(): BloomFilter {
     const [newest, ...older] = this.#filters;
     return older.reduce((union, filter) => union.merge(filter), newest.copy());
   }
 
   /**
-   * How many distinct keys are remembered, by the zeros of the union; `sizeEstimate(filter.flattened())` with an interval.
-   * Keys that are in several generations count once. With many full generations no zero is left, and it is
-   * Infinity; the sum of `estimatedSizes()` is an upper bound then.
+   * Estimates how many distinct keys are remembered, from the zeros of the union.
+   * `sizeEstimate(filter.flattened())` also gives an interval. A key that is in several generations
+   * counts once. With many full generations no zero is left, and the estimate is Infinity; the sum
+   * of `estimatedSizes()` is then an upper bound.
    */
   estimatedSize(): number {
     return this.flattened().estimatedSize();
   }
 
-  /** How many distinct keys each generation holds, newest first. */
+  /** Estimates how many distinct keys each generation holds, newest first. */
   estimatedSizes(): number[] {
     return this.#filters.map((filter) => filter.estimatedSize());
   }
 
   /**
-   * The rate at which keys that are not remembered are answered with "maybe" now. An upper bound where generations have
-   * keys in common, because they err together then.
+   * Estimates the current false positive rate. It is an upper bound if generations have keys in
+   * common, because their false positives then coincide.
    */
   estimatedFalsePositiveRate(): number {
     return chainRate(this.#filters.map((filter) => filter.estimatedFalsePositiveRate()));
@@ -272,7 +299,10 @@ export class RotatingBloomFilter {
     return this.#filters.reduce((sum, filter) => sum + filter.byteLength, 0);
   }
 
-  /** The filter as a frame, time included: bytes to save or send, read back by `RotatingBloomFilter.decode`. */
+  /**
+   * The filter as a frame, including the time: bytes to save or send, read back by
+   * `RotatingBloomFilter.decode`.
+   */
   encode(): Uint8Array<ArrayBuffer> {
     const payload = joinFilters(
       this.#filters.map((filter, age) => ({ filter, note: age === 0 ? this.#count : 0 })),
@@ -285,7 +315,7 @@ export class RotatingBloomFilter {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed filter needs its key. */
   static decode(
     frame: Uint8Array,
     { key, ...options }: { readonly key?: SecretKey } = {},
@@ -322,7 +352,7 @@ export class RotatingBloomFilter {
     return `RotatingBloomFilter(${generations} generations of ${capacity} keys, ${bits} bits, ${hashes} hashes, ${layout}, ${how}, ${scheme.id})`;
   }
 
-  /** Adds a chunk as one by one would. */
+  /** Adds a chunk with the same result as adding one key after the other. */
   #addChunk(hashes: KeyHashes): number {
     const older = holdersOfChunk(this.#filters.slice(1), hashes);
     const counted = this.rotation === 'when-full';
@@ -333,8 +363,8 @@ export class RotatingBloomFilter {
       if (counted) this.#count += fresh;
       return fresh;
     }
-    // Whether a key is new depends on those before it, so with one among them that an older generation may have, or
-    // with a rotation ahead, they go one by one.
+    // Whether a key is new depends on the keys before it. So keys are added one by one if an older
+    // generation may have one of them, or if a rotation may be due.
     for (let i = 0; i < hashes.length; i++) if (this.addHash(hashAt(hashes, i))) fresh++;
     return fresh;
   }
@@ -349,7 +379,10 @@ export class RotatingBloomFilter {
     this.#count = 0;
   }
 
-  /** In which period a time lies. Integers below 2^53 throughout, so nothing is rounded but down, as it should be. */
+  /**
+   * The number of the period in which a time lies. All integers stay below 2^53, so only the floor
+   * rounds.
+   */
   #periodAt(nowMs: number): number {
     return Math.floor((nowMs * (this.generations - 1)) / (this.ttlMs ?? 1));
   }

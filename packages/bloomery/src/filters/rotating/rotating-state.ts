@@ -1,6 +1,6 @@
 /**
- * What a rotating filter is made of, and how options become it: the checks, the sizes, the first generations. The
- * filter itself is rotating-bloom-filter.ts.
+ * The state of a rotating filter, and how it is built from options: the checks, the sizes, the
+ * first generations. The filter itself is rotating-bloom-filter.ts.
  */
 
 import { BLOOM_LAYOUTS } from '../../frames/frame-kinds.ts';
@@ -13,25 +13,31 @@ import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
 import { checkOptions } from '../shared/options.ts';
 
 export interface RotatingBloomFilterOptions extends HashOptions {
-  /** The distinct keys that each generation is made for. */
+  /** The number of distinct keys that each generation is made for. */
   readonly capacity: number;
-  /** The rate of all generations together, each filled to its capacity. */
+  /** The false positive rate of all generations together, each filled to its capacity. */
   readonly falsePositiveRate: number;
-  /** G, from 2 to 32. Default 3. */
+  /** The number of generations, G, from 2 to 32. Default 3. */
   readonly generations?: number;
-  /** Rotates by time: keys are remembered for at least so many milliseconds after they were last added. */
+  /**
+   * Rotates by time: keys are remembered for at least this many milliseconds after they were last
+   * added.
+   */
   readonly ttlMs?: number;
-  /** With `ttlMs`: the time now, in whole milliseconds since whichever moment, such as `Date.now()`. */
+  /**
+   * With `ttlMs`: the current time, in whole milliseconds since any fixed moment, such as
+   * `Date.now()`.
+   */
   readonly nowMs?: number;
-  /** Rotates when the newest generation holds `capacity` distinct keys and another one comes. */
+  /** Rotates when the newest generation holds `capacity` distinct keys and another one is added. */
   readonly rotateWhenFull?: boolean;
   readonly layout?: BloomLayout;
 }
 
-/** What makes it rotate. */
+/** The event that makes the filter rotate. */
 export type Rotation = (typeof ROTATIONS)[number];
 
-/** All there is to a filter. */
+/** The complete state of a filter. */
 export interface RotatingState {
   readonly rotation: Rotation;
   readonly ttlMs: number | undefined;
@@ -40,7 +46,7 @@ export interface RotatingState {
   readonly filters: readonly BloomFilter[];
 }
 
-/** Times 31 it is still an exact double. */
+/** The largest time. Multiplied by 31, the most periods per ttl, it is still an exact double. */
 export const MAX_TIME = 2 ** 48 - 1;
 const OPTIONS = [
   'capacity',
@@ -70,7 +76,7 @@ export function rotatingState(options: RotatingBloomFilterOptions): RotatingStat
   } else if (nowMs !== undefined) {
     throw new TypeError('nowMs means nothing without ttlMs');
   }
-  // 1 - (1-P)^(1/G): with G of them the compound rate is P.
+  // 1 - (1-P)^(1/G): the compound rate of G generations is P.
   const rate = -Math.expm1(Math.log1p(-falsePositiveRate) / generations);
   const { bits, hashes } = sizeClassic({ capacity, falsePositiveRate: rate, layout });
   const scheme = hashScheme(options);
