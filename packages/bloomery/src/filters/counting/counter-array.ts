@@ -1,9 +1,11 @@
 /**
- * An array of small counters as a whole: which are not zero, combined with another array, and which came from or went
- * back to zero since somebody last asked. Behind the counters lie, if changes are tracked, as many change bits; both
- * are in one store, because only one store at a time is sure of its place in WebAssembly memory.
+ * Operations on a whole array of small counters: which are not zero, how it combines with another
+ * array, and which counters became zero or non-zero since the changes were last taken. If changes
+ * are tracked, as many change bits lie behind the counters. Both are in one store, because only one
+ * store at a time is sure of its place in WebAssembly memory.
  *
- * The change bits are flipped by the loops of counting.ts for each key, and here for changes at large.
+ * The loops of counting.ts flip the change bits for each key. Operations on the whole array flip
+ * them here.
  */
 
 import { countOnes } from '../../kernel/bits/bit-operations.ts';
@@ -22,7 +24,7 @@ export class CounterArray {
   readonly store: BitStore;
   readonly count: number;
   readonly counterBits: number;
-  /** Where the change bits begin, as a word index; 0 if they are not tracked. */
+  /** Where the change bits begin, as a word index; 0 if changes are not tracked. */
   readonly changesAt: number;
   readonly #counterWords: number;
 
@@ -34,7 +36,7 @@ export class CounterArray {
     this.store = BitStore.allocate(32 * this.#counterWords + (trackChanges ? count : 0));
   }
 
-  /** The counters. A view that is valid until the next batch, which may move the words. */
+  /** The counters, as a view that is valid until the next batch, which may move the words. */
   get words(): Uint32Array {
     return this.store.words.subarray(0, this.#counterWords);
   }
@@ -55,7 +57,7 @@ export class CounterArray {
     return noneLarger(this.words, other.words, this.counterBits);
   }
 
-  /** One bit a counter: 1 where it is not 0. */
+  /** One bit per counter: 1 where it is not 0. */
   nonZeroBits(): BitStore {
     const bits = BitStore.allocate(this.count);
     nonZeroBits(this.words, this.counterBits, bits.words);
@@ -70,12 +72,15 @@ export class CounterArray {
     this.#atLarge(() => combineCounters(this.words, other.words, this.counterBits, combine));
   }
 
-  /** How many counters differ in being zero from when the changes were last taken. */
+  /**
+   * The number of counters that were zero when the changes were last taken and are not now, or the
+   * reverse.
+   */
   changedCount(): number {
     return countOnes(this.#changes());
   }
 
-  /** Which these are, rising; from now on changes are counted from here. */
+  /** The positions of these counters, rising. Resets the changes. */
   takeChanges(): Float64Array {
     const changes = this.#changes();
     const positions = new Float64Array(countOnes(changes));

@@ -1,11 +1,14 @@
 /**
- * Whole arrays of packed counters: to bits, added, compared. Passes over memory, run now and then and not for each
- * key, so JavaScript alone does them. Counters are packed as in counting.ts; unused ones at the end are 0.
+ * Operations on whole arrays of packed counters: conversion to bits, addition, comparison. They run
+ * now and then and not for each key, so they exist in JavaScript only. Counters are packed as in
+ * counting.ts; unused ones at the end are 0.
  */
 
 import { evenBits, onesOf } from '../../kernel/bits/bit-operations.ts';
 
-/** One bit a counter: 1 where it is not 0. The snapshot of a counting filter, in one pass. */
+/**
+ * One bit per counter: 1 where it is not 0. This is the snapshot of a counting filter, in one pass.
+ */
 export function nonZeroBits(counters: Uint32Array, counterBits: number, bits: Uint32Array): void {
   const perWord = 32 / counterBits;
   for (let i = 0, at = 0; i < counters.length; i++, at += perWord) {
@@ -40,15 +43,18 @@ export function countSaturated(counters: Uint32Array, counterBits: number): numb
   return count;
 }
 
-/** What happens to a pair of counters. */
+/** The function that combines a pair of counters. */
 export type CombineCounters = (mine: number, other: number, most: number) => number;
 
-/** The sum; a counter at its maximum does not know its count, so whatever it is added to does not either. */
+/**
+ * The sum. A counter at its maximum does not know its count, so the sum with any other stays at the
+ * maximum.
+ */
 export const addSaturating: CombineCounters = (mine, other, most) => Math.min(mine + other, most);
 
 export const smaller: CombineCounters = (mine, other) => Math.min(mine, other);
 
-/** Replaces each counter of `target` by its combination with that of `other`. */
+/** Replaces each counter of `target` by its combination with the same counter of `other`. */
 export function combineCounters(
   target: Uint32Array,
   other: Uint32Array,
@@ -68,7 +74,7 @@ export function combineCounters(
   }
 }
 
-/** Whether no counter of `a` is larger than that of `b`. */
+/** Whether no counter of `a` is larger than the same counter of `b`. */
 export function noneLarger(a: Uint32Array, b: Uint32Array, counterBits: number): boolean {
   const most = (1 << counterBits) - 1;
   for (let i = 0; i < a.length; i++) {
@@ -85,14 +91,14 @@ function lowestBits(counterBits: number): number {
   return 0xffffffff / ((1 << counterBits) - 1);
 }
 
-/** The lowest bit of each counter set if any of its bits is. */
+/** The lowest bit of each counter is set if any of its bits is. */
 function nonZeroLanes(word: number, counterBits: number): number {
   for (let shift = 1; shift < counterBits; shift *= 2) word |= word >>> shift;
-  // What a neighbour shifted in lies above the lowest bit, and is dropped here.
+  // Bits that were shifted in from a neighbour lie above the lowest bit, and are dropped here.
   return word & lowestBits(counterBits);
 }
 
-/** The lanes' lowest bits side by side. */
+/** Packs the lowest bits of the lanes side by side. */
 function gather(lanes: number, counterBits: number): number {
   let bits = lanes;
   for (let width = counterBits; width > 1; width /= 2) bits = evenBits(bits);

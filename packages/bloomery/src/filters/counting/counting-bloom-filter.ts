@@ -1,29 +1,35 @@
 /**
- * The counting Bloom filter (Fan, Cao, Almeida, Broder 1998; survey 2.5): a counter in place of each bit, so that
- * keys can be deleted again. A cache that evicts as often as it stores needs this one.
+ * The counting Bloom filter (Fan, Cao, Almeida, Broder 1998; survey 2.5): a counter in place of
+ * each bit, so that keys can be deleted. A cache that evicts as often as it stores needs this
+ * filter.
  *
- * What it promises. `has` answers true for every key that was added more often than it was deleted, whatever
- * happened to the other keys, as long as nothing was deleted that is not in. Its answers, its rate and its
- * `snapshot()` are those of the `BloomFilter` with the same parameters and the keys that are left.
+ * What it promises. `has` answers true for every key that was added more often than it was deleted,
+ * whatever happened to the other keys, as long as only keys that are in were deleted. Its answers,
+ * its rate and its `snapshot()` are those of the `BloomFilter` with the same parameters and the
+ * keys that are left.
  *
- * What it costs. A counter of 4 bits holds up to 15, and overflows with probability below 1.37e-15 * m at the
- * best k (survey 2.5): 4 times the memory of the bits. Counters of 2 bits halve that and overflow now and then; 8
- * and 16 are for keys that are added many times.
+ * What it costs. A counter of 4 bits holds up to 15, and overflows with probability below 1.37e-15
+ * * m at the best k (survey 2.5): 4 times the memory of the bits. Counters of 2 bits halve that and
+ * overflow now and then; 8 and 16 are for keys that are added many times.
  *
- * Overflow. A counter at its maximum is stuck there: it does not know how many keys it stands for, so deleting
- * never lowers it. That costs a false positive now and then (a key that was deleted and is still answered "maybe"), and
- * never a false negative. `saturatedCount()` says how many are stuck; `clear` and adding anew frees them.
+ * Overflow. A counter at its maximum is stuck there: it does not know how many keys it stands for,
+ * so deleting never lowers it. That causes a false positive now and then (a key that was deleted
+ * and is still answered "maybe"), and never a false negative. `saturatedCount()` says how many are
+ * stuck. `clear`, followed by adding the keys again, frees them.
  *
- * Deleting what is not in. If one of the key's counters is 0 the key is certainly not in: `delete` returns false and
- * changes nothing. If all of them are above 0 it cannot be known: a key that was never added but looks as if (a false
- * positive) takes its counts from other keys, and one of those may be lost. Delete only what was added.
+ * Deleting a key that is not in. If one of the key's counters is 0, the key is certainly not in:
+ * `delete` returns false and changes nothing. If all of them are above 0, this cannot be detected.
+ * Deleting a key that was never added but is a false positive lowers counters of other keys, and
+ * one of those may be lost. Delete only keys that were added.
  *
- * Changes. With `trackChanges` one more bit a counter says which bits of the snapshot differ from what they were
- * when the changes were last taken: what a summary that was sent before needs to be brought up to date, and no
- * more (compressed IV). A bit that was set and cleared again since then is not among them.
+ * Changes. `trackChanges` adds one bit per counter, which says whether a bit of the snapshot
+ * differs from its value when the changes were last taken. These are exactly the bits that bring a
+ * summary that was sent before up to date (compressed IV). A bit that was set and cleared again
+ * since then is not among them.
  *
- * What it cannot do: halve (two counters of one key may fall together, and counted it once: halve the snapshot),
- * and live in shared memory (several atomic steps a key could be seen half done).
+ * What it cannot do. It cannot halve: two counters of one key may fall together, and their sum
+ * would count the key twice. Halve the snapshot instead. It cannot live in shared memory: adding a
+ * key takes several atomic steps, and another thread could see it half done.
  */
 
 import { decodeFrame, encodeFrame, type FrameWriter } from '../../frames/frame.ts';
@@ -75,29 +81,31 @@ interface CommonOptions extends HashOptions {
   /** The width of a counter: 2, 4, 8 or 16 bits. Default 4. */
   readonly counterBits?: CounterBits;
   readonly layout?: BloomLayout;
-  /** Remembers which bits of the snapshot change; see `takeChanges`. One more bit a counter. */
+  /**
+   * Remembers which bits of the snapshot change; see `takeChanges`. Takes one more bit per counter.
+   */
   readonly trackChanges?: boolean;
   /** 'allow' (default), 'warn' (once, on the console) or 'throw' (an `OverfullError`). */
   readonly overfull?: OverfullPolicy;
 }
 
 export interface CountingFilterOptions extends CommonOptions {
-  /** m, the number of counters. A multiple of `hashes` in the partitioned layout. */
+  /** The number of counters, m. A multiple of `hashes` in the partitioned layout. */
   readonly counters: number;
-  /** k. From 1 to 255. */
+  /** The number of hashes per key, k. From 1 to 255. */
   readonly hashes: number;
-  /** The number of distinct keys it is meant for; only the overfull policy uses it. */
+  /** The number of distinct keys that the filter is meant for; only the overfull policy uses it. */
   readonly capacity?: number | undefined;
 }
 
 export interface CountingCapacityOptions extends CommonOptions {
-  /** How many distinct keys are in at the same time, at most. */
+  /** The largest number of distinct keys that are in at the same time. */
   readonly capacity: number;
-  /** The rate at capacity, strictly between 0 and 1. */
+  /** The false positive rate at capacity, strictly between 0 and 1. */
   readonly falsePositiveRate: number;
-  /** Fixes k instead of choosing the best. */
+  /** Fixes k instead of choosing the best one. */
   readonly hashes?: number;
-  /** Limits k: fewer probes, more counters. */
+  /** Upper limit of k, for fewer probes and more counters. */
   readonly maxHashes?: number;
 }
 
@@ -119,7 +127,7 @@ export class CountingBloomFilter {
   readonly #prober: Prober;
   readonly #guard: OverfullGuard;
 
-  /** By counters and hashes. By capacity and rate: `CountingBloomFilter.forCapacity`. */
+  /** Sized by counters and hashes; `CountingBloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: CountingFilterOptions);
   /** @internal */
   constructor(options: CountingFilterOptions, scheme: HashScheme);
@@ -147,7 +155,7 @@ export class CountingBloomFilter {
     this.#guard = new OverfullGuard(checkPolicy(options.overfull ?? 'allow'), this, this.#decay);
   }
 
-  /** The smallest filter that keeps the rate with `capacity` distinct keys in it. */
+  /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */
   static forCapacity(options: CountingCapacityOptions): CountingBloomFilter {
     checkOptions('CountingBloomFilter.forCapacity', options, CAPACITY_OPTIONS);
     const { capacity, falsePositiveRate, hashes, maxHashes, ...rest } = options;
@@ -157,12 +165,12 @@ export class CountingBloomFilter {
     return new CountingBloomFilter({ ...rest, capacity, counters: size.bits, hashes: size.hashes });
   }
 
-  /** The bits of the snapshot: one a counter. */
+  /** The number of bits of the snapshot: one per counter. */
   get bits(): number {
     return this.counters;
   }
 
-  /** What `count` answers at most: from there on it means "at least". */
+  /** The largest answer of `count`, which means "this or more". */
   get maxCount(): number {
     return 2 ** this.counterBits - 1;
   }
@@ -172,29 +180,36 @@ export class CountingBloomFilter {
     return this.#array.changesAt !== 0;
   }
 
-  /** Adds a key, once more if it is in. True if it was certainly not in before, false if it may have been. */
+  /**
+   * Adds a key, once more if it is in. Returns true if it was certainly absent before, false if it
+   * may have been present.
+   */
   add(key: Key): boolean {
     this.#guard.before(1);
     hashInto(key, this.scheme);
     return this.#add(hashOut[0], hashOut[1]);
   }
 
-  /** Maybe (true) or certainly not (false). */
+  /** True if the key may be in, false if it certainly is not. */
   has(key: Key): boolean {
     hashInto(key, this.scheme);
     return this.#has(hashOut[0], hashOut[1]);
   }
 
   /**
-   * Takes back one addition. False, and nothing is changed, if the key is certainly not in. A key that was never
-   * added must not be deleted: where it looks as if it were in, that cannot be seen, and other keys may be lost.
+   * Takes back one addition. Returns false, and changes nothing, if the key is certainly not in. A
+   * key that was never added must not be deleted: if it is a false positive, this cannot be
+   * detected, and other keys may be lost.
    */
   delete(key: Key): boolean {
     hashInto(key, this.scheme);
     return this.#delete(hashOut[0], hashOut[1]);
   }
 
-  /** How often the key is in, at most; `maxCount` means at least so often. Too high at about the false positive rate. */
+  /**
+   * Upper bound on how often the key is in; `maxCount` means at least that often. Too high at about
+   * the false positive rate.
+   */
   count(key: Key): number {
     hashInto(key, this.scheme);
     return this.#count(hashOut[0], hashOut[1]);
@@ -225,17 +240,20 @@ export class CountingBloomFilter {
     return this.#count(hash.low | 0, hash.high | 0);
   }
 
-  /** Adds many keys at once, the fast way. Returns how many of them were certainly not in before. */
+  /** Adds many keys, faster than one by one. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
     return addBatch(this.#store, this.#prober, keys, this.scheme, (count) => this.#guard.before(count));
   }
 
-  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
     return hasBatch(this.#store, this.#prober, keys, this.scheme);
   }
 
-  /** Deletes many keys at once. Returns how many were removed; the others were certainly not in. See `delete`. */
+  /**
+   * Deletes many keys at once. Returns how many were deleted; the others were certainly not in. See
+   * `delete`.
+   */
   deleteMany(keys: KeyBatch): number {
     let removed = 0;
     probeBatch(this.#store, keys, this.scheme, {
@@ -258,20 +276,26 @@ export class CountingBloomFilter {
     );
   }
 
-  /** The Bloom filter of the keys that are in: same parameters, same answers, a bit for each counter. One pass. */
+  /**
+   * The Bloom filter of the keys that are in: same parameters, same answers, one bit per counter.
+   * Reads the whole array.
+   */
   snapshot(): BloomFilter {
     const { bits, hashes, layout, capacity } = this;
     return new BloomFilter({ bits, hashes, layout, capacity }, this.#array.nonZeroBits(), this.scheme);
   }
 
-  /** How many bits of the snapshot differ from what they were when the changes were last taken. */
+  /**
+   * The number of bits of the snapshot that differ from their value when the changes were last
+   * taken.
+   */
   changedCount(): number {
     return this.#array.changedCount();
   }
 
   /**
-   * Which bits of the snapshot changed since this was last called (or since the filter was made or decoded), rising;
-   * from now on changes are counted from here. Flip them in the old snapshot and it is the new one.
+   * The positions of the bits of the snapshot that changed since the last call (or since the filter
+   * was made or decoded), rising. Flipping them in the old snapshot gives the new one.
    */
   takeChanges(): Float64Array {
     return this.#array.takeChanges();
@@ -283,7 +307,10 @@ export class CountingBloomFilter {
     this.#guard.reset();
   }
 
-  /** A filter of its own with the same keys; changes are tracked from here on if they are tracked in this one. */
+  /**
+   * An independent filter with the same keys. If this one tracks changes, so does the copy, from
+   * now on.
+   */
   copy(): CountingBloomFilter {
     const copy = new CountingBloomFilter(this.#parameters(), this.scheme);
     copy.#array.words.set(this.#array.words);
@@ -291,43 +318,49 @@ export class CountingBloomFilter {
     return copy;
   }
 
-  /** Adds all keys of another filter, as often as they are in it. */
+  /** Adds all keys of another filter, each as often as it is in that one. */
   merge(other: CountingBloomFilter): this {
     this.#checkAlike(other, 'merge');
     return this.#combine(other, addSaturating);
   }
 
-  /** A new filter of the keys of both: exactly the one that adding all of them would have made. */
+  /**
+   * A new filter with the keys of both, the same as if all of them had been added to one filter.
+   */
   union(other: CountingBloomFilter): CountingBloomFilter {
     return this.copy().merge(other);
   }
 
   /**
-   * A new filter that has every key that both may have, as often as in the one that has it less often. Its counters
-   * are at least those of the intersection's own filter; see the caveat at `BloomFilter.intersection`.
+   * A new filter that has every key that both may have, as often as in the filter that has it less
+   * often. Its counters are at least those of a filter built from the common keys;
+   * `BloomFilter.intersection` explains its false positives.
    */
   intersection(other: CountingBloomFilter): CountingBloomFilter {
     this.#checkAlike(other, 'intersect');
     return this.copy().#combine(other, smaller);
   }
 
-  /** Whether no counter is above the other's: false means that some key is not there, or not so often. */
+  /**
+   * Whether no counter is above the same counter of the other. If not, the other lacks some key, or
+   * has it less often.
+   */
   isSubsetOf(other: CountingBloomFilter): boolean {
     this.#checkAlike(other, 'compare');
     return this.#array.isWithin(other.#array);
   }
 
-  /** Same parameters and same counters. */
+  /** Whether both have the same parameters and the same counters. */
   equals(other: CountingBloomFilter): boolean {
     return this.#isLike(other) && this.isSubsetOf(other) && other.isSubsetOf(this);
   }
 
-  /** The number of counters that are not 0. A pass over the array. */
+  /** The number of counters that are not 0. Reads the whole array. */
   onesCount(): number {
     return this.#array.nonZeroCount();
   }
 
-  /** The share of counters that are not 0. A pass over the array. */
+  /** The share of counters that are not 0. Reads the whole array. */
   fill(): number {
     return this.onesCount() / this.counters;
   }
@@ -338,17 +371,20 @@ export class CountingBloomFilter {
     return this.#array.bothNonZeroCount(other.#array);
   }
 
-  /** How many counters are stuck at their maximum. A pass over the array. */
+  /** How many counters are stuck at their maximum. Reads the whole array. */
   saturatedCount(): number {
     return this.#array.saturatedCount();
   }
 
-  /** How many distinct keys are in, by the zeros (survey 2.4); Infinity if there is none. See `sizeEstimate`. */
+  /**
+   * Estimates how many distinct keys are in, from the number of zeros (survey 2.4). Infinity if no
+   * zero is left. `sizeEstimate` also gives an interval.
+   */
   estimatedSize(): number {
     return sizeFromOnes(this.counters, this.onesCount(), this.#decay);
   }
 
-  /** The rate at which keys that are not in are answered with "maybe" now. */
+  /** Estimates the current false positive rate from the share of counters that are not 0. */
   estimatedFalsePositiveRate(): number {
     return this.fill() ** this.hashes;
   }
@@ -358,7 +394,7 @@ export class CountingBloomFilter {
     return this.#store.wordCount * 4;
   }
 
-  /** The filter as a frame. Changes are not part of it: they belong to whoever sends them. */
+  /** The filter as a frame. Changes are not part of it, because they belong to the sender. */
   encode(): Uint8Array<ArrayBuffer>;
   /** @internal */
   encode<T>(write: FrameWriter<T>): T;
@@ -371,7 +407,7 @@ export class CountingBloomFilter {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: CountingDecodeOptions = {}): CountingBloomFilter {
     checkOptions('CountingBloomFilter.decode', options, ['overfull', 'trackChanges']);
     const { variant, parameters, payload, scheme } = decodeFrame(COUNTING_FRAME, frame, key);
@@ -396,7 +432,7 @@ export class CountingBloomFilter {
     return `CountingBloomFilter(${counters} counters of ${counterBits} bits, ${hashes} hashes, ${layout}, ${scheme.id})`;
   }
 
-  // One key, by the halves of its hash.
+  // Operations on one key, given by the halves of its hash.
 
   #add(low: number, high: number): boolean {
     const wasm = WASM_POSSIBLE ? residence(this.#store) : null;

@@ -1,21 +1,25 @@
 /**
- * The spectral Bloom filter (Cohen and Matias, SIGMOD 2003; survey, section 9): a Bloom filter whose bits are counters,
- * so that it says not only whether a key may be in but how often it was added. A multiset as an array.
+ * The spectral Bloom filter (Cohen and Matias, SIGMOD 2003; survey, section 9): a Bloom filter with
+ * counters instead of bits. It says not only whether a key may be in the set but also how often it
+ * was added. It represents a multiset as an array.
  *
- * What it promises. `has` is that of a Bloom filter with as many bits as there are counters: never false for a key that
- * is in, true for others with the false positive rate. `count` is exact for all but a few keys. What a wrong count is
- * depends on the method:
+ * What it promises. `has` is that of a Bloom filter with as many bits as there are counters: never
+ * false for a key that is in, true for others with the false positive rate. `count` is exact for
+ * all but a few keys. The error of a wrong count depends on the method:
  *
- * - 'minimum-selection' (default). Adding increments all counters of a key, the count is the least of them. Never
- *   below the truth; too high only if every counter of the key is shared, so with the probability of a false positive.
- *   Keys can be deleted, filters merged exactly.
- * - 'minimal-increase'. Adding raises only the counters that are below the new count. Never below the truth, never above
- *   minimum selection, key by key, and the best of the three by far for keys that are only added. Nothing can be deleted:
- *   a counter does not know whose additions it did not take up.
- * - 'recurring-minimum'. Minimum selection with a second, smaller array. A count that is wrong has usually a least value
- *   that occurs in one counter only: the others are raised by other keys each in their own way. Such keys are in doubt
- *   and are counted in the second array too, which holds few keys and so errs seldom. Keys can be deleted. The price is
- *   half as many counters again, and an error below the truth that the other two do not have.
+ * - 'minimum-selection' (default). Adding increments all counters of a key, and the count is the
+ *   least of them. It is never below the truth. It is too high only if every counter of the key is
+ *   shared, so with the probability of a false positive. Keys can be deleted, and filters merged
+ *   exactly.
+ * - 'minimal-increase'. Adding raises only the counters that are below the new count. For every
+ *   key, the count is never below the truth and never above minimum selection. It is by far the
+ *   best of the three for keys that are only added. Nothing can be deleted, because a counter does
+ *   not know which additions it did not take up.
+ * - 'recurring-minimum'. Minimum selection with a second, smaller array. In a wrong count the least
+ *   value usually occurs in one counter only, because other keys raised the others by different
+ *   amounts. Such keys are in doubt and are also counted in the second array, which holds few keys
+ *   and so is rarely wrong. Keys can be deleted. The price is half as many counters again, and an
+ *   error below the truth that the other two do not have.
  *
  * Measured, in a filter for 10,000 keys at 1 % false positives, full, with 100,000 more additions after Zipf's law
  * (spectral-bloom-filter.test.ts has these figures):
@@ -25,28 +29,34 @@
  *     minimal increase     23             29
  *     recurring minimum    76            123    (in half as much memory again)
  *
- * The rules of recurring minimum, so that a key that once moved is answered rightly ever after:
+ * The rules of recurring minimum, which keep the second array complete for a key that once moved
+ * there:
  *
- * - add: increment the first array. If the key is in the second (its least counter there is above 0) increment it
- *   there as well, whether or not its minimum recurs at the moment: what is in the second array stays complete. Else, if
- *   its minimum is single now, put it there with that minimum, which is at least its true count.
- * - count: a minimum that recurs is believed. Else the second array is, if the key is in it and it says less.
- * - delete: the reverse in both; the second array is left alone where it holds less than is to be deleted.
+ * - add: increment the first array. If the key is in the second (its least counter there is above
+ *   0), increment it there as well, whether or not its minimum recurs at the moment, so that the
+ *   second array stays complete. Otherwise, if its minimum is single now, put it there with that
+ *   minimum, which is at least its true count.
+ * - count: a minimum that recurs is the answer. Otherwise the second array gives the answer, if the
+ *   key is in it with a smaller count.
+ * - delete: the reverse in both. The second array is not changed if it holds less than is to be
+ *   deleted.
  *
- * When it answers below the truth: if a key has been added while its minimum recurred, so that it never moved, and other
- * keys later made all its counters in the second array positive. It is then taken for one that moved, with a count
- * that lacks its earlier additions; a single minimum at the moment of asking shows it. That takes a false positive of the
- * second array and a doubt in the first at once: it happened to none of the 10,000 keys above, and to 18 of them in a
- * filter for 10 % false positives. Deleting such a key also takes from the counts of others: 205 were too low there after
- * 30,000 of the 110,000 additions had been deleted.
+ * When it answers below the truth. A key may be added only while its minimum recurs, so that it
+ * never moves, and other keys may later make all its counters in the second array positive. The key
+ * is then mistaken for one that moved, with a count that lacks its earlier additions. The error
+ * shows if its minimum is single at the time of the lookup. That takes a false positive of the
+ * second array and a doubt in the first at once: it happened to none of the 10,000 keys above, and
+ * to 18 of them in a filter for 10 % false positives. Deleting such a key also lowers the counts of
+ * others: 205 were too low there after 30,000 of the 110,000 additions had been deleted.
  *
- * What it costs. `counterBits` times the bits of a Bloom filter: 16 · 9.6 bits per key at 1 %. Counters of 8, 16 or 32 bits
- * saturate, and a saturated counter is never decremented, so a count equal to `maximum` means "that or more". The paper
- * packs counters to their entropy instead (its string-array index); refused here: a probe would no longer be one
- * memory access.
+ * What it costs. `counterBits` times the bits of a Bloom filter: 16 · 9.6 bits per key at 1 %.
+ * Counters of 8, 16 or 32 bits saturate, and a saturated counter is never decremented, so a count
+ * equal to `maximum` means "this or more". The paper packs counters to their entropy instead (its
+ * string-array index). We refused that, because a probe would no longer be one memory access.
  *
- * Where it breaks down. Deleting a key that was never added, and that others hide, takes from the counts of others: they
- * may then be too low, and `has` may miss keys. `delete` refuses what it can see to be wrong.
+ * Where it breaks down. Deleting a key that was never added, but looks present because of other
+ * keys, lowers the counts of those keys: they may then be too low, and `has` may miss keys.
+ * `delete` refuses a deletion that the counters show to be wrong.
  */
 
 import { SPECTRAL_FRAME, SPECTRAL_METHODS } from '../../frames/counter-kinds.ts';
@@ -88,20 +98,20 @@ export type {
 
 export class SpectralBloomFilter {
   readonly counters: number;
-  /** The counters of the second array; 0 but for recurring minimum. */
+  /** The number of counters of the second array; 0 unless the method is recurring minimum. */
   readonly secondary: number;
   readonly hashes: number;
   readonly method: SpectralMethod;
   readonly counterBits: 8 | 16 | 32;
   readonly capacity: number | undefined;
   readonly scheme: HashScheme;
-  /** The indices are those of a classic Bloom filter. */
+  /** The indices are the same as in a classic Bloom filter. */
   readonly layout = 'classic';
   readonly #counters: Counters;
   readonly #decay: number;
   readonly #guard: OverfullGuard;
 
-  /** By counters and hashes. By capacity and rate: `SpectralBloomFilter.forCapacity`. */
+  /** Sized by counters and hashes; `SpectralBloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: SpectralFilterOptions);
   /** @internal */
   constructor(options: SpectralFilterOptions, scheme: HashScheme, counters?: Counters);
@@ -120,7 +130,7 @@ export class SpectralBloomFilter {
     this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
   }
 
-  /** The smallest filter whose `has` keeps the rate with `capacity` distinct keys in it. */
+  /** Makes the smallest filter whose `has` keeps the rate with `capacity` distinct keys in it. */
   static forCapacity(options: SpectralCapacityOptions): SpectralBloomFilter {
     checkOptions('SpectralBloomFilter.forCapacity', options, CAPACITY_OPTIONS);
     const { capacity, falsePositiveRate, ...rest } = options;
@@ -128,22 +138,28 @@ export class SpectralBloomFilter {
     return new SpectralBloomFilter({ ...rest, capacity, counters: bits, hashes });
   }
 
-  /** The number of counters under the name that `sizeEstimate` knows: each is a bit of the Bloom filter. */
+  /**
+   * The number of counters, under the name that `sizeEstimate` needs: each is a bit of the Bloom
+   * filter.
+   */
   get bits(): number {
     return this.counters;
   }
 
-  /** The largest count there is; it means "this or more". */
+  /** The largest possible count, which means "this or more". */
   get maximum(): number {
     return this.#counters.maximum;
   }
 
-  /** How many keys were added and not deleted, each as often as it was. */
+  /** The number of additions minus deletions, over all keys. */
   get total(): number {
     return this.#counters.total;
   }
 
-  /** Adds a key `count` times. True if it was certainly not in before, false if it may have been. */
+  /**
+   * Adds a key `count` times. Returns true if it was certainly absent before, false if it may have
+   * been present.
+   */
   add(key: Key, count = 1): boolean {
     checkAmount(count);
     this.#guard.before(1);
@@ -151,21 +167,22 @@ export class SpectralBloomFilter {
     return this.#counters.add(hashOut[0], hashOut[1], count) === 0;
   }
 
-  /** Maybe (true) or certainly not (false). */
+  /** True if the key may have been added, false if it certainly was not. */
   has(key: Key): boolean {
     hashInto(key, this.scheme);
     return this.#counters.has(hashOut[0], hashOut[1]);
   }
 
-  /** How often the key is in: see the methods for how it can be wrong. */
+  /** How often the key was added and not deleted. The methods above explain how it can be wrong. */
   count(key: Key): number {
     hashInto(key, this.scheme);
     return this.#counters.count(hashOut[0], hashOut[1]);
   }
 
   /**
-   * Removes a key `count` times. False, and nothing changed, if it is certainly not in that often. True says that its
-   * counters allowed it, not that it was there: other keys may have raised them, and then lose what is taken.
+   * Deletes a key `count` times. Returns false, and changes nothing, if it is certainly not in that
+   * often. True means that its counters allowed it, not that the key was there: other keys may have
+   * raised them, and then their counts become too low.
    */
   delete(key: Key, count = 1): boolean {
     this.#checkDeletable();
@@ -202,14 +219,14 @@ export class SpectralBloomFilter {
   }
 
   /**
-   * Adds many keys at once, the fast way: each `counts` times, or each its own number of times. The same as adding one
-   * after the other. Returns how many of them were certainly not in before.
+   * Adds many keys, faster than one by one and with the same result: each `counts` times, or each
+   * its own number of times. Returns how many were certainly absent before.
    */
   addMany(keys: KeyBatch, counts?: Amounts): number {
     return this.#counters.addMany(keys, counts, (count) => this.#guard.before(count));
   }
 
-  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
     return this.#counters.hasMany(keys);
   }
@@ -219,7 +236,10 @@ export class SpectralBloomFilter {
     return this.#counters.countMany(keys);
   }
 
-  /** Deletes many keys, one after the other. Returns for how many of them `delete` would have said true. */
+  /**
+   * Deletes many keys, one after the other. Returns for how many of them `delete` would have
+   * returned true.
+   */
   deleteMany(keys: KeyBatch, counts?: Amounts): number {
     this.#checkDeletable();
     return this.#counters.subtractMany(keys, counts);
@@ -231,16 +251,17 @@ export class SpectralBloomFilter {
     this.#guard.reset();
   }
 
-  /** A filter of its own with the same keys. */
+  /** An independent filter with the same keys. */
   copy(): SpectralBloomFilter {
     return new SpectralBloomFilter(this.#parameters(), this.scheme, this.#counters.copy());
   }
 
   /**
-   * Adds all keys of another filter, each as often as it is there. Minimum selection: exactly the filter of both. Minimal
-   * increase: the sums are at least the counts of both together, and may be above those of a single filter of both.
-   * Recurring minimum is refused: a key that moved to the second array on one side only would be counted there
-   * without its additions on the other, and nobody knows which keys these are.
+   * Adds all keys of another filter, each as often as it is there. With minimum selection the
+   * result is exactly the filter of both. With minimal increase the sums are at least the counts of
+   * both together, and may be above those of a single filter of both. Recurring minimum is refused:
+   * a key that moved to the second array on one side only would be counted there without its
+   * additions on the other side, and it is not known which keys these are.
    */
   merge(other: SpectralBloomFilter): this {
     if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
@@ -255,17 +276,17 @@ export class SpectralBloomFilter {
     return this;
   }
 
-  /** A new filter of the keys of both; see `merge`. */
+  /** A new filter with the keys of both; see `merge`. */
   union(other: SpectralBloomFilter): SpectralBloomFilter {
     return this.copy().merge(other);
   }
 
-  /** Same parameters, same counters, same total. */
+  /** Whether both have the same parameters, counters and total. */
   equals(other: SpectralBloomFilter): boolean {
     return this.#isLike(other) && this.#counters.equals(other.#counters);
   }
 
-  /** The Bloom filter of the keys that are in: the bits where counters are not 0. */
+  /** The Bloom filter of the keys that are in: a bit is 1 where the counter is not 0. */
   toBloomFilter(): BloomFilter {
     const { counters: bits, hashes, capacity } = this;
     const store = BitStore.allocate(bits);
@@ -275,22 +296,25 @@ export class SpectralBloomFilter {
     return new BloomFilter({ bits, hashes, capacity }, store, this.scheme);
   }
 
-  /** The number of counters (of the first array) that are not 0. A pass over the array. */
+  /** The number of counters (of the first array) that are not 0. Reads the whole array. */
   onesCount(): number {
     return this.#counters.nonZeroCount();
   }
 
-  /** The share of counters that are not 0: about one half at capacity. */
+  /** The share of counters that are not 0, about one half at capacity. */
   fill(): number {
     return this.onesCount() / this.counters;
   }
 
-  /** How many distinct keys are in, by the zeros (survey 2.4); Infinity if there is none. See `sizeEstimate`. */
+  /**
+   * Estimates how many distinct keys are in, from the number of zeros (survey 2.4). Infinity if no
+   * zero is left. `sizeEstimate` also gives an interval.
+   */
   estimatedSize(): number {
     return sizeFromOnes(this.counters, this.onesCount(), this.#decay);
   }
 
-  /** The rate at which keys that are not in are answered with "maybe" now, by the share of counters that are not 0. */
+  /** Estimates the current false positive rate from the share of counters that are not 0. */
   estimatedFalsePositiveRate(): number {
     return this.fill() ** this.hashes;
   }
@@ -310,7 +334,7 @@ export class SpectralBloomFilter {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: SpectralDecodeOptions = {}): SpectralBloomFilter {
     checkOptions('SpectralBloomFilter.decode', options, ['overfull']);
     const { variant, parameters, payload, scheme, start } = decodeFrame(SPECTRAL_FRAME, frame, key);
@@ -342,8 +366,9 @@ export class SpectralBloomFilter {
   }
 
   /**
-   * Minimal increase raises at least one and at most k counters with each addition. Of the other methods no such thing
-   * can be said: whoever deletes what was never added can make any state.
+   * Describes counters that do not fit the total. Minimal increase raises at least one and at most
+   * k counters with each addition. The other methods have no such bound, because deleting keys that
+   * were never added can lead to any state.
    */
   #contradiction(): string | undefined {
     const { counters, hashes, total, maximum, method } = this;

@@ -1,6 +1,6 @@
 /**
- * What describes a spectral Bloom filter: its options, how they are checked, how they stand in a frame. The filter itself,
- * and what its methods mean, is in spectral-bloom-filter.ts.
+ * The parameters of a spectral Bloom filter: its options, how they are checked, and how they are
+ * written in a frame. spectral-bloom-filter.ts has the filter itself and explains its methods.
  */
 
 import type { HashOptions } from '../../hashing/hash-scheme.ts';
@@ -20,20 +20,26 @@ interface CommonOptions extends HashOptions {
 }
 
 export interface SpectralFilterOptions extends CommonOptions {
-  /** m, the counters of the (first) array. */
+  /** The number of counters in the (first) array, m. */
   readonly counters: number;
-  /** k, from 1 to 255. */
+  /** The number of hashes per key, k. From 1 to 255. */
   readonly hashes: number;
-  /** Recurring minimum only: the counters of the second array. Default: half as many, rounded up. */
+  /**
+   * For recurring minimum only: the number of counters in the second array. Default: half as many
+   * as in the first, rounded up.
+   */
   readonly secondary?: number | undefined;
-  /** The number of distinct keys it is meant for; only the overfull policy uses it. */
+  /** The number of distinct keys that the filter is meant for; only the overfull policy uses it. */
   readonly capacity?: number | undefined;
 }
 
 export interface SpectralCapacityOptions extends CommonOptions {
-  /** How many distinct keys it is to hold. How often each is added does not matter but for `counterBits`. */
+  /**
+   * The number of distinct keys that the filter is to hold. How often each is added matters only
+   * for `counterBits`.
+   */
   readonly capacity: number;
-  /** The rate of `has` at capacity, strictly between 0 and 1. */
+  /** The false positive rate of `has` at capacity, strictly between 0 and 1. */
   readonly falsePositiveRate: number;
 }
 
@@ -44,7 +50,7 @@ export interface SpectralDecodeOptions {
   readonly overfull?: OverfullPolicy;
 }
 
-/** The parameters that a filter cannot do without. */
+/** The parameters that define a filter. */
 export interface SpectralShape {
   readonly counters: number;
   readonly secondary: number;
