@@ -1,20 +1,21 @@
 /**
- * Batches in which each key comes with an amount: one number for all keys, or one for each. Everything is checked
- * before anything is added: amounts that are no counts, and a number of them that is not the number of keys.
+ * Batches in which each key comes with an amount: one number for all keys, or one for each.
+ * Everything is checked before anything is added: each amount must be a count, and there must be as
+ * many amounts as keys.
  */
 
 import { countOf, type KeyBatch, type KeyLines } from '../../kernel/batches/batch.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger } from '../../math/checks.ts';
 
-/** One count for all keys of a batch, or one for each in order. */
+/** One count for all keys of a batch, or one for each key in order. */
 export type Amounts = number | ArrayLike<number>;
 
 export interface AmountBatch {
-  /** The keys; an iterable that had to be counted has become an array. */
+  /** The keys. An iterable whose keys had to be counted has become an array. */
   readonly batch: KeyBatch;
   readonly uniform: number;
-  /** One amount a key; null if all are `uniform`. */
+  /** One amount per key, or null if all are `uniform`. */
   readonly each: Float64Array | null;
 }
 
@@ -47,7 +48,7 @@ function refuse(value: unknown, i: number): number {
   return checkInteger(`counts[${i}]`, value, 0);
 }
 
-/** Whether the keys can only be counted by taking them. */
+/** Whether the keys can be counted only by iterating over them. */
 function iterated(keys: KeyBatch): boolean {
   return (
     !Array.isArray(keys) &&
@@ -57,7 +58,7 @@ function iterated(keys: KeyBatch): boolean {
   );
 }
 
-/** How many keys there are; undefined for what is no batch, as whoever reads it will say. */
+/** The number of keys, or undefined if this is no batch; reading it will then throw. */
 function numberOf(keys: KeyBatch): number | undefined {
   if (typeof keys !== 'object' || keys === null || keys instanceof Uint8Array) return undefined;
   const { lines } = keys as KeyLines;

@@ -1,9 +1,10 @@
 /**
- * An array of counters that keys share, with its update rule, its total and its batches: what `CountMinSketch` and
- * `SpectralBloomFilter` have in common. Each of the two adds its face, its sizes and its promises.
+ * An array of counters that keys share, with its update rule, its total and its batches: the common
+ * part of `CountMinSketch` and `SpectralBloomFilter`. Each of the two adds its public methods, its
+ * sizes and its promises.
  *
- * The rules are explained in kernel/counters/sketches.ts. A batch is the same as one key after the other, also when a key
- * occurs in it twice, and the same in both kernels.
+ * kernel/counters/sketches.ts explains the rules. A batch gives the same result as one key after
+ * the other, even when a key occurs in it twice, and the same result in both kernels.
  */
 
 import { TOTAL_BYTES } from '../../frames/counter-kinds.ts';
@@ -42,17 +43,20 @@ export type CounterRule = 'sum' | 'raise' | 'recurring';
 
 export interface CountersOptions extends Pick<SketchShape, 'bits' | 'range' | 'stride' | 'k'> {
   readonly rule: CounterRule;
-  /** The length of the second array of the rule "recurring", 0 for the others. */
+  /** The length of the second array of the rule "recurring"; 0 for the other rules. */
   readonly second: number;
 }
 
-/** Called for each key of a batch, in order, with its least counter as it was before and the amount added. */
+/**
+ * Called for each key of a batch, in order, with its least counter before the addition and the
+ * amount added.
+ */
 export type VisitAddition = (before: number, amount: number, at: number) => void;
 
 export class Counters {
-  /** The value that stands for "this or more". */
+  /** The largest value of a counter, which stands for "this or more". */
   readonly maximum: number;
-  /** The sum of all that was added. */
+  /** The sum of all amounts that were added. */
   total = 0;
   readonly #store: BitStore;
   readonly #options: CountersOptions;
@@ -69,7 +73,8 @@ export class Counters {
     this.#options = options;
     this.#scheme = scheme;
     this.#shape = { bits, range, stride, k, first: 0, offset: 0 };
-    // Probes of other numbers, so that two keys that meet in one array are strangers in the other.
+    // The second array uses probes with other numbers, so two keys that collide in one array are
+    // independent in the other.
     this.#second = { bits, range: second, stride: 0, k, first: k, offset: range };
     this.#store = store ?? BitStore.allocate(bits * countersIn(options));
     this.#prober = membershipProber(this.#shape);
@@ -81,7 +86,10 @@ export class Counters {
     return this.#store.wordCount * 4;
   }
 
-  /** Adds; returns the key's least counter as it was before. The halves of the hash are int32. */
+  /**
+   * Adds an amount; returns the key's least counter before the addition. The halves of the hash are
+   * int32.
+   */
   add(low: number, high: number, amount: number): number {
     this.#grow(amount);
     const wasm = WASM_POSSIBLE ? this.#enter(low, high, amount) : null;
@@ -101,14 +109,14 @@ export class Counters {
     return leastCounter(this.#store.words, this.#shape, low, high) > 0;
   }
 
-  /** False, and nothing changed, if the key was certainly not added that often. */
+  /** Returns false, and changes nothing, if the key was certainly not added that often. */
   subtract(low: number, high: number, amount: number): boolean {
     if (amount > this.total || !this.#subtractOutside(low, high, amount)) return false;
     this.total -= amount;
     return true;
   }
 
-  /** Adds a batch; returns how many keys had a counter that was 0, that is, were certainly new. */
+  /** Adds a batch; returns how many keys had a counter of 0, that is, were certainly new. */
   addMany(
     keys: KeyBatch,
     counts: Amounts | undefined,
@@ -157,7 +165,7 @@ export class Counters {
     return hasBatch(this.#store, this.#prober, keys, this.#scheme);
   }
 
-  /** Subtracts a batch; returns for how many of the keys it could. */
+  /** Subtracts a batch; returns the number of keys for which `subtract` succeeded. */
   subtractMany(keys: KeyBatch, counts: Amounts | undefined): number {
     const { batch, uniform, each } = amountsOf(keys, counts);
     const { rule, second } = this.#options;
@@ -182,7 +190,7 @@ export class Counters {
     return done;
   }
 
-  /** Counter by counter, saturating. Both have the same options and scheme. */
+  /** Adds counter by counter, saturating. Both must have the same options and scheme. */
   merge(other: Counters): void {
     const { bits } = this.#options;
     this.#grow(other.total);
@@ -216,7 +224,7 @@ export class Counters {
     for (let i = from; i < to; i++) visit(readCounter(words, bits, i), i);
   }
 
-  /** How many of the first array's counters are not 0. */
+  /** The number of counters of the first array that are not 0. */
   nonZeroCount(): number {
     const { bits, range } = this.#options;
     const { words } = this.#store;
@@ -225,7 +233,7 @@ export class Counters {
     return ones;
   }
 
-  /** The total as eight bytes and the counters, little-endian. */
+  /** The total as eight bytes, followed by the counters, little-endian. */
   toPayload(): Uint8Array {
     const counters = this.#store.subarray(0, countersLength(this.#options));
     const payload = new Uint8Array(TOTAL_BYTES + counters.length);
@@ -234,7 +242,10 @@ export class Counters {
     return payload;
   }
 
-  /** Reads what `toPayload` wrote; its length was checked. Returns what is wrong with it, if anything is. */
+  /**
+   * Reads the output of `toPayload`, whose length was checked. Returns a description of what is
+   * wrong with it, or undefined.
+   */
   setPayload(payload: Uint8Array): string | undefined {
     const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
     const total = view.getBigUint64(0, true);
@@ -251,8 +262,8 @@ export class Counters {
   }
 
   /**
-   * The kernel, if the counters live in its memory, with this key as its chunk: a call for one key takes a third of the
-   * time of the JavaScript loop.
+   * The kernel with this key as its chunk, or null if the counters do not live in its memory. A
+   * call for one key takes a third of the time of the JavaScript loop.
    */
   #enter(low: number, high: number, amount: number): WasmKernel | null {
     const wasm = wasmKernel();
@@ -285,7 +296,7 @@ export class Counters {
       : subtractFrom(words, this.#shape, low, high, amount);
   }
 
-  /** Refuses what would make the total inexact, before anything changed. */
+  /** Adds to the total. Throws before anything changed if the total would become inexact. */
   #grow(amount: number): void {
     if (!(this.total + amount <= Number.MAX_SAFE_INTEGER)) {
       throw new RangeError(`The total must not exceed 2^53 - 1: it is ${this.total}, ${amount} were to come`);
@@ -331,7 +342,7 @@ function sum(numbers: Float64Array, from: number, to: number): number {
   return total;
 }
 
-/** For `hasBatch`, which asks and never adds. */
+/** For `hasBatch`, which looks up and never adds. */
 function membershipProber(shape: SketchShape): Prober {
   return {
     has: (words, low, high) => leastCounter(words, shape, low, high) > 0,

@@ -1,5 +1,6 @@
 /**
- * A count with its interval. A function and not a method, like the other estimates: estimates.ts says why.
+ * A count with its interval. It is a function and not a method, like the other estimates, for the
+ * reason given in estimates.ts.
  */
 
 import type { Key } from '../../keys/key.ts';
@@ -15,9 +16,10 @@ export interface CountInterval {
 }
 
 /**
- * How often a key was added. `value` is `sketch.count(key)`, which is also `high`: no count is below the truth. `low`
- * holds with the probability `confidence` (0.95 unless told), for both ways to update; with 1 - delta it is
- * epsilon·N below. It is a guarantee for any stream, by Markov's inequality; the error is usually much smaller.
+ * Estimates how often a key was added. `value` is `sketch.count(key)`, which is also `high`,
+ * because no count is below the truth. `low` holds with the probability `confidence` (default
+ * 0.95), for both ways to update; with a confidence of 1 - delta it is epsilon·N below. This is a
+ * guarantee for any stream, by Markov's inequality. The error is usually much smaller.
  */
 export function countEstimate(
   sketch: CountMinSketch,

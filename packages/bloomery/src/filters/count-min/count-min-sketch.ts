@@ -1,29 +1,34 @@
 /**
- * The Count-Min sketch (Cormode and Muthukrishnan, LATIN 2004; survey, sections 8.1 and 9): how often was each key
- * added, in an array whose size does not depend on the number of keys.
+ * The Count-Min sketch (Cormode and Muthukrishnan, LATIN 2004; survey, sections 8.1 and 9): how
+ * often each key was added, in an array whose size does not depend on the number of keys.
  *
- * What it is. `depth` rows of `width` counters. A key has one counter in each row; adding it increments them, and its
- * count is the least of them. Other keys can only have increased a counter, so the least is the one to believe.
+ * What it is. `depth` rows of `width` counters. A key has one counter in each row. Adding it
+ * increments them, and its count is the least of them: other keys can only have increased a
+ * counter, so the least one is closest to the truth.
  *
- * What it promises. `count` is never below the truth. With N the `total` of all that was added, it is above it by more
- * than epsilon·N with probability at most delta: `forError` sizes for that, width = e/epsilon, depth = ln(1/delta).
- * epsilon 0.001 and delta 0.01 are 2719 times 5 counters, 54 KB, whatever the keys are and however many. The error is
- * measured against N: the sketch is for the keys that make up much of a stream (see `HeavyHitters`), and says little
- * about those that occur once. `countEstimate` gives the interval.
+ * What it promises. `count` is never below the truth. With N the `total` of all additions, it is
+ * above the truth by more than epsilon·N with probability at most delta. `forError` sizes for that:
+ * width = e/epsilon, depth = ln(1/delta). epsilon 0.001 and delta 0.01 are 2719 times 5 counters,
+ * 54 KB, whatever the keys are and however many. The error is measured against N, so the sketch is
+ * for keys that make up much of a stream (see `HeavyHitters`), and says little about keys that
+ * occur once. `countEstimate` gives the interval.
  *
- * Two ways to update. 'plain' adds to all counters of a key. 'conservative' (Estan and Varghese; survey 8.1) raises
- * only those that are below the new count: a key cannot have had more than the least of its counters, so M + amount is
- * enough for all of them. The answers are never worse, key by key, and usually much better: for 200,000
- * additions to 20,000 keys after Zipf's law, in 2719 times 5 counters, the mean error falls from 11.2 to 5.4
- * (count-min-sketch.test.ts). The price: a counter is at least each of its keys' counts but no longer their sum, so
- * nothing can be subtracted, and there is no inner product.
+ * Two ways to update. 'plain' adds to all counters of a key. 'conservative' (Estan and Varghese;
+ * survey 8.1) raises only those that are below the new count: the key's count was at most the least
+ * of its counters, M, so M + amount is enough for all of them. For no key is the answer worse, and
+ * it is usually much better: for 200,000 additions to 20,000 keys after Zipf's law, in 2719 times 5
+ * counters, the mean error falls from 11.2 to 5.4 (count-min-sketch.test.ts). The price: a counter
+ * is at least each of its keys' counts but no longer their sum, so nothing can be subtracted, and
+ * there is no inner product.
  *
- * Counters of 32 bits (default) or 64 (integers up to 2^53 - 1). They saturate instead of wrapping: a count that is equal
- * to `maximum` means "that or more", and a saturated counter stays so.
+ * Counters have 32 bits (default) or 64 (integers up to 2^53 - 1). They saturate instead of
+ * wrapping: a count that is equal to `maximum` means "this or more", and a saturated counter stays
+ * saturated.
  *
- * Where it breaks down. Subtracting assumes that what is taken out was put in (the strict turnstile model). If a key's
- * counters show that it was not, `subtract` refuses; if other keys hide it, nobody can know, and counts of other
- * keys may then be too low. Whoever may choose keys can make them collide: use a secret `key` against that.
+ * Where it breaks down. Subtracting assumes that the amount was added before (the strict turnstile
+ * model). If a key's counters show that it was not, `subtract` refuses. If other keys hide it, this
+ * cannot be detected, and counts of other keys may then be too low. An attacker who can choose keys
+ * can make them collide: use a secret `key` against that.
  */
 
 import { COUNT_MIN_FRAME, COUNT_MIN_UPDATES } from '../../frames/counter-kinds.ts';
@@ -44,7 +49,7 @@ import { Counters, type CountersOptions, type VisitAddition } from './count-min-
 export type CountMinUpdate = 'plain' | 'conservative';
 
 interface CommonOptions extends HashOptions {
-  /** 'plain' (default): can be subtracted from. 'conservative': more exact. */
+  /** 'plain' (default) allows subtraction. 'conservative' is more exact. */
   readonly update?: CountMinUpdate;
   /** 32 (default) or 64. */
   readonly counterBits?: 32 | 64;
@@ -58,9 +63,11 @@ export interface CountMinOptions extends CommonOptions {
 }
 
 export interface CountMinErrorOptions extends CommonOptions {
-  /** A count exceeds the truth by at most epsilon times the total … */
+  /**
+   * A count exceeds the truth by at most epsilon times the total, except with probability `delta`.
+   */
   readonly epsilon: number;
-  /** … but with this probability. */
+  /** The probability that a count exceeds the truth by more than that. */
   readonly delta: number;
 }
 
@@ -72,7 +79,7 @@ export class CountMinSketch {
   readonly scheme: HashScheme;
   readonly #counters: Counters;
 
-  /** By width and depth. By error: `CountMinSketch.forError`. */
+  /** Sized by width and depth; `CountMinSketch.forError` sizes by error. */
   constructor(options: CountMinOptions);
   /** @internal */
   constructor(options: CountMinOptions, scheme: HashScheme, counters?: Counters);
@@ -87,29 +94,35 @@ export class CountMinSketch {
     this.#counters = counters ?? new Counters(countersOptions(this), this.scheme);
   }
 
-  /** The smallest sketch whose counts exceed the truth by at most epsilon·N, with probability 1 - delta. */
+  /**
+   * Makes the smallest sketch whose counts exceed the truth by at most epsilon·N, with probability
+   * 1 - delta.
+   */
   static forError(options: CountMinErrorOptions): CountMinSketch {
     checkOptions('CountMinSketch.forError', options, ERROR_OPTIONS);
     const { epsilon, delta, ...rest } = options;
     return new CountMinSketch({ ...rest, ...sizeCountMin({ epsilon, delta }) });
   }
 
-  /** The error that `count` keeps to, as a share of the total, with probability 1 - `delta`: e/width. */
+  /**
+   * The error of `count`, as a share of the total, that holds with probability 1 - `delta`:
+   * e/width.
+   */
   get epsilon(): number {
     return Math.E / this.width;
   }
 
-  /** The probability with which it does not: e^(-depth). */
+  /** The probability that a count exceeds that error: e^(-depth). */
   get delta(): number {
     return Math.exp(-this.depth);
   }
 
-  /** The largest count there is; it means "this or more". */
+  /** The largest possible count, which means "this or more". */
   get maximum(): number {
     return this.#counters.maximum;
   }
 
-  /** The exact sum of all that was added, N. */
+  /** The exact sum of all additions, N. */
   get total(): number {
     return this.#counters.total;
   }
@@ -121,15 +134,16 @@ export class CountMinSketch {
     return Math.min(this.maximum, this.#counters.add(hashOut[0], hashOut[1], count) + count);
   }
 
-  /** How often the key was added: never less than the truth. */
+  /** How often the key was added; never less than the truth. */
   count(key: Key): number {
     hashInto(key, this.scheme);
     return this.#counters.count(hashOut[0], hashOut[1]);
   }
 
   /**
-   * Takes a key out `count` times. False, and nothing changed, if it was certainly not added that often. True says that
-   * its counters allowed it, not that it was there: other keys may have raised them.
+   * Subtracts `count` from a key. Returns false, and changes nothing, if the key was certainly not
+   * added that often. True means that its counters allowed it, not that the key was there: other
+   * keys may have raised them.
    */
   subtract(key: Key, count = 1): boolean {
     this.#checkPlain('subtract', 'a counter does not know whose amounts it did not take up');
@@ -159,8 +173,8 @@ export class CountMinSketch {
   }
 
   /**
-   * Adds many keys at once, the fast way: each `counts` times, or each its own number of times. The same as adding one
-   * after the other. Returns how many of them were certainly not in before.
+   * Adds many keys, faster than one by one and with the same result: each `counts` times, or each
+   * its own number of times. Returns how many were certainly absent before.
    */
   addMany(keys: KeyBatch, counts?: Amounts): number {
     return this.#counters.addMany(keys, counts);
@@ -171,21 +185,28 @@ export class CountMinSketch {
     return this.#counters.countMany(keys);
   }
 
-  /** Subtracts many keys, one after the other. Returns for how many of them `subtract` would have said true. */
+  /**
+   * Subtracts many keys, one after the other. Returns for how many of them `subtract` would have
+   * returned true.
+   */
   subtractMany(keys: KeyBatch, counts?: Amounts): number {
     this.#checkPlain('subtract', 'a counter does not know whose amounts it did not take up');
     return this.#counters.subtractMany(keys, counts);
   }
 
-  /** @internal `addMany` that shows, for each key, its least counter before and the amount that was added. */
+  /**
+   * @internal `addMany` that reports, for each key, its least counter before the addition and the
+   * amount added.
+   */
   addManySeen(keys: KeyBatch, counts: Amounts | undefined, visit: VisitAddition): void {
     this.#counters.addMany(keys, counts, undefined, visit);
   }
 
   /**
-   * An upper bound for the sum over all keys of (count here) · (count there): the size of the join of two streams, or
-   * with itself the second moment. Above the truth by more than epsilon·N·N' with probability at most delta. Beyond
-   * 2^53 it is rounded, upwards. Infinity if saturated counters leave no bound. Only for plain updates.
+   * An upper bound on the sum over all keys of (count here) · (count there): the size of the join
+   * of two streams, or the second moment of a stream with itself. It exceeds the truth by more than
+   * epsilon·N·N' with probability at most delta. Above 2^53 it is rounded upwards. Infinity if
+   * saturated counters leave no bound. Only for plain updates.
    */
   innerProduct(other: CountMinSketch): number {
     this.#checkPlain('take the inner product', 'a counter is less than the sum of its keys');
@@ -200,15 +221,16 @@ export class CountMinSketch {
     this.#counters.clear();
   }
 
-  /** A sketch of its own with the same counters. */
+  /** An independent sketch with the same counters. */
   copy(): CountMinSketch {
     return new CountMinSketch(this.#parameters(), this.scheme, this.#counters.copy());
   }
 
   /**
-   * Adds all that another sketch holds. Plain: exactly the sketch of both streams. Conservative: each side's counters
-   * are at least the counts of its keys, so the sums are at least the counts in both streams together; they may be
-   * above what a single sketch of both streams would hold, and never above a plain one.
+   * Adds the content of another sketch. With plain updates the result is exactly the sketch of both
+   * streams. With conservative updates each side's counters are at least the counts of its keys, so
+   * the sums are at least the counts in both streams together. They may be above the counters of a
+   * single sketch of both streams, and are never above those of a plain one.
    */
   merge(other: CountMinSketch): this {
     this.#checkAlike(other, 'merge');
@@ -221,7 +243,7 @@ export class CountMinSketch {
     return this.copy().merge(other);
   }
 
-  /** Same parameters, same counters, same total. */
+  /** Whether both have the same parameters, counters and total. */
   equals(other: CountMinSketch): boolean {
     return this.#isLike(other) && this.#counters.equals(other.#counters);
   }
@@ -241,7 +263,7 @@ export class CountMinSketch {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed sketch needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed sketch needs its key. */
   static decode(
     frame: Uint8Array,
     { key, ...options }: { readonly key?: SecretKey | undefined } = {},
@@ -262,18 +284,21 @@ export class CountMinSketch {
     return `CountMinSketch(${depth} rows of ${width} counters, ${counterBits} bits, ${update}, ${scheme.id})`;
   }
 
-  /** @internal The total and the counters, as they stand in frames. */
+  /** @internal The total and the counters, as written in frames. */
   encodeCounters(): Uint8Array {
     return this.#counters.toPayload();
   }
 
-  /** @internal Reads them into an empty sketch. `offset`: where they stand in the frame. */
+  /** @internal Reads them into an empty sketch. `offset` is their offset in the frame. */
   decodeCounters(payload: Uint8Array, offset: number): void {
     const wrong = this.#counters.setPayload(payload) ?? this.#contradiction();
     if (wrong !== undefined) throw new FrameError('payload', offset, `no sketch has ${wrong}`);
   }
 
-  /** Each row of a plain sketch adds up to the total, and none of a conservative one to more. */
+  /**
+   * Describes a row that does not fit the total: a row adds up to the total in a plain sketch, and
+   * to no more in a conservative one.
+   */
   #contradiction(): string | undefined {
     const { width, depth, total, maximum, update } = this;
     for (let row = 0; row < depth; row++) {
@@ -283,7 +308,7 @@ export class CountMinSketch {
         sum += value;
         saturated ||= value === maximum;
       });
-      // A saturated counter has not taken up all, and has not given back any.
+      // A saturated counter did not take up all additions, and was not lowered by subtractions.
       const sound = update === 'plain' ? saturated || sum === total : sum <= total && sum > 0 === total > 0;
       if (!sound) return `a row that adds up to ${sum} with a total of ${total}`;
     }

@@ -1,9 +1,10 @@
 /**
- * The keys that may be heavy: those whose count may be at least a share of the total. What `HeavyHitters` remembers
- * beside its sketch; the proofs are in heavy-hitters.ts.
+ * The candidates: keys whose count may be at least a share of the total. `HeavyHitters` keeps them
+ * next to its sketch; the proofs are in heavy-hitters.ts.
  *
- * A record is stale when its count has fallen below the bar, because the total has grown. A stale record is as good as
- * none, everywhere: when it is thrown away depends on chance, and nothing else may.
+ * A record is stale when its count has fallen below the bar, because the total has grown. A stale
+ * record counts as no record everywhere. When it is deleted depends on the timing of pruning, and
+ * no result may depend on that.
  */
 
 import { CANDIDATE_BYTES, candidateRecords } from '../../frames/counter-kinds.ts';
@@ -13,14 +14,15 @@ import { identityOf, keyFromBytes, keyTag, rememberedKey } from './heavy-keys.ts
 
 export interface Candidate {
   readonly key: Key;
-  /** No less than the true count. */
+  /** Upper bound on the true count. */
   readonly count: number;
-  /** No more than the true count: the additions seen since the key became a candidate. */
+  /** Lower bound on the true count: the additions seen since the key became a candidate. */
   readonly atLeast: number;
 }
 
 export class Candidates {
-  // A little below the threshold: in a merge the bars of two totals, each rounded, must not exceed that of their sum.
+  // Slightly below the threshold: in a merge, the bars of two totals, each rounded, must not exceed
+  // the bar of their sum.
   readonly #share: number;
   readonly #records = new Map<string, Candidate>();
   #limit = LEAST_LIMIT;
@@ -29,14 +31,14 @@ export class Candidates {
     this.#share = threshold * (1 - 2 ** -48);
   }
 
-  /** Below this count nobody is a candidate. */
+  /** The count that a key needs to be a candidate. */
   bar(total: number): number {
     return this.#share * total;
   }
 
   /**
-   * A key was added: `estimate` is what the sketch says now (Infinity if it cannot tell), `before` the total before.
-   * Returns the best upper bound of its count.
+   * Records that a key was added. `estimate` is the sketch's count now (Infinity if it is
+   * saturated), `before` the total before the addition. Returns the best upper bound on its count.
    */
   add(key: Key, estimate: number, amount: number, before: number): number {
     const bar = this.bar(before + amount);
@@ -55,17 +57,17 @@ export class Candidates {
     return count;
   }
 
-  /** The record of a key; undefined if it is no candidate. */
+  /** The record of a key, or undefined if it is not a candidate. */
   get(key: Key, total: number): Candidate | undefined {
     return this.#live(identityOf(key), total);
   }
 
-  /** What a key that is no candidate can have at most. */
+  /** Upper bound on the count of any key that is not a candidate. */
   unseenBound(total: number): number {
     return Math.max(0, Math.ceil(this.bar(total)) - 1);
   }
 
-  /** Throws stale records away; returns how many are left. */
+  /** Deletes stale records; returns how many are left. */
   prune(total: number): number {
     for (const [identity, { count }] of this.#records) {
       if (count < this.bar(total)) this.#records.delete(identity);
@@ -79,7 +81,7 @@ export class Candidates {
     this.#limit = LEAST_LIMIT;
   }
 
-  /** All candidates, the largest counts first; equal ones in the order of their bytes. */
+  /** All candidates, largest counts first; equal counts in the order of the keys' bytes. */
   sorted(total: number): Candidate[] {
     this.prune(total);
     return [...this.#records]
@@ -87,7 +89,9 @@ export class Candidates {
       .map(([, record]) => record);
   }
 
-  /** Takes over the records that are candidates at this total. False if a key comes twice. */
+  /**
+   * Takes over the records that are candidates at this total. Returns false if a key occurs twice.
+   */
   fill(records: Iterable<Candidate>, total: number): boolean {
     this.clear();
     for (const record of records) {
@@ -106,10 +110,13 @@ export class Candidates {
   }
 }
 
-/** Below this many records nobody looks for stale ones. */
+/** Up to this many records, stale ones are not looked for. */
 const LEAST_LIMIT = 64;
 
-/** One after the other: type (1), count (8), at least (8), length of the key (4), its bytes. */
+/**
+ * Writes one record after the other: type (1), count (8), at least (8), length of the key (4), its
+ * bytes.
+ */
 export function encodeCandidates(candidates: readonly Candidate[]): Uint8Array {
   const keys = candidates.map(({ key }) => keyBytes(key));
   const bytes = new Uint8Array(keys.reduce((sum, key) => sum + CANDIDATE_BYTES + key.length, 0));
@@ -126,7 +133,7 @@ export function encodeCandidates(candidates: readonly Candidate[]): Uint8Array {
   return bytes;
 }
 
-/** Reads them; `fail` throws, with the offset in `bytes` where something is wrong. */
+/** Reads the records. `fail` throws, and gets the offset in `bytes` of the error. */
 export function decodeCandidates(bytes: Uint8Array, fail: (at: number, what: string) => never): Candidate[] {
   const candidates: Candidate[] = [];
   for (const { at, type, count, atLeast, key: keyBytes } of candidateRecords(bytes, fail)) {

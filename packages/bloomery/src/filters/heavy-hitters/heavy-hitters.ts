@@ -1,39 +1,49 @@
 /**
- * Heavy hitters: the keys that make up at least a share φ (`threshold`) of a stream, with their counts, in memory that does
- * not grow with the stream (survey 8.1: the flows whose least counter is above a threshold are put on a list; Cormode and
- * Muthukrishnan, LATIN 2004, for the bounds of the sketch).
+ * Heavy hitters: the keys that make up at least a share φ (`threshold`) of a stream, with their
+ * counts, in memory that does not grow with the stream (survey 8.1: the flows whose least counter
+ * is above a threshold are put on a list; Cormode and Muthukrishnan, LATIN 2004, for the bounds of
+ * the sketch).
  *
  * What it promises. N is the `total`, f the true count of a key.
- * - Every key with f >= φ·N is in `list()`. Always, for any stream, whatever the hash does.
+ * - Every key with f >= φ·N is in `list()`. Always, for any stream and any hash.
  * - A key with f < (φ - ε)·N is in it with probability at most δ. ε and δ are those of the sketch.
  * - `count` of an entry is at least f, `atLeast` is at most f.
  * - Memory: the sketch, and at most about (2 + ln(φ·N))/φ keys, for any stream.
  *
- * How. A Count-Min sketch estimates each key as it is added, and a key whose estimate reaches the bar φ·N becomes a
- * candidate. A candidate carries an upper bound of its count, which is what the list shows.
+ * How. A Count-Min sketch estimates each key as it is added, and a key whose estimate reaches the
+ * bar φ·N becomes a candidate. A candidate carries an upper bound on its count, which is the count
+ * in the list.
  *
- * Why no heavy key is missed. Let U be the bound of a candidate, taken at its last addition. If f >= φ·N holds now, then
- * at its last addition f was the same and N no larger, so its bound U >= f >= φ·N >= the bar of then and of every moment
- * since: it became or stayed a candidate and was never thrown out, for only those with U below the bar are.
+ * Why no heavy key is missed. Let U be the bound of a candidate, taken at its last addition.
+ * Suppose that f >= φ·N holds now. At the key's last addition f was the same and N no larger, so U
+ * >= f >= φ·N, and φ·N is at least the bar at that time and at every moment since. So the key
+ * became or stayed a candidate. It was never removed, because only candidates with U below the bar
+ * are.
  *
- * Why the memory is bounded. The estimate alone does not do it: whoever knows the hash can send any number of keys that
- * share all counters with a heavy one, and each of them is estimated above the bar. But by the first promise a key that is
- * no candidate has less than φ·N, so when it becomes one at a total of n, U is at most φ·n + what is added, however
- * large its estimate. From then on U grows only by what is seen of it. So of a candidate that came at n, at least
- * φ·(N - n) additions were seen in the last N - n: it has to keep up a share of φ, or goes. Order the candidates by
- * their age d = N - n and let S be the sum of the j smallest ages; their additions all lie in the last d_j, hence
- * φ·S_j <= d_j = S_j - S_(j-1), that is S_j >= S_(j-1)/(1 - φ). And d_j >= j. So S grows from about 1/(2φ²) at j = 1/φ by
- * the factor 1/(1 - φ) with each further candidate, to N/φ at most: there are at most 1/φ + 1 + ln(2φN)/φ. (The argument of
- * lossy counting: Manku and Motwani, VLDB 2002.) For φ = 1 % and 10^9 additions that is 1800 keys in the worst case;
- * a stream that is not made to hurt has about 1/φ. Stale records are cleared when their number has doubled. Merging
- * adds the bounds of the two sides.
+ * Why the memory is bounded. The estimate alone does not bound it: an attacker who knows the hash
+ * can send any number of keys that share all counters with a heavy one, and each of them is
+ * estimated above the bar. But by the first promise a key that is not a candidate has less than
+ * φ·N. So when it becomes one at a total of n, U is at most φ·n plus the amount added, however
+ * large its estimate. From then on U grows only by additions of that key. So a candidate that came
+ * at n was added at least φ·(N - n) times in the last N - n additions: it has to keep up a share of
+ * φ, or it is removed.
  *
- * What was refused. A mode for "the K largest" without a share: the K-th largest may be as small as one addition, and
- * nothing bounded can promise to find it; use φ = 1/K and `list().slice(0, K)`. Deleting: a key that is heavy
- * after others left was perhaps no candidate when it was last seen.
+ * Order the candidates by their age d = N - n and let S_j be the sum of the j smallest ages. The
+ * additions of these j all lie in the last d_j, hence φ·S_j <= d_j = S_j - S_(j-1), that is S_j >=
+ * S_(j-1)/(1 - φ). And d_j >= j. So S grows from about 1/(2φ²) at j = 1/φ by the factor 1/(1 - φ)
+ * with each further candidate, to N/φ at most: there are at most 1/φ + 1 + ln(2φN)/φ. (This is the
+ * argument of lossy counting: Manku and Motwani, VLDB 2002.) For φ = 1 % and 10^9 additions that is
+ * 1800 keys in the worst case; a stream that is not adversarial has about 1/φ. Stale records are
+ * deleted when the number of records has doubled. Merging adds the bounds of the two sides.
  *
- * Conservative update is the default here: nothing is ever subtracted. Keys can be of all types; they come back as they
- * were first given, bytes as a copy. A batch of hashes is refused: hashes cannot be listed.
+ * What was refused. We refused a mode for "the K largest" without a share: the K-th largest may be
+ * as small as one addition, and no bounded memory can promise to find it. Use φ = 1/K and
+ * `list().slice(0, K)`. We refused deleting: a key that becomes heavy because others were deleted
+ * may not have been a candidate when it was last seen.
+ *
+ * Conservative update is the default here, because nothing is ever subtracted. Keys can be of all
+ * types. They are returned as they were first given, bytes as a copy. A batch of hashes is refused,
+ * because the list must contain keys.
  */
 
 import { COUNT_MIN_UPDATES, doublesOf, HEAVY_FRAME, halvesOf } from '../../frames/counter-kinds.ts';
@@ -70,9 +80,12 @@ export interface HeavyHittersOptions extends CommonOptions {
 }
 
 export interface HeavyThresholdOptions extends CommonOptions {
-  /** Keys below (threshold - epsilon) of the total are listed … Default: a tenth of the threshold. */
+  /**
+   * Keys below (threshold - epsilon) of the total are listed only with probability `delta`.
+   * Default: a tenth of the threshold.
+   */
   readonly epsilon?: number | undefined;
-  /** … with at most this probability. Default 0.001. */
+  /** The probability that a key below that share is listed. Default 0.001. */
   readonly delta?: number | undefined;
 }
 
@@ -84,7 +97,7 @@ export class HeavyHitters {
   readonly #sketch: CountMinSketch;
   readonly #candidates: Candidates;
 
-  /** By the size of the sketch. By threshold and error: `HeavyHitters.forThreshold`. */
+  /** Sized by the size of the sketch; `HeavyHitters.forThreshold` sizes by threshold and error. */
   constructor(options: HeavyHittersOptions);
   /** @internal */
   constructor(options: HeavyHittersOptions, scheme: HashScheme, sketch?: CountMinSketch);
@@ -97,7 +110,10 @@ export class HeavyHitters {
     this.#candidates = new Candidates(this.threshold);
   }
 
-  /** The smallest tracker that lists all heavy keys, and others below (threshold - epsilon) only with `delta`. */
+  /**
+   * Makes the smallest tracker that lists all heavy keys, and a key below (threshold - epsilon)
+   * only with probability `delta`.
+   */
   static forThreshold(options: HeavyThresholdOptions): HeavyHitters {
     checkOptions('HeavyHitters.forThreshold', options, THRESHOLD_OPTIONS);
     const { epsilon, delta = 0.001, ...rest } = options;
@@ -105,7 +121,7 @@ export class HeavyHitters {
     return new HeavyHitters({ ...rest, ...sizeCountMin({ epsilon: epsilon ?? threshold / 10, delta }) });
   }
 
-  /** Counters in a row of the sketch, and its rows. */
+  /** The number of counters in a row of the sketch. `depth` is the number of rows. */
   get width(): number {
     return this.#sketch.width;
   }
@@ -126,18 +142,21 @@ export class HeavyHitters {
     return this.#sketch.scheme;
   }
 
-  /** The exact sum of all that was added, N. */
+  /** The exact sum of all additions, N. */
   get total(): number {
     return this.#sketch.total;
   }
 
-  /** Adds a key `count` times. Returns the upper bound of its count. */
+  /** Adds a key `count` times. Returns the upper bound on its count. */
   add(key: Key, count = 1): number {
     const before = this.total;
     return this.#candidates.add(key, this.#bound(this.#sketch.add(key, count)), count, before);
   }
 
-  /** Adds many keys at once: each `counts` times, or each its own number of times. Not hashes. */
+  /**
+   * Adds many keys at once: each `counts` times, or each its own number of times. Hashes are
+   * refused.
+   */
   addMany(keys: KeyBatch, counts?: Amounts): void {
     const { lines, words, offsets } = (keys ?? {}) as Partial<KeyLines & PackedKeys & { words: unknown }>;
     if (words !== undefined) throw new TypeError('HeavyHitters lists keys: give it keys, not their hashes');
@@ -147,13 +166,13 @@ export class HeavyHitters {
     else this.#addIterable(keys as Iterable<Key>, counts);
   }
 
-  /** How often a key was added: never less than the truth. */
+  /** How often a key was added; never less than the truth. */
   count(key: Key): number {
     const estimate = this.#sketch.count(key);
     return this.#candidates.get(key, this.total)?.count ?? estimate;
   }
 
-  /** The heavy keys, the largest counts first. */
+  /** The heavy keys, largest counts first. */
   list(): HeavyHitter[] {
     const bar = this.threshold * this.total;
     return this.#candidates
@@ -162,23 +181,23 @@ export class HeavyHitters {
       .map(({ key, count, atLeast }) => ({ key: rememberedKey(key), count, atLeast }));
   }
 
-  /** The heavy keys, the largest counts first. */
+  /** Iterates over the heavy keys, largest counts first. */
   [Symbol.iterator](): Iterator<HeavyHitter> {
     return this.list()[Symbol.iterator]();
   }
 
-  /** How many keys are remembered: the heavy ones and a few that just missed it. */
+  /** The number of keys that are remembered: the heavy ones and a few just below the threshold. */
   candidateCount(): number {
     return this.#candidates.prune(this.total);
   }
 
-  /** Forgets everything. */
+  /** Removes everything. */
   clear(): void {
     this.#sketch.clear();
     this.#candidates.clear();
   }
 
-  /** A tracker of its own with the same state. */
+  /** An independent tracker with the same state. */
   copy(): HeavyHitters {
     const copy = new HeavyHitters(this.#parameters(), this.scheme, this.#sketch.copy());
     copy.#candidates.fill(this.#candidates.sorted(this.total), this.total);
@@ -186,8 +205,9 @@ export class HeavyHitters {
   }
 
   /**
-   * Adds all that another tracker has seen. A key that is heavy in both streams together is heavy in at least one of
-   * them, so it is among the candidates of one; where it is not, its count there is below that tracker's bar.
+   * Adds everything that another tracker has seen. A key that is heavy in both streams together is
+   * heavy in at least one of them, so it is a candidate of at least one tracker. In a tracker where
+   * it is not a candidate, its count is below that tracker's bar.
    */
   merge(other: HeavyHitters): this {
     if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
@@ -221,7 +241,7 @@ export class HeavyHitters {
     return this.copy().merge(other);
   }
 
-  /** Same parameters, same sketch, same candidates. */
+  /** Whether both have the same parameters, sketch and candidates. */
   equals(other: HeavyHitters): boolean {
     if (!this.#isLike(other) || !this.#sketch.equals(other.#sketch)) return false;
     const mine = this.#candidates.sorted(this.total);
@@ -232,7 +252,7 @@ export class HeavyHitters {
     });
   }
 
-  /** The bytes that the counters take in memory; the candidates come on top. */
+  /** The bytes that the counters take in memory. The candidates take more. */
   get byteLength(): number {
     return this.#sketch.byteLength;
   }
@@ -253,7 +273,7 @@ export class HeavyHitters {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed tracker needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed tracker needs its key. */
   static decode(
     frame: Uint8Array,
     { key, ...options }: { readonly key?: SecretKey | undefined } = {},
@@ -281,7 +301,10 @@ export class HeavyHitters {
     return `HeavyHitters(threshold ${threshold}, ${depth} rows of ${width} counters, ${counterBits} bits, ${update}, ${scheme.id})`;
   }
 
-  /** Takes candidates over, if a tracker with this sketch can have them. */
+  /**
+   * Takes over the candidates. Returns a description of what a tracker with this sketch cannot
+   * have, or undefined.
+   */
   #contradiction(candidates: readonly Candidate[]): string | undefined {
     for (const { key, count } of candidates) {
       if (count > this.#bound(this.#sketch.count(key)) || count > this.total) {
@@ -297,7 +320,7 @@ export class HeavyHitters {
       : 'candidates below the threshold, or in another order';
   }
 
-  /** The most that a key can have. */
+  /** Upper bound on the count of any key. */
   #most(key: Key): number {
     const record = this.#candidates.get(key, this.total);
     const { total } = this;
@@ -306,7 +329,7 @@ export class HeavyHitters {
     );
   }
 
-  /** A count of the sketch as a bound: a saturated one bounds nothing. */
+  /** A count of the sketch as an upper bound: Infinity if it is saturated. */
   #bound(count: number): number {
     return count === this.#sketch.maximum ? Number.POSITIVE_INFINITY : count;
   }
@@ -315,7 +338,7 @@ export class HeavyHitters {
     let before = this.total;
     this.#sketch.addManySeen(keys, counts, (least, amount, at) => {
       const bound = this.#bound(Math.min(least + amount, this.#sketch.maximum));
-      // Most keys are light, and need not be taken from the batch at all.
+      // Most keys are light, and need not be extracted from the batch.
       if (bound >= this.#candidates.bar(before + amount)) {
         this.#candidates.add(keyAt(at), bound, amount, before);
       }
@@ -326,7 +349,8 @@ export class HeavyHitters {
   #addIterable(keys: Iterable<Key>, counts: Amounts | undefined): void {
     const iterable = typeof keys === 'object' && keys !== null && Symbol.iterator in keys;
     if (!iterable || keys instanceof Uint8Array || typeof counts === 'object') {
-      // With a count a key, all keys and counts are compared before anything is added. The rest is no batch.
+      // With one count per key, their numbers are compared before anything is added. Other values
+      // are no batch, and throw.
       const all = iterable && !(keys instanceof Uint8Array) ? [...keys] : keys;
       this.#addEach(all, counts, (i) => (all as Key[])[i]);
       return;
@@ -359,7 +383,7 @@ export class HeavyHitters {
   }
 }
 
-/** Keys of an iterable that are added together. */
+/** How many keys of an iterable are added together. */
 const PENDING_KEYS = 1024;
 const COMMON_OPTIONS = ['threshold', 'update', 'counterBits', 'seed', 'key'];
 const OPTIONS = ['width', 'depth', ...COMMON_OPTIONS];
@@ -368,7 +392,7 @@ function packedKeys({ bytes, offsets }: PackedKeys): (i: number) => Uint8Array {
   return (i) => bytes.subarray(offsets[i], offsets[i + 1]);
 }
 
-/** Key i of newline-separated ones; asked in rising order only. */
+/** Returns key i of newline-separated ones. Must be called with rising i. */
 function lineKeys(lines: Uint8Array): (i: number) => Uint8Array {
   let [number, start] = [0, 0];
   return (i) => {

@@ -1,14 +1,15 @@
 /**
- * Keys that are remembered, and not only hashed: which of them are the same, and how they stand in a frame.
+ * Keys that are remembered, and not only hashed: when two of them are the same, and how they are
+ * written in a frame.
  *
- * Two keys are the same if their bytes are (keys/key.ts): 42 and 42n, a string and the bytes of its UTF-8 form. The
- * identity of a key is its bytes as a string of characters 0 to 255, which a Map compares well; of an ASCII string that
- * is the string itself, at no cost.
+ * Two keys are the same if their bytes are (keys/key.ts): 42 and 42n, a string and the bytes of its
+ * UTF-8 form. The identity of a key is its bytes as a string of characters 0 to 255, which works
+ * well as the key of a Map. The identity of an ASCII string is the string itself, at no cost.
  */
 
 import { type Key, keyBytes } from '../../keys/key.ts';
 
-/** Equal for two keys exactly when they are one key. */
+/** A string that is equal for two keys exactly when they are the same key. */
 export function identityOf(key: Key): string {
   if (typeof key === 'string' && isAscii(key)) return key;
   const bytes = keyBytes(key);
@@ -19,7 +20,7 @@ export function identityOf(key: Key): string {
   return identity;
 }
 
-/** What remains if the caller changes the bytes that were given. */
+/** A key that stays the same if the caller changes the bytes that were given. */
 export function rememberedKey(key: Key): Key {
   return key instanceof Uint8Array ? key.slice() : key;
 }
@@ -29,7 +30,7 @@ export function keyTag(key: Key): number {
   return TYPES.indexOf(key instanceof Uint8Array ? 'bytes' : (typeof key as 'string'));
 }
 
-/** The key of a type whose bytes these are; undefined if there is none. */
+/** The key of this type with these bytes, or undefined if there is none. */
 export function keyFromBytes(tag: number, bytes: Uint8Array): Key | undefined {
   const type = TYPES[tag];
   const key =
@@ -43,7 +44,7 @@ export function keyFromBytes(tag: number, bytes: Uint8Array): Key | undefined {
             ? bytes.slice()
             : undefined;
   if (key === undefined || (type === 'number' && !Number.isSafeInteger(key))) return undefined;
-  // Integers have one form only, and a string must not have lost anything.
+  // An integer has only one form, and decoding a string must lose nothing.
   const own = keyBytes(key);
   return own.length === bytes.length && own.every((byte, i) => byte === bytes[i]) ? key : undefined;
 }
@@ -55,7 +56,7 @@ function isAscii(text: string): boolean {
   return true;
 }
 
-/** Strict UTF-8, without a TextDecoder: percent-encoding is part of the language. */
+/** Decodes strict UTF-8 without a TextDecoder: percent-decoding is part of the language. */
 function textOf(bytes: Uint8Array): string | undefined {
   let escaped = '';
   for (const byte of bytes) escaped += `%${byte.toString(16).padStart(2, '0')}`;
@@ -66,7 +67,7 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Two's complement, little-endian. */
+/** Reads two's complement, little-endian. */
 function integerOf(bytes: Uint8Array): bigint {
   let value = 0n;
   for (let i = bytes.length - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[i]);
