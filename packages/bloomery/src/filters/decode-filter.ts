@@ -1,4 +1,4 @@
-/** A frame of any structure, read by the class that its head names. */
+/** Reads a frame of any structure with the class that its head names. */
 
 import { CODED_PAYLOAD } from '../frames/check-frame.ts';
 import { refuse } from '../frames/envelope.ts';
@@ -42,7 +42,10 @@ export interface DecodeFilterOptions {
   readonly key?: SecretKey;
 }
 
-/** Reads a plain frame of any structure. What is wrong with it is a `FrameError`; a keyed filter needs its key. */
+/**
+ * Reads a plain frame of any structure. Throws a `FrameError` if the frame is invalid; a keyed
+ * filter needs its key.
+ */
 export function decodeFilter(bytes: Uint8Array, options: DecodeFilterOptions = {}): AnyFilter {
   checkOptions('decodeFilter', options, ['key']);
   const { structure, coded, start } = readFrameHead(bytes);

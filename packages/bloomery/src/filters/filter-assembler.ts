@@ -1,15 +1,17 @@
 /**
- * A filter from a frame that comes in pieces: a file that is read chunk by chunk, a stream, a response.
+ * Reads a filter from a frame that arrives in pieces: from a file in chunks, a stream, a response.
  *
  *     const filter = await decodeFilterFrom(createReadStream('words.blm'));
  *     const filter = await decodeFilterFrom(response.body, { maxBytes: 2 ** 33 });
  *
- * The bits of a BloomFilter and of a BlockedBloomFilter go where they stay, chunk by chunk, so the memory is that of the filter
- * alone and filters above 4 GiB can be read (`decode` takes one Uint8Array, which has at most 2^32 elements in Node 20). The
- * bytes of the other structures are collected and then decoded.
+ * The bits of a BloomFilter and of a BlockedBloomFilter are written straight into the new filter,
+ * chunk by chunk. So reading takes no memory besides the filter, and filters above 4 GiB can be
+ * read (`decode` takes one Uint8Array, which has at most 2^32 elements in Node 20). The bytes of
+ * the other structures are collected and then decoded.
  *
- * Untrusted input. A head of 28 bytes can declare 8 GiB. The size is compared with `maxBytes` before anything is allocated;
- * the default allows 128 MiB. Nothing is half loaded: the filter exists once length, checksum and unused bits are right.
+ * Untrusted input. A head of 28 bytes can declare 8 GiB. The size is compared with `maxBytes`
+ * before anything is allocated; the default allows 128 MiB. No filter is returned half loaded:
+ * length, checksum and unused bits are checked first.
  */
 
 import { CODED_PAYLOAD } from '../frames/check-frame.ts';
@@ -29,11 +31,14 @@ import { checkOptions } from './shared/options.ts';
 export interface AssembleOptions {
   /** The secret key of a keyed filter. */
   readonly key?: SecretKey;
-  /** Refuses a frame that is larger. Default 128 MiB. */
+  /** Frames larger than this are refused. Default 128 MiB. */
   readonly maxBytes?: number;
 }
 
-/** Reads a plain frame of any structure from chunks of any sizes. What is wrong with it is a `FrameError`. */
+/**
+ * Reads a plain frame of any structure from chunks of any sizes. Throws a `FrameError` if the frame
+ * is invalid.
+ */
 export async function decodeFilterFrom(
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   options: AssembleOptions = {},
@@ -43,11 +48,11 @@ export async function decodeFilterFrom(
   return assembler.finish();
 }
 
-/** The same for callers that are given chunks, such as a sink: `push` each, then `finish`. */
+/** The same for callers that receive chunks, such as a sink: `push` each chunk, then `finish`. */
 export class FilterAssembler {
   readonly #key: SecretKey | undefined;
   readonly #maxBytes: number;
-  /** The first bytes, until they are a head. */
+  /** The first bytes, collected until the head is complete. */
   #first = new Uint8Array(0);
   #target: Target | undefined;
 
@@ -58,7 +63,7 @@ export class FilterAssembler {
     this.#maxBytes = checkNumber('maxBytes', maxBytes, 0, Number.POSITIVE_INFINITY);
   }
 
-  /** Takes the next bytes, which are copied. An error is final. */
+  /** Takes the next bytes and copies them. After an error the assembler cannot be used any more. */
   push(chunk: Uint8Array): void {
     if (!(chunk instanceof Uint8Array)) throw new TypeError('Expected chunks as Uint8Array');
     if (this.#target !== undefined) {
@@ -75,10 +80,10 @@ export class FilterAssembler {
     this.#first = new Uint8Array(0);
   }
 
-  /** The filter, once all bytes were pushed. */
+  /** Returns the filter, once all bytes were pushed. */
   finish(): AnyFilter {
     if (this.#target === undefined) {
-      // Fewer bytes than a head: reading it says so.
+      // Fewer bytes than a head: reading the head throws the right error.
       readFrameHead(this.#first);
       throw new TypeError('Cannot finish twice');
     }
@@ -97,10 +102,10 @@ export class FilterAssembler {
   }
 }
 
-/** 128 MiB, as `expandFrame` has it. */
+/** 128 MiB, the same default as in `expandFrame`. */
 const MAX_BYTES = 2 ** 27;
 
-/** Where the bytes of one frame go, from its first on. */
+/** Receives the bytes of one frame, from its first byte on. */
 interface Target {
   add(bytes: Uint8Array): void;
   finish(): AnyFilter;
@@ -133,7 +138,7 @@ class WholeTarget implements Target {
   }
 }
 
-/** Brings the bits of a frame to their place in a filter. */
+/** Writes the bits of a frame to their place in a filter. */
 class BitsTarget implements Target {
   readonly #layout: ReturnType<typeof readFrameLayout>;
   readonly #store: BitStore;

@@ -1,22 +1,29 @@
 /**
  * A Bloom filter that is nearly empty, kept as the sorted list of its ones (Mitzenmacher, compressed III.A).
  *
- * Why. A filter that is compressed for sending wants few hashes and many bits: with one hash and 92 bits per key it
- * has 1.08 % false positives, and sent compressed it is smaller than the usual filter. Unpacked it would be ten times
- * as large as the usual one. The list is what may be kept instead: each position takes ⌈log2 m⌉ bits, so n keys take
- * n·⌈log2 92n⌉ bits. Measured: 17 bits per key at a thousand keys, 27 at a million, where the array takes 92.
+ * Why. A filter that is compressed for sending should have few hashes and many bits: with one hash
+ * and 92 bits per key it has 1.08 % false positives, and compressed it is smaller than the usual
+ * filter. Uncompressed it would be ten times as large as the usual one. The list is the alternative
+ * to keeping the array: each position takes ⌈log2 m⌉ bits, so n keys take n·⌈log2 92n⌉ bits.
+ * Measured: 17 bits per key at a thousand keys, 27 at a million, where the array takes 92.
  *
- * What it promises. The same answers as the `BloomFilter` of the same bits, hashes and seed, key by key: the same
- * positions, looked up in another way. `fromFilter` and `toFilter` go to and fro.
+ * What it promises. For each key, the same answer as the `BloomFilter` of the same bits, hashes and
+ * seed: the positions are the same, only the lookup differs. `fromFilter` and `toFilter` convert
+ * between the two.
  *
- * What it costs. Not less than a plain filter in general: at 1 % that one takes 9.6 bits per key. The list takes about
- * log2(n/p) bits, the filter 1.44·log2(1/p), so the list is smaller for p below n^(-2.3): small sets, low rates. A
- * lookup is an interpolation search (kernel/lists/sorted-list.ts), some five looks at a million keys: measured in batches,
- * 120 to 290 ns, 4 to 9 times as long as the array of 92 bits per key, 2.5 to 5 times as long as the usual filter. Adding
- * is merging: a batch is sorted and merged once, at 0.2 µs a key; single keys wait in a small tail until a merge pays
- * (filters/hash-list/position-list.ts) and cost 2 to 5 µs each, at a thousand keys as at a million. Prefer batches.
+ * What it costs in memory. In general not less than a plain filter, which takes 9.6 bits per key at
+ * 1 %. The list takes about log2(n/p) bits per key, the filter 1.44·log2(1/p), so the list is
+ * smaller for p below n^(-2.3): small sets, low rates.
  *
- * Where it breaks down: full filters. At half ones the list takes ⌈log2 m⌉ bits where the array takes two.
+ * What it costs in time. A lookup is an interpolation search (kernel/lists/sorted-list.ts), about
+ * five reads at a million keys. Measured in batches: 120 to 290 ns, 4 to 9 times as long as the
+ * array of 92 bits per key, 2.5 to 5 times as long as the usual filter. Adding is merging: a batch
+ * is sorted and merged once, at 0.2 µs per key. Single keys wait in a small tail until a merge pays
+ * (filters/hash-list/position-list.ts) and cost 2 to 5 µs each, at a thousand keys as at a million.
+ * Prefer batches.
+ *
+ * Where it breaks down: full filters. If half of the bits are ones, the list takes ⌈log2 m⌉ bits
+ * per one where the array takes two.
  */
 
 import { FrameError } from '../../frames/envelope.ts';
@@ -43,11 +50,11 @@ import { decayOf, sizeFromOnes } from '../shared/zero-decay.ts';
 import { PositionList, TAIL_SHARE } from './position-list.ts';
 
 export interface HashListOptions extends HashOptions {
-  /** m. From 1 to 2^36. The list takes no memory for zeros. */
+  /** The number of bits, m. From 1 to 2^36. The list takes no memory for zeros. */
   readonly bits: number;
-  /** k. From 1 to 255, 1 unless told. */
+  /** The number of hashes per key, k. From 1 to 255. Default 1. */
   readonly hashes?: number;
-  /** The number of distinct keys it is meant for; only the overfull policy uses it. */
+  /** The number of distinct keys that the list is meant for; only the overfull policy uses it. */
   readonly capacity?: number | undefined;
   /** 'allow' (default), 'warn' (once, on the console) or 'throw' (an `OverfullError`). */
   readonly overfull?: OverfullPolicy;
@@ -55,9 +62,9 @@ export interface HashListOptions extends HashOptions {
 
 export interface HashListCapacityOptions extends HashOptions {
   readonly capacity: number;
-  /** The rate at capacity, strictly between 0 and 1. */
+  /** The false positive rate at capacity, strictly between 0 and 1. */
   readonly falsePositiveRate: number;
-  /** k. Unless told 1, or as many as keep the bits within 2^36. */
+  /** The number of hashes per key, k. Default 1, or as many as keep the bits within 2^36. */
   readonly hashes?: number;
   readonly overfull?: OverfullPolicy;
 }
@@ -78,7 +85,7 @@ export class HashList {
   readonly #guard: OverfullGuard;
   #list: PositionList;
 
-  /** By bits and hashes. By capacity and rate: `HashList.forCapacity`. */
+  /** Sized by bits and hashes; `HashList.forCapacity` sizes by capacity and rate. */
   constructor(options: HashListOptions);
   /** @internal */
   constructor(options: HashListOptions, list: PositionList, scheme: HashScheme);
@@ -94,7 +101,10 @@ export class HashList {
     this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
   }
 
-  /** The fewest bits, by one hash unless told, that keep the rate with `capacity` distinct keys. */
+  /**
+   * Makes the list with the fewest bits that keeps the rate with `capacity` distinct keys, by
+   * default with one hash.
+   */
   static forCapacity(options: HashListCapacityOptions): HashList {
     checkOptions('HashList.forCapacity', options, CAPACITY_OPTIONS);
     const { capacity, falsePositiveRate, hashes = leastHashes(options), ...rest } = options;
@@ -102,7 +112,10 @@ export class HashList {
     return new HashList({ ...rest, capacity, bits: size.bits, hashes: size.hashes });
   }
 
-  /** The list of these keys, sized for as many as there are, or for `capacity` if more are to come. */
+  /**
+   * Makes the list of these keys, sized for their number, or for `capacity` if more keys are to be
+   * added.
+   */
   static from(keys: KeyBatch, options: HashListFromOptions): HashList {
     checkOptions('HashList.from()', options, CAPACITY_OPTIONS);
     const hashed = hashKeys(keys, hashScheme(options));
@@ -111,7 +124,7 @@ export class HashList {
     return list;
   }
 
-  /** The ones of a classic filter as a list: same answers, other memory. */
+  /** The ones of a classic filter as a list: the same answers, in other memory. */
   static fromFilter(filter: BloomFilter): HashList {
     const { bits, hashes, layout, capacity, scheme } = filter;
     if (layout !== 'classic') throw new RangeError(`A HashList has the classic layout, got ${filter}`);
@@ -131,14 +144,16 @@ export class HashList {
     return new BloomFilter({ bits, hashes, capacity }, store, this.scheme);
   }
 
-  /** Adds a key. True if it was certainly not in before, false if it may have been. */
+  /**
+   * Adds a key. Returns true if it was certainly absent before, false if it may have been present.
+   */
   add(key: Key): boolean {
     this.#guard.before(1);
     hashInto(key, this.scheme);
     return this.#add(hashOut[0], hashOut[1]);
   }
 
-  /** Maybe (true) or certainly not (false). */
+  /** True if the key may have been added, false if it certainly was not. */
   has(key: Key): boolean {
     hashInto(key, this.scheme);
     return this.#has(hashOut[0], hashOut[1]);
@@ -157,7 +172,7 @@ export class HashList {
     return this.#has(hash.low | 0, hash.high | 0);
   }
 
-  /** Adds many keys, sorted and merged at once. Returns how many of them were certainly not in before. */
+  /** Adds many keys, sorted and merged at once. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
     const before = this.#list.freshKeys;
     eachChunk(keys, this.scheme, (count, wasm) => {
@@ -167,12 +182,12 @@ export class HashList {
     return this.#list.settle().freshKeys - before;
   }
 
-  /** One byte a key, in order: 1 maybe, 0 certainly not. */
+  /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
     const total = countOf(keys);
     let answers = new Uint8Array(total);
     let seen = 0;
-    // Merging what waits is a pass over the list; a handful of keys would not pay for it.
+    // Merging the waiting positions reads the whole list, which does not pay for a handful of keys.
     if (total === 0 || TAIL_SHARE * total >= this.#list.count) this.#list.settle();
     eachChunk(keys, this.scheme, (count, wasm) => {
       if (seen + count > answers.length) {
@@ -180,7 +195,8 @@ export class HashList {
         larger.set(answers);
         answers = larger;
       }
-      // Looked up anew for each chunk: the keys may come from a generator that adds to this very list.
+      // Read again for each chunk, because the keys may come from a generator that adds to this
+      // list.
       const list = this.#list;
       const address =
         WASM_POSSIBLE && wasm !== null && list.settled ? wasm.admit(list.store, count, total) : 0;
@@ -202,7 +218,7 @@ export class HashList {
     this.#guard.reset();
   }
 
-  /** A list of its own with the same keys. */
+  /** An independent list with the same keys. */
   copy(): HashList {
     return this.#like(this.#list.settle().copy());
   }
@@ -215,49 +231,57 @@ export class HashList {
     return this;
   }
 
-  /** A new list of the keys of both: exactly the one that adding all of them would have made. */
+  /** A new list with the keys of both, the same as if all of them had been added to one list. */
   union(other: HashList): HashList {
     return this.copy().merge(other);
   }
 
-  /** A new list that has every key that both may have; see `BloomFilter.intersection`. */
+  /**
+   * A new list that answers "maybe" for every key that both may have; see
+   * `BloomFilter.intersection`.
+   */
   intersection(other: HashList): HashList {
     this.#settleBoth(other, 'intersect');
     return this.#like(this.#list.intersection(other.#list));
   }
 
-  /** Whether every position of this list is in the other: false means that some key is certainly not there. */
+  /**
+   * Whether the other list has every position of this one. If not, it lacks some key of this one.
+   */
   isSubsetOf(other: HashList): boolean {
     return this.sharedOnesCount(other) === this.#list.count;
   }
 
-  /** Same parameters and same positions. */
+  /** Whether both have the same parameters and the same positions. */
   equals(other: HashList): boolean {
     return this.#isLike(other) && this.isSubsetOf(other) && this.#list.count === other.#list.count;
   }
 
-  /** The number of positions: of the bits that would be 1. */
+  /** The number of positions, which are the bits that would be 1. */
   onesCount(): number {
     return this.#list.settle().count;
   }
 
-  /** The number of positions that both have: the inner product of survey 2.4. A pass over both lists. */
+  /** The number of positions that both have: the inner product of survey 2.4. Reads both lists. */
   sharedOnesCount(other: HashList): number {
     this.#settleBoth(other, 'compare');
     return this.#list.sharedCount(other.#list);
   }
 
-  /** How many distinct keys were added, by the zeros (survey 2.4); Infinity if there is none. See `sizeEstimate`. */
+  /**
+   * Estimates how many distinct keys were added, from the number of zeros (survey 2.4). Infinity if
+   * no zero is left. `sizeEstimate` also gives an interval.
+   */
   estimatedSize(): number {
     return sizeFromOnes(this.bits, this.onesCount(), this.#decay);
   }
 
-  /** The rate at which keys that were not added are answered with "maybe" now. */
+  /** Estimates the current false positive rate from the share of bits that would be 1. */
   estimatedFalsePositiveRate(): number {
     return (this.onesCount() / this.bits) ** this.hashes;
   }
 
-  /** The bytes that the list takes in memory, with what waits to be merged into it. */
+  /** The bytes that the list takes in memory, including positions that wait to be merged. */
   get byteLength(): number {
     return this.#list.byteLength;
   }
@@ -276,7 +300,7 @@ export class HashList {
     });
   }
 
-  /** Reads a frame. What is wrong with it is a `FrameError`; a keyed list needs its key. */
+  /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed list needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: HashListDecodeOptions = {}): HashList {
     checkOptions('HashList.decode', options, ['overfull']);
     const { parameters, payload, scheme, start } = decodeFrame(HASH_LIST_FRAME, frame, key);
@@ -336,13 +360,17 @@ const MAX_HASHES = 255;
 const OPTIONS = ['bits', 'hashes', 'capacity', 'overfull', 'seed', 'key'];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'overfull', 'seed', 'key'];
 
-/** The smallest k with which 2^36 bits are enough, by survey 2.1; undefined if none is, and sizing will say so. */
+/**
+ * The smallest k for which 2^36 bits are enough, by survey 2.1. Undefined if there is none; sizing
+ * will then throw.
+ */
 function leastHashes({ capacity, falsePositiveRate }: HashListCapacityOptions): number | undefined {
   const n = checkInteger('capacity', capacity, 1);
   const rate = checkRate('falsePositiveRate', falsePositiveRate);
   for (let k = 1; k <= MAX_HASHES; k++) {
     const bits = (-k * n) / Math.log(-Math.expm1(Math.log(rate) / k));
-    // A hair less than all: the true rate needs slightly more bits than this formula says.
+    // The limit is slightly below 2^36, because the true rate needs slightly more bits than this
+    // formula says.
     if (bits < MAX_BITS * (1 - 1e-6)) return k;
   }
   return undefined;

@@ -1,11 +1,13 @@
 /**
- * A growing set of positions below m: a packed sorted list (sorted-list.ts), and what waits to be merged into it.
+ * A growing set of positions below m: a packed sorted list (sorted-list.ts), and positions that
+ * wait to be merged into it.
  *
- * A merge is a pass over the whole list, so it must be rare. Single positions wait in a sorted tail, at most a 64th of
- * the list; on the average each then costs 64 steps of a merge, whatever the size. The positions of a batch wait in
- * a plain array, and are sorted and merged a million keys at a time; only then is known which of the keys were
- * new. Whatever asks for the list itself calls `settle` first. The list is as large as its positions need: merging
- * makes a new one, and room for more is not kept.
+ * A merge reads the whole list, so it must be rare. Single positions wait in a sorted tail, which
+ * holds at most a 64th of the list; on average each then costs 64 steps of a merge, whatever the
+ * size. The positions of a batch wait in a plain array, and are sorted and merged a million keys at
+ * a time. Only then is it known which of the keys were new. Methods that need the list itself call
+ * `settle` first. The list is exactly as large as its positions need: merging makes a new one,
+ * without spare room.
  */
 
 import { BitStore } from '../../kernel/bits/bit-store.ts';
@@ -22,7 +24,7 @@ import {
 } from '../../kernel/lists/sorted-list.ts';
 import { SortedTail } from './sorted-tail.ts';
 
-/** The tail may hold this part of the list, or `LEAST_TAIL` positions. */
+/** The tail may hold one 64th of the list, or `LEAST_TAIL` positions if that is more. */
 export const TAIL_SHARE = 64;
 const LEAST_TAIL = 64;
 const MOST_PENDING = 2 ** 20;
@@ -32,17 +34,20 @@ export class PositionList {
   readonly width: number;
   store: BitStore;
   count: number;
-  /** How many keys of batches brought a new position, up to the last `settle`. */
+  /** How many keys of batches added a new position, up to the last `settle`. */
   freshKeys = 0;
   readonly #tail = new SortedTail();
-  /** Codes of `mergeBatch`, and the number of keys that they come from. */
+  /** Codes for `mergeBatch`, and the number of keys that they come from. */
   #pending = new Float64Array(0);
   #pendingLength = 0;
   #pendingKeys = 0;
-  /** What a position is multiplied with to make room for the number of its key: codes stay exact doubles. */
+  /**
+   * The factor that makes room for the number of its key beside a position. Codes stay exact
+   * doubles.
+   */
   readonly #scale: number;
 
-  /** Empty, or with `count` positions in a store of the right size. */
+  /** Makes an empty list, or a list of `count` positions in a store of the right size. */
   constructor(m: number, store?: BitStore, count = 0) {
     this.m = m;
     this.width = positionWidth(m);
@@ -51,14 +56,14 @@ export class PositionList {
     this.count = count;
   }
 
-  /** Of `count` packed positions; `firstUnsound` says whether they are sound. */
+  /** Makes a list from `count` packed positions. `firstUnsound` tells whether they are valid. */
   static fromBytes(m: number, bytes: Uint8Array, count: number): PositionList {
     const store = BitStore.allocate(32 * listWords(count, positionWidth(m)));
     store.setBytes(bytes);
     return new PositionList(m, store, count);
   }
 
-  /** Of the `count` ones among `bytes`. */
+  /** Makes a list from the `count` ones in `bytes`. */
   static fromBits(m: number, bytes: Uint8Array, count: number): PositionList {
     const list = new PositionList(m);
     list.#replace(list.#allocate(count), count);
@@ -71,7 +76,7 @@ export class PositionList {
     return list;
   }
 
-  /** Whether nothing waits, so that `store` and `count` are all there is. */
+  /** Whether no position waits, so that `store` and `count` are the whole list. */
   get settled(): boolean {
     return this.#tail.count === 0 && this.#pendingKeys === 0;
   }
@@ -80,7 +85,7 @@ export class PositionList {
     return this.store.wordCount * 4 + this.#tail.byteLength + this.#pending.byteLength;
   }
 
-  /** Whether a position is in. */
+  /** Whether a position is in the list or waits to be merged. */
   includes(position: number): boolean {
     if (this.#pendingKeys > 0) this.settle();
     return (
@@ -88,7 +93,7 @@ export class PositionList {
     );
   }
 
-  /** Adds a position; false if it was in. */
+  /** Adds a position; returns false if it was there already. */
   insert(position: number): boolean {
     if (this.includes(position)) return false;
     this.#tail.insert(position);
@@ -96,7 +101,10 @@ export class PositionList {
     return true;
   }
 
-  /** Takes the k positions of each of `keys` hashes (low and high halves in turn); they are merged later. */
+  /**
+   * Takes the k positions of each of `keys` hashes (low and high halves in turn), to be merged
+   * later.
+   */
   queue(hashes: Int32Array, keys: number, k: number): void {
     const most = Math.min(this.#scale, MOST_PENDING);
     if (this.#pendingKeys + keys > most) this.settle();
@@ -118,7 +126,7 @@ export class PositionList {
     this.#pendingKeys += keys;
   }
 
-  /** Merges all that waits into the list. */
+  /** Merges all waiting positions into the list. */
   settle(): this {
     if (this.#tail.count > 0) this.#merge(this.#tail.take(), 1, new Uint8Array(1));
     if (this.#pendingKeys === 0) return this;
@@ -131,7 +139,7 @@ export class PositionList {
     return this;
   }
 
-  // What follows takes lists that are settled.
+  // The following methods require settled lists.
 
   copy(): PositionList {
     return new PositionList(this.m, this.store.copy(), this.count);
@@ -162,7 +170,10 @@ export class PositionList {
     }
   }
 
-  /** The number of the first position that is not below m, or not above the one before it; -1 if all are sound. */
+  /**
+   * The index of the first position that is not below m, or not above the one before it; -1 if all
+   * are valid.
+   */
   firstUnsound(): number {
     for (let i = 0, last = -1; i < this.count; i++) {
       const position = readPosition(this.store.words, this.width, i);
@@ -187,7 +198,7 @@ export class PositionList {
     return BitStore.allocate(32 * listWords(count, this.width));
   }
 
-  /** Takes a list that was made for `count` positions or more, in memory of the right size. */
+  /** Takes over a list that was allocated for `count` positions or more, and trims its memory. */
   #replace(store: BitStore, count: number): void {
     const needed = listWords(count, this.width);
     this.store = needed === store.wordCount ? store : new BitStore(store.words.slice(0, needed));

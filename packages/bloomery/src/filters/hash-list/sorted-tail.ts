@@ -1,6 +1,7 @@
 /**
- * Positions that wait to be merged into a sorted list, so that adding one does not move the whole list. Sorted
- * itself, in doubles: a binary search, and an insertion that moves a few kilobytes at most.
+ * Positions that wait to be merged into a sorted list, so that adding one does not move the whole
+ * list. The tail is sorted itself, in doubles. A lookup is a binary search, and an insertion moves
+ * a few kilobytes at most.
  */
 
 export class SortedTail {
@@ -15,7 +16,7 @@ export class SortedTail {
     return this.count > 0 && this.#positions[this.#placeOf(position)] === position;
   }
 
-  /** To be called with positions that are not in. */
+  /** Inserts a position that must not be in the tail yet. */
   insert(position: number): void {
     if (this.count === this.#positions.length) {
       const larger = new Float64Array(Math.max(16, 2 * this.count)).fill(Number.POSITIVE_INFINITY);
@@ -28,7 +29,7 @@ export class SortedTail {
     this.count++;
   }
 
-  /** Gives the positions away, and is empty then. */
+  /** Returns the positions and empties the tail. */
   take(): Float64Array {
     const positions = this.#positions.subarray(0, this.count);
     this.#positions = new Float64Array(0);
@@ -36,7 +37,7 @@ export class SortedTail {
     return positions;
   }
 
-  /** Where the first position stands that is not below. What is not used yet is Infinity. */
+  /** The index of the first position that is not smaller. Unused places hold Infinity. */
   #placeOf(position: number): number {
     let low = 0;
     let high = this.count;

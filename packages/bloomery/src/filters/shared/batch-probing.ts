@@ -1,7 +1,7 @@
 /**
- * From chunks of hashes to answers: the part of every batch operation that all filters share. A chunk, or a single
- * key, is probed where the bits are: in WebAssembly if the filter is there or is worth moving there, else by
- * the JavaScript twin.
+ * Probing of batches, which all filters share: chunks of hashes in, answers out. A chunk, or a
+ * single key, is probed where the bits are: in WebAssembly if the filter is there or is worth
+ * moving there, otherwise by the JavaScript twin.
  */
 
 import type { HashScheme } from '../../hashing/hash-scheme.ts';
@@ -13,26 +13,27 @@ import type { WasmKernel } from '../../kernel/wasm/wasm-kernel.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
 
-/** One layout's probes, in both kernels. Hash halves are int32. */
+/** The probes of one layout, in both kernels. The halves of a hash are int32. */
 export interface Prober {
   has(words: Uint32Array, low: number, high: number): boolean;
   add(words: Uint32Array, low: number, high: number): boolean;
-  /** The same for a chunk of hashes in the kernel; null where there is none. */
+  /** The same for a chunk of hashes in the WebAssembly kernel, or null if there is none. */
   readonly inWasm: WasmProber | null;
 }
 
 export interface WasmProber {
-  /** Asks for one key: 1 or 0, or -1 if it has to be hashed and asked outside. */
+  /** Looks up one key: 1 or 0, or -1 if it has to be hashed and looked up in JavaScript. */
   hasKey(wasm: WasmKernel, key: Key, address: number): number;
-  /** Leaves one byte a key in the kernel's results. */
+  /** Leaves one byte per key in the kernel's results. */
   has(wasm: WasmKernel, count: number, address: number): void;
   /** Returns how many keys changed a bit. */
   add(wasm: WasmKernel, count: number, address: number): number;
 }
 
 /**
- * Asks for one key in WebAssembly, if the filter lives there: 1 or 0; -1 if it does not. A constant that is chosen, because
- * esbuild keeps a function whose only calls stand in conditions that it drops.
+ * Looks up one key in WebAssembly, if the filter lives there: 1 or 0, or -1 if it does not. This is
+ * a constant with two alternatives, because esbuild keeps a function whose only calls stand in
+ * conditions that it drops.
  */
 export const hasKeyInWasm: (store: BitStore, prober: Prober, key: Key) => number = WASM_POSSIBLE
   ? (store, { inWasm }, key) => {
@@ -43,13 +44,19 @@ export const hasKeyInWasm: (store: BitStore, prober: Prober, key: Key) => number
     }
   : () => -1;
 
-/** The kernel if the store is in its memory, or has been asked often enough to move there now; else null. */
+/**
+ * The kernel, if the store is in its memory or has been used often enough to move there now;
+ * otherwise null.
+ */
 export function residence(store: BitStore): WasmKernel | null {
   const wasm = wasmKernel();
   return wasm !== null && wasm.admit(store, 1, 0) !== 0 ? wasm : null;
 }
 
-/** Adds all keys; returns how many changed a bit. `before` is called ahead of each chunk and may refuse it. */
+/**
+ * Adds all keys; returns how many changed a bit. `before` is called before each chunk and may
+ * refuse it.
+ */
 export function addBatch(
   store: BitStore,
   prober: Prober,
@@ -70,7 +77,7 @@ export function addBatch(
   return fresh;
 }
 
-/** One byte a key, in order: 1 maybe, 0 certainly not. */
+/** One byte per key, in order: 1 maybe, 0 certainly not. */
 export function hasBatch(store: BitStore, prober: Prober, keys: KeyBatch, scheme: HashScheme): Uint8Array {
   const { inWasm } = prober;
   let answers = new Uint8Array(countOf(keys) || CHUNK_KEYS);
@@ -88,17 +95,20 @@ export function hasBatch(store: BitStore, prober: Prober, keys: KeyBatch, scheme
   return seen === answers.length ? answers : answers.slice(0, seen);
 }
 
-/** What is done with a batch, where its keys can be probed. `at`: how many keys came before. */
+/** The operation on each part of a batch. `at` is the number of keys that came before. */
 export interface BatchProbe {
-  /** Ahead of each chunk. */
+  /** Called before each chunk. */
   before?(count: number, at: number): void;
-  /** For a chunk whose hashes are in the kernel and whose store is in its memory; null where there is no kernel. */
+  /**
+   * Called for a chunk whose hashes are in the kernel and whose store is in its memory; null if
+   * there is no kernel.
+   */
   readonly inWasm: ((wasm: WasmKernel, count: number, address: number, at: number) => void) | null;
-  /** For one key, in JavaScript; the halves of its hash are int32. */
+  /** Called for one key, in JavaScript. The halves of its hash are int32. */
   outside(low: number, high: number, at: number): void;
 }
 
-/** Probes a store for each key of a batch; returns how many there were. */
+/** Probes a store for each key of a batch; returns the number of keys. */
 export function probeBatch(store: BitStore, keys: KeyBatch, scheme: HashScheme, probe: BatchProbe): number {
   const total = countOf(keys);
   let seen = 0;
@@ -118,8 +128,8 @@ export function probeBatch(store: BitStore, keys: KeyBatch, scheme: HashScheme, 
 }
 
 /**
- * One number a key, in order. `inWasm` leaves a chunk's numbers in the kernel's `values`; null where there is no
- * kernel.
+ * One number per key, in order. `inWasm` leaves a chunk's numbers in the kernel's `values`; it is
+ * null if there is no kernel.
  */
 export function valueBatch(
   store: BitStore,
@@ -143,7 +153,7 @@ export function valueBatch(
   return seen === values.length ? values : values.slice(0, seen);
 }
 
-/** The array, or a larger copy of it where `length` does not fit. */
+/** The array itself, or a larger copy if `length` elements do not fit. */
 function withRoom<T extends Uint8Array | Float64Array>(array: T, length: number): T {
   if (length <= array.length) return array;
   const larger = new (array.constructor as new (length: number) => T)(Math.max(2 * array.length, length));

@@ -1,6 +1,6 @@
 /**
- * When two structures belong together. Combining unlike ones would give answers that look right and are not, so it
- * is an error that shows both sides.
+ * The error for combining structures that do not match. Combining them would give answers that look
+ * right and are wrong, so we throw an error that shows both sides.
  */
 
 /** The error for two filters that cannot be combined; both describe themselves by `toString`. */

@@ -1,7 +1,8 @@
 /**
- * Sizes with confidence intervals, from the ones of one or two filters (survey 2.4). Functions and not methods, so
- * that a program that only adds and asks does not carry the statistics; the methods `estimatedSize`,
- * `estimatedUnionSize` and `estimatedIntersectionSize` give the bare values.
+ * Sizes with confidence intervals, from the ones of one or two filters (survey 2.4). They are
+ * functions and not methods, so that a program that only adds and looks up does not carry the
+ * statistics. The methods `estimatedSize`, `estimatedUnionSize` and `estimatedIntersectionSize`
+ * give the bare values.
  */
 
 import {
@@ -15,7 +16,7 @@ import {
 import { estimateSemiJoin, type SemiJoin } from '../../math/join-size.ts';
 
 export interface EstimateOptions {
-  /** How often the interval from `low` to `high` holds the true value. Default 0.95. */
+  /** The probability that the interval from `low` to `high` holds the true value. Default 0.95. */
   readonly confidence?: number;
 }
 
@@ -27,22 +28,25 @@ export interface Countable {
   onesCount(): number;
 }
 
-/** Two of one kind: their shared ones can be counted, or the filters say why not. */
+/** A filter whose shared ones with another of its kind can be counted. Unlike filters throw. */
 export interface Comparable<F> extends Countable {
   sharedOnesCount(other: F): number;
 }
 
-/** How many distinct keys a filter holds. */
+/** Estimates how many distinct keys a filter holds. */
 export function sizeEstimate(filter: Countable, options: EstimateOptions = {}): Estimate {
   return estimateSize({ ...shape(filter), ...options, ones: filter.onesCount() });
 }
 
-/** How many distinct keys two filters hold together. */
+/** Estimates how many distinct keys the union of two filters holds. */
 export function unionEstimate<F extends Comparable<F>>(a: F, b: F, options: EstimateOptions = {}): Estimate {
   return estimateUnionSize({ ...counts(a, b), ...options });
 }
 
-/** How many keys two filters have in common. Slightly negative for disjoint sets: that is noise, and unbiased. */
+/**
+ * Estimates how many keys two filters have in common. It is unbiased, so for disjoint sets noise
+ * can make it slightly negative.
+ */
 export function intersectionEstimate<F extends Comparable<F>>(
   a: F,
   b: F,
@@ -51,7 +55,7 @@ export function intersectionEstimate<F extends Comparable<F>>(
   return estimateIntersectionSize({ ...counts(a, b), ...options });
 }
 
-/** The share of common keys among all keys of the two. */
+/** Estimates the Jaccard index: the share of common keys among all keys of the two. */
 export function jaccardEstimate<F extends Comparable<F>>(
   a: F,
   b: F,
@@ -61,8 +65,8 @@ export function jaccardEstimate<F extends Comparable<F>>(
 }
 
 /**
- * How many of the `size` keys of `a` a semi-join with `b` keeps, and how many pass b's filter, false positives
- * included. `size` is known where the keys of `a` are.
+ * Estimates how many of the `size` keys of `a` a semi-join with `b` keeps, and how many pass b's
+ * filter, including false positives. The node that has the keys of `a` knows `size`.
  */
 export function semiJoinEstimate<F extends Comparable<F>>(
   a: F,

@@ -1,7 +1,7 @@
 /**
- * Asking a row of Bloom filters of one hash scheme, in order, until one may have the key: the stages of a growing
- * filter, the generations of a forgetting one, the levels of an attenuated one. A key is hashed once, and a batch goes to
- * the next filter without the keys that were found.
+ * Lookups in a row of Bloom filters of one hash scheme, in order, until one may have the key: the
+ * stages of a scalable filter, the generations of a rotating one, the levels of an attenuated one.
+ * A key is hashed once, and a batch goes to the next filter without the keys that were found.
  */
 
 import type { HashScheme } from '../../hashing/hash-scheme.ts';
@@ -17,7 +17,10 @@ export function firstHolder(filters: readonly BloomFilter[], hash: KeyHash): num
   return -1;
 }
 
-/** The same for many keys, in order. `filters` may change between chunks: keys may come from a generator. */
+/**
+ * The same for many keys, in order. `filters` may change between chunks, because keys may come from
+ * a generator.
+ */
 export function firstHolders(
   filters: readonly BloomFilter[],
   keys: KeyBatch,
@@ -37,12 +40,12 @@ export function firstHolders(
   return seen === holders.length ? holders : holders.slice(0, seen);
 }
 
-/** One byte a key: 1 if one of the filters may have it. */
+/** One byte per key: 1 if one of the filters may have it. */
 export function hasInChain(filters: readonly BloomFilter[], keys: KeyBatch, scheme: HashScheme): Uint8Array {
   return Uint8Array.from(firstHolders(filters, keys, scheme), (holder) => (holder < 0 ? 0 : 1));
 }
 
-/** The holders of a chunk whose hashes are in memory of their own. They are left alone. */
+/** The holders of a chunk whose hashes are in memory of their own. The hashes are not changed. */
 export function holdersOfChunk(filters: readonly BloomFilter[], hashes: KeyHashes): Int16Array {
   const holders = new Int16Array(hashes.length).fill(-1);
   const places = Int32Array.from(holders.keys());
@@ -57,7 +60,7 @@ export function holdersOfChunk(filters: readonly BloomFilter[], hashes: KeyHashe
         holders[places[i]] = f;
         continue;
       }
-      // Those still open move to the front.
+      // Keys that were not found yet move to the front.
       words[2 * left] = words[2 * i];
       words[2 * left + 1] = words[2 * i + 1];
       places[left++] = places[i];
@@ -67,19 +70,23 @@ export function holdersOfChunk(filters: readonly BloomFilter[], hashes: KeyHashe
   return holders;
 }
 
-/** The hashes of the current chunk, copied: asking a filter may move the kernel's memory. */
+/**
+ * The hashes of the current chunk, copied, because a lookup in a filter may move the kernel's
+ * memory.
+ */
 export function ownHashes(scheme: HashScheme, count: number, wasm: WasmKernel | null): KeyHashes {
   return { scheme, words: chunkHashes(wasm).slice(0, 2 * count), length: count };
 }
 
-/** Hash number i of many. */
+/** Hash number i of a batch. */
 export function hashAt({ scheme, words }: KeyHashes, i: number): KeyHash {
   return { scheme, low: words[2 * i] >>> 0, high: words[2 * i + 1] >>> 0 };
 }
 
 /**
- * The rate at which a chain answers "maybe" for keys that are in none of its filters: 1 - Π(1 - rate). Exact for
- * filters of unrelated keys; filters that share keys err together, and the chain errs less often than this.
+ * The rate at which a chain answers "maybe" for keys that are in none of its filters: 1 - Π(1 -
+ * rate). It is exact for filters of unrelated keys. In filters that share keys the false positives
+ * coincide, and the rate of the chain is lower than this.
  */
 export function chainRate(rates: readonly number[]): number {
   return 0 - Math.expm1(rates.reduce((sum, rate) => sum + Math.log1p(-rate), 0));

@@ -1,7 +1,8 @@
 /**
- * Several Bloom filters in the payload of one frame: how structures that consist of filters are written and read.
- * frames/nested-kinds.ts has the bytes. The filters repeat what the outer frame says, and it must agree: filters of another hash
- * are refused here, and the structure refuses what else contradicts it.
+ * Several Bloom filters in the payload of one frame: how structures that consist of filters are
+ * written and read. frames/nested-kinds.ts describes the bytes. The inner frames repeat parameters
+ * of the outer frame, and both must agree. Filters of another hash scheme are refused here; each
+ * structure refuses the other contradictions.
  */
 
 import { decoding, FrameError } from '../../frames/envelope.ts';
@@ -22,15 +23,18 @@ export function joinFilters(filters: readonly NestedFilter[]): Uint8Array<ArrayB
 
 export interface NestedContent {
   readonly payload: Uint8Array;
-  /** Where in the outer frame the payload begins: errors carry offsets of that frame. */
+  /** Where the payload begins in the outer frame. Errors carry offsets in that frame. */
   readonly start: number;
   readonly count: number;
-  /** The hash of the outer frame, and the key that opened it. */
+  /** The hash scheme of the outer frame, and the key that opened it. */
   readonly scheme: HashScheme;
   readonly key: SecretKey | undefined;
 }
 
-/** Reads `count` filters, which must fill the payload. `at` is where in the outer frame the note of each begins. */
+/**
+ * Reads `count` filters, which must fill the payload. `at` is the offset of each filter's note in
+ * the outer frame.
+ */
 export function splitFilters(content: NestedContent): (NestedFilter & { readonly at: number })[] {
   const { payload, start: base, count, scheme, key } = content;
   return splitFrames(payload, base, count).map(({ start, end, note }, i) => {
@@ -50,7 +54,7 @@ export function splitFilters(content: NestedContent): (NestedFilter & { readonly
   });
 }
 
-/** Refuses what contradicts the rest of a frame. */
+/** Throws if a nested filter contradicts the rest of the frame. */
 export function checkNested(sound: boolean, at: number, message: string): void {
   if (!sound) throw new FrameError('payload', at, message);
 }

@@ -1,19 +1,23 @@
-/** Checks that every structure makes of its options. Nothing is clamped and no misspelt option is ignored. */
+/**
+ * Checks of options, for every structure. No value is clamped, and a misspelt option is an error.
+ */
 
 import type { HashOptions } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import { checkChoice } from '../../math/checks.ts';
 
-/** What to do when a filter holds more keys than it was made for. */
+/** The reaction to adding keys to a filter that holds more of them than it was made for. */
 export type OverfullPolicy = 'allow' | 'warn' | 'throw';
 
 /** Options that all filters share. */
 export interface FilterOptions extends HashOptions {
   /** Puts the bits into a SharedArrayBuffer, for use by several threads; see `share`. */
   readonly shared?: boolean;
-  /** The shared buffer of another filter with the same parameters: both work on the same bits. */
+  /**
+   * The shared buffer of another filter with the same parameters. Both then work on the same bits.
+   */
   readonly buffer?: SharedArrayBuffer;
-  /** The `scheme.id` that seed or key must give: tells a wrong or forgotten key. */
+  /** The `scheme.id` that seed or key must give. Detects a wrong or missing key. */
   readonly hash?: string;
   /** 'allow' (default), 'warn' (once, on the console) or 'throw' (an `OverfullError`). */
   readonly overfull?: OverfullPolicy;

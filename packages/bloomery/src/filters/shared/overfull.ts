@@ -1,12 +1,13 @@
 /**
- * Watching whether a filter holds more than it was made for. The rate of an overfull filter rises silently;
- * whoever asked for a rate may want to know.
+ * Detects a filter that holds more keys than it was made for. The rate of an overfull filter rises
+ * silently; a caller that asked for a rate may want to know.
  *
- * Nobody counts keys here (adding one twice must not count twice). The ones in the array are counted, and a
- * filter is called overfull when they exceed by five standard deviations what its capacity sets on the
- * average, so a filter filled exactly to its capacity never is. Counting is a pass over the array, so it is done
- * rarely: a key sets at most k bits, hence after a count that found room for r ones the next is r/k additions
- * away, and never less than a thousandth of the capacity.
+ * We do not count keys, because adding a key twice must not count twice. We count the ones in the
+ * array. A filter is overfull when they exceed by five standard deviations the number that its
+ * capacity sets on average, so a filter filled exactly to its capacity practically never is.
+ * Counting reads the whole array, so it is done rarely. A key sets at most k bits, so after a count
+ * that found room for r ones the next count is r/k additions away, and at least a thousandth of the
+ * capacity.
  */
 
 import { platform } from '../../keys/platform.ts';
@@ -17,7 +18,7 @@ export class OverfullError extends Error {
   readonly code = 'overfull';
 }
 
-/** What the guard needs to know of a filter. */
+/** The view of a filter that the guard needs. */
 export interface Fillable {
   readonly bits: number;
   readonly hashes: number;
@@ -29,11 +30,11 @@ export interface Fillable {
 export class OverfullGuard {
   readonly policy: OverfullPolicy;
   readonly #filter: Fillable;
-  /** More ones than this are too many. */
+  /** A filter with more ones than this is overfull. */
   readonly #limit: number;
   #room = Number.POSITIVE_INFINITY;
 
-  /** `decay`: minus the logarithm of the probability that a key leaves a given bit alone. */
+  /** `decay` is minus the logarithm of the probability that a key leaves a given bit alone. */
   constructor(policy: OverfullPolicy, filter: Fillable, decay: number) {
     const { bits, capacity } = filter;
     if (policy !== 'allow' && capacity === undefined) {
@@ -42,18 +43,18 @@ export class OverfullGuard {
     this.policy = policy;
     this.#filter = filter;
     const zero = Math.exp(-decay * (capacity ?? 0));
-    // The bits depend on each other in the good direction: independent ones would scatter more.
+    // The limit is generous: the bits are not independent, and independent ones would scatter more.
     this.#limit = bits * (1 - zero) + 5 * Math.sqrt(bits * zero * (1 - zero));
     this.reset();
   }
 
-  /** To be called before `count` keys are added; throws before anything changed. */
+  /** Must be called before `count` keys are added. Throws before anything changes. */
   before(count: number): void {
     this.#room -= count;
     if (this.#room < 0) this.#look();
   }
 
-  /** After the bits were changed by other means than adding keys. */
+  /** Must be called after the bits were changed by other means than adding keys. */
   reset(): void {
     if (this.policy !== 'allow') this.#room = 0;
   }

@@ -5,15 +5,16 @@
  *     worker.postMessage(filter.share());                    // here
  *     const filter = new BloomFilter(message);               // there; a keyed one: { ...message, key }
  *
- * Additions are atomic, so several threads can build at once and nothing is lost. For the fastest build let each
- * thread fill a private filter and merge them: an atomic OR costs several times a plain one.
+ * Additions are atomic, so several threads can build at once and no addition is lost. For the
+ * fastest build, let each thread fill a private filter and merge them: an atomic OR costs several
+ * times a plain one.
  */
 
 import { type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 import type { FilterOptions } from './options.ts';
 
-/** The store and the scheme that options ask for. */
+/** Opens the store and the hash scheme that the options ask for. */
 export function openStore(
   bits: number,
   options: FilterOptions,
@@ -31,7 +32,10 @@ export function openStore(
   return [store, scheme];
 }
 
-/** What `share` adds to a filter's parameters: plain data, without the secret key of a keyed filter. */
+/**
+ * The options that `share` adds to a filter's parameters: plain data, without the secret key of a
+ * keyed filter.
+ */
 export function sharedOptions({ shared, words }: BitStore, { secret, seed, id }: HashScheme) {
   if (!shared) throw new TypeError('Only a filter made with shared: true can be shared');
   return {
