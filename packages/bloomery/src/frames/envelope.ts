@@ -1,15 +1,17 @@
 /**
- * The envelope: what frames, deltas, sync messages and the dictionaries' files have in common.
+ * The envelope: the common parts of frames, deltas, sync messages and the dictionaries' files.
  *
  *     0  4  magic: four letters that say what the bytes are
- *     4  1  version of what follows
+ *     4  1  version of the bytes that follow
  *        …
- *        4  checksum, at the end or where the format has it
+ *        4  checksum, at the end or at the place that the format defines
  *
- * Two checksums are in use. Frames, deltas and sync messages go by pages: the XOR over pages of 4096 bytes of the lower 32
- * bits of Forge64, with the number of the page as seed. A file can then be changed in place, because a page that changes
- * says how the sum changes, and bytes can be checked as they arrive. The dictionaries' files have the lower 32 bits of Forge64
- * over the whole, with seed 0. Both find accidents, one in 2^32 excepted; neither stops a forger.
+ * There are two checksums. Frames, deltas and sync messages have a checksum by pages: the XOR over
+ * pages of 4096 bytes of the lower 32 bits of Forge64, with the number of the page as seed. A file
+ * can then be changed in place, because the change of the sum follows from the changed page alone,
+ * and bytes can be checked as they arrive. The dictionaries' files have the lower 32 bits of
+ * Forge64 over the whole file, with seed 0. Both find all accidents except one in 2^32. Neither
+ * stops a forger.
  *
  * Errors name what was being decoded: "Cannot decode sync message: expected …, got … (at byte 4)".
  */
@@ -17,7 +19,7 @@
 import { hashScheme } from '../hashing/hash-scheme.ts';
 import { hashBytesInto, hashOut } from '../kernel/batches/hash-key.ts';
 
-/** The first four bytes, which say what the others are. */
+/** The first four bytes, which identify the format. */
 export type Magic = readonly number[];
 
 /** 'BLMY' */
@@ -44,12 +46,12 @@ export type FrameErrorCode =
 export class FrameError extends Error {
   override readonly name = 'FrameError';
   declare readonly code: FrameErrorCode;
-  /** Where in the bytes it was seen. */
+  /** The offset in the bytes where the error was detected. */
   declare readonly offset: number;
-  /** The message without its frame: what was expected, and what came. */
+  /** The message without its frame: the expected and the actual value. */
   declare readonly reason: string;
 
-  /** `what` was being decoded; see `decoding`. */
+  /** `what` is the kind of bytes that were being decoded; see `decoding`. */
   constructor(code: FrameErrorCode, offset: number, reason: string, what = 'frame') {
     super(`Cannot decode ${what}: ${reason} (at byte ${offset})`);
     this.code = code;
@@ -58,12 +60,15 @@ export class FrameError extends Error {
   }
 }
 
-/** Throws a `FrameError` by the grammar of errors. */
+/** Throws a `FrameError` with a message of the usual form. */
 export function refuse(code: FrameErrorCode, offset: number, expected: unknown, got: unknown): never {
   throw new FrameError(code, offset, `expected ${expected}, got ${got}`);
 }
 
-/** Runs a decoder. Its errors say that `what` was being decoded, and of which `part`, with offsets in the whole. */
+/**
+ * Runs a decoder. Its errors name `what` was being decoded and which `part`, with offsets in the
+ * whole.
+ */
 export function decoding<T>(what: string, decode: () => T, part = '', start = 0): T {
   try {
     return decode();
@@ -73,7 +78,7 @@ export function decoding<T>(what: string, decode: () => T, part = '', start = 0)
   }
 }
 
-/** Refuses bytes with another magic or version, and those that are shorter than `least`. */
+/** Throws if bytes have another magic or version, or are shorter than `least`. */
 export function checkEnvelope(magic: Magic, bytes: Uint8Array, least: number): void {
   if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected bytes as a Uint8Array');
   for (let i = 0; i < 4 && i < bytes.length; i++) {
@@ -83,40 +88,43 @@ export function checkEnvelope(magic: Magic, bytes: Uint8Array, least: number): v
   if (bytes[4] !== VERSION) refuse('version', 4, `version ${VERSION}`, bytes[4]);
 }
 
-/** Whether bytes begin with a magic. Says nothing about what follows it. */
+/** Whether bytes begin with a magic. The bytes after it are not checked. */
 export function hasMagic(magic: Magic, bytes: Uint8Array): boolean {
   return magic.every((byte, i) => bytes[i] === byte);
 }
 
-/** Refuses a length that is not the one that a head gives. */
+/** Throws if a length differs from the one that a head declares. */
 export function checkLength(length: number, expected: number): void {
   if (length < expected) refuse('truncated', length, `${expected} bytes`, length);
   if (length > expected) refuse('trailing', expected, `${expected} bytes`, length);
 }
 
-/** Refuses a checksum that is not the expected one; `offset` is where it stands. */
+/** Throws if a checksum differs from the expected one. `offset` is its place. */
 export function checkSum(found: number, expected: number, offset: number): void {
   if (found !== expected) refuse('checksum', offset, `checksum ${expected}`, found);
 }
 
-/** Refuses bytes whose last four are not the checksum by pages of the others. */
+/** Throws if the last four bytes are not the checksum by pages of the others. */
 export function checkChecksum(bytes: Uint8Array): void {
   const at = bytes.length - CHECKSUM;
   checkSum(viewOf(bytes).getUint32(at, true), checksum(bytes), at);
 }
 
-/** Writes the checksum by pages of all bytes except the last four into those. */
+/** Writes the checksum by pages of all bytes except the last four into the last four. */
 export function writeChecksum(bytes: Uint8Array): void {
   viewOf(bytes).setUint32(bytes.length - CHECKSUM, checksum(bytes), true);
 }
 
-/** The share of page number `page` in a checksum by pages: an int32. `contents` is that page and nothing else. */
+/**
+ * The contribution of page number `page` to a checksum by pages: an int32. `contents` is exactly
+ * that page.
+ */
 export function pageSum(page: number, contents: Uint8Array): number {
   hashBytesInto(contents, hashScheme({ seed: page }));
   return hashOut[0];
 }
 
-/** The checksum over the whole: an unsigned 32-bit number. */
+/** The checksum over all bytes: an unsigned 32-bit number. */
 export function wholeSum(bytes: Uint8Array): number {
   return pageSum(0, bytes) >>> 0;
 }
@@ -134,9 +142,9 @@ function checksum(bytes: Uint8Array): number {
   return total >>> 0;
 }
 
-/** The byte after the magic: every format is still at its first version. */
+/** The byte after the magic. Every format is still at its first version. */
 export const VERSION = 1;
-/** The bytes of a checksum. */
+/** The number of bytes of a checksum. */
 export const CHECKSUM = 4;
-/** The pages of the checksum by pages. */
+/** The number of bytes of a page in the checksum by pages. */
 export const PAGE = 4096;

@@ -1,12 +1,14 @@
 /**
- * The head of a frame, for every structure: what it is, its hash, its parameters by name, and where its payload lies. The head
- * is read from the first bytes (53 are enough for every structure), and needs neither the payload nor a secret key.
+ * The head of a frame, for every structure: its structure, its hash, its parameters by name, and
+ * where its payload lies. The head is read from the first bytes (53 are enough for every
+ * structure), and needs neither the payload nor a secret key.
  *
  *     const head = readFrameHead(bytes);
  *     if (head.structure === 'BloomFilter') head.parameters.bits;          // typed by the structure
  *
- * Nothing that follows the head is checked here: `checkFrame` does that. The head of a coded frame (docs/spec/wire.md) gives the
- * parameters of the filter in it, and no end, because only its writer knows how long the code is.
+ * The bytes after the head are not checked here; `checkFrame` does that. The head of a coded frame
+ * (docs/spec/wire.md) gives the parameters of the filter in it, but no end, because only its writer
+ * knows the length of the code.
  */
 
 import { FORGE64, SIPHASH24, XXH64 } from '../hashing/hash-scheme.ts';
@@ -31,7 +33,7 @@ import {
 } from './nested-kinds.ts';
 import { BLOOMIER_FRAME, HASH_LIST_FRAME, STATIC_FRAME } from './table-kinds.ts';
 
-/** The parameters of each structure, by the names that its class has for them. */
+/** The parameters of each structure, under the names that its class uses. */
 export interface FrameParameters {
   readonly BloomFilter: BitParameters & { readonly layout: (typeof BLOOM_LAYOUTS)[number] };
   readonly BlockedBloomFilter: BitParameters & {
@@ -71,7 +73,7 @@ export interface FrameParameters {
   readonly AttenuatedBloomFilter: { readonly levels: number };
   readonly HeavyHitters: SketchParameters & {
     readonly threshold: number;
-    /** Bytes of the candidates at the end of the payload. */
+    /** Number of bytes of the candidates at the end of the payload. */
     readonly candidateBytes: number;
   };
 }
@@ -96,15 +98,15 @@ interface TableParameters {
   readonly segmentLength: number;
 }
 
-/** The name of a structure, which is that of its class. */
+/** The name of a structure, which is the name of its class. */
 export type StructureName = keyof FrameParameters;
 
 /** The hash that a head names. */
 export interface FrameHash {
   readonly name: 'forge64' | 'siphash-2-4' | 'xxh64';
-  /** Whether a secret key is needed to ask the filter. */
+  /** Whether lookups in the filter need a secret key. */
   readonly keyed: boolean;
-  /** The seed; of a keyed hash, the check value of its key. */
+  /** The seed, or for a keyed hash the check value of its key. */
   readonly seed: bigint;
 }
 
@@ -113,22 +115,28 @@ export interface FrameHeadOf<S extends StructureName> {
   readonly structure: S;
   /** The number of the structure in frames. */
   readonly code: number;
-  /** Whether the payload is coded: `expandFrame` of bloomery/wire makes the frame plain. */
+  /** Whether the payload is coded. `expandFrame` of bloomery/wire makes the frame plain. */
   readonly coded: boolean;
   readonly hash: FrameHash;
   readonly parameters: FrameParameters[S];
   /** Where the payload begins. */
   readonly start: number;
-  /** Where the payload of the plain frame ends, and the checksum begins; of a coded frame, only its length tells. */
+  /**
+   * Where the payload ends and the checksum begins. Undefined for a coded frame, whose end only its
+   * length tells.
+   */
   readonly end: number | undefined;
-  /** Bytes of the whole plain frame. */
+  /** Number of bytes of the whole plain frame. */
   readonly plainLength: number;
 }
 
-/** The head of a frame; `structure` says which parameters there are. */
+/** The head of a frame. `structure` determines the type of the parameters. */
 export type FrameHead = { [S in StructureName]: FrameHeadOf<S> }[StructureName];
 
-/** Reads the head of a frame of any structure; the bytes after it may be missing. What is wrong with it is a `FrameError`. */
+/**
+ * Reads the head of a frame of any structure. The bytes after it may be missing. Throws a
+ * `FrameError` if the head is invalid.
+ */
 export function readFrameHead(bytes: Uint8Array): FrameHead {
   const kind = kindOfFrame(bytes);
   const { variant, parameters, start } = readHead(kind, bytes);
@@ -151,7 +159,7 @@ export function readFrameHead(bytes: Uint8Array): FrameHead {
   } as FrameHead;
 }
 
-/** @internal How many bytes the head has, as far as these first bytes tell. */
+/** @internal The number of bytes of the head, as far as these first bytes tell. */
 export function frameHeadBytes(bytes: Uint8Array): number {
   return bytes.length < HEADER ? HEADER : headLength(kindOfFrame(bytes));
 }

@@ -1,25 +1,30 @@
 /**
- * Where a key's bits lie in the frame of a filter, for those who change a file without reading all of it.
+ * Where a key's bits lie in the frame of a filter, for programs that change a file without reading
+ * all of it.
  *
- * A `BloomFilter` or a `BlockedBloomFilter` is written as an array of bits, and a key changes a few of them. The
- * first bytes of the frame (28 at most) say where: `readFrameLayout` reads them, and `bitOffsets` gives for each key the
- * places of the bits that `add` would set, counted from the first bit of the frame. Bit i of a frame is bit i % 8 of byte
- * i / 8. The checksum is the XOR of one number a page (frame.ts), so a page that changes from `old` to `new` changes it by
- * `pageSum(page, old) ^ pageSum(page, new)`, whatever is in the others:
+ * A `BloomFilter` or a `BlockedBloomFilter` is written as an array of bits, and a key changes a few
+ * of them. The first bytes of the frame (28 at most) say where. `readFrameLayout` reads them, and
+ * `bitOffsets` gives for each key the places of the bits that `add` would set, counted from the
+ * first bit of the frame. Bit i of a frame is bit i % 8 of byte i / 8. The checksum is the XOR of
+ * one number per page (frame.ts). So a page that changes from `old` to `new` changes the checksum
+ * by `pageSum(page, old) ^ pageSum(page, new)`, whatever the other pages contain:
  *
  *     const layout = readFrameLayout(head);                           // head: the first 64 bytes of a file, say
  *     for (const bit of layout.bitOffsets(['So What'])) …             // page: floor(bit / 8 / layout.pageLength)
  *     // OR the bits into their pages, write those back, and the checksum at layout.end
  *
- * What it promises. The bits are the ones that `add` sets, in both kernels, because they come out of the same
- * functions: the probes of kernel/bits/classic.ts and kernel/bits/blocked.ts take the function that sets a bit as an argument, and
- * here it writes the place down instead. The result is byte for byte what loading, adding and encoding would have given.
+ * What it promises. The bits are the ones that `add` sets, in both kernels, because the same
+ * functions compute them: the probes of kernel/bits/classic.ts and kernel/bits/blocked.ts take the
+ * function that sets a bit as an argument, and here that function records the place instead. The
+ * result is byte for byte the same as loading, adding and encoding.
  *
- * What it costs. Measured with the hashing, on a busy machine: 50 to 80 ns a place. Eight bytes a place: 56 a key at 1 %.
+ * What it costs. Measured with the hashing, on a busy machine: 50 to 80 ns per place. Eight bytes
+ * per place: 56 per key at 1 %.
  *
- * What it does not do: read or check the rest. A frame that was damaged before stays damaged, and its checksum stays wrong
- * by the same amount, so that the damage is neither found nor hidden. Counters, lists and coded frames have no fixed place
- * for a key's bits, or more than a bit to change there; they are refused with a `FrameError`.
+ * What it does not do: read or check the rest. A frame that was damaged before stays damaged, and
+ * its checksum stays wrong by the same amount, so the damage is neither found nor hidden. In
+ * counters, lists and coded frames a key's bits have no fixed place, or more than one bit changes
+ * there. They are refused with a `FrameError`.
  */
 
 import type { HashScheme } from '../hashing/hash-scheme.ts';
@@ -33,32 +38,39 @@ import { CHECKSUM, FrameError, PAGE, pageSum } from './envelope.ts';
 import { CODED, checkParameters, type FrameKind, kindAmong, readHead, readScheme } from './frame.ts';
 import { BLOCKED_FRAME, BLOCKED_LAYOUTS, BLOOM_FRAME, BLOOM_LAYOUTS } from './frame-kinds.ts';
 
-/** What the first bytes of a frame say about all of it. Offsets and lengths are in bytes, unless they say bits. */
+/**
+ * Description of a whole frame, read from its first bytes. Offsets and lengths are in bytes unless
+ * their names say bits.
+ */
 export interface FrameLayout {
   readonly structure: 'BloomFilter' | 'BlockedBloomFilter';
   readonly layout: 'classic' | 'partitioned' | 'blocked' | 'split-block';
-  /** m. */
+  /** The number of bits, m. */
   readonly bits: number;
-  /** Of a BlockedBloomFilter; undefined for a BloomFilter. */
+  /** The number of blocks of a BlockedBloomFilter; undefined for a BloomFilter. */
   readonly blocks: number | undefined;
-  /** k: how many places each key has. */
+  /** The number of places per key, k. */
   readonly hashes: number;
   readonly capacity: number | undefined;
   readonly scheme: HashScheme;
   /** Where the payload begins. */
   readonly start: number;
-  /** Where the payload ends, and the checksum begins: four bytes, little-endian. */
+  /** Where the payload ends and the checksum begins, which has four bytes, little-endian. */
   readonly end: number;
-  /** Of the whole frame. */
+  /** Length of the whole frame. */
   readonly length: number;
-  /** Of each page of the checksum but the last, which ends at `end`. */
+  /** Length of each page of the checksum except the last, which ends at `end`. */
   readonly pageLength: number;
   readonly pageCount: number;
   /**
-   * The bits of the frame that adding these keys sets: `hashes` places a key, in the order of the keys. Some may be the same.
+   * The bits of the frame that adding these keys sets: `hashes` places per key, in the order of the
+   * keys. Some may be the same.
    */
   bitOffsets(keys: KeyBatch): Float64Array;
-  /** What a page adds to the checksum by XOR: an unsigned 32-bit number. `contents` is that page and nothing else. */
+  /**
+   * The number that a page contributes to the checksum by XOR: an unsigned 32-bit number.
+   * `contents` is exactly that page.
+   */
   pageSum(page: number, contents: Uint8Array): number;
 }
 
@@ -67,7 +79,10 @@ export interface FrameLayoutOptions {
   readonly key?: SecretKey | undefined;
 }
 
-/** Reads the first bytes of a frame: 28 are enough, more are ignored. What is wrong with them is a `FrameError`. */
+/**
+ * Reads the first bytes of a frame. 28 are enough; more are ignored. Throws a `FrameError` if they
+ * are invalid.
+ */
 export function readFrameLayout(head: Uint8Array, { key }: FrameLayoutOptions = {}): FrameLayout {
   const kind = kindAmong([EITHER_FRAME, BLOCKED_FRAME], head);
   const { variant, parameters, start } = readHead(kind, head);
@@ -107,7 +122,7 @@ export function readFrameLayout(head: Uint8Array, { key }: FrameLayoutOptions = 
   };
 }
 
-/** Sets the bits of a key by its hash, as the filter's own `add` would. */
+/** Sets the bits of a key, given by its hash, as the filter's own `add` would. */
 type Probe = (low: number, high: number, set: SetBit) => void;
 
 function prober(layout: FrameLayout['layout'], size: number, k: number): Probe {
@@ -133,7 +148,7 @@ function bitOffsets(
   let places = new Float64Array(hashes * (countOf(keys) || CHUNK_KEYS));
   let used = 0;
   const note: SetBit = (_, word, mask) => {
-    // A word's number times 32 goes beyond 2^32: no shifting here.
+    // A word's number times 32 can exceed 2^32, so we must not shift here.
     places[used++] = base + 32 * word + 31 - Math.clz32(mask);
     return false;
   };
@@ -149,7 +164,7 @@ function bitOffsets(
   return used === places.length ? places : places.slice(0, used);
 }
 
-/** Nobody looks at the words: the probes only say which ones they are. */
+/** An empty array, because the probes only report which words they would change. */
 const NO_WORDS = /* @__PURE__ */ new Uint32Array(0);
-/** For its error message: `expected 1 (BloomFilter) or 2 (BlockedBloomFilter), got 3`. */
+/** Named for its error message: `expected 1 (BloomFilter) or 2 (BlockedBloomFilter), got 3`. */
 const EITHER_FRAME: FrameKind = { ...BLOOM_FRAME, name: 'BloomFilter) or 2 (BlockedBloomFilter' };

@@ -1,23 +1,25 @@
 /**
- * The frame: how a filter is written to bytes. docs/spec/frame.md specifies it with a worked example.
+ * The frame: the bytes of a filter. docs/spec/frame.md specifies it with a worked example.
  *
  *     0   4  magic 'BLMY' (42 4C 4D 59)
  *     4   1  version of this layout: 1
  *     5   1  structure: the code of its `FrameKind`
  *     6   1  variant of the structure, such as its layout
  *     7   1  hash: 1 Forge64, 2 SipHash-2-4 with a secret key, 3 XXH64
- *     8   8  seed of the hash; of a keyed one, the check value of the key (never the key)
+ *     8   8  seed of the hash; for a keyed hash, the check value of the key (never the key)
  *     16  …  the structure's parameters, each with its own width
  *         …  payload
  *         4  checksum of everything before: the XOR over its pages of 4096 bytes of the lower 32 bits of Forge64,
  *            with the number of the page as seed
  *
- * Integers are little-endian. A frame says all that is needed to ask the filter, except a secret key, and
- * nothing else, so the same keys under the same parameters give the same bytes on every platform. The checksum goes by
- * pages so that a file can be changed in place: who changes a page knows how the sum changes without reading the others.
+ * Integers are little-endian. A frame holds everything that lookups in the filter need, except a
+ * secret key, and nothing else. So the same keys under the same parameters give the same bytes on
+ * every platform. The checksum goes by pages so that a file can be changed in place: a program that
+ * changes a page can update the sum without reading the others.
  *
- * Bytes come from strangers. The structure compares the payload with its parameters before anything is
- * allocated; what is wrong is a `FrameError` with the offset where it was seen. Nothing is half loaded.
+ * Frames are untrusted input. The payload is compared with the parameters before anything is
+ * allocated. An error is a `FrameError` with the offset where it was detected. No filter is
+ * returned half loaded.
  */
 
 import { type HashScheme, hashScheme, SIPHASH24 } from '../hashing/hash-scheme.ts';
@@ -35,29 +37,37 @@ import {
   writeChecksum,
 } from './envelope.ts';
 
-/** What is particular to the frames of one structure. */
+/** The part of the frame format that differs between structures. */
 export interface FrameKind {
-  /** Never given twice, never changed; docs/spec/frame.md lists them. */
+  /** Never reused and never changed; docs/spec/frame.md lists the codes. */
   readonly code: number;
   readonly name: string;
-  /** How many bytes each parameter takes, at most 6. */
+  /** The number of bytes of each parameter, at most 6. */
   readonly widths: readonly number[];
-  /** Checks variant and parameters (see `checkParameters`) and says how many bits the payload has. */
+  /**
+   * Checks variant and parameters (see `checkParameters`) and returns the number of bits of the
+   * payload.
+   */
   payloadBits(variant: number, parameters: readonly number[]): number;
 }
 
-/** Bytes that are read in pieces: an array of bytes, or the store of a filter, which may be larger than such an array can be. */
+/**
+ * Bytes that are read in pieces: an array of bytes, or the store of a filter, which may be larger
+ * than any such array.
+ */
 export type Payload = Pick<Uint8Array, 'subarray'>;
 
 export interface FrameContent<P extends Payload = Payload> {
   readonly variant: number;
   readonly scheme: HashScheme;
   readonly parameters: readonly number[];
-  /** As long as the kind says by variant and parameters. */
+  /** Has the length that the kind computes from variant and parameters. */
   readonly payload: P;
 }
 
-/** What becomes of a filter's contents: one array of bytes (`encodeFrame`), or pieces (frame-chunks.ts). */
+/**
+ * Writes a filter's contents, as one array of bytes (`encodeFrame`) or in pieces (frame-chunks.ts).
+ */
 export type FrameWriter<T> = (kind: FrameKind, content: FrameContent) => T;
 
 export function encodeFrame(kind: FrameKind, content: FrameContent): Uint8Array<ArrayBuffer> {
@@ -68,7 +78,7 @@ export function encodeFrame(kind: FrameKind, content: FrameContent): Uint8Array<
   return bytes;
 }
 
-/** @internal The bytes before the payload, with `room` zeros behind them. */
+/** @internal The bytes before the payload, followed by `room` zeros. */
 export function encodeHead(
   kind: FrameKind,
   { variant, scheme, parameters }: FrameContent,
@@ -84,7 +94,7 @@ export function encodeHead(
   return bytes;
 }
 
-/** What stands before the payload, as numbers. */
+/** The fields before the payload, as numbers. */
 export interface RawHead {
   readonly variant: number;
   readonly parameters: readonly number[];
@@ -92,7 +102,9 @@ export interface RawHead {
   readonly start: number;
 }
 
-/** Reads what stands before the payload of a frame of one kind, and checks nothing that follows it. */
+/**
+ * Reads the fields before the payload of a frame of one kind. Checks none of the bytes that follow.
+ */
 export function readHead(kind: FrameKind, bytes: Uint8Array): RawHead {
   const start = headLength(kind);
   checkEnvelope(FRAME_MAGIC, bytes, start);
@@ -106,15 +118,15 @@ export function readHead(kind: FrameKind, bytes: Uint8Array): RawHead {
   return { variant: bytes[6], parameters, start };
 }
 
-/** A plain frame that is whole: its parameters, length, checksum and unused bits are right. */
+/** A complete plain frame: its parameters, length, checksum and unused bits are right. */
 export interface PlainFrame extends RawHead {
-  /** A view. */
+  /** A view of the frame's bytes. */
   readonly payload: Uint8Array;
-  /** Bits of the payload; those of its last byte that are left over are 0. */
+  /** Number of bits of the payload. The unused bits of its last byte are 0. */
   readonly bits: number;
 }
 
-/** Refuses a frame that is not plain, not whole, or was changed. */
+/** Throws unless a frame is plain, complete and unchanged. */
 export function checkPlain(kind: FrameKind, bytes: Uint8Array): PlainFrame {
   const { variant, parameters, start } = readHead(kind, bytes);
   const bits = kind.payloadBits(variant, parameters);
@@ -125,19 +137,25 @@ export function checkPlain(kind: FrameKind, bytes: Uint8Array): PlainFrame {
   return { variant, parameters, start, bits, payload: bytes.subarray(start, end) };
 }
 
-/** @internal Refuses ones beyond the last of `bits` bits; `last` is the byte that holds it, `at` where that stands. */
+/**
+ * @internal Throws if bits beyond the last of `bits` bits are set. `last` is the byte that holds
+ * it, `at` its offset.
+ */
 export function checkUnusedBits(last: number, bits: number, at: number): void {
   if (bits % 8 && last >>> (bits % 8)) refuse('payload', at, `zeros beyond the last of ${bits} bits`, last);
 }
 
-/** Reads a frame. `foreign` is a hash that is possible besides the library's own. The payload is a view of `bytes`. */
+/**
+ * Reads a frame. `foreign` is a hash that is allowed besides the library's own. The payload is a
+ * view of `bytes`.
+ */
 export function decodeFrame(
   kind: FrameKind,
   bytes: Uint8Array,
   key: SecretKey | undefined,
   foreign?: HashScheme,
 ): PlainFrame & FrameContent<Uint8Array> {
-  // Added to the object, because a copy by spreading costs half a microsecond.
+  // The property is added to the object, because a copy by spreading costs half a microsecond.
   const frame = checkPlain(kind, bytes) as PlainFrame & { scheme: HashScheme };
   frame.scheme = readScheme(bytes, key, foreign);
   return frame;
@@ -156,7 +174,7 @@ export function readScheme(bytes: Uint8Array, key: SecretKey | undefined, foreig
   return scheme;
 }
 
-/** @internal The seed of the hash, or its check value. */
+/** @internal The seed of the hash, or the check value of the key. */
 export function readSeed(bytes: Uint8Array): bigint {
   return viewOf(bytes).getBigUint64(8, true);
 }
@@ -176,22 +194,25 @@ export function withPayload(
   return bytes;
 }
 
-/** @internal The kind among several that a frame says it is; the first if it is none of them, so that reading it says why. */
+/**
+ * @internal The one of these kinds that the frame claims to be, or the first if it is none of them;
+ * reading it then throws.
+ */
 export function kindAmong(kinds: readonly FrameKind[], bytes: Uint8Array): FrameKind {
   return kinds.find(({ code }) => code === bytes?.[5]) ?? kinds[0];
 }
 
-/** Refuses parameters that no filter of ours has. */
+/** Throws for parameters that no filter of this library has. */
 export function checkParameters(sound: boolean, what: string): void {
   if (!sound) throw new FrameError('parameters', HEADER, `no filter has ${what}`);
 }
 
-/** @internal The bytes before the payload. */
+/** @internal The number of bytes before the payload. */
 export function headLength({ widths }: FrameKind): number {
   return widths.reduce((total, width) => total + width, HEADER);
 }
 
-/** @internal The bytes before the parameters. */
+/** @internal The number of bytes before the parameters. */
 export const HEADER = 16;
 /** Bit 7 of the variant: the payload is coded (docs/spec/wire.md). */
 export const CODED = 128;
