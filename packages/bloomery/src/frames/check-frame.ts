@@ -1,10 +1,10 @@
 /**
- * Frames as bytes, for callers that move, check or show them and ask no keys: nothing here needs a class of filter or a
- * secret key.
+ * Checks of frames as bytes, for callers that move, check or show frames and look up no keys. They
+ * need neither the class of a filter nor a secret key.
  *
- * `checkFrame` finds every accident: bytes that were cut off, added or changed, in the frame and in the frames inside it. It
- * does not prove that a filter wrote them: `decodeFilter` also refuses contents that contradict each other, such as counters
- * that do not add up to their total.
+ * `checkFrame` finds every accident: bytes that were cut off, added or changed, in the frame and in
+ * the frames inside it. It does not prove that a filter wrote them: `decodeFilter` also refuses
+ * contents that contradict each other, such as counters that do not add up to their total.
  */
 
 import { type CandidateRecord, candidateRecords, TOTAL_BYTES } from './counter-kinds.ts';
@@ -13,7 +13,7 @@ import { checkPlain, readHead } from './frame.ts';
 import { type FrameHead, kindOfFrame, readFrameHead, type StructureName } from './frame-head.ts';
 import { type NestingKind, splitFrames } from './nested-kinds.ts';
 
-/** Refuses a frame, plain or coded, that is not whole or was changed. Returns its head. */
+/** Throws unless a frame, plain or coded, is complete and unchanged. Returns its head. */
 export function checkFrame(bytes: Uint8Array): FrameHead {
   const head = readFrameHead(bytes);
   if (head.coded) {
@@ -33,16 +33,16 @@ export function checkFrame(bytes: Uint8Array): FrameHead {
 
 /** A frame inside a frame. */
 export interface NestedFrame {
-  /** Where it begins in the outer frame, and where it ends. */
+  /** Offsets of its beginning and its end in the outer frame. */
   readonly start: number;
   readonly end: number;
-  /** The number that the structure keeps beside it, such as how many keys went in. */
+  /** The number that the structure stores with it, such as how many keys went in. */
   readonly note: number;
 }
 
 /**
- * The frames inside a plain frame: the stages of a ScalableBloomFilter, the generations of a RotatingBloomFilter, the
- * levels of an AttenuatedBloomFilter; none for the other structures.
+ * The frames inside a plain frame: the stages of a ScalableBloomFilter, the generations of a
+ * RotatingBloomFilter, the levels of an AttenuatedBloomFilter. Empty for the other structures.
  */
 export function nestedFrames(bytes: Uint8Array): NestedFrame[] {
   const { structure, start } = readFrameHead(bytes);
@@ -56,7 +56,7 @@ export function nestedFrames(bytes: Uint8Array): NestedFrame[] {
   }));
 }
 
-/** The payload of a plain frame: a view. */
+/** The payload of a plain frame, as a view. */
 export function payloadOf(bytes: Uint8Array): Uint8Array {
   const { start, end, plainLength } = readFrameHead(bytes);
   if (end === undefined) refuse('payload', start, 'a plain payload', CODED_PAYLOAD);
@@ -64,7 +64,10 @@ export function payloadOf(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(start, end);
 }
 
-/** The counters of a CountMinSketch, a HeavyHitters or a SpectralBloomFilter, which stand after the total: a view. */
+/**
+ * The counters of a CountMinSketch, a HeavyHitters or a SpectralBloomFilter, which follow the
+ * total, as a view.
+ */
 export function countersOf(bytes: Uint8Array): Uint8Array {
   const { structure, parameters } = readFrameHead(bytes);
   const payload = payloadOf(bytes);
@@ -79,7 +82,7 @@ export function countersOf(bytes: Uint8Array): Uint8Array {
   }
 }
 
-/** The candidates of a HeavyHitters as they stand in its frame; none for the other structures. */
+/** The candidates of a HeavyHitters as written in its frame. Empty for the other structures. */
 export function candidatesOf(bytes: Uint8Array): CandidateRecord[] {
   const { structure, parameters } = readFrameHead(bytes);
   if (structure !== 'HeavyHitters') return [];
@@ -92,7 +95,7 @@ export function candidatesOf(bytes: Uint8Array): CandidateRecord[] {
   ];
 }
 
-/** What errors say of a coded payload. */
+/** The description of a coded payload in error messages. */
 export const CODED_PAYLOAD = 'a coded one, which expandFrame of bloomery/wire makes plain';
 
 const NESTING: readonly StructureName[] = [

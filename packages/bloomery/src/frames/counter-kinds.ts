@@ -1,6 +1,7 @@
 /**
- * The frames whose payload begins with a total and its counters: SpectralBloomFilter, CountMinSketch, HeavyHitters. Apart
- * from the classes that write them, so that a frame can be checked and taken apart without them.
+ * The frames whose payload begins with a total and its counters: SpectralBloomFilter,
+ * CountMinSketch, HeavyHitters. They are separate from the classes that write them, so that a
+ * program can check and parse such a frame without those classes.
  */
 
 import { MAX_BITS } from '../math/checks.ts';
@@ -10,12 +11,15 @@ import { checkParameters, type FrameKind } from './frame.ts';
 export const SPECTRAL_METHODS = ['minimum-selection', 'minimal-increase', 'recurring-minimum'] as const;
 export const COUNT_MIN_UPDATES = ['plain', 'conservative'] as const;
 
-/** Bits of the total, which stands before the counters. */
+/** Number of bits of the total, which precedes the counters. */
 const TOTAL_BITS = 64;
 /** The same in bytes. */
 export const TOTAL_BYTES = TOTAL_BITS / 8;
 
-/** counters, counters of the second array, hashes, bits of a counter, capacity (0 if there is none); the variant is the method. */
+/**
+ * Parameters: counters, counters of the second array, hashes, bits of a counter, capacity (0 if
+ * there is none). The variant is the method.
+ */
 export const SPECTRAL_FRAME: FrameKind = {
   code: 4,
   name: 'SpectralBloomFilter',
@@ -37,7 +41,7 @@ export const SPECTRAL_FRAME: FrameKind = {
   },
 };
 
-/** width, depth, bits of a counter; the variant is the update. */
+/** Parameters: width, depth, bits of a counter. The variant is the update. */
 export const COUNT_MIN_FRAME: FrameKind = {
   code: 5,
   name: 'CountMinSketch',
@@ -45,7 +49,10 @@ export const COUNT_MIN_FRAME: FrameKind = {
   payloadBits: sketchBits,
 };
 
-/** width, depth, bits of a counter, threshold (the halves of a double), bytes of the candidates; the variant is the update. */
+/**
+ * Parameters: width, depth, bits of a counter, threshold (as halves of a double), bytes of the
+ * candidates. The variant is the update.
+ */
 export const HEAVY_FRAME: FrameKind = {
   code: 12,
   name: 'HeavyHitters',
@@ -57,20 +64,23 @@ export const HEAVY_FRAME: FrameKind = {
   },
 };
 
-/** Doubles that a frame has as halves of 32 bits, the lower one first. */
+/** Doubles from their halves of 32 bits in a frame, the lower half first. */
 export function doublesOf(halves: readonly number[]): Float64Array {
   return new Float64Array(Uint32Array.from(halves).buffer);
 }
 
-/** The halves of a double, the lower one first. */
+/** The halves of a double, the lower half first. */
 export function halvesOf(double: number): Uint32Array {
   return new Uint32Array(Float64Array.of(double).buffer);
 }
 
-/** Bytes of a candidate of HeavyHitters before its key: type (1), count (8), at least (8), length of the key (4). */
+/**
+ * Number of bytes of a candidate of HeavyHitters before its key: type (1), count (8), at least (8),
+ * length of the key (4).
+ */
 export const CANDIDATE_BYTES = 21;
 
-/** A candidate of HeavyHitters as it stands in a frame. */
+/** A candidate of HeavyHitters as written in a frame. */
 export interface CandidateRecord {
   /** Where it begins. */
   readonly at: number;
@@ -81,7 +91,10 @@ export interface CandidateRecord {
   readonly key: Uint8Array;
 }
 
-/** The candidates at the end of a payload. `fail` throws where one is cut off, with the offset in `bytes`. */
+/**
+ * Reads the candidates at the end of a payload. `fail` throws if one is cut off, and gets the
+ * offset in `bytes`.
+ */
 export function* candidateRecords(
   bytes: Uint8Array,
   fail: (at: number, what: string) => never,
@@ -104,7 +117,7 @@ export function* candidateRecords(
   }
 }
 
-/** Checks the parameters of a sketch; the bits of its total and of its counters. */
+/** Checks the parameters of a sketch. Returns the number of bits of its total and its counters. */
 function sketchBits(variant: number, [width, depth, counterBits]: readonly number[]): number {
   const bits = width * depth * counterBits;
   const sound =

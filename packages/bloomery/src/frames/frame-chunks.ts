@@ -1,17 +1,22 @@
 /**
- * A filter as a frame in pieces, for files and streams: the same bytes as `encode()`, one chunk after the other.
+ * Writes a filter as a frame in pieces, for files and streams: the same bytes as `encode()`, chunk
+ * by chunk.
  *
  *     for (const chunk of frameChunks(filter)) file.write(chunk);
  *     await pipeline(Readable.from(frameChunks(filter)), socket);
  *
- * What it is for. `encode()` needs memory for a second copy of the filter, and one Uint8Array, which has at most 2^32 elements
- * in Node 20. A filter of 5 GiB can be made, because its words are counted in fours, and could not be saved. Here the memory is
- * one chunk. Structures that keep their contents in one store (BloomFilter, BlockedBloomFilter, CountingBloomFilter,
- * StaticFilter, BloomierFilter, HashList) are read from that; the others are encoded as a whole and then cut.
+ * What it is for. `encode()` needs memory for a second copy of the filter, in one Uint8Array, which
+ * has at most 2^32 elements in Node 20. A filter of 5 GiB can be made, because it is an array of
+ * 4-byte words, but `encode()` could not save it. Here the memory is one chunk. Structures that
+ * keep their contents in one store (BloomFilter, BlockedBloomFilter, CountingBloomFilter,
+ * StaticFilter, BloomierFilter, HashList) are read from that store. The others are encoded as a
+ * whole and then cut.
  *
- * Each chunk is a copy, so it stays as it is whatever happens to the filter: a filter may move in memory while a stream waits.
- * The checksum is of the bytes that were given out. Keys that are added to a BloomFilter or a BlockedBloomFilter in the meantime
- * may or may not be in the frame, and all earlier ones are. Any other change makes a mixture, so leave the filter alone.
+ * Each chunk is a copy, so later changes to the filter do not affect it: a filter may move in
+ * memory while a stream waits. The checksum covers the bytes that were given out. Keys that are
+ * added to a BloomFilter or a BlockedBloomFilter in the meantime may or may not be in the frame;
+ * all earlier ones are. Any other change would mix two states, so do not make one until all chunks
+ * are written.
  */
 
 import { checkInteger } from '../math/checks.ts';
@@ -20,7 +25,7 @@ import { encodeHead, type FrameContent, type FrameKind, type FrameWriter, type P
 import { RunningChecksum } from './running-checksum.ts';
 
 export interface FrameChunksOptions {
-  /** Bytes of each chunk except the last, which may be shorter. Default 2^20. */
+  /** Number of bytes of each chunk except the last, which may be shorter. Default 2^20. */
   readonly chunkBytes?: number;
 }
 
@@ -32,7 +37,7 @@ export function frameChunks(
   checkInteger('chunkBytes', chunkBytes, 1, 2 ** 30);
   const write: FrameWriter<IterableIterator<Uint8Array<ArrayBuffer>>> = (kind, content) =>
     chunksOf(kind, content, chunkBytes);
-  // Structures without a store take no writer, and give the whole frame.
+  // Structures without a store ignore the writer, and return the whole frame.
   const made = (filter as Encodable).encode(write);
   return made instanceof Uint8Array ? slices(made, chunkBytes) : made;
 }
@@ -66,7 +71,10 @@ function* chunksOf(
   }
 }
 
-/** Copies what a chunk, which begins at `at`, has in common with a part of the frame from `start` to `end`. */
+/**
+ * Copies the overlap of a chunk, which begins at `at`, with a part of the frame from `start` to
+ * `end`.
+ */
 function copyPart(chunk: Uint8Array, at: number, part: Payload, start: number, end: number): void {
   const from = Math.max(at, start);
   const to = Math.min(at + chunk.length, end);

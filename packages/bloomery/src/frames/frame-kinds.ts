@@ -1,6 +1,7 @@
 /**
- * The frames whose payload is an array of bits or counters, apart from the classes that write them: `bloomery/wire` codes
- * and compares such frames, and should not carry the filters along.
+ * The frames whose payload is an array of bits or counters. They are separate from the classes that
+ * write them, because `bloomery/wire` codes and compares such frames and should not carry the
+ * filters.
  */
 
 import { BLOCK_BITS, SPLIT_BLOCK_BITS } from '../kernel/bits/blocked.ts';
@@ -10,7 +11,10 @@ import { checkParameters, type FrameKind } from './frame.ts';
 export const BLOOM_LAYOUTS = ['classic', 'partitioned'] as const;
 export const BLOCKED_LAYOUTS = ['blocked', 'split-block'] as const;
 
-/** bits, hashes, capacity (0 if there is none); the variant is the layout: classic, partitioned. */
+/**
+ * Parameters: bits, hashes, capacity (0 if there is none). The variant is the layout: classic,
+ * partitioned.
+ */
 export const BLOOM_FRAME: FrameKind = {
   code: 1,
   name: 'BloomFilter',
@@ -23,7 +27,10 @@ export const BLOOM_FRAME: FrameKind = {
   },
 };
 
-/** blocks, hashes, capacity (0 if there is none); the variant is the layout: blocked, split-block. */
+/**
+ * Parameters: blocks, hashes, capacity (0 if there is none). The variant is the layout: blocked,
+ * split-block.
+ */
 export const BLOCKED_FRAME: FrameKind = {
   code: 2,
   name: 'BlockedBloomFilter',
@@ -37,7 +44,10 @@ export const BLOCKED_FRAME: FrameKind = {
   },
 };
 
-/** counters, hashes, bits of a counter, capacity (0 if there is none); the variant is the layout. */
+/**
+ * Parameters: counters, hashes, bits of a counter, capacity (0 if there is none). The variant is
+ * the layout.
+ */
 export const COUNTING_FRAME: FrameKind = {
   code: 3,
   name: 'CountingBloomFilter',
@@ -58,5 +68,5 @@ export const COUNTING_FRAME: FrameKind = {
   },
 };
 
-/** In a block of 512 bits. */
+/** Upper limit of the hashes in a block of 512 bits. */
 export const MAX_BLOCK_HASHES = 24;

@@ -1,14 +1,15 @@
 /**
- * Frames in frames: ScalableBloomFilter, RotatingBloomFilter and AttenuatedBloomFilter consist of Bloom filters, which
- * stand in the payload with a number beside each.
+ * Frames in frames: ScalableBloomFilter, RotatingBloomFilter and AttenuatedBloomFilter consist of
+ * Bloom filters. The payload holds these filters, each with a number.
  *
  *     for each filter:
- *       6  note: a number that the structure keeps beside the filter, such as how many keys went in; 0 if none
+ *       6  note: a number stored with the filter, such as how many keys went in; 0 if none
  *       6  length of its frame
  *       …  its frame, as `BloomFilter.encode` writes it, with its checksum
  *
- * The filters repeat what the outer frame says (hash, seed). That costs some forty bytes per filter, and each of them can be
- * cut out and read on its own. Lengths are compared with the bytes at hand before a frame is looked at.
+ * The filters repeat parts of the outer frame (hash, seed). That costs about forty bytes per
+ * filter, and allows each of them to be cut out and read on its own. Lengths are compared with the
+ * available bytes before a frame is read.
  */
 
 import { checkScalablePlan, type ScalablePlan } from '../math/scalable.ts';
@@ -19,15 +20,15 @@ import { checkParameters, type FrameKind } from './frame.ts';
 export const ROTATIONS = ['by-hand', 'by-time', 'when-full'] as const;
 export const MAX_GENERATIONS = 32;
 
-/** A frame whose payload is frames. */
+/** A frame whose payload consists of frames. */
 export interface NestingKind extends FrameKind {
-  /** How many frames there are. */
+  /** The number of frames. */
   count(parameters: readonly number[]): number;
 }
 
 /**
- * rate, growth and tightening (the halves of doubles), initial capacity, stages, bytes of the payload; the variant is the
- * layout: classic, partitioned.
+ * Parameters: rate, growth and tightening (as halves of doubles), initial capacity, stages, bytes
+ * of the payload. The variant is the layout: classic, partitioned.
  */
 export const SCALABLE_FRAME: NestingKind = {
   code: 9,
@@ -52,7 +53,10 @@ export const SCALABLE_FRAME: NestingKind = {
   },
 };
 
-/** generations, ttl (0 if there is none), clock, bytes of the payload; the variant is the rotation. */
+/**
+ * Parameters: generations, ttl (0 if there is none), clock, bytes of the payload. The variant is
+ * the rotation.
+ */
 export const ROTATING_FRAME: NestingKind = {
   code: 10,
   name: 'RotatingBloomFilter',
@@ -69,7 +73,7 @@ export const ROTATING_FRAME: NestingKind = {
   },
 };
 
-/** levels, bytes of the payload. */
+/** Parameters: levels, bytes of the payload. */
 export const ATTENUATED_FRAME: NestingKind = {
   code: 11,
   name: 'AttenuatedBloomFilter',
@@ -81,7 +85,7 @@ export const ATTENUATED_FRAME: NestingKind = {
   },
 };
 
-/** The plan of a scalable filter from the parameters of its frame. */
+/** The plan of a scalable filter, from the parameters of its frame. */
 export function scalablePlanOf(parameters: readonly number[]): ScalablePlan {
   const [falsePositiveRate, growth, tightening] = doublesOf(parameters.slice(0, 6));
   return { falsePositiveRate, growth, tightening, initialCapacity: parameters[6] };
@@ -93,7 +97,7 @@ export interface FrameWithNote {
   readonly note: number;
 }
 
-/** The payload of a structure that consists of filters. */
+/** Writes the payload of a structure that consists of filters. */
 export function joinFrames(parts: readonly FrameWithNote[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((sum, { frame }) => sum + NOTE_BYTES + frame.length, 0));
   let at = 0;
@@ -106,14 +110,17 @@ export function joinFrames(parts: readonly FrameWithNote[]): Uint8Array<ArrayBuf
   return bytes;
 }
 
-/** A frame in a payload: where it begins and ends there, and its note. */
+/** A frame in a payload: its offsets there, and its note. */
 export interface PartOfPayload {
   readonly start: number;
   readonly end: number;
   readonly note: number;
 }
 
-/** The `count` frames that fill a payload, which begins at `base` of the outer frame: errors have its offsets. */
+/**
+ * The `count` frames that fill a payload. `base` is where the payload begins in the outer frame,
+ * for the offsets in errors.
+ */
 export function splitFrames(payload: Uint8Array, base: number, count: number): PartOfPayload[] {
   const parts: PartOfPayload[] = [];
   let at = 0;
@@ -133,7 +140,7 @@ export function splitFrames(payload: Uint8Array, base: number, count: number): P
   return parts;
 }
 
-/** The bytes of a note and a length. */
+/** The number of bytes of a note and a length. */
 export const NOTE_BYTES = 12;
 
 function write48(bytes: Uint8Array, at: number, value: number): void {

@@ -1,4 +1,7 @@
-/** The checksum by pages of bytes that come in pieces, whatever their sizes: a page that is not full waits for the rest. */
+/**
+ * The checksum by pages of bytes that arrive in pieces of any size. An incomplete page is buffered
+ * until it is full.
+ */
 
 import { PAGE, pageSum } from './envelope.ts';
 
@@ -10,7 +13,7 @@ export class RunningChecksum {
 
   add(bytes: Uint8Array): void {
     let at = this.#fill(bytes);
-    // A page waits until it is full: before that, nothing is left to hash in place.
+    // The buffered page is still incomplete, so it took all bytes.
     if (this.#restBytes > 0) return;
     for (; bytes.length - at >= PAGE; at += PAGE)
       this.#sum ^= pageSum(this.#page++, bytes.subarray(at, at + PAGE));
@@ -24,7 +27,10 @@ export class RunningChecksum {
     return (this.#restBytes === 0 ? this.#sum : this.#sum ^ pageSum(this.#page, rest)) >>> 0;
   }
 
-  /** Completes a page that waits. Returns how many bytes went into it. */
+  /**
+   * Adds bytes to the buffered page, and hashes it if it is full. Returns how many bytes went into
+   * it.
+   */
   #fill(bytes: Uint8Array): number {
     if (this.#restBytes === 0) return 0;
     const part = bytes.subarray(0, PAGE - this.#restBytes);

@@ -1,6 +1,7 @@
 /**
- * The frames whose payload is packed fields: the slots of BloomierFilter and StaticFilter, the positions of HashList. Apart
- * from the classes that write them, so that a frame can be checked without them.
+ * The frames whose payload consists of packed fields: the slots of BloomierFilter and StaticFilter,
+ * the positions of HashList. They are separate from the classes that write them, so that a program
+ * can check such a frame without those classes.
  */
 
 import { positionWidth } from '../kernel/lists/sorted-list.ts';
@@ -8,13 +9,13 @@ import { isSoundTable } from '../kernel/tables/fuse.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { checkParameters, type FrameKind } from './frame.ts';
 
-/** The bits of a slot of a BloomierFilter that name the key's own slot. */
+/** The number of bits in a slot of a BloomierFilter that select the key's own slot. */
 export const INDEX_BITS = 2;
 export const MOST_CHECK_BITS = 30;
 export const MOST_VALUE_BITS = 32;
 export const MOST_FINGERPRINT_BITS = 32;
 
-/** size, check bits, value bits, attempt, segments, length of a segment. */
+/** Parameters: size, check bits, value bits, attempt, segments, length of a segment. */
 export const BLOOMIER_FRAME: FrameKind = {
   code: 6,
   name: 'BloomierFilter',
@@ -27,7 +28,7 @@ export const BLOOMIER_FRAME: FrameKind = {
   },
 };
 
-/** size, fingerprint bits, attempt, segments, length of a segment. */
+/** Parameters: size, fingerprint bits, attempt, segments, length of a segment. */
 export const STATIC_FRAME: FrameKind = {
   code: 7,
   name: 'StaticFilter',
@@ -38,7 +39,7 @@ export const STATIC_FRAME: FrameKind = {
   },
 };
 
-/** bits, hashes, capacity (0 if there is none), number of ones. */
+/** Parameters: bits, hashes, capacity (0 if there is none), number of ones. */
 export const HASH_LIST_FRAME: FrameKind = {
   code: 8,
   name: 'HashList',
@@ -50,7 +51,7 @@ export const HASH_LIST_FRAME: FrameKind = {
   },
 };
 
-/** Checks the shape of a table; the bits of its slots. */
+/** Checks the shape of a table. Returns the number of bits of its slots. */
 function tableBits(
   variant: number,
   parameters: readonly number[],

@@ -1,7 +1,8 @@
 /**
- * A keyed filter for callers who do not have its key. Bits, counters and sizes do not depend on the secret key; only the
- * places of a key's bits do. So what is in the frame can be shown: it is read as if its hash were the one with seed 0. Such a
- * filter must never be asked for a key: every answer would be wrong.
+ * A keyed filter for callers that do not have its key. Bits, counters and sizes do not depend on
+ * the secret key; only the places of a key's bits do. So the contents of the frame can be shown, by
+ * reading it as if its hash were the one with seed 0. Such a filter must never be used for lookups:
+ * every answer would be wrong.
  */
 
 import { FORGE64 } from '../hashing/hash-scheme.ts';
@@ -10,9 +11,10 @@ import { viewOf, writeChecksum } from './envelope.ts';
 import { HEADER } from './frame.ts';
 
 /**
- * A copy of a whole plain keyed frame, and of the frames in it, that decodes without the key. The candidates of a
- * HeavyHitters are left out, because reading them compares them with the counters, which needs the hash; `candidatesOf` gives
- * them. A frame without a key is returned as it is.
+ * A copy of a complete plain keyed frame, and of the frames in it, that decodes without the key.
+ * The candidates of a HeavyHitters are left out, because reading them compares them with the
+ * counters, which needs the hash; `candidatesOf` returns them. A frame without a key is returned
+ * unchanged.
  */
 export function withoutKey(frame: Uint8Array): Uint8Array {
   const head = checkFrame(frame);
@@ -33,5 +35,5 @@ function removeKey(frame: Uint8Array): void {
   writeChecksum(frame);
 }
 
-/** Where the number of the hash stands; its seed follows. */
+/** The offset of the number of the hash. Its seed follows. */
 const HASH = 7;
