@@ -1,38 +1,46 @@
 /**
- * The sending end of a sync session: a set that changes, and the messages that keep summaries of it up to date elsewhere
- * (Summary Cache, survey 4; deltas, compressed IV). Messages in, messages out: no network, no clock, no chance in here.
- * Who carries the messages, and how often it publishes and beats, is the caller's business. docs/spec/sync.md is the protocol.
+ * The sending end of a sync session: a set that changes, and the messages that keep remote
+ * summaries of it up to date (Summary Cache, survey 4; deltas, compressed IV). Messages go in,
+ * messages come out; there is no network, no clock and no randomness in here. The caller transports
+ * the messages, and decides how often to publish and to send heartbeats. docs/spec/sync.md is the
+ * protocol.
  *
  *     const publisher = new Publisher({ filter, incarnation: boots });
  *     publisher.add(url);
- *     broadcast(publisher.publish());                       // for those who are current: what changed
+ *     broadcast(publisher.publish());                       // for current subscribers: the changes
  *     broadcast(publisher.heartbeat());                     // now and then: tells silence from loss
  *     onRequest((bytes, reply) => reply(publisher.answer(bytes)));
  *
- * Generations. `publish` closes one: everything since the last one goes into one delta. A generation is named by epoch and
- * sequence number, and identified by the 64-bit sum of its frame. What is not yet published is in no message at all,
- * answers included.
+ * Generations. `publish` closes one: all changes since the last one go into one delta. A generation
+ * is named by epoch and sequence number, and identified by the 64-bit sum of its frame. No message,
+ * not even an answer, contains changes that are not yet published.
  *
- * Epochs. A summary that was made with other parameters or another seed, or by a publisher that has lost its memory, has
- * nothing to do with the ones before: `replace` and each start begin a new epoch. No two contents may share a name, and
- * nothing in here knows about earlier lives, so the caller passes an `incarnation` that it has never used before: a boot
- * counter, the time of the start in milliseconds, or 48 random bits. The epoch is the incarnation times 2^16 plus the number
- * of replacements since, so that the next incarnation is always above. Rising ones are best: subscribers take a later
- * epoch at once, and an earlier one only after asking. And if a number is used twice after all, the sums differ: the next
- * heartbeat shows it, at the cost of a full state (a delta shows it only when the count gets to where it was before).
+ * Epochs. A summary that was made with other parameters or another seed, or by a publisher that has
+ * lost its memory, has nothing to do with the ones before: `replace` and each start begin a new
+ * epoch. No two contents may share a name. A publisher does not know its earlier runs, so the
+ * caller passes an `incarnation` that it has never used before: a boot counter, the time of the
+ * start in milliseconds, or 48 random bits. The epoch is the incarnation times 2^16 plus the number
+ * of replacements since, so that the next incarnation is always above. Rising incarnations are
+ * best: subscribers take a later epoch at once, and an earlier one only after a request. If a
+ * number is used twice after all, the sums differ. The next heartbeat shows it, at the cost of a
+ * full state (a delta shows it only when the count gets to where it was before).
  *
- * What it costs. Beside the filter, with its change bits, the bits of the last generation and a history of what changed in
- * earlier ones. Publishing takes a pass over the bits, most of it in the entropy coder: 70 ms for 9.6 million bits (a
- * million keys at 1 %, of which half a per cent was replaced) in WebAssembly, with effort 'fast' 15 ms. The coded full
- * state and each merged delta are made when first asked for, and kept until the next generation.
+ * What it costs. In memory: the filter with its change bits, the bits of the last generation, and a
+ * history of the changes in earlier ones. In time: publishing takes a pass over the bits, most of
+ * it in the entropy coder: 70 ms for 9.6 million bits (a million keys at 1 %, of which half a per
+ * cent was replaced) in WebAssembly, 15 ms with effort 'fast'. The coded full state and each merged
+ * delta are made at the first request for them, and kept until the next generation.
  *
- * It takes the filter's changes (`takeChanges`), and nobody else may: what another took would be missing in every summary
- * from then on. So a filter has one publisher, the last that was given it; the one before refuses to publish. Keys may
- * be added to the filter directly.
+ * The publisher takes the filter's changes (`takeChanges`), and no other code may: changes taken
+ * elsewhere would be missing in every summary from then on. So a filter has one publisher, the last
+ * that was given it, and the one before refuses to publish. Keys may be added to the filter
+ * directly.
  *
- * What was refused. Resizing: a counting filter cannot, somebody who still has the keys makes a larger one for
- * `replace`. Deltas from an epoch to the next: the bits have nothing in common. Knowing the subscribers: an answer
- * depends on the request alone, so that there may be any number of them, behind any kind of broadcast.
+ * What was refused. We refused resizing, because a counting filter cannot be resized: a caller that
+ * still has the keys makes a larger one for `replace`. We refused deltas from one epoch to the
+ * next, because the bits have nothing in common. We refused to track the subscribers: an answer
+ * depends on the request alone, so there may be any number of subscribers, behind any kind of
+ * broadcast.
  */
 
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
@@ -60,19 +68,19 @@ import {
 } from './sync-message.ts';
 
 export interface PublisherOptions {
-  /** The set. It tracks its changes, and the publisher alone takes them. */
+  /** The set. It must track its changes, which only the publisher may take. */
   readonly filter: CountingBloomFilter;
-  /** A number that no earlier life of this publisher had, from 0 to 2^48 - 1; best if it rises. */
+  /** A number that no earlier run of this publisher had, from 0 to 2^48 - 1; best if it rises. */
   readonly incarnation: number;
-  /** Tells publishers apart that share a channel: an unsigned 64-bit integer. Default 0. */
+  /** Distinguishes publishers that share a channel: an unsigned 64-bit integer. Default 0. */
   readonly publisherId?: number | bigint;
   /** How messages are coded; see `compressFrame`. Default 'small'. */
   readonly effort?: Effort;
-  /** How many past generations a delta can start from, at most. Default 64. */
+  /** The largest number of past generations that a delta can start from. Default 64. */
   readonly historyGenerations?: number;
   /**
-   * How many bytes their changes may take, and once more the deltas that were made of them for answers. Default: twice the
-   * plain frame of the summary.
+   * The largest number of bytes for the changes of past generations. Deltas that were merged for
+   * answers may take as much again. Default: twice the plain frame of the summary.
    */
   readonly historyBytes?: number;
 }
@@ -112,17 +120,20 @@ export class Publisher {
     return this.#generation;
   }
 
-  /** How many past generations a delta can start from now. */
+  /** The number of past generations that a delta can start from now. */
   get historyLength(): number {
     return this.#published.history.length;
   }
 
-  /** How many bits the next delta would flip: a measure of when to publish. A pass over the change bits. */
+  /**
+   * The number of bits that the next delta would flip, which tells when to publish. Reads all
+   * change bits.
+   */
   changedCount(): number {
     return this.#filter.changedCount();
   }
 
-  // The set, for those who do not keep the filter at hand.
+  // Methods of the set, for callers that do not keep a reference to the filter.
 
   add(key: Key): boolean {
     return this.#filter.add(key);
@@ -149,8 +160,9 @@ export class Publisher {
   }
 
   /**
-   * Closes a generation. Returns the message for those who hold the one before: what changed, or the full state if
-   * that is smaller. Null, and no new generation, if no bit has changed.
+   * Closes a generation. Returns the message for subscribers that hold the one before: the changes,
+   * or the full state if that is smaller. Returns null, and begins no new generation, if no bit has
+   * changed.
    */
   publish(): Uint8Array | null {
     if (PUBLISHERS.get(this.#filter) !== this) {
@@ -170,7 +182,10 @@ export class Publisher {
     );
   }
 
-  /** Goes on with another set, in a new epoch. Returns the message that announces it: the full state. */
+  /**
+   * Continues with another set, in a new epoch. Returns the message that announces it: the full
+   * state.
+   */
   replace(filter: CountingBloomFilter): Uint8Array {
     const epoch = this.#generation.epoch + 1n;
     if (epoch > this.#lastEpoch) {
@@ -182,19 +197,26 @@ export class Publisher {
     return this.full();
   }
 
-  /** The full state of the last generation, for whoever wants it: newcomers, or a place where the latest is kept. */
+  /**
+   * The full state of the last generation, for new subscribers or for a store that keeps the latest
+   * one.
+   */
   full(): Uint8Array {
     return this.#full(undefined);
   }
 
-  /** Names the last generation, so that whoever has missed it can know. A few dozen bytes. */
+  /**
+   * A message that names the last generation, so that a subscriber that missed it notices. A few
+   * dozen bytes.
+   */
   heartbeat(): Uint8Array {
     return this.#heartbeat(undefined);
   }
 
   /**
-   * What the sender of a request lacks: a heartbeat if nothing, else all changes since then or the full state, whichever
-   * is smaller. Null if the bytes are no request to this publisher; `readSyncMessage` says what they are.
+   * The answer to a request: a heartbeat if the subscriber lacks nothing, otherwise all changes
+   * since its generation or the full state, whichever is smaller. Null if the bytes are not a
+   * request to this publisher; `readSyncMessage` says what they are.
    */
   answer(request: Uint8Array): Uint8Array | null {
     const asked = this.#readRequest(request);
@@ -202,7 +224,8 @@ export class Publisher {
     const { held } = asked;
     const question = questionOf(request);
     if (held === undefined) return this.#full(question);
-    // Whatever it is called there: an answer is believed, also where it gives the bits an earlier name.
+    // The sum decides, under any name: a subscriber believes an answer even if it gives the bits an
+    // earlier name.
     if (held.sum === this.#generation.sum) return this.#heartbeat(question);
     if (held.epoch !== this.#generation.epoch || !this.#published.history.knows(held))
       return this.#full(question);
@@ -247,14 +270,15 @@ export class Publisher {
       base,
       code,
     });
-    // The full state is coded only where it could be the smaller one: its size is known well enough beforehand.
+    // The full state is coded only if it could be smaller. Its size is known well enough
+    // beforehand.
     const { bits } = this.#filter;
     if (2 * delta.length < (bits * binaryEntropy(this.#published.ones / bits)) / 8) return delta;
     const full = this.#full(question);
     return full.length < delta.length ? full : delta;
   }
 
-  /** The changes since a generation that the history knows. */
+  /** The code of the changes since a generation that the history knows. */
   #codeSince(sequence: number): Uint8Array {
     const { history, deltas, historyBytes } = this.#published;
     const known = deltas.get(sequence);
@@ -267,7 +291,7 @@ export class Publisher {
     return code;
   }
 
-  /** A generation that has nothing to do with the ones before. */
+  /** Makes a generation that has nothing to do with the ones before. */
   #publishWhole(filter: CountingBloomFilter): Published {
     const snapshot = filter.snapshot();
     const frame = snapshot.encode();
@@ -287,7 +311,7 @@ export class Publisher {
   }
 }
 
-/** What was published last, and what was made of it. */
+/** The last published state, and the messages that were made from it. */
 interface Published {
   /** The plain frame of the generation, changed in place by the next one. */
   readonly frame: Uint8Array;
@@ -296,17 +320,20 @@ interface Published {
   readonly ones: number;
   readonly history: ChangeHistory;
   readonly historyBytes: number;
-  /** The coded frame, once somebody wants it. */
+  /** The coded frame, once it has been needed. */
   coded: Uint8Array | undefined;
-  /** The codes of the changes since earlier generations, as far as somebody has wanted them and `historyBytes` allows. */
+  /**
+   * The codes of the changes since earlier generations, as far as they were requested and
+   * `historyBytes` allows.
+   */
   readonly deltas: Map<number, Uint8Array>;
   deltaBytes: number;
 }
 
 const OPTIONS = ['filter', 'incarnation', 'publisherId', 'effort', 'historyGenerations', 'historyBytes'];
-/** Who takes the changes of a filter. */
+/** The publisher that takes the changes of a filter. */
 const PUBLISHERS = /* @__PURE__ */ new WeakMap<CountingBloomFilter, Publisher>();
-/** The epochs of an incarnation. */
+/** The number of epochs of an incarnation. */
 const EPOCHS = 2n ** 16n;
 
 function checkFilter(filter: CountingBloomFilter): CountingBloomFilter {
@@ -316,7 +343,7 @@ function checkFilter(filter: CountingBloomFilter): CountingBloomFilter {
   return filter;
 }
 
-/** Flips bits of a frame. Returns by how much the number of ones grew. */
+/** Flips bits of a frame. Returns the increase of the number of ones. */
 function flipBits({ frame, start }: Published, positions: Float64Array): number {
   let grown = 0;
   for (let i = 0; i < positions.length; i++) {

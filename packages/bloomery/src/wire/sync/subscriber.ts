@@ -1,35 +1,43 @@
 /**
- * The receiving end of a sync session: the summary of somebody else's set, kept up to date by messages that may be lost,
- * doubled, late, out of order, damaged or somebody else's. Messages in, messages out: no network, no clock. docs/spec/sync.md is
- * the protocol.
+ * The receiving end of a sync session: the summary of a remote set, kept up to date by messages
+ * that may be lost, doubled, late, out of order, damaged or from another publisher. Messages go in,
+ * messages come out; there is no network and no clock in here. docs/spec/sync.md is the protocol.
  *
  *     const outcome = subscriber.receive(message);
- *     if (outcome.reply) send(outcome.reply);               // to the publisher, who answers it
+ *     if (outcome.reply) send(outcome.reply);               // to the publisher, which answers it
  *     if (subscriber.has(url)) askThePeer(url);             // maybe, or not known at present
  *
- * What it promises. 'current' means: it holds exactly one closed generation of the publisher, and has heard of no later
- * one. Then `has` is false for no key of that generation. In any other state `has` is true for everything: never worse
- * than "maybe". What nobody can promise: that the publisher has not moved on since, while the message is still on its way
- * or lost. Heartbeats bound that time; how often they come is the caller's choice.
+ * What it promises. 'current' means: it holds exactly one closed generation of the publisher, and
+ * has heard of no later one. Then `has` is false for no key of that generation. In any other state
+ * `has` is true for everything, so it is never worse than "maybe". It cannot promise that the
+ * publisher has not moved on since, while the message is still on its way or lost. Heartbeats bound
+ * that time; the caller chooses how often they come.
  *
- * How. Every message names a generation by epoch, sequence number and the sum of its bits. A full state is taken if it is
- * later than what is held; a delta if it starts exactly there; and the bits that come out must have the sum that was said, or
- * nothing is taken. A message that tells of a later generation and does not help to get there leads to a request. One that
- * contradicts what is held (same name, another sum; a delta that leads elsewhere) proves that it is worth nothing: it is
- * dropped, whether or not the message brings something better, and the request is a newcomer's.
+ * How. Every message names a generation by epoch, sequence number and the sum of its bits. A full
+ * state is taken if it is later than the held one, a delta if it starts exactly at the held one. In
+ * both cases the resulting bits must have the announced sum, or nothing is taken. A message that
+ * tells of a later generation but does not lead there causes a request. A message that contradicts
+ * the held summary (same name, another sum; a delta that leads elsewhere) proves that the summary
+ * is worthless. The summary is then dropped, whether or not the message brings something better,
+ * and the request is that of a new subscriber.
  *
- * Questions. Names rise, so what is lower is old and is passed over. Except when a publisher has lost its counter, and has
- * begun again below: then what looks old is the truth. A late message cannot be told from such a one, but an answer can: it
- * carries the checksum of the request, and the request says all that the subscriber knew (what it holds, what it has heard
- * of). So an answer to the very request that it would send now was given after everything it has heard of: it is believed,
- * also when it says less than was heard before. Nothing has to be remembered for this, not even that something was asked.
+ * Questions. Names rise, so a message with a lower name is old and is ignored. The exception is a
+ * publisher that has lost its counter and has begun again below: then the message that looks old is
+ * the truth. A late message cannot be told from such a one, but an answer can. It carries the
+ * checksum of the request, and the request contains everything that the subscriber knew (the
+ * generation it holds, the one it has heard of). So an answer to the very request that the
+ * subscriber would send now was given after everything it has heard of. It is believed, even when
+ * it names an earlier generation than was heard of before. This needs no memory, not even of having
+ * sent a request.
  *
- * No storms. A message leads to one reply at most, and an answer that brings nothing leads to none. What was damaged on its
- * way is asked for again; what arrived as it was sent and cannot be used (a summary above `maxBytes`, a missing key) is not,
- * because it would come again. Once messages arrive, a heartbeat, a request and an answer are all it takes.
+ * No storms. A message causes one reply at most, and an answer that brings nothing causes none. A
+ * message that was damaged in transit is requested again. A message that arrived intact and cannot
+ * be used (a summary above `maxBytes`, a missing key) is not, because it would come again. Once
+ * messages arrive, a heartbeat, a request and an answer are enough.
  *
- * What it costs. The bits of the summary; while a message is worked on, about four times as much. A new generation is a new
- * `BloomFilter`: who holds on to an old one can go on asking it, nothing changes under it.
+ * What it costs. The bits of the summary, and about four times as much while a message is
+ * processed. A new generation is a new `BloomFilter`: a caller that keeps an old one can go on
+ * using it, and it does not change.
  */
 
 import { BloomFilter } from '../../filters/bloom-filter.ts';
@@ -63,36 +71,38 @@ import {
 } from './sync-message.ts';
 
 export interface SubscriberOptions {
-  /** The `publisherId` whose messages count. Default 0. */
+  /** The `publisherId` whose messages are accepted. Default 0. */
   readonly publisherId?: number | bigint;
   /** The secret key of keyed summaries. */
   readonly key?: SecretKey;
-  /** Refuses summaries whose bits take more memory than this. Default 128 MiB. */
+  /** Summaries whose bits take more bytes of memory than this are refused. Default 128 MiB. */
   readonly maxBytes?: number;
 }
 
-/** 'empty': there is no summary. 'behind': there is one, and a later generation is known of. */
+/**
+ * 'empty': there is no summary. 'behind': there is one, and a later generation is known to exist.
+ */
 export type SyncStatus = 'empty' | 'current' | 'behind';
 
-/** What a message was good for. */
+/** The effect of a message. */
 export type SyncVerdict =
   | 'taken' // it brought a later generation
-  | 'confirmed' // it tells of the generation that is held, which is the latest
-  | 'missing' // it tells of a later generation and does not lead there from here
-  | 'old' // it tells of a generation that was passed already
-  | 'conflict' // it proves that the summary is not the publisher's, which is dropped
-  | 'foreign' // another publisher's, or not a publisher's at all
-  | 'unreadable'; // damaged, or more than can be handled; see `problem`
+  | 'confirmed' // it names the generation that is held, which is the latest
+  | 'missing' // it names a later generation and does not lead there from the held one
+  | 'old' // it names a generation that was passed already
+  | 'conflict' // it proves that the summary is not the publisher's; the summary is dropped
+  | 'foreign' // it is from another publisher, or not from a publisher at all
+  | 'unreadable'; // it is damaged, or more than can be handled; see `problem`
 
 export interface SyncOutcome {
   readonly verdict: SyncVerdict;
-  /** After the message. */
+  /** The status after the message. */
   readonly status: SyncStatus;
-  /** Whether the summary is another one now, or there is none any more. */
+  /** Whether there is another summary now, or none any more. */
   readonly changed: boolean;
-  /** What to send to the publisher, if anything. */
+  /** The message to send to the publisher, if any. */
   readonly reply?: Uint8Array;
-  /** Why it was unreadable. */
+  /** The reason why the message was unreadable. */
   readonly problem?: FrameErrorCode;
 }
 
@@ -115,40 +125,47 @@ export class Subscriber {
 
   get status(): SyncStatus {
     if (this.#held === undefined) return 'empty';
-    // The sum as well: where a name was used twice, what came under it need not be what was announced.
+    // The sum is compared as well: if a name was used twice, the bits under it may not be the ones
+    // announced.
     const { generation } = this.#held;
     return isSame(generation, this.#heard) && generation.sum === this.#heard?.sum ? 'current' : 'behind';
   }
 
-  /** The generation that is held, in whatever status. */
+  /** The generation that is held, in any status. */
   get generation(): Generation | undefined {
     return this.#held?.generation;
   }
 
   /**
-   * The summary of that generation, in whatever status: for those who prefer old answers to none. Not to be changed: a
-   * changed one is found out when the next delta leads elsewhere.
+   * The summary of that generation, in any status, for callers that prefer outdated answers to
+   * none. It must not be changed: a changed one is detected when the next delta leads elsewhere.
    */
   get summary(): BloomFilter | undefined {
     return this.#held?.summary;
   }
 
-  /** True: maybe, or not known at present. False: certainly not in the generation that is held, the latest known. */
+  /**
+   * True if the key may be in the set, or if this is not known at present. False if it is certainly
+   * not in the held generation, which is the latest known.
+   */
   has(key: Key): boolean {
     return this.#sound()?.has(key) ?? true;
   }
 
-  /** `has` by the key's hash, which must be by the scheme of the summary. */
+  /** `has` by the key's hash, which must have been made with the scheme of the summary. */
   hasHash(hash: KeyHash): boolean {
     return this.#sound()?.hasHash(hash) ?? true;
   }
 
-  /** `has` for many keys: one byte a key, in order. */
+  /** `has` for many keys: one byte per key, in order. */
   hasMany(keys: KeyBatch): Uint8Array {
     return this.#sound()?.hasMany(keys) ?? new Uint8Array(countKeys(keys)).fill(1);
   }
 
-  /** What to send to the publisher to get current: at the beginning, and whenever there is time to ask. */
+  /**
+   * The message to send to the publisher to become current: at the beginning, and at any later
+   * time.
+   */
   request(): Uint8Array {
     const { publisherId } = this;
     const held = this.#held?.generation;
@@ -156,10 +173,10 @@ export class Subscriber {
     return writeSyncMessage({ type: 'request', publisherId, held, heard });
   }
 
-  /** Takes a message, whatever it is. Only bytes that are none are an error. */
+  /** Processes a message of any content. Throws only if the argument is not bytes. */
   receive(message: Uint8Array): SyncOutcome {
     const before = this.#held;
-    let inTransit = true; // up to the checksum, damage is the network's
+    let inTransit = true; // until the checksum is verified, damage happened in transit
     try {
       const head = readSyncHead(message);
       if (head.type === 'request' || head.publisherId !== this.publisherId) {
@@ -194,12 +211,14 @@ export class Subscriber {
       if (order === 0 && said.sum === held.sum) return this.status === 'current' ? 'confirmed' : 'old';
       if (order < 0 && !isAnswer) return 'old';
       if (said.sum === held.sum) {
-        // The bits are here already, under the name of an earlier generation: they came back, or the publisher did.
+        // The bits are here already, under the name of an earlier generation: the set returned to
+        // them, or the publisher started again.
         this.#held = { ...this.#held, generation: said };
         return 'taken';
       }
       if (order === 0) {
-        // It goes before the answer is looked into: one that cannot be used proves no less.
+        // The summary is dropped before the answer is decoded: an answer that cannot be used proves
+        // the conflict all the same.
         const conflict = this.#drop();
         if (!(isAnswer && message.type === 'full')) return conflict;
       }
@@ -232,7 +251,7 @@ export class Subscriber {
       const changed = new Uint8Array(decodeBits(code, summary.bits).buffer);
       for (let i = 0, end = Math.ceil(summary.bits / 8); i < end; i++) frame[start + i] ^= changed[i];
     } catch (error) {
-      // It arrived as it was sent: it is a delta of another summary.
+      // It arrived as it was sent, so it is a delta of another summary.
       if (error instanceof FrameError) return this.#drop();
       throw error;
     }
@@ -254,8 +273,9 @@ export class Subscriber {
   #isWorthAsking(message: PublisherMessage, verdict: SyncVerdict, moved: boolean): boolean {
     if (message.question !== undefined) return moved && this.status !== 'current';
     if (this.status !== 'current') return true;
-    // Late, or of a publisher that has begun again below: only it can say. Old deltas and states of the present epoch are
-    // too common to ask about each of them; the next heartbeat will come.
+    // The message is late, or from a publisher that has begun again below; only the publisher can
+    // tell. Old deltas and states of the present epoch are too common to ask about each of them;
+    // the next heartbeat will come.
     const isOtherEpoch = message.generation.epoch !== this.#held?.generation.epoch;
     return verdict === 'old' && (message.type === 'heartbeat' || isOtherEpoch);
   }
@@ -281,7 +301,7 @@ function isSame(a: GenerationName, b: GenerationName | undefined): boolean {
   return b !== undefined && compareGenerations(a, b) === 0;
 }
 
-/** How many keys a batch has, whatever its form. */
+/** The number of keys of a batch in any form. */
 function countKeys(keys: KeyBatch): number {
   const { scheme } = (keys ?? {}) as Partial<KeyHashes>;
   let total = 0;

@@ -1,13 +1,15 @@
 /**
- * What changed in the last generations of a summary, so that a subscriber who missed some of them can be sent their sum
- * and not the whole state. The changes between two generations that are not neighbours are the XOR of those in
- * between: a bit that was set and cleared again is in none.
+ * The changes of the last generations of a summary, so that a subscriber that missed some of them
+ * can be sent their sum and not the whole state. The changes between two generations that are not
+ * neighbours are the XOR of those in between: a bit that was set and cleared again is in none.
  *
- * Kept as the gaps between the changed bits in LEB128: one or two bytes a bit. The entropy coder would take a fifth less
- * where 3 % of the bits changed, and half where 0.4 % did; but its time goes with the size of the filter, and this one's
- * with the number of changes.
+ * The changes are stored as the gaps between the changed bits in LEB128: one or two bytes per bit.
+ * The entropy coder would take a fifth less where 3 % of the bits changed, and half where 0.4 %
+ * did. But its time grows with the size of the filter, and the time of this code with the number of
+ * changes.
  *
- * Bounded by generations and by bytes; what is older than that is forgotten, and who needs it gets the whole state.
+ * The history is bounded by generations and by bytes. Older generations are dropped, and a
+ * subscriber that still holds one of them gets the whole state.
  */
 
 import type { Generation } from './sync-message.ts';
@@ -16,7 +18,7 @@ export class ChangeHistory {
   readonly #bits: number;
   readonly #maxGenerations: number;
   readonly #maxBytes: number;
-  /** From the oldest on; each leads to the next one, and the last to the present. */
+  /** Oldest first. Each step leads to the next generation, and the last one to the present. */
   #steps: Step[] = [];
   #byteLength = 0;
 
@@ -34,7 +36,10 @@ export class ChangeHistory {
     return this.#byteLength;
   }
 
-  /** Remembers the changed bits, rising, that led away from a generation: the one after the last that was pushed. */
+  /**
+   * Remembers the changed bits, rising, that led away from a generation, which must follow the last
+   * one that was pushed.
+   */
   push(from: Generation, changed: Float64Array): void {
     const gaps = gapsOf(changed);
     this.#steps.push({ from, gaps });
@@ -49,12 +54,12 @@ export class ChangeHistory {
     if (forgotten > 0) this.#steps = this.#steps.slice(forgotten);
   }
 
-  /** Whether the way from this very generation to the present is known. */
+  /** Whether the changes from exactly this generation to the present are known. */
   knows({ sequence, sum }: Generation): boolean {
     return this.#steps[this.#indexOf(sequence)]?.from.sum === sum;
   }
 
-  /** The bits that differ between that generation, which is known, and the present. */
+  /** The bits that differ between that generation, which must be known, and the present. */
   changesSince(sequence: number): Uint32Array {
     const words = new Uint32Array(Math.ceil(this.#bits / 32));
     for (let i = this.#indexOf(sequence); i < this.#steps.length; i++) flip(words, this.#steps[i].gaps);

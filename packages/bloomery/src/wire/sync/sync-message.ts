@@ -1,6 +1,7 @@
 /**
- * The messages between a publisher and the subscribers of its summary: bytes to data and back, nothing else. What they
- * make happen is in publisher.ts and subscriber.ts; docs/spec/sync.md specifies them for other languages.
+ * The messages between a publisher and the subscribers of its summary, as a pure conversion between
+ * bytes and data. publisher.ts and subscriber.ts implement their effects; docs/spec/sync.md
+ * specifies them for other languages.
  *
  *     0   4  magic 'BLMS' (42 4C 4D 53)
  *     4   1  version: 1
@@ -9,23 +10,24 @@
  *     14  …  body
  *         4  checksum of the bytes before, as in a frame
  *
- *     full, delta, heartbeat:   epoch (8), sequence, sum (8), question (4, of an answer only), then
+ *     full, delta, heartbeat:   epoch (8), sequence, sum (8), question (4, only in an answer), then
  *       full:                   the summary as a frame, coded (compressed-frame.ts) or plain
  *       delta:                  how many generations it goes back, the changed bits as a bit code (bit-code.ts)
- *     request:                  flags (1), epoch, sequence and sum of what is held (flag 1),
+ *     request:                  flags (1), epoch, sequence and sum of the held generation (flag 1),
  *                               epoch and sequence of the latest generation heard of (flag 2)
  *
- * Integers are little-endian; sequence numbers are LEB128. A heartbeat is 35 bytes, and a delta 36 and its code, for
- * sequence numbers below 128.
+ * Integers are little-endian; sequence numbers are LEB128. For sequence numbers below 128 a
+ * heartbeat has 35 bytes, and a delta has 36 plus its code.
  *
- * The sum is the 64-bit `frameSum` of the plain frame. It names the contents: wherever two sides name one generation and
- * mean different bits, the sums differ, except once in 2^64. Half of it would have done against accidents in transit,
- * for which there is the checksum; but the sum is also what tells a publisher that began to count anew, and a
- * fleet that compares a million summaries a day must not be wrong within a human's life: 32 bits are once in
- * 12 years, 64 bits once in 50 billion. Four bytes in a message of a hundred are worth that. A delta has no sum of
- * its base: applied to another base it leads to another sum.
+ * The sum is the 64-bit `frameSum` of the plain frame. It identifies the contents: if two sides
+ * name the same generation and mean different bits, the sums differ, except once in 2^64. 32 bits
+ * would be enough against accidents in transit, for which there is the checksum. But the sum also
+ * detects a publisher that began to count again, and a fleet that compares a million summaries per
+ * day must not be wrong within a human's life: 32 bits fail once in 12 years, 64 bits once in 50
+ * billion. That is worth four bytes in a message of a hundred. A delta has no sum of its base:
+ * applied to another base it leads to another sum.
  *
- * The question of an answer is the checksum of the request: see subscriber.ts for what it is good for.
+ * The question of an answer is the checksum of the request; subscriber.ts explains its use.
  */
 
 import {
@@ -41,9 +43,9 @@ import {
 import { checkChoice, checkInteger } from '../../math/checks.ts';
 import { ByteReader, ByteWriter } from '../coding/byte-stream.ts';
 
-/** Which generation: ordered by epoch, then by sequence number. */
+/** The name of a generation. Names are ordered by epoch, then by sequence number. */
 export interface GenerationName {
-  /** An unsigned 64-bit integer. Nothing of an earlier epoch is of use in a later one. */
+  /** An unsigned 64-bit integer. No state of an earlier epoch is of use in a later one. */
   readonly epoch: bigint;
   /** Counts the generations of an epoch, from 0 on. */
   readonly sequence: number;
@@ -57,9 +59,9 @@ export interface Generation extends GenerationName {
 
 interface Told {
   readonly publisherId: bigint;
-  /** The generation that it tells of: for a delta the one that it leads to. */
+  /** The generation that the message is about: for a delta, the one that it leads to. */
   readonly generation: Generation;
-  /** The question that it answers; undefined if it was sent unasked. */
+  /** The question that it answers, or undefined if it was sent without a request. */
   readonly question: number | undefined;
 }
 
@@ -70,7 +72,7 @@ export interface FullMessage extends Told {
 
 export interface DeltaMessage extends Told {
   readonly type: 'delta';
-  /** The sequence number that it starts from, in the same epoch. */
+  /** The sequence number that the delta starts from, in the same epoch. */
   readonly base: number;
   readonly code: Uint8Array;
 }
@@ -83,21 +85,21 @@ export interface RequestMessage {
   readonly type: 'request';
   readonly publisherId: bigint;
   readonly held: Generation | undefined;
-  /** Given if it is not the one that is held. */
+  /** Present if it differs from the held generation. */
   readonly heard: GenerationName | undefined;
 }
 
 export type PublisherMessage = FullMessage | DeltaMessage | HeartbeatMessage;
 export type SyncMessage = PublisherMessage | RequestMessage;
 
-/** What stands before the body. */
+/** The fields before the body. */
 export interface SyncHead {
   readonly type: SyncMessage['type'];
   readonly isAnswer: boolean;
   readonly publisherId: bigint;
 }
 
-/** Writes a message. What `readSyncMessage` would not give back is an error. */
+/** Writes a message. Throws if `readSyncMessage` would not return the same message. */
 export function writeSyncMessage(message: SyncMessage): Uint8Array<ArrayBuffer> {
   checkMessage(message);
   const writer = new ByteWriter();
@@ -125,24 +127,30 @@ export function writeSyncMessage(message: SyncMessage): Uint8Array<ArrayBuffer> 
   return bytes;
 }
 
-/** Reads a message. What is wrong with it is a `FrameError`. Frames and codes are views of `bytes`, not looked into. */
+/**
+ * Reads a message. Throws a `FrameError` if it is invalid. Frames and codes are views of `bytes`
+ * and are not checked.
+ */
 export function readSyncMessage(bytes: Uint8Array): SyncMessage {
   const head = readSyncHead(bytes);
   checkSyncChecksum(bytes);
   return readSyncBody(head, bytes);
 }
 
-/** @internal Reads what follows the head; the checksum was compared before. */
+/** @internal Reads the fields after the head. The caller has verified the checksum. */
 export function readSyncBody(head: SyncHead, bytes: Uint8Array): SyncMessage {
   return decoding(WHAT, () => (head.type === 'request' ? readRequest(head, bytes) : readTold(head, bytes)));
 }
 
-/** @internal Refuses a message that was damaged. */
+/** @internal Throws if a message was damaged. */
 export function checkSyncChecksum(bytes: Uint8Array): void {
   decoding(WHAT, () => checkChecksum(bytes));
 }
 
-/** Reads what stands before the body, and checks nothing that follows it but that there is something. */
+/**
+ * Reads the fields before the body. Of the rest, it checks only that a body and a checksum can
+ * follow.
+ */
 export function readSyncHead(bytes: Uint8Array): SyncHead {
   return decoding(WHAT, () => {
     checkEnvelope(SYNC_MAGIC, bytes, HEAD + 1 + CHECKSUM);
@@ -158,12 +166,12 @@ export function readSyncHead(bytes: Uint8Array): SyncHead {
   });
 }
 
-/** What an answer calls the request that it answers: the request's checksum. */
+/** The identifier of a request in its answer: the request's checksum. */
 export function questionOf(request: Uint8Array): number {
   return Number(readFixed(request.subarray(-CHECKSUM)));
 }
 
-/** Negative if `a` is the earlier one, 0 if they have one name. */
+/** Negative if `a` is earlier, 0 if both have the same name, otherwise positive. */
 export function compareGenerations(a: GenerationName, b: GenerationName): number {
   if (a.epoch !== b.epoch) return a.epoch < b.epoch ? -1 : 1;
   return a.sequence - b.sequence;
@@ -177,16 +185,16 @@ export function checkUnsigned64(name: string, value: number | bigint): bigint {
   return BigInt(value);
 }
 
-/** What errors say was being decoded. */
+/** The name of the decoded bytes in error messages. */
 const WHAT = 'sync message';
-/** Where the type stands. */
+/** The offset of the type. */
 const TYPE = 5;
 const HEAD = 14;
 const TYPES = ['full', 'delta', 'heartbeat', 'request'] as const;
 const ANSWER = 128;
 const HOLDS = 1;
 const HEARD = 2;
-/** Flags, two names, a sum and the checksum; a sequence number takes up to 8 bytes. */
+/** Head, flags, two names, a sum and the checksum. A sequence number takes up to 8 bytes. */
 const LONGEST_REQUEST = HEAD + 1 + 2 * (8 + 8) + 8 + CHECKSUM;
 
 function checkMessage(message: SyncMessage): void {
@@ -199,7 +207,7 @@ function checkMessage(message: SyncMessage): void {
   }
   checkGeneration(message.generation);
   if (message.question !== undefined) checkInteger('question', message.question, 0, 2 ** 32 - 1);
-  // Without a generation before it there is nothing that a delta could start from.
+  // A delta needs an earlier generation to start from.
   if (message.type === 'delta') checkInteger('base', message.base, 0, message.generation.sequence - 1);
 }
 
