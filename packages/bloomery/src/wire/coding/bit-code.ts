@@ -1,24 +1,26 @@
 /**
- * Arrays of bits as messages: the coding that is smallest for the bits at hand, in pieces that decode on their own.
+ * Arrays of bits as messages, in the coding that is smallest for them, and in pieces that decode
+ * independently.
  * docs/spec/wire.md specifies the bytes.
  *
  *     0    1   lower three bits, the coding: 0 plain, 1 empty (all zeros), 2 full (all ones), 3 range, 4 rANS, 5 gaps;
- *              upper five, of the last three: the pieces have 2^(15 + these) bits
+ *              upper five, for the last three: the pieces have 2^(15 + these) bits
  *     plain:   the bytes of the array
  *     range:   table, codes
  *     rANS:    the ones of the whole array, table, codes
  *     gaps:    the Golomb parameter, table, codes
  *     table:   for each piece, the ones in it (range and gaps) and the length of its code (if there are several)
  *
- * Numbers in there are LEB128. The sizes of the paper are met as it says (compressed III): "multiple filter types",
- * the smallest is taken and named in the first byte.
+ * These numbers are LEB128. As in the paper (compressed III, "multiple filter types"), the smallest
+ * coding is used and named in the first byte.
  *
- * 'small' takes the range coder, which is exact to about a byte a piece. 'fast' takes gaps for sparse arrays and rANS
- * for the others: within 0.8 % of the entropy and several times faster. `bench/` has the table.
+ * 'small' uses the range coder, which is exact to about a byte per piece. 'fast' uses gaps for
+ * sparse arrays and rANS for the others: within 0.8 % of the entropy and several times faster.
+ * `bench/` has the table.
  *
- * A piece is the unit that a reader unpacks: a filter can be kept compressed in memory, and only the pieces that a
- * lookup touches are decoded (compressed II.B). Its size follows the density: at least 16 KiB of code, so that what a
- * piece costs beside its code (about five bytes) is little.
+ * A piece is the unit that a reader unpacks: a filter can be kept compressed in memory, and only
+ * the pieces that a lookup touches are decoded (compressed II.B). Its size follows the density: at
+ * least 16 KiB of code, so that the overhead of a piece (about five bytes) is small.
  */
 
 import { FrameError } from '../../frames/envelope.ts';
@@ -29,7 +31,10 @@ import { CODINGS, type Coding, LEAST_LOG, lanesOf, MOST_LOG, PIECED } from './co
 
 export type { Coding } from './codings.ts';
 
-/** The bits of a code. What is wrong with it is a `FrameError`; `base` is where the code stands in its message. */
+/**
+ * Decodes the bits of a code. Throws a `FrameError` if it is invalid; `base` is the offset of the
+ * code in its message.
+ */
 export function decodeBits(code: Uint8Array, bits: number, base = 0): Uint32Array<ArrayBuffer> {
   return new CodedBits(code, bits, base).unpack();
 }
@@ -56,7 +61,7 @@ export class CodedBits {
     return this.#table.bits;
   }
 
-  /** The bits of every piece but the last, which may be shorter. */
+  /** The number of bits of every piece except the last, which may be shorter. */
   get pieceBits(): number {
     return this.#table.pieceBits;
   }
@@ -86,8 +91,8 @@ export class CodedBits {
 }
 
 /**
- * The pieces of a code that arrives in parts, each as soon as it is there, in order. Holds the table and what has arrived
- * of the next piece, and no more.
+ * The pieces of a code that arrives in parts, in order, each as soon as it has arrived. Holds only
+ * the table and the received part of the next piece.
  */
 export async function* unpackStream(
   parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -111,7 +116,7 @@ export async function* unpackStream(
     }
     for (; next < table.pieces.length; next++) {
       const { length } = table.pieces[next];
-      if (length === undefined || arrived.length < length) break; // not yet
+      if (length === undefined || arrived.length < length) break; // it has not arrived yet
       const words = new Uint32Array(wordsIn(table, next));
       unpackPiece(table, next, arrived.subarray(0, length), before, words);
       yield words;
@@ -130,7 +135,7 @@ export async function* unpackStream(
   reader.end();
 }
 
-/** What stands before the codes of the pieces. */
+/** The fields before the codes of the pieces. */
 interface PieceTable {
   readonly coding: Coding;
   readonly bits: number;
@@ -141,9 +146,9 @@ interface PieceTable {
 }
 
 interface PieceEntry {
-  /** Not used by plain, empty, full and rANS. */
+  /** The number of ones. Not used by plain, empty, full and rANS. */
   readonly ones: number;
-  /** Of its code; undefined: all that is left. */
+  /** The number of bytes of its code, or undefined if the code extends to the end. */
   readonly length: number | undefined;
 }
 
@@ -162,21 +167,22 @@ function readTable(reader: ByteReader, bits: number): PieceTable {
   const parameter = coding === 'gaps' ? Math.max(1, reader.number('a Golomb parameter', 2 ** 30)) : 0;
   const pieceBits = Math.min(bits, 2 ** log);
   const count = Math.ceil(bits / pieceBits);
-  // Each piece has a byte in the table at least: what was declared is there.
+  // Each piece has at least one byte in the table, so a declared number of pieces needs that many
+  // bytes.
   if (count > 1 && reader.left < count)
     reader.fail('truncated', `expected ${count} pieces in ${reader.left} bytes`);
   const pieces: PieceEntry[] = [];
   for (let i = 0; i < count; i++) {
     const most = Math.min(pieceBits, bits - i * pieceBits);
     const ones = coding === 'rans' ? 0 : reader.number('the ones of a piece', most);
-    // No code is longer than two bytes for each of its own.
+    // No code is longer than twice the bytes of its piece.
     const length = count === 1 ? undefined : reader.number('the length of a piece', pieceBits / 4 + 64);
     pieces.push({ ones, length });
   }
   return { coding, bits, pieceBits, model, parameter, pieces };
 }
 
-/** Undefined as long as bytes are missing. */
+/** Reads the table. Returns undefined as long as bytes are missing. */
 function readTableIfThere(reader: ByteReader, bits: number): PieceTable | undefined {
   try {
     return readTable(reader, bits);
@@ -196,7 +202,7 @@ function wordsIn({ bits, pieceBits }: PieceTable, index: number): number {
   return Math.ceil(Math.min(pieceBits, bits - index * pieceBits) / 32);
 }
 
-/** Into `words`, which holds zeros. */
+/** Unpacks a piece into `words`, which must hold zeros. */
 function unpackPiece(
   { coding, bits, pieceBits, model, parameter, pieces }: PieceTable,
   index: number,

@@ -1,10 +1,13 @@
-/** Bytes written and read one field after the other; numbers are LEB128, seven bits a byte, least significant first. */
+/**
+ * Writes and reads bytes field by field. Numbers are LEB128, seven bits per byte, least significant
+ * first.
+ */
 
 import { FrameError } from '../../frames/envelope.ts';
 
 export class ByteWriter {
   readonly #parts: (Uint8Array | number[])[] = [];
-  /** What was written since the last bytes. */
+  /** The small fields that were written since the last call of `bytes`. */
   #small: number[] = [];
   #length = 0;
 
@@ -12,7 +15,7 @@ export class ByteWriter {
     this.#small.push(value);
   }
 
-  /** An integer from 0 to 2^53 - 1. */
+  /** Writes an integer from 0 to 2^53 - 1. */
   number(value: number): void {
     let rest = value;
     for (; rest >= 128; rest = Math.floor(rest / 128)) this.#small.push((rest % 128) | 128);
@@ -43,7 +46,7 @@ export class ByteWriter {
 
 export class ByteReader {
   readonly #bytes: Uint8Array;
-  /** Where the bytes stand in the message, for errors. */
+  /** The offset of the bytes in the message, for errors. */
   readonly #base: number;
   #at = 0;
 
@@ -65,7 +68,10 @@ export class ByteReader {
     return this.#bytes[this.#at++];
   }
 
-  /** One that is not written in the shortest way, or is beyond 2^53 - 1, is refused: bytes have one meaning each. */
+  /**
+   * Reads a number. Throws if it is not written in its shortest form or is above `most`, so that
+   * each number has one encoding.
+   */
   number(what: string, most = Number.MAX_SAFE_INTEGER): number {
     let value = 0;
     for (let unit = 1; ; unit *= 128) {
@@ -80,7 +86,7 @@ export class ByteReader {
     }
   }
 
-  /** A view. */
+  /** Reads bytes as a view. */
   bytes(length: number, what: string): Uint8Array {
     if (this.left < length) this.fail('truncated', `expected ${length} bytes of ${what}, got ${this.left}`);
     this.#at += length;
@@ -96,7 +102,7 @@ export class ByteReader {
   }
 }
 
-/** Bytes as words of their own, with zeros at the end. */
+/** Copies bytes into words, with zeros at the end. */
 export function wordsOf(bytes: Uint8Array): Uint32Array {
   const words = new Uint32Array(Math.ceil(bytes.length / 4));
   new Uint8Array(words.buffer).set(bytes);

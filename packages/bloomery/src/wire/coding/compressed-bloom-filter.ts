@@ -1,16 +1,19 @@
 /**
- * A Bloom filter that stays compressed in memory (Mitzenmacher, compressed II.B): only the pieces that a lookup touches
- * are unpacked, and a few of them are kept. For one who holds the summaries of many neighbours and asks each of them
- * now and then, where the unpacked arrays would not fit.
+ * A Bloom filter that stays compressed in memory (Mitzenmacher, compressed II.B): only the pieces
+ * that a lookup touches are unpacked, and a few of them are kept. It is for a node that holds the
+ * summaries of many neighbours and asks each of them now and then, where the unpacked arrays would
+ * not fit.
  *
- * What it costs. A lookup in a piece that is not unpacked decodes the piece: at 16 KiB of code that takes about a
- * millisecond with the exact coder and a fifth of it with the fast one; in a kept piece it is an ordinary probe. Half of the
- * keys that are not in end at the first probe, so most lookups touch one or two pieces. If most keys are asked of
- * one filter, `expand()` it.
+ * What it costs. A lookup in a piece that is not unpacked decodes the piece. At 16 KiB of code that
+ * takes about a millisecond with the exact coder and a fifth of it with the fast one. In a kept
+ * piece it is an ordinary probe. For half of the non-member keys the lookup ends at the first
+ * probe, so most lookups touch one or two pieces. If one filter gets most of the lookups,
+ * `expand()` it.
  *
- * Bytes from strangers: the table of the pieces is read at once, a piece when a lookup touches it. So a frame whose checksum is
- * right and whose pieces are not is found out by a lookup, which throws a `FrameError`: whoever takes the filter as a hint
- * reads that as "maybe". A piece is 2 MiB at most, or the bits as they are in the frame.
+ * Untrusted input. The table of the pieces is read at once, a piece when a lookup touches it. So a
+ * frame with a right checksum and wrong pieces is detected by a lookup, which throws a
+ * `FrameError`; a caller that uses the filter as a hint treats that as "maybe". A piece has 2 MiB
+ * at most, or is the plain bits of the frame.
  */
 
 import { BloomFilter } from '../../filters/bloom-filter.ts';
@@ -27,9 +30,12 @@ import type { CodedBits } from './bit-code.ts';
 import { compressFrame, type ExpandOptions, expandFrame, openBits } from './compressed-frame.ts';
 
 export interface CompressedFilterOptions extends Pick<DecodeOptions, 'key'> {
-  /** Refuses a filter whose bits would take more memory than this. Default: any; 128 MiB for `expand`. */
+  /**
+   * Filters whose bits would take more bytes of memory than this are refused. Default: no limit,
+   * but 128 MiB for `expand`.
+   */
   readonly maxBytes?: number;
-  /** How many unpacked pieces are kept. Default 8. */
+  /** The number of unpacked pieces that are kept. Default 8. */
   readonly keptPieces?: number;
 }
 
@@ -44,11 +50,11 @@ export class CompressedBloomFilter {
   readonly #key: DecodeOptions['key'];
   readonly #limit: ExpandOptions;
   readonly #keptPieces: number;
-  /** In the order of their last use. */
+  /** The kept pieces, in the order of their last use. */
   readonly #kept = new Map<number, Uint32Array>();
   #unpackings = 0;
 
-  /** From a coded frame, or a plain one, which is coded first. */
+  /** Takes a coded frame, or a plain one, which is coded first. */
   constructor(frame: Uint8Array, options: CompressedFilterOptions = {}) {
     checkOptions('CompressedBloomFilter', options, ['key', 'keptPieces', 'maxBytes']);
     const { key, keptPieces = 8, maxBytes } = options;
@@ -66,7 +72,10 @@ export class CompressedBloomFilter {
     this.#range = this.#stride || bits;
   }
 
-  /** Maybe (true) or certainly not (false): as the filter that was compressed. */
+  /**
+   * True if the key may be in the filter, false if it certainly is not: the same answer as from the
+   * filter that was compressed.
+   */
   has(key: Key): boolean {
     hashInto(key, this.scheme);
     return this.#has(hashOut[0], hashOut[1]);
@@ -78,7 +87,7 @@ export class CompressedBloomFilter {
     return this.#has(hash.low | 0, hash.high | 0);
   }
 
-  /** One byte a key, in order. */
+  /** One byte per key, in order. */
   hasMany(keys: KeyBatch): Uint8Array {
     const answers: number[] = countOf(keys) > 0 ? new Array(countOf(keys)) : [];
     let seen = 0;
@@ -89,7 +98,7 @@ export class CompressedBloomFilter {
     return Uint8Array.from(answers);
   }
 
-  /** The filter itself. One above 128 MiB needs a `maxBytes` that allows it. */
+  /** The uncompressed filter. If it has more than 128 MiB, a `maxBytes` must allow it. */
   expand(): BloomFilter {
     const plain = expandFrame(this.#frame, this.#limit);
     return BloomFilter.decode(plain, this.#key === undefined ? {} : { key: this.#key });
@@ -100,12 +109,12 @@ export class CompressedBloomFilter {
     return Uint8Array.from(this.#frame);
   }
 
-  /** How often a piece was unpacked. */
+  /** The number of times that a piece was unpacked. */
   get unpackings(): number {
     return this.#unpackings;
   }
 
-  /** The bytes that it takes now: the coded frame and the kept pieces. */
+  /** The bytes that the filter takes now: the coded frame and the kept pieces. */
   get byteLength(): number {
     let bytes = this.#frame.length;
     for (const piece of this.#kept.values()) bytes += piece.byteLength;
@@ -118,13 +127,13 @@ export class CompressedBloomFilter {
 
   #has(low: number, high: number): boolean {
     const { coding, pieceBits } = this.#coded;
-    // These two are a single piece of any size, and not worth unpacking.
+    // These two consist of a single piece of any size, and need not be unpacked.
     if (coding === 'empty' || coding === 'full') return coding === 'full';
     for (let i = 0, offset = 0; i < this.hashes; i++, offset += this.#stride) {
       const bit = offset + probeIndex(low, high, i, this.#range);
       const index = Math.floor(bit / pieceBits);
       const within = bit - index * pieceBits;
-      // Beyond 2^32 where the bits are plain, which are one piece: no shifts.
+      // Plain bits are one piece, in which the position can exceed 2^32, so we must not shift.
       if (((this.#piece(index)[Math.floor(within / 32)] >>> (within % 32)) & 1) === 0) return false;
     }
     return true;

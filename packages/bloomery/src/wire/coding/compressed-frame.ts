@@ -1,20 +1,23 @@
 /**
- * Frames made small for sending (Mitzenmacher, Compressed Bloom Filters). A coded frame is a frame (docs/spec/frame.md) whose
- * variant has its highest bit set and whose payload is a bit code (bit-code.ts) in place of the plain bits; header,
- * parameters and checksum are as before, 32 bytes in all for a Bloom filter.
+ * Compression of frames for sending (Mitzenmacher, Compressed Bloom Filters). A coded frame is a
+ * frame (docs/spec/frame.md) whose variant has its highest bit set and whose payload is a bit code
+ * (bit-code.ts) in place of the plain bits. Header, parameters and checksum are as before, 32 bytes
+ * in all for a Bloom filter.
  *
  *     const message = compressFrame(filter.encode());               // here
  *     const filter = BloomFilter.decode(expandFrame(message));      // there
  *
- * A filter that is half full has nothing to compress: the gain comes from making it for the wire, larger and with
- * fewer hashes, which `plan()` of bloomery/math does (goal 'transmission').
+ * A filter that is half full cannot be compressed. The gain comes from making it for transmission,
+ * larger and with fewer hashes, which `plan()` of bloomery/math does (goal 'transmission').
  *
- * Counting filters (compressed V) are coded in planes: which counters are not 0; of those, which are above 1; of those,
- * which are above 2; and so on. Each plane is a bit array of independent bits, so this loses nothing. Counters that are so
- * high that planes do not pay (counter-planes.ts) are left in their plain frame.
+ * Counting filters (compressed V) are coded in planes: which counters are not 0; of those, which
+ * are above 1; of those, which are above 2; and so on. Each plane is a bit array of independent
+ * bits, so this loses nothing. Counters that are so high that planes do not pay (counter-planes.ts)
+ * are left in their plain frame.
  *
- * Bytes from strangers: a few bytes can stand for a large array, so the size is compared with a limit before anything is
- * allocated. The default allows 128 MiB; whoever expects more says so.
+ * Untrusted input. A few bytes can stand for a large array, so the size is compared with a limit
+ * before anything is allocated. The default allows 128 MiB; a caller that expects more sets
+ * `maxBytes`.
  */
 
 import { checkOptions } from '../../filters/shared/options.ts';
@@ -36,18 +39,21 @@ import { decodeCounters, encodeCounters } from './counter-planes.ts';
 import { type Effort, encodeBits } from './encode-bits.ts';
 
 export interface CompressOptions {
-  /** 'small' (default): a byte or so above the entropy. 'fast': within 0.8 % of it, and several times as fast. */
+  /**
+   * 'small' (default) is about a byte above the entropy. 'fast' is within 0.8 % of it, and several
+   * times as fast.
+   */
   readonly effort?: Effort;
 }
 
 export interface ExpandOptions {
-  /** Refuses what would take more memory than this. Default 128 MiB. */
+  /** Frames that would take more bytes of memory than this are refused. Default 128 MiB. */
   readonly maxBytes?: number;
 }
 
 /**
- * The coded frame of a plain one, which `encode` of a filter gives. A coded frame is left as it is, and so is the plain one
- * of a counting filter that would not get smaller.
+ * Codes a plain frame, which `encode` of a filter returns. A coded frame is returned unchanged, and
+ * so is the plain frame of a counting filter that would not get smaller.
  */
 export function compressFrame(frame: Uint8Array, options: CompressOptions = {}): Uint8Array {
   checkOptions('compressFrame', options, ['effort']);
@@ -62,7 +68,7 @@ export function compressFrame(frame: Uint8Array, options: CompressOptions = {}):
   return code === null ? frame : withPayload(frame, head.variant | CODED, head.start, code);
 }
 
-/** The plain frame of a coded one, for `decode`. A plain frame is left as it is. */
+/** Turns a coded frame into a plain one, for `decode`. A plain frame is returned unchanged. */
 export function expandFrame(frame: Uint8Array, options: ExpandOptions = {}): Uint8Array {
   checkOptions('expandFrame', options, ['maxBytes']);
   const kind = kindAmong(KINDS, frame);
@@ -75,7 +81,7 @@ export function expandFrame(frame: Uint8Array, options: ExpandOptions = {}): Uin
   return withPayload(frame, head.variant & ~CODED, head.start, payload);
 }
 
-/** How the bits of a coded Bloom filter are coded; 'plain' for a plain frame. */
+/** The coding of the bits of a coded Bloom filter; 'plain' for a plain frame. */
 export function codingOf(frame: Uint8Array): Coding {
   const kind = kindAmong(KINDS, frame);
   const head = readHead(kind, frame);
@@ -85,7 +91,7 @@ export function codingOf(frame: Uint8Array): Coding {
   return new CodedBits(code, units, head.start).coding;
 }
 
-/** @internal The code of a coded frame of bits, its length and checksum verified. */
+/** @internal The code of a coded frame of bits, after its length and checksum were verified. */
 export function openBits(frame: Uint8Array, kind: FrameKind, options: ExpandOptions): CodedBits {
   const head = readHead(kind, frame);
   if (!isCoded(head)) throw new FrameError('payload', 6, 'expected a coded frame, got a plain one');
@@ -100,7 +106,10 @@ function isCoded(head: RawHead): boolean {
   return (head.variant & CODED) !== 0;
 }
 
-/** How many bits or counters the payload holds, how wide they are, and the bytes that they take; parameters are checked. */
+/**
+ * The number of bits or counters in the payload, their width, and the bytes that they take. Checks
+ * the parameters.
+ */
 function unitsOf(kind: FrameKind, { variant, parameters }: RawHead) {
   const bits = kind.payloadBits(variant & ~CODED, parameters);
   const unitBits = kind === COUNTING_FRAME ? parameters[2] : 1;

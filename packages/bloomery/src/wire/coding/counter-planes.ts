@@ -1,18 +1,21 @@
 /**
- * Arrays of small counters as bit codes, plane by plane: which counters are not 0; of those, which are above 1; and so
- * on until none is left. A counter of a filter that is not overfull is Poisson, and what is above j is independent from
- * counter to counter, so coding the planes one by one loses nothing against the entropy of the counters (compressed V).
+ * Arrays of small counters as bit codes, plane by plane: which counters are not 0; of those, which
+ * are above 1; and so on until none is left. In a filter that is not overfull the counters follow a
+ * Poisson distribution, and whether one is above j is independent from counter to counter. So
+ * coding the planes one by one loses nothing against the entropy of the counters (compressed V).
  *
  *     for each plane: length of its code (LEB128), code (bit-code.ts)
  *
- * A plane has a bit for each counter that the plane before has a one for; the last is the first without ones, or the one
- * that reaches the maximum of a counter.
+ * A plane has one bit for each one of the plane before. The last plane is the first without ones,
+ * or the one that reaches the maximum of a counter.
  *
- * What it costs. The planes together have as many bits as there are counters, and one more for each count: about 1.7 a
- * counter as planned, but 65,535 where counters of 16 bits are at their maximum. That is too much work for a few bytes
- * from a stranger, so planes of more than `MOST_PLANE_BITS` for each bit of the counters are not read, and not written
- * either: such counters stay as they are. Counters of 2 and 4 bits never get there, those of 8 bits at a mean count of 31,
- * those of 16 bits at 63. Beside the counters, reading takes three bits for each of them, and writing 16 or more.
+ * What it costs. Together the planes have as many bits as there are counters, and one more for each
+ * count: about 1.7 per counter as planned, but 65,535 where counters of 16 bits are at their
+ * maximum. A few bytes of untrusted input must not cause that much work. So planes of more than
+ * `MOST_PLANE_BITS` for each bit of the counters are neither read nor written; such counters stay
+ * in their plain form. Counters of 2 and 4 bits never get there, those of 8 bits at a mean count of
+ * 31, those of 16 bits at 63. In addition to the counters, reading takes three bits of memory for
+ * each of them, and writing 16 or more.
  */
 
 import { countOnes } from '../../kernel/bits/bit-operations.ts';
@@ -21,7 +24,10 @@ import { decodeBits } from './bit-code.ts';
 import { ByteReader, ByteWriter } from './byte-stream.ts';
 import { type Effort, encodeBits } from './encode-bits.ts';
 
-/** Null where the planes would not be smaller than the counters as they are, or too many. */
+/**
+ * Codes counters. Returns null if the planes would not be smaller than the plain counters, or would
+ * have too many bits.
+ */
 export function encodeCounters(
   counters: Uint32Array,
   count: number,
@@ -66,13 +72,13 @@ export function decodeCounters(
   const reader = new ByteReader(code, base);
   const counters = new Uint32Array(Math.ceil((count * counterBits) / 32));
   const perWord = 32 / counterBits;
-  // One more: the counter has reached `level` so far, and stays below its maximum.
+  // Adds one. The counter has reached `level` so far, and stays within its maximum.
   const raise = (index: number) => {
     counters[Math.floor(index / perWord)] += 1 << ((index % perWord) * counterBits);
   };
   const most = 2 ** counterBits - 1;
   let planeBits = MOST_PLANE_BITS * counterBits * count;
-  // The counters that the last plane has a one for: as bits; where they are few, as a list.
+  // The counters for which the last plane has a one: as bits, or as a list if they are few.
   let reached: Uint32Array | undefined;
   let listed: Float64Array | undefined;
   for (let level = 0, left = count; level < most && left > 0; level++) {
@@ -89,7 +95,8 @@ export function decodeCounters(
     } else {
       if (reached === undefined) reached = plane;
       else narrow(reached, plane);
-      // No more passes over all counters. The list takes no more memory than the bits.
+      // From here on there are no more passes over all counters. The list takes no more memory than
+      // the bits.
       if (left <= count / 64) listed = positionsOf(reached, left);
       else eachOne(reached, raise);
     }
@@ -99,10 +106,13 @@ export function decodeCounters(
   return counters;
 }
 
-/** For each bit of the counters, so many in the planes. */
+/** The most bits in the planes for each bit of the counters. */
 const MOST_PLANE_BITS = 4;
 
-/** Clears those ones of `bits` that `plane`, which has a bit for each of them in order, has a zero for. */
+/**
+ * Clears the ones of `bits` for which `plane` has a zero. `plane` has one bit for each of them, in
+ * order.
+ */
 function narrow(bits: Uint32Array, plane: Uint32Array): void {
   let place = 0;
   for (let i = 0; i < bits.length; i++) {

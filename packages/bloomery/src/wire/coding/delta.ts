@@ -1,6 +1,6 @@
 /**
- * What changed between two snapshots of a filter (Mitzenmacher, compressed IV): the XOR of their bits, which is sparse and
- * so codes far below either of them.
+ * The changes between two snapshots of a filter (Mitzenmacher, compressed IV): the XOR of their
+ * bits, which is sparse and so codes far below either of them.
  *
  *     0   4  magic 'BLMD' (42 4C 4D 44)
  *     4   1  version: 1
@@ -9,11 +9,13 @@
  *     21  …  the changed bits, as a bit code (bit-code.ts)
  *         4  checksum of the bytes before, as in a frame
  *
- * A delta is applied to the very snapshot it was made from and to no other: the first checksum is compared before
- * anything is done, the second after. Whoever holds another snapshot gets an error, never a filter that has lost keys.
- * (The checksums guard against mistakes, not against forgers: who can change messages needs authenticated transport.)
+ * A delta can be applied only to the snapshot that it was made from: the first checksum is compared
+ * before anything is done, the second after. With any other snapshot the caller gets an error,
+ * never a filter that has lost keys. (The checksums guard against mistakes, not against forgers. If
+ * an attacker can change messages, the transport must be authenticated.)
  *
- * Both ends speak of plain frames (`filter.encode()`), so every filter whose payload is bits can be updated like this.
+ * Both functions work on plain frames (`filter.encode()`), so every filter whose payload is bits
+ * can be updated with deltas.
  */
 
 import { checkOptions } from '../../filters/shared/options.ts';
@@ -36,7 +38,10 @@ import { decodeBits } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';
 import { type Effort, encodeBits } from './encode-bits.ts';
 
-/** A delta that does not start from the snapshot at hand: ask for the whole state. */
+/**
+ * Thrown for a delta that does not start from the given snapshot. The caller should request the
+ * whole state.
+ */
 export class OtherSnapshotError extends Error {
   override readonly name = 'OtherSnapshotError';
   readonly code = 'other-snapshot';
@@ -46,7 +51,7 @@ export interface DeltaOptions {
   readonly effort?: Effort;
 }
 
-/** The delta that leads from one plain frame to another of the same parameters. */
+/** Makes the delta that leads from one plain frame to another of the same parameters. */
 export function makeDelta(from: Uint8Array, to: Uint8Array, options: DeltaOptions = {}): Uint8Array {
   checkOptions('makeDelta', options, ['effort']);
   const { effort = 'small' } = options;
@@ -62,7 +67,7 @@ export function makeDelta(from: Uint8Array, to: Uint8Array, options: DeltaOption
   return assemble(frameSum(from), frameSum(to), encodeBits(changed, bits, effort));
 }
 
-/** The frame that a delta leads to. */
+/** Returns the frame that a delta leads to. */
 export function applyDelta(from: Uint8Array, delta: Uint8Array): Uint8Array {
   const { start, bits } = shapeOf(from);
   const { base, result, code } = readDelta(delta);
@@ -84,13 +89,13 @@ export function applyDelta(from: Uint8Array, delta: Uint8Array): Uint8Array {
   return to;
 }
 
-/** Where a delta starts from and leads to: the `frameSum` of these frames. */
+/** The `frameSum` of the frames that a delta starts from and leads to. */
 export function deltaEnds(delta: Uint8Array): { readonly base: bigint; readonly result: bigint } {
   const { base, result } = readDelta(delta);
   return { base, result };
 }
 
-/** The checksum that names a snapshot: 64 bits of Forge64, seed 0, of a whole plain frame. */
+/** The checksum that identifies a snapshot: 64 bits of Forge64, seed 0, of a whole plain frame. */
 export function frameSum(frame: Uint8Array): bigint {
   hashBytesInto(frame, hashScheme());
   return (BigInt(hashOut[1] >>> 0) << 32n) | BigInt(hashOut[0] >>> 0);

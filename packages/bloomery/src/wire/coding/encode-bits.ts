@@ -1,6 +1,6 @@
 /**
- * Writing bit codes (bit-code.ts), at once or piece by piece: a plan is plain data that goes to any worker, each worker
- * codes pieces of its own, and whoever has all of them joins them.
+ * Writes bit codes (bit-code.ts), at once or piece by piece. A plan is plain data that can be sent
+ * to any worker, each worker codes pieces of its own, and the caller joins them.
  *
  *     const plan = planBits(ones, bits, 'small');                                        // null: encodeBits as it is
  *     const pieces = await Promise.all(parts.map((words, i) => worker.encode(plan, words, i)));   // encodePiece there
@@ -17,7 +17,7 @@ import { CODINGS, LEAST_LOG, lanesOf, MOST_LOG, type PiecedCoding } from './codi
 
 export type Effort = 'small' | 'fast';
 
-/** How an array is coded: plain data. */
+/** The way in which an array is coded, as plain data. */
 export interface BitsPlan {
   readonly bits: number;
   readonly ones: number;
@@ -26,13 +26,13 @@ export interface BitsPlan {
   readonly pieceLog: number;
 }
 
-/** What `encodePiece` makes of a piece: plain data. */
+/** The result of `encodePiece`, as plain data. */
 export interface CodedPiece {
   readonly ones: number;
   readonly code: Uint8Array;
 }
 
-/** Codes the first `bits` bits of `words`; those beyond must be 0. */
+/** Codes the first `bits` bits of `words`. The bits beyond must be 0. */
 export function encodeBits(words: Uint32Array, bits: number, effort: Effort = 'small'): Uint8Array {
   const ones = onesIn(words);
   const plan = planBits(ones, bits, effort);
@@ -47,24 +47,27 @@ export function encodeBits(words: Uint32Array, bits: number, effort: Effort = 's
   return coded.length < 1 + Math.ceil(bits / 8) ? coded : encodePlain(words, bits);
 }
 
-/** How an array with so many ones is best coded; null if it has none, only ones, or nothing to gain. */
+/**
+ * The best coding of an array with this many ones, or null if it has none, only ones, or nothing to
+ * gain.
+ */
 export function planBits(ones: number, bits: number, effort: Effort = 'small'): BitsPlan | null {
   checkChoice('effort', effort, ['small', 'fast']);
   checkInteger('ones', ones, 0, checkInteger('bits', bits, 1));
   const density = ones / bits;
-  // Nearly half ones: nothing to gain, and the fast mode does not try.
+  // With nearly half ones there is nothing to gain, and the fast mode does not try.
   const hopeless = effort === 'fast' && Math.abs(density - 0.5) < NOTHING_TO_GAIN;
   if (ones === 0 || ones === bits || hopeless) return null;
   const coding = effort === 'small' ? 'range' : fastCoding(density, bits);
   return { bits, ones, coding, pieceLog: pieceLogOf(bits, ones) };
 }
 
-/** How many pieces there are. */
+/** The number of pieces. */
 export function pieceCount({ bits, pieceLog }: BitsPlan): number {
   return Math.ceil(bits / 2 ** pieceLog);
 }
 
-/** Codes piece number `index`; `words` are those of the piece. */
+/** Codes piece number `index`. `words` holds only this piece. */
 export function encodePiece(plan: BitsPlan, words: Uint32Array, index: number): CodedPiece {
   const { bits, ones, coding, pieceLog } = plan;
   checkInteger('index', index, 0, pieceCount(plan) - 1);
@@ -82,7 +85,7 @@ export function encodePiece(plan: BitsPlan, words: Uint32Array, index: number): 
   return { ones: count, code: encodeRans(bytes, modelOf(plan), lanesOf(pieceBits)) };
 }
 
-/** The code of all pieces, in order. */
+/** Joins the codes of all pieces, which must be in order. */
 export function joinPieces(plan: BitsPlan, pieces: readonly CodedPiece[]): Uint8Array {
   const { bits, ones, coding, pieceLog } = plan;
   const sum = pieces.reduce((total, piece) => total + piece.ones, 0);
@@ -113,7 +116,7 @@ function encodePlain(words: Uint32Array, bits: number): Uint8Array {
   return writer.finish();
 }
 
-/** The smallest piece that takes `PIECE_BYTES` of code on the average. */
+/** The logarithm of the smallest piece that takes `PIECE_BYTES` of code on average. */
 function pieceLogOf(bits: number, ones: number): number {
   const entropy = binaryEntropy(ones / bits);
   let log = LEAST_LOG;
@@ -122,15 +125,16 @@ function pieceLogOf(bits: number, ones: number): number {
 }
 
 /**
- * What is fast. The smallest arrays are over before a model is made. Gaps take a step for each one, rANS for each byte;
- * on small arrays gaps are taken a little longer, as eight states and a model cost more there.
+ * The fastest coding. The smallest arrays are coded before a model would be built. Gaps take one
+ * step per one, rANS one per byte. On small arrays gaps are used up to a higher density, because
+ * eight states and a model cost more there.
  */
 function fastCoding(density: number, bits: number): PiecedCoding {
   if (bits < 2 ** 12) return density < 0.1 ? 'gaps' : 'range';
   return density < (bits < 2 ** 14 ? 0.08 : 0.04) ? 'gaps' : 'rans';
 }
 
-/** All pieces of an array have one model: the last one is kept. */
+/** All pieces of an array share one model, so the last one is kept. */
 let lastModel: { readonly ones: number; readonly bits: number; readonly model: ByteModel } | undefined;
 
 function modelOf({ ones, bits }: BitsPlan): ByteModel {

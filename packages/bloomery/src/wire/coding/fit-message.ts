@@ -1,11 +1,11 @@
 /**
- * A filter in a message of limited size: a packet, a header, a budget that was planned for.
+ * Fits a filter into a message of limited size: a packet, a header, a planned budget.
  *
- * The size of a coded filter varies a little from set to set (by some bytes in ten thousand; `fitProbability` of
- * bloomery/math gives the chance that it fits). When it does not fit, the filter is halved until it does: fewer
- * bits, the same keys, a higher rate (make it with `halvings` so that it can be). When it cannot be halved any
- * further, or not that far, what is sent is a filter of a single one, which answers "maybe" to everything: useless, and
- * never wrong.
+ * The size of a coded filter varies a little from set to set (by some bytes in ten thousand;
+ * `fitProbability` of bloomery/math gives the probability that it fits). If it does not fit, the
+ * filter is halved until it does: fewer bits, the same keys, a higher rate (make it with `halvings`
+ * so that this is possible). If it cannot be halved far enough, the message is a filter of a single
+ * bit that is 1, which answers "maybe" to everything. That is useless, but never wrong.
  */
 
 import { BloomFilter } from '../../filters/bloom-filter.ts';
@@ -16,11 +16,11 @@ import { type CompressOptions, compressFrame } from './compressed-frame.ts';
 export interface FittedMessage {
   /** A coded frame of at most `maxBytes`. */
   readonly message: Uint8Array;
-  /** The filter that is in it. */
+  /** The filter that the message contains. */
   readonly filter: BloomFilter;
-  /** How often it was halved; 0 as planned. */
+  /** How often the filter was halved; 0 if the message went as planned. */
   readonly halvings: number;
-  /** True if nothing fitted and the message says "maybe" to everything. */
+  /** True if no halving fitted and the message answers "maybe" to everything. */
   readonly saturated: boolean;
 }
 
@@ -47,5 +47,8 @@ export function fitMessage(
   return { message: compressFrame(full.encode(), options), filter: full, halvings: 0, saturated: true };
 }
 
-/** The header, the parameters and the checksum of a coded Bloom filter, and the byte that says "full". */
+/**
+ * The number of bytes of the header, the parameters and the checksum of a coded Bloom filter, and
+ * of the byte that says "full".
+ */
 const LEAST_BYTES = 33;
