@@ -1,13 +1,14 @@
 /**
  * Forge64: the library's own 64-bit hash, in JavaScript. Twin: assembly/hashing/forge64.ts.
  *
- * Why a hash of our own. The published ones were measured first (docs/notes/hash.md). Those built on 64x64->128
- * products lose three to five times in WebAssembly; XXH64, the best of the rest, finishes a key byte by byte, and
- * keys of different lengths, as they are in life, make the processor guess wrong at every step. Forge64 takes the
- * last 16 bytes under one mask, and has one 64-bit product for every eight bytes where XXH64 has three; in JavaScript
- * each of them costs seven 32-bit ones. Hashing URLs of 44 to 56 bytes takes 22 ns against 25 in WebAssembly, copying
- * included, and 195 against 664 in JavaScript (npm run bench:kernel -- --only hash). What that costs: other languages
- * have to write these lines. docs/spec/frame.md has them.
+ * Why a hash of our own. We measured the published ones first (docs/notes/hash.md). Those built on
+ * 64x64->128 products are three to five times slower in WebAssembly. XXH64, the best of the rest,
+ * finishes a key byte by byte, and real keys, which have different lengths, make the processor
+ * mispredict at every step. Forge64 takes the last 16 bytes under one mask, and has one 64-bit
+ * product for every eight bytes where XXH64 has three; in JavaScript each of them costs seven
+ * 32-bit ones. Hashing URLs of 44 to 56 bytes takes 22 ns against 25 in WebAssembly, copying
+ * included, and 195 against 664 in JavaScript (npm run bench:kernel -- --only hash). The price is
+ * that other languages have to implement these lines; docs/spec/frame.md has them.
  *
  *     a = seed ^ K0;  b = rotl(seed, 32) ^ length * K3                    all modulo 2^64
  *     for each 16 bytes, the last of them filled up with zeros (16 zeros if there are none):
@@ -18,14 +19,17 @@
  *       a += rotl(b, 17);       b ^= rotl(a, 41)
  *     h = a ^ seed ^ b * K3;  h ^= h >> 32;  h *= K4;  h ^= h >> 29;  h *= K5;  h ^= h >> 32
  *
- * Why it is sound. A block step is a bijection of the state for every block, and of the block for every state: two
- * keys of one length that differ in one block never meet before the last line. A multiplication carries differences
- * upwards only, so a difference in the top bits of a word would stay small; therefore each word enters both lanes,
- * rotated, and is low in at least one of them. The length is in the state, so zeros at the end are not lost; the seed
- * comes in twice, because at the start alone it would be the same as a change of the first block. The battery is in
- * forge64.test.ts (avalanche of key and seed, sparse differences) and structured-keys.test.ts (the keys of life).
+ * Why it is sound. A block step is a bijection of the state for every block, and of the block for
+ * every state. So two keys of the same length that differ in one block never collide before the
+ * last line. A multiplication carries differences upwards only, so a difference in the top bits of
+ * a word would stay small. Therefore each word enters both lanes, rotated, and is low in at least
+ * one of them. The length is in the state, so zeros at the end are not lost. The seed is used
+ * twice, because at the start alone it would have the same effect as a change of the first block.
+ * The tests are in forge64.test.ts (avalanche of key and seed, sparse differences) and
+ * structured-keys.test.ts (realistic keys).
  *
- * It is not keyed: whoever knows the seed can make collisions. For hostile keys there is siphash.ts.
+ * It is not keyed: an attacker who knows the seed can make collisions. Use siphash.ts for hostile
+ * keys.
  */
 
 import type { HashOut } from './hash-scheme.ts';
@@ -40,8 +44,9 @@ const K3L = 0x6659fd93;
 const K3H = 0xd6e8feb8 | 0;
 
 /**
- * Hashes the first `length` bytes of `words`, which holds them as little-endian 32-bit words; the bytes after
- * the last one may be anything. Local variables end in L and H for the two halves of a 64-bit value.
+ * Hashes the first `length` bytes of `words`, which holds them as little-endian 32-bit words. The
+ * bytes after the last one may have any value. Local variables end in L and H for the two halves of
+ * a 64-bit value.
  */
 export function forge64Words(
   words: Int32Array,
@@ -87,7 +92,9 @@ export function forge64Words(
   out[1] = aH;
 }
 
-/** The word, of which only the first `bytes` bytes belong to the key. */
+/**
+ * The word with all bytes cleared that do not belong to the key, of which it holds `bytes` bytes.
+ */
 function kept(word: number, bytes: number): number {
   return bytes >= 4 ? word : bytes > 0 ? word & ((1 << (8 * bytes)) - 1) : 0;
 }

@@ -1,23 +1,30 @@
 /**
- * Which hash a filter uses, under which seed or key. Two filters can be combined, and a hash computed for one
- * can be asked of the other, exactly when their schemes are the same; `id` says it in one string.
+ * The hash of a filter, with its seed or key. Two filters can be combined, and a hash that was
+ * computed for one can be looked up in the other, exactly when their schemes are the same. `id`
+ * identifies a scheme in one string.
  */
 
 import { forge64Words } from './forge64.ts';
 import type { SecretKey } from './secret-key.ts';
 
-/** The hashes, by their numbers in frames: with a seed, with a secret key, and Parquet's. */
+/** The numbers of the hashes in frames: with a seed, with a secret key, and Parquet's. */
 export const FORGE64 = 1;
 export const SIPHASH24 = 2;
 export const XXH64 = 3;
 
-/** Where hashes are left: [low 32 bits, high 32 bits]. An array because two numbers cannot be returned. */
+/**
+ * The output of a hash: [low 32 bits, high 32 bits]. It is an array because a function cannot
+ * return two numbers.
+ */
 export type HashOut = Int32Array;
 
 export interface HashOptions {
-  /** A 64-bit seed, an integer from 0 to 2^64 - 1. Default 0. Public: it is written into frames. */
+  /**
+   * A 64-bit seed, an integer from 0 to 2^64 - 1. Default 0. It is public, because frames contain
+   * it.
+   */
   readonly seed?: number | bigint;
-  /** Hashes with SipHash-2-4 under a secret key instead: for keys that an adversary may choose. */
+  /** Hashes with SipHash-2-4 under a secret key instead, for keys that an adversary may choose. */
   readonly key?: SecretKey;
 }
 
@@ -25,9 +32,12 @@ export interface HashOptions {
 export type HashWords = (words: Int32Array, length: number, out: HashOut) => void;
 
 export class HashScheme {
-  /** The seed; of a keyed scheme, the check value of the key. */
+  /** The seed, or for a keyed scheme the check value of the key. */
   readonly seed: bigint;
-  /** The hash and its seed or check value: equal for two schemes exactly when they hash alike. */
+  /**
+   * The hash and its seed or check value. Equal for two schemes exactly when they give the same
+   * hashes.
+   */
   readonly id: string;
   /** @internal The number of the hash in frames. */ readonly code: number;
   /** @internal */ readonly hashWords: HashWords;
@@ -50,13 +60,13 @@ export class HashScheme {
     this.#secret = secret;
   }
 
-  /** @internal The secret key as four little-endian words, null if there is none. */
+  /** @internal The secret key as four little-endian words, or null if there is none. */
   get secret(): Int32Array | null {
     return this.#secret;
   }
 }
 
-/** The scheme that options ask for. */
+/** The scheme that the options ask for. */
 export function hashScheme({ seed = 0, key }: HashOptions = {}): HashScheme {
   if (key !== undefined) {
     if (seed !== 0) throw new TypeError('Give a seed or a key, not both');
@@ -68,7 +78,7 @@ export function hashScheme({ seed = 0, key }: HashOptions = {}): HashScheme {
     throw new RangeError(`seed must be an integer from 0 to 2^64 - 1, got ${seed}`);
   }
   const value = BigInt(seed);
-  // The default one is a single object, so that comparing schemes is quick.
+  // The default scheme is a single object, so that comparing schemes is fast.
   return value === 0n ? (unseeded ??= forge64Scheme(0n)) : forge64Scheme(value);
 }
 
@@ -86,7 +96,10 @@ export function halves(seed: bigint): readonly [low: number, high: number] {
   return [Number(BigInt.asIntN(32, seed)), Number(BigInt.asIntN(32, seed >> 32n))];
 }
 
-/** Refuses a hash that was made by another scheme: asked of this filter, it would be a silent "no". */
+/**
+ * Throws if a hash was made with another scheme. A lookup of it in this filter would silently
+ * answer "no".
+ */
 export function checkSameScheme(ofHash: HashScheme, ofFilter: HashScheme): void {
   if (ofHash !== ofFilter && ofHash?.id !== ofFilter.id) {
     throw new RangeError(

@@ -1,6 +1,7 @@
 /**
- * The upper 32 bits of the unsigned product of two 32-bit numbers, by their 16-bit halves: what `Math.imul` leaves
- * out, and half of every 64-bit multiplication in JavaScript.
+ * The upper 32 bits of the unsigned product of two 32-bit numbers, computed from their 16-bit
+ * halves. `Math.imul` gives only the lower ones. This is half of every 64-bit multiplication in
+ * JavaScript.
  */
 export function mulHigh(a: number, c: number): number {
   const a0 = a & 0xffff;

@@ -1,4 +1,7 @@
-/** The hash of Parquet's split-block filters: XXH64 with seed 0. One object, so that comparing schemes is quick. */
+/**
+ * The hash of Parquet's split-block filters: XXH64 with seed 0. It is a single object, so that
+ * comparing schemes is fast.
+ */
 
 import { HashScheme, XXH64 } from './hash-scheme.ts';
 import { xxh64Words } from './xxh64.ts';

@@ -1,17 +1,18 @@
 /**
- * A secret key for keyed mode: 16 random bytes that never leave the program. With it a filter hashes by
- * SipHash-2-4, and nobody without the key can choose keys that collide. A class of its own, so that keys are not
- * mistaken for data, are not shown by a log, and so that programs without keyed mode do not carry its code.
+ * A secret key for keyed mode: 16 random bytes that never leave the program. With it a filter
+ * hashes by SipHash-2-4, and an attacker without the key cannot choose keys that collide. It is a
+ * class of its own, so that keys are not mistaken for data and do not appear in logs, and so that
+ * programs without keyed mode do not carry its code.
  */
 
 import { HashScheme, SIPHASH24 } from './hash-scheme.ts';
 import { sipHash24Words } from './siphash.ts';
 
 export class SecretKey {
-  /** How filters with this key hash; also for `hashKey(key, secret.scheme)`. */
+  /** The hash scheme of filters with this key; also for `hashKey(key, secret.scheme)`. */
   readonly scheme: HashScheme;
 
-  /** `bytes`: 16 of them, from a cryptographic source of randomness. */
+  /** `bytes` are 16 bytes from a cryptographic source of randomness. */
   constructor(bytes: Uint8Array) {
     if (!(bytes instanceof Uint8Array))
       throw new TypeError('A secret key is made of a Uint8Array of 16 bytes');
@@ -29,9 +30,10 @@ export class SecretKey {
 }
 
 /**
- * SipHash of the eight bytes 'keycheck' under the key. It is written into frames, to tell a wrong key when one is
- * opened, which would otherwise make every lookup a false negative. It says nothing about a key of 128 random
- * bits; a guessable key (a password) could be guessed by it, so keys must be random.
+ * SipHash of the eight bytes 'keycheck' under the key. It is written into frames, so that a wrong
+ * key is detected when a frame is opened; otherwise it would make every lookup a false negative. It
+ * reveals nothing about a key of 128 random bits. A guessable key (a password) could be found by
+ * trying, so keys must be random.
  */
 function checkValue(words: Int32Array): bigint {
   const out = new Int32Array(2);

@@ -1,11 +1,12 @@
 /**
  * SipHash-2-4 (Aumasson and Bernstein 2012) in JavaScript: a keyed hash with a 128-bit secret key.
  *
- * Why it is here. With a public hash, whoever chooses keys can choose those that set the most bits, or those
- * that will be false positives (Gerbet, Kumar and Lauradoux, "The power of evil choices in Bloom filters",
- * 2015). With a pseudo-random function and a secret key, chosen keys are as good as random ones. SipHash is
- * the standard choice for that; 2-4 rather than the faster 1-3 because its authors published vectors for it
- * and because a filter's answers are an oracle that an adversary may ask for years.
+ * Why it is here. With a public hash, an adversary who chooses keys can choose those that set the
+ * most bits, or those that will be false positives (Gerbet, Kumar and Lauradoux, "The power of evil
+ * choices in Bloom filters", 2015). With a pseudo-random function and a secret key, chosen keys are
+ * as good as random ones. SipHash is the standard choice for that. We use 2-4 rather than the
+ * faster 1-3 because its authors published vectors for it, and because a filter's answers are an
+ * oracle that an adversary may query for years.
  *
  * It has no multiplication, so 32-bit halves cost little. Twin: assembly/hashing/siphash.ts.
  */
@@ -31,7 +32,7 @@ export function sipHash24Words(words: Int32Array, length: number, key: Int32Arra
       mL = words[2 * w];
       mH = words[2 * w + 1];
     } else if (w === whole) {
-      // The last word: what is left of the message below, the length in the top byte.
+      // The last word holds the rest of the message, and the length in its top byte.
       const left = length & 7;
       if (left >= 4) mL = words[2 * w];
       else if (left > 0) mL = words[2 * w] & ((1 << (8 * left)) - 1);

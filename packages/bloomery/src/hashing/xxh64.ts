@@ -1,7 +1,8 @@
 /**
- * XXH64 in JavaScript, bit for bit the hash of Yann Collet's specification (xxHash, doc/xxhash_spec.md): Parquet's
- * hash, here for filters that are exchanged with Parquet. Twin: assembly/hashing/xxh64.ts. JavaScript has no 64-bit
- * integers that are fast everywhere, so each product below is made of seven 32-bit ones.
+ * XXH64 in JavaScript, bit for bit the hash of Yann Collet's specification (xxHash,
+ * doc/xxhash_spec.md). It is Parquet's hash, for filters that are exchanged with Parquet. Twin:
+ * assembly/hashing/xxh64.ts. JavaScript has no 64-bit integers that are fast everywhere, so each
+ * product below is built from seven 32-bit ones.
  */
 
 import type { HashOut } from './hash-scheme.ts';
@@ -10,11 +11,12 @@ import { mulHigh } from './mul-high.ts';
 const imul = Math.imul;
 
 /**
- * Hashes the first `length` bytes of `words`, which holds them as little-endian 32-bit words; the bytes after
- * the last one may be anything.
+ * Hashes the first `length` bytes of `words`, which holds them as little-endian 32-bit words. The
+ * bytes after the last one may have any value.
  *
- * Values of 64 bits lie in `r`, two int32 each, low half first: the hash at 0, the operand at 2, the four lanes
- * from 4 on. Working in an array instead of in local variables is a third slower and half as long.
+ * Values of 64 bits lie in `r`, two int32 each, low half first: the hash at 0, the operand at 2,
+ * the four lanes from 4 on. We use an array instead of local variables: it is a third slower, and
+ * the code is half as long.
  */
 export function xxh64Words(
   words: Int32Array,

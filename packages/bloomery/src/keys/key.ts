@@ -1,6 +1,6 @@
 /**
- * What a key is, and which bytes stand for it. The bytes are part of every frame's meaning: another language
- * that makes the same bytes gets the same answers.
+ * The types of keys, and the bytes of each. The bytes are part of every frame's meaning: a program
+ * in another language that makes the same bytes gets the same answers.
  *
  * | key              | bytes                                                                      |
  * |------------------|----------------------------------------------------------------------------|
@@ -9,8 +9,9 @@
  * | number           | a safe integer, as a 64-bit two's complement integer, little-endian        |
  * | bigint           | likewise; beyond 64 bits, the shortest two's complement form, little-endian |
  *
- * So 42 and 42n are one key, '42' is another (two bytes against eight), and a string equals the Uint8Array
- * of its UTF-8 form. Fractions, NaN and integers beyond 2^53 are refused: they would be rounded silently.
+ * So 42 and 42n are the same key, '42' is another one (two bytes against eight), and a string
+ * equals the Uint8Array of its UTF-8 form. Fractions, NaN and integers beyond 2^53 are refused,
+ * because they would be rounded silently.
  */
 
 import { textEncoder } from './platform.ts';
@@ -18,15 +19,17 @@ import { textEncoder } from './platform.ts';
 export type Key = string | number | bigint | Uint8Array;
 
 /**
- * Two views of one buffer that a key is written to: as bytes, and as the words that the hashes read. Typed arrays
- * have the byte order of the machine, which `hashScheme` has checked to be little-endian.
+ * Two views of one buffer into which a key is written: as bytes, and as the words that the hashes
+ * read. Typed arrays have the byte order of the machine, which `hashScheme` has checked to be
+ * little-endian.
  */
 export interface KeyTarget {
   readonly bytes: Uint8Array;
   readonly words: Int32Array;
 }
 
-// Up to here a loop over charCodeAt (7.5 ns and 1.9 ns a character) beats encodeInto (60 ns): npm run bench:kernel.
+// Up to this length a loop over charCodeAt (7.5 ns and 1.9 ns per character) beats encodeInto (60
+// ns): npm run bench:kernel.
 const SHORT_TEXT = 24;
 
 const signed = /* @__PURE__ */ new BigInt64Array(1);
@@ -50,7 +53,7 @@ export function writeKey(key: Key, target: KeyTarget): number {
     return 8;
   }
   if (typeof key === 'bigint') {
-    // Six times as fast as making the bytes.
+    // This is six times as fast as building the bytes.
     signed[0] = key; // modulo 2^64
     target.words[0] = halves[0];
     target.words[1] = halves[1];
@@ -64,7 +67,7 @@ export function writeKey(key: Key, target: KeyTarget): number {
   return bytes.length;
 }
 
-/** The key's bytes, in memory of their own where they have to be made. Slow; `writeKey` is the hot path. */
+/** The key's bytes, copied only if they have to be computed. Slow; `writeKey` is the hot path. */
 export function keyBytes(key: Key): Uint8Array {
   if (key instanceof Uint8Array) return key;
   if (typeof key === 'string') return textEncoder().encode(key);

@@ -1,6 +1,7 @@
 /**
- * Keys packed end to end: the fastest form to hash again and again, and the one to use for keys that never
- * were JavaScript strings. Key i is `bytes[offsets[i]]` up to `bytes[offsets[i + 1]]`.
+ * Keys packed end to end: the fastest form for keys that are hashed many times, and the right form
+ * for keys that never were JavaScript strings. Key i is `bytes[offsets[i]]` up to `bytes[offsets[i
+ * + 1]]`.
  */
 
 import { type Key, keyBytes } from './key.ts';
@@ -8,7 +9,7 @@ import { textEncoder } from './platform.ts';
 
 export interface PackedKeys {
   readonly bytes: Uint8Array;
-  /** n + 1 offsets for n keys, never decreasing. */
+  /** n + 1 offsets for n keys, in non-decreasing order. */
   readonly offsets: Uint32Array;
 }
 

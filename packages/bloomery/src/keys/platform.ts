@@ -1,7 +1,7 @@
 /**
- * The few globals that the library uses beyond ECMAScript. It compiles with `types: []`, so what it takes
- * from its surroundings is written down here and nowhere else; each may be absent, and the callers say what
- * happens then.
+ * The few globals that the library uses beyond ECMAScript. It compiles with `types: []`, so
+ * everything that it takes from its environment is declared here and nowhere else. Each may be
+ * absent; the callers define what happens then.
  */
 
 interface TextEncoderLike {
@@ -29,7 +29,9 @@ interface Platform {
 
 export const platform = globalThis as unknown as Platform;
 
-/** UTF-8 as the Encoding standard has it: a lone surrogate becomes U+FFFD (EF BF BD). */
+/**
+ * Encodes UTF-8 as the Encoding standard defines it: a lone surrogate becomes U+FFFD (EF BF BD).
+ */
 let encoder: TextEncoderLike | undefined;
 export function textEncoder(): TextEncoderLike {
   encoder ??= new platform.TextEncoder();
