@@ -1,21 +1,23 @@
 /**
  * Rates of filters that keep all bits of a key in one block (one cache line, one memory access).
  *
- * Each key goes to one of b blocks and sets its bits there (Putze, Sanders, Singler, Cache-, Hash- and
- * Space-Efficient Bloom Filters, 2007, section 3). The price is that blocks fill unevenly: the load j of a block
- * is binomial, and the crowded blocks spoil the mean,
+ * Each key goes to one of b blocks and sets its bits there (Putze, Sanders, Singler, Cache-, Hash-
+ * and Space-Efficient Bloom Filters, 2007, section 3). The price is that blocks fill unevenly: the
+ * load j of a block is binomial, and the crowded blocks raise the mean,
  *
  *     rate = Σ_j C(n,j) (1/b)^j (1-1/b)^(n-j) · r_j.
  *
- * - 'blocked': k probes with replacement among the B = 512 bits of a block. Putze et al. put f into r_j; a block is
- *   a tiny filter, where f is too low by 1 % and more, so here r_j = E[(X/B)^k] from the exact occupancy
- *   distribution. The distribution is carried from load to load, which makes a whole table as cheap as its last entry.
- * - 'split-block' (Apache Parquet, BloomFilter.md): eight words of 32 bits, one bit in each. The words are
- *   independent given the load, so r_j = (1-(31/32)^j)^8 exactly.
+ * - 'blocked': k probes with replacement among the B = 512 bits of a block. Putze et al. put f into
+ *   r_j. But a block is a tiny filter, where f is too low by 1 % and more, so here r_j = E[(X/B)^k]
+ *   from the exact occupancy distribution. The distribution is carried from load to load, which
+ *   makes a whole table as cheap as its last entry.
+ * - 'split-block' (Apache Parquet, BloomFilter.md): eight words of 32 bits, one bit in each. The
+ *   words are independent given the load, so r_j = (1-(31/32)^j)^8 exactly.
  *
- * The binomial weights are summed outwards from the mode by their ratios and divided by their own sum, so no
- * factorial is needed; low rates live in the upper tail of the loads, hence the sum ends only when the tail's whole
- * weight is below 1e-10 of the result. About a millisecond for a fresh table, some microseconds with one at hand.
+ * The binomial weights are summed outwards from the mode by their ratios and divided by their own
+ * sum, so no factorial is needed. Low rates come from the upper tail of the loads, so the sum ends
+ * only when the tail's whole weight is below 1e-10 of the result. This takes about a millisecond
+ * with a new table, some microseconds with an existing one.
  */
 
 import { checkInteger } from './checks.ts';
@@ -51,8 +53,8 @@ export function splitBlockRate(load: number): number {
 }
 
 /**
- * r_j = E[(X_kj/B)^k] for any load j. The table behind it grows as far as it is asked, so one function serves all
- * candidates of a search over block counts.
+ * r_j = E[(X_kj/B)^k] for any load j. The table behind it grows as far as needed, so one function
+ * serves all candidates of a search over block counts.
  */
 export function inBlockRates(k: number, blockBits: number = BLOCK_BITS): RateAtLoad {
   checkInteger('k', k, 1);
@@ -74,13 +76,17 @@ export function inBlockRates(k: number, blockBits: number = BLOCK_BITS): RateAtL
   };
 }
 
-/** Mean of `rateAt` over the binomial load of a block: n keys, each here with probability 1/blocks. */
+/**
+ * Mean of `rateAt` over the binomial load of a block: n keys, each in this block with probability
+ * 1/blocks.
+ */
 export function rateOverLoads(n: number, blocks: number, rateAt: RateAtLoad): number {
   checkInteger('n', n);
   checkInteger('blocks', blocks, 1);
   if (blocks === 1) return rateAt(n);
   const mode = Math.floor((n + 1) / blocks);
-  // Forty standard deviations below the mode every block is full: do not sum over a million loads to find 1.
+  // If every block is full even forty standard deviations below the mode, the rate is 1 without
+  // summing over a million loads.
   if (rateAt(Math.max(0, Math.floor(mode - 40 * Math.sqrt(mode)))) === 1) return 1;
 
   let weights = 1;
@@ -91,7 +97,7 @@ export function rateOverLoads(n: number, blocks: number, rateAt: RateAtLoad): nu
     j++;
     weights += weight;
     sum += weight * rateAt(j);
-    // What is left is at most a geometric series of weights times a rate of 1.
+    // The rest is at most a geometric series of weights times a rate of 1.
     if (ratio < 0.9 && weight < 1e-11 * sum) break;
   }
   for (let j = mode, weight = 1; j > 0 && weight > 1e-17; j--) {

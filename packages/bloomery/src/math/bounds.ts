@@ -1,14 +1,17 @@
 /**
- * What no filter can beat, and how sure one may be: lower bounds, concentration, counter overflow.
+ * Bounds that no filter can beat, and tail bounds: least space, concentration, counter overflow.
  *
- * - Space. Any representation of n keys with false positive rate ε needs n·log2(1/ε) bits (survey 2.2). A Bloom filter
- *   pays log2 e = 1.44 times that; a perfect hash function with fingerprints of j bits pays n·j, and the function.
- * - Concentration. The survey (2.1) prints 2e^(-2ε²m²/nk) for the chance that the share of zeros is off by ε; the
- *   paper on compression (appendix, theorem 1) prints the weaker 2e^(-ε²m²/2nk). Both hold: a Doob martingale over the
- *   nk settings changes by at most 1 a step, and Azuma's inequality gives the second; each step's change lies in an
- *   interval of length 1, and Hoeffding's form gives the first. Say which one you quote; they differ by a power of 4.
+ * - Space. Any representation of n keys with false positive rate ε needs n·log2(1/ε) bits (survey
+ *   2.2). A Bloom filter takes log2 e = 1.44 times that. A perfect hash function with fingerprints
+ *   of j bits takes n·j, plus the function.
+ * - Concentration. The survey (2.1) prints 2e^(-2ε²m²/nk) for the probability that the share of
+ *   zeros is off by ε; the paper on compression (appendix, theorem 1) prints the weaker
+ *   2e^(-ε²m²/2nk). Both hold: a Doob martingale over the nk settings changes by at most 1 per
+ *   step, and Azuma's inequality gives the second; each step's change lies in an interval of length
+ *   1, and Hoeffding's form gives the first. Say which one you quote; they differ by a power of 4.
  *   Both are far from tight: the variance (occupancy.ts) gives a much better idea at usual sizes.
- * - Counters of a counting filter: each is binomial (survey 2.5), so the exact tail is as easy as the bounds.
+ * - Counters of a counting filter. Each is binomial (survey 2.5), so the exact tail is as easy to
+ *   compute as the bounds.
  */
 
 import { checkInteger, checkNumber, checkRate } from './checks.ts';
@@ -16,7 +19,10 @@ import { checkInteger, checkNumber, checkRate } from './checks.ts';
 /** log2 e: a Bloom filter's bits over the lower bound n·log2(1/ε). Survey 2.2: 1.44. */
 export const BLOOM_OVERHEAD = Math.LOG2E;
 
-/** n·log2(1/ε) bits: the least that any structure with false positive rate ε can use, in a large universe. Survey 2.2. */
+/**
+ * n·log2(1/ε) bits: the fewest that any structure with false positive rate ε can use, in a large
+ * universe. Survey 2.2.
+ */
 export function lowerBoundBits(n: number, epsilon: number): number {
   checkNumber('n', n);
   checkRate('epsilon', epsilon);
@@ -33,14 +39,19 @@ export function lowerBoundBitsInUniverse(n: number, epsilon: number, u: number):
   return (logFalling(u, n) - logFalling(accepted, n) + n * Math.log(u / accepted)) * Math.LOG2E;
 }
 
-/** Bits of n fingerprints that a perfect hash function addresses: n·⌈log2(1/ε)⌉, without the function. Survey 2.2. */
+/**
+ * Bits of n fingerprints that a perfect hash function addresses: n·⌈log2(1/ε)⌉, not counting the
+ * function. Survey 2.2.
+ */
 export function fingerprintBits(n: number, epsilon: number): number {
   checkNumber('n', n);
   checkRate('epsilon', epsilon);
   return n * Math.ceil(-Math.log2(epsilon));
 }
 
-/** Bound on P(|zeros/m - p'| > ε): 2e^(-2ε²m²/nk), as in survey 2.1. May exceed 1, and then says nothing. */
+/**
+ * Bound on P(|zeros/m - p'| > ε): 2e^(-2ε²m²/nk), as in survey 2.1. A value above 1 says nothing.
+ */
 export function zeroFractionTailSurvey(m: number, k: number, n: number, epsilon: number): number {
   return tailBound(m, k, n, epsilon, 2);
 }
@@ -53,7 +64,8 @@ export function zeroFractionTailCompressed(m: number, k: number, n: number, epsi
 /** P(a given counter is at least j) after n keys: the exact binomial tail. Survey 2.5. */
 export function counterProbability(m: number, k: number, n: number, j: number): number {
   const settings = checkCounters(m, k, n, j);
-  // Beyond the mean the terms fall; a tail from below the mean is one minus the few terms before it.
+  // Beyond the mean the terms fall. A tail that begins below the mean is one minus the few terms
+  // before it.
   if (j === 0) return 1;
   if (j <= settings / m) {
     let below = 0;
@@ -113,8 +125,9 @@ function term(m: number, settings: number, j: number): number {
 }
 
 /**
- * ln[ x(x-1)…(x-n+1) / x^n ] = Σ ln(1 - i/x). The last thousand factors are summed; before them the sum is replaced by
- * the midpoint integral, whose error, 1/24 of the change of the slope, is below 5e-5 there.
+ * ln[ x(x-1)…(x-n+1) / x^n ] = Σ ln(1 - i/x). The last thousand factors are summed. Before them the
+ * sum is replaced by the midpoint integral, whose error, 1/24 of the change of the slope, is below
+ * 5e-5 there.
  */
 function logFalling(x: number, n: number): number {
   const smooth = Math.max(0, n - 1000);

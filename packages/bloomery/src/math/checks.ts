@@ -1,14 +1,17 @@
 /**
  * Argument checks shared by every formula.
  *
- * A formula fed with a wrong number answers with a plausible wrong number, so each public function checks
- * before it computes, and says which parameter was wrong, what was expected and what came. Nothing is
- * clamped: a rate of 1.5 is a mistake of the caller, not a request for 1.
+ * A formula that gets a wrong number returns a plausible wrong number. So each public function
+ * checks before it computes, and says which parameter was wrong, what was expected and what came.
+ * Nothing is clamped: a rate of 1.5 is a mistake of the caller, not a request for 1.
  *
- * TypeError: not a number at all. RangeError: a number, but not one that makes sense here.
+ * TypeError: not a number at all. RangeError: a number that is not allowed here.
  */
 
-/** Larger filters are refused when sizing: 2^36 bits are 8 GiB, and every index up to there is an exact double. */
+/**
+ * The largest size of a filter: 2^36 bits are 8 GiB, and every index up to there is an exact
+ * double.
+ */
 export const MAX_BITS = 2 ** 36;
 
 /** Returns `value` if it is a finite number of at least `min` and at most `max`. */
@@ -27,12 +30,14 @@ export function checkInteger(name: string, value: unknown, min = 0, max = Number
   return check(name, value, sound, range('an integer ', min, max));
 }
 
-/** Returns `value` if it lies strictly between 0 and 1: no filter gives 0, and 1 needs no filter. */
+/**
+ * Returns `value` if it lies strictly between 0 and 1: no filter reaches 0, and 1 needs no filter.
+ */
 export function checkRate(name: string, value: unknown): number {
   return check(name, value, (value as number) > 0 && (value as number) < 1, 'strictly between 0 and 1');
 }
 
-/** Returns `value` if it is one of a few words. */
+/** Returns `value` if it is one of the choices. */
 export function checkChoice<T extends string>(name: string, value: unknown, choices: readonly T[]): T {
   if (!choices.includes(value as T)) {
     throw new RangeError(

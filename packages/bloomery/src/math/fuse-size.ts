@@ -1,16 +1,18 @@
 /**
- * How large a binary fuse table is (kernel/tables/fuse.ts): as small as it can be while solving it succeeds in the first
- * attempt 99 times in a hundred.
+ * The size of a binary fuse table (kernel/tables/fuse.ts): the smallest with which the first
+ * attempt at solving succeeds 99 times in a hundred.
  *
- * Two forms. Up to about 2600 keys a single stretch of four segments: with four positions a key, spread over the whole
- * table, peeling works up to 0.7723 keys a slot, that is down to 1.295 slots a key (Molloy 2005, Cores in Random
- * Hypergraphs and Boolean Formulas), and random sets need some 1.5 sqrt(n) + 14 slots more. Beyond, a chain of
- * overlapping stretches, the fuse: it burns from both ends, and reaches 0.9768 keys a slot, 1.024 slots a key, beyond
- * which there is no solution at all (Walzer 2021, Peeling Close to the Orientability Threshold). Three segments are
- * lost at the end of the chain, and a finite-size term fits n^(2/3). The coefficients are fitted to tables that failed
- * once in a hundred attempts or less. What they give, measured:
+ * There are two forms. Up to about 2600 keys the table is a single stretch of four segments. With
+ * four positions per key, spread over the whole table, peeling works up to 0.7723 keys per slot,
+ * that is down to 1.295 slots per key (Molloy 2005, Cores in Random Hypergraphs and Boolean
+ * Formulas), and random sets need some 1.5 sqrt(n) + 14 slots more. Beyond, the table is a chain of
+ * overlapping stretches, the fuse. It burns from both ends, and reaches 0.9768 keys per slot, 1.024
+ * slots per key; with fewer slots there is no solution at all (Walzer 2021, Peeling Close to the
+ * Orientability Threshold). Three segments are lost at the end of the chain, and a finite-size term
+ * fits n^(2/3). The coefficients are fitted to tables that failed once in a hundred attempts or
+ * less. Measured results:
  *
- *     keys     slots a key   second attempts in %
+ *     keys     slots/key     second attempts in %
  *     20       2.4           1.0
  *     100      1.6           0.28
  *     1000     1.36          0.23
@@ -19,8 +21,9 @@
  *     1 M      1.0705        under 1 (none in 120)
  *     10 M     1.048         none in 5
  *
- * The formula of the paper for four positions gives 1.357 for 1000, 1.204 for 11,500, 1.122 for 100,000 and 1.075 from
- * 600,000 on. It rounds the segments to powers of two; see kernel/tables/fuse.ts for what that does to some numbers of keys.
+ * The formula of the paper for four positions gives 1.357 for 1000, 1.204 for 11,500, 1.122 for
+ * 100,000 and 1.075 from 600,000 on. It rounds the segments to powers of two; kernel/tables/fuse.ts
+ * explains what that does to some numbers of keys.
  */
 
 import { type FuseShape, MOST_FUSE_KEYS } from '../kernel/tables/fuse.ts';
@@ -39,5 +42,5 @@ export function fuseShape(n: number, attempt = 0): FuseShape {
     : { segments: 1, segmentLength: stretch };
 }
 
-/** The formula for chains means nothing for fewer keys. */
+/** With fewer keys the formula for chains does not apply. */
 const SHORTEST_CHAIN = 2000;

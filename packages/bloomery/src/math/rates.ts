@@ -1,16 +1,17 @@
 /**
- * The textbook rates: how likely a bit is still 0, and how likely k bits of a stranger are all 1.
+ * The textbook rates: how likely a bit is still 0, and how likely the k bits of a non-member key
+ * are all 1.
  *
  * Notation of the papers: m bits, k hash functions, n keys, p the probability that a bit is 0, f the false
  * positive rate; a prime marks the version without the approximation (1-1/m)^m = 1/e.
  * Sources: Broder and Mitzenmacher, Network Applications of Bloom Filters: A Survey, section 2.1;
  * Mitzenmacher, Compressed Bloom Filters (2002), section II-A.
  *
- * Where it breaks down: both f and f' put the mean fill into a convex function, so for k >= 2 they lie below
- * the rate that filters really have (Jensen): by 1 % at 500 bits and k = 7, by far more below 100 bits. Sizing
- * uses `rateTrue`; these are here because the papers, and everybody's intuition, speak in them.
- * The partitioned rate needs no such repair: slices are filled independently, so the mean of the product is
- * the product of the means and the formula is exact.
+ * Where it breaks down: both f and f' put the mean fill into a convex function, so for k >= 2 they
+ * lie below the rate that filters really have (Jensen): by 1 % at 500 bits and k = 7, by far more
+ * below 100 bits. Sizing uses `rateTrue`. These formulas are here because the papers use them. The
+ * partitioned rate needs no such correction: slices are filled independently, so the mean of the
+ * product is the product of the means and the formula is exact.
  *
  * All powers go through logarithms (log1p, expm1): 1 - 1/m is not representable near m = 2^37, and raising the
  * rounded value to the power kn = 10^11 would magnify that rounding into the third digit.
@@ -31,7 +32,10 @@ export function zeroProbability(m: number, k: number, n: number): number {
   return Math.exp((-k * n) / m);
 }
 
-/** (1 - k/m)^n: a bit of a filter whose k functions own m/k bits each. Survey 2.1. */
+/**
+ * (1 - k/m)^n: the probability that a bit is still 0 if each of the k functions owns m/k bits.
+ * Survey 2.1.
+ */
 export function zeroProbabilityPartitioned(m: number, k: number, n: number): number {
   check(m, k, n, k);
   return Math.exp(-partitionedLoad(m, k, n));
@@ -43,7 +47,7 @@ export function rateExact(m: number, k: number, n: number): number {
   return allOnes(k, exactLoad(m, k, n));
 }
 
-/** f = (1 - e^(-kn/m))^k, the rate all tables of the papers are computed with. Survey 2.1; compressed II-A. */
+/** f = (1 - e^(-kn/m))^k, the rate in all tables of the papers. Survey 2.1; compressed II-A. */
 export function rateAsymptotic(m: number, k: number, n: number): number {
   check(m, k, n);
   return allOnes(k, (k * n) / m);
@@ -62,7 +66,10 @@ export function optimalHashes(m: number, n: number): number {
   return (Math.LN2 * m) / n;
 }
 
-/** The better of the two integers around ln 2 · m/n, by f'; at least 1. On a tie the smaller: it hashes less. */
+/**
+ * The better of the two integers around ln 2 · m/n, by f'; at least 1. On a tie the smaller one,
+ * which hashes less.
+ */
 export function optimalHashesInteger(m: number, n: number): number {
   const low = Math.max(1, Math.floor(optimalHashes(m, n)));
   return rateExact(m, low + 1, n) < rateExact(m, low, n) ? low + 1 : low;

@@ -1,32 +1,35 @@
 /**
  * A filter that grows by stages (Almeida, Baquero, Preguiça, Hutchison, Scalable Bloom filters, IPL 101, 2007).
  *
- * Stage i is made for c₀·sⁱ keys at the rate p₀·rⁱ, with growth s > 1 and tightening r < 1. A key that is in none of
- * them is a false positive if any stage errs, so the compound rate is
+ * Stage i is made for c₀·sⁱ keys at the rate p₀·rⁱ, with growth s > 1 and tightening r < 1. A key
+ * that is in none of the stages is a false positive if any stage answers "maybe", so the compound
+ * rate is
  *
  *     P = 1 - Π(1 - p₀·rⁱ) <= Σ p₀·rⁱ < p₀/(1 - r),
  *
- * however many stages there will be (their section 3.1). Choosing p₀ = P·(1 - r) keeps P for ever. The exact solution of the
- * product would allow a p₀ larger by a relative P/2 or so, some thousandths of a bit a key: not worth a solver.
+ * however many stages there will be (their section 3.1). Choosing p₀ = P·(1 - r) keeps P forever.
+ * The exact solution of the product would allow a p₀ larger by a relative P/2 or so. That saves
+ * some thousandths of a bit per key, which is not worth a solver.
  *
- * How many keys there are. Each stage knows exactly how many keys went into it: only those do that are in no stage,
- * certainly. What is unknown is how many were taken for known ones and left out. While j keys are in, the next new key
- * is left out with the compound rate f(j) of that moment, so before the next one goes in a geometric number of
- * them is left out, on the average f/(1-f) with variance f/(1-f)². Summed over all keys that went in, these are the
- * expectation and the variance of what is missing. The sum of the counts is a certain lower bound.
+ * How many keys there are. Each stage knows exactly how many keys went into it, because only keys
+ * that are certainly in no stage do. The unknown is how many new keys were mistaken for known ones
+ * and left out. While j keys are in, the next new key is left out with the compound rate f(j) of
+ * that moment. So before the next one goes in, a geometric number of them is left out, on average
+ * f/(1-f) with variance f/(1-f)². Summed over all keys that went in, these are the expectation and
+ * the variance of the number of missing keys. The sum of the counts is a certain lower bound.
  */
 
 import { checkInteger, checkNumber, checkRate } from './checks.ts';
 import { type Estimate, twoSidedQuantile } from './zero-count.ts';
 
 export interface ScalablePlan {
-  /** P: the compound rate that no number of stages exceeds. */
+  /** P, the compound rate that no number of stages exceeds. */
   readonly falsePositiveRate: number;
-  /** c₀. */
+  /** c₀, the capacity of the first stage. */
   readonly initialCapacity: number;
-  /** s, from 1.25 to 1000. */
+  /** s, the growth of the capacity per stage, from 1.25 to 1000. */
   readonly growth: number;
-  /** r, strictly between 0 and 1. */
+  /** r, the factor of the rate per stage, strictly between 0 and 1. */
   readonly tightening: number;
 }
 
@@ -43,7 +46,10 @@ export function checkScalablePlan(plan: ScalablePlan): void {
   checkRate('tightening', plan.tightening);
 }
 
-/** Capacity and rate of stage i. By repeated products, which are the same on every machine; powers may not be. */
+/**
+ * Capacity and rate of stage i. Computed by repeated products, which are the same on every machine;
+ * powers may not be.
+ */
 export function stagePlan(plan: ScalablePlan, i: number): StagePlan {
   checkInteger('i', i);
   let capacity = plan.initialCapacity;
@@ -55,7 +61,7 @@ export function stagePlan(plan: ScalablePlan, i: number): StagePlan {
   return { capacity: Math.floor(capacity), falsePositiveRate };
 }
 
-/** One stage as it is: its shape, and how many keys went into it. */
+/** The state of one stage: its shape, and how many keys went into it. */
 export interface StageCount {
   readonly bits: number;
   readonly hashes: number;
@@ -63,9 +69,11 @@ export interface StageCount {
 }
 
 export interface KeysSoFar {
-  /** Keys that went in: there are at least as many. */
+  /** Number of keys that went in, a lower bound on the distinct keys. */
   readonly inside: number;
-  /** Expectation and variance of the keys that were taken for known ones and left out. */
+  /**
+   * Expectation and variance of the number of keys that were mistaken for known ones and left out.
+   */
   readonly missing: number;
   readonly variance: number;
 }
@@ -76,10 +84,10 @@ export function countKeys(stages: readonly StageCount[]): KeysSoFar {
   let variance = 0;
   let lnNone = 0; // ln of the probability that none of the stages before errs
   for (const { bits, hashes, count } of stages) {
-    // The stage errs with (1 - e^(-kj/m))^k when j keys are in (survey 2.1).
+    // The stage answers "maybe" with (1 - e^(-kj/m))^k when j keys are in (survey 2.1).
     const lnRight = (keys: number) =>
       lnNone + Math.log1p(-((-Math.expm1((-hashes * keys) / bits)) ** hashes));
-    // The rate rises smoothly: 64 midpoints are as good as a sum over all keys.
+    // The rate rises smoothly, so 64 midpoints are as good as a sum over all keys.
     const steps = Math.min(count, 64);
     for (let step = 0; step < steps; step++) {
       const right = Math.exp(lnRight(((step + 0.5) * count) / steps - 0.5));
@@ -93,9 +101,9 @@ export function countKeys(stages: readonly StageCount[]): KeysSoFar {
 }
 
 /**
- * The number of distinct keys that were added, with an interval. Downwards it is q standard deviations, and never below
- * the keys that are in; upwards Bernstein's bound, because a handful of rare events strays further than a normal
- * variable would.
+ * The number of distinct keys that were added, with an interval. The lower end is q standard
+ * deviations below, and at least the number of keys that are in. The upper end is Bernstein's
+ * bound, because a few rare events deviate further than a normal variable would.
  */
 export function estimateScalableSize(stages: readonly StageCount[], confidence = 0.95): Estimate {
   const q = twoSidedQuantile(confidence);

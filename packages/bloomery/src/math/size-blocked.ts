@@ -1,11 +1,11 @@
 /**
  * The fewest blocks that keep a promised rate, for the two blocked layouts.
  *
- * There is no closed form: the rate is a sum over the loads of a block (see blocked-rate.ts). For a given k it falls
- * with the number of blocks, so the smallest number is found by bisection, and one table of in-block rates serves
- * the whole search. Over k the result has one valley, possibly with a flat floor when blocks are few; the search
- * walks from a first guess to both sides until two steps in a row are worse. On a flat floor the fewest hash
- * functions win.
+ * There is no closed form: the rate is a sum over the loads of a block (see blocked-rate.ts). For a
+ * given k it falls with the number of blocks, so the smallest number is found by bisection, and one
+ * table of in-block rates serves the whole search. Over k the result has one valley, possibly with
+ * a flat floor when blocks are few. The search goes from a first guess in both directions until two
+ * steps in a row are worse. On a flat floor the smallest number of hash functions wins.
  *
  * What blocking costs, in bits per key: at 1 % 9.92 against the classic 9.59 (split-block 10.5), at 0.1 % 15.5
  * against 14.4 (16.9), at 0.01 % 22.0 against 19.2 (26.3). Below 1e-4 ask whether the cache line is worth it.
@@ -22,7 +22,10 @@ import {
 } from './blocked-rate.ts';
 import { checkInteger, checkRate, MAX_BITS } from './checks.ts';
 
-/** As many probes as the kernel makes in a block. Only below 1e-11 would more save space (0.8 % at 1e-12). */
+/**
+ * The most probes that the kernel makes in a block. More would save space only below 1e-11 (0.8 %
+ * at 1e-12).
+ */
 export const MAX_BLOCKED_HASHES = 24;
 
 export interface BlockedSizeRequest {
@@ -41,7 +44,7 @@ export interface BlockedSize {
   readonly falsePositiveRate: number;
 }
 
-/** Finds the fewest blocks, and the k to go with them, whose rate at capacity is at most the rate asked for. */
+/** Finds the fewest blocks, with their k, whose rate at capacity is at most the rate asked for. */
 export function sizeBlocked(request: BlockedSizeRequest): BlockedSize {
   const n = checkInteger('capacity', request.capacity, 1);
   const rate = checkRate('falsePositiveRate', request.falsePositiveRate);
@@ -58,7 +61,7 @@ export function sizeBlocked(request: BlockedSizeRequest): BlockedSize {
     return { blocks, hashes: k, falsePositiveRate: reached };
   };
 
-  // Half full blocks would want log2(1/p); uneven loads favour somewhat fewer.
+  // Half-full blocks would need log2(1/p) functions; uneven loads favour somewhat fewer.
   let best = sizeFor(Math.min(most, Math.max(fewest, Math.round(-0.9 * Math.log2(rate)))));
   const start = best.hashes;
   for (let k = start - 1, worse = 0; k >= fewest && worse < 2; k--) {
@@ -102,11 +105,12 @@ function hashRange(
   return [hashes, hashes];
 }
 
-/** The fewest blocks; Infinity when even `maxBlocks` are not enough. */
+/** The fewest blocks, or Infinity if even `maxBlocks` are not enough. */
 function smallest(n: number, rate: number, rateAt: RateAtLoad, maxBlocks: number): number {
   const reached = (blocks: number) => rateOverLoads(n, blocks, rateAt) <= rate;
-  // Invariant: `low` blocks are too few (none are, always), `high` blocks are enough. The first guess is ten bits a
-  // key; from there the bracket grows or shrinks by small factors, because the tables of crowded blocks are what costs.
+  // Invariant: `low` blocks are too few (0 always are), `high` blocks are enough. The first guess
+  // is ten bits per key. From there the bracket grows or shrinks by small factors, because the
+  // tables of crowded blocks are the main cost.
   let low = 0;
   let high = Math.min(maxBlocks, Math.max(1, Math.ceil((n * 10) / BLOCK_BITS)));
   if (reached(high)) {

@@ -1,18 +1,20 @@
 /**
  * The smallest filter that keeps a promised rate: capacity and rate in, bits and hash functions out.
  *
- * Everybody's formula m = -n·ln p/(ln 2)² (survey 2.1) answers for a continuous k and for f. A real filter has an
- * integer k and the rate of `rateTrue`, so rounding that m up does not keep the promise: 1000 keys at 1 % would
- * get 9586 bits and have 1.0044 % there with k = 7. Here each candidate k gets its own smallest m, found on the
- * true rate, and the best pair wins; the price is about one bit per thousand (9595).
+ * The usual formula m = -n·ln p/(ln 2)² (survey 2.1) assumes a continuous k and the rate f. A real
+ * filter has an integer k and the rate of `rateTrue`, so rounding that m up does not keep the
+ * promise: 1000 keys at 1 % would get 9586 bits and have 1.0044 % there with k = 7. Here each
+ * candidate k gets its own smallest m, found with the true rate, and the best pair wins. The price
+ * is about one bit per thousand (9595).
  *
- * Which k can win? f never exceeds the true rate (f <= f' because (1-1/m)^m <= 1/e, f' <= true because x^k is
- * convex; the partitioned rate is above f' by survey 2.1), so the m that f asks for is a lower bound for that k. It
- * has its minimum at log2(1/p), and the gap between f and the truth grows with k, so little is gained beyond; a
- * coarse `multipleOf` can shift the best k, hence the search goes up to twice as far. Among pairs with equally many
- * bits the fewest hash functions win: the rate is kept anyway, and they cost time.
+ * Which k can win? f never exceeds the true rate (f <= f' because (1-1/m)^m <= 1/e, f' <= true
+ * because x^k is convex; the partitioned rate is above f' by survey 2.1), so the m that f asks for
+ * is a lower bound for that k. This bound has its minimum at log2(1/p), and the gap between f and
+ * the truth grows with k, so little is gained beyond. A coarse `multipleOf` can shift the best k,
+ * hence the search goes up to twice as far. Among pairs with equally many bits the smallest number
+ * of hash functions wins: the rate is kept anyway, and hash functions cost time.
  *
- * This file is part of every bundle that can create a filter, so it stays away from the planner.
+ * This file is part of every bundle that can create a filter, so it does not use the planner.
  */
 
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from './checks.ts';
@@ -20,7 +22,7 @@ import { ratePartitioned } from './rates.ts';
 import { rateTrue } from './true-rate.ts';
 
 export interface ClassicSizeRequest {
-  /** Number of distinct keys the filter is to hold. */
+  /** Number of distinct keys that the filter is to hold. */
   readonly capacity: number;
   /** Rate not to be exceeded at capacity, strictly between 0 and 1. */
   readonly falsePositiveRate: number;
@@ -30,7 +32,7 @@ export interface ClassicSizeRequest {
   readonly maxHashes?: number | undefined;
   /** 'classic': all functions share m bits. 'partitioned': each owns m/k of them. */
   readonly layout?: 'classic' | 'partitioned' | undefined;
-  /** The number of bits, or of the bits of each slice if partitioned, must be a multiple of this. */
+  /** The number of bits, or of bits per slice if partitioned, must be a multiple of this. */
   readonly multipleOf?: number | undefined;
 }
 
@@ -41,7 +43,9 @@ export interface ClassicSize {
   readonly falsePositiveRate: number;
 }
 
-/** Finds the fewest bits, and the k to go with them, whose true rate at capacity is at most the rate asked for. */
+/**
+ * Finds the fewest bits, with their k, whose true rate at capacity is at most the rate asked for.
+ */
 export function sizeClassic(request: ClassicSizeRequest): ClassicSize {
   const { hashes: fixed, layout = 'classic', maxHashes = fixed ?? Number.MAX_SAFE_INTEGER } = request;
   const n = checkInteger('capacity', request.capacity, 1);
@@ -56,8 +60,8 @@ export function sizeClassic(request: ClassicSizeRequest): ClassicSize {
   // Survey 2.1: f is least at p = 1/2, where f = 2^-k.
   for (let k = fixed ?? Math.min(maxHashes, 3 - 2 * Math.floor(Math.log2(rate))); k >= (fixed ?? 1); k--) {
     const step = layout === 'classic' ? unit : unit * k;
-    // The number of bits with which f reaches the rate: tutorial (3), with its sign corrected. It may be just right
-    // but for rounding, hence one step less: `low` is always too little.
+    // The number of bits with which f reaches the rate: tutorial (3), with its sign corrected. It
+    // may be exact except for rounding, hence one step less: `low` is always too little.
     const flattered = (-k * n) / Math.log(-Math.expm1(Math.log(rate) / k));
     let low = Math.max(0, Math.ceil(flattered / step) - 2);
     if (low * step >= Math.min(bits, MAX_BITS)) continue;

@@ -1,11 +1,13 @@
 /**
- * The rate a classic filter really has: E[(X/m)^k], X the number of ones after kn random settings of m bits.
+ * The rate that a classic filter really has: E[(X/m)^k], X the number of ones after kn random
+ * settings of m bits.
  *
- * The survey's f' = (E[X]/m)^k is not the probability of a false positive but a lower bound of it (Bose et al.,
- * On the false-positive rate of Bloom filters, IPL 2008; Christensen, Roginsky, Jimeno, A new analysis of the
- * false positive rate of a Bloom filter, IPL 2010): x^k is convex. At a million bits nobody can tell; a
- * filter for one key with k = 2 in 2 bits has 5/8 where f' says 9/16. Promising a rate to users of small
- * filters means computing this one.
+ * The survey's f' = (E[X]/m)^k is not the probability of a false positive but a lower bound on it
+ * (Bose et al., On the false-positive rate of Bloom filters, IPL 2008; Christensen, Roginsky,
+ * Jimeno, A new analysis of the false positive rate of a Bloom filter, IPL 2010), because x^k is
+ * convex. At a million bits the difference cannot be measured. But a filter for one key with k = 2
+ * in 2 bits has 5/8 where f' says 9/16. Promising a rate to users of small filters means computing
+ * this one.
  *
  * Three ranges:
  * - The expansion. With μ = E X, s₂ = Var X/μ², s₃ = (third central moment)/μ³, taking the logarithm of
@@ -24,7 +26,10 @@
 import { checkInteger } from './checks.ts';
 import { occupancyDistribution, occupancyMean } from './occupancy.ts';
 
-/** E[(X/m)^k]: the probability that a key never added answers "maybe", over all filters of n keys. */
+/**
+ * E[(X/m)^k]: the probability that a non-member key is answered with "maybe", over all filters of n
+ * keys.
+ */
 export function rateTrue(m: number, k: number, n: number): number {
   check(m, k, n);
   if (n === 0) return 0;
@@ -34,8 +39,8 @@ export function rateTrue(m: number, k: number, n: number): number {
 }
 
 /**
- * Var (X/m)^k: how far the rates of single filters scatter around `rateTrue`. A measured rate of one tiny filter
- * differs from the mean by this and by the sampling error of the measurement.
+ * Var (X/m)^k: how far the rates of single filters scatter around `rateTrue`. The measured rate of
+ * one tiny filter differs from the mean by this and by the sampling error of the measurement.
  */
 export function rateTrueVariance(m: number, k: number, n: number): number {
   check(m, k, n);
@@ -54,10 +59,10 @@ export function rateTrueVariance(m: number, k: number, n: number): number {
   return variance;
 }
 
-/** Steps of the exact distribution that are still quick (some milliseconds). */
+/** The most steps of the exact distribution that are still quick (some milliseconds). */
 const EXACT_STEPS = 4e6;
 
-/** Size of the neglected terms below which the expansion is taken. */
+/** Size of the neglected terms below which the expansion is used. */
 const NEGLIGIBLE = 1e-6;
 
 interface Moments {
@@ -79,9 +84,10 @@ function momentsOf(m: number, t: number): Moments {
 }
 
 /**
- * Var X, precise enough for a correction that is itself of order 1/m. `occupancyVariance` is precise everywhere, but
- * this file is part of every bundle that can create a filter, and the textbook formula is shorter; its
- * cancellation costs a relative 1e-9 at a million bits, beyond which the leading term is as good.
+ * Var X, precise enough for a correction that is itself of order 1/m. `occupancyVariance` is
+ * precise everywhere, but this file is part of every bundle that can create a filter, and the
+ * textbook formula is shorter. Its cancellation costs a relative 1e-9 at a million bits; beyond
+ * that the leading term is as good.
  */
 function onesVariance(m: number, t: number): number {
   if (m === 1) return 0;
