@@ -1,11 +1,12 @@
 /**
  * How many keys are in a blocked filter, from its number of ones.
  *
- * Keys choose a block first, so the bits of a key crowd together, and the number of zeros scatters more than in a
- * classic filter of the same fill: by the uneven loads of the blocks. Counting pairs of bits as in occupancy.ts, a
- * key misses a given bit with probability 1-h, and two given bits with
- *   1-2h in different blocks, 1-(1-b)/B in the same block, b the chance that the key misses both inside it,
- * and with E[Z] = m(1-h)^n the relative variance is a sum of expm1 over these classes of pairs.
+ * Keys choose a block first, so the bits of a key lie close together, and because of the uneven
+ * loads of the blocks the number of zeros scatters more than in a classic filter of the same fill.
+ * Counting pairs of bits as in occupancy.ts, a key misses a given bit with probability 1-h, and two
+ * given bits with probability 1-2h in different blocks, and 1-(1-b)/B in the same block, where b is
+ * the probability that the key misses both inside it. With E[Z] = m(1-h)^n the relative variance is
+ * a sum of expm1 over these classes of pairs.
  * Source of the layouts: Putze, Sanders, Singler 2007; Apache Parquet, BloomFilter.md (split blocks).
  */
 
@@ -18,7 +19,7 @@ export interface BlockedShape {
   readonly layout: 'blocked' | 'split-block';
 }
 
-/** How the zeros of a blocked filter fall with the number of keys. */
+/** The model of how the zeros of a blocked filter fall with the number of keys. */
 export function blockedZeroModel({ bits, hashes, layout }: BlockedShape): ZeroModel {
   const blockBits = layout === 'blocked' ? BLOCK_BITS : SPLIT_BLOCK_BITS;
   if (bits % blockBits !== 0) throw new RangeError(`bits must be a multiple of ${blockBits}, got ${bits}`);

@@ -1,17 +1,19 @@
 /**
  * How small a filter becomes on the wire: m·H(p) bits, and how far single filters scatter around that.
  *
- * Mitzenmacher, Compressed Bloom Filters (2002): section II-B for whole filters, IV for deltas, V for counting filters;
- * survey 2.6. An arithmetic coder comes within some bytes of m·H of the *actual* share of zeros (appendix), so the
- * size of a message is the function m·H(Z/m) of the random number of zeros Z, and its standard deviation is
- * |H'(p)|·sd(Z) = |log2((1-p)/p)|·sd(Z). With the paper's parameters (m = 140,000, k = 2, n = 10,000) that gives
- * 11.3 bytes where its 100,000 simulated filters showed 11.375.
+ * Mitzenmacher, Compressed Bloom Filters (2002): section II-B for whole filters, IV for deltas, V
+ * for counting filters; survey 2.6. An arithmetic coder comes within some bytes of m·H of the
+ * *actual* share of zeros (appendix). So the size of a message is the function m·H(Z/m) of the
+ * random number of zeros Z, and its standard deviation is |H'(p)|·sd(Z) = |log2((1-p)/p)|·sd(Z).
+ * With the paper's parameters (m = 140,000, k = 2, n = 10,000) that gives 11.3 bytes where its
+ * 100,000 simulated filters showed 11.375.
  *
- * Not counted: frame headers, and the coder's own overhead (the paper's adaptive coder: 16 bytes on that filter; one
- * that is told the number of ones: a few). Where it breaks down: at p = 1/2 the first derivative vanishes and the
- * deviation reads 0, which is nearly true: there sizes differ by a bit or two, always below m.
+ * Not counted: frame headers, and the coder's own overhead (16 bytes for the paper's adaptive coder
+ * on that filter; a few for a coder that is told the number of ones). Where it breaks down: at p =
+ * 1/2 the first derivative vanishes and the deviation is computed as 0. That is nearly true: sizes
+ * differ by a bit or two there, and are always below m.
  *
- * All functions take the asymptotic p = e^(-kn/m), as the tables do.
+ * All functions use the asymptotic p = e^(-kn/m), as the tables do.
  */
 
 import { checkInteger, checkNumber } from './checks.ts';
@@ -50,8 +52,9 @@ export function compressedBitsDeviation(m: number, k: number, n: number): number
 }
 
 /**
- * Standard deviation of a delta's compressed size in bits. The number of changed bits is Z_old + Z_new - 2·Z_both, Z_both
- * the zeros of the two filters' OR, so its variance follows from the covariances of zeros (occupancy.ts).
+ * Standard deviation of a delta's compressed size in bits. The number of changed bits is Z_old +
+ * Z_new - 2·Z_both, where Z_both is the number of zeros of the two filters' OR. So its variance
+ * follows from the covariances of zeros (occupancy.ts).
  */
 export function deltaBitsDeviation(m: number, k: number, n: number, c: number): number {
   const density = changedDensity(m, k, n, c);
@@ -75,7 +78,10 @@ export function deltaFitProbability(m: number, k: number, n: number, c: number, 
   return fits(deltaBits(m, k, n, c), deltaBitsDeviation(m, k, n, c), bytes);
 }
 
-/** The number of bits that a size with this mean and deviation does not exceed with the given probability. */
+/**
+ * The size in bits that a message with this mean and deviation does not exceed with the given
+ * probability.
+ */
 export function bitsAtConfidence(mean: number, deviation: number, probability: number): number {
   return mean + deviation * normalQuantile(probability);
 }

@@ -1,5 +1,6 @@
 /**
- * How many keys are in a filter, in two together, in both: from counted bits, with confidence intervals.
+ * How many keys are in a filter, in the union of two, in their intersection: from counted bits,
+ * with confidence intervals.
  *
  * Broder and Mitzenmacher, survey 2.4. Z₁, Z₂ are the zeros of two filters of the same m, k and hash functions. The
  * survey's Z₁₂ is the number of zeros of their *inner product* (AND), so Z₁ + Z₂ - Z₁₂ is the number of zeros of the
@@ -7,19 +8,20 @@
  *
  *     (1/m)(1-1/m)^(-k|S₁∩S₂|) ≈ (Z₁ + Z₂ - Z₁₂)/(Z₁·Z₂)
  *
- * solved for |S₁∩S₂| is nothing else than n₁ + n₂ - n∪, each size estimated from its own zeros.
- * (Taking Z₁₂ for the zeros of the OR, as some do, yields nonsense: the right side must be at least 1/m.)
+ * solved for |S₁∩S₂| is just n₁ + n₂ - n∪, each size estimated from its own zeros. (Using the zeros
+ * of the OR for Z₁₂, as some do, is wrong: the right side must be at least 1/m.)
  *
- * Errors. Two zero counts of overlapping ball sets have the relative covariance V(number of shared balls)
- * (occupancy.ts), so for l = ln Z everything needed is one function V:
+ * Errors. Two zero counts of overlapping ball sets have the relative covariance V(number of shared
+ * balls) (occupancy.ts), so for l = ln Z everything needed is one function V:
  *
  *     Var(l₁ + l₂ - l∪) = V(n∪) + 2V(n∩) - V(n₁) - V(n₂).
  *
- * That counting of pairs holds for every layout whose keys are independent, so blocked filters only bring another V
- * (blocked-estimate.ts). Sets whose sizes are known, and joins: join-size.ts.
+ * That counting of pairs holds for every layout whose keys are independent, so blocked filters
+ * differ only in V (blocked-estimate.ts). Sets of known size, and joins, are in join-size.ts.
  *
- * An intersection is a small difference of large numbers: its error is that of the union. Estimates of it may come out
- * negative for nearly disjoint sets, and are returned so; cutting them at 0 would bias sums and means.
+ * An intersection is a small difference of large numbers: its error is that of the union. Estimates
+ * of it may be negative for nearly disjoint sets, and are returned unchanged; cutting them at 0
+ * would bias sums and means.
  */
 
 import { blockedZeroModel } from './blocked-estimate.ts';
@@ -35,7 +37,7 @@ export interface FilterShape {
   readonly bits: number;
   readonly hashes: number;
   readonly layout?: FilterLayout | undefined;
-  /** Probability that the interval holds the true value; 0.95 unless told. */
+  /** Probability that the interval holds the true value. Default 0.95. */
   readonly confidence?: number | undefined;
 }
 
@@ -46,7 +48,10 @@ export interface TwoFilterCounts extends FilterShape {
   readonly onesAnd: number;
 }
 
-/** n ≈ ln(Z/m)/(k·ln(1-1/m)), survey 2.4. A filter without zeros: value and high are Infinity, low is finite. */
+/**
+ * n ≈ ln(Z/m)/(k·ln(1-1/m)), survey 2.4. For a filter without zeros value and high are Infinity,
+ * and low is finite.
+ */
 export function estimateSize(counts: FilterShape & { readonly ones: number }): Estimate {
   return estimateFromOnes(zeroModel(counts), counts.ones, counts.confidence);
 }
@@ -58,8 +63,8 @@ export function estimateUnionSize(counts: TwoFilterCounts): Estimate {
 }
 
 /**
- * |S₁∩S₂| from the three zero counts of survey 2.4. If one of them is 0 nothing can be said but the bounds:
- * value is then NaN.
+ * |S₁∩S₂| from the three zero counts of survey 2.4. If one of them is 0, only the bounds are known,
+ * and value is NaN.
  */
 export function estimateIntersectionSize(counts: TwoFilterCounts): Estimate {
   const model = zeroModel(counts);
@@ -68,12 +73,12 @@ export function estimateIntersectionSize(counts: TwoFilterCounts): Estimate {
   const { n1, n2, union } = sizes;
   const value = n1 + n2 - union;
   const [v1, v2, v12, vUnion] = variances(model, n1, n2, value, union);
-  // V is convex and V(0) = 0, so this is not negative but by rounding.
+  // V is convex and V(0) = 0, so this is negative only by rounding.
   const variance = Math.max(0, vUnion + 2 * v12 - v1 - v2);
   return interval(value, Math.sqrt(variance) / model.decay, counts.confidence);
 }
 
-/** |S₁∩S₂|/|S₁∪S₂|, by the same counts. NaN if a filter is full, or both are empty. */
+/** |S₁∩S₂|/|S₁∪S₂|, from the same counts. NaN if a filter is full, or both are empty. */
 export function estimateJaccard(counts: TwoFilterCounts): Estimate {
   const model = zeroModel(counts);
   const sizes = sizesOf(model, counts);
@@ -95,12 +100,12 @@ export function expectedInnerProduct(m: number, k: number, n1: number, n2: numbe
   checkNumber('n1', n1);
   checkNumber('n2', n2);
   checkNumber('n12', n12, 0, Math.min(n1, n2));
-  // Survey 2.4, as it stands before simplification: both terms are positive, so nothing cancels.
+  // This is survey 2.4 before simplification: both terms are positive, so nothing cancels.
   const set = (n: number) => -Math.expm1(-model.decay * n);
   return m * (set(n12) + Math.exp(-model.decay * n12) * set(n1 - n12) * set(n2 - n12));
 }
 
-/** How the zeros of a filter fall with the number of keys. */
+/** The model of how the zeros of a filter fall with the number of keys. */
 export function zeroModel({ bits, hashes, layout = 'classic' }: FilterShape): ZeroModel {
   checkInteger('bits', bits, 1);
   checkInteger('hashes', hashes, 1);
@@ -122,7 +127,7 @@ export function zeroModel({ bits, hashes, layout = 'classic' }: FilterShape): Ze
   return { bits, decay, relativeVariance: (n) => relativeZeroVariance(bits, hashes * n) };
 }
 
-/** The three sizes that the zero counts stand for; undefined if one filter has no zeros. */
+/** The three sizes that follow from the zero counts, or undefined if one filter has no zeros. */
 export function sizesOf({ bits, decay }: ZeroModel, counts: TwoFilterCounts) {
   const size = (ones: number) => -Math.log1p(-ones / bits) / decay;
   const union = size(onesOr(counts));

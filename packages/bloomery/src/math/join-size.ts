@@ -1,19 +1,22 @@
 /**
- * How large a join will be, before any row is sent: intersections when set sizes are known, and semi-joins.
+ * The size of a join before any row is sent: intersections of sets of known size, and semi-joins.
  *
- * Whoever owns S₁ knows |S₁|, perhaps also |S₂| (tables carry counts), and has both filters. Survey 2.4 then solves
- * the expected inner product for |S₁∩S₂|. Better: a known size does not make the counted zeros useless. The deviation of
- * ln Z₁ from its known mean tells how ln Z∪ deviates too, since they share balls. With the relative covariances V of
- * occupancy.ts the best linear use (control variates) is
+ * The owner of S₁ knows |S₁|, perhaps also |S₂| (tables carry counts), and has both filters. Survey
+ * 2.4 then solves the expected inner product for |S₁∩S₂|. There is a better estimate, because a
+ * known size does not make the counted zeros useless. The deviation of ln Z₁ from its known mean
+ * also tells how ln Z∪ deviates, since they share balls. With the relative covariances V of
+ * occupancy.ts the best linear combination (control variates) is
  *
  *     n∩ = n₁ + n₂ - n̂∪ + w₁(n̂₁ - n₁) + w₂(n̂₂ - n₂),   w = C⁻¹c,   C = (V₁ V₁₂; V₁₂ V₂),   c = (V₁, V₂),
  *
- * where a hat marks sizes estimated from zeros. For disjoint sets w = (1, 1): the sizes cancel out and the survey's
- * three-count formula is already the best. The more the sets share, the more knowing them helps. If only n₁ is known,
- * the second term is estimated fully (weight 1) and w₁ = 1 - V₁₂/V₁.
+ * where a hat marks sizes estimated from zeros. For disjoint sets w = (1, 1): the sizes cancel out
+ * and the survey's three-count formula is already the best. The more keys the sets share, the more
+ * it helps to know their sizes. If only n₁ is known, the second term is estimated fully (weight 1)
+ * and w₁ = 1 - V₁₂/V₁.
  *
- * A semi-join sends S₂'s filter to S₁'s owner, who sends back the keys that pass: all matches, and the false
- * positives among the others, at the rate (ones₂/m)^k that this very filter has.
+ * A semi-join sends the filter of S₂ to the owner of S₁, which sends back the keys that pass: all
+ * matches, and the false positives among the others, at the rate (ones₂/m)^k of this particular
+ * filter.
  */
 
 import { checkNumber } from './checks.ts';
@@ -28,9 +31,9 @@ import {
 } from './estimators.ts';
 
 export interface JoinCounts extends TwoFilterCounts {
-  /** |S₁|, known. */
+  /** |S₁|, which must be known. */
   readonly size1: number;
-  /** |S₂|, if known too. */
+  /** |S₂|, if it is known as well. */
   readonly size2?: number | undefined;
 }
 
@@ -41,7 +44,7 @@ export interface SemiJoin {
   readonly passing: number;
 }
 
-/** |S₁∩S₂| where |S₁|, or both sizes, are known. NaN with bounds if a filter has no zeros. */
+/** |S₁∩S₂| if |S₁|, or both sizes, are known. NaN with bounds if a filter has no zeros. */
 export function estimateJoinSize(counts: JoinCounts): Estimate {
   const model = zeroModel(counts);
   const { size1, size2, confidence } = counts;
@@ -51,7 +54,8 @@ export function estimateJoinSize(counts: JoinCounts): Estimate {
   if (!sizes) return estimateIntersectionSize(counts);
   const { n1, n2, union } = sizes;
   const second = size2 ?? n2;
-  // The covariances need n∩ itself. The three-count estimate serves, cut to what the known sizes allow.
+  // The covariances need n∩ itself. We use the three-count estimate, cut to the range that the
+  // known sizes allow.
   const rough = Math.min(size1, second, Math.max(0, n1 + n2 - union));
   const [v1, v2, v12] = variances(model, size1, second, rough, union);
   const [w1, w2] = size2 === undefined ? [v1 > 0 ? 1 - v12 / v1 : 0, 1] : weights(v1, v2, v12);
@@ -61,22 +65,22 @@ export function estimateJoinSize(counts: JoinCounts): Estimate {
     const [, , common, vUnion] = variances(model, size1, second, shared, size1 + second - shared);
     return vUnion + w1 * w1 * v1 + w2 * w2 * v2 + 2 * w1 * w2 * common - 2 * (w1 * v1 + w2 * v2);
   };
-  // For nested sets the variance is 0 at the estimate and nowhere else, so it is taken where it is largest within the
-  // uncertainty of n∩.
+  // For nested sets the variance is 0 at the estimate and nowhere else, so we take its largest
+  // value within the uncertainty of n∩.
   const doubt = estimateIntersectionSize(counts).standardError;
   const candidates = [rough, Math.max(0, rough - doubt), Math.min(size1, second, rough + doubt)];
   const variance = Math.max(0, ...candidates.map(varianceAt));
   return interval(value, Math.sqrt(variance) / model.decay, confidence);
 }
 
-/** What a semi-join will match and what it will send. */
+/** Estimates how many keys a semi-join will match and how many it will send. */
 export function estimateSemiJoin(counts: JoinCounts): SemiJoin {
   const matches = estimateJoinSize(counts);
   const rate = (counts.ones2 / counts.bits) ** counts.hashes;
   return { matches, passing: matches.value + rate * (counts.size1 - matches.value) };
 }
 
-/** C⁻¹c. Equal sets make C singular, and then half of each deviation says it all. */
+/** C⁻¹c. Equal sets make C singular; then half of each deviation is the best. */
 function weights(v1: number, v2: number, v12: number): [w1: number, w2: number] {
   const determinant = v1 * v2 - v12 * v12;
   if (!(determinant > 1e-9 * v1 * v2)) return [0.5, 0.5];

@@ -1,11 +1,11 @@
 /**
- * The normal distribution: its distribution function and the inverse of it, for intervals and for "fits with
- * probability".
+ * The normal distribution: its distribution function and the inverse of it, for intervals and for
+ * "fits with probability".
  *
- * The quantile is algorithm AS 241, PPND16 (Wichura, Applied Statistics 37, 1988): three rational functions,
- * accurate to about 1e-16 without an iteration. The distribution function is the series
- * φ(x)·Σ x^(2i+1)/(1·3·…·(2i+1)) near 0 and Lentz's continued fraction for Mills' ratio beyond 3, where the
- * series would cancel; the relative error stays below 1e-13 also far out in the tails.
+ * The quantile is algorithm AS 241, PPND16 (Wichura, Applied Statistics 37, 1988): three rational
+ * functions, accurate to about 1e-16 without an iteration. The distribution function is the series
+ * φ(x)·Σ x^(2i+1)/(1·3·…·(2i+1)) near 0 and Lentz's continued fraction for Mills' ratio beyond 3,
+ * where the series would cancel. The relative error stays below 1e-13 even far out in the tails.
  */
 
 import { checkNumber, checkRate } from './checks.ts';

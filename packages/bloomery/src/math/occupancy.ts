@@ -1,8 +1,8 @@
 /**
  * Balls into bins: how many of m bins are occupied after t balls have been thrown at random.
  *
- * This is a Bloom filter seen from its bit array (t = kn balls, m bits), and all that is random about a filter's
- * rate, its size estimate and its compressed size comes from this one number X.
+ * This is a Bloom filter seen from its bit array (t = kn balls, m bits). All randomness in a
+ * filter's rate, its size estimate and its compressed size comes from this one number X.
  *
  * - `occupancyDistribution`: the whole distribution, ball by ball. Every term is positive, so nothing cancels
  *   and the relative error stays near t · 1e-16; the price is up to t · min(m, t) steps.
@@ -14,14 +14,18 @@
  *       Var X = (E Z)² · V,   V = [ (e^y - 1) - (m-1)(1 - e^-w) ] / m,   Z = m - X the zeros,
  *
  *   and the bracket, about y²/2 for small y, is summed as a series there.
- * - `zeroCovariance`: two sets of balls P and Q thrown into the same bins, sharing s balls. Counting pairs of bins
- *   as for the variance gives Cov(Z_P, Z_Q) = (1-1/m)^|P△Q| · Var(s balls), hence the relative covariance is
- *   V(s) alone: it depends on nothing but the shared balls. Estimators and deltas rest on this.
+ * - `zeroCovariance`: two sets of balls P and Q thrown into the same bins, sharing s balls.
+ *   Counting pairs of bins as for the variance gives Cov(Z_P, Z_Q) = (1-1/m)^|P△Q| · Var(s balls).
+ *   Hence the relative covariance is V(s): it depends only on the shared balls. Estimators and
+ *   deltas rest on this.
  */
 
 import { checkInteger, checkNumber } from './checks.ts';
 
-/** P(X = x) for x = 0 … min(m, t), by adding one ball after the other. Chances below 1e-60 are returned as 0. */
+/**
+ * P(X = x) for x = 0 … min(m, t), computed ball by ball. Probabilities below 1e-60 are returned as
+ * 0.
+ */
 export function occupancyDistribution(m: number, t: number): Float64Array {
   checkInteger('m', m, 1);
   checkInteger('t', t);
@@ -30,7 +34,7 @@ export function occupancyDistribution(m: number, t: number): Float64Array {
   return bins.chance;
 }
 
-/** The distribution between two throws. Outside low … high all chances are 0. */
+/** The distribution between two throws. Outside low … high all probabilities are 0. */
 export interface Bins {
   readonly m: number;
   readonly chance: Float64Array;
@@ -45,12 +49,15 @@ export function emptyBins(m: number, t: number): Bins {
   return { m, chance, low: 0, high: 0 };
 }
 
-/** One more ball: it meets an occupied bin with probability x/m, else there is one more. */
+/**
+ * Throws one more ball. It hits an occupied bin with probability x/m, otherwise one more bin is
+ * occupied.
+ */
 export function throwBall(bins: Bins): void {
   const { m, chance } = bins;
   let { low, high } = bins;
   if (high < chance.length - 1) high++;
-  // Downwards, so that chance[x - 1] still belongs to the throw before.
+  // Downwards, so that chance[x - 1] still belongs to the previous throw.
   for (let x = high; x > low; x--) {
     chance[x] = (chance[x]! * x + chance[x - 1]! * (m - x + 1)) / m;
   }
@@ -68,13 +75,17 @@ export function occupancyMean(m: number, t: number): number {
   return t === 0 ? 0 : -m * Math.expm1(t * Math.log1p(-1 / m));
 }
 
-/** Var X, which is also the variance of the number of zeros. For real t below 1 there is no such variance: 0. */
+/**
+ * Var X, which is also the variance of the number of zeros. For real t below 1 no such variance
+ * exists, and it is 0.
+ */
 export function occupancyVariance(m: number, t: number): number {
   checkBalls(m, t);
   if (t <= 1 || m === 1) return 0;
   const y = -t * Math.log1p(-1 / m);
   if (y < 1) return m * Math.exp(-2 * y) * bracket(m, t, y);
-  // e^y may overflow: multiply it out. The terms differ by a factor (1 + y)/e^y < 3/4, so this is safe.
+  // e^y may overflow, so it is multiplied out. The terms differ by a factor (1 + y)/e^y < 3/4, so
+  // this is safe.
   const notHit = Math.exp(-y);
   return Math.max(0, m * notHit * (-Math.expm1(-y) - notHit * (m - 1) * bothMissed(m, t)));
 }
@@ -92,7 +103,7 @@ export function zeroCovariance(m: number, shared: number, different: number): nu
   return Math.exp(different * Math.log1p(-1 / m)) * occupancyVariance(m, shared);
 }
 
-/** Sixteen standard deviations out; smaller chances cannot move any rate of interest. */
+/** Sixteen standard deviations out. Smaller probabilities cannot change any rate of interest. */
 const IMPOSSIBLE = 1e-60;
 
 function checkBalls(m: number, t: number): void {
@@ -109,7 +120,10 @@ function bracket(m: number, t: number, y: number): number {
   return tail(y) + t * leadingDifference(v) + (m - 1) * tail(-w);
 }
 
-/** 1 - e^-w, the chance that two given bins are not as independent as they look. m = 2: certain. */
+/**
+ * 1 - e^-w, the probability that two given bins are not as independent as they look. It is 1 for m
+ * = 2.
+ */
 function bothMissed(m: number, t: number): number {
   return m === 2 ? 1 : -Math.expm1(t * Math.log1p(-1 / ((m - 1) * (m - 1))));
 }

@@ -1,13 +1,15 @@
 /**
  * From the number of zeros to the number of keys, with an interval: the common core of all size estimates.
  *
- * For every layout each key leaves a given bit alone with the same probability, so E[Z] = m·e^(-an), and n is
- * estimated by ln(m/Z)/a (survey 2.4). What differs is a, and V(n), the relative variance of Z.
+ * In every layout each key leaves a given bit alone with the same probability, so E[Z] = m·e^(-an),
+ * and n is estimated by ln(m/Z)/a (survey 2.4). Layouts differ in a, and in V(n), the relative
+ * variance of Z.
  *
- * The interval is not value ± 2 standard errors. It holds every n for which the observed Z lies within the quantile of
- * the mean *that n* would give (Wilson's idea for a proportion): m·e^(-an)·(1 ± q·√V(n)) = Z, solved for n. That
- * stays right near a full filter, where the estimate is lopsided; with no zero left it still gives a lower end.
- * It is conditional on the zeros being about normal, which they are above some hundred bits.
+ * The interval is not value ± 2 standard errors. It holds every n for which the observed Z lies
+ * within the quantile of the mean that *this* n would give (Wilson's idea for a proportion):
+ * m·e^(-an)·(1 ± q·√V(n)) = Z, solved for n. That stays right near a full filter, where the
+ * estimate is skewed, and gives a lower end even if no zero is left. It assumes that the number of
+ * zeros is approximately normal, which it is above some hundred bits.
  */
 
 import { checkInteger, checkRate } from './checks.ts';
@@ -22,10 +24,10 @@ export interface Estimate {
   readonly standardError: number;
 }
 
-/** How the zeros of a layout fall with the number of keys. */
+/** The model of how the zeros of a layout fall with the number of keys. */
 export interface ZeroModel {
   readonly bits: number;
-  /** a: minus the logarithm of the probability that one key leaves a given bit alone. */
+  /** a, minus the logarithm of the probability that one key leaves a given bit alone. */
   readonly decay: number;
   /** V(n) = Var Z / (E Z)². */
   readonly relativeVariance: (n: number) => number;
@@ -35,10 +37,10 @@ export interface ZeroModel {
 export function estimateFromOnes(model: ZeroModel, ones: number, confidence = 0.95): Estimate {
   checkInteger('ones', ones, 0, model.bits);
   const q = twoSidedQuantile(confidence);
-  // No key leaves no trace, so an empty filter is certain.
+  // Every key sets a bit, so a filter without ones is certainly empty.
   if (ones === 0) return { value: 0, low: 0, high: 0, standardError: 0 };
   const { bits, decay, relativeVariance } = model;
-  // One bit to choose from: the first key fills it, and all further ones leave no trace.
+  // With one bit to choose from, the first key fills it, and all further ones change nothing.
   if (decay === Number.POSITIVE_INFINITY) return { value: decay, low: 0, high: decay, standardError: decay };
   const share = (bits - ones) / bits;
   const value = -Math.log1p(-ones / bits) / decay;

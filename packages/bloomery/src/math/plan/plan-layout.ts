@@ -1,8 +1,9 @@
 /**
- * What the planner has to know about a layout: its true rate, its fill, and which sizes exist.
+ * The properties of a layout that the planner needs: its true rate, its fill, and which sizes
+ * exist.
  *
- * Sizes come in steps: a partitioned filter has a multiple of k bits, a blocked one whole blocks. A request for 1000 bits
- * gets the largest size that exists below it, and a note.
+ * Sizes come in steps: a partitioned filter has a multiple of k bits, a blocked one whole blocks. A
+ * request for 1000 bits gets the largest existing size that is not above it, and a note.
  */
 
 import {
@@ -24,18 +25,21 @@ export type PlanLayout = 'classic' | 'partitioned' | 'blocked' | 'split-block';
 export interface LayoutModel {
   readonly name: PlanLayout;
   readonly minHashes: number;
-  /** More hash functions than the layout can have. */
+  /** The most hash functions that the layout can have. */
   readonly mostHashes: number;
-  /** More than this is not proposed unless asked for: 2^-64 is a rate nobody can measure. */
+  /**
+   * The most hash functions that are proposed without being asked for: a rate of 2^-64 cannot be
+   * measured.
+   */
   readonly practicalHashes: number;
-  /** Whether m·H(p) describes its compressed size. */
+  /** Whether m·H(p) describes the compressed size of this layout. */
   readonly sendable: boolean;
   readonly rate: (m: number, k: number, n: number) => number;
   /** Expected share of ones. */
   readonly fill: (m: number, k: number, n: number) => number;
   /** The largest existing size of at most m bits; 0 if there is none. */
   readonly usable: (m: number, k: number) => number;
-  /** The fewest bits for a rate, or undefined when there are too many. */
+  /** The fewest bits for a rate, or undefined if they exceed the limit. */
   readonly smallest: (
     n: number,
     rate: number,
@@ -49,7 +53,7 @@ export interface Size {
   readonly hashes: number;
 }
 
-/** The best number of hash functions for m bits and n keys, with the size it makes of m and its rate. */
+/** The best number of hash functions for m bits and n keys, with the usable size and its rate. */
 export function bestHashes(
   model: LayoutModel,
   m: number,
@@ -60,12 +64,13 @@ export function bestHashes(
     const bits = model.usable(m, hashes);
     return { bits, hashes, rate: bits === 0 ? Number.POSITIVE_INFINITY : model.rate(bits, hashes, n) };
   };
-  // Survey 2.1: near ln 2 · m/n. The true optimum of small filters lies lower, and sizes in steps make ripples.
+  // Survey 2.1: near ln 2 · m/n. The true optimum of small filters lies lower, and sizes in steps
+  // cause ripples.
   const start = Math.min(limit, Math.max(model.minHashes, Math.round((Math.LN2 * m) / n)));
   let best = at(start);
   for (let k = start - 1, worse = 0; k >= model.minHashes && worse < 3; k--) {
     const candidate = at(k);
-    // Equal rates go to fewer hashes, unless that is only since every rate is 1.
+    // On equal rates fewer hashes win.
     if (candidate.rate <= best.rate) [best, worse] = [candidate, 0];
     else worse++;
   }
@@ -125,7 +130,7 @@ function blockedModel(name: 'blocked' | 'split-block'): LayoutModel {
     sendable: false,
     rate: (m, k, n) => rateOverLoads(n, m / blockBits, rateAt(k)),
     fill: (m, k, n) => {
-      // A key hits a given bit if it chooses its block and then sets it there.
+      // A key hits a given bit if it chooses the bit's block and then sets the bit there.
       const hit = split ? 1 / 32 : 1 - (1 - 1 / blockBits) ** k;
       return -Math.expm1(n * Math.log1p((-hit * blockBits) / m));
     },
@@ -138,7 +143,10 @@ function blockedModel(name: 'blocked' | 'split-block'): LayoutModel {
   };
 }
 
-/** The arguments are checked already: a RangeError can only mean that the size limit was passed. */
+/**
+ * The arguments were checked already, so a RangeError can only mean that the size limit was
+ * exceeded.
+ */
 function orUndefined<T>(size: () => T): T | undefined {
   try {
     return size();

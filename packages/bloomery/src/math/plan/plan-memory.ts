@@ -6,7 +6,7 @@ import { MAX_BITS } from '../checks.ts';
 import { bestHashes } from './plan-layout.ts';
 import type { Choice, PlanBinding, PlanOutcome, Problem } from './plan-problem.ts';
 
-/** Solves for a given number of keys. */
+/** Solves the problem for a given number of keys. */
 export function solveMemory(problem: Problem, n: number): PlanOutcome {
   const { bits, maxBits, falsePositiveRate } = problem;
   if (bits !== undefined) return forBits(problem, n, bits, 'bits');
@@ -77,7 +77,7 @@ function contradiction(
   return `capacity ${n}, ${size}${limits} and falsePositiveRate ${falsePositiveRate} contradict: ${outcome}`;
 }
 
-/** Three digits, as rates are printed. */
+/** A rate with three digits, as it is printed. */
 export function rounded(rate: number): string {
   return String(Number(rate.toPrecision(3)));
 }

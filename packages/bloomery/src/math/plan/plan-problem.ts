@@ -1,8 +1,9 @@
 /**
- * What may be asked of the planner, and the checks that turn a request into a problem.
+ * The requests that the planner accepts, and the checks that turn a request into a problem.
  *
- * A field with a typo must not be ignored: `falsePositveRate` would silently plan for another goal. So unknown fields
- * are a TypeError, and fields that would have no effect with the goal at hand are a RangeError.
+ * A field with a typo must not be ignored: `falsePositveRate` would silently plan for another goal.
+ * So unknown fields are a TypeError, and fields that would have no effect with the given goal are a
+ * RangeError.
  */
 
 import { checkInteger, checkNumber, checkRate, MAX_BITS } from '../checks.ts';
@@ -12,27 +13,36 @@ import { type LayoutModel, layoutModel, type PlanLayout } from './plan-layout.ts
 export type PlanGoal = 'memory' | 'transmission' | 'delta';
 
 export interface PlanRequest {
-  /** n: number of distinct keys. Left out, the planner finds the largest possible. */
+  /** n, the number of distinct keys. If it is missing, the planner finds the largest possible. */
   readonly capacity?: number | undefined;
-  /** Rate not to be exceeded at capacity. */
+  /** The false positive rate that must not be exceeded at capacity. */
   readonly falsePositiveRate?: number | undefined;
-  /** m: exact size of the bit array. */
+  /** m, the exact size of the bit array. */
   readonly bits?: number | undefined;
-  /** k: exact number of hash functions. */
+  /** k, the exact number of hash functions. */
   readonly hashes?: number | undefined;
-  /** z: expected bits of the compressed filter, or of the delta if that is the goal, not to be exceeded. */
+  /**
+   * z, the largest expected size in bits of the compressed filter, or of the delta if that is the
+   * goal.
+   */
   readonly transmissionBits?: number | undefined;
-  /** c: fraction of the keys replaced between two deltas. */
+  /** c, the fraction of the keys that is replaced between two deltas. */
   readonly changedFraction?: number | undefined;
-  /** Bytes a compressed message must not exceed, with probability `fitProbability`. Headers are not counted. */
+  /**
+   * The number of bytes that a compressed message must not exceed, with probability
+   * `fitProbability`. Headers are not counted.
+   */
   readonly maxMessageBytes?: number | undefined;
-  /** 0.99 unless told. */
+  /** Default 0.99. */
   readonly fitProbability?: number | undefined;
   readonly maxHashes?: number | undefined;
   readonly maxBits?: number | undefined;
-  /** 'classic' unless told. */
+  /** Default 'classic'. */
   readonly layout?: PlanLayout | undefined;
-  /** Inferred unless told: changedFraction asks for deltas, else a message size for transmission, else memory. */
+  /**
+   * Default: 'delta' if changedFraction is given, otherwise 'transmission' if a message size is
+   * given, otherwise 'memory'.
+   */
   readonly goal?: PlanGoal | undefined;
 }
 
@@ -51,7 +61,7 @@ export interface Problem extends PlanRequest {
   readonly model: LayoutModel;
   readonly goal: PlanGoal;
   readonly fitProbability: number;
-  /** The most hash functions to propose: maxHashes, or what is practical. */
+  /** The most hash functions to propose: maxHashes, or a practical limit. */
   readonly hashLimit: number;
 }
 

@@ -1,21 +1,23 @@
 /**
  * Plans for a filter that is sent: whole, or as the changes since the last time.
  *
- * Mitzenmacher, Compressed Bloom Filters (2002), sections II-B, III and IV. A larger array with fewer hash functions is
- * sparser and compresses to less than a small full one: for the same z the rate falls, towards 0.5^(z/n) as m grows
- * without end. What stops it is the receiver's memory, so there is always a cap on m: `maxBits`, or else 16 times
- * the budget (16 times the memory-optimal size if there is no budget), and the plan says when the cap is what binds.
+ * Mitzenmacher, Compressed Bloom Filters (2002), sections II-B, III and IV. A larger array with
+ * fewer hash functions is sparser and compresses to less than a small full one: for the same z the
+ * rate falls, towards 0.5^(z/n) as m grows without end. The limit is the receiver's memory, so
+ * there is always a cap on m: `maxBits`, or else 16 times the budget (16 times the memory-optimal
+ * size if there is no budget). The plan says when the cap is the binding constraint.
  *
  * For each k the size sent grows with m, so
  * - with a budget: the largest m that fits, for every k; the pair with the lowest true rate wins;
  * - with a rate: the smallest m that reaches it, for every k; the pair that sends least wins.
  *
- * Only the sparse side is searched, kn/m <= 0.8 (p >= 0.45). The theory has a mirror image with p near 0, where many
- * hash functions fill the array almost completely (the paper's "infinite number"); it needs tens of hashes for what two
- * do on this side. A single hash function is always allowed.
+ * Only the sparse side is searched, kn/m <= 0.8 (p >= 0.45). The theory has a mirror image with p
+ * near 0, where many hash functions fill the array almost completely (the paper's "infinite
+ * number"). It needs tens of hashes where two are enough on this side. A single hash function is
+ * always allowed.
  *
- * The size is m·H(p) (or m·H(q) for a delta); `maxMessageBytes` asks that the size including its scatter fits:
- * mean + quantile(fitProbability) · deviation, from entropy.ts.
+ * The size is m·H(p) (or m·H(q) for a delta). `maxMessageBytes` requires that the size including
+ * its scatter fits: mean + quantile(fitProbability) · deviation, from entropy.ts.
  */
 
 import { MAX_BITS } from '../checks.ts';
@@ -29,10 +31,13 @@ import {
 import { rounded } from './plan-memory.ts';
 import type { PlanBinding, PlanOutcome, Problem } from './plan-problem.ts';
 
-/** How many times the budget (or the memory-optimal size) an array may have unless maxBits says otherwise. */
+/**
+ * Upper limit of an array's size as a multiple of the budget (or the memory-optimal size), if
+ * maxBits is not given.
+ */
 export const DEFAULT_SPREAD = 16;
 
-/** Solves for a given number of keys. */
+/** Solves the problem for a given number of keys. */
 export function solveTransmission(problem: Problem, n: number): PlanOutcome {
   const budgeted = problem.transmissionBits !== undefined || problem.maxMessageBytes !== undefined;
   return budgeted ? forBudget(problem, n) : forRate(problem, n);
@@ -89,7 +94,8 @@ function forBudget(problem: Problem, n: number): PlanOutcome {
   if (best.bits === problem.model.usable(cap, best.hashes)) {
     return { ...pick(best), binding: 'maxBits', notes: capNotes(problem, cap, 'budget') };
   }
-  // Fewer functions would do better still, in an array beyond the cap: compressed II-B, the rate falls as p nears 1.
+  // Fewer functions would do even better, in an array beyond the cap: compressed II-B, the rate
+  // falls as p nears 1.
   const notes =
     best.hashes === 1 || problem.hashes !== undefined
       ? []
@@ -106,7 +112,7 @@ function forRate(problem: Problem, n: number): PlanOutcome {
   const cap = bits ?? Math.min(problem.maxBits ?? DEFAULT_SPREAD * memory.bits, MAX_BITS);
   const search = (options: Problem) =>
     lowest(
-      // Beyond the memory optimum more functions need more bits and a larger message.
+      // Beyond the memory optimum, more functions need more bits and a larger message.
       hashOptions(options, n, cap, memory.hashes).map((k) => {
         const size = bits === undefined ? model.smallest(n, rate, k, hashLimit)?.bits : bits;
         const found = size === undefined || size > cap ? undefined : candidate(options, n, size, k);
@@ -129,7 +135,7 @@ function forRate(problem: Problem, n: number): PlanOutcome {
   }
   if (bits !== undefined) return { ...pick(best), binding: 'bits', notes: [] };
   if (best.hashes === 1) return { ...pick(best), binding: 'falsePositiveRate', notes: [] };
-  // One function fewer would send less still, but its array passes the cap.
+  // One function fewer would send even less, but its array exceeds the cap.
   return {
     ...pick(best),
     binding: 'maxBits',
@@ -137,7 +143,10 @@ function forRate(problem: Problem, n: number): PlanOutcome {
   };
 }
 
-/** Neither rate nor budget: the size is given, and the lowest rate wins, as in memory. */
+/**
+ * Solves a problem with neither rate nor budget: the size is given, and the lowest rate wins, as in
+ * memory.
+ */
 function forSize(problem: Problem, n: number, size: number): PlanOutcome {
   const search = (options: Problem) =>
     lowest(
@@ -170,7 +179,10 @@ function capNotes({ maxBits }: Problem, cap: number, reference: string): string[
     : [`maxBits was not given; the array was limited to ${DEFAULT_SPREAD} times the ${reference}.`];
 }
 
-/** The largest array of at most `cap` bits with k functions whose message fits; just `cap` if the size is given. */
+/**
+ * The largest array of at most `cap` bits with k functions whose message fits; only `cap` itself if
+ * the size is given.
+ */
 function largest(problem: Problem, n: number, k: number, cap: number): Candidate | undefined {
   const { model } = problem;
   const fits = (m: number) => m > 0 && isWithinBudget(problem, m, k, n);
@@ -194,10 +206,12 @@ function candidate({ model, hashes }: Problem, n: number, m: number, k: number):
   return { bits, hashes: k, rate: model.rate(bits, k, n) };
 }
 
-/** kn/m of the fullest array considered; ln 2 is the memory optimum. */
+/** kn/m of the fullest array that is considered; ln 2 is the memory optimum. */
 const DENSEST = 0.8;
 
-/** The k to try: the one that was asked for, or 1 … what half fills `cap` bits. */
+/**
+ * The values of k to try: the requested one, or from 1 up to the one that half fills `cap` bits.
+ */
 function hashOptions({ hashes, hashLimit }: Problem, n: number, cap: number, most = hashLimit): number[] {
   if (hashes !== undefined) return [hashes];
   const top = Math.min(hashLimit, most, Math.max(1, Math.floor((DENSEST * cap) / n)));
@@ -210,7 +224,7 @@ function isWithinBudget(problem: Problem, m: number, k: number, n: number): bool
   return maxMessageBytes === undefined || messageBitsAtConfidence(problem, m, k, n) <= 8 * maxMessageBytes;
 }
 
-/** Of two budgets, the one with less room left. */
+/** The budget with less room left. */
 function bindingBudget(problem: Problem, { bits, hashes }: Candidate, n: number): PlanBinding {
   const { transmissionBits, maxMessageBytes } = problem;
   if (transmissionBits === undefined) return 'maxMessageBytes';
@@ -234,7 +248,7 @@ function fixed({ hashes, maxHashes }: Problem): string {
       : '';
 }
 
-/** The candidate with the least cost; among equals the first, which has the fewest hashes. */
+/** The candidate with the least cost. On a tie the first one, which has the fewest hashes. */
 function lowest(
   candidates: readonly (Candidate | undefined)[],
   cost: (c: Candidate) => number,

@@ -1,18 +1,20 @@
 /**
- * The planner: say what you know, get the rest.
+ * The planner: it takes the known parameters and computes the others.
  *
- * The papers answer one question each: the best k for m and n (survey 2.1), the fewest bits for a rate (tutorial, figure
- * 2), the best array for a message of z bits (compressed, tables I to III), the smallest message for a rate (IV, V), the
- * same for deltas (VI, VII). They are all the same question with different unknowns, so there is one function.
+ * The papers answer one question each: the best k for m and n (survey 2.1), the fewest bits for a
+ * rate (tutorial, figure 2), the best array for a message of z bits (compressed, tables I to III),
+ * the smallest message for a rate (IV, V), the same for deltas (VI, VII). They are all the same
+ * question with different unknowns, so there is one function.
  *
  * - capacity and falsePositiveRate: the fewest bits, and k.
- * - capacity and bits: the best k, and the rate. With hashes too: just the evaluation.
+ * - capacity and bits: the best k, and the rate. With hashes as well: only the evaluation.
  * - bits and falsePositiveRate, or a message size and falsePositiveRate: the largest capacity.
  * - transmissionBits or maxMessageBytes: the lowest rate for that message; with changedFraction, for that delta.
  * - goal 'transmission' or 'delta' with a rate: the smallest message.
  *
- * All promises are made on the true rate; the textbook rates are reported beside it. `binding` names the field that
- * stops the result from being better; the notes say in words what relaxing it would bring, where that is known.
+ * All promises are made on the true rate; the textbook rates are reported next to it. `binding`
+ * names the field that keeps the result from being better. The notes say what relaxing it would
+ * bring, if that is known.
  */
 
 import { lowerBoundBits } from '../bounds.ts';
@@ -43,28 +45,36 @@ export interface Plan {
   readonly hashes: number;
   /** The true rate at capacity, for this layout. */
   readonly falsePositiveRate: number;
-  /** f' and f of the survey for these bits, hashes and capacity; they know no layout. */
+  /**
+   * f' and f of the survey for these bits, hashes and capacity. They do not depend on the layout.
+   */
   readonly rateExact: number;
   readonly rateAsymptotic: number;
   readonly bitsPerKey: number;
   /** Expected share of ones at capacity. */
   readonly expectedFill: number;
-  /** m·H(p), p = e^(-kn/m): the whole filter through an ideal coder. */
+  /** m·H(p), p = e^(-kn/m): the expected size of the whole filter with an ideal coder. */
   readonly expectedTransmissionBits: number;
   readonly transmissionBitsPerKey: number;
-  /** m·H(q): only with changedFraction. */
+  /** m·H(q), the expected size of a delta; only with changedFraction. */
   readonly expectedDeltaBits?: number;
-  /** Bytes that a message of the goal does not exceed with fitProbability; not for the goal 'memory'. */
+  /**
+   * Bytes that a message for the goal does not exceed with fitProbability; absent for the goal
+   * 'memory'.
+   */
   readonly transmissionBytesAtConfidence?: number;
-  /** What any structure needs for this rate, n·log2(1/rate). */
+  /** The bits that any structure needs for this rate, n·log2(1/rate). */
   readonly lowerBoundBits: number;
-  /** bits over the lower bound; for the other goals the expected transmission over it. */
+  /** Ratio of bits to the lower bound; for the other goals, of the expected transmission to it. */
   readonly overheadOverLowerBound: number;
   readonly binding: PlanBinding;
   readonly notes: readonly string[];
 }
 
-/** Completes a request. RangeError if its fields contradict each other or do not suffice, TypeError for unknown ones. */
+/**
+ * Completes a request. Throws a RangeError if its fields contradict each other or do not suffice, a
+ * TypeError for unknown fields.
+ */
 export function plan(request: PlanRequest): Plan {
   const problem = checkPlanRequest(request);
   const solve = problem.goal === 'memory' ? solveMemory : solveTransmission;
@@ -74,7 +84,9 @@ export function plan(request: PlanRequest): Plan {
   return describe(problem, capacity, outcome);
 }
 
-/** The largest n that can be solved. The rate rises and messages grow with n, so the solvable ones come first. */
+/**
+ * The largest n that can be solved. The rate and the messages grow with n, so a bisection finds it.
+ */
 function largestCapacity(solve: (n: number) => PlanOutcome): number {
   const isPossible = (n: number) => !('impossible' in solve(n));
   const one = solve(1);
@@ -94,7 +106,8 @@ function describe(problem: Problem, n: number, { bits: m, hashes: k, binding, no
   const { model, goal, changedFraction } = problem;
   const rate = model.rate(m, k, n);
   const sent = compressedBits(m, k, n);
-  // A full filter (rate 1) needs no bits at all; a rate of 0 means that it is below the smallest double.
+  // A full filter (rate 1) needs no bits at all. A rate of 0 means that it is below the smallest
+  // double.
   const bound = rate < 1 && rate > 0 ? lowerBoundBits(n, rate) : rate === 0 ? Number.POSITIVE_INFINITY : 0;
   return {
     layout: model.name,
