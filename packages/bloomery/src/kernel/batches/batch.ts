@@ -1,7 +1,7 @@
 /**
- * Many keys at once. A batch is cut into chunks of at most 1024 keys; each chunk is hashed as a whole, and the
- * visitor then works on all its hashes. Hashing and probing are two steps, so every form of a batch goes with
- * every structure and neither knows the other.
+ * Many keys at once. A batch is cut into chunks of at most 1024 keys. Each chunk is hashed as a
+ * whole, and the visitor then works on all its hashes. Hashing and probing are separate steps, so
+ * every form of a batch works with every structure, and neither depends on the other.
  */
 
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
@@ -19,10 +19,13 @@ export interface KeyLines {
   readonly lines: Uint8Array;
 }
 
-/** What every `…Many` method takes: any iterable of keys, keys packed end to end, lines, or hashes. */
+/**
+ * The argument of every `…Many` method: any iterable of keys, keys packed end to end, lines, or
+ * hashes.
+ */
 export type KeyBatch = Iterable<Key> | PackedKeys | KeyLines | KeyHashes;
 
-/** Visits the hashes of a batch, whatever its form. */
+/** Visits the hashes of a batch in any form. */
 export function eachChunk(keys: KeyBatch, scheme: HashScheme, visit: VisitChunk): void {
   const { lines, words, offsets } = formOf(keys);
   if (lines !== undefined) {
@@ -37,7 +40,7 @@ export function eachChunk(keys: KeyBatch, scheme: HashScheme, visit: VisitChunk)
   }
 }
 
-/** The number of keys in a batch where it is known beforehand, else 0. */
+/** The number of keys in a batch if it is known beforehand, otherwise 0. */
 export function countOf(keys: KeyBatch): number {
   const { offsets, length } = formOf(keys);
   return Math.max(0, offsets === undefined ? (length ?? 0) : offsets.length - 1);
@@ -75,7 +78,7 @@ function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: VisitChunk
   eachKeyChunk(pending, scheme, visit);
 }
 
-/** Visits the hashes of keys that are packed already. A wrong offset is seen when its chunk comes. */
+/** Visits the hashes of packed keys. A wrong offset is detected when its chunk is reached. */
 function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk): void {
   const { bytes, offsets } = keys;
   if (!(bytes instanceof Uint8Array && offsets instanceof Uint32Array && offsets.length > 0)) {
@@ -115,10 +118,13 @@ function eachHashChunk(words: Int32Array, visit: VisitChunk): void {
   }
 }
 
-/** Hashes a chunk from `start` on and says how many keys it took; 0 if it cannot take the first ones. */
+/**
+ * Hashes a chunk from `start` on and returns how many keys it took; 0 if it cannot take the first
+ * ones.
+ */
 type HashInWasm = (wasm: WasmKernel, start: number) => number;
 
-/** Visits keys that can be numbered; those that `inWasm` cannot take are hashed one by one. */
+/** Visits keys that are accessed by index. Keys that `inWasm` cannot take are hashed one by one. */
 function eachIndexedChunk(
   total: number,
   keyAt: (i: number) => Key,

@@ -1,7 +1,7 @@
 /**
- * Hashing one key, and hash values as things of their own: compute once with `hashKey`, ask many filters with
- * `hasHash`. A hash remembers its scheme, so asking a filter with another seed is an error and not a
- * silent "no".
+ * Hashing one key, and hashes as values: compute one with `hashKey`, and look it up in many filters
+ * with `hasHash`. A hash remembers its scheme, so a lookup in a filter with another seed is an
+ * error and not a silent "no".
  */
 
 import { FORGE64, type HashOptions, HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
@@ -23,7 +23,7 @@ export function hashKey(key: Key, options?: HashOptions | HashScheme): KeyHash {
   return { scheme, low: hashOut[0] >>> 0, high: hashOut[1] >>> 0 };
 }
 
-/** @internal Where `hashInto` leaves its result: [low, high] as int32. Overwritten by the next call. */
+/** @internal The result of `hashInto`: [low, high] as int32. Overwritten by the next call. */
 export const hashOut = /* @__PURE__ */ new Int32Array(2);
 
 /** @internal Hashes one key into `hashOut`. */
@@ -34,7 +34,7 @@ export function hashInto(key: Key, scheme: HashScheme): void {
   if (!done) hashBytesInto(keyBytes(key), scheme);
 }
 
-/** Hashes a key in JavaScript, if there is room for it. */
+/** Hashes a key in JavaScript, if it fits into the scratch buffer. */
 function hashInScratch(key: Key, scheme: HashScheme): boolean {
   scratch ??= keyTarget(1024);
   const length = writeKey(key, scratch);
@@ -53,7 +53,10 @@ export function hashBytesInto(bytes: Uint8Array, scheme: HashScheme): void {
   scheme.hashWords(target.words, writeKey(bytes, target), hashOut);
 }
 
-/** Room for keys of up to 4096 bytes in the JavaScript kernel; longer ones get memory of their own. */
+/**
+ * A scratch buffer for keys of up to 4096 bytes in the JavaScript kernel. Longer ones get memory of
+ * their own.
+ */
 let scratch: KeyTarget | undefined;
 
 function keyTarget(wordCount: number): KeyTarget {

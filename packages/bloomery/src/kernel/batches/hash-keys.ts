@@ -1,10 +1,16 @@
-/** Many hashes at once: hash a batch of keys once, give the hashes to many structures. */
+/**
+ * Many hashes at once: a batch of keys is hashed once, and the hashes are used with many
+ * structures.
+ */
 
 import { type HashOptions, HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import { CHUNK_KEYS } from '../wasm/chunk.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch, type KeyLines } from './batch.ts';
 
-/** The hashes of a batch of keys, in order: itself a batch, for every structure with the same seed or key. */
+/**
+ * The hashes of a batch of keys, in order. They are a batch themselves, for every structure with
+ * the same seed or key.
+ */
 export interface KeyHashes {
   readonly scheme: HashScheme;
   /** The lower and the upper half of each hash in turn, as int32. */
@@ -13,8 +19,9 @@ export interface KeyHashes {
 }
 
 /**
- * Hashes all keys of a batch. `room`, if it is large enough, is where the hashes go: `words` is then a view of it. Who hashes
- * one batch after the other saves the time that fresh memory takes.
+ * Hashes all keys of a batch. If `room` is large enough, the hashes are written there, and `words`
+ * is a view of it. A caller that hashes one batch after the other thereby saves the time for
+ * allocating memory.
  */
 export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme, room?: Int32Array): KeyHashes {
   const scheme = options instanceof HashScheme ? options : hashScheme(options);
@@ -37,7 +44,10 @@ export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme, roo
   return { scheme, words, length };
 }
 
-/** About how many lines there are, by those at the beginning: making room again and again would cost more than hashing. */
+/**
+ * Estimates the number of lines from those at the beginning, because growing the array repeatedly
+ * would cost more than hashing.
+ */
 function expectedLines(bytes: Uint8Array): number {
   const looked = Math.min(bytes.length, 4096);
   let newlines = 1;

@@ -1,5 +1,5 @@
 /**
- * Finding newlines in WebAssembly, window by window, on a memory of its own.
+ * Finds newlines in WebAssembly, window by window, in a memory of its own.
  *
  *     0        SOURCE   a window of 128 KiB and 16 zeros
  *     196608   TARGET   as many words as there may be newlines in a window
@@ -43,7 +43,7 @@ export class LineKernel {
     }
   }
 
-  /** Copies a window in, with zeros behind it; returns its length. */
+  /** Copies a window in, followed by zeros; returns its length. */
   #place(bytes: Uint8Array, at: number): number {
     const length = Math.min(WINDOW, bytes.length - at);
     this.#source.set(bytes.subarray(at, at + length));

@@ -1,21 +1,26 @@
 /**
- * Lines of bytes, for those who handle files of keys beside asking filters for them (`{ lines }` does the splitting itself):
- * how many there are, and where each ends. A line is what a newline ends, and what follows the last one, if anything does.
+ * Lines of bytes: how many there are, and where each ends. This is for programs that process files
+ * of keys and do not only look them up (`{ lines }` splits lines itself). A newline ends a line;
+ * bytes after the last newline are one more line.
  *
- * In WebAssembly 16 bytes at a time, mostly at the speed of copying the bytes there. Twin: assembly/batches/lines.ts.
+ * WebAssembly processes 16 bytes at a time, mostly at the speed of copying the bytes there. Twin:
+ * assembly/batches/lines.ts.
  */
 
 import { wasmKernel } from '../wasm/kernel-choice.ts';
 import { WASM_POSSIBLE } from '../wasm/wasm-possible.ts';
 import { LineKernel } from './lines-wasm.ts';
 
-/** The number of lines: of keys in `{ lines: bytes }`. */
+/** The number of lines, which is the number of keys in `{ lines: bytes }`. */
 export function countLines(bytes: Uint8Array): number {
   const wasm = lineKernel(bytes);
   return (WASM_POSSIBLE && wasm !== null ? wasm.count(bytes) : countNewlines(bytes)) + unended(bytes);
 }
 
-/** Where each line ends, behind its newline; the last may have none and ends with the bytes. Up to 4 GiB. */
+/**
+ * The end of each line, after its newline. The last line may have no newline and ends with the
+ * bytes. Up to 4 GiB.
+ */
 export function lineEnds(bytes: Uint8Array): Uint32Array<ArrayBuffer> {
   const wasm = lineKernel(bytes);
   const newlines = WASM_POSSIBLE && wasm !== null ? wasm.count(bytes) : countNewlines(bytes);

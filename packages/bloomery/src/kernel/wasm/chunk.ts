@@ -1,8 +1,9 @@
 import type { WasmKernel } from './wasm-kernel.ts';
 
 /**
- * A chunk: the unit in which batches are hashed and probed. 1024 keys are enough to make the two kernel calls
- * cost nothing, and their hashes still lie in the first-level cache when they are probed.
+ * The number of keys in a chunk, the unit in which batches are hashed and probed. With 1024 keys
+ * the cost of the two kernel calls is negligible, and their hashes still lie in the first-level
+ * cache when they are probed.
  */
 export const CHUNK_KEYS = 1024;
 

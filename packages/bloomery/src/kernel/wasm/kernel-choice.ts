@@ -1,7 +1,8 @@
 /**
- * Which kernel does the work. WebAssembly wherever it compiles; where that is forbidden (a
- * Content-Security-Policy without 'wasm-unsafe-eval', an edge runtime that refuses run-time compilation, no
- * SIMD) the JavaScript twins do, with the same results. The module is compiled on first use.
+ * The choice of the kernel. WebAssembly is used wherever it compiles. Where that is forbidden (a
+ * Content-Security-Policy without 'wasm-unsafe-eval', an edge runtime that refuses run-time
+ * compilation, no SIMD) the JavaScript twins are used, with the same results. The module is
+ * compiled on first use.
  */
 
 import { platform } from '../../keys/platform.ts';
@@ -12,9 +13,10 @@ export type KernelChoice = 'auto' | 'javascript' | 'wasm';
 let choice: KernelChoice = 'auto';
 let loaded: WasmKernel | null | undefined;
 
-/** The kernel in use, null where JavaScript does the work. */
+/** The kernel in use, or null if JavaScript does the work. */
 export function wasmKernel(): WasmKernel | null {
-  // Not WASM_POSSIBLE: bundlers decide what to keep before they inline constants.
+  // This does not use WASM_POSSIBLE, because bundlers decide what to keep before they inline
+  // constants.
   return typeof __BLOOMERY_WASM__ === 'undefined' || __BLOOMERY_WASM__ ? chosenKernel() : null;
 }
 
@@ -23,14 +25,16 @@ function chosenKernel(): WasmKernel | null {
   return loaded;
 }
 
-/** Which kernel answers now: 'wasm' wherever it can be compiled, unless told otherwise. */
+/**
+ * The kernel in use now: 'wasm' wherever it can be compiled, unless `useKernel` chose otherwise.
+ */
 export function kernelInUse(): 'wasm' | 'javascript' {
   return wasmKernel() === null ? 'javascript' : 'wasm';
 }
 
 /**
- * Chooses the kernel for everything that follows. Both give identical results, so this is for tests, for
- * measurements and for those who want no WebAssembly at all; 'wasm' throws where it cannot run.
+ * Chooses the kernel for all later operations. Both give identical results, so this is for tests,
+ * for measurements and for callers that want no WebAssembly at all. 'wasm' throws if it cannot run.
  */
 export function useKernel(wanted: KernelChoice): void {
   if (wanted !== 'auto' && wanted !== 'javascript' && wanted !== 'wasm') {

@@ -1,28 +1,29 @@
 /**
  * The WebAssembly kernel: the map of its memory, the calls, and which filters live there.
  *
- * All that knows of WebAssembly is in this class, so that a bundle without the kernel is without all of it
- * (kernel-choice.ts). The module itself is embedded in wasm-binary.ts. It hashes and probes Bloom filters; the
- * loops of other structures are modules of their own on the same memory (`link`), so that who does not use
- * them does not load them.
+ * The code of the WebAssembly kernel is in this class, so that a bundle without the kernel contains
+ * none of it (kernel-choice.ts). The module itself is embedded in kernel-binary.ts. It hashes and
+ * probes Bloom filters. The loops of other structures are modules of their own on the same memory
+ * (`link`), so that programs that do not use them do not load them.
  *
  *     0      scratch word for reads that only warm the cache
  *     16     upper half of a one-key hash
  *     32     the SipHash key, present only during a call
  *     64     state of a long Forge64
  *     1024   BOUNDS   where keys begin and end, 1025 words
- *     8192   RESULTS  one byte a key
+ *     8192   RESULTS  one byte per key
  *     9216   SCRATCH  7 KiB for the use of one call
- *     16384  HASH_CHUNK   one 64-bit hash a key
- *     24576  VALUES   one double a key, in or out
+ *     16384  HASH_CHUNK   one 64-bit hash per key
+ *     24576  VALUES   one double per key, in or out
  *     32768  INPUT    the bytes of keys, 128 KiB and some bytes that may be over-read
- *     ARENA  filters that are much in use
+ *     ARENA  filters that are used often
  *
- * Why an arena. A kernel can only probe memory it owns, but a filter that owns linear memory would have to be
- * freed by hand: WebAssembly memory never shrinks, and V8 does not know that a small object keeps megabytes
- * alive. So a filter is born in an ordinary ArrayBuffer and moves into the arena when it has been asked often
- * enough, or a batch comes that is large enough, to pay for the copy; when the arena is full, everybody in it moves
- * out again. Nothing leaks, and nothing has to be disposed of.
+ * Why an arena. A kernel can only probe memory that it owns, but a filter that owns linear memory
+ * would have to be freed by hand: WebAssembly memory never shrinks, and V8 does not know that a
+ * small object keeps megabytes alive. So a filter is created in an ordinary ArrayBuffer. It moves
+ * into the arena when it has been used often enough, or a batch is large enough, to pay for the
+ * copy. When the arena is full, all filters in it move out again. Nothing leaks, and nothing has to
+ * be disposed of.
  */
 
 import { FORGE64, type HashOut, type HashScheme, halves } from '../../hashing/hash-scheme.ts';
@@ -34,12 +35,12 @@ import { KERNEL_BASE64 } from './kernel-binary.ts';
 
 type EachKeyChunk = (keys: readonly Key[], scheme: HashScheme, visit: VisitChunk) => void;
 
-/** Bytes that fit into linear memory in one go. */
+/** The number of bytes that fit into the input region at once. */
 const INPUT_BYTES = 1 << 17;
 const HIGH_WORD = 16;
 const SIP_KEY = 32;
 const BOUNDS = 1024;
-/** Exported: what the modules of other structures work on. */
+/** Exported for the modules of other structures. */
 export const RESULTS = 8192;
 export const SCRATCH = 9216;
 export const HASH_CHUNK = 16384;
@@ -47,30 +48,36 @@ export const VALUES = 24576;
 export const INPUT = 32768;
 const ARENA = INPUT + INPUT_BYTES + 1024;
 const PAGE = 65536;
-/** All filters in the arena together; a single one may take half of it. */
+/** The limit for all filters in the arena together; a single one may take half of it. */
 const ARENA_LIMIT = 1 << 29;
-/** More, and the list of them, most of it garbage by then, would be a leak of its own. */
+/**
+ * The largest number of filters in the arena. With more, the list of them, most of it garbage by
+ * then, would be a leak of its own.
+ */
 const MOST_RESIDENTS = 10_000;
 const NEWLINE = 10;
 
-/** What moves in and out: the words of a filter, wherever they are at the moment. */
+/** An object that moves in and out: the words of a filter, wherever they are at the moment. */
 export interface Movable {
   words: Uint32Array;
   readonly wordCount: number;
-  /** Shared words stay where the other threads see them. */
+  /** Shared words are never moved, because other threads use them. */
   readonly shared: boolean;
-  /** Byte address in linear memory, 0 while the words are elsewhere. */
+  /** Byte address in linear memory, or 0 while the words are elsewhere. */
   address: number;
-  /** Lookups since the words are outside. */
+  /** Number of lookups since the words have been outside. */
   demand: number;
 }
 
 export class WasmKernel {
-  /** The hashes of the current chunk: low and high halves in turn. A view, made anew when the memory grows. */
+  /**
+   * The hashes of the current chunk: low and high halves in turn. A view that is replaced when the
+   * memory grows.
+   */
   hashes!: Int32Array;
-  /** One byte a key of the current chunk. */
+  /** One byte per key of the current chunk. */
   results!: Uint8Array;
-  /** One double a key of the current chunk. */
+  /** One double per key of the current chunk. */
   values!: Float64Array;
   readonly #call: KernelExports;
   #input!: { bytes: Uint8Array; words: Int32Array };
@@ -78,7 +85,7 @@ export class WasmKernel {
   #high!: Int32Array;
   #sipKey!: Int32Array;
   #seedOf: HashScheme | undefined;
-  /** Of the key that was placed last. */
+  /** The halves of the seed that was used last. */
   seedLow = 0;
   seedHigh = 0;
   readonly #memory: WasmMemory;
@@ -92,12 +99,15 @@ export class WasmKernel {
     this.#makeViews();
   }
 
-  /** The exports of a module that works on this kernel's memory. To be called once a module: it compiles. */
+  /**
+   * The exports of a module that works on this kernel's memory. It compiles, so call it once per
+   * module.
+   */
   link<Exports>(base64: string): Exports {
     return linkModule(base64, this.#memory, this.#call);
   }
 
-  /** Hashes one key into `out`; false if its bytes are more than the input region holds. */
+  /** Hashes one key into `out`. Returns false if its bytes exceed the input region. */
   hashKey(key: Key, scheme: HashScheme, out: HashOut): boolean {
     const length = writeKey(key, this.#input);
     if (length < 0) return false;
@@ -114,7 +124,10 @@ export class WasmKernel {
     return true;
   }
 
-  /** Forge64 of any bytes, piece by piece through the input region: long keys, checksums of frames. */
+  /**
+   * Forge64 of bytes of any length, piece by piece through the input region: for long keys and
+   * checksums of frames.
+   */
   hashLong(bytes: Uint8Array, scheme: HashScheme, out: HashOut): void {
     const input = this.#input.bytes;
     this.#useSeed(scheme);
@@ -122,7 +135,7 @@ export class WasmKernel {
     for (let at = 0; at === 0 || at < bytes.length; at += INPUT_BYTES) {
       const piece = bytes.subarray(at, at + INPUT_BYTES);
       input.set(piece);
-      // Only the last piece is not made of whole blocks; an empty input is one block of zeros.
+      // Only the last piece does not consist of whole blocks; an empty input is one block of zeros.
       const whole = Math.max(16, (piece.length + 15) & ~15);
       input.fill(0, piece.length, whole);
       this.#call.streamBlocks(INPUT, whole);
@@ -132,9 +145,10 @@ export class WasmKernel {
   }
 
   /**
-   * Hashes strings from `start` on: joined, and encoded in one call, which was measured to be the fastest road by
-   * far. As long as all is ASCII a key's bytes are as many as its characters. Returns how many, or 0 if it does
-   * not work for these: another type among them, a very long one.
+   * Hashes strings from `start` on. They are joined and encoded in one call, which we measured to
+   * be the fastest way by far. As long as all of them are ASCII, a key has as many bytes as
+   * characters. Returns the number of keys, or 0 if this way is not possible: another type among
+   * them, a very long key.
    */
   hashJoined(keys: readonly Key[], start: number, scheme: HashScheme): number {
     const limit = Math.min(keys.length, start + CHUNK_KEYS);
@@ -158,7 +172,7 @@ export class WasmKernel {
     return end - start;
   }
 
-  /** Hashes integers up to 64 bits, as many as come one after the other; see key.ts for their bytes. */
+  /** Hashes consecutive integers of up to 64 bits. key.ts defines their bytes. */
   #hashIntegers(keys: readonly Key[], start: number, limit: number, scheme: HashScheme): number {
     const view = new DataView(this.#memory.buffer, INPUT);
     const bounds = this.#bounds;
@@ -187,18 +201,24 @@ export class WasmKernel {
     return end - start;
   }
 
-  /** The same beyond ASCII: joined by newlines, encoded, and cut into lines again. 0 if a key has a newline. */
+  /**
+   * The same beyond ASCII: joined by newlines, encoded, and split into lines again. Returns 0 if a
+   * key contains a newline.
+   */
   #hashJoinedLines(keys: readonly Key[], scheme: HashScheme): number {
     const { written } = textEncoder().encodeInto(keys.join('\n'), this.#input.bytes);
     this.#input.bytes[written] = NEWLINE;
     const lines = this.#call.splitLines(INPUT, written + 1, CHUNK_KEYS, BOUNDS);
-    // A newline inside a key shows as too many lines, or, past the limit of a chunk, as text left over.
+    // A newline inside a key causes too many lines, or, past the limit of a chunk, remaining text.
     if (lines !== keys.length || this.#bounds[lines] !== written + 1) return 0;
     this.#hashSpans(INPUT, lines, 1, scheme);
     return lines;
   }
 
-  /** Hashes packed keys from `start` on, as many as fit; returns their number, 0 if not even one does. */
+  /**
+   * Hashes packed keys from `start` on, as many as fit. Returns their number, or 0 if not even one
+   * fits.
+   */
   hashPacked({ bytes, offsets }: PackedKeys, start: number, scheme: HashScheme): number {
     const first = offsets[start];
     let end = Math.min(offsets.length - 1, start + CHUNK_KEYS);
@@ -206,18 +226,23 @@ export class WasmKernel {
     if (end === start) return 0;
     this.#input.bytes.set(bytes.subarray(first, offsets[end]));
     this.#bounds.set(offsets.subarray(start, end + 1));
-    // Checked here and not beforehand: a pass in JavaScript would cost a tenth of the lookup. 0 leaves the chunk to
-    // the caller, who meets the wrong offset and says so.
+    // The offsets are checked here and not beforehand, because a pass in JavaScript would cost a
+    // tenth of the lookup. 0 leaves the chunk to the caller, which finds the wrong offset and
+    // throws.
     if (!this.#call.boundsRise(BOUNDS, end - start)) return 0;
     this.#hashSpans(INPUT - first, end - start, 0, scheme);
     return end - start;
   }
 
-  /** Visits the lines of `bytes`; `eachKeyChunk` takes the ones that are longer than the input region. */
+  /**
+   * Visits the lines of `bytes`. `eachKeyChunk` takes the lines that are longer than the input
+   * region.
+   */
   eachLineChunk(bytes: Uint8Array, scheme: HashScheme, visit: VisitChunk, eachKeyChunk: EachKeyChunk): void {
     let window = INPUT_BYTES / 2;
     for (let start = 0; start < bytes.length; ) {
-      // How much is copied follows the length of the lines seen: about what one chunk will use.
+      // The number of bytes copied follows the length of the lines so far: about as much as one
+      // chunk will use.
       const size = Math.min(window, bytes.length - start);
       this.#input.bytes.set(bytes.subarray(start, start + size));
       const unended = start + size === bytes.length && bytes[bytes.length - 1] !== NEWLINE;
@@ -239,9 +264,9 @@ export class WasmKernel {
     }
   }
 
-  // The probes of a chunk. `address` is what `admit` gave. `…Has` leaves one byte a key in `results`, `…Add`
-  // returns how many keys changed a bit. `…HasKey` hashes and asks for one key in a single call: 1 or 0, or -1 if
-  // it cannot (a key longer than the input region, a keyed scheme).
+  // The probes of a chunk. `address` is the result of `admit`. `…Has` leaves one byte per key in
+  // `results`, `…Add` returns how many keys changed a bit. `…HasKey` hashes and looks up one key in
+  // a single call: 1 or 0, or -1 if it cannot (a key longer than the input region, a keyed scheme).
 
   classicHas(count: number, address: number, range: number, stride: number, k: number): void {
     this.#call.classicHas(HASH_CHUNK, count, address, range, stride, k, RESULTS);
@@ -293,9 +318,10 @@ export class WasmKernel {
   }
 
   /**
-   * Where the words of a filter are, for the next `keys` lookups out of a batch of `total`; 0 if they are outside.
-   * They move in when the lookups, those seen so far or those to come in the batch, pay for the copy: a word
-   * is reckoned at a 64th of a lookup, which is rather more than its copy costs.
+   * The address of a filter's words, for the next `keys` lookups out of a batch of `total`, or 0 if
+   * they are outside. They move in when the lookups, those seen so far or those to come in the
+   * batch, pay for the copy. We count a word as a 64th of a lookup, which is somewhat more than its
+   * copy costs.
    */
   admit(store: Movable, keys: number, total: number): number {
     if (store.address !== 0) return store.address;
@@ -316,8 +342,9 @@ export class WasmKernel {
   }
 
   /**
-   * Puts a key at INPUT for a call that hashes and asks in one go, and its seed into `seedLow` and `seedHigh`. Returns
-   * the bytes of the key, or -1 if it cannot be done so: a key longer than the input region, a keyed scheme.
+   * Puts a key at INPUT for a call that hashes and looks up at once, and its seed into `seedLow`
+   * and `seedHigh`. Returns the number of bytes of the key, or -1 if this is not possible: a key
+   * longer than the input region, a keyed scheme.
    */
   placeKey(key: Key, scheme: HashScheme): number {
     if (scheme.secret !== null) return -1;
@@ -340,14 +367,17 @@ export class WasmKernel {
     }
   }
 
-  /** A seed is a bigint, and taking it apart costs more than a hash: the halves of the last one are kept. */
+  /**
+   * Sets the halves of the seed. A seed is a bigint, and splitting it costs more than a hash, so
+   * the last halves are kept.
+   */
   #useSeed(scheme: HashScheme): void {
     if (scheme === this.#seedOf) return;
     [this.seedLow, this.seedHigh] = halves(scheme.seed);
     this.#seedOf = scheme;
   }
 
-  /** Runs `work` with the secret key in memory, and leaves none of it behind. */
+  /** Runs `work` with the secret key in memory, and erases it afterwards. */
   #withSecret(secret: Int32Array, work: () => number): number {
     this.#sipKey.set(secret);
     try {
@@ -373,12 +403,13 @@ export class WasmKernel {
     const missing = end - this.#memory.buffer.byteLength;
     if (missing <= 0) return true;
     try {
-      // Grow by half of what is there at least, so that many small filters do not grow it many times.
+      // Grow by at least half of the current size, so that many small filters do not cause many
+      // growths.
       const wanted = Math.max(missing, this.#memory.buffer.byteLength / 2);
       const room = ARENA + ARENA_LIMIT - this.#memory.buffer.byteLength;
       this.#memory.grow(Math.ceil(Math.max(missing, Math.min(wanted, room)) / PAGE));
     } catch {
-      return false; // the machine has no more memory for us: the JavaScript twin works where the words are
+      return false; // no more memory: the JavaScript twin works on the words where they are
     }
     this.#makeViews();
     for (const resident of this.#residents) {
@@ -405,7 +436,7 @@ export class WasmKernel {
   }
 }
 
-/** Compiles an embedded module and binds it to a memory; `functions` are what else it may import. */
+/** Compiles an embedded module and binds it to a memory. `functions` are its other imports. */
 export function linkModule<Exports>(base64: string, memory: WasmMemory, functions: object = {}): Exports {
   const wasm = platform.WebAssembly!;
   const binary = Uint8Array.from(platform.atob(base64), (c) => c.charCodeAt(0));
