@@ -1,4 +1,7 @@
-/** Whole-array operations: counting, combining, folding. Linear passes that run at memory speed as they are. */
+/**
+ * Operations on whole arrays: counting, combining, folding. They are linear passes that run at
+ * memory speed in JavaScript.
+ */
 
 /** The number of ones. */
 export function countOnes(words: Uint32Array): number {
@@ -7,7 +10,9 @@ export function countOnes(words: Uint32Array): number {
   return total;
 }
 
-/** The number of ones that two arrays of one length share: their inner product (survey 2.4). */
+/**
+ * The number of ones that two arrays of the same length share: their inner product (survey 2.4).
+ */
 export function countSharedOnes(a: Uint32Array, b: Uint32Array): number {
   let total = 0;
   for (let i = 0; i < a.length; i++) total += onesOf(a[i] & b[i]);
@@ -32,8 +37,8 @@ export function isSubset(a: Uint32Array, b: Uint32Array): boolean {
 }
 
 /**
- * Halves the first `bits` bits (an even number): bit j of the result is bit 2j OR bit 2j+1. Why neighbours and
- * not the two halves of the array: see classic.ts.
+ * Halves the first `bits` bits (an even number): bit j of the result is bit 2j OR bit 2j+1.
+ * classic.ts explains why neighbours are combined and not the two halves of the array.
  */
 export function foldNeighbours(words: Uint32Array, bits: number, target: Uint32Array): void {
   const wordCount = Math.ceil(bits / 32);

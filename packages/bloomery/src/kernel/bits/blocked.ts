@@ -8,12 +8,12 @@
  *     v(1) = (h ^ (h >>> 32)) * M mod 2^64,   v(j+1) = (v(j) ^ (v(j) >>> 32)) * M,   M = 0x9e3779b97f4a7c15
  *     six probes of nine bits from each v, from the top: v>>>55, v>>>46, v>>>37, v>>>23, v>>>14, v>>>5
  *
- * (the cut in the middle keeps each probe within one 32-bit half, for JavaScript). v(1) is a bijection of the
- * whole hash: its six probes are exactly uniform and independent, where RocksDB's multiples of one 32-bit
- * number measure 0.957 % against a theoretical 0.9535 %.
+ * (the cut in the middle keeps each probe within one 32-bit half, for JavaScript). v(1) is a
+ * bijection of the whole hash: its six probes are exactly uniform and independent, where RocksDB's
+ * multiples of one 32-bit number measure 0.957 % against a theoretical 0.9535 %.
  *
- * Split blocks of 256 bits, as Parquet specifies them: one bit in each of eight 32-bit words, chosen by the
- * top five bits of the lower hash half times a constant of that word.
+ * Split blocks have 256 bits, as Parquet specifies them: one bit in each of eight 32-bit words,
+ * chosen by the top five bits of the lower hash half times a constant of that word.
  */
 
 import { mulHigh } from '../../hashing/mul-high.ts';
@@ -28,8 +28,9 @@ export const BLOCK_BITS = 512;
 export const SPLIT_BLOCK_BITS = 256;
 
 /**
- * The block of a hash whose upper half is `high` (int32): floor(high * blocks / 2^32), exactly. In two steps of 16
- * bits, because one product is exact only up to 2^21 blocks; all values are below 2^27, so `| 0` cuts like floor.
+ * The block of a hash whose upper half is `high` (int32): floor(high * blocks / 2^32), exactly.
+ * Computed in two steps of 16 bits, because one product is exact only up to 2^21 blocks. All values
+ * are below 2^27, so `| 0` truncates like floor.
  */
 export function blockIndex(high: number, blocks: number): number {
   const low = ((high & 0xffff) * blocks * SHIFT16) | 0;
@@ -62,7 +63,7 @@ export function blockedHas(
   return true;
 }
 
-/** Sets the key's bits by `set`; true if at least one of them was 0. */
+/** Sets the key's bits with `set`; returns true if at least one of them was 0. */
 export function blockedAdd(
   words: Uint32Array,
   low: number,

@@ -3,25 +3,30 @@
  * of m/k bits, one index in each; survey 2.1). Twin: assembly/bits/classic.ts.
  *
  * From 64 bits of hash to k indices. The usual way, index i = h1 + i * h2 mod m, is an arithmetic
- * progression: when h2 is small, or shares a factor with m, the k probes collapse. That is invisible at a
- * million keys and ruins small filters (a peer exceeds the asked rate 11 times at n = 20, p = 1e-5). Here the
- * progression only feeds a mixing function, whose outputs are then independent for all that a test can see:
+ * progression: when h2 is small, or shares a factor with m, the k probes collapse. That is
+ * invisible at a million keys and ruins small filters (a peer exceeds the asked rate 11 times at n
+ * = 20, p = 1e-5). Here the progression only feeds a mixing function, whose outputs are independent
+ * as far as any test can see:
  *
  *     a, b = low and high half of the hash
  *     x(i) = mix(a + i * b)                  32 bits (mix: two rounds of xor-shift and multiply)
  *     y(i) = (b + 2 * i * a) >>> 16          16 bits below them
  *     index(i) = floor((x(i) + y(i) / 2^16) * range / 2^32)
  *
- * The map (a, b) -> (a + i * b, b + 2 * i * a) has the odd determinant 1 - 2 i^2, so it is a bijection of 64
- * bits: x and y are jointly uniform for every i, and the 48-bit fraction reaches each of 2^36 bits, where
- * 32 bits of hash would leave every second bit of a 2^33-bit filter untouched. The multiplication takes the
- * place of `% m` (exact, no bias beyond 2^-12 at the largest size, no division) and gives halving for free:
- * floor(floor(u * m) / 2) = floor(u * m/2), so OR-ing neighbouring bits 2j and 2j+1 makes exactly the filter
- * of half the size, for every even m and not only for powers of two (survey 2.4 masks the highest bit of an
- * index modulo 2^j; with a multiplicative range it is the lowest).
+ * The map (a, b) -> (a + i * b, b + 2 * i * a) has the odd determinant 1 - 2 i^2, so it is a
+ * bijection of 64 bits. Hence x and y are jointly uniform for every i, and the 48-bit fraction
+ * reaches each of 2^36 bits, where 32 bits of hash would leave every second bit of a 2^33-bit
+ * filter untouched.
  *
- * All products below stay under 2^53 (a 16-bit piece times m <= 2^36), so they are exact in a double; the
- * obvious `hash * m / 2^32` is exact only up to m = 2^21 and would make the twins disagree beyond.
+ * The multiplication replaces `% m` (exact, no bias beyond 2^-12 at the largest size, no division).
+ * It also makes halving possible: floor(floor(u * m) / 2) = floor(u * m/2), so OR-ing neighbouring
+ * bits 2j and 2j+1 gives exactly the filter of half the size, for every even m and not only for
+ * powers of two (survey 2.4 masks the highest bit of an index modulo 2^j; with a multiplicative
+ * range it is the lowest).
+ *
+ * All products below stay under 2^53 (a 16-bit piece times m <= 2^36), so they are exact in a
+ * double. The obvious `hash * m / 2^32` is exact only up to m = 2^21, and the twins would disagree
+ * beyond.
  */
 
 const imul = Math.imul;
@@ -39,7 +44,7 @@ export function probeIndex(a: number, b: number, i: number, range: number): numb
   return Math.floor(((x >>> 16) * range + Math.floor(low * SHIFT16)) * SHIFT16);
 }
 
-/** `range` and `stride`: m and 0 for the classic layout, m/k and m/k for the partitioned one. */
+/** `range` and `stride` are m and 0 for the classic layout, m/k and m/k for the partitioned one. */
 export function classicHas(
   words: Uint32Array,
   a: number,
@@ -57,8 +62,9 @@ export function classicHas(
 }
 
 /**
- * Sets the key's bits; true if at least one of them was 0, that is if the key was certainly not in. `set` is
- * `setPlain`, or `setShared` for memory that other threads write as well.
+ * Sets the key's bits. Returns true if at least one of them was 0, that is, if the key was
+ * certainly absent. `set` is `setPlain`, or `setShared` for memory that other threads write as
+ * well.
  */
 export function classicAdd(
   words: Uint32Array,
@@ -77,7 +83,7 @@ export function classicAdd(
   return changed;
 }
 
-/** Sets a bit of a word; true if it was 0. */
+/** Sets a bit of a word; returns true if it was 0. */
 export type SetBit = (words: Uint32Array, at: number, mask: number) => boolean;
 
 export function setPlain(words: Uint32Array, at: number, mask: number): boolean {
@@ -86,7 +92,10 @@ export function setPlain(words: Uint32Array, at: number, mask: number): boolean 
   return (old & mask) === 0;
 }
 
-/** An atomic OR, after a plain look: most bits of a filling filter are set already, and the look is cheap. */
+/**
+ * An atomic OR after a plain read. In a filter that fills up most bits are set already, and the
+ * read is cheap.
+ */
 export function setShared(words: Uint32Array, at: number, mask: number): boolean {
   return (words[at] & mask) === 0 && (Atomics.or(words, at, mask) & mask) === 0;
 }

@@ -1,9 +1,15 @@
-/** Sorted lists in the WebAssembly kernel: a module of its own, loaded with the first list that is asked there. */
+/**
+ * Sorted lists in the WebAssembly kernel: a separate module, loaded with the first list that is
+ * looked up there.
+ */
 
 import { HASH_CHUNK, RESULTS, type WasmKernel } from '../wasm/wasm-kernel.ts';
 import { SORTED_LIST_BASE64 } from './sorted-list-binary.ts';
 
-/** Asks for a chunk of hashes; leaves one byte a key in the kernel's results. `address` is what `admit` gave. */
+/**
+ * Looks up a chunk of hashes; leaves one byte per key in the kernel's results. `address` is the
+ * result of `admit`.
+ */
 export function listHasChunk(
   wasm: WasmKernel,
   count: number,

@@ -2,36 +2,42 @@
  * A sparse array of m bits as the sorted list of its ones: each position takes `width` = ⌈log2 m⌉ bits, end to end in
  * 32-bit words. Twin of the search: assembly/lists/sorted-list.ts.
  *
- * The search. Positions are hashes, so they are uniform, and interpolation search finds one in about log2 log2 n
- * looks (Perl, Itai, Avni, Interpolation search: a log log n search, CACM 1978; the "[8]" of Mitzenmacher,
- * compressed III.A): guess where the position must stand by its share of the interval, look, and go on in the part
- * that is left. Measured for absent positions, the longer case: 4.05 looks at a thousand positions, 5.1 at a million,
- * 5.5 at ten million (bisection: 10, 20, 23); half a look less for present ones.
+ * The search. Positions are hashes, so they are uniform, and interpolation search finds one in
+ * about log2 log2 n reads (Perl, Itai, Avni, Interpolation search: a log log n search, CACM 1978;
+ * the "[8]" of Mitzenmacher, compressed III.A): guess the place of the position by its share of the
+ * interval, read, and continue in the remaining part. Measured for absent positions, the longer
+ * case: 4.05 reads at a thousand positions, 5.1 at a million, 5.5 at ten million (bisection: 10,
+ * 20, 23); half a read less for present ones.
  *
- * On lists that are not uniform interpolation may creep: one entry a look, all n of them. Lists come from strangers,
- * so after `INTERPOLATIONS` guesses it is bisection that goes on, and no list of n positions takes more than
- * INTERPOLATIONS + 1 + log2 n looks. In uniform ones fewer than one search in ten thousand gets that far.
+ * On lists that are not uniform, interpolation may advance one entry per read, through all n of
+ * them. Lists are untrusted input, so after `INTERPOLATIONS` guesses the search continues by
+ * bisection, and no list of n positions takes more than INTERPOLATIONS + 1 + log2 n reads. In
+ * uniform ones fewer than one search in ten thousand gets that far.
  *
- * The words are followed by `PADDING` empty ones: reading a position reads the words after it, too.
+ * The words are followed by `PADDING` empty ones, because reading a position also reads the words
+ * after it.
  */
 
 import { probeIndex } from '../bits/classic.ts';
 
-/** Guesses by interpolation before bisection takes over. */
+/** The number of guesses by interpolation before bisection takes over. */
 export const INTERPOLATIONS = 12;
 
 /** Both twins read ahead: JavaScript by one word, WebAssembly by seven bytes. */
 const PADDING = 2;
 const TWO32 = 2 ** 32;
 
-/** The bits that a position below m takes, at least 1. Counted and not by a logarithm, which might round. */
+/**
+ * The number of bits of a position below m, at least 1. It is counted, because a logarithm might
+ * round.
+ */
 export function positionWidth(m: number): number {
   let width = 1;
   while (2 ** width < m) width++;
   return width;
 }
 
-/** How many words a list takes. */
+/** The number of words of a list. */
 export function listWords(count: number, width: number): number {
   return Math.ceil((count * width) / 32) + PADDING;
 }
@@ -41,14 +47,14 @@ export function readPosition(words: Uint32Array, width: number, i: number): numb
   const bit = i * width;
   const at = Math.floor(bit / 32);
   const shift = bit & 31;
-  // `<< 1 << 31 - shift`: a shift by 32 would be none.
+  // `<< 1 << 31 - shift`, because a shift by 32 would be a shift by 0.
   const low = (words[at] >>> shift) | ((words[at + 1] << 1) << (31 - shift));
   if (width <= 32) return (width === 32 ? low : low & ((1 << width) - 1)) >>> 0;
   const high = (words[at + 1] >>> shift) | ((words[at + 2] << 1) << (31 - shift));
   return (high & ((1 << (width - 32)) - 1)) * TWO32 + (low >>> 0);
 }
 
-/** Writes position i where there are zeros so far. */
+/** Writes position i. Its bits must be zeros so far. */
 export function writePosition(words: Uint32Array, width: number, i: number, position: number): void {
   const bit = i * width;
   const at = Math.floor(bit / 32);
@@ -89,8 +95,9 @@ export function listIncludes(
 }
 
 /**
- * Where to look next, strictly between `low` and `high`, whose values lie strictly around the position. Doubles, whose
- * rounding can only spoil a guess, and is the same in both twins.
+ * The next place to read, strictly between `low` and `high`, whose values lie strictly around the
+ * position. It is computed in doubles: their rounding can only worsen a guess, and is the same in
+ * both twins.
  */
 export function nextLook(
   look: number,
@@ -122,7 +129,7 @@ export function listHas(
   return true;
 }
 
-/** Writes the union of two lists to `target`, which has room for both; returns its count. */
+/** Writes the union of two lists to `target`, which must have room for both; returns its count. */
 export function uniteLists(
   a: Uint32Array,
   aCount: number,
@@ -144,7 +151,7 @@ export function uniteLists(
   return count;
 }
 
-/** Counts what two lists have in common, and writes it to `target` if there is one. */
+/** Counts the common positions of two lists, and writes them to `target` if there is one. */
 export function intersectLists(
   a: Uint32Array,
   aCount: number,
@@ -167,9 +174,10 @@ export function intersectLists(
 }
 
 /**
- * Merges a batch into a list: `codes`, in any order, are position · scale + number of the key, and are sorted here. The
- * merged list goes to `target`, which has room for all; returns its count. A key that brings a position that
- * neither the list nor a key before it has is marked in `fresh`: the same answers as by adding one key at a time.
+ * Merges a batch into a list. `codes`, in any order, are position · scale + number of the key, and
+ * are sorted here. The merged list goes to `target`, which must have room for all; returns its
+ * count. A key with a position that neither the list nor an earlier key has is marked in `fresh`:
+ * the same answers as from adding one key at a time.
  */
 export function mergeBatch(
   words: Uint32Array,
@@ -193,7 +201,7 @@ export function mergeBatch(
     }
     if (position === last || position === next) continue;
     writePosition(target, width, written++, position);
-    // Of several keys with this position the first one sorts first.
+    // If several keys have this position, the first of them sorts first.
     fresh[codes[c] - position * scale] = 1;
     last = position;
   }

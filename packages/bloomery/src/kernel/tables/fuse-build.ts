@@ -1,22 +1,26 @@
 /**
- * Solving a binary fuse table: choosing its slots so that the four slots of each key XOR to what the key needs.
- * The table is explained in fuse.ts. Twin of the solver: assembly/tables/fuse-build.ts.
+ * Solving a binary fuse table: choosing its slots so that the four slots of each key XOR to the
+ * value that the key needs. fuse.ts explains the table. Twin of the solver:
+ * assembly/tables/fuse-build.ts.
  *
- * These are n equations in more than n unknowns, and they are solved by peeling. A slot that only one key uses can be
- * given any value, so that key is satisfied last, whatever the others do: take it out, and other slots become
- * single. When all keys are out, go back in the opposite order and give each key's own slot what its other three do
- * not yet make. Each key gets a slot of its own this way, which is what `BloomierFilter` needs.
+ * These are n equations in more than n unknowns, solved by peeling. A slot that only one key uses
+ * can be given any value, so that key can be satisfied last, whatever the values of the others. It
+ * is taken out, and other slots then have a single key. When all keys are out, they are processed
+ * in the opposite order, and each key's own slot gets the value that its other three slots lack. So
+ * each key gets a slot of its own, which `BloomierFilter` needs.
  *
- * Peeling gets stuck when some keys are left and none is alone anywhere. Then another attempt is made with
- * other slots for all keys, and from the fourth on with a larger table (math/fuse-size.ts, where the
- * measured chances are): fewer than one in a hundred sets needs a second one. The loop is bounded. Only keys that were
- * chosen for it, by someone who knows the seed, can exhaust it, and keyed hashing takes that away.
+ * Peeling gets stuck when some keys are left and each of their slots has at least two keys. Then
+ * another attempt is made with other slots for all keys, and from the fourth on with a larger table
+ * (math/fuse-size.ts has the measured probabilities): fewer than one in a hundred sets needs a
+ * second one. The loop is bounded. Only keys that an attacker who knows the seed has chosen can
+ * exhaust it, and keyed hashing prevents that.
  *
- * The same set gives the same table, whatever the order of its keys: a slot's state is the XOR and the number of its
- * keys, and slots are taken in the order of the table. Equal hashes are dropped first, by sorting, because two of them
- * would never be alone.
+ * The same set gives the same table, whatever the order of its keys: a slot's state is the XOR and
+ * the number of its keys, and slots are taken in the order of the table. Equal hashes are dropped
+ * first, by sorting, because two of them would never be alone in a slot.
  *
- * The WebAssembly solver works in a memory of its own (about 31 bytes a key), which is dropped afterwards.
+ * The WebAssembly solver works in a memory of its own (about 31 bytes per key), which is dropped
+ * afterwards.
  */
 
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
@@ -37,7 +41,10 @@ import {
 import { openWasmSolver } from './fuse-wasm.ts';
 
 export interface FusePlan extends FuseFields {
-  /** XORs which of its slots is the key's own (0 to 3) into its answer, which is 0 otherwise. */
+  /**
+   * Whether the number of the key's own slot (0 to 3) is XORed into its answer, which is 0
+   * otherwise.
+   */
   readonly ownIndex: boolean;
   /** The size of the table for n different hashes in attempt 0, 1, … */
   shapeOf(n: number, attempt: number): FuseShape;
@@ -50,15 +57,21 @@ export interface FuseTable {
   readonly size: number;
 }
 
-/** One set of hashes, at which several attempts can be made. */
+/** A set of hashes, with which several attempts can be made. */
 export interface FuseSolver {
   /** The number of different hashes. */
   readonly size: number;
-  /** The words of the table, null if these slots have no solution, undefined if there is no memory for it. */
+  /**
+   * The words of the table, null if these slots have no solution, undefined if there is not enough
+   * memory.
+   */
   solve(layout: FuseLayout, ownIndex: boolean): Uint32Array | null | undefined;
 }
 
-/** Builds a table. `hashes` are low and high halves in turn, in any order, any of them any number of times. */
+/**
+ * Builds a table. `hashes` holds low and high halves in turn, in any order; a hash may occur any
+ * number of times.
+ */
 export function buildFuse(hashes: Int32Array, plan: FusePlan): FuseTable {
   const inWasm = WASM_POSSIBLE && wasmKernel() !== null ? openWasmSolver(hashes) : null;
   let solver = inWasm ?? openSolver(hashes);
@@ -76,7 +89,7 @@ export function buildFuse(hashes: Int32Array, plan: FusePlan): FuseTable {
   );
 }
 
-/** The hashes of a batch, low and high halves in turn; those of a batch of hashes are not copied. */
+/** The hashes of a batch, low and high halves in turn. A batch of hashes is not copied. */
 export function hashesOf(keys: KeyBatch, scheme: HashScheme): Int32Array {
   const { words: given, scheme: by } = (keys ?? {}) as Partial<KeyHashes>;
   if (given !== undefined && by !== undefined) {
@@ -92,7 +105,7 @@ export function openSolver(hashes: Int32Array): FuseSolver {
   return { size: keys.length / 2, solve: (layout, ownIndex) => solve(keys, layout, ownIndex) };
 }
 
-/** Different hashes in ascending order. */
+/** The distinct hashes in ascending order. */
 function distinct(hashes: Int32Array): Int32Array {
   const sorted = hashes.slice();
   new BigUint64Array(sorted.buffer).sort();
@@ -105,13 +118,14 @@ function distinct(hashes: Int32Array): Int32Array {
   return sorted.subarray(0, end);
 }
 
-/** 32 keys in a slot: there is no chance, and the count is far from overflowing. */
+/** 32 keys in a slot: the attempt cannot succeed, and the count is still far from overflowing. */
 const CROWDED = 0x80;
 
 function solve(hashes: Int32Array, layout: FuseLayout, ownIndex: boolean): Uint32Array | null {
   const { slots, stride, width } = layout;
   const keys = new Int32Array(2 * slots);
-  // Four times the number of keys in a slot, and in the lower two bits the XOR of which of their slots it is.
+  // Four times the number of keys in a slot; the lower two bits are the XOR of the numbers (0 to 3)
+  // that the slot has for its keys.
   const counts = new Uint8Array(slots);
   for (let i = 0; i < hashes.length; i += 2) {
     locate(layout, hashes[i], hashes[i + 1]);
@@ -144,7 +158,7 @@ function solve(hashes: Int32Array, layout: FuseLayout, ownIndex: boolean): Uint3
       if (counts[other] >> 2 === 2) waiting[top++] = other;
       counts[other] = (counts[other] - 4) ^ j;
     }
-    // Its own slot keeps the key, and which of the key's slots it is, for the way back.
+    // Its own slot keeps the key, and the slot's number for the key, for the way back.
     counts[slot] = own;
   }
   if (done !== order.length) return null;

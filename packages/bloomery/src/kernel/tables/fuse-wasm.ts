@@ -1,13 +1,14 @@
 /**
  * The binary fuse table in WebAssembly: lookups in the kernel's memory, construction in a memory of its own.
  *
- * Construction needs some 31 bytes a key for a moment. The kernel's memory is long-lived and limited, and WebAssembly
- * memory never shrinks, so a solver brings its own and is dropped with it. Small ones are kept, weakly, for the next
- * construction: a new memory would take longer than a table of some thousand keys.
+ * Construction temporarily needs some 31 bytes per key. The kernel's memory is long-lived and
+ * limited, and WebAssembly memory never shrinks, so a solver has its own memory and is dropped with
+ * it. Small ones are kept, weakly, for the next construction: creating a new memory takes longer
+ * than solving a table of some thousand keys.
  *
  *     0      counters of the sort, 16 KiB
- *     65536  the hashes; after the sort, the different ones in order
- *     …      as much again: the sort's other side, then the order of peeling
+ *     65536  the hashes; after the sort, the distinct ones in order
+ *     …      as much again: the other buffer of the sort, then the order of peeling
  *     …      keys, counts and waiting list of the slots
  *     …      the table
  */
@@ -26,7 +27,9 @@ function call(wasm: WasmKernel): FuseExports {
   return (exports ??= wasm.link<FuseExports>(FUSE_BASE64));
 }
 
-/** The answer for a key that is hashed in the same call; -1 if it has to be hashed outside. */
+/**
+ * The answer for a key that is hashed in the same call, or -1 if it has to be hashed in JavaScript.
+ */
 export function fuseKeyInWasm(
   wasm: WasmKernel,
   key: Key,
@@ -52,7 +55,7 @@ export function fuseKeyInWasm(
   return found >>> 0;
 }
 
-/** The answer for one key, as `fuseAnswer` gives it. */
+/** The answer for one key, the same as from `fuseAnswer`. */
 export function fuseAnswerInWasm(
   wasm: WasmKernel,
   low: number,
@@ -63,7 +66,10 @@ export function fuseAnswerInWasm(
   return call(wasm).fuseOne(low, high, address, segmentLength, segments, attempt, stride, width) >>> 0;
 }
 
-/** Leaves one byte a key in the kernel's results: 1 if the answer without its `spare` lowest bits is 0. */
+/**
+ * Leaves one byte per key in the kernel's results: 1 if the answer without its `spare` lowest bits
+ * is 0.
+ */
 export function fuseHasInWasm(
   wasm: WasmKernel,
   count: number,
@@ -85,7 +91,10 @@ export function fuseHasInWasm(
   );
 }
 
-/** Leaves one double a key in the kernel's values: what is at the key's own slot, NaN if it has none. */
+/**
+ * Leaves one double per key in the kernel's values: the value in the key's own slot, or NaN if it
+ * has none.
+ */
 export function fuseGetInWasm(
   wasm: WasmKernel,
   count: number,
@@ -95,7 +104,7 @@ export function fuseGetInWasm(
   call(wasm).fuseGet(HASH_CHUNK, count, address, segmentLength, segments, attempt, stride, width, VALUES);
 }
 
-/** Replaces the values of those keys that have one by the kernel's values, one double a key. */
+/** Replaces the values of the keys that have one by the kernel's values, one double per key. */
 export function fuseSetInWasm(
   wasm: WasmKernel,
   count: number,
@@ -105,7 +114,7 @@ export function fuseSetInWasm(
   call(wasm).fuseSet(HASH_CHUNK, count, address, segmentLength, segments, attempt, stride, width, VALUES);
 }
 
-/** The solver in WebAssembly; null if there is no memory for it. */
+/** The solver in WebAssembly, or null if there is not enough memory. */
 export function openWasmSolver(hashes: Int32Array): FuseSolver | null {
   const memory = takeMemory();
   if (memory === null) return null;
@@ -118,7 +127,7 @@ export function openWasmSolver(hashes: Int32Array): FuseSolver | null {
   const solve = (layout: FuseLayout, ownIndex: boolean): Uint32Array | null | undefined => {
     const { slots, wordCount, segmentLength, segments, attempt, stride, width } = layout;
     const waiting = keys + 8 * slots;
-    const counts = waiting + 4 * slots + 8; // a push that is not wanted may write one entry more
+    const counts = waiting + 4 * slots + 8; // an unneeded push may write one more entry
     const table = (counts + slots + 7) & ~7;
     if (!reserve(memory, table + 4 * wordCount)) return undefined;
     const words = new Uint32Array(memory.memory.buffer, table, wordCount);
@@ -151,7 +160,10 @@ interface SolverMemory {
 const HASHES = 65536;
 const PAGE = 65536;
 const MOST_PAGES = 65536;
-/** Up to here a memory is kept for the next construction: enough for a quarter of a million keys. */
+/**
+ * A memory up to this size is kept for the next construction: enough for a quarter of a million
+ * keys.
+ */
 const KEPT_BYTES = 1 << 23;
 let kept: WeakRef<SolverMemory> | undefined;
 
@@ -164,24 +176,24 @@ function takeMemory(): SolverMemory | null {
     kept = new WeakRef(fresh);
     return fresh;
   } catch {
-    return null; // every memory reserves addresses, and there may be none left
+    return null; // every memory reserves address space, which may be used up
   }
 }
 
 /**
- * Binds the module to a memory. Compiled once for all of them, so that later ones run the code that the engine has
- * optimised for the first.
+ * Binds the module to a memory. The module is compiled once for all memories, so that later ones
+ * run the code that the engine has already optimised.
  */
 function link(memory: WasmMemory): FuseExports {
   const wasm = platform.WebAssembly!;
   compiled ??= new wasm.Module(Uint8Array.from(platform.atob(FUSE_BASE64), (c) => c.charCodeAt(0)));
-  // It never hashes.
+  // The solver never hashes.
   return new wasm.Instance(compiled, { env: { memory, hashOneForge: () => 0 } }).exports as FuseExports;
 }
 
 let compiled: object | undefined;
 
-/** Makes sure that there are `end` bytes; false if there cannot be. */
+/** Makes sure that there are `end` bytes; returns false if that is impossible. */
 function reserve({ memory }: SolverMemory, end: number): boolean {
   const missing = end - memory.buffer.byteLength;
   if (missing <= 0) return true;

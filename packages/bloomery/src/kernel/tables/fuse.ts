@@ -1,12 +1,13 @@
 /**
- * The table under `StaticFilter` and `BloomierFilter`: a binary fuse table (Graf, Lemire 2022: Binary Fuse Filters,
- * Fast and Smaller Than Xor Filters) with four positions a key. Twin: assembly/tables/fuse.ts; how a table is
- * solved: fuse-build.ts; how large it is: math/fuse-size.ts.
+ * The table under `StaticFilter` and `BloomierFilter`: a binary fuse table (Graf, Lemire 2022:
+ * Binary Fuse Filters, Fast and Smaller Than Xor Filters) with four positions per key. Twin:
+ * assembly/tables/fuse.ts. fuse-build.ts solves a table, and math/fuse-size.ts computes its size.
  *
- * The table is a row of (segments + 3) segments of L slots; a slot is a field of `stride` bits. A key has one slot in
- * each of four neighbouring segments, and its answer is the XOR of the first `width` bits of the four slots and
- * of the key's own fingerprint. Solving means to choose the slots so that this is what is wanted for each key of the
- * set; for any other key it is `width` random bits.
+ * The table is a row of (segments + 3) segments of L slots; a slot is a field of `stride` bits. A
+ * key has one slot in each of four neighbouring segments. Its answer is the XOR of the first
+ * `width` bits of the four slots and of the key's own fingerprint. Solving means choosing the slots
+ * so that each key of the set gets its wanted answer. For any other key the answer is `width`
+ * random bits.
  *
  *     t = number of the attempt, 0 in nearly all tables;  h = hash of the key, H its upper half
  *     z = (h ^ (t + 1) * K0) * K1;  z ^= z >> 32;  z *= K2                     modulo 2^64
@@ -16,12 +17,13 @@
  *     slot i = (segment + i) * L     + floor(z_i * L / 2^21)    z_1, z_2, z_3: bits 43.., 22.., 1.. of z, 21 each
  *     fingerprint = upper `width` bits of mix(low half of z + 0x9E3779B1 * upper half of z)
  *
- * Why not as in the paper. There L is a power of two, hence the number of slots jumps with the number of keys; where
- * L has just been rounded down, tables are too long for their width and solving fails (that is what peers see near
- * 11,500 keys). Here L is any number, and size and chance of success are smooth in n. Slot 0 is monotone in
- * the hash in the first attempt: keys in the order of their hashes fill the table from left to right, which keeps a
- * construction in the cache. The fingerprint is a second mix of all 64 bits and not a piece of them: at a
- * million keys the slots alone use 56 of the 64.
+ * Why not as in the paper. There L is a power of two, hence the number of slots jumps with the
+ * number of keys. Where L has just been rounded down, tables are too long for their width and
+ * solving fails (other implementations show this near 11,500 keys). Here L is any number, and the
+ * size and the probability of success are smooth in n. In the first attempt slot 0 is monotone in
+ * the hash: keys in the order of their hashes fill the table from left to right, which keeps a
+ * construction in the cache. The fingerprint is a second mix of all 64 bits and not a part of them,
+ * because at a million keys the slots alone use 56 of the 64.
  *
  * All products stay under 2^53 (segments and L are at most 2^21), so they are exact in a double.
  */
@@ -37,31 +39,31 @@ const K1H = 0xbf58476d | 0;
 const K2L = 0x133111eb;
 const K2H = 0x94d049bb | 0;
 
-/** Neither more segments than this, nor longer ones. */
+/** Upper limit of both the number of segments and their length. */
 export const MOST_SEGMENTS = 2 ** 21;
 /** The most attempts at solving. */
 export const MOST_ATTEMPTS = 64;
-/** The most keys of a table, and the most bits. */
+/** The largest number of keys of a table. `MOST_TABLE_BITS` is the largest number of bits. */
 export const MOST_FUSE_KEYS = 2 ** 30;
 const MOST_TABLE_BITS = 2 ** 36;
 
 /** The size of a table. */
 export interface FuseShape {
-  /** L. */
+  /** L, the number of slots in a segment. */
   readonly segmentLength: number;
-  /** How many segments slot 0 can be in; three more follow. */
+  /** The number of segments that slot 0 can be in; three more follow. */
   readonly segments: number;
 }
 
-/** What is in a slot. */
+/** The contents of a slot. */
 export interface FuseFields {
-  /** Bits of a slot, at most 64. */
+  /** The number of bits of a slot, at most 64. */
   readonly stride: number;
-  /** How many of them, from the lowest, are XORed; at most 32. */
+  /** The number of its lowest bits that are XORed, at most 32. */
   readonly width: number;
 }
 
-/** All that is needed to find a key's slots. */
+/** The parameters that locate a key's slots. */
 export class FuseLayout implements FuseShape, FuseFields {
   readonly segmentLength: number;
   readonly segments: number;
@@ -69,7 +71,10 @@ export class FuseLayout implements FuseShape, FuseFields {
   readonly stride: number;
   readonly width: number;
   readonly slots: number;
-  /** Two more than the slots need: both kernels read a field together with what follows it. */
+  /**
+   * Two more than the slots need, because both kernels read a field together with the words after
+   * it.
+   */
   readonly wordCount: number;
   readonly seedLow: number;
   readonly seedHigh: number;
@@ -86,7 +91,7 @@ export class FuseLayout implements FuseShape, FuseFields {
   }
 }
 
-/** Whether there can be a table like this for `size` keys; for no keys it has no slots. */
+/** Whether a table like this can exist for `size` keys. Without keys it has no slots. */
 export function isSoundTable(
   size: number,
   { segments, segmentLength }: FuseShape,
@@ -106,10 +111,10 @@ export function isSoundTable(
   );
 }
 
-/** Where `locate` leaves its result: the four slots and the fingerprint. Overwritten by the next call. */
+/** The result of `locate`: the four slots and the fingerprint. Overwritten by the next call. */
 export const located = /* @__PURE__ */ new Int32Array(5);
 
-/** Finds the slots and the fingerprint of a hash; its halves are int32. */
+/** Finds the slots and the fingerprint of a hash, whose halves are int32. */
 export function locate(layout: FuseLayout, low: number, high: number): void {
   const { segmentLength, attempt } = layout;
   let xL = low ^ layout.seedLow;
@@ -133,7 +138,10 @@ export function locate(layout: FuseLayout, low: number, high: number): void {
   located[4] = y >>> (32 - layout.width);
 }
 
-/** The answer for a hash: what its four slots and its fingerprint XOR to, `width` bits. Leaves the slots in `located`. */
+/**
+ * The answer for a hash: the XOR of its four slots and its fingerprint, `width` bits. Leaves the
+ * slots in `located`.
+ */
 export function fuseAnswer(words: Uint32Array, layout: FuseLayout, low: number, high: number): number {
   const { stride, width } = layout;
   locate(layout, low, high);
@@ -145,7 +153,7 @@ export function fuseAnswer(words: Uint32Array, layout: FuseLayout, low: number, 
   return ((slots ^ located[4]) << (32 - width)) >>> (32 - width);
 }
 
-/** `width` bits of a slot, from bit `from` on. `from` + `width` is at most `stride`. */
+/** Reads `width` bits of a slot, from bit `from` on. `from` + `width` is at most `stride`. */
 export function readField(
   words: Uint32Array,
   slot: number,
@@ -179,9 +187,9 @@ export function writeField(
   }
 }
 
-/** 32 bits from the beginning of a slot on; those beyond the field are the caller's to drop. */
+/** Reads 32 bits from the beginning of a slot. The caller drops the bits beyond the field. */
 function rawField(words: Uint32Array, slot: number, stride: number): number {
-  // In steps of 32 slots, which are `stride` words: no product leaves 32 bits.
+  // Computed in steps of 32 slots, which are `stride` words, so that no product exceeds 32 bits.
   const bit = imul(slot & 31, stride);
   const at = imul(slot >>> 5, stride) + (bit >>> 5);
   const shift = bit & 31;
