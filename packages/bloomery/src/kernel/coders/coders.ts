@@ -1,4 +1,6 @@
-/** The three coders of bit arrays, by whichever kernel is in use. Both give the same bytes. */
+/**
+ * The three coders of bit arrays, in the kernel that is in use. Both kernels give the same bytes.
+ */
 
 import { countOnes } from '../bits/bit-operations.ts';
 import { wasmKernel } from '../wasm/kernel-choice.ts';
@@ -14,9 +16,10 @@ export function onesIn(words: Uint32Array): number {
   return WASM_POSSIBLE && wasm !== null ? wasm.countOnes(words) : countOnes(words);
 }
 
-/** The exact form: see range-coder.ts. `bits` up to 2^31. */
+/** The exact coding; see range-coder.ts. `bits` is at most 2^31. */
 export function encodeRange(words: Uint32Array, bits: number, ones: number): Uint8Array {
-  // A bit costs at most 16 bits, and only as often as the count lies about; with the true count never above the array.
+  // A bit costs at most 16 bits, and only as often as the count is wrong. With the true count the
+  // code is never longer than the array.
   const room = Math.ceil(bits / 8) + 64;
   const wasm = entropyKernel();
   if (WASM_POSSIBLE && wasm !== null) return wasm.rangeEncode(words, bits, ones, room);
@@ -24,7 +27,10 @@ export function encodeRange(words: Uint32Array, bits: number, ones: number): Uin
   return target.slice(0, rangeEncode(words, bits, ones, target));
 }
 
-/** False if the code is not of `ones` ones, or ends with a zero, which is never written. `into` is overwritten. */
+/**
+ * Returns false if the code does not have `ones` ones, or ends with a zero, which is never written.
+ * `into` is overwritten.
+ */
 export function decodeRange(code: Uint8Array, bits: number, ones: number, into: Uint32Array): boolean {
   if (code.length > 0 && code[code.length - 1] === 0) return false;
   const wasm = entropyKernel();
@@ -32,7 +38,7 @@ export function decodeRange(code: Uint8Array, bits: number, ones: number, into: 
   return rangeDecode(code, bits, ones, into);
 }
 
-/** The fast form for arrays that are not sparse: see rans.ts. */
+/** The fast coding for arrays that are not sparse; see rans.ts. */
 export function encodeRans(bytes: Uint8Array, model: ByteModel, lanes: number): Uint8Array {
   // A byte of frequency 1 takes 15 bits.
   const room = 2 * bytes.length + 4 * lanes + 2;
@@ -42,7 +48,7 @@ export function encodeRans(bytes: Uint8Array, model: ByteModel, lanes: number): 
   return target.slice(ransEncode(bytes, model, lanes, target));
 }
 
-/** False if the code does not end as it must. `into` is overwritten. */
+/** Returns false if the code does not end as required. `into` is overwritten. */
 export function decodeRans(code: Uint8Array, model: ByteModel, lanes: number, into: Uint8Array): boolean {
   const wasm = entropyKernel();
   if (code.length < 4 * lanes) return false;
@@ -50,7 +56,7 @@ export function decodeRans(code: Uint8Array, model: ByteModel, lanes: number, in
   return ransDecode(code, model, lanes, into);
 }
 
-/** The fast form for sparse arrays: see golomb.ts. */
+/** The fast coding for sparse arrays; see golomb.ts. */
 export function encodeGolomb(words: Uint32Array, bits: number, ones: number, parameter: number): Uint8Array {
   const room = Math.ceil(golombBound(ones, bits, parameter) / 8) + 16;
   const wasm = entropyKernel();
@@ -62,7 +68,10 @@ export function encodeGolomb(words: Uint32Array, bits: number, ones: number, par
   return target.slice(0, golombEncode(words, parameter, target));
 }
 
-/** False if the code names other than `ones` positions below `bits`. `into` is overwritten. */
+/**
+ * Returns false if the code does not give exactly `ones` positions below `bits`. `into` is
+ * overwritten.
+ */
 export function decodeGolomb(
   code: Uint8Array,
   bits: number,

@@ -1,13 +1,14 @@
 /**
- * The coders of bit arrays in WebAssembly, on a memory of their own that grows with the largest piece it has seen.
+ * The coders of bit arrays in WebAssembly, on a memory of their own that grows with the largest
+ * piece so far.
  *
  *     0       SYMBOLS  16384 bytes: the byte value of each slot of the rANS model
- *     16640   SPREADS  256 bytes: how words are dealt out to states
- *     16896   CLASSES  frequencies of the bytes with 0 to 8 ones, and what they are made from
+ *     16640   SPREADS  256 bytes: how words are distributed to states
+ *     16896   CLASSES  frequencies of the bytes with 0 to 8 ones, and their inputs
  *     17024   STATES   16 words
  *     17408   TABLE    256 words: frequency and first slot of each byte value, for decoding
  *     18432   STEPS    4096 bytes: the same for encoding, and the reciprocal of the frequency
- *     22528   SOURCE   what is coded or decoded, and at least 64 zero bytes
+ *     22528   SOURCE   the input, and at least 64 zero bytes
  *     …       TARGET   on the next 64-byte boundary, and 64 bytes that may be overwritten
  */
 
@@ -18,15 +19,18 @@ import type { ByteModel } from './rans.ts';
 
 const SOURCE = 22528;
 const PAGE = 65536;
-/** What is counted at once: copying to a place that the processor holds near costs least. */
+/**
+ * The number of bytes counted at once. Copying is cheapest into a range that stays in the
+ * processor's cache.
+ */
 const COUNTED = 131072;
 
 export class EntropyKernel {
   readonly #memory: WasmMemory;
   readonly #call: EntropyExports;
-  /** All of the memory; growing makes another. */
+  /** A view of the whole memory, replaced when the memory grows. */
   #bytes: Uint8Array<ArrayBuffer>;
-  /** Whose tables stand in the memory, and whether those for decoding do. */
+  /** The model whose tables are in the memory, and whether they are the tables for decoding. */
   #model: ByteModel | undefined;
   #decoding = false;
 
@@ -102,7 +106,7 @@ export class EntropyKernel {
     return sound;
   }
 
-  /** Copies the source in, with zeros behind it, and says where the target is. */
+  /** Copies the source in, followed by zeros, and returns the address of the target. */
   #place(source: Uint8Array, room: number): number {
     const target = (SOURCE + source.length + 64 + 63) & ~63;
     const missing = target + room + 64 - this.#bytes.length;

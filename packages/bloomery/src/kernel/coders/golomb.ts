@@ -1,15 +1,17 @@
 /**
- * Golomb codes (1966) of the gaps between ones: the fast form for sparse arrays, such as the changes of a filter. Twin:
- * assembly/coders/golomb.ts.
+ * Golomb codes (1966) of the gaps between ones: the fast coding for sparse arrays, such as the
+ * changes of a filter. Twin: assembly/coders/golomb.ts.
  *
- * The gaps of independent bits are geometric, and for those Golomb's codes are the best that code one gap at a time. A
- * gap g (the zeros before a one) is written as floor(g / M) in unary, that many zeros and a one, and g mod M in
- * truncated binary: with 2^b the smallest power of two not below M and c = 2^b - M, a remainder below c takes b - 1
- * bits, the others b: (remainder + c) >> 1 in b - 1 bits and then its last bit. Numbers are written least significant
- * bit first, and bits fill bytes from the least significant on, as in a filter.
+ * The gaps of independent bits are geometric, and for those Golomb's codes are the best that code
+ * one gap at a time. A gap g (the zeros before a one) is written in two parts. The first is floor(g
+ * / M) in unary: that many zeros and a one. The second is g mod M in truncated binary: with 2^b the
+ * smallest power of two not below M and c = 2^b - M, a remainder below c takes b - 1 bits, the
+ * others b: (remainder + c) >> 1 in b - 1 bits and then its last bit. Numbers are written least
+ * significant bit first, and bits fill bytes from the least significant on, as in a filter.
  *
- * M is about ln 2 / density. Rice's codes, where M is a power of two, save a multiplication and are up to 1.7 % larger
- * than the entropy where the best M lies between two powers; these stay within half a per cent below 3 % of ones.
+ * M is about ln 2 / density. Rice's codes, where M is a power of two, save a multiplication and are
+ * up to 1.7 % larger than the entropy where the best M lies between two powers. Golomb's codes stay
+ * within half a per cent below 3 % of ones.
  */
 
 /** The parameter for `ones` ones among `bits` bits. */
@@ -17,12 +19,15 @@ export function golombParameter(ones: number, bits: number): number {
   return Math.min(2 ** 30, Math.max(1, Math.round((bits * Math.LN2) / ones)));
 }
 
-/** How many bits `golombEncode` needs at most. */
+/** Upper bound on the number of bits of `golombEncode`. */
 export function golombBound(ones: number, bits: number, parameter: number): number {
   return ones * (remainderBits(parameter) + 1) + Math.ceil(bits / parameter);
 }
 
-/** Codes the gaps between the ones of `source`. Returns the bytes used; `target` holds zeros and is long enough. */
+/**
+ * Codes the gaps between the ones of `source`. Returns the number of bytes; `target` must hold
+ * zeros and be long enough.
+ */
 export function golombEncode(source: Uint32Array, parameter: number, target: Uint8Array): number {
   const b = remainderBits(parameter);
   const cut = 2 ** b - parameter;
@@ -51,7 +56,10 @@ export function golombEncode(source: Uint32Array, parameter: number, target: Uin
   return (at + 7) >>> 3;
 }
 
-/** The inverse: sets `ones` ones in `target`, which holds zeros. False if the code names others, or is longer. */
+/**
+ * Decodes: sets `ones` ones in `target`, which must hold zeros. Returns false if the code gives
+ * other positions, or is longer.
+ */
 export function golombDecode(
   code: Uint8Array,
   bits: number,
@@ -82,11 +90,11 @@ export function golombDecode(
     target[position >>> 5] |= 1 << (position & 31);
     next = position + 1;
   }
-  // Nothing but less than a byte of zeros may follow.
+  // Only zeros of less than a byte may follow.
   return end - at < 8 && (at === end || code[at >>> 3] >>> (at & 7) === 0);
 }
 
-/** b: the smallest with 2^b >= parameter. */
+/** b, the smallest integer with 2^b >= parameter. */
 export function remainderBits(parameter: number): number {
   return 32 - Math.clz32(parameter - 1);
 }

@@ -1,23 +1,24 @@
 /**
- * A binary range coder for arrays whose number of ones is known: the smallest form there is, bit by bit. Twin:
- * assembly/coders/range-coder.ts.
+ * A binary range coder for arrays whose number of ones is known: the smallest coding, bit by bit.
+ * Twin: assembly/coders/range-coder.ts.
  *
- * Both sides know how many ones and how many bits are left, so the probability of a one needs no table and no
- * learning: ones left / bits left. Coded like that an array of m bits with c ones takes log2 of m over c bits, which is
- * a byte less than m times the entropy, and about one byte more for the end of the code. The coder of the
- * paper (compressed III) learns the probability as it goes and pays 16 bytes for that on its own experiment.
+ * Both sides know how many ones and how many bits are left, so the probability of a one needs no
+ * table and no learning: it is ones left / bits left. Coded like that an array of m bits with c
+ * ones takes log2 of m over c bits, which is a byte less than m times the entropy, and about one
+ * byte more for the end of the code. The coder of the paper (compressed III) learns the probability
+ * as it goes and pays 16 bytes for that on its own experiment.
  *
- * How. A 32-bit range is cut in two at each bit, in proportion to the probability, and the part that was meant is
- * kept; when it gets below 2^24 a byte is put out. The probability is a 16-bit integer, computed again for every 32
- * bits. (Computing it again for every bit would gain a hundredth of a byte and cost a division.) Zeros at the
- * end of the code are dropped and read as zeros; of all the numbers in the final range the one with most zeros is
- * taken.
+ * How. At each bit a 32-bit range is cut in two, in proportion to the probability, and the part
+ * that stands for the bit is kept. When it gets below 2^24, a byte is written. The probability is a
+ * 16-bit integer, computed again for every 32 bits. (Computing it again for every bit would gain a
+ * hundredth of a byte and cost a division.) Zeros at the end of the code are dropped and read as
+ * zeros. Of all the numbers in the final range the one with most zeros is used.
  *
- *     word by word:   p = clamp(floor(65536 * ones / bits), 1, 65535)     of what is left
+ *     word by word:   p = clamp(floor(65536 * ones / bits), 1, 65535)     of the ones and bits left
  *     bit by bit:     bound = (range >>> 16) * p;  one: range = bound;  zero: low += bound, range -= bound
- *     below 2^24:     put out the top byte of low (and carry into those before it), low <<= 8, range <<= 8
+ *     below 2^24:     write the top byte of low (with carry), low <<= 8, range <<= 8
  *
- * All numbers stay below 2^33, so doubles are exact and every engine agrees.
+ * All numbers stay below 2^33, so doubles are exact and all engines give the same bytes.
  */
 
 const TOP = 2 ** 24;
@@ -57,7 +58,10 @@ export function rangeEncode(source: Uint32Array, bits: number, ones: number, tar
   return finish(target, used, low, range);
 }
 
-/** The inverse: sets the ones in `target`, which holds zeros. False if the code does not have `ones` ones. */
+/**
+ * Decodes: sets the ones in `target`, which must hold zeros. Returns false if the code does not
+ * have `ones` ones.
+ */
 export function rangeDecode(code: Uint8Array, bits: number, ones: number, target: Uint32Array): boolean {
   let range = WHOLE - 1;
   let used = 4;
@@ -90,7 +94,10 @@ export function rangeDecode(code: Uint8Array, bits: number, ones: number, target
   return onesLeft === 0;
 }
 
-/** In 65536ths, of what is left; a lying count must not stall the coder. */
+/**
+ * The probability of a one among the bits left, in 65536ths. It is clamped, so that a wrong count
+ * cannot stall the coder.
+ */
 function probability(onesLeft: number, bitsLeft: number): number {
   const p = Math.floor((65536 * onesLeft) / bitsLeft);
   return Math.max(1, Math.min(65535, p));
@@ -102,7 +109,7 @@ function carry(target: Uint8Array, used: number): void {
   target[at]++;
 }
 
-/** Puts out as few bytes as name a number in the final range. */
+/** Writes the fewest bytes that identify a number in the final range. */
 function finish(target: Uint8Array, used: number, low: number, range: number): number {
   let length = used;
   for (let unit = WHOLE; unit >= 1; unit /= 256) {

@@ -1,23 +1,25 @@
 /**
- * A static byte-wise rANS coder (Duda 2009) for arrays whose share of ones is known: the fast form for filters that are
- * not sparse. Twin: assembly/coders/rans.ts.
+ * A static byte-wise rANS coder (Duda 2009) for arrays whose share of ones is known: the fast
+ * coding for filters that are not sparse. Twin: assembly/coders/rans.ts.
  *
- * The bits of a filter are independent for all that matters here, so the probability of a byte depends on how many ones
- * it has and on nothing else: nine numbers, computed by both sides from the number of ones in the whole array
- * (`classFrequencies`), with integers only, because engines may differ in the last digit of a power. No table is sent.
+ * The bits of a filter are practically independent, so the probability of a byte depends only on
+ * how many ones it has. These are nine numbers. Both sides compute them from the number of ones in
+ * the whole array (`classFrequencies`), with integers only, because engines may differ in the last
+ * digit of a power. No table is sent.
  *
  * A state x below 2^32 takes up a byte s of frequency f that begins at b among 2^14 slots:
  *
- *     encode:  while x >= f * 2^18: put out the lower 16 bits of x, x >>>= 16
+ *     encode:  while x >= f * 2^18: write the lower 16 bits of x, x >>>= 16
  *              x = floor(x / f) * 2^14 + x mod f + b
  *     decode:  slot = x mod 2^14, s = symbol[slot], x = f * (x >>> 14) + slot - b
  *              if x < 2^16: x = x * 2^16 + the next 16 bits
  *
- * Encoding goes from the last byte to the first and writes backwards, so that decoding reads forwards. Several states
- * take turns (byte i belongs to state i mod lanes), which lets the processor work on all at once: a state alone is bound
- * by the latency of its own chain. What they cost, mostly comes back: an encoder has to begin with states from 2^16 on, so
- * the last bytes of the piece stand in there as they are, two in each, instead of two bytes of nothing each. The states
- * come first in the code, 4 bytes each, little-endian.
+ * Encoding goes from the last byte to the first and writes backwards, so that decoding reads
+ * forwards. Several states take turns (byte i belongs to state i mod lanes), which lets the
+ * processor work on all of them at once: a single state is bound by the latency of its own chain.
+ * Most of the cost of the states is recovered: an encoder has to begin with states from 2^16 on, so
+ * each state starts with two of the last bytes of the piece in its lower half, instead of two bytes
+ * without content. The states come first in the code, 4 bytes each, little-endian.
  */
 
 import { onesOf } from '../bits/bit-operations.ts';
@@ -31,7 +33,7 @@ export class ByteModel {
   readonly share: number;
   #tables: ByteTables | undefined;
 
-  /** From the number of ones among `bits` bits, neither none nor all. */
+  /** `ones` of the `bits` bits are ones, neither none nor all. */
   constructor(ones: number, bits: number) {
     this.share = Math.max(1, Math.min(65535, Math.floor((65536 * ones) / bits)));
   }
@@ -42,7 +44,7 @@ export class ByteModel {
 }
 
 interface ByteTables {
-  /** Of each byte value. */
+  /** The frequency of each byte value. */
   readonly frequencies: Uint16Array;
   readonly starts: Uint16Array;
   /** The byte value of each slot. */
@@ -62,8 +64,9 @@ function byteTables(classes: readonly number[]): ByteTables {
 }
 
 /**
- * The frequency, out of 2^14, of a byte with j ones: p^j * (1 - p)^(8 - j), at least 1. What rounding down leaves
- * over goes to whole classes of bytes, those that lost most first, and the rest to the most frequent byte.
+ * The frequency, out of 2^14, of a byte with j ones: p^j * (1 - p)^(8 - j), at least 1. The slots
+ * left over from rounding down go to whole classes of bytes, those that lost most first, and the
+ * rest to the most frequent byte.
  *
  * With P = floor(2^16 * ones / bits), at least 1 and at most 2^16 - 1:
  *
@@ -85,7 +88,7 @@ function classFrequencies(share: number): number[] {
     frequencies[j]++;
     left -= CLASS_SIZES[j];
   }
-  // Where raising rare bytes to 1 has taken too much, the most frequent byte gives it back.
+  // If raising rare bytes to 1 has taken too many slots, the most frequent byte gives them back.
   frequencies[share > 32768 ? 8 : 0] += left;
   return frequencies;
 }
@@ -96,11 +99,14 @@ function powers(x: number): number[] {
   return result;
 }
 
-/** Codes `source`; returns where in `target` the code begins: it ends with `target`, which must be long enough. */
+/**
+ * Codes `source`. Returns where in `target` the code begins; it ends with `target`, which must be
+ * long enough.
+ */
 export function ransEncode(source: Uint8Array, model: ByteModel, lanes: number, target: Uint8Array): number {
   const { frequencies, starts } = model.tables;
   const coded = Math.max(0, source.length - 2 * lanes);
-  // Beyond the end of a short source there are zeros.
+  // A short source is extended by zeros.
   const tail = (i: number) => (coded + i < source.length ? source[coded + i] : 0);
   const states = Float64Array.from({ length: lanes }, (_, i) => LOWER + tail(2 * i) + 256 * tail(2 * i + 1));
   let at = target.length;
@@ -123,7 +129,7 @@ export function ransEncode(source: Uint8Array, model: ByteModel, lanes: number, 
   return at;
 }
 
-/** The inverse. False if the code does not end where and how the encoder began. */
+/** Decodes. Returns false if the code does not end where and how the encoder began. */
 export function ransDecode(code: Uint8Array, model: ByteModel, lanes: number, target: Uint8Array): boolean {
   const { frequencies, starts, symbols } = model.tables;
   const words = new DataView(code.buffer, code.byteOffset, code.length);

@@ -1,13 +1,14 @@
 /**
- * The WebAssembly loops of the counting filter: for a chunk, whose hashes are in the kernel and whose answers go to its
- * results or values, and for one key, by the halves of its hash. `address` is where the counters are.
+ * The WebAssembly loops of the counting filter. A chunk has its hashes in the kernel, and its
+ * answers go to the kernel's results or values. A single key is given by the halves of its hash.
+ * `address` is the address of the counters.
  */
 
 import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from '../wasm/wasm-kernel.ts';
 import type { CountingShape } from './counting.ts';
 import { COUNTING_BASE64 } from './counting-binary.ts';
 
-/** One byte a key in `wasm.results`. */
+/** Leaves one byte per key in `wasm.results`. */
 export function countingHasChunk(
   wasm: WasmKernel,
   count: number,
@@ -17,7 +18,7 @@ export function countingHasChunk(
   chunk(call(wasm).countingHas, count, address, shape, RESULTS);
 }
 
-/** One number a key in `wasm.values`. */
+/** Leaves one number per key in `wasm.values`. */
 export function countingCountChunk(
   wasm: WasmKernel,
   count: number,
@@ -27,7 +28,7 @@ export function countingCountChunk(
   chunk(call(wasm).countingCount, count, address, shape, VALUES);
 }
 
-/** How many keys were certainly not in before. */
+/** Returns how many keys were certainly absent before. */
 export function countingAddChunk(
   wasm: WasmKernel,
   count: number,
@@ -37,7 +38,7 @@ export function countingAddChunk(
   return chunk(call(wasm).countingAdd, count, address, shape, changesAddress(address, shape));
 }
 
-/** How many keys were removed. */
+/** Returns how many keys were deleted. */
 export function countingDeleteChunk(
   wasm: WasmKernel,
   count: number,
@@ -102,14 +103,15 @@ function one(loop: Loop<number>, low: number, high: number, address: number, sha
   return loop(low, high, address, range, stride, hashes, counterBits, changesAddress(address, shape));
 }
 
-/** 0 if changes are not tracked. */
+/** The address of the change bits, or 0 if changes are not tracked. */
 function changesAddress(address: number, { changes }: CountingShape): number {
   return changes === 0 ? 0 : address + 4 * changes;
 }
 
 /**
- * Of a chunk the first two are where the hashes are and their number, of one key the halves of its hash. The last is where
- * the answers go, or the change bits; loops that need neither ignore it.
+ * For a chunk, the first two arguments are the address of the hashes and their number; for one key,
+ * the halves of its hash. The last is the address of the answers, or of the change bits; loops that
+ * need neither ignore it.
  */
 type Loop<Result> = (
   first: number,

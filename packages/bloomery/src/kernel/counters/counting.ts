@@ -4,21 +4,25 @@
  * Counters of w = 2, 4, 8 or 16 bits lie packed in 32-bit words, counter i at bit i * w; none crosses a word. The
  * indices are those of classic.ts, so the non-zero counters are the ones of the Bloom filter with the same m and k.
  *
- * A key counts once in each of its *distinct* counters, also where two of its k indices coincide. All old values are
- * read before the first new one is written, and a counter is only written while it still has the value that
- * was read: the second of two coinciding indices finds it changed and leaves it alone.
+ * A key counts once in each of its *distinct* counters, even if two of its k indices coincide. All
+ * old values are read before the first new one is written, and a counter is only written while it
+ * still has the value that was read. So the second of two coinciding indices finds it changed and
+ * does not write.
  *
  * A counter at its maximum is stuck: it no longer knows how many keys it counts, so it is never decremented.
  *
- * `changes` is where the change bits begin, as a word index, or 0 if nobody tracks them: bit i is flipped whenever
- * counter i leaves zero or comes back to it, so it says whether bit i of the snapshot differs from what it was.
+ * `changes` is where the change bits begin, as a word index, or 0 if changes are not tracked. Bit i
+ * is flipped whenever counter i leaves zero or comes back to it, so it says whether bit i of the
+ * snapshot differs from its earlier value.
  */
 
 import { probeIndex } from '../bits/classic.ts';
 
-/** One filter's parameters, as the loops need them. */
+/** The parameters of one filter for the loops. */
 export interface CountingShape {
-  /** `range` and `stride`: m and 0 for the classic layout, m/k and m/k for the partitioned one. */
+  /**
+   * `range` and `stride` are m and 0 for the classic layout, m/k and m/k for the partitioned one.
+   */
   readonly range: number;
   readonly stride: number;
   readonly hashes: number;
@@ -37,7 +41,7 @@ export function countingHas(words: Uint32Array, a: number, b: number, shape: Cou
   return true;
 }
 
-/** The smallest of the key's counters: at least as often as this it was not added. */
+/** The smallest of the key's counters: an upper bound on how often the key was added. */
 export function countingCount(words: Uint32Array, a: number, b: number, shape: CountingShape): number {
   const { range, stride, hashes, counterBits } = shape;
   let least = 0xffff;
@@ -48,14 +52,19 @@ export function countingCount(words: Uint32Array, a: number, b: number, shape: C
   return least;
 }
 
-/** True if one of the counters was 0, that is if the key was certainly not in. */
+/**
+ * Adds a key. Returns true if one of the counters was 0, that is, if the key was certainly absent.
+ */
 export function countingAdd(words: Uint32Array, a: number, b: number, shape: CountingShape): boolean {
   const fresh = read(words, a, b, shape) === 0;
   write(words, shape, 1);
   return fresh;
 }
 
-/** False, and nothing is changed, if one of the counters is 0: the key is certainly not in. */
+/**
+ * Deletes a key. Returns false, and changes nothing, if one of the counters is 0, because the key
+ * is then certainly absent.
+ */
 export function countingDelete(words: Uint32Array, a: number, b: number, shape: CountingShape): boolean {
   if (read(words, a, b, shape) === 0) return false;
   write(words, shape, -1);
@@ -68,7 +77,9 @@ export function counterAt(words: Uint32Array, index: number, counterBits: number
   return (words[Math.floor(index / perWord)] >>> shift) & ((1 << counterBits) - 1);
 }
 
-/** Leaves indices and counters of the key in `indices` and `olds`; returns the smallest. */
+/**
+ * Leaves the indices and counters of the key in `indices` and `olds`; returns the smallest counter.
+ */
 function read(words: Uint32Array, a: number, b: number, shape: CountingShape): number {
   const { range, stride, hashes, counterBits } = shape;
   let least = 0xffff;

@@ -1,6 +1,6 @@
 /**
- * The WebAssembly loops over shared counters (sketches.ts). Hashes come in the kernel's chunk. Amounts come in its
- * `values`, one a key, and are replaced by answers.
+ * The WebAssembly loops over shared counters (sketches.ts). The hashes are in the kernel's chunk.
+ * The amounts are in its `values`, one per key, and are replaced by the answers.
  */
 
 import { HASH_CHUNK, RESULTS, VALUES, type WasmKernel } from '../wasm/wasm-kernel.ts';
@@ -13,19 +13,25 @@ export function countChunk(wasm: WasmKernel, count: number, address: number, sha
   call(wasm).sketchCount(HASH_CHUNK, count, address, bits, range, stride, k, VALUES, RESULTS);
 }
 
-/** Rule "sum": leaves the least counter before adding in `values`, returns how many of them were 0. */
+/**
+ * Rule "sum": leaves the least counter before the addition in `values`, and returns how many of
+ * them were 0.
+ */
 export function sumChunk(wasm: WasmKernel, count: number, address: number, shape: SketchShape): number {
   const { bits, range, stride, k } = shape;
   return call(wasm).sketchSum(HASH_CHUNK, count, address, bits, range, stride, k, VALUES);
 }
 
-/** Rule "raise", likewise. */
+/** Rule "raise", with the same outputs. */
 export function raiseChunk(wasm: WasmKernel, count: number, address: number, shape: SketchShape): number {
   const { bits, range, stride, k } = shape;
   return call(wasm).sketchRaise(HASH_CHUNK, count, address, bits, range, stride, k, VALUES);
 }
 
-/** Subtracts; leaves in `results` whether it could, returns how often. `total` is all there is to subtract from. */
+/**
+ * Subtracts. Leaves in `results` whether it succeeded, and returns how often. `total` is the sum
+ * that must not become negative.
+ */
 export function subtractChunk(
   wasm: WasmKernel,
   count: number,

@@ -2,52 +2,55 @@
  * Counters that keys share: the loops of the Count-Min sketch and of the spectral Bloom filter. Twin:
  * assembly/counters/sketches.ts.
  *
- * A key owns k counters: counter i is `offset + i * stride + probeIndex(a, b, first + i, range)`. With stride =
- * range the k indices fall into k rows of their own (Count-Min); with stride 0 they share one array (spectral),
- * and some of a key's indices may coincide. Such a counter is one counter: all values are read before any is
- * written, so writing it twice writes the same number twice.
+ * A key has k counters: counter i is `offset + i * stride + probeIndex(a, b, first + i, range)`.
+ * With stride = range the k indices fall into k separate rows (Count-Min). With stride 0 they share
+ * one array (spectral), and some of a key's indices may coincide. Such a counter counts once: all
+ * values are read before any is written, so writing it twice writes the same number twice.
  *
- * A counter has 8, 16, 32 or 64 bits, little-endian, so counter j of 32 bits is word j. Those of 64 bits hold integers
- * up to 2^53 - 1 only, which are exact in a double. Counters saturate, and a saturated one is never decremented: what it
- * has missed is unknown, and any lower value could be below the truth.
+ * A counter has 8, 16, 32 or 64 bits, little-endian, so counter j of 32 bits is word j. Those of 64
+ * bits hold integers only up to 2^53 - 1, which are exact in a double. Counters saturate, and a
+ * saturated one is never decremented: the additions that it missed are unknown, and any lower value
+ * could be below the truth.
  *
  * Three rules of updating:
  *
- * - sum: each counter grows by the amount (Cormode and Muthukrishnan, LATIN 2004; "minimum selection" of Cohen and
- *   Matias, SIGMOD 2003). Can be undone.
- * - raise: with M the least of the k counters, each becomes at least M + amount ("conservative update" of Estan and
- *   Varghese, SIGCOMM 2002, survey 8.1; "minimal increase" of Cohen and Matias). Cannot be undone.
- * - recurring: sum, and a key whose least value occurs in only one of its counters is counted a second time in a second
- *   array ("recurring minimum" of Cohen and Matias). filters/spectral/spectral-bloom-filter.ts says why.
+ * - sum: each counter grows by the amount (Cormode and Muthukrishnan, LATIN 2004; "minimum
+ *   selection" of Cohen and Matias, SIGMOD 2003). This can be undone.
+ * - raise: with M the least of the k counters, each becomes at least M + amount ("conservative
+ *   update" of Estan and Varghese, SIGCOMM 2002, survey 8.1; "minimal increase" of Cohen and
+ *   Matias). This cannot be undone.
+ * - recurring: sum, and a key whose least value occurs in only one of its counters is also counted
+ *   in a second array ("recurring minimum" of Cohen and Matias).
+ *   filters/spectral/spectral-bloom-filter.ts says why.
  *
- * The k positions and values of the key at hand lie in two small arrays of the module: a closure or a fresh array for each
- * key would cost more than the probes.
+ * The k positions and values of the current key lie in two small arrays of the module: a closure or
+ * a new array for each key would cost more than the probes.
  */
 
 import { probeIndex } from '../bits/classic.ts';
 
 export type SketchCounterBits = 8 | 16 | 32 | 64;
 
-/** Where a key's counters are. */
+/** The location of a key's counters. */
 export interface SketchShape {
   readonly bits: SketchCounterBits;
   readonly range: number;
-  /** 0: one array. Else the length of a row. */
+  /** 0 for a single array, otherwise the length of a row. */
   readonly stride: number;
   readonly k: number;
-  /** The number of the first probe: two arrays for one hash use probes of different numbers. */
+  /** The number of the first probe. Two arrays for one hash use probes with different numbers. */
   readonly first: number;
   /** The number of the first counter. */
   readonly offset: number;
 }
 
-/** The value at which a counter stops: it stands for "this or more". */
+/** The value at which a counter stops, which stands for "this or more". */
 export function counterMaximum(bits: SketchCounterBits): number {
-  // Not 2 ** bits - 1: the power costs as much as the probes of a key.
+  // Not 2 ** bits - 1, because the power costs as much as the probes of a key.
   return bits === 32 ? 0xffffffff : bits === 64 ? Number.MAX_SAFE_INTEGER : bits === 16 ? 0xffff : 0xff;
 }
 
-/** The least of the key's counters. Looks no further than a 0. */
+/** The least of the key's counters. Stops at a 0. */
 export function leastCounter(words: Uint32Array, shape: SketchShape, a: number, b: number): number {
   const { bits, range, stride, k, first } = shape;
   let least = Number.POSITIVE_INFINITY;
@@ -58,7 +61,7 @@ export function leastCounter(words: Uint32Array, shape: SketchShape, a: number, 
   return least;
 }
 
-/** Rule "sum". Returns the least counter as it was before. */
+/** Rule "sum". Returns the least counter before the addition. */
 export function sumInto(
   words: Uint32Array,
   shape: SketchShape,
@@ -70,13 +73,13 @@ export function sumInto(
   const maximum = counterMaximum(bits);
   const least = find(words, shape, a, b);
   for (let i = 0; i < k; i++) {
-    // The sum may leave the exact integers, but only beyond the maximum.
+    // The sum may exceed the exact integers, but only beyond the maximum.
     writeCounter(words, bits, positions[i], Math.min(values[i] + amount, maximum));
   }
   return least;
 }
 
-/** Rule "raise". Returns the least counter as it was before. */
+/** Rule "raise". Returns the least counter before the addition. */
 export function raiseInto(
   words: Uint32Array,
   shape: SketchShape,
@@ -91,7 +94,10 @@ export function raiseInto(
   return least;
 }
 
-/** Undoes `sumInto`. False, and nothing changed, if a counter is too small: the key was not added that often. */
+/**
+ * Undoes `sumInto`. Returns false, and changes nothing, if a counter is too small, because the key
+ * was not added that often.
+ */
 export function subtractFrom(
   words: Uint32Array,
   shape: SketchShape,
@@ -109,7 +115,7 @@ export function subtractFrom(
   return true;
 }
 
-/** Rule "recurring": the count of a key. The second array is believed only where the first is in doubt. */
+/** Rule "recurring": the count of a key. The second array is used only if the first is in doubt. */
 export function recurringCount(
   words: Uint32Array,
   first: SketchShape,
@@ -123,7 +129,10 @@ export function recurringCount(
   return moved > 0 && moved < least ? moved : least;
 }
 
-/** Rule "recurring": adds. Returns the least counter of the first array as it was before. */
+/**
+ * Rule "recurring": adds an amount. Returns the least counter of the first array before the
+ * addition.
+ */
 export function recurringInto(
   words: Uint32Array,
   first: SketchShape,
@@ -136,7 +145,7 @@ export function recurringInto(
   if (amount === 0) return before;
   const maximum = counterMaximum(first.bits);
   const least = Math.min(maximum, before + amount);
-  // All equal, whatever they were before, if the least is at its maximum.
+  // If the least counter is at its maximum, all of them are equal, whatever they were before.
   const single = least === maximum ? !distinct(first.k) : !recurs(first.k, before);
   const moved = leastCounter(words, second, a, b);
   if (moved > 0) sumInto(words, second, a, b, amount);
@@ -144,7 +153,10 @@ export function recurringInto(
   return before;
 }
 
-/** Rule "recurring": undoes adding. False, and nothing changed, if the key was not added that often. */
+/**
+ * Rule "recurring": undoes an addition. Returns false, and changes nothing, if the key was not
+ * added that often.
+ */
 export function recurringFrom(
   words: Uint32Array,
   first: SketchShape,
@@ -154,7 +166,8 @@ export function recurringFrom(
   amount: number,
 ): boolean {
   if (!subtractFrom(words, first, a, b, amount)) return false;
-  // A key that is in the second array is there with all its additions, so if this fails the key never was there.
+  // A key that is in the second array is there with all its additions. So if this fails, the key
+  // was never there.
   if (leastCounter(words, second, a, b) > 0) subtractFrom(words, second, a, b, amount);
   return true;
 }
@@ -179,7 +192,7 @@ export function writeCounter(words: Uint32Array, bits: SketchCounterBits, at: nu
   }
 }
 
-/** Of the key at hand. k is at most 255. */
+/** Of the current key. k is at most 255. */
 const positions = /* @__PURE__ */ new Float64Array(256);
 const values = /* @__PURE__ */ new Float64Array(256);
 
@@ -197,7 +210,7 @@ function find(words: Uint32Array, shape: SketchShape, a: number, b: number): num
   return least;
 }
 
-/** Whether two different ones of the counters that were found hold the least value. */
+/** Whether two different counters among those found hold the least value. */
 function recurs(k: number, least: number): boolean {
   let seen = -1;
   for (let i = 0; i < k; i++) {
@@ -208,7 +221,7 @@ function recurs(k: number, least: number): boolean {
   return false;
 }
 
-/** Whether there are at least two different counters among those that were found. */
+/** Whether there are at least two different counters among those found. */
 function distinct(k: number): boolean {
   for (let i = 1; i < k; i++) if (positions[i] !== positions[0]) return true;
   return false;
