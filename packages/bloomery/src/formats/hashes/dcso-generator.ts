@@ -1,6 +1,6 @@
 /**
- * DCSO's sequence of hashes: h mod P to begin with, then h · g mod 2^64, mod P, with P = 2^64 - 59 and
- * g = 18446744073709550147. It works in register 0 of int64.ts.
+ * DCSO's sequence of hashes: the first is h mod P, each next one is h · g mod 2^64, mod P, with P =
+ * 2^64 - 59 and g = 18446744073709550147. It is computed in register 0 of int64.ts.
  */
 
 import { multiply, r, set } from '../shared/int64.ts';
@@ -15,11 +15,11 @@ export function nextInSequence(): void {
   reduce();
 }
 
-/** The lower halves of P and g; the upper ones are all ones. */
+/** The lower halves of P and g. The upper halves are all ones. */
 const PRIME_LOW = 0xffffffc5;
 const GENERATOR_LOW = 0xfffffa43 | 0;
 
-/** At most one subtraction, since 2 P > 2^64. One hash in 3 · 10^17 needs it. */
+/** Reduces mod P by at most one subtraction, since 2 P > 2^64. One hash in 3 · 10^17 needs it. */
 function reduce(): void {
   if (r[1] === -1 && r[0] >>> 0 >= PRIME_LOW) set(0, r[0] - PRIME_LOW, 0);
 }

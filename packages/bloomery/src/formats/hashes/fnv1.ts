@@ -1,8 +1,10 @@
-/** FNV-1 of 64 bits (Fowler, Noll, Vo): multiply by the prime, then XOR the byte. DCSO's hash. */
+/**
+ * FNV-1 of 64 bits (Fowler, Noll, Vo), the hash of DCSO: multiply by the prime, then XOR the byte.
+ */
 
 import { multiply, r, set } from '../shared/int64.ts';
 
-/** Of the first `length` bytes of little-endian `words`; leaves [low, high] in `out`. */
+/** Hashes the first `length` bytes of little-endian `words`; leaves [low, high] in `out`. */
 export function fnv1(words: Int32Array, length: number, out: Int32Array): void {
   set(0, 0x84222325 | 0, 0xcbf29ce4 | 0);
   for (let i = 0; i < length; i++) {

@@ -1,9 +1,13 @@
 /**
- * MD5 (RFC 1321), for Squid's cache keys. Nothing here relies on it being hard to break: it never is where somebody
- * wants to. In the library itself because a browser's own digests are asynchronous and have no MD5.
+ * MD5 (RFC 1321), for Squid's cache keys. Nothing here relies on its security: collisions can be
+ * made at will. It is part of the library because a browser's own digests are asynchronous and do
+ * not include MD5.
  */
 
-/** Of the first `length` bytes of little-endian `words`; leaves four little-endian words in `out`. */
+/**
+ * Hashes the first `length` bytes of little-endian `words`; leaves four little-endian words in
+ * `out`.
+ */
 export function md5(words: Int32Array, length: number, out: Int32Array): void {
   for (let i = 0; i < 4; i++) out[i] = START[i];
   const blocks = Math.floor((length + 8) / 64) + 1;
@@ -15,7 +19,10 @@ export function md5(words: Int32Array, length: number, out: Int32Array): void {
 
 const START = [0x67452301, 0xefcdab89 | 0, 0x98badcfe | 0, 0x10325476];
 const SHIFTS = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21];
-/** floor(2^32 |sin(i + 1)|), RFC 1321, 3.4. Sines differ between engines in digits far behind these. */
+/**
+ * floor(2^32 |sin(i + 1)|), RFC 1321, 3.4. The sines of engines differ only in digits far behind
+ * these.
+ */
 const SINES = /* @__PURE__ */ Int32Array.from({ length: 64 }, (_, i) =>
   Math.floor(2 ** 32 * Math.abs(Math.sin(i + 1))),
 );

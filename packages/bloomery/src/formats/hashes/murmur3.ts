@@ -2,7 +2,8 @@
  * MurmurHash3 by Austin Appleby (public domain, SMHasher), as foreign filters use it: the 128-bit hash for 64-bit
  * machines (Guava, Go), and Spark's variant of the 32-bit one. Checked against SMHasher's verification values.
  *
- * Keys are little-endian words; see foreign-key.ts. The bytes after the last one may be anything.
+ * Keys are little-endian words; see foreign-key.ts. The bytes after the last one may have any
+ * value.
  */
 
 import { mulHigh } from '../../hashing/mul-high.ts';
@@ -11,8 +12,9 @@ import { mulHigh } from '../../hashing/mul-high.ts';
 export type Murmur128 = Int32Array;
 
 /**
- * MurmurHash3_x64_128 of the first `length` bytes of `words`. In local variables, two for each 64-bit value: twice as
- * fast as in the registers of int64.ts, and every Guava or Go lookup waits for it.
+ * MurmurHash3_x64_128 of the first `length` bytes of `words`. It uses local variables, two for each
+ * 64-bit value. That is twice as fast as the registers of int64.ts, and every Guava or Go lookup
+ * depends on it.
  */
 export function murmur3x64(words: Int32Array, length: number, seed: number, out: Murmur128): void {
   let aL = seed | 0; // h1
@@ -24,7 +26,8 @@ export function murmur3x64(words: Int32Array, length: number, seed: number, out:
   for (let p = 0; p <= body; p += 4) {
     const last = p === body;
     if (last && tail === 0) break;
-    // The tail's second half goes in first, but the two do not meet: the order does not matter.
+    // The tail's second half goes in first, but the two halves do not interact, so the order does
+    // not matter.
     let low = last ? cut(words[p], tail) : words[p];
     let high = last ? cut(words[p + 1], tail - 4) : words[p + 1];
     let turned: number;
@@ -72,7 +75,10 @@ export function murmur3x64(words: Int32Array, length: number, seed: number, out:
   addTo(out, 2, 0);
 }
 
-/** The finaliser of MurmurHash3 for the 64 bits at `at` (low half first): also the hash of binary fuse filters. */
+/**
+ * The finaliser of MurmurHash3 for the 64 bits at `at` (low half first), which is also the hash of
+ * binary fuse filters.
+ */
 export function finish(pair: Int32Array, at: number): void {
   let low = pair[at];
   let high = pair[at + 1];
@@ -107,7 +113,7 @@ const C1H = 0x87c37b91 | 0;
 const C2L = 0x2745937f;
 const C2H = 0x4cf5ad43;
 
-/** The first `count` bytes of a word; all of it from 4 on, nothing below 1. */
+/** The first `count` bytes of a word: the whole word from 4 on, 0 below 1. */
 function cut(word: number, count: number): number {
   if (count >= 4) return word;
   return count <= 0 ? 0 : word & ((1 << (8 * count)) - 1);

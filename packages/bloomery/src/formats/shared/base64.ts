@@ -1,6 +1,6 @@
 /**
- * Base64 (RFC 4648) with padding, in both alphabets, strict: what it accepts it would write again the same way, so
- * that a file that was read can be written back bit for bit.
+ * Base64 (RFC 4648) with padding, in both alphabets. It is strict: a text that it accepts is the
+ * one that it would write, so a file that was read can be written back bit for bit.
  */
 
 export type Base64Alphabet = 'url' | 'standard';
@@ -22,13 +22,16 @@ export function encodeBase64(bytes: Uint8Array, alphabet: Base64Alphabet): strin
   return pieces.join('') + text;
 }
 
-/** How many bytes the text stands for, or -1 if its length is none that base64 has. */
+/** The number of bytes that the text stands for, or -1 if base64 has no text of this length. */
 export function base64Length(text: string): number {
   if (text.length % 4 !== 0) return -1;
   return (text.length / 4) * 3 - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
 }
 
-/** Fills `target`, of `base64Length(text)` bytes. Returns the place of the first wrong character, or -1. */
+/**
+ * Fills `target`, of `base64Length(text)` bytes. Returns the index of the first wrong character, or
+ * -1.
+ */
 export function decodeBase64(text: string, alphabet: Base64Alphabet, target: Uint8Array): number {
   const values = valuesOf(alphabet);
   const end = Math.ceil((target.length * 4) / 3);
@@ -42,7 +45,7 @@ export function decodeBase64(text: string, alphabet: Base64Alphabet, target: Uin
     if (i % 4 > 0) target[at++] = group >>> (6 - 2 * (i % 4));
     if (i % 4 === 3) group = 0;
   }
-  // What the last digit has beyond the last byte must be 0.
+  // The bits of the last digit beyond the last byte must be 0.
   const spare = end % 4 === 2 ? 15 : end % 4 === 3 ? 3 : 0;
   return (group & spare) === 0 ? -1 : end - 1;
 }

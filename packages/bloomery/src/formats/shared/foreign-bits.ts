@@ -1,7 +1,8 @@
 /**
- * The bits of a foreign filter, kept in the byte order of its file, so that loading and writing are copies and
- * nothing can be lost between them. Two orders exist: bytes (bit i is bit i % 8 of byte i / 8, also the order of
- * little-endian words) and big-endian words of 64 bits, where the eight bytes of each word stand the other way round.
+ * The bits of a foreign filter, kept in the byte order of its file, so that loading and writing are
+ * copies and lose nothing. There are two orders: bytes (bit i is bit i % 8 of byte i / 8, which is
+ * also the order of little-endian words) and big-endian words of 64 bits, where the eight bytes of
+ * each word are reversed.
  */
 
 import { decayOf, sizeFromOnes } from '../../filters/shared/zero-decay.ts';
@@ -12,7 +13,7 @@ export type BitOrder = 'bytes' | 'big-endian words';
 
 export class ForeignBits {
   readonly order: BitOrder;
-  /** The length in bytes as the file has it. */
+  /** The length in bytes, as in the file. */
   readonly length: number;
   readonly #words: Uint32Array;
   readonly #bytes: Uint8Array<ArrayBuffer>;
@@ -26,7 +27,7 @@ export class ForeignBits {
     this.#swapped = order === 'big-endian words';
   }
 
-  /** All zeros. */
+  /** Makes an array of zeros. */
   static zeros(length: number, order: BitOrder = 'bytes'): ForeignBits {
     return new ForeignBits(order, length, BitStore.allocate(8 * length).words);
   }
@@ -38,12 +39,12 @@ export class ForeignBits {
     return bits;
   }
 
-  /** False beyond the end. */
+  /** Whether a bit is 1. False beyond the end. */
   has(index: number): boolean {
     return ((this.#bytes[this.#byteOf(index)] >>> (index & 7)) & 1) === 1;
   }
 
-  /** True if the bit was 0. */
+  /** Sets a bit. Returns true if it was 0. */
   set(index: number): boolean {
     const at = this.#byteOf(index);
     const before = this.#bytes[at];
@@ -52,7 +53,7 @@ export class ForeignBits {
     return after !== before;
   }
 
-  /** A byte as the file has it. */
+  /** A byte, as in the file. */
   byte(at: number): number {
     return this.#bytes[at];
   }
@@ -61,7 +62,7 @@ export class ForeignBits {
     return countOnes(this.#words);
   }
 
-  /** The number of ones at indices from `from` on: bits that a sound file leaves 0. */
+  /** The number of ones at indices from `from` on. A valid file has none there. */
   onesFrom(from: number): number {
     let count = 0;
     for (let index = from; index < 8 * this.length; index++) if (this.has(index)) count++;
@@ -84,12 +85,12 @@ export class ForeignBits {
     return this.length === other.length && this.#words.every((word, i) => word === other.#words[i]);
   }
 
-  /** Writes the bits as the file has them. */
+  /** Writes the bits as in the file. */
   writeTo(target: Uint8Array, at: number): void {
     target.set(this.#bytes.subarray(0, this.length), at);
   }
 
-  /** Takes in some of the bytes of a file. */
+  /** Stores some of the bytes of a file. */
   put(at: number, bytes: Uint8Array): void {
     this.#bytes.set(bytes, at);
   }
@@ -105,7 +106,7 @@ export class ForeignBits {
   }
 }
 
-/** How many keys set `ones` of `bits` bits with `hashes` indices each (survey 2.4). */
+/** Estimates how many keys set `ones` of `bits` bits with `hashes` indices each (survey 2.4). */
 export function estimatedKeys(bits: number, hashes: number, ones: number): number {
   if (ones >= bits) return Number.POSITIVE_INFINITY; // also for a single bit, where the formula is Infinity / Infinity
   return sizeFromOnes(bits, ones, decayOf(hashes, 1 / bits));

@@ -1,47 +1,60 @@
 /**
- * What filters of all foreign formats have in common.
+ * The common interface of filters of all foreign formats.
  *
- * An imported filter stays what it was: it keeps the hash of the program that made it, answers as that program
- * would, and is written back bit for bit. It is not a `BloomFilter` of this library and cannot become one, because
- * a filter holds bits and not keys: the other hash would have set other bits, and nobody can tell which.
+ * An imported filter keeps its format: it uses the hash of the program that made it, answers as
+ * that program would, and is written back bit for bit. It is not a `BloomFilter` of this library
+ * and cannot become one, because a filter holds bits and not keys: the other hash would have set
+ * other bits, and they cannot be derived from these.
  */
 
 import type { ForeignFormat } from './format-error.ts';
 
 export interface ForeignFilter<K> {
   readonly format: ForeignFormat;
-  /** The hash and how indices come from it. Two filters with different ones can never be combined. */
+  /**
+   * The hash and how indices are derived from it. Two filters with different values can never be
+   * combined.
+   */
   readonly hash: string;
-  /** m: the number of bits that indices range over, or that the fingerprints take. */
+  /** m, the number of bits that indices range over, or that the fingerprints take. */
   readonly bits: number;
-  /** k: read from the file, never recomputed. */
+  /** k, read from the file and never recomputed. */
   readonly hashes: number;
   /** The bytes that the bits take in memory. */
   readonly byteLength: number;
-  /** Maybe (true) or certainly not (false), as the program that made the filter would answer. */
+  /**
+   * True if the key may have been added, false if it certainly was not: the answer of the program
+   * that made the filter.
+   */
   has(key: K): boolean;
-  /** The rate at which keys that were not added are answered with "maybe" now. */
+  /** Estimates the current false positive rate. */
   estimatedFalsePositiveRate(): number;
-  /** The file, bit for bit. */
+  /** The bytes of the file, bit for bit. */
   encode(): Uint8Array<ArrayBuffer>;
   toString(): string;
 }
 
-/** A foreign filter that is an array of bits of which keys set some. */
+/** A foreign filter that is an array of bits, some of which each key sets. */
 export interface ForeignBloomFilter<K> extends ForeignFilter<K> {
-  /** The number of bits that are 1. A pass over the array. */
+  /** The number of bits that are 1. Reads the whole array. */
   onesCount(): number;
-  /** How many distinct keys were added, by the zeros; Infinity if there is none. */
+  /**
+   * Estimates how many distinct keys were added, from the number of zeros. Infinity if no zero is
+   * left.
+   */
   estimatedSize(): number;
 }
 
-/** A filter, or what a filter would be. */
+/** A filter, or the format and hash of a possible one. */
 export interface HashedFormat {
   readonly format: string;
   readonly hash: string;
 }
 
-/** The error for those who look for a conversion: says why there is none. Also for like formats of unlike hashes. */
+/**
+ * The error for callers that look for a conversion. It says why there is none, also between equal
+ * formats with different hashes.
+ */
 export function cannotConvert(from: HashedFormat, to: HashedFormat): RangeError {
   return new RangeError(
     `Cannot convert a ${from.format} filter (${from.hash}) to ${to.format} (${to.hash}): a filter holds bits, not ` +

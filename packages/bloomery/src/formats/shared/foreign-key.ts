@@ -1,18 +1,21 @@
 /**
- * Keys as the bytes that foreign programs hash, in one buffer that is used again and again. Which bytes stand for a
- * key differs from program to program; a wrong guess would be a silent "no", so each format says which it takes.
+ * Keys as the bytes that foreign programs hash, in one buffer that is reused. The bytes of a key
+ * differ from program to program. A wrong guess would be a silent "no", so each format documents
+ * the keys that it takes.
  *
- * Java's UTF-8 differs from JavaScript's in one thing: a lone surrogate becomes `?` and not U+FFFD.
+ * Java's UTF-8 differs from JavaScript's in one point: a lone surrogate becomes `?` and not U+FFFD.
  */
 
 import { type KeyTarget, writeKey } from '../../keys/key.ts';
 
-/** The words of the key that was loaded last. Replaced when a longer key comes: do not keep it. */
+/**
+ * The words of the key that was loaded last. A longer key replaces the array, so do not keep it.
+ */
 export function keyWords(): Int32Array {
   return target().words;
 }
 
-/** Bytes or a string as UTF-8. Returns the number of bytes. */
+/** Loads bytes, or a string as UTF-8. Returns the number of bytes. */
 export function loadKey(key: string | Uint8Array): number {
   if (typeof key !== 'string' && !(key instanceof Uint8Array))
     throw unlikeKey('a string or a Uint8Array', key);
@@ -23,14 +26,14 @@ export function loadKey(key: string | Uint8Array): number {
   }
 }
 
-/** A string as Java's `getBytes(UTF_8)` has it, or bytes. */
+/** Loads a string as Java's `getBytes(UTF_8)` encodes it, or bytes. */
 export function loadJavaKey(key: string | Uint8Array): number {
   return loadKey(
     typeof key === 'string' && LONE_SURROGATE.test(key) ? key.replace(LONE_SURROGATES, '?') : key,
   );
 }
 
-/** A string as its UTF-16 code units, little-endian. */
+/** Loads a string as its UTF-16 code units, little-endian. */
 export function loadUtf16(text: string): number {
   if (typeof text !== 'string') throw unlikeKey('a string', text);
   if (2 * text.length > target().bytes.length) loaded = keyTarget(2 * text.length);
@@ -42,21 +45,21 @@ export function loadUtf16(text: string): number {
   return 2 * length;
 }
 
-/** A 32-bit signed integer, little-endian. */
+/** Loads a 32-bit signed integer, little-endian. */
 export function loadInt32(key: number): number {
   if (!Number.isInteger(key) || key !== (key | 0)) throw unlikeKey('an integer from -2^31 to 2^31 - 1', key);
   target().words[0] = key;
   return 4;
 }
 
-/** A 64-bit signed integer, little-endian. */
+/** Loads a 64-bit signed integer, little-endian. */
 export function loadInt64(key: number | bigint): number {
   const sound = typeof key === 'bigint' ? BigInt.asIntN(64, key) === key : Number.isSafeInteger(key);
   if (!sound) throw unlikeKey('a safe integer, or a bigint from -2^63 to 2^63 - 1', key);
   return writeKey(key, target());
 }
 
-/** Puts one more byte behind the key that was loaded last, of `length` bytes. Returns the new length. */
+/** Appends a byte to the key that was loaded last, of `length` bytes. Returns the new length. */
 export function appendByte(length: number, byte: number): number {
   const before = target();
   if (length === before.bytes.length) {
@@ -67,7 +70,7 @@ export function appendByte(length: number, byte: number): number {
   return length + 1;
 }
 
-/** The error for a key that the format does not take. */
+/** The error for a key that the format does not accept. */
 export function unlikeKey(expected: string, key: unknown): TypeError {
   const got = typeof key === 'number' || typeof key === 'bigint' ? key : typeof key;
   return new TypeError(`The key must be ${expected}, got ${String(got)}`);

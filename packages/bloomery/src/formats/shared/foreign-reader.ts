@@ -1,7 +1,8 @@
 /**
- * Reads a foreign header field by field. Every read is checked against the bytes at hand, a 64-bit size that is no
- * exact JavaScript number is refused, and `payload` compares what a header declares with what is there and with
- * the caller's limit before anybody allocates.
+ * Reads a foreign header field by field. Every read is checked against the available bytes, and a
+ * 64-bit size that is not an exact JavaScript number is refused. `payload` compares the size that a
+ * header declares with the available bytes and with the caller's limit before anything is
+ * allocated.
  */
 
 import { checkInteger } from '../../math/checks.ts';
@@ -9,11 +10,17 @@ import { type ForeignFormat, FormatError, type FormatErrorCode } from './format-
 
 /** Options of every `decode` of a foreign format. */
 export interface ForeignDecodeOptions {
-  /** The most bytes that the bits may take; default 2^30. A larger filter is a `FormatError` with code 'limit'. */
+  /**
+   * The most bytes that the bits may take. Default 2^30. A larger filter is a `FormatError` with
+   * code 'limit'.
+   */
   readonly maxBytes?: number;
 }
 
-/** More hashes than any of the programs writes (DataSketches' own limit): a lookup never takes longer than 1 ms. */
+/**
+ * More hashes than any of the programs writes (it is DataSketches' own limit). A lookup never takes
+ * longer than 1 ms.
+ */
 export const MAX_FOREIGN_HASHES = 32767;
 
 export class ForeignReader {
@@ -32,7 +39,7 @@ export class ForeignReader {
     this.#little = order === 'little-endian';
   }
 
-  /** The bytes that are left. */
+  /** The number of bytes that are left. */
   get left(): number {
     return this.bytes.length - this.at;
   }
@@ -65,21 +72,21 @@ export class ForeignReader {
     return this.#view.getBigUint64(this.#take(8, what), this.#little);
   }
 
-  /** A 64-bit number that must be exact in JavaScript: a size or a count. */
+  /** Reads a 64-bit number that must be exact in JavaScript: a size or a count. */
   size(what: string): number {
     const value = this.u64(what);
     if (value > MAX_SAFE) this.fail('parameters', `${what} of at most 2^53 - 1`, value, this.at - 8);
     return Number(value);
   }
 
-  /** That the header field just read, of `width` bytes, makes sense. */
+  /** Throws unless the header field just read, of `width` bytes, makes sense. */
   expect(sound: boolean, width: number, expected: string, got: unknown): void {
     if (!sound) this.fail('parameters', expected, got, this.at - width);
   }
 
   /**
-   * Checks that `length` bytes of bits follow, and that they may be loaded; 'exactly' if nothing may follow them.
-   * Returns where they begin and moves on. Nothing is copied.
+   * Checks that `length` bytes of bits follow and may be loaded. With `exactly`, nothing may follow
+   * them. Returns their offset and moves past them. Copies nothing.
    */
   payload(length: number, options: ForeignDecodeOptions, exactly = true): number {
     const maxBytes = limitOf(options);
@@ -101,7 +108,10 @@ export class ForeignReader {
   }
 }
 
-/** Bytes of a file in memory of their own. Not `bytes.slice`: that of Node's Buffer is a view of the same memory. */
+/**
+ * A copy of some bytes of a file. We do not use `bytes.slice`, because that of Node's Buffer is a
+ * view of the same memory.
+ */
 export function copyOf(bytes: Uint8Array, start: number, end = bytes.length): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes.subarray(start, end));
 }

@@ -1,6 +1,7 @@
 /**
- * What went wrong with a foreign file. Other systems' readers hang, crash or allocate gigabytes on bad bytes
- * (google/guava#8463, hashlookup/fleur#10); here it is always this error, thrown before anything is allocated.
+ * The error for an invalid foreign file. Other systems' readers hang, crash or allocate gigabytes
+ * on bad bytes (google/guava#8463, hashlookup/fleur#10). Here it is always this error, thrown
+ * before anything is allocated.
  */
 
 /** The formats, as `FormatError`, `ForeignFilter` and `sniffFormat` name them. */
@@ -15,7 +16,10 @@ export type ForeignFormat =
   | 'spark'
   | 'datasketches';
 
-/** For those who treat an unreadable filter as "maybe" and go on. */
+/**
+ * The reason why a file was refused, for callers that treat an unreadable filter as "maybe" and
+ * continue.
+ */
 export type FormatErrorCode =
   | 'truncated' // fewer bytes than the header asks for
   | 'trailing' // bytes after the end
@@ -23,13 +27,13 @@ export type FormatErrorCode =
   | 'version' // a version or variant that is not known here
   | 'parameters' // parameters that no filter of this format has
   | 'payload' // bits that contradict the parameters
-  | 'limit'; // sound perhaps, but larger than `maxBytes`
+  | 'limit'; // possibly valid, but larger than `maxBytes`
 
 export class FormatError extends Error {
   override readonly name = 'FormatError';
   readonly format: ForeignFormat;
   readonly code: FormatErrorCode;
-  /** Where in the bytes it was seen. */
+  /** The offset in the bytes where the error was detected. */
   readonly offset: number;
 
   constructor(format: ForeignFormat, code: FormatErrorCode, offset: number, message: string) {

@@ -1,7 +1,8 @@
 /**
- * gzip through the platform's own streams, which browsers, Node, Deno and Bun have. Asynchronous for that reason.
- * The output is bounded: a few kilobytes can unpack to gigabytes, so unpacking stops at the limit, and nothing
- * beyond one chunk of the platform (64 KiB in Node) is ever held above it.
+ * gzip through the platform's own streams, which browsers, Node, Deno and Bun have. It is
+ * asynchronous for that reason. The output is bounded: a few kilobytes can unpack to gigabytes, so
+ * unpacking stops at the limit, and at most one chunk of the platform (64 KiB in Node) is held
+ * above it.
  */
 
 import { type ForeignFormat, FormatError } from './format-error.ts';
@@ -25,14 +26,16 @@ export async function gunzip(
   bytes: Uint8Array,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const unpacking = new streams.DecompressionStream('gzip'); // a platform without it is not the file's fault
+  // Outside the try block, because a platform without this class is not the file's fault.
+  const unpacking = new streams.DecompressionStream('gzip');
   try {
     return await collect(unpacking, bytes, maxBytes, () => {
       throw new FormatError(format, 'limit', 0, `expected at most ${maxBytes} bytes out of gzip, got more`);
     });
   } catch (cause) {
     if (cause instanceof FormatError) throw cause;
-    // The platform's words differ: 'incorrect header check', 'unexpected end of file', 'Junk found'.
+    // The messages of platforms differ: 'incorrect header check', 'unexpected end of file', 'Junk
+    // found'.
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new FormatError(format, 'payload', 0, `expected a whole gzip file, got one that fails: ${reason}`);
   }
@@ -45,7 +48,7 @@ async function collect(
   tooLong: () => never,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const writer = writable.getWriter();
-  // A failure shows on the reading side; here it only must not go unhandled.
+  // The reading side reports a failure. Here it only must not remain unhandled.
   const written = writer
     .write(bytes)
     .then(() => writer.close())

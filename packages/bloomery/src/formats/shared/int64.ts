@@ -1,6 +1,7 @@
 /**
- * Registers of 64 bits for the foreign hashes: `r` holds them as pairs of int32, low half first, and a register is
- * named by the place of its low half. Arrays instead of local variables make the hashes read like their definitions.
+ * Registers of 64 bits for the foreign hashes. `r` holds them as pairs of int32, low half first,
+ * and a register is named by the index of its low half. With an array instead of local variables
+ * the hashes read like their definitions.
  */
 
 import { mulHigh } from '../../hashing/mul-high.ts';

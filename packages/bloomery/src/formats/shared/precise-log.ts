@@ -1,7 +1,8 @@
 /**
- * The natural logarithm, rounded correctly: as C libraries have it, to the last bit in all cases but one in many
- * thousands. `Math.log` of V8 is off by one unit in the last place for 3 of 100 numbers, and RedisBloom writes a
- * logarithm into its header. BigInt with 128 bits behind the point; some microseconds, once for a link.
+ * The natural logarithm, rounded correctly. C libraries agree with it to the last bit in all cases
+ * but one in many thousands. `Math.log` of V8 is off by one unit in the last place for 3 of 100
+ * numbers, and RedisBloom writes a logarithm into its header. It uses BigInt with 128 bits after
+ * the point, and takes some microseconds, once per link.
  */
 export function preciseLog(x: number): number {
   if (!(x > 0 && x < Number.POSITIVE_INFINITY)) throw new RangeError(`x must be positive, got ${x}`);
