@@ -1,19 +1,21 @@
 /**
- * Binary fuse filters of FastFilter (Graf, Lemire 2022), as Go's `Save` and C's `binary_fuse8_serialize` and
- * `binary_fuse16_serialize` write them. Read only: they are static, and each program builds another filter from the
- * same keys.
+ * Binary fuse filters of FastFilter (Graf, Lemire 2022), as Go's `Save` and C's
+ * `binary_fuse8_serialize` and `binary_fuse16_serialize` write them. Read only: they are static,
+ * and each program builds a different filter from the same keys.
  *
  *     Go  u64 seed | u32 segment length | u32 its mask | u32 segments | u32 segments · length | u32 fingerprints
  *     C   u64 seed | u32 keys | u32 segment length     | u32 segments | u32 segments · length | u32 fingerprints
  *
- * and the fingerprints, of 8, 16 or (Go) 32 bits, all little-endian. No field says which program or which width it
- * was. The first five fields are so bound to each other that only one layout can fit, and the width follows from the
- * length: a file of 16 bits that was cut exactly in half looks like one of 8, unless `fingerprintBits` is given. C's
- * `binary_fuse16_serialization_bytes` counts 4 bytes too many; such a tail is taken and written back.
+ * and the fingerprints, of 8, 16 or (Go) 32 bits, all little-endian. No field names the program or
+ * the width. The first five fields depend on each other so that only one layout can fit, and the
+ * width follows from the length. A file of 16 bits that was cut exactly in half looks like one of
+ * 8, unless `fingerprintBits` is given. C's `binary_fuse16_serialization_bytes` counts 4 bytes too
+ * many; such a tail is accepted and written back.
  *
- * Keys are 64-bit integers, most often hashes that the caller made: how, the file does not say. A key is present if
- * its fingerprint is the XOR of three cells. None of the programs checks what it loads; here the sizes must agree,
- * so every cell that a key can lead to exists. Not read: C's packed form, and XOR filters.
+ * Keys are 64-bit integers, most often hashes that the caller made. The file does not say how. A
+ * key is present if its fingerprint is the XOR of three cells. None of the programs checks the
+ * files that it loads. Here the sizes must agree, so every cell that a key can lead to exists. C's
+ * packed form and XOR filters are not read.
  */
 
 import { checkOptions } from '../filters/shared/options.ts';
@@ -28,18 +30,18 @@ export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export interface BinaryFuseDecodeOptions extends ForeignDecodeOptions {
-  /** Insists on this width: a file of 16 bits that was cut in half looks like one of 8. */
+  /** Requires this width: a file of 16 bits that was cut in half looks like one of 8. */
   readonly fingerprintBits?: 8 | 16 | 32;
 }
 
 export class BinaryFuseFile implements ForeignFilter<number | bigint> {
   readonly format = 'binary-fuse';
   readonly hash: string;
-  /** Three cells are read for a key. */
+  /** The number of cells that are read for a key. */
   readonly hashes = 3;
   readonly layout: 'go' | 'c';
   readonly fingerprintBits: 8 | 16 | 32;
-  /** How many keys went in; only C's layout says it. */
+  /** The number of keys that went in. Only C's layout has it. */
   readonly size: number | undefined;
   readonly seed: bigint;
   readonly #shape: FuseShape;
@@ -76,7 +78,7 @@ export class BinaryFuseFile implements ForeignFilter<number | bigint> {
     return new BinaryFuseFile(copyOf(bytes, 0, HEADER), shape, ForeignBits.of(bytes, HEADER, length));
   }
 
-  /** The key is an unsigned 64-bit integer; a negative one stands for the same bits. */
+  /** Looks up an unsigned 64-bit integer. A negative key stands for the same bits. */
   has(key: number | bigint): boolean {
     if (typeof key === 'number' && Number.isSafeInteger(key)) {
       set(0, key | 0, Math.floor(key / 4294967296) | 0);
@@ -100,7 +102,7 @@ export class BinaryFuseFile implements ForeignFilter<number | bigint> {
     return this.bits / 8;
   }
 
-  /** 2^-bits of a fingerprint: how full it is does not matter. */
+  /** 2^-fingerprintBits, which does not depend on how full the filter is. */
   estimatedFalsePositiveRate(): number {
     return 2 ** -this.fingerprintBits;
   }
@@ -145,13 +147,13 @@ interface FuseShape {
   readonly layout: 'go' | 'c';
   readonly size: number | undefined;
   readonly segmentLength: number;
-  /** What the first cell of a key ranges over: segments · segment length. */
+  /** The range of a key's first cell: segments · segment length. */
   readonly range: number;
   readonly cells: number;
   readonly fingerprintBits: 8 | 16 | 32;
 }
 
-/** @internal Reads and checks all but the fingerprints. */
+/** @internal Reads and checks everything except the fingerprints. */
 export function readFuseHeader(bytes: Uint8Array, options: ForeignDecodeOptions): FuseShape {
   const reader = new ForeignReader('binary-fuse', bytes, 'little-endian');
   reader.u64('seed');

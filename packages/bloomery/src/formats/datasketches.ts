@@ -6,17 +6,20 @@
  *     4   u16  k, u16 0
  *     8   u64  seed
  *     16  u32  length of the bits in longs, u32 0; here an empty filter ends
- *     24  i64  number of ones, or -1 if nobody counted; C++ may write too few, see below
+ *     24  i64  number of ones, or -1 if they were not counted; C++ may write too few, see below
  *     32       the bits; bit i is bit i % 8 of byte i / 8
  *
- * Everything is little-endian. h0 is XXH64 under the seed, h1 under h0; index i from 1 to k is (h0 + i h1 mod 2^64) / 2
- * mod m. A string is UTF-8 as Java has it, and the empty string is in no filter; an integer is a long, and `hasDouble`
- * asks for a double. The seed is random unless the program gave one, so two filters rarely can be combined.
+ * Everything is little-endian. h0 is XXH64 under the seed, h1 under h0; index i from 1 to k is (h0
+ * + i h1 mod 2^64) / 2 mod m. A string is UTF-8 as Java encodes it, and the empty string is in no
+ * filter. An integer is a long, and `hasDouble` looks up a double. The seed is random unless the
+ * program gave one, so two filters can rarely be combined.
  *
- * The count of ones. C++ forgets what `update` set when `query_and_update` counts on from there, so a sound file can
- * say too few. One that says more than there are has lost ones, and would answer "no" for keys that are in: refused.
+ * The count of ones. C++ forgets the bits that `update` set when `query_and_update` counts on from
+ * there, so a valid file can declare too few. A file that declares more than it has has lost ones,
+ * and would answer "no" for keys that are in, so it is refused.
  *
- * -0.0 is a double of its own in Java, and 0.0 in C++. The file does not say which it was, so both are asked for.
+ * -0.0 is a double of its own in Java, and equal to 0.0 in C++. The file does not say which program
+ * wrote it, so both are looked up.
  */
 
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
@@ -48,7 +51,7 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
   readonly #seedHigh: number;
   readonly #header: Uint8Array;
   readonly #modulus: Modulus;
-  /** Null: empty, without bits in the file or here. */
+  /** The bits, or null for an empty filter, which has no bits in the file or here. */
   readonly #bits: ForeignBits | null;
 
   private constructor(header: Uint8Array, bits: ForeignBits | null) {
@@ -81,7 +84,7 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
     return this.#ask(typeof key === 'number' || typeof key === 'bigint' ? loadInt64(key) : loadJavaKey(key));
   }
 
-  /** For a filter of doubles: 5 and 5.0 are other keys there than the long 5. */
+  /** Looks up a double in a filter of doubles. There 5 and 5.0 are other keys than the long 5. */
   hasDouble(value: number): boolean {
     if (typeof value !== 'number') throw unlikeKey('a number', value);
     if (Object.is(value, -0) && this.hasDouble(0)) return true;
@@ -91,7 +94,7 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
     return this.#ask(loadKey(new Uint8Array(view.buffer)));
   }
 
-  /** A new filter of the keys of both; they must have the same seed, k and size. */
+  /** A new filter with the keys of both, which must have the same seed, k and size. */
   union(other: DataSketchesFilter): DataSketchesFilter {
     if (!(other instanceof DataSketchesFilter) || String(this) !== String(other)) {
       throw unlikeFilters('merge', this, other);
@@ -139,7 +142,7 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
     return `DataSketchesFilter(${this.bits} bits, ${this.hashes} hashes, seed ${this.seed})`;
   }
 
-  /** Asks for the key of `length` bytes that was loaded. */
+  /** Looks up the key of `length` bytes that was loaded. */
   #ask(length: number): boolean {
     if (this.#bits === null) return false;
     xxh64Words(keyWords(), length, this.#seedLow, this.#seedHigh, first);
@@ -156,7 +159,7 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
   }
 }
 
-/** @internal Reads and checks all but the bits; `length` is 0 for an empty filter. */
+/** @internal Reads and checks everything except the bits. `length` is 0 for an empty filter. */
 export function readDataSketchesHeader(
   bytes: Uint8Array,
   options: ForeignDecodeOptions,

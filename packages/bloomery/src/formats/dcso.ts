@@ -1,23 +1,26 @@
 /**
- * DCSO's `.bloom` files: the Go library and command `bloom`, also flor (Python) and fleur (C), used to pass around
- * lists of indicators and hashes.
+ * DCSO's `.bloom` files, of the Go library and command `bloom`, and of flor (Python) and fleur (C).
+ * They are used to exchange lists of indicators and hashes.
  *
  *     0   u64  version and flags: 1
  *     8   u64  n, the capacity
  *     16  f64  p, the false positive rate
  *     24  u64  k
  *     32  u64  m
- *     40  u64  N, the keys that were added and were not in yet
+ *     40  u64  N, the number of keys that were added and were not in yet
  *     48  ceil(m / 64) words of 64 bits; then free bytes to the end of the file, `data`
  *
- * Everything is little-endian. h is FNV-1 (64 bits) of the key, mod P; k times h = (h · g mod 2^64) mod P, and the index
- * is h mod m, with P = 2^64 - 59 and g = P - 1410. The wrap at 2^64 before the division by P makes it something else
- * than the generator that its authors describe; what counts is that it is the same here.
+ * Everything is little-endian. h is FNV-1 (64 bits) of the key, mod P. Then k times h = (h · g mod
+ * 2^64) mod P, and the index is h mod m, with P = 2^64 - 59 and g = P - 1410. Because of the wrap
+ * at 2^64 before the division by P, this is not the generator that its authors describe. We compute
+ * the same as their code.
  *
- * m is rounded down, unlike elsewhere. The whole file may be in gzip: `decodeMaybeGzip` and `encodeGzip`. What gzip
- * makes of the same bytes differs between programs; the bytes inside do not.
+ * m is rounded down, unlike elsewhere. The whole file may be compressed with gzip:
+ * `decodeMaybeGzip` and `encodeGzip`. The compressed bytes differ between programs; the bytes
+ * inside do not.
  *
- * A file whose flags have more than the version may be one of Poppy's, with other indices: it is refused.
+ * A file with other flags than the version may be one of Poppy's, with other indices, and is
+ * refused.
  */
 
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
@@ -45,7 +48,7 @@ export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 export interface DcsoCreateOptions {
   readonly capacity: number;
   readonly falsePositiveRate: number;
-  /** Free bytes behind the bits. */
+  /** Free bytes after the bits. */
   readonly data?: Uint8Array;
 }
 
@@ -53,10 +56,10 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
   readonly format = 'dcso';
   readonly hash = 'fnv1-64/dcso';
   readonly capacity: number;
-  /** The rate it was made for. */
+  /** The false positive rate that it was made for. */
   readonly falsePositiveRate: number;
   readonly hashes: number;
-  /** Free bytes behind the bits: the command's `set-data` and `get-data`. */
+  /** Free bytes after the bits, for the command's `set-data` and `get-data`. */
   data: Uint8Array;
   #size: number;
   readonly #modulus: Modulus;
@@ -72,7 +75,7 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
     this.data = data;
   }
 
-  /** A filter as `bloom create` sizes it. */
+  /** Makes a filter with the size that `bloom create` chooses. */
   static create(options: DcsoCreateOptions): DcsoFilter {
     checkOptions('DcsoFilter.create', options, ['capacity', 'falsePositiveRate', 'data']);
     const { capacity, falsePositiveRate, data = new Uint8Array(0) } = options;
@@ -99,14 +102,14 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
     return new DcsoFilter(header, bits, copyOf(bytes, start + length));
   }
 
-  /** Reads a file, compressed or not. The limit holds for what comes out of gzip. */
+  /** Reads a file, compressed or not. The limit applies to the uncompressed bytes. */
   static async decodeMaybeGzip(bytes: Uint8Array, options: ForeignDecodeOptions = {}): Promise<DcsoFilter> {
     if (!isGzip(bytes)) return DcsoFilter.decode(bytes, options);
     checkOptions('DcsoFilter.decodeMaybeGzip', options, ['maxBytes']);
     return DcsoFilter.decode(await gunzip('dcso', bytes, limitOf(options)), options);
   }
 
-  /** Adds a key. True if a bit changed: then it counts in `size`. */
+  /** Adds a key. Returns true if a bit changed; then it counts in `size`. */
   add(key: string | Uint8Array): boolean {
     const changed = this.#probe(key, true);
     if (changed) this.#size++;
@@ -117,7 +120,10 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
     return this.#probe(key, false);
   }
 
-  /** Adds all keys of a filter with the same parameters, as `bloom join` does: the sizes are added up. */
+  /**
+   * Adds all keys of a filter with the same parameters, and adds up the sizes, as `bloom join`
+   * does.
+   */
   merge(other: DcsoFilter): this {
     if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
     this.#bits.merge(other.#bits);
@@ -125,7 +131,7 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
     return this;
   }
 
-  /** A new filter of the keys of both, with the data of this one. */
+  /** A new filter with the keys of both, and the data of this one. */
   union(other: DcsoFilter): DcsoFilter {
     return this.copy().merge(other);
   }
@@ -134,12 +140,12 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
     return new DcsoFilter(this, this.#bits.copy(), copyOf(this.data, 0));
   }
 
-  /** Same parameters, bits and size; the data may differ. */
+  /** Whether both have the same parameters, bits and size. The data may differ. */
   equals(other: DcsoFilter): boolean {
     return this.#isLike(other) && this.#size === other.#size && this.#bits.equals(other.#bits);
   }
 
-  /** N: how many keys were added and not in yet; after `merge` an upper bound. */
+  /** N, the number of keys that were added and not in yet. After `merge` it is an upper bound. */
   get size(): number {
     return this.#size;
   }
@@ -179,7 +185,7 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
     return bytes;
   }
 
-  /** The file in gzip. */
+  /** The file, compressed with gzip. */
   encodeGzip(): Promise<Uint8Array<ArrayBuffer>> {
     return gzip(this.encode());
   }
@@ -222,7 +228,7 @@ interface DcsoHeader {
   readonly size: number;
 }
 
-/** @internal Reads and checks all but the bits. */
+/** @internal Reads and checks everything except the bits. */
 export function readDcsoHeader(
   bytes: Uint8Array,
   options: ForeignDecodeOptions,
@@ -250,7 +256,7 @@ export function readDcsoHeader(
   return { capacity, falsePositiveRate, hashes, bits, size, start, length };
 }
 
-/** A string would be written as zeros. */
+/** Refuses other types, because a string would be written as zeros. */
 function checkData(data: unknown): void {
   if (!(data instanceof Uint8Array)) throw new TypeError(`data must be a Uint8Array, got ${typeof data}`);
 }

@@ -4,17 +4,18 @@
  *     binary  u64 m | u64 k | u64 length of the bitset | ceil(length / 64) words of 64 bits, all big-endian
  *     JSON    {"m":9586,"k":7,"b":"<base64 of length and words>"}
  *
- * Two switches of the Go program change the bytes and are not in the file: `bitset.LittleEndian()` turns length and
- * words round, `bitset.Base64StdEncoding()` takes the other alphabet. Both are seen: only one order of the length
- * fits the bytes that follow (a length that reads the same both ways is taken as big-endian), and the alphabets differ
- * in two digits. What was read is written back the same way. gob puts the binary form into an envelope; that is not
- * read here.
+ * Two settings of the Go program change the bytes and are not in the file: `bitset.LittleEndian()`
+ * reverses the bytes of length and words, `bitset.Base64StdEncoding()` uses the other alphabet.
+ * Both are detected: only one order of the length fits the bytes that follow (a length that reads
+ * the same both ways is taken as big-endian), and the alphabets differ in two digits. A filter is
+ * written back in the way it was read. gob puts the binary form into an envelope, which is not read
+ * here.
  *
- * Indices range over m. The bitset may be longer (`FromWithM`); a shorter one answers "no" beyond its end, as there,
- * and takes no more keys here, where Go would let it grow.
+ * Indices range over m. The bitset may be longer (`FromWithM`). A shorter one answers "no" beyond
+ * its end, as in Go. Keys cannot be added to it here, where Go would let it grow.
  *
- * Two MurmurHash3 of 128 bits, of the key and of the key with a byte 1 behind it, give four numbers h; index i is
- * h[i mod 2] + i h[2 + ((i + i mod 2) mod 4) / 2] mod 2^64, mod m.
+ * Two MurmurHash3 of 128 bits, of the key and of the key followed by a byte 1, give four numbers h;
+ * index i is h[i mod 2] + i h[2 + ((i + i mod 2) mod 4) / 2] mod 2^64, mod m.
  */
 
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
@@ -48,9 +49,9 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
   readonly format = 'go-bloom';
   readonly hash = 'murmur3-x64-128/bits-and-blooms';
   readonly hashes: number;
-  /** The length of the bitset in bits: m, unless the filter was made around a bitset. */
+  /** The length of the bitset in bits: m, unless the filter was made around an existing bitset. */
   readonly length: number;
-  /** What it was read from; `encode` writes the same. */
+  /** The form that it was read from; `encode` writes the same. */
   readonly form: GoBloomForm;
   readonly byteOrder: 'big-endian' | 'little-endian';
   readonly base64: Base64Alphabet;
@@ -67,7 +68,7 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
     this.#modulus = new Modulus(header.bits);
   }
 
-  /** A filter as `bloom.NewWithEstimates` sizes it. */
+  /** Makes a filter with the size that `bloom.NewWithEstimates` chooses. */
   static create(options: GoBloomCreateOptions): GoBloomFilter {
     checkOptions('GoBloomFilter.create', options, ['capacity', 'falsePositiveRate']);
     const { capacity, falsePositiveRate } = options;
@@ -94,7 +95,7 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
     return new GoBloomFilter(header, bits);
   }
 
-  /** Adds a key. True if a bit changed: it was certainly not in before. */
+  /** Adds a key. Returns true if a bit changed, so that it was certainly absent before. */
   add(key: string | Uint8Array): boolean {
     if (this.length < this.bits) {
       throw new RangeError(
@@ -115,7 +116,7 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
     return this;
   }
 
-  /** A new filter of the keys of both. */
+  /** A new filter with the keys of both. */
   union(other: GoBloomFilter): GoBloomFilter {
     return this.copy().merge(other);
   }
@@ -148,7 +149,7 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
     return Math.min(1, this.onesCount() / this.bits) ** this.hashes;
   }
 
-  /** In the form that it was read from, or in another. */
+  /** Writes the form that it was read from, or another. */
   encode(form: GoBloomForm = this.form): Uint8Array<ArrayBuffer> {
     checkChoice('form', form, ['binary', 'json']);
     const bytes = new Uint8Array(HEADER + 8 + this.#bits.length);
@@ -205,7 +206,7 @@ interface GoBloomHeader {
 }
 
 interface GoBloomBitset {
-  /** Where the bits lie: in the file itself, or in what base64 gave. */
+  /** The bytes that hold the bits: the file itself, or the decoded base64. */
   readonly bitset: Uint8Array;
   readonly start: number;
   readonly byteLength: number;
@@ -213,7 +214,7 @@ interface GoBloomBitset {
   readonly length: number;
 }
 
-/** @internal Reads and checks all but the bits. */
+/** @internal Reads and checks everything except the bits. */
 export function readGoBloomHeader(
   bytes: Uint8Array,
   options: ForeignDecodeOptions,
@@ -258,7 +259,8 @@ function parseObject(reader: ForeignReader): { m?: unknown; k?: unknown; b?: unk
 function checkParameters(reader: ForeignReader, bits: unknown, hashes: unknown): void {
   const within = (value: unknown, max: number) =>
     Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max;
-  // JSON can hold anything, also objects whose `toString` is no function: those are named by their type.
+  // JSON can hold any value, even objects whose `toString` is not a function, so those are named by
+  // their type.
   const shown = (value: unknown) => (typeof value === 'number' ? value : typeof value);
   if (!within(bits, MAX_BITS)) reader.fail('parameters', `m from 1 to ${MAX_BITS}`, shown(bits), 0);
   if (!within(hashes, MAX_FOREIGN_HASHES)) {
@@ -266,14 +268,17 @@ function checkParameters(reader: ForeignReader, bits: unknown, hashes: unknown):
   }
 }
 
-/** The bitset's own form; its byte order is the one in which its length fits what follows. */
+/**
+ * Reads the bitset's own form. Its byte order is the one in which its length fits the bytes that
+ * follow.
+ */
 function readBitset(reader: ForeignReader, options: ForeignDecodeOptions): GoBloomBitset {
   const field = reader.u64('bitset length');
   const turned = BigInt.asUintN(64, reversed(field));
   const fits = (length: bigint) =>
     length <= BigInt(MAX_BITS) && 8 * Math.ceil(Number(length) / 64) === reader.left;
   const little = !fits(field) && fits(turned);
-  // If neither fits, the error is about the order that Go has unless told otherwise, or the only sane one.
+  // If neither fits, the error is about Go's default order, or about the only plausible one.
   const sane =
     !little && field > BigInt(MAX_BITS) && turned <= BigInt(MAX_BITS) ? turned : little ? turned : field;
   const length = Number(sane);

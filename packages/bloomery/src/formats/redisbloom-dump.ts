@@ -1,6 +1,6 @@
 /**
- * The dump of a RedisBloom chain: header and chunks, and the records that put them into one file. redisbloom.ts has the
- * layout.
+ * The dump of a RedisBloom chain: header and chunks, and the records that put them into one file.
+ * redisbloom.ts describes the layout.
  */
 
 import { MAX_BITS } from '../math/checks.ts';
@@ -35,7 +35,10 @@ export interface Chain {
   readonly links: Link[];
 }
 
-/** The chain of all chunks, in order. They are gone through twice: once for their sizes, then for their bytes. */
+/**
+ * The chain of all chunks, in order. They are read twice: first for their sizes, then for their
+ * bytes.
+ */
 export function readChunks(chunks: Iterable<RedisBloomChunk>, options: ForeignDecodeOptions): Chain {
   const maxBytes = limitOf(options);
   const fail = (
@@ -50,7 +53,7 @@ export function readChunks(chunks: Iterable<RedisBloomChunk>, options: ForeignDe
   if (head === undefined) return fail('truncated', 0, 'a header chunk', 'none');
   if (head.iterator !== 1) fail('payload', 0, 'a header chunk with iterator 1', head.iterator);
   const { flags, expansion, links } = readRedisBloomHeader(head.data);
-  // The sizes against what is there, before anything is allocated.
+  // The sizes are compared with the available bytes before anything is allocated.
   const wanted = links.reduce((sum, link) => sum + link.bits / 8, 0);
   let present = -head.data.length;
   let count = 0;
@@ -89,8 +92,9 @@ export function readChunks(chunks: Iterable<RedisBloomChunk>, options: ForeignDe
 }
 
 /**
- * The chunks in a file that `encode` wrote, as views of its bytes. Never all at once: a file of zeros is a record of
- * nothing in every 16 bytes, and an object for each would take ten times the file.
+ * The chunks in a file that `encode` wrote, as views of its bytes. They are never collected: a file
+ * of zeros has an empty record in every 16 bytes, and an object for each would take ten times the
+ * file.
  */
 export function chunkRecords(bytes: Uint8Array): Iterable<RedisBloomChunk> {
   return {
@@ -146,14 +150,14 @@ function readLink(reader: ForeignReader, flags: number): LinkHeader {
   reader.expect(sound, 4, `the hashes of ${perEntry} bits per entry, 1 to ${MAX_FOREIGN_HASHES}`, hashes);
   const entries = reader.size('entries');
   const n2 = reader.u8('n2');
-  // The server takes any power of two up to the bits; it has only ever written this one.
+  // The server accepts any power of two up to the bits; it has only ever written this one.
   const fitting = n2 === 0 || bits === 64 * Math.ceil(2 ** n2 / 64);
   reader.expect(fitting, 1, `a power of two that makes ${bits} bits`, `2^${n2}`);
   reader.expect(n2 > 0 || (flags & ENTS_IS_BITS) === 0, 1, 'n2 of at least 1 with these options', n2);
   return { bits, size, error, perEntry, hashes, entries, n2 };
 }
 
-/** The chunks of a chain, as a server gives them. */
+/** The chunks of a chain, as a server returns them. */
 export function writeChunks(chain: Chain): RedisBloomChunk[] {
   const chunks: RedisBloomChunk[] = [{ iterator: 1, data: writeHeader(chain) }];
   let iterator = 1;
@@ -167,7 +171,7 @@ export function writeChunks(chain: Chain): RedisBloomChunk[] {
   return chunks;
 }
 
-/** The chunks in one file, a record for each. */
+/** Writes the chunks into one file, with a record for each. */
 export function writeChunkRecords(chunks: readonly RedisBloomChunk[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(chunks.reduce((sum, { data }) => sum + RECORD + data.length, 0));
   const view = new DataView(bytes.buffer);
@@ -208,7 +212,10 @@ function writeHeader({ flags, expansion, links }: Chain): Uint8Array<ArrayBuffer
 
 const ALL_OPTIONS = NOROUND | ENTS_IS_BITS | FORCE64 | NO_SCALING;
 const MAX_CHUNK = 2 ** 24;
-/** Each link has half the error of the one before, and the 1076th would have 0: no server makes it. */
+/**
+ * The most links. Each has half the error of the one before, and the 1076th would have 0, so no
+ * server makes it.
+ */
 const MAX_LINKS = 1075;
 const HEADER = 20;
 const LINK = 53;

@@ -1,6 +1,6 @@
 /**
- * A link of RedisBloom's chain: its size as the server computes it (deps/bloom/bloom.c), and its bits. The parameters
- * of a link that was read are never computed again.
+ * A link of RedisBloom's chain: its size as the server computes it (deps/bloom/bloom.c), and its
+ * bits. The parameters of a link that was read are never recomputed.
  */
 
 import { checkInteger, MAX_BITS } from '../math/checks.ts';
@@ -10,7 +10,7 @@ import { keyWords, loadKey } from './shared/foreign-key.ts';
 import { Modulus } from './shared/modulus.ts';
 import { preciseLog } from './shared/precise-log.ts';
 
-/** Options of a chain. Servers of today write NOROUND and FORCE64, and NO_SCALING if asked. */
+/** Options of a chain. Current servers write NOROUND and FORCE64, and NO_SCALING on request. */
 export const NOROUND = 1;
 export const ENTS_IS_BITS = 2;
 export const FORCE64 = 4;
@@ -20,7 +20,7 @@ export const NO_SCALING = 8;
 export interface RedisBloomLink {
   readonly bits: number;
   readonly hashes: number;
-  /** How many keys it is for, and how many it has. */
+  /** The number of keys that it is made for, and the number that it has. */
   readonly entries: number;
   readonly size: number;
   readonly error: number;
@@ -30,13 +30,13 @@ export interface RedisBloomLink {
 export interface Link extends RedisBloomLink {
   size: number;
   readonly perEntry: number;
-  /** log2 of the range of indices in old filters; 0: they range over all bits. */
+  /** log2 of the range of indices in old filters, or 0 if they range over all bits. */
   readonly n2: number;
   readonly range: Modulus;
   readonly data: ForeignBits;
 }
 
-/** What a dump says of a link. */
+/** The description of a link in a dump. */
 export type LinkHeader = Omit<Link, 'data' | 'range'>;
 
 /** Sizes a link as bloom_init does. */
@@ -56,7 +56,7 @@ export function newLink(capacity: number, error: number, flags: number): Link {
   } else if (flags & NOROUND) {
     bits = Math.max(1, Math.floor(capacity * perEntry));
   } else {
-    // Up to a power of two, and more entries for the bits that were won.
+    // Rounded up to a power of two, with more entries for the additional bits.
     for (n2 = 1; 2 ** n2 <= capacity * perEntry; ) n2++;
     bits = 2 ** n2;
     entries += Math.floor(Math.floor(bits - capacity * perEntry) / perEntry);
@@ -67,12 +67,12 @@ export function newLink(capacity: number, error: number, flags: number): Link {
   return { ...link, data: ForeignBits.zeros(length), range: rangeOf(link) };
 }
 
-/** What indices range over. */
+/** The range of the indices. */
 export function rangeOf({ n2, bits }: LinkHeader): Modulus {
   return new Modulus(n2 > 0 ? 2 ** n2 : bits);
 }
 
-/** Asks a link for the bits of the key that was hashed last, or sets them. */
+/** Looks up the bits of the key that was hashed last in a link, or sets them. */
 export function probe({ hashes, range, data }: Link, adding: boolean): boolean {
   let low = first[0];
   let high = first[1];
@@ -101,12 +101,12 @@ export function hashForLinks(key: string | Uint8Array, flags: number): void {
   }
 }
 
-/** The hashes that `bitsPerEntry` bits per key call for. */
+/** The number of hashes for `bitsPerEntry` bits per key. */
 export function hashesFor(bitsPerEntry: number): number {
   return Math.ceil(LN2 * bitsPerEntry);
 }
 
-// As the server has them, to fifteen digits: more would give other sizes.
+// The server's constants have fifteen digits; more digits would give other sizes.
 // biome-ignore lint/suspicious/noApproximativeNumericConstant: the last digit matters
 const LN2 = 0.693147180559945;
 const LN2_SQUARED = 0.480453013918201;

@@ -1,10 +1,12 @@
 /**
- * RedisBloom's filter (the BF. commands of Redis 8), as BF.SCANDUMP gives and BF.LOADCHUNK takes it.
+ * RedisBloom's filter (the BF. commands of Redis 8), as BF.SCANDUMP gives it and BF.LOADCHUNK takes
+ * it.
  *
- * A filter is a chain of links. `add` asks all links first and adds to the newest only what none of them has; when
- * the newest is full a link is put behind it with `expansion` times its capacity and half its error. The first link
- * has half the error that was asked for, so the chain as a whole keeps it. All of that is repeated here, so a filter
- * made here and loaded there goes on growing as if it had been made there, and BF.INFO and BF.CARD are right.
+ * A filter is a chain of links. `add` asks all links first, and adds a key to the newest only if
+ * none of them has it. When the newest is full, a new link is appended with `expansion` times its
+ * capacity and half its error. The first link has half the error that was asked for, so the chain
+ * as a whole keeps it. This code does the same, so a filter that is made here and loaded into a
+ * server goes on growing as if it had been made there, and BF.INFO and BF.CARD are right.
  *
  * The dump is a header and chunks; every chunk is sent back with the iterator that came with it:
  *
@@ -12,16 +14,20 @@
  *              u64 bytes | u64 bits | u64 size | f64 error | f64 bits per entry | u32 hashes | u64 entries | u8 n2
  *     chunk    up to 16 MiB of one link; bit i is bit i % 8 of byte i / 8
  *
- * Its place in the links laid end to end is iterator - 1 - length. Everything is little-endian. The indices are
- * (a + i b mod 2^64) mod bits, where a and b are MurmurHash64A under the seeds c6a4a7935bd1e995 and a.
+ * The place of a chunk in the links laid end to end is iterator - 1 - length. Everything is
+ * little-endian. The indices are (a + i b mod 2^64) mod bits, where a and b are MurmurHash64A under
+ * the seeds c6a4a7935bd1e995 and a.
  *
- * `encode` and `decode` put the chunks into one file, a record for each: u64 iterator | u64 length | data. That file
- * is this library's, not Redis's; `toChunks` and `fromChunks` are what a client of a server needs.
+ * `encode` and `decode` put the chunks into one file, with a record for each: u64 iterator | u64
+ * length | data. That file format is this library's, not Redis's. A client of a server uses
+ * `toChunks` and `fromChunks`.
  *
- * The loader of the server checks little (RedisBloom#721, #1002); this one checks what it does and more. Old filters,
- * with sizes that are powers of two and 32-bit hashes, are read and extended too. Not read: RDB files and DUMP.
+ * The loader of the server checks little (RedisBloom#721, #1002); this one does the same checks and
+ * more. It also reads and extends old filters, with sizes that are powers of two and 32-bit hashes.
+ * It does not read RDB files and DUMP.
  *
- * `bits per entry` is a logarithm, to its last digit the one of C (precise-log.ts), so that headers are equal too.
+ * `bits per entry` is a logarithm that equals the one of C to its last digit (precise-log.ts), so
+ * that headers are equal as well.
  */
 
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
@@ -54,19 +60,22 @@ export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export interface RedisBloomCreateOptions {
-  /** Keys until the first link is full, from 1 to 2^30. */
+  /** The number of keys until the first link is full, from 1 to 2^30. */
   readonly capacity: number;
-  /** Of the whole chain, at most 0.25 as in the server. Default 0.01. */
+  /** The rate of the whole chain, at most 0.25 as in the server. Default 0.01. */
   readonly falsePositiveRate?: number;
-  /** How much larger each link is than the one before; 0: never grow. Default 2. */
+  /**
+   * Ratio of each link's capacity to the one before; 0 means that the filter never grows. Default
+   * 2.
+   */
   readonly expansion?: number;
-  /** Refuses keys beyond the capacity instead of growing: NONSCALING. */
+  /** Refuses keys beyond the capacity instead of growing, like NONSCALING. */
   readonly nonScaling?: boolean;
 }
 
 export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
   readonly format = 'redisbloom';
-  /** How much larger each link is than the one before. */
+  /** Ratio of each link's capacity to the one before. */
   readonly expansion: number;
   readonly #options: number;
   readonly #links: Link[];
@@ -77,7 +86,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     this.#links = links;
   }
 
-  /** A filter as BF.RESERVE makes it. */
+  /** Makes a filter as BF.RESERVE does. */
   static create(options: RedisBloomCreateOptions): RedisBloomFilter {
     checkOptions('RedisBloomFilter.create', options, CREATE_OPTIONS);
     const { capacity, falsePositiveRate = 0.01, expansion = 2 } = options;
@@ -90,12 +99,15 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     return new RedisBloomFilter(flags, expansion, [newLink(capacity, error, flags)]);
   }
 
-  /** The filter of all answers of BF.SCANDUMP, in order; the last, empty one may be left out. */
+  /**
+   * Reads the filter from all answers of BF.SCANDUMP, in order. The last, empty one may be left
+   * out.
+   */
   static fromChunks(chunks: Iterable<RedisBloomChunk>, options: ForeignDecodeOptions = {}): RedisBloomFilter {
     checkOptions('RedisBloomFilter.fromChunks', options, ['maxBytes']);
     const all = [...chunks];
     for (const { iterator, data } of all) {
-      // Clients that decode answers as text give strings, which would be loaded as zeros.
+      // Clients that decode answers as text return strings, which would be loaded as zeros.
       if (typeof iterator !== 'number' || !(data instanceof Uint8Array)) {
         throw new TypeError(
           `A chunk must have a number as iterator and a Uint8Array as data, got ${typeof iterator} and ${typeof data}`,
@@ -118,8 +130,8 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
   }
 
   /**
-   * Adds a key as BF.ADD does. False if some link may have it already: then nothing changes. A full filter that does
-   * not scale is a RangeError, as it is an error there.
+   * Adds a key as BF.ADD does. Returns false, and changes nothing, if some link may have it
+   * already. A full filter that does not scale throws a RangeError, as the server returns an error.
    */
   add(key: string | Uint8Array): boolean {
     hashForLinks(key, this.#options);
@@ -143,8 +155,9 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
   }
 
   /**
-   * Adds all keys of another chain with the same links. Redis has no such command. As there, a key that both have
-   * counts once for each, so `size` becomes an upper bound and the filter grows a little early, never late.
+   * Adds all keys of another chain with the same links. Redis has no such command. A key that both
+   * have counts once for each, so `size` becomes an upper bound and the filter grows a little
+   * early, never late.
    */
   merge(other: RedisBloomFilter): this {
     if (!(other instanceof RedisBloomFilter) || this.#shape() !== other.#shape()) {
@@ -157,7 +170,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     return this;
   }
 
-  /** A new filter of the keys of both. */
+  /** A new filter with the keys of both. */
   union(other: RedisBloomFilter): RedisBloomFilter {
     return this.copy().merge(other);
   }
@@ -177,12 +190,15 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     );
   }
 
-  /** How many keys were added: BF.CARD. Keys that were taken for others are not among them. */
+  /**
+   * The number of keys that were added, as in BF.CARD. Keys that were mistaken for others are not
+   * counted.
+   */
   get size(): number {
     return this.#links.reduce((sum, link) => sum + link.size, 0);
   }
 
-  /** Whether it grows instead of refusing keys. */
+  /** Whether the filter grows instead of refusing keys. */
   get scaling(): boolean {
     return (this.#options & NO_SCALING) === 0;
   }
@@ -202,12 +218,12 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     return this.#options & FORCE64 ? 'murmur64a/c6a4a7935bd1e995' : 'murmur2/9747b28c';
   }
 
-  /** Of all links. */
+  /** The number of bits of all links. */
   get bits(): number {
     return this.#links.reduce((sum, link) => sum + link.bits, 0);
   }
 
-  /** Of the newest link; older ones have fewer. */
+  /** The number of hashes of the newest link; older ones have fewer. */
   get hashes(): number {
     return this.#links[this.#links.length - 1].hashes;
   }
@@ -220,7 +236,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     return this.#links.reduce((sum, link) => sum + link.data.ones(), 0);
   }
 
-  /** By the zeros, link by link; `size` is the server's own count. */
+  /** Estimated from the zeros, link by link; `size` is the server's own count. */
   estimatedSize(): number {
     return this.#links.reduce(
       (sum, { range, hashes, data }) => sum + estimatedKeys(range.m, hashes, data.ones()),
@@ -228,7 +244,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     );
   }
 
-  /** That some link says "maybe". */
+  /** Estimates the probability that some link says "maybe" to a non-member key. */
   estimatedFalsePositiveRate(): number {
     const none = this.#links.reduce(
       (product, { range, hashes, data }) => product * (1 - (data.ones() / range.m) ** hashes),
@@ -237,7 +253,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     return 1 - none;
   }
 
-  /** What BF.LOADCHUNK takes, in order. */
+  /** The chunks for BF.LOADCHUNK, in order. */
   toChunks(): RedisBloomChunk[] {
     return writeChunks({ flags: this.#options, expansion: this.expansion, links: this.#links });
   }
@@ -256,7 +272,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     return false;
   }
 
-  /** All parameters but the counts. */
+  /** All parameters except the counts. */
   #shape(): string {
     const links = this.#links.map(({ bits, error, perEntry, hashes, entries, n2 }) => [
       bits,
