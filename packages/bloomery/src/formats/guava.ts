@@ -6,16 +6,17 @@
  *     2  i32  W, the number of words, big-endian
  *     6  W big-endian words of 64 bits; bit i is bit i % 64 of word i / 64
  *
- * Indices range over 64 W, not over the m that the formula gave. MITZ_64 walks from h1 by steps of h2, the halves
- * of MurmurHash3_x64_128; MITZ_32 does the same with the two halves of h1 and 32 bits, so it addresses at most 2^31
- * bits and its rate suffers beyond (google/guava#1119).
+ * Indices range over 64 W, not over the m of the formula. MITZ_64 goes from h1 in steps of h2, the
+ * halves of MurmurHash3_x64_128. MITZ_32 does the same with the two halves of h1 and 32 bits, so it
+ * addresses at most 2^31 bits and its rate is worse beyond (google/guava#1119).
  *
- * The file does not say how keys became bytes: that is the funnel, which the Java program knew. Name it when
- * decoding. Without it the filter can be written, merged and measured, and asked for bytes; a string or an integer
- * is refused, because a wrong guess would be a silent "no".
+ * The file does not say how keys became bytes: that is the funnel, which only the Java program
+ * knew. Name it when decoding. Without it the filter can be written, merged and measured, and bytes
+ * can be looked up. A string or an integer is refused, because a wrong guess would be a silent
+ * "no".
  *
- * k is read. Guava 33.4 changed its formula for k (google/guava#1781); `create` has the new one, and takes `hashes`
- * for the old: max(1, round(m / n · ln 2)).
+ * k is read from the file. Guava 33.4 changed its formula for k (google/guava#1781). `create` uses
+ * the new one, and takes `hashes` for the old: max(1, round(m / n · ln 2)).
  */
 
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
@@ -42,8 +43,8 @@ export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 export type GuavaStrategy = 'MURMUR128_MITZ_32' | 'MURMUR128_MITZ_64';
 
 /**
- * How a key becomes bytes: `stringFunnel(UTF_8)`, `unencodedCharsFunnel`, `integerFunnel`, `longFunnel`,
- * `byteArrayFunnel`.
+ * How a key becomes bytes: `stringFunnel(UTF_8)`, `unencodedCharsFunnel`, `integerFunnel`,
+ * `longFunnel`, `byteArrayFunnel`.
  */
 export type GuavaFunnel = 'utf8' | 'utf16' | 'int' | 'long' | 'bytes';
 
@@ -55,7 +56,7 @@ export interface GuavaDecodeOptions extends ForeignDecodeOptions {
 }
 
 export interface GuavaCreateOptions {
-  /** How many keys are expected. */
+  /** The expected number of keys. */
   readonly capacity: number;
   /** Default 0.03, as in Guava. */
   readonly falsePositiveRate?: number;
@@ -87,7 +88,10 @@ export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
     this.#modulus = new Modulus(8 * bits.length);
   }
 
-  /** A filter as `BloomFilter.create(funnel, capacity, falsePositiveRate)` sizes it. */
+  /**
+   * Makes a filter with the size that `BloomFilter.create(funnel, capacity, falsePositiveRate)`
+   * chooses.
+   */
   static create(options: GuavaCreateOptions): GuavaFilter {
     checkOptions('GuavaFilter.create', options, CREATE_OPTIONS);
     const { capacity, falsePositiveRate = 0.03, funnel, strategy = 'MURMUR128_MITZ_64' } = options;
@@ -117,7 +121,7 @@ export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
     );
   }
 
-  /** Adds a key. True if a bit changed: it was certainly not in before. */
+  /** Adds a key. Returns true if a bit changed, so that it was certainly absent before. */
   add(key: GuavaKey): boolean {
     return this.#probe(key, true);
   }
@@ -126,14 +130,14 @@ export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
     return this.#probe(key, false);
   }
 
-  /** Adds all keys of another filter to this one: Guava's `putAll`. */
+  /** Adds all keys of another filter to this one, like Guava's `putAll`. */
   merge(other: GuavaFilter): this {
     if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
     this.#bits.merge(other.#bits);
     return this;
   }
 
-  /** A new filter of the keys of both. */
+  /** A new filter with the keys of both. */
   union(other: GuavaFilter): GuavaFilter {
     return this.copy().merge(other);
   }
@@ -194,7 +198,7 @@ export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
     );
   }
 
-  /** Asks for a key's bits, or sets them: then true means that one changed. */
+  /** Looks up a key's bits, or sets them; then true means that one changed. */
   #probe(key: GuavaKey, adding: boolean): boolean {
     const length = this.#load(key);
     murmur3x64(keyWords(), length, 0, hash);
@@ -257,12 +261,12 @@ export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
 interface GuavaHeader {
   readonly strategy: GuavaStrategy;
   readonly hashes: number;
-  /** Where the bits lie. */
+  /** The offset of the bits, and their number of bytes. */
   readonly start: number;
   readonly length: number;
 }
 
-/** @internal Reads and checks all but the bits. */
+/** @internal Reads and checks everything except the bits. */
 export function readGuavaHeader(bytes: Uint8Array, options: ForeignDecodeOptions): GuavaHeader {
   const reader = new ForeignReader('guava', bytes, 'big-endian');
   const ordinal = reader.u8('strategy');

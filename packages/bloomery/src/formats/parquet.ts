@@ -1,22 +1,24 @@
 /**
- * Parquet's split-block Bloom filter, as it lies in a Parquet file at a column's `bloom_filter_offset`: a header in
- * Thrift's compact protocol, and the blocks (parquet-format, BloomFilter.md).
+ * Parquet's split-block Bloom filter, as it lies in a Parquet file at a column's
+ * `bloom_filter_offset`: a header in Thrift's compact protocol, and the blocks (parquet-format,
+ * BloomFilter.md).
  *
  *     15 <zigzag varint: bytes of the bitset>   1c 1c 00 00   1c 1c 00 00   1c 1c 00 00   00
  *        field 1, i32                           algorithm     hash          compression   stop
  *                                               BLOCK         XXHASH        UNCOMPRESSED
  *     blocks of 8 little-endian words of 32 bits
  *
- * The bits are a `BlockedBloomFilter` in the split-block layout, which does the work; it is open to callers as
- * `filter`, with its batches and its folding. What is added here is the header, the sizes that Parquet writers choose,
- * and keys as columns store them.
+ * The bits are a `BlockedBloomFilter` in the split-block layout, which does the work. Callers can
+ * use it as `filter`, with its batches and its folding. This file adds the header, the sizes that
+ * Parquet writers choose, and keys as columns store them.
  *
- * Keys. A column of BYTE_ARRAY takes strings and bytes, INT64 takes integers, and those are the library's own bytes
- * for such keys. For other columns the width must be said: `plainBytes(42, 'INT32')` is another key than 42, and
- * asking with the wrong one is a silent "no" (apache/arrow-rs#5550).
+ * Keys. A column of BYTE_ARRAY takes strings and bytes, INT64 takes integers, and their bytes are
+ * the library's own bytes for such keys. For other columns the caller must give the width:
+ * `plainBytes(42, 'INT32')` is another key than 42, and a lookup of the wrong one is a silent "no"
+ * (apache/arrow-rs#5550).
  *
- * Sizes. Writers of Arrow and parquet-java make powers of two up to 128 MiB, and some readers refuse anything else;
- * `create` does as they do. Files with other sizes are read and written back.
+ * Sizes. Arrow and parquet-java write powers of two up to 128 MiB, and some readers refuse anything
+ * else; `create` does the same. Files with other sizes are read and written back.
  */
 
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
@@ -34,7 +36,7 @@ export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 export type ParquetType = 'INT32' | 'INT64' | 'FLOAT' | 'DOUBLE';
 
 export interface ParquetCreateOptions {
-  /** How many distinct values the column chunk has. */
+  /** The number of distinct values in the column chunk. */
   readonly capacity: number;
   /** Default 0.01, as in parquet-java. */
   readonly falsePositiveRate?: number;
@@ -44,10 +46,10 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
   readonly format = 'parquet';
   readonly hash = 'xxh64/0 split-block';
   readonly hashes = 8;
-  /** The bits, with all that a `BlockedBloomFilter` can. */
+  /** The bits, with all methods of a `BlockedBloomFilter`. */
   readonly filter: BlockedBloomFilter;
 
-  /** Around a filter in the split-block layout. */
+  /** Wraps a filter in the split-block layout. */
   constructor(filter: BlockedBloomFilter) {
     if (!(filter instanceof BlockedBloomFilter) || filter.layout !== 'split-block') {
       throw new TypeError(`Expected a BlockedBloomFilter with layout 'split-block', got ${String(filter)}`);
@@ -55,7 +57,10 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
     this.filter = filter;
   }
 
-  /** A filter as parquet-java sizes it: a power of two from 32 bytes to 128 MiB. What needs more is refused. */
+  /**
+   * Makes a filter with the size that parquet-java chooses: a power of two from 32 bytes to 128
+   * MiB. Larger ones are refused.
+   */
   static create(options: ParquetCreateOptions): ParquetFilter {
     checkOptions('ParquetFilter.create', options, ['capacity', 'falsePositiveRate']);
     const { capacity, falsePositiveRate = 0.01 } = options;
@@ -63,21 +68,25 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
     checkRate('falsePositiveRate', falsePositiveRate);
     const bits = Math.floor((-8 * capacity) / Math.log(1 - falsePositiveRate ** (1 / 8)));
     checkInteger('bits', bits, 0, MAX_WRITTEN_BITS);
-    // parquet-java means to round up to whole blocks here and clears bit 8 instead; the power of two hides it, mostly.
+    // parquet-java intends to round up to whole blocks here and clears bit 8 instead. Rounding to a
+    // power of two mostly hides it.
     const bytes = Math.floor(Math.max((bits + 255) & ~256, 256) / 8);
     let blocks = 1;
     while (32 * blocks < bytes && 256 * blocks < MAX_WRITTEN_BITS) blocks *= 2;
     return new ParquetFilter(new BlockedBloomFilter({ blocks, layout: 'split-block' }));
   }
 
-  /** Reads header and bitset, and nothing else. */
+  /** Reads header and bitset. Nothing may follow them. */
   static decode(bytes: Uint8Array, options: ForeignDecodeOptions = {}): ParquetFilter {
     checkOptions('ParquetFilter.decode', options, ['maxBytes']);
     const { start, length } = readParquetHeader(bytes, options, true);
     return fromBitset(bytes, start, length);
   }
 
-  /** Reads a filter inside a Parquet file, at `bloom_filter_offset`; `end` is the offset of the byte after it. */
+  /**
+   * Reads a filter inside a Parquet file, at `bloom_filter_offset`. `end` is the offset of the byte
+   * after it.
+   */
   static decodeAt(
     bytes: Uint8Array,
     offset: number,
@@ -89,7 +98,10 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
     return { filter: fromBitset(bytes, start, length), end: start + length };
   }
 
-  /** Adds a value of a BYTE_ARRAY or INT64 column, or the bytes of `plainBytes`. True if a bit changed. */
+  /**
+   * Adds a value of a BYTE_ARRAY or INT64 column, or the bytes of `plainBytes`. Returns true if a
+   * bit changed.
+   */
   add(key: Key): boolean {
     return this.filter.add(checkKey(key));
   }
@@ -105,7 +117,7 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
     return this;
   }
 
-  /** A new filter of the keys of both. */
+  /** A new filter with the keys of both. */
   union(other: ParquetFilter): ParquetFilter {
     return this.copy().merge(other);
   }
@@ -138,7 +150,10 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
     return this.filter.estimatedFalsePositiveRate();
   }
 
-  /** A filter of 2 GiB and more cannot be written: the header has 31 bits for its size. */
+  /**
+   * Writes the filter. One of 2 GiB or more cannot be written, because the header has 31 bits for
+   * its size.
+   */
   encode(): Uint8Array<ArrayBuffer> {
     checkInteger('byteLength', this.byteLength, 32, 2 ** 31 - 32);
     const bitset = this.filter.toBlockBytes();
@@ -159,8 +174,8 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
 }
 
 /**
- * The bytes that a column of that type stores for a value, which are its key. A column of unsigned integers stores
- * the same bits: 2^64 - 1 is -1 there.
+ * The bytes that a column of this type stores for a value, which are its key. A column of unsigned
+ * integers stores the same bits: 2^64 - 1 is -1 there.
  */
 export function plainBytes(value: number | bigint, type: ParquetType): Uint8Array<ArrayBuffer> {
   if (typeof value !== 'number' && typeof value !== 'bigint') {
@@ -182,7 +197,7 @@ export function plainBytes(value: number | bigint, type: ParquetType): Uint8Arra
   return new Uint8Array(view.buffer);
 }
 
-/** @internal Reads and checks all but the bits. */
+/** @internal Reads and checks everything except the bits. */
 export function readParquetHeader(
   bytes: Uint8Array,
   options: ForeignDecodeOptions,
@@ -202,7 +217,7 @@ export function readParquetHeader(
     shift += 7;
   } while (last >= 128 && shift < 35);
   const length = zigzag / 2;
-  // An odd zigzag number is negative, a last byte of 0 pads it.
+  // An odd zigzag number is negative, and a last byte of 0 is padding.
   const sound = last > 0 && last < 128 && length > 0 && length % 32 === 0 && 8 * length <= MAX_BITS;
   reader.expect(sound && length < 2 ** 31, shift / 7, 'a bitset size that is a multiple of 32', length);
   for (const { name, bytes: expected } of MARKS) {
@@ -216,7 +231,10 @@ export function readParquetHeader(
   return { start: reader.payload(length, options, exactly), length };
 }
 
-/** The library has keys of more than 64 bits, a column has not: asking for one would be a silent "no". */
+/**
+ * Refuses integers of more than 64 bits. The library has such keys, but a column has not, so a
+ * lookup would be a silent "no".
+ */
 function checkKey(key: Key): Key {
   if (typeof key === 'bigint' && BigInt.asIntN(64, key) !== key) {
     throw new RangeError(
@@ -238,5 +256,5 @@ const MARKS = [
   { name: 'the hash XXHASH', bytes: [0x1c, 0x1c, 0, 0] },
   { name: 'no compression', bytes: [0x1c, 0x1c, 0, 0] },
 ];
-/** 128 MiB, the largest that parquet-java writes and that Arrow reads. */
+/** 128 MiB, the largest size that parquet-java writes and that Arrow reads. */
 const MAX_WRITTEN_BITS = 2 ** 30;

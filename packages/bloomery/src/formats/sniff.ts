@@ -1,10 +1,11 @@
 /**
- * Which format a file may be. Of these formats only Bloomery's own frame and gzip have a magic number; the others are
- * recognised by their sizes agreeing with each other and with the length of the file. That is evidence, not proof:
- * each guess says what agreed, and how many bits of a random file would have to agree by chance. A file of zeros, or
- * one that was made to fool, is not random.
+ * Guesses the format of a file. Of these formats only Bloomery's own frame and gzip have a magic
+ * number. The others are recognised because their sizes agree with each other and with the length
+ * of the file. That is evidence, not proof: each guess says what agreed, and how many bits of a
+ * random file would have to agree by accident. A file of zeros, or one that was made to mislead, is
+ * not random.
  *
- * The file says nothing about how keys became bytes; see each format.
+ * The file does not say how keys became bytes; see each format.
  */
 
 import { readFuseHeader } from './binary-fuse.ts';
@@ -21,14 +22,20 @@ import { readSparkHeader } from './spark.ts';
 import { readSquidHeader } from './squid.ts';
 
 export interface FormatGuess {
-  /** 'bloomery' is this library's own frame, 'gzip' a compressed file, which among these only DCSO's are. */
+  /**
+   * 'bloomery' is this library's own frame, 'gzip' a compressed file. Of these formats only DCSO's
+   * files are compressed.
+   */
   readonly format: ForeignFormat | 'bloomery' | 'gzip';
-  /** How many bits agree that would not in a random file, roughly. */
+  /** The approximate number of bits that agree here and would not in a random file. */
   readonly evidenceBits: number;
   readonly reason: string;
 }
 
-/** All formats whose readers would take the header, the best founded first; none: an empty list. */
+/**
+ * All formats whose readers would accept the header, the strongest evidence first. Empty if there
+ * is none.
+ */
 export function sniffFormat(bytes: Uint8Array): readonly FormatGuess[] {
   if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected a Uint8Array');
   const guesses: FormatGuess[] = [];
@@ -48,7 +55,7 @@ interface Reader extends FormatGuess {
   readonly read: (bytes: Uint8Array) => unknown;
 }
 
-/** Headers only: nothing is allocated but what JSON takes, so the limit does not matter. */
+/** Only headers are read, and only JSON needs an allocation, so the limit does not matter. */
 const ANY_SIZE: ForeignDecodeOptions = { maxBytes: Number.MAX_SAFE_INTEGER };
 const MAGIC = [0x42, 0x4c, 0x4d, 0x59];
 

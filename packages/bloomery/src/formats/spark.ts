@@ -4,11 +4,12 @@
  *     version 1  i32 1 | i32 k | i32 words            | words of 64 bits
  *     version 2  i32 2 | i32 k | i32 seed | i32 words | words of 64 bits          (the default since Spark 4.1)
  *
- * Everything is big-endian; bit i is bit i % 64 of word i / 64, and indices range over all of them. h1 and h2 are
- * Spark's 32-bit Murmur3 under the seed (version 1: 0) and under h1. Version 1 walks with 32 bits, so it reaches 2^31
- * bits only and its rate suffers beyond (SPARK-47547); version 2 walks with 64.
+ * Everything is big-endian; bit i is bit i % 64 of word i / 64, and indices range over all of them.
+ * h1 and h2 are Spark's 32-bit Murmur3 under the seed (version 1: 0) and under h1. Version 1
+ * computes indices with 32 bits, so it reaches only 2^31 bits and its rate is worse beyond
+ * (SPARK-47547). Version 2 uses 64 bits.
  *
- * Strings are UTF-8 as Java has it, integers are longs.
+ * Strings are UTF-8 as Java encodes it, integers are longs.
  */
 
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
@@ -58,7 +59,7 @@ export class SparkFilter implements ForeignBloomFilter<SparkKey> {
     return this.version === 1 ? this.#walk32(h1, h2) : this.#walk64(h1, h2);
   }
 
-  /** A new filter of the keys of both: `mergeInPlace`. */
+  /** A new filter with the keys of both, like `mergeInPlace`. */
   union(other: SparkFilter): SparkFilter {
     const like = other instanceof SparkFilter && String(this) === String(other);
     if (!like) throw unlikeFilters('merge', this, other);
@@ -133,7 +134,7 @@ interface SparkHeader {
   readonly hashes: number;
 }
 
-/** @internal Reads and checks all but the bits. */
+/** @internal Reads and checks everything except the bits. */
 export function readSparkHeader(
   bytes: Uint8Array,
   options: ForeignDecodeOptions,

@@ -1,23 +1,24 @@
 /**
- * Squid's Cache Digest: a summary of what a cache holds, which its siblings fetch to know whom to ask. This file is
- * the digest alone; fetching and serving are another matter.
+ * Squid's Cache Digest: a summary of a cache's contents, which its siblings fetch to know which
+ * cache to ask. This file handles only the digest, not fetching and serving it.
  *
  *     0    i16  version, and required version: 5 and 3
  *     4    i32  capacity in entries
  *     8    i32  count (unreliable: Squid does not reset it when it resizes)
- *     12   i32  deletions that were asked for (none is ever made)
+ *     12   i32  requested deletions (none is ever made)
  *     16   i32  bytes of the mask: floor((capacity · bits per entry + 7) / 8)
  *     20   u8   bits per entry, u8 hash functions (4), i16 0, and 104 reserved bytes
  *     128       the mask; bit i is bit i % 8 of byte i / 8
  *
- * Everything is big-endian. A key is the MD5 of a byte for the method (GET 1, POST 2, PUT 3, HEAD 4) and the URL; its four
- * words of 32 bits, mod the bits of the mask, are the indices. `canonicalUrl` brings a URL into the form that Squid
- * hashes, and `add` and `has` do that by themselves: host in lower case and without a dot at its end, no user, no
- * default port, `/` for an empty path, escapes as they are.
+ * Everything is big-endian. A key is the MD5 of a byte for the method (GET 1, POST 2, PUT 3, HEAD
+ * 4) and the URL. Its four words of 32 bits, mod the bits of the mask, are the indices.
+ * `canonicalUrl` brings a URL into the form that Squid hashes: host in lower case and without a dot
+ * at its end, no user, no default port, `/` for an empty path, escapes unchanged. `add` and `has`
+ * call it themselves.
  *
- * Squid refuses a digest with more than 65 % ones, so `useful` says if it would; the tests of a version and of sizes
- * are those of Squid. With 4 hashes fixed the rate is set by the bits per entry alone: 9.2 % for 5 (Squid's
- * default), 2.4 % for 8, 0.24 % for 16.
+ * Squid refuses a digest with more than 65 % ones; `useful` says whether it would accept this one.
+ * Version and sizes are checked as in Squid. With 4 hashes fixed, the rate depends only on the bits
+ * per entry: 9.2 % for 5 (Squid's default), 2.4 % for 8, 0.24 % for 16.
  */
 
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
@@ -34,13 +35,13 @@ export { FormatError, type FormatErrorCode } from './shared/format-error.ts';
 
 export type SquidMethod = 'GET' | 'POST' | 'PUT' | 'HEAD';
 
-/** A URL (asked for by GET), a method and a URL, or the 16 bytes of a cache key. */
+/** A URL (requested with GET), a method and a URL, or the 16 bytes of a cache key. */
 export type SquidKey = string | { readonly method: SquidMethod; readonly url: string } | Uint8Array;
 
 export interface SquidCreateOptions {
-  /** How many entries the cache has. */
+  /** The number of entries of the cache. */
   readonly capacity: number;
-  /** Default 5, as Squid's `digest_bits_per_entry`. */
+  /** Default 5, like Squid's `digest_bits_per_entry`. */
   readonly bitsPerEntry?: number;
 }
 
@@ -85,7 +86,7 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
     return new SquidDigest(copyOf(bytes, 0, HEADER), ForeignBits.of(bytes, HEADER, length));
   }
 
-  /** Adds a key. True if a bit changed. `count` goes up in any case, as in Squid. */
+  /** Adds a key. Returns true if a bit changed. `count` is incremented in any case, as in Squid. */
   add(key: SquidKey): boolean {
     this.#hash(key);
     this.#count++;
@@ -109,7 +110,7 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
     return this;
   }
 
-  /** A new digest of the entries of both. */
+  /** A new digest with the entries of both. */
   union(other: SquidDigest): SquidDigest {
     return this.copy().merge(other);
   }
@@ -127,7 +128,10 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
     );
   }
 
-  /** How many times something was added, by the header. Squid's own is unreliable; `estimatedSize` is not. */
+  /**
+   * The number of additions according to the header. Squid's own is unreliable; `estimatedSize` is
+   * not.
+   */
   get count(): number {
     return this.#count;
   }
@@ -140,7 +144,7 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
     return this.#bits.length;
   }
 
-  /** Whether Squid would take it: at most 65 % ones. */
+  /** Whether Squid would accept it: at most 65 % ones. */
   get useful(): boolean {
     return this.onesCount() <= MAX_FILL * this.bits;
   }
@@ -157,7 +161,7 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
     return (this.onesCount() / this.bits) ** HASHES;
   }
 
-  /** Exactly header and mask: Squid before 7.6 can overflow on a longer body. */
+  /** Writes exactly header and mask: Squid before 7.6 can overflow on a longer body. */
   encode(): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(HEADER + this.#bits.length);
     bytes.set(this.#header);
@@ -189,7 +193,9 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
   }
 }
 
-/** The cache key of a request: 16 bytes. Filters of several caches can be asked with one key. */
+/**
+ * The cache key of a request: 16 bytes. One key can be looked up in the digests of several caches.
+ */
 export function squidKey(url: string, method: SquidMethod = 'GET'): Uint8Array<ArrayBuffer> {
   const out = new Int32Array(4);
   hashRequest(url, method, out);
@@ -197,8 +203,9 @@ export function squidKey(url: string, method: SquidMethod = 'GET'): Uint8Array<A
 }
 
 /**
- * An absolute URL as Squid hashes it (AnyP::Uri::parse and absolute). Squid changes more in strange ones (spaces,
- * authorities without a host), and older ones kept the user in an https URL, which no client should send.
+ * An absolute URL as Squid hashes it (AnyP::Uri::parse and absolute). Squid changes more in unusual
+ * URLs (spaces, authorities without a host), and older versions kept the user in an https URL,
+ * which no client should send.
  */
 export function canonicalUrl(url: string): string {
   const parts = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)(.*)$/is.exec(url);
@@ -212,7 +219,7 @@ export function canonicalUrl(url: string): string {
   return `${scheme}://${host.replace(/\.(?=$|:\d*$)/, '')}${path}`;
 }
 
-/** @internal Reads and checks the header; returns the bytes of the mask. */
+/** @internal Reads and checks the header; returns the number of bytes of the mask. */
 export function readSquidHeader(bytes: Uint8Array, options: ForeignDecodeOptions): number {
   const reader = new ForeignReader('squid', bytes, 'big-endian');
   const current = reader.i16('version');
