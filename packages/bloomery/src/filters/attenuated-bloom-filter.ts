@@ -223,7 +223,10 @@ export class AttenuatedBloomFilter {
     return this.levels * this.#levels[0].byteLength;
   }
 
-  /** The array as a frame: bytes to save or send, read back by `AttenuatedBloomFilter.decode` anywhere. */
+  /**
+   * The array as a frame: bytes to save or send, read back by `AttenuatedBloomFilter.decode`
+   * anywhere.
+   */
   encode(): Uint8Array<ArrayBuffer> {
     const payload = joinFilters(this.#levels.map((filter) => ({ filter, note: 0 })));
     return encodeFrame(ATTENUATED_FRAME, {

@@ -302,7 +302,10 @@ export class BlockedBloomFilter {
     return sum / this.blocks;
   }
 
-  /** The filter as a frame: bytes to save or send, read back by `BlockedBloomFilter.decode` anywhere. */
+  /**
+   * The filter as a frame: bytes to save or send, read back by `BlockedBloomFilter.decode`
+   * anywhere.
+   */
   encode(): Uint8Array<ArrayBuffer>;
   /** @internal */
   encode<T>(write: FrameWriter<T>): T;

@@ -219,7 +219,9 @@ export class BloomierFilter {
     return this.size > 0 ? (8 * this.byteLength) / this.size : 0;
   }
 
-  /** The filter as a frame: bytes to save or send, read back by `BloomierFilter.decode` anywhere. */
+  /**
+   * The filter as a frame: bytes to save or send, read back by `BloomierFilter.decode` anywhere.
+   */
   encode(): Uint8Array<ArrayBuffer>;
   /** @internal */
   encode<T>(write: FrameWriter<T>): T;

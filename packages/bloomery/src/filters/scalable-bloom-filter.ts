@@ -218,7 +218,10 @@ export class ScalableBloomFilter {
     return this.#filters.reduce((sum, filter) => sum + filter.byteLength, 0);
   }
 
-  /** The filter as a frame: bytes to save or send, read back by `ScalableBloomFilter.decode` anywhere. */
+  /**
+   * The filter as a frame: bytes to save or send, read back by `ScalableBloomFilter.decode`
+   * anywhere.
+   */
   encode(): Uint8Array<ArrayBuffer> {
     const payload = joinFilters(this.#stages().map(({ filter, count }) => ({ filter, note: count })));
     return encodeFrame(SCALABLE_FRAME, {

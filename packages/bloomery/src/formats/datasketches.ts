@@ -1,5 +1,6 @@
 /**
- * The Bloom filter of Apache DataSketches (Java and C++), as `toByteArray` and `serialize` write it. Read only.
+ * The Bloom filter of Apache DataSketches (Java and C++), as `toByteArray` and `serialize` write
+ * it. Read only.
  *
  *     0   u8   longs before the bits: 3 if empty, else 4
  *     1   u8   version: 1;  u8 family: 21;  u8 flags: 4 if empty

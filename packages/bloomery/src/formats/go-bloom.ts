@@ -1,5 +1,6 @@
 /**
- * The Bloom filter of Go's bits-and-blooms/bloom, as WriteTo, MarshalBinary and MarshalJSON write it.
+ * The Bloom filter of Go's bits-and-blooms/bloom, as WriteTo, MarshalBinary and MarshalJSON write
+ * it.
  *
  *     binary  u64 m | u64 k | u64 length of the bitset | ceil(length / 64) words of 64 bits, all big-endian
  *     JSON    {"m":9586,"k":7,"b":"<base64 of length and words>"}

@@ -1,5 +1,6 @@
 /**
- * Spark's BloomFilter (`df.stat.bloomFilter`, runtime join filters), as `writeTo` writes it. Read only.
+ * Spark's BloomFilter (`df.stat.bloomFilter`, runtime join filters), as `writeTo` writes it. Read
+ * only.
  *
  *     version 1  i32 1 | i32 k | i32 words            | words of 64 bits
  *     version 2  i32 2 | i32 k | i32 seed | i32 words | words of 64 bits          (the default since Spark 4.1)

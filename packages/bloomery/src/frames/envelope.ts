@@ -29,7 +29,10 @@ export const DELTA_MAGIC: Magic = [0x42, 0x4c, 0x4d, 0x44];
 /** 'BLMS' */
 export const SYNC_MAGIC: Magic = [0x42, 0x4c, 0x4d, 0x53];
 
-/** The reason why bytes were refused, for callers that treat an unreadable filter as "maybe" and go on. */
+/**
+ * The reason why bytes were refused, for callers that treat an unreadable filter as "maybe" and go
+ * on.
+ */
 export type FrameErrorCode =
   | 'truncated' // fewer bytes than the parameters ask for
   | 'trailing' // bytes after the end

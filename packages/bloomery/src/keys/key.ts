@@ -35,7 +35,9 @@ const SHORT_TEXT = 24;
 const signed = /* @__PURE__ */ new BigInt64Array(1);
 const halves = /* @__PURE__ */ new Int32Array(signed.buffer);
 
-/** Writes the key's bytes to the start of `target`. Returns their number, or -1 if they do not fit. */
+/**
+ * Writes the key's bytes to the start of `target`. Returns their number, or -1 if they do not fit.
+ */
 export function writeKey(key: Key, target: KeyTarget): number {
   if (typeof key === 'string') {
     const length = key.length;

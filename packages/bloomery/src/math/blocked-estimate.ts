@@ -7,7 +7,8 @@
  * given bits with probability 1-2h in different blocks, and 1-(1-b)/B in the same block, where b is
  * the probability that the key misses both inside it. With E[Z] = m(1-h)^n the relative variance is
  * a sum of expm1 over these classes of pairs.
- * Source of the layouts: Putze, Sanders, Singler 2007; Apache Parquet, BloomFilter.md (split blocks).
+ * Source of the layouts: Putze, Sanders, Singler 2007; Apache Parquet, BloomFilter.md (split
+ * blocks).
  */
 
 import { BLOCK_BITS, SPLIT_BLOCK_BITS, SPLIT_BLOCK_HASHES } from './blocked-rate.ts';
@@ -38,7 +39,10 @@ export function blockedZeroModel({ bits, hashes, layout }: BlockedShape): ZeroMo
   ]);
 }
 
-/** `partners` bits of the same block, each missed together with a given bit with probability `missTwo`. */
+/**
+ * `partners` bits of the same block, each missed together with a given bit with probability
+ * `missTwo`.
+ */
 interface PairClass {
   readonly partners: number;
   readonly missTwo: number;

@@ -64,7 +64,8 @@ export function inBlockRates(k: number, blockBits: number = BLOCK_BITS): RateAtL
   const bins = emptyBins(blockBits, blockBits);
   const rates = [0];
   return (load) => {
-    // 1 - r_j <= k·(1-1/B)^(kj): beyond this the rate is 1 to the last digit, and the table can end.
+    // 1 - r_j <= k·(1-1/B)^(kj): beyond this the rate is 1 to the last digit, and the table can
+    // end.
     if (k * Math.exp((-k * load) / blockBits) < 1e-16) return 1;
     while (rates.length <= load) {
       for (let i = 0; i < k; i++) throwBall(bins);

@@ -29,7 +29,10 @@ export function lowerBoundBits(n: number, epsilon: number): number {
   return -n * Math.log2(epsilon);
 }
 
-/** log2 [ C(u,n) / C(n+ε(u-n), n) ]: the same for a universe of u keys, before the approximation. Survey 2.2. */
+/**
+ * log2 [ C(u,n) / C(n+ε(u-n), n) ]: the same for a universe of u keys, before the approximation.
+ * Survey 2.2.
+ */
 export function lowerBoundBitsInUniverse(n: number, epsilon: number, u: number): number {
   checkInteger('n', n);
   checkRate('epsilon', epsilon);
@@ -93,7 +96,10 @@ export function counterOverflowBound(m: number, k: number, n: number, j: number)
   return m * Math.exp(j * (1 + Math.log(settings / (j * m))));
 }
 
-/** The same with k at most ln2·m/n: m·(e·ln2/j)^j, for 4-bit counters (j = 16) 1.37e-15·m. Survey 2.5. */
+/**
+ * The same with k at most ln2·m/n: m·(e·ln2/j)^j, for 4-bit counters (j = 16) 1.37e-15·m. Survey
+ * 2.5.
+ */
 export function counterOverflowBoundOptimal(m: number, j: number): number {
   checkInteger('m', m, 1);
   checkInteger('j', j, 1);

@@ -2,8 +2,9 @@
  * The formulas of the Count-Min sketch: d rows of w counters. A key adds its amount to one counter
  * of each row, and its count is the least of the d.
  *
- * Cormode and Muthukrishnan, "An improved data stream summary: the count-min sketch and its applications", LATIN
- * 2004 (survey, section 9, [8]). N is the sum of all amounts, none of them negative, and f the true count of a key.
+ * Cormode and Muthukrishnan, "An improved data stream summary: the count-min sketch and its
+ * applications", LATIN 2004 (survey, section 9, [8]). N is the sum of all amounts, none of them
+ * negative, and f the true count of a key.
  *
  * - In one row each other key falls on the key's counter with probability 1/w, so the expected
  *   excess is (N - f)/w.

@@ -1,5 +1,6 @@
 /**
- * How small a filter becomes on the wire: m·H(p) bits, and how far single filters scatter around that.
+ * How small a filter becomes on the wire: m·H(p) bits, and how far single filters scatter around
+ * that.
  *
  * Mitzenmacher, Compressed Bloom Filters (2002): section II-B for whole filters, IV for deltas, V
  * for counting filters; survey 2.6. An arithmetic coder comes within some bytes of m·H of the
@@ -33,7 +34,10 @@ export function compressedBits(m: number, k: number, n: number): number {
   return m * binaryEntropy(onesDensity(m, k, n));
 }
 
-/** q = 2p(1-p^c): share of bits that change when a fraction c of the keys is replaced. Compressed IV. */
+/**
+ * q = 2p(1-p^c): share of bits that change when a fraction c of the keys is replaced. Compressed
+ * IV.
+ */
 export function deltaDensity(p: number, c: number): number {
   checkNumber('p', p, 0, 1);
   checkNumber('c', c, 0, 1);
@@ -86,7 +90,10 @@ export function bitsAtConfidence(mean: number, deviation: number, probability: n
   return mean + deviation * normalQuantile(probability);
 }
 
-/** Entropy in bits of one counter of a counting filter: counts are Poisson with mean kn/m. Compressed V. */
+/**
+ * Entropy in bits of one counter of a counting filter: counts are Poisson with mean kn/m.
+ * Compressed V.
+ */
 export function counterEntropy(m: number, k: number, n: number): number {
   const mean = load(m, k, n);
   if (mean === 0) return 0;
@@ -112,7 +119,10 @@ function load(m: number, k: number, n: number): number {
   return (k * n) / m;
 }
 
-/** 1 - p, or p itself if that is smaller: the side whose entropy can be computed without cancellation. */
+/**
+ * 1 - p, or p itself if that is smaller: the side whose entropy can be computed without
+ * cancellation.
+ */
 function onesDensity(m: number, k: number, n: number): number {
   const x = load(m, k, n);
   return x < Math.LN2 ? -Math.expm1(-x) : Math.exp(-x);

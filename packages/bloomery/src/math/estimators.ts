@@ -2,9 +2,9 @@
  * How many keys are in a filter, in the union of two, in their intersection: from counted bits,
  * with confidence intervals.
  *
- * Broder and Mitzenmacher, survey 2.4. Z₁, Z₂ are the zeros of two filters of the same m, k and hash functions. The
- * survey's Z₁₂ is the number of zeros of their *inner product* (AND), so Z₁ + Z₂ - Z₁₂ is the number of zeros of the
- * OR, Z∪, and its formula
+ * Broder and Mitzenmacher, survey 2.4. Z₁, Z₂ are the zeros of two filters of the same m, k and
+ * hash functions. The survey's Z₁₂ is the number of zeros of their *inner product* (AND), so Z₁ +
+ * Z₂ - Z₁₂ is the number of zeros of the OR, Z∪, and its formula
  *
  *     (1/m)(1-1/m)^(-k|S₁∩S₂|) ≈ (Z₁ + Z₂ - Z₁₂)/(Z₁·Z₂)
  *
@@ -94,7 +94,10 @@ export function estimateJaccard(counts: TwoFilterCounts): Estimate {
   return interval(value, Math.sqrt(variance) / (model.decay * union), counts.confidence);
 }
 
-/** Expected number of ones of the AND of two filters: m(1 - a^(kn₁) - a^(kn₂) + a^(k(n₁+n₂-n₁₂))), a = 1-1/m. */
+/**
+ * Expected number of ones of the AND of two filters: m(1 - a^(kn₁) - a^(kn₂) + a^(k(n₁+n₂-n₁₂))), a
+ * = 1-1/m.
+ */
 export function expectedInnerProduct(m: number, k: number, n1: number, n2: number, n12: number): number {
   const model = zeroModel({ bits: m, hashes: k });
   checkNumber('n1', n1);
@@ -112,7 +115,8 @@ export function zeroModel({ bits, hashes, layout = 'classic' }: FilterShape): Ze
   if (layout === 'partitioned') {
     if (bits % hashes !== 0)
       throw new RangeError(`bits must be a multiple of hashes (${hashes}), got ${bits}`);
-    // k independent slices: variances add up, so the relative variance of the sum is that of a slice over k.
+    // k independent slices: variances add up, so the relative variance of the sum is that of a
+    // slice over k.
     const slice = bits / hashes;
     return {
       bits,

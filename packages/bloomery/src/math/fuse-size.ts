@@ -29,7 +29,10 @@
 import { type FuseShape, MOST_FUSE_KEYS } from '../kernel/tables/fuse.ts';
 import { checkInteger } from './checks.ts';
 
-/** The table for n different keys in attempt 0, 1, … From the fourth attempt on it grows by 3 % each time. */
+/**
+ * The table for n different keys in attempt 0, 1, … From the fourth attempt on it grows by 3 % each
+ * time.
+ */
 export function fuseShape(n: number, attempt = 0): FuseShape {
   checkInteger('keys', n, 0, MOST_FUSE_KEYS);
   if (n < 2) return { segments: 1, segmentLength: n };

@@ -60,7 +60,8 @@ export function estimateJoinSize(counts: JoinCounts): Estimate {
   const [v1, v2, v12] = variances(model, size1, second, rough, union);
   const [w1, w2] = size2 === undefined ? [v1 > 0 ? 1 - v12 / v1 : 0, 1] : weights(v1, v2, v12);
   const value = size1 + second - union + w1 * (n1 - size1) + w2 * (n2 - second);
-  // Var(w₁l₁ + w₂l₂ - l∪), with Cov(l∪, l₁) = V₁ and Cov(l∪, l₂) = V₂, if the sets share `shared` keys.
+  // Var(w₁l₁ + w₂l₂ - l∪), with Cov(l∪, l₁) = V₁ and Cov(l∪, l₂) = V₂, if the sets share `shared`
+  // keys.
   const varianceAt = (shared: number) => {
     const [, , common, vUnion] = variances(model, size1, second, shared, size1 + second - shared);
     return vUnion + w1 * w1 * v1 + w2 * w2 * v2 + 2 * w1 * w2 * common - 2 * (w1 * v1 + w2 * v2);

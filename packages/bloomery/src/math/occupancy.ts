@@ -4,8 +4,9 @@
  * This is a Bloom filter seen from its bit array (t = kn balls, m bits). All randomness in a
  * filter's rate, its size estimate and its compressed size comes from this one number X.
  *
- * - `occupancyDistribution`: the whole distribution, ball by ball. Every term is positive, so nothing cancels
- *   and the relative error stays near t · 1e-16; the price is up to t · min(m, t) steps.
+ * - `occupancyDistribution`: the whole distribution, ball by ball. Every term is positive, so
+ *   nothing cancels and the relative error stays near t · 1e-16; the price is up to t · min(m, t)
+ *   steps.
  * - `occupancyMean`, `occupancyVariance`: exact closed forms, for any size.
  *   The textbook variance m(m-1)(1-2/m)^t + m(1-1/m)^t - m²(1-1/m)^(2t) subtracts numbers near m²: at m = 2^37
  *   no digit would be left. With y = -t·ln(1-1/m) and w = -t·ln(1-1/(m-1)²), and since 1-2/m =
@@ -90,14 +91,20 @@ export function occupancyVariance(m: number, t: number): number {
   return Math.max(0, m * notHit * (-Math.expm1(-y) - notHit * (m - 1) * bothMissed(m, t)));
 }
 
-/** V(t) = Var Z / (E Z)², the relative variance of the number of zeros Z, about (e^λ - 1 - λ)/m with λ = t/m. */
+/**
+ * V(t) = Var Z / (E Z)², the relative variance of the number of zeros Z, about (e^λ - 1 - λ)/m with
+ * λ = t/m.
+ */
 export function relativeZeroVariance(m: number, t: number): number {
   checkBalls(m, t);
   if (t <= 1 || m === 1) return 0;
   return bracket(m, t, -t * Math.log1p(-1 / m)) / m;
 }
 
-/** Cov(Z_P, Z_Q) for two sets of balls with `shared` balls in common and `different` in exactly one of them. */
+/**
+ * Cov(Z_P, Z_Q) for two sets of balls with `shared` balls in common and `different` in exactly one
+ * of them.
+ */
 export function zeroCovariance(m: number, shared: number, different: number): number {
   if (different === 0) return occupancyVariance(m, shared);
   return Math.exp(different * Math.log1p(-1 / m)) * occupancyVariance(m, shared);
@@ -114,7 +121,8 @@ function checkBalls(m: number, t: number): void {
 /** (e^y - 1) - (m-1)(1 - e^-w), of which the leading terms y and (m-1)w cancel when y is small. */
 function bracket(m: number, t: number, y: number): number {
   if (y >= 1 || m < 32) return Math.expm1(y) - (m - 1) * bothMissed(m, t);
-  // (m-1)(1 - e^-w) = (m-1)w - (m-1)·(w²/2 - …): here w < 1/30, and the second part is a small correction.
+  // (m-1)(1 - e^-w) = (m-1)w - (m-1)·(w²/2 - …): here w < 1/30, and the second part is a small
+  // correction.
   const v = 1 / (m - 1);
   const w = -t * Math.log1p(-v * v);
   return tail(y) + t * leadingDifference(v) + (m - 1) * tail(-w);

@@ -2,8 +2,8 @@
  * The textbook rates: how likely a bit is still 0, and how likely the k bits of a non-member key
  * are all 1.
  *
- * Notation of the papers: m bits, k hash functions, n keys, p the probability that a bit is 0, f the false
- * positive rate; a prime marks the version without the approximation (1-1/m)^m = 1/e.
+ * Notation of the papers: m bits, k hash functions, n keys, p the probability that a bit is 0, f
+ * the false positive rate; a prime marks the version without the approximation (1-1/m)^m = 1/e.
  * Sources: Broder and Mitzenmacher, Network Applications of Bloom Filters: A Survey, section 2.1;
  * Mitzenmacher, Compressed Bloom Filters (2002), section II-A.
  *
@@ -13,9 +13,10 @@
  * partitioned rate needs no such correction: slices are filled independently, so the mean of the
  * product is the product of the means and the formula is exact.
  *
- * All powers go through logarithms (log1p, expm1): 1 - 1/m is not representable near m = 2^37, and raising the
- * rounded value to the power kn = 10^11 would magnify that rounding into the third digit.
- * m, k and n may be real numbers here, since the papers plot f over continuous k and give m/n = 12.6.
+ * All powers go through logarithms (log1p, expm1): 1 - 1/m is not representable near m = 2^37, and
+ * raising the rounded value to the power kn = 10^11 would magnify that rounding into the third
+ * digit. m, k and n may be real numbers here, since the papers plot f over continuous k and give
+ * m/n = 12.6.
  */
 
 import { checkNumber } from './checks.ts';
@@ -41,7 +42,10 @@ export function zeroProbabilityPartitioned(m: number, k: number, n: number): num
   return Math.exp(-partitionedLoad(m, k, n));
 }
 
-/** f' = (1 - p')^k: the false positive rate of a filter that has exactly the expected fill. Survey 2.1. */
+/**
+ * f' = (1 - p')^k: the false positive rate of a filter that has exactly the expected fill. Survey
+ * 2.1.
+ */
 export function rateExact(m: number, k: number, n: number): number {
   check(m, k, n);
   return allOnes(k, exactLoad(m, k, n));
@@ -53,7 +57,9 @@ export function rateAsymptotic(m: number, k: number, n: number): number {
   return allOnes(k, (k * n) / m);
 }
 
-/** (1 - (1 - k/m)^n)^k: exact for a partitioned filter, whose slices are independent. Survey 2.1. */
+/**
+ * (1 - (1 - k/m)^n)^k: exact for a partitioned filter, whose slices are independent. Survey 2.1.
+ */
 export function ratePartitioned(m: number, k: number, n: number): number {
   check(m, k, n, k);
   return allOnes(k, partitionedLoad(m, k, n));

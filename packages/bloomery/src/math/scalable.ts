@@ -1,5 +1,6 @@
 /**
- * A filter that grows by stages (Almeida, Baquero, Preguiça, Hutchison, Scalable Bloom filters, IPL 101, 2007).
+ * A filter that grows by stages (Almeida, Baquero, Preguiça, Hutchison, Scalable Bloom filters, IPL
+ * 101, 2007).
  *
  * Stage i is made for c₀·sⁱ keys at the rate p₀·rⁱ, with growth s > 1 and tightening r < 1. A key
  * that is in none of the stages is a false positive if any stage answers "maybe", so the compound

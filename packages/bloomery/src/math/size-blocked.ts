@@ -7,8 +7,9 @@
  * a flat floor when blocks are few. The search goes from a first guess in both directions until two
  * steps in a row are worse. On a flat floor the smallest number of hash functions wins.
  *
- * What blocking costs, in bits per key: at 1 % 9.92 against the classic 9.59 (split-block 10.5), at 0.1 % 15.5
- * against 14.4 (16.9), at 0.01 % 22.0 against 19.2 (26.3). Below 1e-4 ask whether the cache line is worth it.
+ * What blocking costs, in bits per key: at 1 % 9.92 against the classic 9.59 (split-block 10.5), at
+ * 0.1 % 15.5 against 14.4 (16.9), at 0.01 % 22.0 against 19.2 (26.3). Below 1e-4 ask whether the
+ * cache line is worth it.
  */
 
 import {

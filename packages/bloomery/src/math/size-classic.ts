@@ -1,5 +1,6 @@
 /**
- * The smallest filter that keeps a promised rate: capacity and rate in, bits and hash functions out.
+ * The smallest filter that keeps a promised rate: capacity and rate in, bits and hash functions
+ * out.
  *
  * The usual formula m = -n·ln p/(ln 2)² (survey 2.1) assumes a continuous k and the rate f. A real
  * filter has an integer k and the rate of `rateTrue`, so rounding that m up does not keep the

@@ -10,17 +10,17 @@
  * this one.
  *
  * Three ranges:
- * - The expansion. With μ = E X, s₂ = Var X/μ², s₃ = (third central moment)/μ³, taking the logarithm of
- *   Σ C(k,j) E[(X/μ-1)^j] and keeping all terms of order 1/m and 1/m² gives
+ * - The expansion. With μ = E X, s₂ = Var X/μ², s₃ = (third central moment)/μ³, taking the
+ *   logarithm of Σ C(k,j) E[(X/μ-1)^j] and keeping all terms of order 1/m and 1/m² gives
  *
  *       ln E[(X/μ)^k] = k(k-1)/2·s₂ + k(k-1)(k-2)/6·s₃ - k(k-1)(2k-3)/4·s₂²,
  *
  *   used as soon as the terms left out are below 1e-6. That is the case from some fifty keys on.
  * - The exact distribution (`occupancyDistribution`) for everything smaller, up to 4 million steps.
- * - The expansion again where the distribution would be too slow: k in the hundreds, where the relative error
- *   grows like k⁴/m³.
- * The result is within a relative 1e-6 of the exact rational number for k <= 40 at all sizes, and within 2e-5 at
- * k = 64; the tests compare with exact arithmetic.
+ * - The expansion again where the distribution would be too slow: k in the hundreds, where the
+ *   relative error grows like k⁴/m³.
+ * The result is within a relative 1e-6 of the exact rational number for k <= 40 at all sizes, and
+ * within 2e-5 at k = 64; the tests compare with exact arithmetic.
  */
 
 import { checkInteger } from './checks.ts';
@@ -76,7 +76,8 @@ interface Moments {
 function momentsOf(m: number, t: number): Moments {
   const mean = occupancyMean(m, t);
   // Third cumulant of the zeros to leading order in m. It follows from the saddle point of
-  // [z^t] (e^z + e^θ - 1)^m: factorial cumulants p, -(1+λ)p², (2+4λ+3λ²)p³ per bin, with p = e^-λ, λ = t/m.
+  // [z^t] (e^z + e^θ - 1)^m: factorial cumulants p, -(1+λ)p², (2+4λ+3λ²)p³ per bin, with p = e^-λ,
+  // λ = t/m.
   const load = t / m;
   const p = Math.exp(-load);
   const zeros = m * p * (1 - p * (3 * (1 + load) - p * (2 + load * (4 + 3 * load))));

@@ -1,5 +1,6 @@
 /**
- * From the number of zeros to the number of keys, with an interval: the common core of all size estimates.
+ * From the number of zeros to the number of keys, with an interval: the common core of all size
+ * estimates.
  *
  * In every layout each key leaves a given bit alone with the same probability, so E[Z] = m·e^(-an),
  * and n is estimated by ln(m/Z)/a (survey 2.4). Layouts differ in a, and in V(n), the relative
@@ -59,7 +60,10 @@ export function twoSidedQuantile(confidence: number): number {
   return normalQuantile((1 + checkRate('confidence', confidence)) / 2);
 }
 
-/** The n at which `isBelow` turns from true to false, searched upwards from `low` in growing steps, then bisected. */
+/**
+ * The n at which `isBelow` turns from true to false, searched upwards from `low` in growing steps,
+ * then bisected.
+ */
 function solve(isBelow: (n: number) => boolean, low: number, high: number): number {
   while (isBelow(high)) [low, high] = [high, 2 * high];
   while (high - low > 1e-12 * high) {

@@ -253,7 +253,9 @@ export class CountMinSketch {
     return this.#counters.byteLength;
   }
 
-  /** The sketch as a frame: bytes to save or send, read back by `CountMinSketch.decode` anywhere. */
+  /**
+   * The sketch as a frame: bytes to save or send, read back by `CountMinSketch.decode` anywhere.
+   */
   encode(): Uint8Array<ArrayBuffer> {
     return encodeFrame(COUNT_MIN_FRAME, {
       variant: COUNT_MIN_UPDATES.indexOf(this.update),

@@ -1,5 +1,6 @@
 /**
- * A Bloom filter that is nearly empty, kept as the sorted list of its ones (Mitzenmacher, compressed III.A).
+ * A Bloom filter that is nearly empty, kept as the sorted list of its ones (Mitzenmacher,
+ * compressed III.A).
  *
  * Why. A filter that is compressed for sending should have few hashes and many bits: with one hash
  * and 92 bits per key it has 1.08 % false positives, and compressed it is smaller than the usual

@@ -42,7 +42,7 @@ export class PositionList {
   #pendingLength = 0;
   #pendingKeys = 0;
   /**
-   * The factor that makes room for the number of its key beside a position. Codes stay exact
+   * The factor that makes room for the number of its key next to a position. Codes stay exact
    * doubles.
    */
   readonly #scale: number;

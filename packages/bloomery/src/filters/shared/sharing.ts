@@ -1,6 +1,6 @@
 /**
- * One filter in several threads. A filter made with `shared: true` keeps its bits in a SharedArrayBuffer, and
- * `share()` gives the options that make the same filter in another thread:
+ * One filter in several threads. A filter made with `shared: true` keeps its bits in a
+ * SharedArrayBuffer, and `share()` gives the options that make the same filter in another thread:
  *
  *     worker.postMessage(filter.share());                    // here
  *     const filter = new BloomFilter(message);               // there; a keyed one: { ...message, key }

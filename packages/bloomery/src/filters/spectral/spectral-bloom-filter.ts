@@ -21,8 +21,8 @@
  *   and so is rarely wrong. Keys can be deleted. The price is half as many counters again, and an
  *   error below the truth that the other two do not have.
  *
- * Measured, in a filter for 10,000 keys at 1 % false positives, full, with 100,000 more additions after Zipf's law
- * (spectral-bloom-filter.test.ts has these figures):
+ * Measured, in a filter for 10,000 keys at 1 % false positives, full, with 100,000 more additions
+ * after Zipf's law (spectral-bloom-filter.test.ts has these figures):
  *
  *     method              wrong counts   sum of the errors
  *     minimum selection   105            170
@@ -324,7 +324,10 @@ export class SpectralBloomFilter {
     return this.#counters.byteLength;
   }
 
-  /** The filter as a frame: bytes to save or send, read back by `SpectralBloomFilter.decode` anywhere. */
+  /**
+   * The filter as a frame: bytes to save or send, read back by `SpectralBloomFilter.decode`
+   * anywhere.
+   */
   encode(): Uint8Array<ArrayBuffer> {
     return encodeFrame(SPECTRAL_FRAME, {
       variant: SPECTRAL_METHODS.indexOf(this.method),

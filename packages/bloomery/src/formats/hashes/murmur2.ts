@@ -1,6 +1,7 @@
 /**
- * MurmurHash2 by Austin Appleby (public domain, SMHasher), as RedisBloom uses it: the 64-bit hash for 64-bit machines
- * (MurmurHash64A), and the 32-bit one of filters from before RedisBloom hashed with 64 bits.
+ * MurmurHash2 by Austin Appleby (public domain, SMHasher), as RedisBloom uses it: the 64-bit hash
+ * for 64-bit machines (MurmurHash64A), and the 32-bit one of filters from before RedisBloom hashed
+ * with 64 bits.
  *
  * Keys are little-endian words; see foreign-key.ts. The bytes after the last one may have any
  * value.

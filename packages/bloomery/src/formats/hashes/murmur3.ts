@@ -1,6 +1,7 @@
 /**
- * MurmurHash3 by Austin Appleby (public domain, SMHasher), as foreign filters use it: the 128-bit hash for 64-bit
- * machines (Guava, Go), and Spark's variant of the 32-bit one. Checked against SMHasher's verification values.
+ * MurmurHash3 by Austin Appleby (public domain, SMHasher), as foreign filters use it: the 128-bit
+ * hash for 64-bit machines (Guava, Go), and Spark's variant of the 32-bit one. Checked against
+ * SMHasher's verification values.
  *
  * Keys are little-endian words; see foreign-key.ts. The bytes after the last one may have any
  * value.
@@ -93,8 +94,8 @@ export function finish(pair: Int32Array, at: number): void {
 }
 
 /**
- * Spark's 32-bit hash (Murmur3_x86_32.hashUnsafeBytes): MurmurHash3_x86_32, except that each byte of the tail is
- * taken as a signed number and mixed in like a whole word.
+ * Spark's 32-bit hash (Murmur3_x86_32.hashUnsafeBytes): MurmurHash3_x86_32, except that each byte
+ * of the tail is taken as a signed number and mixed in like a whole word.
  */
 export function sparkMurmur3(words: Int32Array, length: number, seed: number): number {
   let h = seed | 0;

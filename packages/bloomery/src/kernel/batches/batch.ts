@@ -14,7 +14,10 @@ import { WASM_POSSIBLE } from '../wasm/wasm-possible.ts';
 import { hashInto, hashOut } from './hash-key.ts';
 import type { KeyHashes } from './hash-keys.ts';
 
-/** Newline-separated keys, such as a file of them. A newline at the very end does not begin another key. */
+/**
+ * Newline-separated keys, such as a file of them. A newline at the very end does not begin another
+ * key.
+ */
 export interface KeyLines {
   readonly lines: Uint8Array;
 }

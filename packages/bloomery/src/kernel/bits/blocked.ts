@@ -1,9 +1,10 @@
 /**
- * The probes of the blocked layouts: all bits of a key lie in one block, so a lookup touches one cache line
- * instead of k (Putze, Sanders, Singler 2007). Twin: assembly/bits/blocked.ts.
+ * The probes of the blocked layouts: all bits of a key lie in one block, so a lookup touches one
+ * cache line instead of k (Putze, Sanders, Singler 2007). Twin: assembly/bits/blocked.ts.
  *
  * Blocks of 512 bits. The upper half of the 64-bit hash chooses the block by multiplication (as in
- * classic.ts, so neighbouring blocks 2j and 2j+1 fold into the filter of half the size). Inside the block:
+ * classic.ts, so neighbouring blocks 2j and 2j+1 fold into the filter of half the size). Inside the
+ * block:
  *
  *     v(1) = (h ^ (h >>> 32)) * M mod 2^64,   v(j+1) = (v(j) ^ (v(j) >>> 32)) * M,   M = 0x9e3779b97f4a7c15
  *     six probes of nine bits from each v, from the top: v>>>55, v>>>46, v>>>37, v>>>23, v>>>14, v>>>5

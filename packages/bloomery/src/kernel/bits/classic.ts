@@ -1,6 +1,6 @@
 /**
- * The probes of the classic filter (one array of m bits, k indices) and of its partitioned layout (k slices
- * of m/k bits, one index in each; survey 2.1). Twin: assembly/bits/classic.ts.
+ * The probes of the classic filter (one array of m bits, k indices) and of its partitioned layout
+ * (k slices of m/k bits, one index in each; survey 2.1). Twin: assembly/bits/classic.ts.
  *
  * From 64 bits of hash to k indices. The usual way, index i = h1 + i * h2 mod m, is an arithmetic
  * progression: when h2 is small, or shares a factor with m, the k probes collapse. That is
@@ -32,7 +32,10 @@
 const imul = Math.imul;
 const SHIFT16 = 1 / 65536;
 
-/** The index of probe i in 0..range-1, range <= 2^36. `a` and `b` are the halves of the hash as int32. */
+/**
+ * The index of probe i in 0..range-1, range <= 2^36. `a` and `b` are the halves of the hash as
+ * int32.
+ */
 export function probeIndex(a: number, b: number, i: number, range: number): number {
   let x = (a + imul(i, b)) | 0;
   x ^= x >>> 16;

@@ -24,7 +24,10 @@
 const TOP = 2 ** 24;
 const WHOLE = 2 ** 32;
 
-/** Codes the first `bits` bits of `source`, `ones` of which are set. Returns the length; `target` must be long enough. */
+/**
+ * Codes the first `bits` bits of `source`, `ones` of which are set. Returns the length; `target`
+ * must be long enough.
+ */
 export function rangeEncode(source: Uint32Array, bits: number, ones: number, target: Uint8Array): number {
   let low = 0;
   let range = WHOLE - 1;

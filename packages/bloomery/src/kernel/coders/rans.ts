@@ -28,7 +28,10 @@ export const SCALE_BITS = 14;
 const SCALE = 1 << SCALE_BITS;
 const LOWER = 2 ** 16;
 
-/** The model of an array: the share of ones, out of 2^16, and for this kernel the tables that follow from it. */
+/**
+ * The model of an array: the share of ones, out of 2^16, and for this kernel the tables that follow
+ * from it.
+ */
 export class ByteModel {
   readonly share: number;
   #tables: ByteTables | undefined;

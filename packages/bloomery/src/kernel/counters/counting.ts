@@ -1,15 +1,18 @@
 /**
- * Small counters in place of bits: the loops of the counting filter. Twin: assembly/counters/counting.ts.
+ * Small counters in place of bits: the loops of the counting filter. Twin:
+ * assembly/counters/counting.ts.
  *
- * Counters of w = 2, 4, 8 or 16 bits lie packed in 32-bit words, counter i at bit i * w; none crosses a word. The
- * indices are those of classic.ts, so the non-zero counters are the ones of the Bloom filter with the same m and k.
+ * Counters of w = 2, 4, 8 or 16 bits lie packed in 32-bit words, counter i at bit i * w; none
+ * crosses a word. The indices are those of classic.ts, so the non-zero counters are the ones of the
+ * Bloom filter with the same m and k.
  *
  * A key counts once in each of its *distinct* counters, even if two of its k indices coincide. All
  * old values are read before the first new one is written, and a counter is only written while it
  * still has the value that was read. So the second of two coinciding indices finds it changed and
  * does not write.
  *
- * A counter at its maximum is stuck: it no longer knows how many keys it counts, so it is never decremented.
+ * A counter at its maximum is stuck: it no longer knows how many keys it counts, so it is never
+ * decremented.
  *
  * `changes` is where the change bits begin, as a word index, or 0 if changes are not tracked. Bit i
  * is flipped whenever counter i leaves zero or comes back to it, so it says whether bit i of the

@@ -1,6 +1,6 @@
 /**
- * Counters that keys share: the loops of the Count-Min sketch and of the spectral Bloom filter. Twin:
- * assembly/counters/sketches.ts.
+ * Counters that keys share: the loops of the Count-Min sketch and of the spectral Bloom filter.
+ * Twin: assembly/counters/sketches.ts.
  *
  * A key has k counters: counter i is `offset + i * stride + probeIndex(a, b, first + i, range)`.
  * With stride = range the k indices fall into k separate rows (Count-Min). With stride 0 they share
@@ -192,7 +192,7 @@ export function writeCounter(words: Uint32Array, bits: SketchCounterBits, at: nu
   }
 }
 
-/** Of the current key. k is at most 255. */
+/** Positions and values of the current key's counters. k is at most 255. */
 const positions = /* @__PURE__ */ new Float64Array(256);
 const values = /* @__PURE__ */ new Float64Array(256);
 

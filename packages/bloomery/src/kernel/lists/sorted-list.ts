@@ -1,6 +1,6 @@
 /**
- * A sparse array of m bits as the sorted list of its ones: each position takes `width` = ⌈log2 m⌉ bits, end to end in
- * 32-bit words. Twin of the search: assembly/lists/sorted-list.ts.
+ * A sparse array of m bits as the sorted list of its ones: each position takes `width` = ⌈log2 m⌉
+ * bits, end to end in 32-bit words. Twin of the search: assembly/lists/sorted-list.ts.
  *
  * The search. Positions are hashes, so they are uniform, and interpolation search finds one in
  * about log2 log2 n reads (Perl, Itai, Avni, Interpolation search: a log log n search, CACM 1978;
@@ -42,7 +42,10 @@ export function listWords(count: number, width: number): number {
   return Math.ceil((count * width) / 32) + PADDING;
 }
 
-/** Position i of a list. Widths are at most 36, so it lies in two words, or in three if it is wider than one. */
+/**
+ * Position i of a list. Widths are at most 36, so it lies in two words, or in three if it is wider
+ * than one.
+ */
 export function readPosition(words: Uint32Array, width: number, i: number): number {
   const bit = i * width;
   const at = Math.floor(bit / 32);

@@ -1,5 +1,6 @@
 /**
- * The binary fuse table in WebAssembly: lookups in the kernel's memory, construction in a memory of its own.
+ * The binary fuse table in WebAssembly: lookups in the kernel's memory, construction in a memory of
+ * its own.
  *
  * Construction temporarily needs some 31 bytes per key. The kernel's memory is long-lived and
  * limited, and WebAssembly memory never shrinks, so a solver has its own memory and is dropped with

@@ -7,5 +7,8 @@ import type { WasmKernel } from './wasm-kernel.ts';
  */
 export const CHUNK_KEYS = 1024;
 
-/** Called with the number of keys in the chunk. Their hashes are in `chunkHashes(wasm)` of batches/batch.ts. */
+/**
+ * Called with the number of keys in the chunk. Their hashes are in `chunkHashes(wasm)` of
+ * batches/batch.ts.
+ */
 export type VisitChunk = (count: number, wasm: WasmKernel | null) => void;

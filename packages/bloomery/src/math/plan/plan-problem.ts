@@ -9,7 +9,9 @@
 import { checkInteger, checkNumber, checkRate, MAX_BITS } from '../checks.ts';
 import { type LayoutModel, layoutModel, type PlanLayout } from './plan-layout.ts';
 
-/** Which resource is scarce: memory, the size of the filter sent whole, or the size of its changes. */
+/**
+ * Which resource is scarce: memory, the size of the filter sent whole, or the size of its changes.
+ */
 export type PlanGoal = 'memory' | 'transmission' | 'delta';
 
 export interface PlanRequest {

@@ -9,7 +9,8 @@
  * - capacity and falsePositiveRate: the fewest bits, and k.
  * - capacity and bits: the best k, and the rate. With hashes as well: only the evaluation.
  * - bits and falsePositiveRate, or a message size and falsePositiveRate: the largest capacity.
- * - transmissionBits or maxMessageBytes: the lowest rate for that message; with changedFraction, for that delta.
+ * - transmissionBits or maxMessageBytes: the lowest rate for that message; with changedFraction,
+ *   for that delta.
  * - goal 'transmission' or 'delta' with a rate: the smallest message.
  *
  * All promises are made on the true rate; the textbook rates are reported next to it. `binding`
