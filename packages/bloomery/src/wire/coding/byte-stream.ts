@@ -69,8 +69,8 @@ export class ByteReader {
   }
 
   /**
-   * Reads a number. Throws if it is not written in its shortest form or is above `most`, so that
-   * each number has one encoding.
+   * Reads a number. Throws if it is not written in its shortest form or is above `most`, which is
+   * 2^53 - 1 by default. So each number has one encoding.
    */
   number(what: string, most = Number.MAX_SAFE_INTEGER): number {
     let value = 0;
