@@ -1,7 +1,9 @@
 /**
- * The HTTP cache: a node to start, its configuration, and the parts it is made of for those who build their own.
+ * The HTTP cache: a node to start, its configuration, and the parts that a node is built from, for
+ * callers that build their own.
  *
- * The settings are exported on their own account (`SETTINGS`): the command makes its options of them.
+ * The settings are exported separately (`SETTINGS`), because the command builds its options from
+ * them.
  */
 
 export type { NodeStatus } from './node/admin/status.ts';
@@ -41,5 +43,5 @@ export { TieredStore, type TieredStoreOptions } from './store/tiered/tiered-stor
 
 import type { AnswerOutcome } from './proxy/proxy-observer.ts';
 
-/** @deprecated Use `AnswerOutcome`, the same type under a name of its own. */
+/** @deprecated Use `AnswerOutcome`, the same type under a more specific name. */
 export type Outcome = AnswerOutcome;
