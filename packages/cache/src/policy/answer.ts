@@ -1,14 +1,19 @@
 /**
- * The answer made of a stored response: its status, its fields, and which of its bytes (RFC 9111, 4; RFC 9110, 13.2.2, 14, 15.3.7).
+ * Builds an answer from a stored response: its status, its fields, and which of its bytes to send
+ * (RFC 9111, 4; RFC 9110, 13.2.2, 14, 15.3.7).
  *
- * The order is that of RFC 9110, 13.2.2: If-None-Match, then If-Modified-Since, then Range under If-Range. If-Match and
- * If-Unmodified-Since do not come here (`conditions.ts`).
+ * Conditions are evaluated in the order of RFC 9110, 13.2.2: If-None-Match, then If-Modified-Since,
+ * then Range under If-Range. Requests with If-Match or If-Unmodified-Since never reach this file
+ * (`conditions.ts`).
  *
- * What is the same for every answer from one stored response is made at the first and kept beside it, weakly: on a plain hit a list is
- * copied and Age and Cache-Status are appended. Content-Length is ours, from the bytes that are here, and not the origin's.
+ * The parts that are the same in every answer from one stored response are computed at the first
+ * answer and kept in a WeakMap. A plain hit copies a list and appends Age and Cache-Status.
+ * Content-Length is computed from the stored bytes; the origin's field is not used.
  *
- * A multipart answer needs a line that is not in the bytes. It is made of a hash of key, time and ranges, so that the policy stays pure;
- * who can choose a body and foresee all three could put it there, and would only deceive a client that asked for several ranges of it.
+ * A multipart answer needs a boundary line that does not occur in the bytes. The boundary is a hash
+ * of key, time and ranges, so the policy stays pure. An attacker who chooses the body and predicts
+ * all three could place the boundary in it, but would deceive only clients that ask for several
+ * ranges of that body.
  */
 
 import { MAX_DELTA_SECONDS } from './cache-control.ts';
@@ -30,14 +35,20 @@ export interface Answer {
   readonly status: number;
   readonly statusText: string;
   readonly headers: string[];
-  /** `none`: no body (304, 412, 416, HEAD). `all`: the stored bytes. `part`: from start to end (exclusive) of the stored bytes. `parts`: multipart/byteranges. */
+  /**
+   * The bytes to send. `none`: no body (304, 412, 416, HEAD). `all`: the stored bytes. `part`: the
+   * stored bytes from start to end (exclusive). `parts`: multipart/byteranges.
+   */
   readonly body:
     | { readonly kind: 'none' }
     | { readonly kind: 'all' }
     | { readonly kind: 'part'; readonly start: number; readonly end: number }
     | {
         readonly kind: 'parts';
-        /** Text before each part (one byte a character, latin1), then its bytes; `tail` at the end. */
+        /**
+         * Each part is text (latin1, one byte per character) followed by its bytes; `tail` comes
+         * last.
+         */
         readonly parts: readonly { readonly head: string; readonly start: number; readonly end: number }[];
         readonly tail: string;
         readonly contentLength: number;
@@ -45,13 +56,19 @@ export interface Answer {
 }
 
 export interface AnswerContext {
-  /** It is served although it is stale. Nothing in the head depends on it: Age and Cache-Status say so, and Warning is obsolete (5.5). */
+  /**
+   * Whether the response is served although it is stale. Nothing in the head depends on this flag:
+   * Age and Cache-Status say so, and Warning is obsolete (5.5).
+   */
   readonly stale: boolean;
-  /** The member of Cache-Status, of `cache-status.ts`. */
+  /** The member of Cache-Status, built by `cache-status.ts`. */
   readonly status: string;
 }
 
-/** Null: what is stored cannot answer this request; only a partial response can be that poor. */
+/**
+ * Returns the answer, or null if the stored bytes cannot answer this request. Null happens only
+ * with partial responses.
+ */
 export function answerFrom(
   request: RequestHead,
   stored: StoredResponse,
@@ -86,14 +103,14 @@ export function answerFrom(
 const NO_BODY: Answer['body'] = { kind: 'none' };
 const ALL: Answer['body'] = { kind: 'all' };
 
-/** What does not depend on the request or the time. */
+/** The parts of an answer that depend neither on the request nor on the time. */
 interface Prepared {
   readonly name: string;
-  /** Fields for the whole, with Content-Length if it is known. */
+  /** Fields of an answer with the whole body, including Content-Length if the length is known. */
   readonly whole: readonly string[];
-  /** Fields without those that say how long it is. */
+  /** Fields without those that state a length. */
   readonly unsized: readonly string[];
-  /** The bytes of the whole representation, if ranges of it can be given; -1: not. */
+  /** Length of the whole representation in bytes, or -1 if ranges of it cannot be served. */
   readonly total: number;
   readonly bodiless: boolean;
   readonly notModified: () => readonly string[];
@@ -110,7 +127,7 @@ function prepared(stored: StoredResponse, options: PolicyOptions): Prepared {
   const length = stored.bodyLength >= 0 ? stored.bodyLength : (expectedBodyLength(stored) ?? -1);
   // RFC 9110, 8.6: no Content-Length where there can be no content.
   const whole = bodiless || length < 0 ? unsized : [...unsized, 'Content-Length', String(length)];
-  // RFC 9110, 14.2: Range is about what a 200 would bring.
+  // RFC 9110, 14.2: Range applies to the content that a 200 would carry.
   const total = stored.range !== null ? stored.range.total : stored.status === 200 ? length : -1;
   let notModified: string[] | undefined;
   const made: Prepared = {
@@ -119,7 +136,8 @@ function prepared(stored: StoredResponse, options: PolicyOptions): Prepared {
     unsized,
     total,
     bodiless,
-    // RFC 9110, 15.4.5: not what describes the content; Last-Modified only where there is no ETag to tell versions apart.
+    // RFC 9110, 15.4.5: leave out the fields that describe the content. Last-Modified is sent only
+    // if there is no ETag to tell versions apart.
     notModified: () =>
       (notModified ??= withoutFields(unsized, stored.etag === null ? CONTENT : CONTENT_AND_DATE)),
   };
@@ -138,7 +156,7 @@ const CONTENT: ReadonlySet<string> = new Set([
 const CONTENT_AND_DATE: ReadonlySet<string> = new Set([...CONTENT, 'last-modified']);
 const CONTENT_TYPE: ReadonlySet<string> = new Set(['content-type']);
 
-/** 4: Age is sent whenever a stored response is used. */
+/** Appends Age and Cache-Status. 4: Age is sent whenever a stored response is used. */
 function closed(
   fields: readonly string[],
   stored: StoredResponse,
@@ -161,7 +179,7 @@ function rangesAnswer(
   const headers = closed(ready.unsized, stored, now, context);
   const { total } = ready;
   if (ranges === 'none') {
-    // RFC 9110, 15.5.17: with the length, so that the client can ask better.
+    // RFC 9110, 15.5.17: send the length, so that the client can ask for a range that exists.
     const fields = withoutFields(headers, CONTENT);
     fields.push('Content-Range', `bytes */${total}`, 'Content-Length', '0');
     return { status: 416, statusText: 'Range Not Satisfiable', headers: fields, body: NO_BODY };
@@ -176,7 +194,7 @@ function rangesAnswer(
     const body = { kind: 'part', start: start - has.start, end: end - has.start } as const;
     return { status: 206, statusText, headers, body };
   }
-  // 15.3.7.2: each part with its own range and type; no Content-Range in the head.
+  // 15.3.7.2: each part has its own range and type; the head has no Content-Range.
   const boundary = boundaryFor(`${stored.key} ${stored.responseTime} ${now} ${JSON.stringify(ranges)}`);
   const type = fieldValue(stored.headers, 'content-type');
   const typeLine = type === undefined ? '' : `Content-Type: ${type}\r\n`;

@@ -1,14 +1,18 @@
 /**
- * Cache directives, read once into plain facts (RFC 9111, 5.2; RFC 5861; RFC 8246), and which field they are taken from (RFC 9213).
+ * Cache directives, parsed once into plain values (RFC 9111, 5.2; RFC 5861; RFC 8246), and the
+ * choice of the field that they are taken from (RFC 9213).
  *
- * Reading is forgiving in one direction only: what forbids is understood in any shape it comes in (`no-store=1`, `"` never closed, any
- * case), what allows must be well-formed. A lifetime that is no plain number, or that is given twice with different values, makes the
- * response stale (4.2.1 encourages the first and allows the second), it is not skipped: the origin tried to say something about freshness,
- * and guessing for it by a heuristic would be worse than asking again.
+ * The parser is lenient in one direction only. A directive that forbids something is understood in
+ * any form (`no-store=1`, a `"` that is never closed, any case). A directive that allows something
+ * must be well-formed. A lifetime that is not a plain number, or that is given twice with different
+ * values, makes the response stale (4.2.1 encourages the first and allows the second). Such a
+ * lifetime is not skipped: the origin tried to say something about freshness, and replacing it with
+ * a heuristic would be worse than asking again.
  *
- * A library for this (a generic Cache-Control reader that gives a map of strings) was refused: the three rules above need the reader
- * to tell absent, invalid and contradictory apart, and to go over hostile values once (each character is looked at a bounded number of
- * times: thousands of directives or quotes are read in linear time).
+ * We refused a generic Cache-Control library, which returns a map of strings. The rules above need
+ * a parser that tells absent, invalid and contradictory values apart. The parser must also read
+ * hostile values in linear time, even with thousands of directives or quotes; ours looks at each
+ * character a bounded number of times.
  */
 
 import { closingQuote, combinedValue, isSpace, isToken, isTokenChar, listMembers } from './fields.ts';
@@ -16,17 +20,20 @@ import type { PolicyOptions } from './policy-options.ts';
 import type { FieldList } from './stored-response.ts';
 import { type DictionaryValue, parseDictionary } from './structured-dictionary.ts';
 
-/** Seconds, or one of these two. */
+/** The directive is absent. Directives with a number hold seconds, ABSENT or INVALID. */
 export const ABSENT = -1;
-/** Present, but no number, or several that differ. */
+/** The directive is present, but its value is not a number, or several values differ. */
 export const INVALID = -2;
 
-/** RFC 9111, 1.2.2: a number too large to hold counts as 2^31. No smaller limit: 2^31 seconds are 68 years. */
+/**
+ * RFC 9111, 1.2.2: a number too large to hold counts as 2^31. There is no smaller limit: 2^31
+ * seconds are 68 years.
+ */
 export const MAX_DELTA_SECONDS = 2_147_483_648;
 
 export interface Directives {
   noStore: boolean;
-  /** Without field names. */
+  /** `no-cache` without field names. */
   noCache: boolean;
   private: boolean;
   public: boolean;
@@ -41,13 +48,16 @@ export interface Directives {
   staleWhileRevalidate: number;
   staleIfError: number;
   minFresh: number;
-  /** `max-stale` without a value is `Infinity`: any staleness. */
+  /** `max-stale` without a value is `Infinity`: the client accepts any staleness. */
   maxStale: number;
-  /** Fields (lower case) named by `no-cache="…"` and `private="…"`: not to be stored here (RFC 9111, 3.1). Null: none. */
+  /**
+   * Fields (lower case) named by `no-cache="…"` and `private="…"`, which must not be stored here
+   * (RFC 9111, 3.1), or null if there are none.
+   */
   unstoredFields: Set<string> | null;
 }
 
-/** Of a Cache-Control value, lines joined by commas. */
+/** Parses a Cache-Control value. Several lines are joined by commas first. */
 export function parseCacheControl(value: string): Directives {
   const directives = noDirectives();
   let quotes = true;
@@ -70,14 +80,16 @@ export function parseCacheControl(value: string): Directives {
         argument = value.slice(argumentStart, i);
       }
     }
-    // What stands between here and the next comma should be white space. If not (`max-age =5`, `max-age=5 6`), the argument is not one.
+    // Only white space should follow before the next comma. If anything else does (`max-age =5`,
+    // `max-age=5 6`), the argument is malformed.
     for (let char: number; i < value.length && (char = value.charCodeAt(i)) !== COMMA; i++) {
       if (isSpace(char)) continue;
       wellFormed = false;
       if (char !== QUOTE || !quotes) continue;
       const close = closingQuote(value, i);
       if (close >= 0) i = close;
-      // From a quote that never closes to the end are ordinary characters, or one stray quote would hide a no-store behind it.
+      // After a quote that never closes, all characters are ordinary. Otherwise one stray quote
+      // would hide a no-store that follows it.
       else quotes = false;
     }
     if (name !== '') apply(directives, name.toLowerCase(), argument, wellFormed);
@@ -85,7 +97,10 @@ export function parseCacheControl(value: string): Directives {
   return directives;
 }
 
-/** The directives of a response: the first targeted field that can be read and is not empty, else Cache-Control (RFC 9213, 2.2). */
+/**
+ * The directives of a response: those of the first targeted field that is well-formed and not
+ * empty, otherwise those of Cache-Control (RFC 9213, 2.2).
+ */
 export function responseDirectives(
   headers: FieldList,
   options: PolicyOptions,
@@ -94,7 +109,7 @@ export function responseDirectives(
     const value = combinedValue(headers, name.toLowerCase());
     if (value === undefined) continue;
     const members = parseDictionary(value);
-    // RFC 9213, 2.1: empty, or not to be parsed: as if it was not there.
+    // RFC 9213, 2.1: a field that is empty or cannot be parsed is treated as absent.
     if (members === null || members.size === 0) continue;
     return { directives: dictionaryDirectives(members), targeted: true };
   }
@@ -102,14 +117,16 @@ export function responseDirectives(
   return { directives: value === undefined ? noDirectives() : parseCacheControl(value), targeted: false };
 }
 
-/** A number of seconds: digits and nothing else, too large ones as 2^31 (RFC 9111, 1.2.2). */
+/**
+ * Parses a number of seconds: digits only; values that are too large become 2^31 (RFC 9111, 1.2.2).
+ */
 export function parseDeltaSeconds(text: string): number {
   if (text === '') return INVALID;
   let seconds = 0;
   for (let i = 0; i < text.length; i++) {
     const digit = text.charCodeAt(i) - 0x30;
     if (digit < 0 || digit > 9) return INVALID;
-    // Past the limit only the form of the rest matters.
+    // Above the limit only the syntax of the remaining digits matters.
     if (seconds < MAX_DELTA_SECONDS) seconds = seconds * 10 + digit;
   }
   return Math.min(seconds, MAX_DELTA_SECONDS);
@@ -141,7 +158,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const EQUALS = 0x3d;
 
-/** One directive. `wellFormed`: false if characters stood behind it that do not belong there. */
+/** Applies one directive. `wellFormed` is false if unexpected characters followed the directive. */
 function apply(
   directives: Directives,
   name: string,
@@ -170,7 +187,7 @@ function apply(
     case 'only-if-cached':
       directives.onlyIfCached = true;
       return;
-    // These allow something: as they are written in their RFC, or not at all.
+    // The directives below allow something, so they count only if written exactly as in their RFC.
     case 'public':
       if (wellFormed && argument === undefined) directives.public = true;
       return;
@@ -204,16 +221,20 @@ function apply(
   }
 }
 
-/** RFC 9111, 4.2.1: of two values, the first, or none. None if they differ: nobody knows which was meant. */
+/**
+ * RFC 9111, 4.2.1: of two values, a cache uses the first or treats the response as stale. Here two
+ * different values are invalid, because the intended one is unknown.
+ */
 function seconds(before: number, argument: string | undefined, wellFormed: boolean): number {
   const value = wellFormed && argument !== undefined ? parseDeltaSeconds(argument) : INVALID;
   return before === ABSENT || before === value ? value : INVALID;
 }
 
 /**
- * The qualified forms: the response may be stored without the fields they name (RFC 9111, 3.1, 5.2.2.4, 5.2.2.7). False: take it as
- * unqualified, that is, for the whole response: where no names can be read, and where a field is named without which the rest would
- * mean something else.
+ * Handles the qualified forms: the response may be stored without the fields that they name (RFC
+ * 9111, 3.1, 5.2.2.4, 5.2.2.7). Returns false if the directive must be treated as unqualified, so
+ * that it applies to the whole response. That is the case if no names can be read, or if a named
+ * field is one without which the rest would mean something else.
  */
 function unstored(directives: Directives, argument: string | undefined, wellFormed: boolean): boolean {
   if (argument === undefined || !wellFormed) return false;
@@ -224,7 +245,7 @@ function unstored(directives: Directives, argument: string | undefined, wellForm
   return true;
 }
 
-/** Fields that say what the bytes are, for whom, and for how long. */
+/** Fields that say what the bytes are, for which requests, and for how long. */
 const INDISPENSABLE: ReadonlySet<string> = new Set([
   'cache-control',
   'content-encoding',
@@ -242,10 +263,11 @@ function dictionaryDirectives(members: ReadonlyMap<string, DictionaryValue>): Di
   for (const [name, value] of members) {
     if (value === true) apply(directives, name, undefined, true);
     else if (typeof value === 'number') {
-      // RFC 9213, 2.1: seconds are Integers; a negative one is no delta-seconds.
+      // RFC 9213, 2.1: seconds are Integers; a negative Integer is not a valid delta-seconds.
       apply(directives, name, String(value), true);
     } else if (value !== false) {
-      // Names of fields are a String or a Token. Seconds as a String are the wrong type: `max-age="5"` is not understood here.
+      // Field names are a String or a Token. Seconds given as a String have the wrong type, so
+      // `max-age="5"` is not understood here.
       const text = 'string' in value ? value.string : 'token' in value ? value.token : undefined;
       apply(directives, name, text, text !== undefined && !SECONDS.has(name));
     }

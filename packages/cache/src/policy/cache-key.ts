@@ -1,15 +1,19 @@
 /**
- * The primary key: the URI a request is for (RFC 9111, 2), in one spelling.
+ * The primary key: the URI that a request is for (RFC 9111, 2), in one normal form.
  *
- * Only what RFC 9110, 4.2.3 makes equal whatever the scheme is made equal: the host in lower case, the default port left out, an empty
- * path as `/`. Percent-escapes, dot segments and the query stay as they came: an origin may tell them apart, and a cache that does not
- * gives one resource's bytes for another. `new URL` was refused on the hot path for that reason, and because it takes about a
- * microsecond.
+ * We normalise only spellings that RFC 9110, 4.2.3 declares equal for every scheme: the host in
+ * lower case, no default port, `/` for an empty path. Percent-escapes, dot segments and the query
+ * stay as they came. An origin may tell them apart, and a cache that does not would return one
+ * resource's bytes for another. We refused `new URL` on the hot path for that reason, and because
+ * it takes about a microsecond.
  */
 
-/** `authority` is host and port as in Host; `target` is what stood in the request line, in origin form. */
+/**
+ * Builds the key. `authority` is host and port as in Host; `target` is the request target of the
+ * request line, in origin form.
+ */
 export function cacheKey(scheme: 'http' | 'https', authority: string, target: string): string {
-  // The next request is likely for the same host.
+  // The next request is probably for the same host.
   if (authority !== lastAuthority || scheme !== lastScheme) {
     lastOrigin = `${scheme}://${normalAuthority(scheme, authority)}`;
     lastAuthority = authority;
@@ -24,7 +28,8 @@ let lastOrigin = '';
 
 function normalAuthority(scheme: 'http' | 'https', authority: string): string {
   const at = authority.lastIndexOf('@');
-  // RFC 9110, 4.2.4: user names in a URI are not part of what is asked for, and are not to be kept.
+  // RFC 9110, 4.2.4: user information in a URI does not identify the resource, and must not be
+  // kept.
   const host = at < 0 ? authority : authority.slice(at + 1);
   const lower = host.toLowerCase();
   const colon = lower.lastIndexOf(':');
@@ -39,14 +44,18 @@ function normalTarget(target: string): string {
   if (path.charCodeAt(0) === SLASH) return path;
   if (path === '') return '/';
   if (path.charCodeAt(0) === QUESTION) return `/${path}`;
-  // `*`, or no origin form at all. A space is in no target and no host, so this is no other resource's key.
+  // The target is `*`, or not in origin form. No target or host contains a space, so this key
+  // cannot equal the key of another resource.
   return `/ ${path}`;
 }
 
 const SLASH = 0x2f;
 const QUESTION = 0x3f;
 
-/** The key of a reference (Location, Content-Location) found in a response to `key`, if it is an http URI at all. */
+/**
+ * The key of a reference (Location, Content-Location) found in a response to `key`, or null if it
+ * is not an http or https URI.
+ */
 export function resolvedKey(key: string, reference: string): string | null {
   let url: URL;
   try {

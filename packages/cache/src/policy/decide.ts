@@ -1,14 +1,18 @@
 /**
- * What to do with a request: answer from the store, ask whether that is still right, or fetch (RFC 9111, 4).
+ * Decides how to handle a request: answer from the store, validate the stored response, or fetch
+ * (RFC 9111, 4).
  *
- * The plain hit leaves after a handful of comparisons: one pass over the request's fields, one stored response without Vary, fresh, no
- * Cache-Control in the request. Everything else is taken one rule at a time, in the order in which a later rule could be overruled by an
- * earlier one: what a cache must not touch; which stored response; whether its bytes are enough; what the origin allows; what the client
- * wants.
+ * A plain hit takes a handful of comparisons: one pass over the request's fields, one stored
+ * response without Vary, fresh, and no Cache-Control in the request. All other requests go through
+ * the rules one at a time. Earlier rules overrule later ones, so the order is: requests that a
+ * cache must not touch, the choice of the stored response, whether its bytes are sufficient, what
+ * the origin allows, what the client wants.
  *
- * Request directives are advice (5.2.1: caches may implement them). All are followed, with two limits. A reload (`max-age=0`) of something
- * the origin called immutable is answered from the store while it is fresh (RFC 8246, 2.1). And `no-store` in a request keeps its response
- * from being stored, but does not hide what is stored already: it is about what is kept (5.2.1.5).
+ * Request directives are advice (5.2.1: caches may implement them). We follow all of them, with two
+ * limits. A reload (`max-age=0`) of a response that the origin called immutable is answered from
+ * the store while it is fresh (RFC 8246, 2.1). And `no-store` in a request keeps its response from
+ * being stored, but the request may still be answered from the store, because the directive is
+ * about storing (5.2.1.5).
  */
 
 import { ABSENT, type Directives } from './cache-control.ts';
@@ -29,9 +33,11 @@ export function decide(
   _options: PolicyOptions,
 ): Decision {
   const facts = requestFacts(request.headers);
-  // 4: a stored response may answer the method it was stored for; GET answers HEAD too (RFC 9110, 9.3.2).
+  // 4: a stored response may answer the method that it was stored for; GET also answers HEAD (RFC
+  // 9110, 9.3.2).
   if (request.method !== 'GET' && request.method !== 'HEAD') return fetched('method', facts, false);
-  // A GET with content asks for something the key does not name. If-Match and If-Unmodified-Since only the origin may evaluate (4.3.2).
+  // A GET with content asks for something that the key does not identify. Only the origin may
+  // evaluate If-Match and If-Unmodified-Since (4.3.2).
   if (facts.content || facts.forOrigin) return fetched('bypass', facts, false);
   const response = selected(request, stored, facts);
   if (response === null) {
@@ -44,23 +50,26 @@ export function decide(
   }
   const age = currentAge(response, now);
   const staleMs = age - response.lifetimeMs;
-  // 4.2: fresh as long as the lifetime is greater than the age.
+  // 4.2: a response is fresh while its lifetime is greater than its age.
   const fresh = staleMs < 0;
   if (fresh && (response.flags & NO_CACHE) === 0) {
     if (facts.directives === null || suits(facts.directives, response, age))
       return served(response, false, false);
     return validated(response, 'request', facts, staleMs);
   }
-  // 4.2.4: never stale where the origin forbids it; no-cache forbids even what is fresh.
+  // 4.2.4: a response is never served stale if the origin forbids it; no-cache also forbids serving
+  // a fresh one.
   if ((response.flags & (NO_CACHE | NEVER_STALE)) === 0) {
     if (facts.directives !== null && toleratesStale(facts.directives, age, staleMs)) {
       return served(response, true, false);
     }
-    // RFC 5861, 3: while the window is open, answer now and ask meanwhile, unless this client asked for better.
+    // RFC 5861, 3: within the window, answer now and revalidate in the background, unless this
+    // client asked for a fresher response.
     if (staleMs <= response.staleWhileRevalidateMs && response.staleWhileRevalidateMs > 0) {
       if (facts.directives === null) return served(response, true, true);
       if (toleratesBackground(facts.directives, age)) {
-        // A client that wants no request made, or nothing stored, does not set one off.
+        // A client that wants no request made (only-if-cached), or nothing stored (no-store), does
+        // not start a background fetch.
         return served(response, true, !facts.directives.onlyIfCached && !facts.directives.noStore);
       }
     }
@@ -68,7 +77,10 @@ export function decide(
   return validated(response, 'stale', facts, staleMs);
 }
 
-/** 4: of several that match, the most recent; here, the one that came last. */
+/**
+ * 4: if several stored responses match, the most recent is used; here that is the one that arrived
+ * last.
+ */
 function selected(
   request: RequestHead,
   stored: readonly StoredResponse[],
@@ -80,7 +92,7 @@ function selected(
     if (candidate.varied.length > 0 && !matchesVaried(candidate.varied, request.headers)) continue;
     if (best === null) best = candidate;
     else if (candidate.responseTime > best.responseTime) {
-      // A newer part does not take the place of a whole, unless it is enough.
+      // A newer partial response replaces a complete one only if its bytes are sufficient.
       if (candidate.range === null || hasEnough(request, candidate, facts)) best = candidate;
     } else if (best.range !== null && candidate.range === null && !hasEnough(request, best, facts)) {
       best = candidate;
@@ -89,7 +101,10 @@ function selected(
   return best;
 }
 
-/** Whether the bytes of a partial response answer this request: 304, or ranges that lie within. */
+/**
+ * Whether the bytes of a partial response answer this request: with a 304, or because the requested
+ * ranges lie within them.
+ */
 function hasEnough(request: RequestHead, response: StoredResponse, facts: RequestFacts): boolean {
   if (response.range === null) return true;
   if (isNotModified(facts, response)) return true;
@@ -107,22 +122,23 @@ function wantsAll(request: RequestHead, facts: RequestFacts): boolean {
   );
 }
 
-/** 5.2.1: whether a fresh response is what the client wants. */
+/** 5.2.1: whether a fresh response satisfies the client's directives. */
 function suits(directives: Directives, response: StoredResponse, age: number): boolean {
   // 5.2.1.4
   if (directives.noCache) return false;
-  // 5.2.1.1: not older than that; what cannot be read is taken as 0. RFC 8246, 2.1: a reload does not ask for what cannot have changed.
+  // 5.2.1.1: not older than max-age; an unreadable value counts as 0. RFC 8246, 2.1: a reload does
+  // not validate a response that cannot have changed.
   if (directives.maxAge !== ABSENT && (response.flags & IMMUTABLE) === 0) {
     if (age > secondsOr0(directives.maxAge) && directives.maxStale === ABSENT) return false;
   }
-  // 5.2.1.3: still fresh for that long.
+  // 5.2.1.3: the response stays fresh for at least min-fresh.
   return directives.minFresh === ABSENT || response.lifetimeMs - age >= secondsOr0(directives.minFresh);
 }
 
-/** 5.2.1.2: the client takes it stale, but not more than so much. */
+/** 5.2.1.2: the client accepts a stale response, up to the staleness in max-stale. */
 function toleratesStale(directives: Directives, age: number, staleMs: number): boolean {
   if (directives.noCache || directives.minFresh !== ABSENT || directives.maxStale === ABSENT) return false;
-  // 5.2.1.1 and 5.2.1.2 together: not older than max-age and max-stale allow.
+  // 5.2.1.1 and 5.2.1.2 combined: the age is at most max-age plus max-stale.
   if (directives.maxAge !== ABSENT && age > secondsOr0(directives.maxAge) + secondsOr0(directives.maxStale)) {
     return false;
   }
@@ -143,7 +159,7 @@ function served(response: StoredResponse, stale: boolean, background: boolean): 
 }
 
 function fetched(reason: FetchReason, facts: RequestFacts, shareable: boolean): Decision {
-  // 5.2.1.7: the client wants it from the cache or not at all.
+  // 5.2.1.7: the client wants a stored response or none.
   if (facts.directives?.onlyIfCached) return NOT_CACHED;
   return { kind: 'fetch', reason, shareable };
 }
@@ -158,17 +174,23 @@ function validated(
 ): Decision {
   const { directives } = facts;
   if (directives?.onlyIfCached) return NOT_CACHED;
-  // 5.2.1.5: a 304 to this request must change nothing that is stored, so it is no validation.
+  // 5.2.1.5: a 304 to this request must not change a stored response, so this request is not used
+  // for validation.
   if (directives?.noStore) return { kind: 'fetch', reason, shareable: false };
-  // 4.2.4: a cache that is cut off may serve stale responses, unless the origin, or this client, wants none without validation.
+  // 4.2.4: a disconnected cache may serve stale responses, unless the origin or this client
+  // requires validation.
   const fallback = (response.flags & (NO_CACHE | NEVER_STALE)) === 0 && !directives?.noCache;
-  // RFC 5861, 4: for errors of the origin, only within the window that it, or the client, gave.
+  // RFC 5861, 4: for errors of the origin, only within the window that the origin or the client
+  // gave.
   const window = Math.max(response.staleIfErrorMs, secondsOr0(directives?.staleIfError ?? ABSENT));
   const errorFallback = fallback && (staleMs < 0 || (window > 0 && staleMs <= window));
   return { kind: 'validate', response, fallback, errorFallback, reason };
 }
 
-/** Whether the answer of the origin may serve others too: if it is for the plain request, and may be stored. */
+/**
+ * Whether the origin's answer may also serve other waiting clients: only for a plain request whose
+ * response may be stored.
+ */
 function isShareable(request: RequestHead, facts: RequestFacts): boolean {
   return (
     request.method === 'GET' &&

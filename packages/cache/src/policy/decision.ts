@@ -1,12 +1,16 @@
 /**
- * What the policy tells the proxy to do with a request. Everything here is data: `decide` makes a decision, the proxy carries it out.
+ * The decisions that the policy returns to the proxy. They are plain data: `decide` makes a
+ * decision, the proxy carries it out.
  */
 
 import type { StoredResponse } from './stored-response.ts';
 
-/** What to do with a request, before anything is sent. */
+/** How to handle a request, decided before anything is sent. */
 export type Decision =
-  /** Answer from `response`. `background`: fetch it again meanwhile (stale-while-revalidate). */
+  /**
+   * Answer from `response`. `background`: also fetch it again in the background
+   * (stale-while-revalidate).
+   */
   | {
       readonly kind: 'serve';
       readonly response: StoredResponse;
@@ -14,8 +18,9 @@ export type Decision =
       readonly background: boolean;
     }
   /**
-   * Ask the origin whether `response` is still right (if it has no validator, `validationFields` makes a plain request of it).
-   * `fallback`: it may be served if the origin cannot be reached; `errorFallback`: also if it answers 500, 502, 503 or 504.
+   * Ask the origin whether `response` is still valid. If it has no validator, `validationFields`
+   * yields a plain request. `fallback`: the response may be served if the origin cannot be reached.
+   * `errorFallback`: it may also be served if the origin answers 500, 502, 503 or 504.
    */
   | {
       readonly kind: 'validate';
@@ -25,8 +30,10 @@ export type Decision =
       readonly reason: FetchReason;
     }
   /**
-   * Ask the origin for it. `shareable`: others that ask for the same may wait for the answer. `partial`: bytes that are here already;
-   * `completionFields` asks for the others, `combine` puts them together. Without it, or if the proxy does not, it is a plain fetch.
+   * Fetch from the origin. `shareable`: other clients that ask for the same resource may wait for
+   * this answer. `partial`: a stored response with some of the bytes. `completionFields` asks for
+   * the rest, and `combine` joins both. Without `partial`, or if the proxy ignores it, this is a
+   * plain fetch.
    */
   | {
       readonly kind: 'fetch';
@@ -34,10 +41,10 @@ export type Decision =
       readonly shareable: boolean;
       readonly partial?: StoredResponse;
     }
-  /** only-if-cached, and it is not: 504. */
+  /** The client sent only-if-cached and no stored response can answer: 504. */
   | { readonly kind: 'not-cached' };
 
-/** `fwd` of RFC 9211. */
+/** The `fwd` parameter of RFC 9211. */
 export type FetchReason =
   | 'bypass'
   | 'method'
