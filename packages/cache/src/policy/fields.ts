@@ -1,16 +1,19 @@
 /**
- * Header fields as flat lists of name, value, name, value (Node's `rawHeaders`), and how to find one in them.
+ * Header fields as flat lists of name, value, name, value (Node's `rawHeaders`), and functions to
+ * look them up.
  *
- * Flat lists are kept, rather than maps, because a proxy must send fields again in the order and the case in which they came, and
- * because a hit must not build a map of a request it asks three questions. Names are compared without regard to case (RFC 9110,
- * 5.1): the length first, which settles nearly all of them. Every function takes the name in lower case; `'Range'` would find nothing.
+ * We keep flat lists instead of maps for two reasons. A proxy must forward fields in the order and
+ * case in which they came, and a hit must not build a map for a request of which it asks three
+ * questions. Names are compared case-insensitively (RFC 9110, 5.1), by length first, which rules
+ * out nearly all of them. Every function takes the name in lower case; `'Range'` would find
+ * nothing.
  *
- * A list with an odd number of entries is not one; the last name is then without a value, and is not seen.
+ * A list with an odd number of entries is malformed: its last name has no value and is ignored.
  */
 
 import type { FieldList } from './stored-response.ts';
 
-/** The value of the first line with that name. */
+/** The value of the first line with this name. */
 export function fieldValue(headers: FieldList, lowerName: string): string | undefined {
   for (let i = 0; i + 1 < headers.length; i += 2) {
     if (isNamed(headers[i]!, lowerName)) return headers[i + 1]!;
@@ -18,7 +21,7 @@ export function fieldValue(headers: FieldList, lowerName: string): string | unde
   return undefined;
 }
 
-/** The values of all lines with that name, in their order. */
+/** The values of all lines with this name, in their order. */
 export function fieldValues(headers: FieldList, lowerName: string): string[] {
   const values: string[] = [];
   for (let i = 0; i + 1 < headers.length; i += 2) {
@@ -27,7 +30,10 @@ export function fieldValues(headers: FieldList, lowerName: string): string[] {
   return values;
 }
 
-/** All lines as one, as RFC 9110, 5.3 allows for lists. Not for Set-Cookie, which is not a list. */
+/**
+ * All lines joined into one value, as RFC 9110, 5.3 allows for lists. Not for Set-Cookie, which is
+ * not a list.
+ */
 export function combinedValue(headers: FieldList, lowerName: string): string | undefined {
   let combined: string | undefined;
   for (let i = 0; i + 1 < headers.length; i += 2) {
@@ -38,7 +44,7 @@ export function combinedValue(headers: FieldList, lowerName: string): string | u
   return combined;
 }
 
-/** A copy without the fields of those names (lower case). */
+/** A copy without the fields of these names (lower case). */
 export function withoutFields(headers: FieldList, names: ReadonlySet<string>): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < headers.length; i += 2) {
@@ -47,14 +53,15 @@ export function withoutFields(headers: FieldList, names: ReadonlySet<string>): s
   return kept;
 }
 
-/** Whether `name`, in any case, is `lowerName`. */
+/** Whether `name` equals `lowerName`, ignoring case. */
 export function isNamed(name: string, lowerName: string): boolean {
   return name.length === lowerName.length && (name === lowerName || name.toLowerCase() === lowerName);
 }
 
 /**
- * The members of a comma-separated list, trimmed, empty ones dropped (RFC 9110, 5.6.1.2), commas inside quotes left alone. A quote
- * that is never closed is an ordinary character: it must not swallow what follows.
+ * The members of a comma-separated list, trimmed and without empty ones (RFC 9110, 5.6.1.2). Commas
+ * inside quotes do not separate. A quote that is never closed is an ordinary character, so that it
+ * does not hide the members after it.
  */
 export function listMembers(value: string): string[] {
   const members: string[] = [];
@@ -75,7 +82,10 @@ export function listMembers(value: string): string[] {
   return members;
 }
 
-/** Where the quoted string that opens at `open` closes; -1: nowhere. A backslash escapes the next character (RFC 9110, 5.6.4). */
+/**
+ * The index at which the quoted string that opens at `open` closes, or -1 if it does not. A
+ * backslash escapes the next character (RFC 9110, 5.6.4).
+ */
 export function closingQuote(value: string, open: number): number {
   for (let i = open + 1; i < value.length; i++) {
     const char = value.charCodeAt(i);
@@ -85,7 +95,10 @@ export function closingQuote(value: string, open: number): number {
   return -1;
 }
 
-/** `value` from `start` to `end` without spaces and tabs around it: the only white space HTTP has (RFC 9110, 5.6.3). */
+/**
+ * `value` from `start` to `end` without surrounding spaces and tabs, which are the only white space
+ * in HTTP (RFC 9110, 5.6.3).
+ */
 export function trimmed(value: string, start = 0, end = value.length): string {
   let from = start;
   let to = end;
@@ -98,7 +111,7 @@ export function isSpace(char: number): boolean {
   return char === 0x20 || char === 0x09;
 }
 
-/** A token of RFC 9110, 5.6.2: what names of fields and directives are made of. */
+/** Whether the text is a token of RFC 9110, 5.6.2, the syntax of field and directive names. */
 export function isToken(text: string): boolean {
   if (text === '') return false;
   for (let i = 0; i < text.length; i++) if (!isTokenChar(text.charCodeAt(i))) return false;

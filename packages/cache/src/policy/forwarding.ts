@@ -1,20 +1,29 @@
 /**
- * Which fields go on to the next hop (RFC 9110, 7.6), in requests and in responses.
+ * Which fields are forwarded to the next hop (RFC 9110, 7.6), in requests and in responses.
  *
- * Left behind are the fields that are about one connection: those of 7.6.1, and whatever Connection names, except that Connection
- * cannot be used to take away what the message is about. Via is added (7.6.3).
+ * Fields that concern one connection are dropped: those of 7.6.1, and those that Connection names.
+ * Connection cannot be used to remove fields that the message depends on. Via is added (7.6.3).
  *
- * What Connection names goes when a request comes in (`withoutConnectionFields`), before the policy sees it, and not only when it goes
- * out: else the origin is asked without `X-Tenant`, and the answer is stored as the one for `X-Tenant: 7` if it has `Vary: X-Tenant`. Cache
- * and origin must see one request. Fields that are always dropped on the way need no such care: no client chooses whether they are.
+ * The fields that Connection names are removed when a request arrives (`withoutConnectionFields`),
+ * before the policy sees it, and not only when it is forwarded. Otherwise the origin would be asked
+ * without `X-Tenant`, and with `Vary: X-Tenant` its answer would be stored as the one for
+ * `X-Tenant: 7`. Cache and origin must see the same request. Fields that are always dropped on the
+ * way need no such care, because no client can choose whether they are dropped.
  *
- * What may not be taken away (`NEVER_HOP_BY_HOP`): where the message ends and for whom it is; who asks (Authorization, Cookie), for the
- * answer to a request without credentials is anybody's; what a cache is told (Cache-Control, conditions, Range); and what proxies in front
- * wrote for the origin to judge by (Via, X-Forwarded-…), which a client behind them could else make vanish. The request guard refuses
- * requests that try; here the fields stay, whoever asks.
+ * Connection cannot remove these fields (`NEVER_HOP_BY_HOP`):
+ * - fields that say where the message ends and which host it is for;
+ * - credentials (Authorization, Cookie), because the answer to a request without credentials may go
+ *   to any client;
+ * - instructions to caches (Cache-Control, conditions, Range);
+ * - fields that proxies in front wrote for the origin (Via, X-Forwarded-…), which a client behind
+ *   them could otherwise remove.
  *
- * TE goes: no trailers are passed on here. Expect goes: the server has answered it. X-Forwarded-… and Forwarded come from anybody; whoever
- * trusts them must have the proxy write them, so they are dropped when `forwardedFields` is 'drop', and otherwise passed on and added to.
+ * The request guard refuses requests that try this. Here the fields simply stay.
+ *
+ * TE is dropped, because trailers are not forwarded. Expect is dropped, because the server has
+ * answered it. Any client can write X-Forwarded-… and Forwarded, so an origin that trusts them
+ * needs a proxy that writes them. They are dropped when `forwardedFields` is 'drop', and otherwise
+ * forwarded and extended.
  */
 
 import { combinedValue, fieldValue, listMembers, withoutFields } from './fields.ts';
@@ -22,7 +31,7 @@ import type { PolicyOptions } from './policy-options.ts';
 import { requestFacts } from './request-facts.ts';
 import type { FieldList } from './stored-response.ts';
 
-/** Who sent the request, for X-Forwarded-For, -Host and -Proto. */
+/** The sender of the request, for X-Forwarded-For, -Host and -Proto. */
 export interface Sender {
   readonly address: string;
   readonly scheme: 'http' | 'https';
@@ -30,8 +39,9 @@ export interface Sender {
 }
 
 /**
- * A request's fields without those that its Connection names (7.6.1: to be removed before the message is forwarded). The same list if it names
- * none, as nearly all: that is seen in the pass over the fields that the policy makes anyway.
+ * A request's fields without those that its Connection names (7.6.1: to be removed before the
+ * message is forwarded). Returns the same list if Connection names none, as in nearly all requests.
+ * The pass that the policy makes over the fields anyway detects that.
  */
 export function withoutConnectionFields(headers: FieldList): FieldList {
   if (!requestFacts(headers).connection) return headers;
@@ -57,16 +67,16 @@ export function responseFieldsToForward(headers: FieldList, options: PolicyOptio
   return fields;
 }
 
-/** Without hop-by-hop fields: what may be stored (RFC 9111, 3.1) and sent on. */
+/** The fields without hop-by-hop fields: those that may be stored (RFC 9111, 3.1) and forwarded. */
 export function endToEndFields(headers: FieldList): string[] {
   return endToEnd(headers, nothing);
 }
 
-/** 7.6.3: the protocol received, and a name instead of the host. */
+/** 7.6.3: the received protocol, and a pseudonym instead of the host. */
 export function via(options: PolicyOptions): string {
   if (options.name !== lastName) {
     lastName = options.name;
-    // A pseudonym is a token; what is none in the name becomes a hyphen.
+    // A pseudonym is a token; other characters of the name become hyphens.
     lastVia = `1.1 ${options.name.replace(/[^-!#$%&'*+.^_`|~0-9A-Za-z]/g, '-') || 'cache'}`;
   }
   return lastVia;
@@ -102,7 +112,10 @@ function namedByConnection(headers: FieldList): Set<string> | undefined {
   return named;
 }
 
-/** The address is added to those before it; host and scheme are left to the outermost proxy, if it said them. */
+/**
+ * Appends the client's address to X-Forwarded-For. Host and scheme stay as the outermost proxy
+ * wrote them, if it did.
+ */
 function addSender(fields: string[], sender: Sender): void {
   const earlier = combinedValue(fields, 'x-forwarded-for');
   const rest = withoutFields(fields, ADDRESSES);
@@ -113,12 +126,15 @@ function addSender(fields: string[], sender: Sender): void {
   if (fieldValue(fields, 'x-forwarded-proto') === undefined) fields.push('X-Forwarded-Proto', sender.scheme);
 }
 
-/** Expect, which the server has answered; and what workers of this node tell each other (node/workers/relay.ts): from a client it means nothing. */
+/**
+ * Expect, which the server has answered, and a field that the workers of this node send each other
+ * (node/workers/relay.ts), which has no meaning when a client sends it.
+ */
 const OWN: ReadonlySet<string> = new Set(['expect', 'bloomery-relayed-for']);
 
 const ADDRESSES: ReadonlySet<string> = new Set(['x-forwarded-for']);
 
-/** RFC 9110, 7.6.1, and RFC 9111, 3.1 for the Proxy-… ones; HTTP2-Settings of RFC 7540, 3.2.1. */
+/** RFC 9110, 7.6.1; RFC 9111, 3.1 for the Proxy-… fields; RFC 7540, 3.2.1 for HTTP2-Settings. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'http2-settings',
@@ -133,7 +149,9 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** 7.6.1: Connection must not name fields that are meant for all recipients, such as Cache-Control. */
+/**
+ * 7.6.1: Connection must not name fields that are meant for all recipients, such as Cache-Control.
+ */
 const NEVER_HOP_BY_HOP: ReadonlySet<string> = new Set([
   ...['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'],
   ...['if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since'],
@@ -157,7 +175,7 @@ const NEVER_HOP_BY_HOP: ReadonlySet<string> = new Set([
   'pragma',
   'range',
   'set-cookie',
-  // Goes to no other hop, but must be seen by this one: it says that there is a body.
+  // Not forwarded, but this hop must see it: it says that there is a body.
   'transfer-encoding',
   'vary',
   'via',

@@ -1,12 +1,15 @@
 /**
- * How long a response is fresh, how old it is, and whether it may be used when it is stale (RFC 9111, 4.2; RFC 5861).
+ * How long a response is fresh, how old it is, and whether it may be used when stale (RFC 9111,
+ * 4.2; RFC 5861).
  *
- * All that can be worked out when a response comes is worked out then, into numbers and flags of the `StoredResponse`: a hit adds two
- * numbers and compares. Ages are in milliseconds by this node's clock. Where the RFC counts in seconds that came from a header, whole
- * seconds are compared with whole seconds: `apparent_age` is not half a second too old on average because Date has no fraction.
+ * Everything that can be computed when a response arrives is computed then and stored as numbers
+ * and flags of the `StoredResponse`; a hit adds two numbers and compares. Ages are in milliseconds
+ * by this node's clock. Where the RFC counts in seconds from a header, whole seconds are compared
+ * with whole seconds. Otherwise `apparent_age` would be half a second too high on average, because
+ * Date has no fraction.
  *
- * Breaks down when this node's clock is wrong by more than a response's lifetime: then Date and Expires mislead, as the RFC has it. A
- * clock that jumps back never makes an age negative.
+ * This breaks down when this node's clock is wrong by more than a response's lifetime: Date and
+ * Expires then mislead, as the RFC says. A clock that jumps back never makes an age negative.
  */
 
 import { ABSENT, type Directives, INVALID, MAX_DELTA_SECONDS, parseDeltaSeconds } from './cache-control.ts';
@@ -18,17 +21,23 @@ import type { FieldList, StoredResponse } from './stored-response.ts';
 
 /** `no-cache`: every use needs validation (5.2.2.4). */
 export const NO_CACHE = 1;
-/** `must-revalidate`, `proxy-revalidate`, `s-maxage`: never used stale (5.2.2.2, 5.2.2.8, 5.2.2.10; 4.2.4). */
+/**
+ * `must-revalidate`, `proxy-revalidate`, `s-maxage`: never served stale (5.2.2.2, 5.2.2.8,
+ * 5.2.2.10; 4.2.4).
+ */
 export const NEVER_STALE = 2;
-/** `immutable`: a reload is no reason to ask (RFC 8246). */
+/** `immutable`: a reload does not cause a validation (RFC 8246). */
 export const IMMUTABLE = 4;
-/** The lifetime is a guess (4.2.2). */
+/** The lifetime is heuristic (4.2.2). */
 export const HEURISTIC = 8;
-/** A validation brought `no-store`: it may be used for the answer at hand, and is then to be forgotten. */
+/**
+ * A validation brought `no-store`: the response may answer the current request and must then be
+ * removed.
+ */
 export const FORGET = 16;
 
 export interface Times {
-  /** When the request was sent, and when the head of the response came. */
+  /** When the request was sent, and when the head of the response arrived. */
   readonly requestTime: number;
   readonly responseTime: number;
 }
@@ -40,22 +49,28 @@ export function currentAge(stored: StoredResponse, now: number): number {
   return resident > 0 ? stored.initialAgeMs + resident : stored.initialAgeMs;
 }
 
-/** 4.2: response_is_fresh = (freshness_lifetime > current_age). Says nothing of `no-cache`. */
+/** 4.2: response_is_fresh = (freshness_lifetime > current_age). Ignores `no-cache`. */
 export function isFresh(stored: StoredResponse, now: number): boolean {
   return stored.lifetimeMs > currentAge(stored, now);
 }
 
-/** For how many whole seconds it is still fresh; negative if it is stale (RFC 9211, 2.4: `ttl`). */
+/**
+ * The number of whole seconds for which the response is still fresh; negative if it is stale (RFC
+ * 9211, 2.4: `ttl`).
+ */
 export function secondsLeft(stored: StoredResponse, now: number): number {
   return Math.floor((stored.lifetimeMs - currentAge(stored, now)) / 1000);
 }
 
-/** It must be validated before each use. */
+/** Whether the response must be validated before each use. */
 export function mustValidate(stored: StoredResponse): boolean {
   return (stored.flags & NO_CACHE) !== 0;
 }
 
-/** False: it must not be stored beyond the answer at hand; see FORGET. */
+/**
+ * Whether the response may stay in the store. False if it may only answer the current request; see
+ * FORGET.
+ */
 export function mayKeep(stored: StoredResponse): boolean {
   return (stored.flags & FORGET) === 0;
 }
@@ -68,7 +83,10 @@ export function initialAge(headers: FieldList, times: Times): number {
   return Math.max(apparentAge, ageValue(headers) * 1000 + responseDelay);
 }
 
-/** The value of Age in seconds. 5.1: of a list the first member counts; what cannot be read is ignored. */
+/**
+ * The value of Age in seconds. 5.1: the first member of a list counts; an unreadable value is
+ * ignored.
+ */
 export function ageValue(headers: FieldList): number {
   const value = fieldValue(headers, 'age');
   if (value === undefined) return 0;
@@ -76,13 +94,13 @@ export function ageValue(headers: FieldList): number {
   return Math.max(0, parseDeltaSeconds(trimmed(value, 0, comma < 0 ? value.length : comma)));
 }
 
-/** Of Date, if there is one that can be read. */
+/** The time in Date, or null if the field is absent or unreadable. */
 export function dateOf(headers: FieldList, now: number): number | null {
   const value = fieldValue(headers, 'date');
   return value === undefined ? null : parseHttpDate(value, now);
 }
 
-/** Of Last-Modified, if there is one that can be read. */
+/** The time in Last-Modified, or null if the field is absent or unreadable. */
 export function lastModifiedOf(headers: FieldList, now: number): number | null {
   const value = fieldValue(headers, 'last-modified');
   return value === undefined ? null : parseHttpDate(value, now);
@@ -90,12 +108,15 @@ export function lastModifiedOf(headers: FieldList, now: number): number | null {
 
 export interface Lifetime {
   readonly ms: number;
-  /** The origin said something about it, be it unreadable. */
+  /** The origin stated a lifetime, even if it is unreadable. */
   readonly explicit: boolean;
   readonly heuristic: boolean;
 }
 
-/** 4.2.1, for a shared cache: the first of s-maxage, max-age, Expires less Date; then a guess. */
+/**
+ * 4.2.1, for a shared cache: the first of s-maxage, max-age and Expires minus Date, otherwise a
+ * heuristic.
+ */
 export function freshnessLifetime(
   status: number,
   headers: FieldList,
@@ -107,18 +128,20 @@ export function freshnessLifetime(
   if (directives.sMaxAge !== ABSENT) return explicit(directives.sMaxAge);
   if (directives.maxAge !== ABSENT) return explicit(directives.maxAge);
   const date = dateOf(headers, times.responseTime) ?? times.responseTime;
-  // RFC 9213, 2.2: with a targeted field, Expires counts for nothing, as Cache-Control does.
+  // RFC 9213, 2.2: with a targeted field, Expires is ignored, like Cache-Control.
   const expires = targeted ? [] : fieldValues(headers, 'expires');
   if (expires.length > 0) {
     const [first] = expires;
-    // 4.2.1: two lines that differ make it stale; 5.3: what is not a date is a time in the past.
+    // 4.2.1: two different lines make the response stale; 5.3: an invalid date is a time in the
+    // past.
     const agreed = expires.every((value) => value === first);
     const expiry = agreed ? parseHttpDate(first!, times.responseTime) : null;
     return explicit(expiry === null ? INVALID : Math.max(0, (expiry - date) / 1000));
   }
-  // 4.2.2: a guess only where the status allows it, or `public` does (5.2.2.9).
+  // 4.2.2: the heuristic applies only if the status allows it, or `public` does (5.2.2.9).
   if (!isHeuristicallyCacheable(status) && !directives.public) return UNKNOWN;
-  // Allowed to guess, but these show an origin that did not mean to be kept: Pragma, and cookies for one client.
+  // The heuristic would be allowed, but Pragma, or cookies for one client, show that the origin did
+  // not intend the response to be stored.
   if (saysPragmaNoCache(headers) || fieldValue(headers, 'set-cookie') !== undefined) return UNKNOWN;
   const lastModified = lastModifiedOf(headers, times.responseTime);
   if (lastModified === null || lastModified >= date) return UNKNOWN;
@@ -126,14 +149,14 @@ export function freshnessLifetime(
   return { ms: Math.max(0, ms), explicit: false, heuristic: true };
 }
 
-/** A window of RFC 5861 in milliseconds; 0: none. */
+/** A window of RFC 5861 in milliseconds, or 0 if there is none. */
 export function windowMs(seconds: number): number {
   return seconds > 0 ? seconds * 1000 : 0;
 }
 
 const UNKNOWN: Lifetime = { ms: 0, explicit: false, heuristic: false };
 
-/** 4.2.1: invalid freshness information is best taken as stale. */
+/** 4.2.1: invalid freshness information is best treated as stale. */
 function explicit(seconds: number): Lifetime {
   const ms = seconds <= 0 ? 0 : Math.min(seconds, MAX_DELTA_SECONDS) * 1000;
   return { ms, explicit: true, heuristic: false };

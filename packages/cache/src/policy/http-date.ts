@@ -1,23 +1,28 @@
 /**
- * Dates of HTTP (RFC 9110, 5.6.7): read in all three forms, written in one.
+ * HTTP dates (RFC 9110, 5.6.7): all three forms are read, one is written.
  *
- * `Date.parse` was refused: it takes nearly anything ("0", "18 Aug 50", other time zones), and a cache that reads an invalid Expires as
- * a date in the future serves what it must not (RFC 9111, 5.3: an invalid date, above all "0", is a time in the past). So these three
- * forms and nothing else, with one leniency: letters in any case, since servers that write THU or gmt mean what they say. The day of the
- * week is not checked against the date; a name of a day must stand there.
+ * We refused `Date.parse`, because it accepts nearly anything ("0", "18 Aug 50", other time zones).
+ * A cache that reads an invalid Expires as a date in the future serves responses that it must not
+ * (RFC 9111, 5.3: an invalid date, above all "0", is a time in the past). Only the three forms are
+ * accepted, with one leniency: letters may be in any case, because servers that write THU or gmt
+ * clearly mean a date. There must be the name of a weekday, but it is not checked against the date.
  *
- * Breaks down: years 0 to 9999 only, and the two-digit years of the RFC 850 form need to know the present.
+ * Limits: only the years 0 to 9999, and the two-digit years of the RFC 850 form depend on the
+ * current year.
  */
 
-/** Milliseconds since 1970, or null if it is no HTTP date. `now` is for two-digit years. */
+/**
+ * Milliseconds since 1970, or null if the text is not an HTTP date. `now` resolves two-digit years.
+ */
 export function parseHttpDate(text: string, now: number): number | null {
-  // The longest is `Wednesday, 09-Nov-94 08:49:37 GMT`: what is longer need not be looked at.
+  // The longest form is `Wednesday, 09-Nov-94 08:49:37 GMT`; longer text cannot be a date.
   if (text.length < 24 || text.length > 33) return null;
   let match = IMF_FIXDATE.exec(text);
   if (match !== null) return timestamp(Number(match[3]), match[2]!, match[1]!, match, 4);
   match = RFC_850.exec(text);
   if (match !== null) {
-    // RFC 9110, 5.6.7: two digits that seem more than 50 years ahead mean the most recent past year with these digits.
+    // RFC 9110, 5.6.7: two digits that seem more than 50 years ahead mean the most recent past year
+    // with these digits.
     const thisYear = new Date(now).getUTCFullYear();
     let year = Math.floor(thisYear / 100) * 100 + Number(match[3]);
     if (year > thisYear + 50) year -= 100;
@@ -29,7 +34,7 @@ export function parseHttpDate(text: string, now: number): number | null {
   return null;
 }
 
-/** As IMF-fixdate, the only form that may be sent. */
+/** Formats a time as IMF-fixdate, the only form that may be sent. */
 export function formatHttpDate(time: number): string {
   return new Date(time).toUTCString();
 }
@@ -58,7 +63,7 @@ function timestamp(
   // 31 February is not 3 March.
   if (day < 1 || day > daysIn(month, year)) return null;
   const time = Date.UTC(year, month, day, hour, minute, Math.min(second, 59));
-  // `Date.UTC` takes the years 0 to 99 for those of the last century.
+  // `Date.UTC` maps the years 0 to 99 to 1900 to 1999.
   return year > 99 ? time : new Date(time).setUTCFullYear(year);
 }
 

@@ -1,8 +1,9 @@
 /**
- * What is no longer to be trusted after a request that changed something (RFC 9111, 4.4).
+ * Which stored responses are invalidated by a request that changed something (RFC 9111, 4.4).
  *
- * A method that is not known to be safe, answered with 2xx or 3xx, invalidates the URI it was for, and the URIs of Location and
- * Content-Location, but only of the same origin: else anybody could empty the cache of somebody else's resources (4.4, 7.4).
+ * A method that is not known to be safe, answered with 2xx or 3xx, invalidates the URI that it was
+ * for. It also invalidates the URIs of Location and Content-Location, but only those of the same
+ * origin. Otherwise any origin could remove the stored responses of another one (4.4, 7.4).
  */
 
 import { originOf, resolvedKey } from './cache-key.ts';
@@ -20,7 +21,10 @@ export function keysToInvalidate(request: RequestHead, response: ResponseHead): 
   return [...keys];
 }
 
-/** RFC 9110, 9.2.1 and the safe ones of the method registry. Methods are case-sensitive: `get` is unknown, and so unsafe. */
+/**
+ * The methods of RFC 9110, 9.2.1 and the safe ones of the method registry. Methods are
+ * case-sensitive: `get` is unknown, and therefore unsafe.
+ */
 export function isSafe(method: string): boolean {
   return SAFE.has(method);
 }

@@ -5,7 +5,7 @@ import type { FieldList } from './stored-response.ts';
 /** The head of a request as the policy sees it. */
 export interface RequestHead {
   readonly method: string;
-  /** The cache key: of `policy/cache-key.ts`. */
+  /** The cache key, as built by `policy/cache-key.ts`. */
   readonly key: string;
   readonly headers: FieldList;
 }

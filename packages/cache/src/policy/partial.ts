@@ -1,12 +1,15 @@
 /**
- * Responses of which only some bytes are here (RFC 9111, 3.3 and 3.4): whether they are enough, how to ask for the others, and how two
- * parts make a larger one.
+ * Responses of which only some bytes are stored (RFC 9111, 3.3 and 3.4): whether those bytes are
+ * sufficient, how to ask for the others, and how to combine two parts into a larger one.
  *
- * Parts are put together only if both carry the same strong validator (3.4): a strong ETag here. Two parts of a resource that changed in
- * between would otherwise make a body that never existed. So a part without a strong ETag serves the ranges it has and is never
- * completed. (Some conformance tests want the missing bytes asked for in any case; what comes could not be used.)
+ * Parts are combined only if both carry the same strong validator (3.4), here a strong ETag.
+ * Otherwise two parts of a resource that changed in between would form a body that never existed. A
+ * part without a strong ETag therefore serves the ranges that it has and is never completed. (Some
+ * conformance tests expect a request for the missing bytes in any case; its response could not be
+ * used.)
  *
- * Kept is one interval of bytes. Two parts with a gap between them are not put together: the newer one is kept.
+ * Only one interval of bytes is stored. Two parts with a gap between them are not combined: the
+ * newer one is kept.
  */
 
 import { isStrongTag, stronglyEqual } from './conditions.ts';
@@ -18,14 +21,17 @@ import type { StoredResponse } from './stored-response.ts';
 import { expectedBodyLength, redescribed } from './storing.ts';
 import { updatedFields } from './updating.ts';
 
-/** The bytes of the whole that a stored response has. */
+/** The interval of the whole representation that a stored response holds. */
 export function storedInterval(stored: StoredResponse): ByteRange {
   const length = stored.bodyLength >= 0 ? stored.bodyLength : Math.max(0, expectedBodyLength(stored) ?? 0);
   const start = stored.range === null ? 0 : stored.range.start;
   return { start, end: start + length };
 }
 
-/** Whether a partial response has all bytes that a Range asks for. A Range that is ignored asks for all. */
+/**
+ * Whether a partial response has all bytes that a Range asks for. A Range that must be ignored asks
+ * for the whole.
+ */
 export function hasRanges(stored: StoredResponse, range: string): boolean {
   if (stored.range === null) return true;
   const ranges = requestedRanges(range, stored.range.total);
@@ -35,7 +41,7 @@ export function hasRanges(stored: StoredResponse, range: string): boolean {
   return ranges.every((wanted) => wanted.start >= has.start && wanted.end <= has.end);
 }
 
-/** Whether one more request can bring all that is missing, in a way that it can be used. */
+/** Whether a single request can bring all missing bytes, and the result can be combined. */
 export function canComplete(stored: StoredResponse): boolean {
   if (stored.range === null || stored.etag === null || !isStrongTag(stored.etag)) return false;
   const has = storedInterval(stored);
@@ -44,8 +50,9 @@ export function canComplete(stored: StoredResponse): boolean {
 }
 
 /**
- * The fields of a request for the missing bytes, instead of the client's: with If-Range, so that the origin sends all of it if it changed
- * (RFC 9110, 13.1.5). Null: it cannot be completed. They go through `requestFieldsToForward`, as all do.
+ * The fields of a request for the missing bytes, derived from the client's, or null if the response
+ * cannot be completed. If-Range makes the origin send the whole representation if it changed (RFC
+ * 9110, 13.1.5). The result still goes through `requestFieldsToForward`, like all requests.
  */
 export function completionFields(request: RequestHead, stored: StoredResponse): string[] | null {
   if (!canComplete(stored)) return null;
@@ -56,20 +63,23 @@ export function completionFields(request: RequestHead, stored: StoredResponse): 
   return fields;
 }
 
-/** Bytes of one of the two, counted within what that one has. */
+/**
+ * Bytes of one of the two responses. Offsets count from the start of that response's stored bytes.
+ */
 export interface Piece extends ByteRange {
   readonly from: 'old' | 'new';
 }
 
 export interface Combination {
-  /** What the pieces make: 200 and no `range` if that is all of it. `bodyLength` is known. */
+  /** The combined response: status 200 and no `range` if it is complete. `bodyLength` is known. */
   readonly response: StoredResponse;
   readonly pieces: readonly Piece[];
 }
 
 /**
- * An old part and a new one of the same representation, as one. Null: they are not of the same, or there is a gap between them. The new
- * one comes from `toStore` and need not have its body yet; where both have a byte, the new one's is taken.
+ * Combines an old part and a new one of the same representation. Returns null if they belong to
+ * different representations, or if there is a gap between them. The new part comes from `toStore`
+ * and need not have its body yet. Where both have a byte, the new part's byte is used.
  */
 export function combine(
   old: StoredResponse,
@@ -78,7 +88,7 @@ export function combine(
   options: PolicyOptions,
 ): Combination | null {
   if (fresh.range === null) return null;
-  // 3.4: the same strong validator, and (RFC 9110, 14.4) the same length of the whole.
+  // 3.4: the same strong validator, and (RFC 9110, 14.4) the same total length.
   if (old.etag === null || fresh.etag === null || !stronglyEqual(old.etag, fresh.etag)) return null;
   const total = fresh.range.total;
   if ((old.range === null ? old.bodyLength : old.range.total) !== total) return null;
@@ -94,7 +104,8 @@ export function combine(
     pieces.push({ from: 'old', start: now.end - before.start, end: before.end - before.start });
   }
   const whole = start === 0 && end === total;
-  // 3.4: the new fields take the place of the old, except Content-Range; and the length is that of what is now here.
+  // 3.4: new fields replace old ones, except Content-Range; the length is that of the combined
+  // bytes.
   const headers = withoutFields(updatedFields(old.headers, fresh.headers), LENGTHS);
   headers.push('Content-Length', String(end - start));
   if (!whole) headers.push('Content-Range', formatContentRange({ start, end }, total));

@@ -1,31 +1,35 @@
 /**
- * Byte ranges: what a request asks for (RFC 9110, 14.1.1, 14.2), and what a response has (14.4).
+ * Byte ranges: which bytes a request asks for (RFC 9110, 14.1.1, 14.2), and which a response has
+ * (14.4).
  *
- * A Range that is not understood, or that asks for too much work, is ignored, and the whole is sent: that is always right (14.2: a server
- * may ignore Range). Too much work is more than `MAX_RANGES` ranges; those that overlap or touch are joined (15.3.7.2). So no answer is
- * longer than the whole and 32 short heads: a few hundred bytes of request that ask for the same megabyte a thousand times are an old
- * attack (17.15).
+ * A Range that is not understood, or that asks for too much work, is ignored, and the whole
+ * representation is sent. That is always correct (14.2: a server may ignore Range). Too much work
+ * means more than `MAX_RANGES` ranges. Ranges that overlap or touch are joined (15.3.7.2). An
+ * answer is therefore never longer than the whole representation and 32 short heads. This prevents
+ * a known attack, in which a few hundred bytes of request ask for the same megabyte a thousand
+ * times (17.15).
  */
 
-/** Bytes `start` to `end`, `end` not included. */
+/** The bytes from `start` to `end` (exclusive). */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** More than any known client asks for at once. */
+/** Maximum number of ranges per request, more than any known client asks for at once. */
 export const MAX_RANGES = 32;
 
 /**
- * What to send of `length` bytes. `'all'`: the Range is to be ignored. `'none'`: no range lies within, 416. Else at least one range, in
- * the order asked for, none empty, none overlapping another.
+ * The ranges to send out of `length` bytes. `'all'`: the Range must be ignored. `'none'`: no range
+ * is satisfiable, so the answer is 416. Otherwise the result holds at least one range, in the
+ * requested order, none empty and none overlapping another.
  */
 export function requestedRanges(value: string, length: number): ByteRange[] | 'all' | 'none' {
   const specs = parseRange(value);
   if (specs === null) return 'all';
   const ranges: ByteRange[] = [];
   for (const { first, last } of specs) {
-    // A suffix: `-5` is the last five bytes, or all if there are fewer.
+    // A suffix: `-5` means the last five bytes, or all bytes if there are fewer.
     const start = first === null ? Math.max(0, length - last!) : first;
     const end = first === null || last === null ? length : Math.min(length, last + 1);
     if (start < end) ranges.push({ start, end });
@@ -35,18 +39,21 @@ export function requestedRanges(value: string, length: number): ByteRange[] | 'a
 }
 
 export interface RangeSpec {
-  /** Null: a suffix of `last` bytes. */
+  /** The first byte, or null for a suffix of `last` bytes. */
   readonly first: number | null;
-  /** The last byte, included; null: to the end. */
+  /** The last byte (inclusive), or null for all bytes up to the end. */
   readonly last: number | null;
 }
 
-/** Null: not bytes, malformed, or too many. */
+/**
+ * Parses a Range. Returns null if the unit is not bytes, the value is malformed, or there are too
+ * many ranges.
+ */
 export function parseRange(value: string): RangeSpec[] | null {
-  // Not longer than 32 ranges of two 15-digit numbers can be.
+  // 32 ranges of two 15-digit numbers each cannot be longer.
   if (value.length > 2048) return null;
   const equals = value.indexOf('=');
-  // 14.2: a unit is compared without regard to case.
+  // 14.2: units are case-insensitive.
   if (equals < 0 || value.slice(0, equals).trim().toLowerCase() !== 'bytes') return null;
   const specs: RangeSpec[] = [];
   for (const part of value.slice(equals + 1).split(',')) {
@@ -64,17 +71,21 @@ export function parseRange(value: string): RangeSpec[] | null {
   return specs.length === 0 ? null : specs;
 }
 
-/** Fifteen digits are exact as a number; nobody has more bytes than that. */
+/** Numbers of up to fifteen digits are exact, and no representation has more bytes. */
 const SPEC = /^(\d{0,15})-(\d{0,15})$/;
 
-/** Of Content-Range: which bytes of how many. Null: unreadable, unsatisfied, of unknown length, or a contradiction. */
+/**
+ * Parses a Content-Range: which bytes, of how many. Returns null if it is unreadable, unsatisfied,
+ * of unknown length, or contradictory.
+ */
 export function parseContentRange(value: string): (ByteRange & { readonly total: number }) | null {
   const match = CONTENT_RANGE.exec(value);
   if (match === null) return null;
   const start = Number(match[1]);
   const end = Number(match[2]) + 1;
   const total = Number(match[3]);
-  // 14.4: a last byte before the first, or behind the length, makes it invalid: it must not be used to put bytes together.
+  // 14.4: a last byte before the first, or beyond the length, makes the field invalid: it must not
+  // be used to combine bytes.
   return start < end && end <= total ? { start, end, total } : null;
 }
 
@@ -84,7 +95,10 @@ export function formatContentRange(range: ByteRange, total: number): string {
   return `bytes ${range.start}-${range.end - 1}/${total}`;
 }
 
-/** One pass for each range over those so far, at most 32 of them. What is there never touches itself, so one pass finds all it joins. */
+/**
+ * Joins ranges that overlap or touch. Each range is compared once with the at most 32 results so
+ * far. The results never touch each other, so one pass finds all that a new range joins.
+ */
 function joined(ranges: readonly ByteRange[]): ByteRange[] {
   const result: ByteRange[] = [];
   for (const range of ranges) {
