@@ -1,12 +1,13 @@
 /**
- * What the policy wants to know of a request, found in one pass over its fields.
+ * The facts that the policy needs about a request, collected in one pass over its fields.
  *
- * On the hot path a request is asked by `decide` and by `answerFrom`, one after the other. Both need the same facts, so the last list
- * that was read is remembered, one and no more: a WeakMap would cost more than the pass it saves. It goes by identity, which is right as
- * long as nobody changes a `FieldList` after showing it to the policy.
+ * On the hot path `decide` and `answerFrom` need the same facts, one after the other, so the facts
+ * of the last list are remembered. Only one list is remembered: a WeakMap would cost more than the
+ * pass that it saves. The list is recognised by identity, which is correct as long as no caller
+ * changes a `FieldList` after passing it to the policy.
  *
- * Names are told apart by length first: of the fields that browsers send, nearly none has the length of one that matters here, and
- * only those are compared.
+ * Names are compared by length first. Hardly any field that browsers send has the same length as
+ * one that matters here, and only those are compared in full.
  */
 
 import { type Directives, noDirectives, parseCacheControl } from './cache-control.ts';
@@ -14,14 +15,20 @@ import { isNamed } from './fields.ts';
 import type { FieldList } from './stored-response.ts';
 
 export interface RequestFacts {
-  /** Null: there is no Cache-Control, nor a Pragma that stands for one. */
+  /**
+   * The request's directives, or null if there is no Cache-Control and no Pragma that stands in for
+   * it.
+   */
   directives: Directives | null;
   authorization: boolean;
-  /** Connection says more than whether it stays open: it may name fields (RFC 9110, 7.6.1). */
+  /** Connection holds more than keep-alive or close, so it may name fields (RFC 9110, 7.6.1). */
   connection: boolean;
   /** Content-Length other than 0, or Transfer-Encoding. */
   content: boolean;
-  /** If-Match or If-Unmodified-Since: only the origin may answer these (RFC 9111, 4.3.2). */
+  /**
+   * If-Match or If-Unmodified-Since is present: only the origin may evaluate these (RFC 9111,
+   * 4.3.2).
+   */
   forOrigin: boolean;
   ifNoneMatch: string | undefined;
   ifModifiedSince: string | undefined;
@@ -62,7 +69,7 @@ export function requestFacts(headers: FieldList): RequestFacts {
         else if (isNamed(name, 'if-match')) facts.forOrigin = true;
         break;
       case 10:
-        // User-Agent is as long; its first letter spares it being lower-cased.
+        // User-Agent has the same length; checking the first letter avoids lower-casing it.
         if ((name.charCodeAt(0) | 0x20) !== LETTER_C || staysOrCloses(value)) break;
         if (isNamed(name, 'connection')) facts.connection = true;
         break;
@@ -83,7 +90,8 @@ export function requestFacts(headers: FieldList): RequestFacts {
     }
   }
   if (cacheControl !== undefined) facts.directives = parseCacheControl(cacheControl);
-  // RFC 9111, 5.4: Pragma is deprecated. It is heard where an HTTP/1.0 client could say it no other way (RFC 7234, 5.4).
+  // RFC 9111, 5.4: Pragma is deprecated. It is obeyed only without Cache-Control, because HTTP/1.0
+  // clients have no other way to ask (RFC 7234, 5.4).
   else if (pragma !== undefined && parseCacheControl(pragma).noCache) {
     facts.directives = noDirectives();
     facts.directives.noCache = true;
@@ -95,12 +103,14 @@ export function requestFacts(headers: FieldList): RequestFacts {
 
 const LETTER_C = 0x63;
 
-/** What nearly every Connection says. */
+/** The values of nearly every Connection field. */
 function staysOrCloses(value: string): boolean {
   return value === 'keep-alive' || value === 'close' || value === 'Keep-Alive';
 }
 
-/** Two lines of a field that is no list (Range, dates) become a value that nobody can read, as they should. */
+/**
+ * Two lines of a field that is not a list (Range, dates) become an unreadable value, as intended.
+ */
 function joined(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`;
 }

@@ -1,32 +1,39 @@
-/**
- * What status codes mean to a cache.
- */
+/** The meaning of status codes for a cache. */
 
-/** RFC 9110, 15.1: may be stored and reused on a guess, when nothing explicit is said. */
+/**
+ * RFC 9110, 15.1: may be stored and reused with a heuristic lifetime, if there is no explicit one.
+ */
 export function isHeuristicallyCacheable(status: number): boolean {
   return HEURISTIC.has(status);
 }
 
-/** For `must-understand` (RFC 9111, 5.2.2.3): final codes whose caching requirements this cache knows and meets. */
+/**
+ * For `must-understand` (RFC 9111, 5.2.2.3): final codes whose caching requirements this cache
+ * knows and meets.
+ */
 export function isUnderstood(status: number): boolean {
   return UNDERSTOOD.has(status);
 }
 
 /**
- * Final codes that are kept under no circumstances. RFC 6585 says so of 428, 429, 431 and 511. The others answer something about the one
- * request (its credentials, its preconditions, its ranges, its expectations, its connection) that is not part of the cache key: kept,
- * they would be given to requests that never asked it. 304 and 1xx are no responses of their own (RFC 9111, 3).
+ * Final status codes that are never stored. RFC 6585 says so for 428, 429, 431 and 511. The others
+ * depend on a property of the single request (its credentials, preconditions, ranges, expectations,
+ * connection) that is not part of the cache key. If stored, they would answer requests without that
+ * property. 304 and 1xx are not responses of their own (RFC 9111, 3).
  */
 export function isNeverStored(status: number): boolean {
   return status < 200 || status > 599 || NEVER.has(status);
 }
 
-/** RFC 5861, 4: the errors for which stale-if-error lets an old response be used. */
+/** RFC 5861, 4: the errors for which stale-if-error allows a stale response. */
 export function isServerError(status: number): boolean {
   return status === 500 || status === 502 || status === 503 || status === 504;
 }
 
-/** Codes without content (RFC 9110, 6.4.1, 15.3.5, 15.4.5): no Content-Length is made up for them. */
+/**
+ * Status codes without content (RFC 9110, 6.4.1, 15.3.5, 15.4.5), for which no Content-Length is
+ * generated.
+ */
 export function isBodiless(status: number): boolean {
   return status === 204 || status === 304 || status < 200;
 }

@@ -1,11 +1,14 @@
 /**
- * Whether a response may be stored, and what is kept of it (RFC 9111, 3).
+ * Whether a response may be stored, and which parts of it are kept (RFC 9111, 3).
  *
- * The conditions stand in the order of the RFC. One of our own comes last: a response that could never be used, because it is stale from
- * the start, has no validator and no window in which it may be used stale, is not stored; it would only push out others.
+ * The conditions are in the order of the RFC, followed by one of our own. A response that could
+ * never be used is not stored, because it would only evict others. That is a response which is
+ * stale from the start, has no validator, and has no window in which it may be served stale.
  *
- * Only responses to GET are stored, and those to POST that say they are what GET would give (RFC 9110, 9.3.3). HEAD has no body to store.
- * A GET with content is not: the RFC gives that content no meaning (9.3.1), but origins do, and then the key does not name the answer.
+ * Only responses to GET are stored, and responses to POST that declare themselves equal to the
+ * response to a GET (RFC 9110, 9.3.3). HEAD has no body to store. The response to a GET with
+ * content is not stored: the RFC gives that content no meaning (9.3.1), but some origins do, and
+ * then the key does not identify the answer.
  */
 
 import { ABSENT, type Directives, responseDirectives } from './cache-control.ts';
@@ -35,7 +38,10 @@ import { isHeuristicallyCacheable, isNeverStored, isUnderstood } from './statuse
 import type { FieldList, StoredResponse } from './stored-response.ts';
 import { type Varied, variedBy } from './vary.ts';
 
-/** Null: it must not be stored, or is not worth it. `bodyLength` is -1 until `withBody`. */
+/**
+ * The response to store, or null if it must not be stored or is not worth storing. `bodyLength` is
+ * -1 until `withBody`.
+ */
 export function toStore(
   request: RequestHead,
   response: ResponseHead,
@@ -43,25 +49,26 @@ export function toStore(
   options: PolicyOptions,
 ): StoredResponse | null {
   const facts = requestFacts(request.headers);
-  // 3: the method is understood, and its response is one that GET would have.
+  // 3: the method is understood, and the response is one that a GET would get.
   if (request.method === 'GET' ? facts.content : !isPostForGet(request, response)) return null;
-  // 5.2.1.5: nothing of a request with no-store, nor of its response.
+  // 5.2.1.5: neither a request with no-store nor its response may be stored.
   if (facts.directives?.noStore) return null;
-  // 3: the status is final, and none that is about this request alone.
+  // 3: the status is final, and does not depend on this single request.
   if (isNeverStored(response.status)) return null;
   const { directives, targeted } = responseDirectives(response.headers, options);
-  // 3, 5.2.2.3: must-understand takes the place of no-store where the status is understood, and forbids where it is not.
+  // 3, 5.2.2.3: must-understand overrules no-store if the status is understood, and forbids storing
+  // if it is not.
   if (directives.mustUnderstand ? !isUnderstood(response.status) : directives.noStore) return null;
   // 3, 5.2.2.7: this cache is shared.
   if (directives.private) return null;
-  // 3.5: what was asked for with credentials is shared only if the origin says so.
+  // 3.5: the response to a request with credentials is shared only if the origin allows it.
   if (facts.authorization && !allowsAuthorized(directives)) return null;
   const lifetime = freshnessLifetime(response.status, response.headers, directives, targeted, times, options);
-  // 3: at least one of public, Expires, max-age, s-maxage, or a status that may be stored on a guess.
+  // 3: at least one of public, Expires, max-age, s-maxage, or a heuristically cacheable status.
   if (!directives.public && !lifetime.explicit && !isHeuristicallyCacheable(response.status)) return null;
   // RFC 9110, 9.3.3: a response to POST is reused only with explicit freshness.
   if (request.method === 'POST' && !lifetime.explicit) return null;
-  // 4.1: with `*`, no request will ever match.
+  // 4.1: with `*`, no later request ever matches.
   const varied = variedBy(response.headers, request.headers);
   if (varied === null) return null;
   let range: StoredResponse['range'] = null;
@@ -69,7 +76,8 @@ export function toStore(
   if (status === 206) {
     range = partOf(request, response);
     if (range === null) return null;
-    // A part that is all of it is a whole (`Range: bytes=0-`), and answers those who ask for the whole.
+    // A part that covers the whole (`Range: bytes=0-`) is stored as a complete response, so that it
+    // also answers requests for the whole.
     if (expectedBodyLength(response) === range.total) {
       range = null;
       [status, statusText, headers] = [200, 'OK', withoutFields(headers, CONTENT_RANGE)];
@@ -108,16 +116,17 @@ export function withBody(stored: StoredResponse, bodyLength: number): StoredResp
 }
 
 /**
- * How many bytes the head says there are: the body that comes is complete only if it has as many. Null: it does not say. A response whose
- * fields contradict each other (two lengths, or a range of another length) gives -1: no body can be right.
+ * The body length according to the head, or null if the head does not state one. A body is complete
+ * only if it has exactly this length. A response whose fields contradict each other (two lengths,
+ * or a range of another length) yields -1, so that no body can be correct.
  */
 export function expectedBodyLength(response: Pick<ResponseHead, 'status' | 'headers'>): number | null {
-  // RFC 9112, 6.3: none comes, whatever the fields say.
+  // RFC 9112, 6.3: there is no body, regardless of the fields.
   if (response.status === 204) return 0;
   let expected: number | null = null;
   const length = combinedValue(response.headers, 'content-length');
   if (length !== undefined) {
-    // RFC 9110, 8.6: the same number several times is that number.
+    // RFC 9110, 8.6: the same number repeated counts once.
     const [first, ...others] = length.split(',').map((text) => text.trim());
     if (!/^\d{1,15}$/.test(first!) || others.some((other) => other !== first)) return -1;
     expected = Number(first);
@@ -130,10 +139,10 @@ export function expectedBodyLength(response: Pick<ResponseHead, 'status' | 'head
   return expected === null || expected === partLength ? partLength : -1;
 }
 
-/** What is known before the fields are looked at. */
+/** The properties that are known before the fields are examined. */
 type Frame = Pick<StoredResponse, 'key' | 'status' | 'statusText' | 'varied' | 'range' | 'bodyLength'>;
 
-/** All facts of a stored response, from its fields. */
+/** Builds a stored response with everything that is derived from its fields. */
 function described(
   frame: Frame,
   headers: FieldList,
@@ -143,7 +152,8 @@ function described(
   times: Times,
 ): StoredResponse {
   const kept = keptFields(headers, directives, times);
-  // Written out, field by field: a spread here takes 18 µs, and gives objects that V8 reads slowly at every hit.
+  // Written out field by field: a spread takes 18 µs here, and creates objects that V8 reads slowly
+  // at every hit.
   return {
     key: frame.key,
     status: frame.status,
@@ -165,8 +175,9 @@ function described(
 }
 
 /**
- * The stored response with other fields, computed again as of `times`: after a validation (4.3.4), a HEAD (4.3.5), or when parts were put
- * together (3.4). `incoming`: the fields that came now, for their Age.
+ * The stored response with other fields, computed again as of `times`: after a validation (4.3.4),
+ * after a HEAD (4.3.5), or after parts were combined (3.4). `incoming` holds the fields that just
+ * arrived, for their Age.
  */
 export function redescribed(
   frame: Frame,
@@ -188,11 +199,15 @@ export function redescribed(
 
 export type { Frame, Varied };
 
-/** 3.1: not hop-by-hop, not named by no-cache="…" or private="…". Age is computed again for each answer. */
+/**
+ * 3.1: neither hop-by-hop fields nor those named by no-cache="…" or private="…". Age is computed
+ * again for each answer.
+ */
 function keptFields(headers: FieldList, directives: Directives, times: Times): string[] {
   let kept = withoutFields(endToEndFields(headers), AGE);
   if (directives.unstoredFields !== null) kept = withoutFields(kept, directives.unstoredFields);
-  // RFC 9110, 6.6.1: who receives a response without Date and has a clock adds it before it is stored. One that is no date is replaced.
+  // RFC 9110, 6.6.1: a recipient with a clock adds a missing Date before it stores a response. An
+  // invalid Date is replaced.
   if (dateOf(kept, times.responseTime) === null) {
     kept = withoutFields(kept, DATE);
     kept.push('Date', formatHttpDate(times.responseTime));
@@ -207,7 +222,7 @@ const DATE: ReadonlySet<string> = new Set(['date']);
 function flagsOf(directives: Directives, lifetime: Lifetime): number {
   let flags = 0;
   if (directives.noCache) flags |= NO_CACHE;
-  // 5.2.2.10: s-maxage has the meaning of proxy-revalidate in it.
+  // 5.2.2.10: s-maxage implies proxy-revalidate.
   if (directives.mustRevalidate || directives.proxyRevalidate || directives.sMaxAge !== ABSENT) {
     flags |= NEVER_STALE;
   }
@@ -216,12 +231,15 @@ function flagsOf(directives: Directives, lifetime: Lifetime): number {
   return flags;
 }
 
-/** 3.5: must-revalidate, public or s-maxage. */
+/** 3.5: allowed by must-revalidate, public or s-maxage. */
 function allowsAuthorized(directives: Directives): boolean {
   return directives.mustRevalidate || directives.public || directives.sMaxAge !== ABSENT;
 }
 
-/** RFC 9110, 9.3.3: Content-Location is the URI that was posted to, and the status says that this is its representation. */
+/**
+ * RFC 9110, 9.3.3: Content-Location equals the URI of the POST, and the status says that the
+ * content is its representation.
+ */
 function isPostForGet(request: RequestHead, response: ResponseHead): boolean {
   if (request.method !== 'POST' || response.status !== 200) return false;
   const reference = fieldValue(response.headers, 'content-location');
@@ -230,7 +248,10 @@ function isPostForGet(request: RequestHead, response: ResponseHead): boolean {
   return key !== null && (key === request.key || key === resolvedKey(request.key, request.key));
 }
 
-/** 3.3: a part is kept if it says which bytes it is of how many, and its length does not contradict that. Several parts in one: not. */
+/**
+ * 3.3: a part is stored if it states its bytes and the total, and its length does not contradict
+ * them. Multipart responses are not stored.
+ */
 function partOf(request: RequestHead, response: ResponseHead): StoredResponse['range'] {
   if (requestFacts(request.headers).range === undefined) return null;
   const value = fieldValue(response.headers, 'content-range');

@@ -1,11 +1,14 @@
 /**
- * Dictionaries of Structured Fields (RFC 9651, 3.2 and 4.2.2; RFC 8941 before it), as far as cache directives need them.
+ * Dictionaries of Structured Fields (RFC 9651, 3.2 and 4.2.2; RFC 8941 before it), as far as cache
+ * directives need them.
  *
- * A dictionary is right as a whole or it is nothing: one wrong character, and the field is to be ignored (RFC 9213, 2.1). That is the
- * point of the format, and why this is not done with the forgiving reader of Cache-Control. Parameters are checked and dropped. Inner
- * lists, byte sequences, dates and display strings are checked for their shape and given as `{ other }`: no directive has such a value.
+ * A dictionary is valid as a whole or not at all: after one wrong character the whole field must be
+ * ignored (RFC 9213, 2.1). That strictness is the point of the format, and the reason why we do not
+ * use the lenient parser of Cache-Control. Parameters are checked and dropped. Inner lists, byte
+ * sequences, dates and display strings are checked for their syntax and returned as `{ other }`,
+ * because no directive has such a value.
  *
- * The reader goes over the text once, and looks ahead at most one character.
+ * The parser reads the text once, with at most one character of lookahead.
  */
 
 export type DictionaryValue =
@@ -15,7 +18,10 @@ export type DictionaryValue =
   | { readonly token: string }
   | { readonly other: string };
 
-/** Null: it is not a dictionary. Later members replace earlier ones of the same name. */
+/**
+ * The members of the dictionary, or null if the text is not one. Later members replace earlier ones
+ * of the same name.
+ */
 export function parseDictionary(text: string): Map<string, DictionaryValue> | null {
   const reader = new Reader(text);
   const members = new Map<string, DictionaryValue>();
@@ -32,7 +38,7 @@ export function parseDictionary(text: string): Map<string, DictionaryValue> | nu
     if (reader.ended) return members;
     if (!reader.take(COMMA)) return null;
     reader.skip(SP, TAB);
-    // A comma at the end is an error here, other than in lists of RFC 9110.
+    // A trailing comma is an error here, unlike in lists of RFC 9110.
     if (reader.ended) return null;
   }
 }
@@ -67,7 +73,7 @@ class Reader {
   }
 
   private get char(): number {
-    // NaN past the end: equal to nothing.
+    // NaN past the end, which equals no character.
     return this.text.charCodeAt(this.at);
   }
 
@@ -81,7 +87,7 @@ class Reader {
     while (this.char === one || this.char === other) this.at++;
   }
 
-  /** Lower case only (4.2.3.3): `Max-Age` is an error. */
+  /** A key, in lower case only (4.2.3.3): `Max-Age` is an error. */
   key(): string | null {
     const start = this.at;
     if (!isLower(this.char) && this.char !== STAR) return null;
@@ -93,7 +99,7 @@ class Reader {
     return this.char === OPEN ? this.innerList() : this.bareItem();
   }
 
-  /** `;name=value` any number of times; false: malformed. */
+  /** Skips `;name=value` any number of times. Returns false if one is malformed. */
   parameters(): boolean {
     while (this.take(SEMICOLON)) {
       this.skip(SP);
@@ -135,7 +141,10 @@ class Reader {
     return null;
   }
 
-  /** Integers of at most 15 digits, decimals of at most 12 and 3 (4.2.4). A decimal is no integer even if it ends in `.0`. */
+  /**
+   * Integers of at most 15 digits, decimals of at most 12 and 3 (4.2.4). A decimal is not an
+   * integer even if it ends in `.0`.
+   */
   private number(): number | { readonly other: string } | null {
     const start = this.at;
     this.take(MINUS);

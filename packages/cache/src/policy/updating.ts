@@ -1,14 +1,17 @@
 /**
- * The fields of a stored response after newer ones came for it (RFC 9111, 3.2): in a 304, in a 200 to HEAD, or with another part.
+ * The fields of a stored response after newer fields arrived for it (RFC 9111, 3.2): in a 304, in a
+ * 200 to HEAD, or with another part.
  *
- * Each field that came replaces all lines of that name; others stay. Except those that describe the bytes that are here, which a message
- * without these bytes cannot change: 3.2 forbids it of Content-Length, and lets a cache keep what its handling of the stored bytes
- * relies on. Servers do send a wrong Content-Encoding or Content-Length with a 304, and a body that is then read with it is garbage.
- * Content-Type is updated.
+ * Each incoming field replaces all lines of that name; the others stay. The exceptions are fields
+ * that describe the stored bytes, which a message without these bytes cannot change. 3.2 forbids
+ * this for Content-Length, and lets a cache keep the fields that its handling of the stored bytes
+ * relies on. Servers do send a wrong Content-Encoding or Content-Length with a 304, and a body
+ * decoded with it is garbage. Content-Type is updated.
  *
- * Set-Cookie of a 304 is for the one whose request was validated: it is not stored, and goes to that one alone (`ownersFields`), who asked
- * the origin and must hear all that it said (RFC 6265, 3: cookies may come with any response). So do fields that the 304 forbids to store
- * (RFC 9111, 5.2.2.4 and 5.2.2.7: `no-cache="…"`, `private="…"`).
+ * The Set-Cookie of a 304 is for the client whose request caused the validation. It is not stored,
+ * and only that client gets it (`ownersFields`): it asked the origin and must receive everything
+ * that the origin sent (RFC 6265, 3: cookies may come with any response). The same holds for fields
+ * that the 304 forbids to store (RFC 9111, 5.2.2.4 and 5.2.2.7: `no-cache="…"`, `private="…"`).
  */
 
 import { fieldValue, withoutFields } from './fields.ts';
@@ -25,8 +28,9 @@ export function updatedFields(stored: FieldList, incoming: FieldList): string[] 
 }
 
 /**
- * The fields of the answer for the one whose request was validated: those of the updated response, and those that came for it and were not
- * stored. The same list if there are none.
+ * The fields of the answer to the client whose request caused the validation: those of the updated
+ * response, and the incoming fields that were not stored. Returns the same list if there are none
+ * of the latter.
  */
 export function ownersFields(updated: FieldList, incoming: FieldList): FieldList {
   const own: string[] = [];
@@ -42,8 +46,9 @@ export function ownersFields(updated: FieldList, incoming: FieldList): FieldList
 }
 
 /**
- * An updated response as far as it is about freshness and validators; all else as it was stored. For an update that came to one person, whose
- * other fields may be about that person.
+ * The stored fields, with only those about freshness and validators taken from the update. Used if
+ * the update was the answer to one person's request, because its other fields may be about that
+ * person.
  */
 export function cacheFieldsOnly(stored: FieldList, updated: FieldList): string[] {
   const fields: string[] = [];
@@ -56,7 +61,7 @@ export function cacheFieldsOnly(stored: FieldList, updated: FieldList): string[]
   return fields;
 }
 
-/** Cache-Control, and all that are targeted (RFC 9213); and those of RFC 9111, 4.2 and 4.3. */
+/** Cache-Control, all targeted fields (RFC 9213), and the fields of RFC 9111, 4.2 and 4.3. */
 function isForCaches(name: string): boolean {
   return /(^|-)cache-control$|^(date|etag|expires|last-modified|pragma|vary)$/i.test(name);
 }

@@ -1,10 +1,12 @@
 /**
- * Asking the origin whether a stored response is still right, and what its answer changes (RFC 9111, 4.3).
+ * Asks the origin whether a stored response is still valid, and applies its answer (RFC 9111, 4.3).
  *
- * The request carries the validators of the one stored response, and not the client's own: then a 304 can only mean that one, even
- * from the many servers that leave ETag out of it. The client's conditions are answered afterwards from the result (`answerFrom`).
+ * The request carries the validators of the one stored response instead of the client's. A 304 can
+ * then only mean that response, even from the many servers that omit ETag from a 304. The client's
+ * own conditions are evaluated afterwards on the result (`answerFrom`).
  *
- * A 304 that names another representation than the one asked about updates nothing (4.3.4); the proxy then asks again without conditions.
+ * A 304 that names another representation than the one asked about updates nothing (4.3.4). The
+ * proxy then asks again without conditions.
  */
 
 import { hasStrongDate, isStrongTag, weaklyEqual } from './conditions.ts';
@@ -19,26 +21,28 @@ import { updatedFields } from './updating.ts';
 import { variedBy } from './vary.ts';
 
 /**
- * The client's fields with the stored validators in place of its own (4.3.1). A Range of the client goes, since the whole is wanted, unless
- * only a part is stored: then it asks for as much as before. They go through `requestFieldsToForward`, as all do.
+ * The client's fields with the stored validators in place of its own (4.3.1). The client's Range is
+ * removed, because the whole is wanted, unless only a part is stored: then the request keeps the
+ * client's Range. The result still goes through `requestFieldsToForward`, like all requests.
  */
 export function validationFields(request: RequestHead, stored: StoredResponse): string[] {
   const fields = withoutFields(request.headers, stored.range === null ? CONDITIONS_AND_RANGE : CONDITIONS);
-  // 4.3.1: the tag if there is one; Last-Modified as well, for servers that know no tags.
+  // 4.3.1: the tag if there is one; Last-Modified as well, for servers that do not support tags.
   if (stored.etag !== null) fields.push('If-None-Match', stored.etag);
   if (stored.lastModified !== null)
     fields.push('If-Modified-Since', fieldValue(stored.headers, 'last-modified')!);
   return fields;
 }
 
-/** Whether a conditional request can be made of it at all. */
+/** Whether the stored response has a validator, so that a conditional request is possible. */
 export function hasValidator(stored: StoredResponse): boolean {
   return stored.etag !== null || stored.lastModified !== null;
 }
 
 /**
- * The stored response after a 304 (4.3.4). Null: the 304 is about another representation, nothing is updated, and the request must be made
- * again without conditions. If `mayKeep` is false of the result, it answers this request and is then to be removed from the store.
+ * The stored response after a 304 (4.3.4), or null if the 304 is about another representation. In
+ * that case nothing is updated, and the request must be made again without conditions. If `mayKeep`
+ * is false for the result, the result answers this request and must then be removed from the store.
  */
 export function freshen(
   stored: StoredResponse,
@@ -53,8 +57,9 @@ export function freshen(
 }
 
 /**
- * The stored response after a 200 to HEAD that went to the origin (4.3.5): updated if it still describes the same bytes, else one that
- * must be validated before its next use. Null: the HEAD says nothing about it.
+ * The stored response after a 200 to a HEAD that went to the origin (4.3.5), or null if the HEAD
+ * says nothing about it. The response is updated if the HEAD describes the same bytes; otherwise it
+ * must be validated before its next use.
  */
 export function freshenByHead(
   stored: StoredResponse,
@@ -67,9 +72,10 @@ export function freshenByHead(
   const etag = fieldValue(response.headers, 'etag');
   const lastModified = fieldValue(response.headers, 'last-modified');
   const length = fieldValue(response.headers, 'content-length');
-  // Says nothing of which body it is about: not a reason to keep the one that is here any longer.
+  // The HEAD does not identify the body that it describes, so it gives no reason to keep the stored
+  // one longer.
   if (etag === undefined && lastModified === undefined && length === undefined) return null;
-  // 4.3.5: every validator that came equals the stored one, and the length is the same.
+  // 4.3.5: every validator in the response equals the stored one, and the length is the same.
   const same =
     (etag === undefined || etag === stored.etag) &&
     (lastModified === undefined || lastModified === fieldValue(stored.headers, 'last-modified')) &&
@@ -78,18 +84,20 @@ export function freshenByHead(
   return updated(stored, request, response, times, options);
 }
 
-/** 4.3.4: which stored response a 304 is about, by the first of these that applies. */
+/** 4.3.4: whether a 304 is about this stored response, by the first of these rules that applies. */
 function isAbout(stored: StoredResponse, response: ResponseHead, times: Times): boolean {
   const etag = fieldValue(response.headers, 'etag');
   const lastModified = lastModifiedOf(response.headers, times.responseTime);
   if (etag !== undefined && etag !== '') {
     if (stored.etag !== null) {
-      // A strong tag names its representation: the stored one must have the same. A weak one corresponds weakly.
+      // A strong tag identifies a representation, so the stored tag must be identical. Weak tags
+      // are compared weakly.
       return isStrongTag(etag) && isStrongTag(stored.etag)
         ? etag === stored.etag
         : weaklyEqual(etag, stored.etag);
     }
-    // The stored one has no tag, and was asked about by its date: that must be the same, and strong, to outweigh a tag never seen.
+    // The stored response has no tag and was validated by its date. The date must be the same, and
+    // must be strong to outweigh an unknown strong tag.
     return (
       lastModified !== null &&
       lastModified === stored.lastModified &&
@@ -97,7 +105,8 @@ function isAbout(stored: StoredResponse, response: ResponseHead, times: Times): 
     );
   }
   if (lastModified !== null && stored.lastModified !== null) return lastModified === stored.lastModified;
-  // No validator in the 304, against RFC 9110, 15.4.5. It answers a request that named one stored response, so it is about that one.
+  // The 304 has no validator, contrary to RFC 9110, 15.4.5. The request named one stored response,
+  // so the 304 is about that one.
   return true;
 }
 
@@ -110,11 +119,13 @@ function updated(
 ): StoredResponse {
   const { key, status, statusText, range, bodyLength } = stored;
   const incoming = response.headers.slice();
-  // RFC 9110, 6.6.1: a message without Date is of now. The stored Date would make it look as old as the first response.
+  // RFC 9110, 6.6.1: a message without Date counts as sent now. The stored Date would make it look
+  // as old as the first response.
   if (dateOf(incoming, times.responseTime) === null)
     incoming.push('Date', formatHttpDate(times.responseTime));
   const headers = updatedFields(stored.headers, incoming);
-  // With another Vary it is found by other fields from now on: those of the request that was just answered. `*` is found by none.
+  // With another Vary the response is found by other fields from now on: those of the current
+  // request. With `*` no request finds it.
   const varied =
     fieldValue(response.headers, 'vary') === undefined ? stored.varied : variedBy(headers, request.headers);
   const frame = { key, status, statusText, range, bodyLength, varied: varied ?? stored.varied };

@@ -1,14 +1,17 @@
 /**
- * The secondary key: which request fields a response was chosen by (RFC 9111, 4.1).
+ * The secondary key: the request fields by which a response was selected (RFC 9111, 4.1).
  *
- * Two requests match if a field's values can be turned into each other by white space where the syntax has room for it, by joining
- * lines, and by what the field's own definition says means the same. So: lines are joined; around commas white space goes (not inside
- * quotes, and not in fields that are known to be no lists, where `a, b` may be words); and for Accept-Encoding, Accept-Language and
- * Accept-Charset the order goes too, the case, and the ways to write a weight (RFC 9110, 12.4.2, 12.5.2 to 12.5.4: the weight alone says
- * what is preferred, and a missing one is 1).
+ * Two requests match if their values of a field differ only in white space where the syntax allows
+ * it, in how lines are joined, or in ways that the field's definition declares equivalent. Lines
+ * are therefore joined, and white space around commas is removed. It stays inside quotes, and in
+ * fields that are known not to be lists, where `a, b` may be words. For Accept-Encoding,
+ * Accept-Language and Accept-Charset, the order, the case and the notation of weights are also
+ * normalised (RFC 9110, 12.4.2, 12.5.2 to 12.5.4: only the weight expresses preference, and a
+ * missing weight is 1).
  *
- * Refused: to answer `fr;q=0.5, de` with a response in German that was given for `en, de`. It may well be what the origin would send, but
- * the two values do not mean the same, and then 4.1 forbids it.
+ * We refused to answer `fr;q=0.5, de` with a German response that was stored for `en, de`. The
+ * origin might well send the same response, but the two values do not mean the same, and then 4.1
+ * forbids it.
  */
 
 import { combinedValue, isToken, listMembers, trimmed } from './fields.ts';
@@ -17,8 +20,9 @@ import type { FieldList, StoredResponse } from './stored-response.ts';
 export type Varied = StoredResponse['varied'];
 
 /**
- * The secondary key of a response to a request with these fields. Null: none, for it can never match: `*` is among the names (4.1), or
- * something that is no name at all, and then nobody knows what it depends on; or there are absurdly many.
+ * The secondary key of a response to a request with these fields, or null if the response can never
+ * match. That is the case if `*` is among the names (4.1), if a name is not a token, so that it is
+ * unknown what the response depends on, or if there are more than 64 names.
  */
 export function variedBy(responseHeaders: FieldList, requestHeaders: FieldList): Varied | null {
   const vary = combinedValue(responseHeaders, 'vary');
@@ -41,7 +45,10 @@ export function matchesVaried(varied: Varied, requestHeaders: FieldList): boolea
   return true;
 }
 
-/** Null: the request has no such field, which matches only a request that had none either (4.1). */
+/**
+ * The normalised value, or null if the request has no such field. Null matches only requests that
+ * lack the field as well (4.1).
+ */
 export function normalisedValue(headers: FieldList, lowerName: string): string | null {
   const value = combinedValue(headers, lowerName);
   if (value === undefined) return null;
@@ -52,13 +59,16 @@ export function normalisedValue(headers: FieldList, lowerName: string): string |
 
 const NOTHING: Varied = [];
 
-/** Every request is searched for every name: a Vary of a thousand names would make each hit cost a millisecond. */
+/**
+ * Every request is searched for every name, so a Vary of a thousand names would make each hit cost
+ * a millisecond.
+ */
 const MAX_NAMES = 64;
 
-/** Lists of things with a weight, written in any order and case. */
+/** Lists of items with a weight, in any order and case. */
 const WEIGHTED: ReadonlySet<string> = new Set(['accept-encoding', 'accept-language', 'accept-charset']);
 
-/** Fields in which a comma separates nothing, or whose words must not be touched. */
+/** Fields in which a comma does not separate members, or whose text must stay unchanged. */
 const NOT_LISTS: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -71,8 +81,9 @@ const NOT_LISTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Most clients send one of a few values, and Accept-Encoding is what most responses vary by: the last few results are kept. They are all
- * forgotten when there are too many, since whoever sends many different values would else fill it with nothing else.
+ * Most clients send one of a few values, and most responses with Vary name Accept-Encoding, so
+ * recent results are kept. All are dropped when there are too many. Otherwise a client that sends
+ * many different values would fill the memo permanently.
  */
 const memo = new Map<string, string>();
 const MEMO_ENTRIES = 512;
@@ -94,7 +105,7 @@ function sortedList(value: string): string {
     if (semicolon < 0) return alias(member);
     const item = alias(trimmed(member, 0, semicolon));
     const weight = WEIGHT.exec(member.slice(semicolon + 1));
-    // What is no weight stays as it is: it may mean anything.
+    // A parameter that is not a weight stays as it is, because its meaning is unknown.
     if (weight === null) return `${item};${member.slice(semicolon + 1)}`;
     const q = Number(weight[1]);
     return q === 1 ? item : `${item};q=${q}`;
@@ -105,7 +116,7 @@ function sortedList(value: string): string {
 /** RFC 9110, 12.4.2: 0 to 1 with at most three digits after the point. */
 const WEIGHT = /^[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*$/;
 
-/** RFC 9110, 8.4.1.1, 8.4.1.3: two old names of codings. No language or charset has such a name. */
+/** RFC 9110, 8.4.1.1, 8.4.1.3: two old names of codings. No language or charset has these names. */
 function alias(item: string): string {
   return item === 'x-gzip' ? 'gzip' : item === 'x-compress' ? 'compress' : item;
 }
