@@ -1,17 +1,21 @@
 /**
- * Which addresses the cache connects to on behalf of untrusted clients. Without it, a proxy is a way into the network it stands in:
- * `http://169.254.169.254/`, `http://localhost:6379/`, or a name of the attacker's own DNS that points there.
+ * Which addresses the cache connects to on behalf of untrusted clients. Without this guard, a proxy
+ * is a way into its own network: `http://169.254.169.254/`, `http://localhost:6379/`, or a name in
+ * the attacker's DNS that points there.
  *
- * The promise: what is checked is what is connected to. A name is resolved once, by `lookup`, and the socket goes to one of
- * the addresses that passed: a second answer of the DNS (rebinding) is never asked for. Node and undici call `lookup` for names
- * only; a literal address in a URL goes straight to the socket (measured). So callers ask `checkHost` before they connect and
- * `checkSocket` after; `guarded-connect.ts` does both, and is the only door that should be used.
+ * The promise: the address that is checked is the address that is connected to. A name is resolved
+ * once, by `lookup`, and the socket goes to one of the addresses that passed. The DNS is never
+ * asked a second time, so rebinding has no effect. Node and undici call `lookup` for names only; a
+ * literal address in a URL goes straight to the socket (measured). Callers therefore call
+ * `checkHost` before they connect and `checkSocket` after. `guarded-connect.ts` does both, and all
+ * connections should go through it.
  *
- * Order: own listeners are refused always; `deny` beats `allow`; `allow` beats the special ranges of `special-ranges.ts`;
- * `allowPrivate` opens those of them that are private networks. Names are not judged: only where they lead.
+ * Order of the rules: the node's own listeners are always refused; `deny` overrules `allow`;
+ * `allow` overrules the special ranges of `special-ranges.ts`; `allowPrivate` opens those special
+ * ranges that are private networks. Names are not checked, only the addresses that they resolve to.
  *
- * Where it breaks down: behind another proxy, the other one resolves; a router may translate an ordinary address to a private
- * one. Neither can be seen from here.
+ * Where it breaks down: behind another proxy, that proxy resolves the names; and a router may
+ * translate an ordinary address to a private one. Neither is visible from here.
  */
 
 import dns from 'node:dns';
@@ -22,13 +26,16 @@ import { formatAddress, type IpAddress, parseAddress, parseHostLiteral } from '.
 import { embeddedAddresses, specialRange } from './special-ranges.ts';
 
 export interface AddressGuardOptions {
-  /** Open loopback, private, carrier NAT and unique local addresses. Not link-local, not metadata services. */
+  /**
+   * Opens loopback, private, carrier NAT and unique local addresses, but not link-local addresses
+   * and metadata services.
+   */
   readonly allowPrivate: boolean;
-  /** Ranges that are open whatever they are. */
+  /** Ranges that are always open, unless `deny` names them. */
   readonly allow: readonly string[];
-  /** Ranges that are shut whatever they are. */
+  /** Ranges that are always refused. */
   readonly deny: readonly string[];
-  /** Who resolves names; by default the system (`dns.lookup`). */
+  /** Resolves names; by default the system's resolver (`dns.lookup`). */
   readonly resolve?: (
     hostname: string,
     options: dns.LookupAllOptions,
@@ -36,7 +43,7 @@ export interface AddressGuardOptions {
   ) => void;
 }
 
-/** The address may not be reached through this cache. Answered as 403. */
+/** The address may not be reached through this cache. The client gets 403. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError';
   readonly code = 'ADDRESS_REFUSED';
@@ -56,12 +63,15 @@ export class AddressGuard {
     this.#resolve = options.resolve ?? dns.lookup;
   }
 
-  /** May it be connected to? What is no address may not. With a port, own listeners are refused as well. */
+  /**
+   * Whether the address may be connected to. Text that is not an address may not. With a port, the
+   * node's own listeners are refused as well.
+   */
   allows(address: string, port?: number): boolean {
     return this.whyNot(address, port) === null;
   }
 
-  /** Why an address is refused, in words; null: it is not. */
+  /** The reason why an address is refused, as text, or null if it is allowed. */
   whyNot(address: string, port?: number): string | null {
     const parsed = parseAddress(address);
     if (parsed === null) return `${JSON.stringify(address.slice(0, 80))} is not an IP address`;
@@ -69,8 +79,9 @@ export class AddressGuard {
   }
 
   /**
-   * The host of a URL before anything is connected: refuses literal addresses, in every spelling, that may not be reached.
-   * Names pass; `lookup` judges where they lead. Gives the error to answer with, or null.
+   * Checks the host of a URL before connecting: refuses literal addresses, in every notation, that
+   * may not be reached. Names pass, because `lookup` checks the addresses that they resolve to.
+   * Returns the error to answer with, or null.
    */
   checkHost(host: string, port?: number): AddressRefusedError | null {
     const literal = parseHostLiteral(host);
@@ -79,23 +90,32 @@ export class AddressGuard {
     return why === null ? null : refused(host, why);
   }
 
-  /** The other end of a connected socket, for what came past `lookup`. Gives the error to answer with, or null. */
+  /**
+   * Checks the remote address of a connected socket, in case the connection bypassed `lookup`.
+   * Returns the error to answer with, or null.
+   */
   checkSocket(socket: Pick<Socket, 'remoteAddress' | 'remotePort'>): AddressRefusedError | null {
     const address = socket.remoteAddress;
-    // A socket that is gone already has no address: then nothing can be sent to it either.
+    // A socket that is already closed has no address, and nothing can be sent to it.
     if (address === undefined) return null;
     const why = this.whyNot(address, socket.remotePort);
     return why === null ? null : refused(address, why);
   }
 
-  /** Says where this node listens (`server.address()`), so that it is never asked to fetch from itself for ever. */
+  /**
+   * Registers an address on which this node listens (`server.address()`), so that the node never
+   * fetches from itself in a loop.
+   */
   addListener(listener: { readonly address: string; readonly port: number }): void {
     const address = parseAddress(listener.address);
     const everywhere = address?.words.every((word) => word === 0) ?? true;
     this.#listeners.push({ address: everywhere ? null : address, port: listener.port });
   }
 
-  /** For `net.connect`, `tls.connect` and undici's `connect` options: resolves, and gives only what may be reached. */
+  /**
+   * A `lookup` for `net.connect`, `tls.connect` and undici's `connect` options: resolves a name and
+   * returns only the addresses that may be reached.
+   */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
     const { all, ...rest } = options as dns.LookupOptions;
     this.#resolve(hostname, { ...rest, all: true }, (error, addresses) => {
@@ -134,7 +154,8 @@ export class AddressGuard {
     for (const own of this.#listeners) {
       if (own.port !== port) continue;
       if (own.address === null) {
-        // A listener on all addresses: whatever this machine answers to. All of 127/8 does, and 0.0.0.0 leads to it.
+        // A listener on all addresses answers on every address of this machine: all of 127/8, and
+        // 0.0.0.0, which leads to it.
         const first = address.words[0]!;
         if (address.family === 4 && (first >>> 24 === 127 || first === 0)) return true;
         if (address.family === 6 && address.words.every((word, i) => word <= (i === 3 ? 1 : 0))) return true;

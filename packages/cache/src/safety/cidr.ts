@@ -1,9 +1,10 @@
 /**
- * Address ranges in CIDR notation (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
+ * Address ranges in CIDR notation (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or a single address.
  *
- * Refused: `net.BlockList`. It answers right, but slowly (3.7 µs a check with 11 rules; this takes 0.7, measured), and it
- * cannot say which range matched, which every refusal here does. Bits beyond the prefix must be zero: `10.1.2.3/8` is more
- * often a mistake than a wish, and a range wider than its author thought is a hole.
+ * We refused `net.BlockList`. It answers correctly, but slowly (3.7 µs per check with 11 rules;
+ * this takes 0.7, measured), and it cannot say which range matched, which every refusal here
+ * states. Bits beyond the prefix must be zero: `10.1.2.3/8` is more often a mistake than intended,
+ * and a range wider than its author thought is a security hole.
  */
 
 import { formatAddress, type IpAddress, parseAddress } from './ip-address.ts';
@@ -14,7 +15,7 @@ export interface Cidr {
   readonly prefix: number;
 }
 
-/** Throws a `RangeError` that says what was expected. */
+/** Parses a range. Throws a `RangeError` that says what was expected. */
 export function parseCidr(text: string): Cidr {
   const slash = text.indexOf('/');
   const addressText = slash < 0 ? text : text.slice(0, slash);
@@ -25,7 +26,7 @@ export function parseCidr(text: string): Cidr {
     );
   }
   const width = address.family === 4 ? 32 : 128;
-  // A mapped range is written with IPv6 prefixes: ::ffff:10.0.0.0/104 is 10.0.0.0/8.
+  // A mapped range has an IPv6 prefix length: ::ffff:10.0.0.0/104 is 10.0.0.0/8.
   const offset = address.family === 4 && addressText.includes(':') ? 96 : 0;
   let prefix = width;
   if (slash >= 0) {
@@ -62,7 +63,10 @@ export function anyContains(list: readonly Cidr[], address: IpAddress): boolean 
   return false;
 }
 
-/** The leading `bits` of a word. A shift by 32 is a shift by 0 in JavaScript, hence the ends by hand. */
+/**
+ * A mask of the leading `bits` of a word. JavaScript treats a shift by 32 as a shift by 0, so both
+ * ends are handled separately.
+ */
 function mask(bits: number): number {
   return bits <= 0 ? 0 : bits >= 32 ? 0xffffffff : (0xffffffff << (32 - bits)) >>> 0;
 }

@@ -1,9 +1,11 @@
 /**
- * Which clients are served. By default only this machine's own: a proxy that answers the whole internet the moment it is
- * started is an open proxy, and is found within hours. Whoever wants more names the ranges.
+ * Which clients are served. By default only clients on this machine: a proxy that serves the whole
+ * internet as soon as it is started is an open proxy, and is found within hours. Operators who want
+ * to serve more clients name their ranges.
  *
- * `deny` beats `allow`. A client is its socket's address; `X-Forwarded-For` is not looked at, as anybody can write it.
- * Answers are remembered (a bounded number of them), because a client that may come asks again with each request.
+ * `deny` overrules `allow`. A client is identified by the address of its socket. `X-Forwarded-For`
+ * is ignored, because any client can write it. A bounded number of results is remembered, because
+ * the same client is checked at every request.
  */
 
 import { anyContains, type Cidr, parseCidr } from './cidr.ts';
@@ -12,7 +14,7 @@ import { parseAddress } from './ip-address.ts';
 export interface ClientGuardOptions {
   /** Ranges that are served. */
   readonly allow?: readonly string[];
-  /** Ranges that are not, even if `allow` names them. */
+  /** Ranges that are not served, even if `allow` names them. */
   readonly deny?: readonly string[];
 }
 
@@ -30,14 +32,18 @@ export class ClientGuard {
     this.#deny = (options.deny ?? []).map(parseCidr);
   }
 
-  /** `address`: `socket.remoteAddress`, which is undefined once the socket is gone. */
+  /**
+   * Whether a client is served. `address` is `socket.remoteAddress`, which is undefined once the
+   * socket is closed.
+   */
   allows(address: string | undefined): boolean {
     if (address === undefined) return false;
     const known = this.#answers.get(address);
     if (known !== undefined) return known;
     const parsed = parseAddress(address);
     const answer = parsed !== null && anyContains(this.#allow, parsed) && !anyContains(this.#deny, parsed);
-    // All at once rather than the oldest: cheap, and no client can make others' answers costly for long.
+    // All results are dropped at once instead of the oldest. That is cheap, and a client that fills
+    // the table slows down others only briefly.
     if (this.#answers.size >= remembered) this.#answers.clear();
     this.#answers.set(address, answer);
     return answer;

@@ -1,12 +1,16 @@
 /**
- * How many connections there may be, in total and from one client. Sockets are the scarcest thing a server has: a client that opens
- * thousands and sends nothing costs it nothing and everybody else the service.
+ * Limits on the number of connections, in total and per client. Sockets are a server's scarcest
+ * resource: a client that opens thousands and sends nothing pays nothing, and keeps all other
+ * clients from being served.
  *
- * A connection beyond a limit is told so in one write and closed before anything of it is parsed (over TLS it is only closed: an
- * answer would cost a handshake). Counting is by address; of IPv6 by the first 64 bits, since a network of that size is
- * what one subscriber is given (RFC 6177), and 2^64 addresses in it cost nothing.
+ * A connection beyond a limit gets a refusal in a single write and is closed before any of its
+ * bytes are parsed. Over TLS it is only closed, because an answer would cost a handshake.
+ * Connections are counted per address. For IPv6 they are counted per 64-bit prefix, because a
+ * subscriber is given a network of that size (RFC 6177) and can use any of its 2^64 addresses at no
+ * cost.
  *
- * Where it breaks down: many clients behind one NAT are one client here; raise `connectionsPerClient` for them.
+ * Where it breaks down: many clients behind one NAT count as one client; raise
+ * `connectionsPerClient` for them.
  */
 
 import type { Server, Socket } from 'node:net';
@@ -15,9 +19,9 @@ import type { Limits } from './limits.ts';
 import { type Refusal, refusal, refusalBytes } from './refusal.ts';
 
 export interface ConnectionLimits {
-  /** Open now. */
+  /** Connections that are open now. */
   readonly open: number;
-  /** Turned away so far. */
+  /** Connections refused so far. */
   readonly refused: number;
   /** Clients with at least one open connection. */
   readonly clients: number;
@@ -25,20 +29,23 @@ export interface ConnectionLimits {
 
 export interface ConnectionLimitOptions {
   readonly limits: Pick<Limits, 'connections' | 'connectionsPerClient'>;
-  /** Answer in plain HTTP; false for TLS. */
+  /** Whether to answer in plain HTTP; false for TLS. */
   readonly plain: boolean;
   refused?(why: Refusal, client: string): void;
 }
 
-/** Attach before the server listens. Servers that share a count are given the same `shared`. */
+/**
+ * Attaches the limits; call it before the server listens. Servers that share a count get the same
+ * `shared`.
+ */
 export function limitConnections(
   server: Server,
   options: ConnectionLimitOptions,
   shared: ConnectionCounter = new ConnectionCounter(),
 ): ConnectionLimits {
-  // Before Node's own listener, which would begin to parse.
+  // Runs before Node's own listener, which would start to parse.
   server.prependListener('connection', (socket: Socket) => {
-    // Read each time: an operator may change them while the server runs.
+    // Read for each connection, because an operator may change the limits while the server runs.
     const { connections, connectionsPerClient } = options.limits;
     const client = clientKey(socket.remoteAddress);
     const why =
@@ -59,7 +66,8 @@ export function limitConnections(
     shared.refused++;
     options.refused?.(why, client);
     socket.on('error', () => {});
-    // A write this short goes to the kernel at once; what the client has sent meanwhile is never read.
+    // A write this short reaches the kernel at once. The bytes that the client has sent meanwhile
+    // are never read.
     if (options.plain) socket.write(refusalBytes(why));
     socket.destroy();
   });
@@ -87,13 +95,14 @@ export class ConnectionCounter implements ConnectionLimits {
   remove(client: string): void {
     this.open--;
     const left = this.of(client) - 1;
-    // Kept only while something is open: addresses that come and go must not add up.
+    // Entries exist only while a connection is open, so that addresses that come and go do not
+    // accumulate.
     if (left <= 0) this.#perClient.delete(client);
     else this.#perClient.set(client, left);
   }
 }
 
-/** By what connections are counted: the IPv4 address, or the IPv6 network of 64 bits. */
+/** The key by which connections are counted: the IPv4 address, or the 64-bit IPv6 prefix. */
 export function clientKey(address: string | undefined): string {
   const parsed = address === undefined ? null : parseAddress(address);
   if (parsed === null) return 'unknown';

@@ -1,9 +1,11 @@
 /**
- * Connections to origins, through the address guard: the only door by which the cache leaves the machine.
+ * Connections to origins, through the address guard. The cache leaves the machine only through this
+ * file.
  *
- * `guardedConnector` is what undici takes as `connect`; `guardedSocket` is a plain socket for CONNECT tunnels. Both ask three
- * times: the host as written (literal addresses never reach `lookup`), the addresses it resolves to, and the connected
- * socket (whatever way it came). Nothing of the request is sent before the third answer.
+ * `guardedConnector` is for undici's `connect` option; `guardedSocket` opens a plain socket for
+ * CONNECT tunnels. Both check three times: the host as written (literal addresses never reach
+ * `lookup`), the addresses that it resolves to, and the connected socket (however it was
+ * connected). No part of the request is sent before the third check.
  */
 
 import { connect as connectSocket, type Socket } from 'node:net';
@@ -14,7 +16,8 @@ export function guardedConnector(
   guard: AddressGuard,
   options: buildConnector.BuildOptions & { readonly timeout: number },
 ): buildConnector.connector {
-  // Node's type of `lookup` and undici's differ in an overload only; they are called alike.
+  // Node's type of `lookup` and undici's differ only in an overload; they are called in the same
+  // way.
   const connect = buildConnector({ ...options, lookup: guard.lookup } as buildConnector.BuildOptions);
   return (target, callback) => {
     const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
@@ -35,7 +38,10 @@ export function guardedConnector(
   };
 }
 
-/** A socket to host and port, or the error that explains why there is none. The callback is called once. */
+/**
+ * Connects to host and port. The callback is called once, with the socket or with the error that
+ * explains why there is none.
+ */
 export function guardedSocket(
   guard: AddressGuard,
   target: { readonly host: string; readonly port: number; readonly timeoutMs: number },
@@ -60,7 +66,7 @@ export function guardedSocket(
   const connected = () => finish(guard.checkSocket(socket));
   const timer = setTimeout(() => {
     const text = `No connection to ${target.host}:${target.port} within ${target.timeoutMs} ms`;
-    // The code that the system gives when it has tried for long enough: whoever is told need not know whose patience ended.
+    // The code that the system itself uses for a timeout, so callers need not distinguish the two.
     finish(Object.assign(new Error(text), { code: 'ETIMEDOUT' }));
   }, target.timeoutMs);
   socket.once('error', finish);

@@ -1,12 +1,16 @@
 /**
- * IP addresses as numbers, so that ranges can be compared: an IPv4 address is one 32-bit word, an IPv6 address four.
+ * IP addresses as numbers, so that they can be compared with ranges: an IPv4 address is one 32-bit
+ * word, an IPv6 address four.
  *
- * Two readers, because two kinds of text come in. `parseAddress` reads what a socket or the resolver says: only the forms that
- * `net.isIP` takes. `parseHostLiteral` reads what an untrusted client writes in a URL: there `127.1`, `0x7f.1`, `0177.0.0.1` and
- * `2130706433` are 127.0.0.1 as well, because getaddrinfo takes them (measured: all four connect to loopback).
+ * There are two parsers, because there are two kinds of input. `parseAddress` reads addresses from
+ * a socket or the resolver, only in the forms that `net.isIP` accepts. `parseHostLiteral` reads the
+ * host that an untrusted client wrote in a URL. There `127.1`, `0x7f.1`, `0177.0.0.1` and
+ * `2130706433` also mean 127.0.0.1, because getaddrinfo accepts them (measured: all four connect to
+ * loopback).
  *
- * An IPv4-mapped address (::ffff:a.b.c.d, RFC 4291, 2.5.5.2) is read as the IPv4 address: that is where the socket goes, and how a
- * dual-stack server sees IPv4 clients. A zone (`%eth0`) is dropped: it says which wire, not which address.
+ * An IPv4-mapped address (::ffff:a.b.c.d, RFC 4291, 2.5.5.2) is read as the IPv4 address: that is
+ * where the socket connects to, and how a dual-stack server sees IPv4 clients. A zone (`%eth0`) is
+ * dropped, because it names an interface and not an address.
  */
 
 import { isIPv4, isIPv6 } from 'node:net';
@@ -17,7 +21,7 @@ export interface IpAddress {
   readonly words: readonly number[];
 }
 
-/** The address, or null if the text is none. */
+/** The address, or null if the text is not one. */
 export function parseAddress(text: string): IpAddress | null {
   if (isIPv4(text)) return { family: 4, words: [dottedToWord(text)] };
   if (!isIPv6(text)) return null;
@@ -27,9 +31,10 @@ export function parseAddress(text: string): IpAddress | null {
 }
 
 /**
- * What the host part of a URL says: an address (in any form that a resolver would take for one), `null` for a name, and
- * `'invalid'` for what looks like a number and is no address (`1.2.3.4.5`, `256.1.1.1`): the URL standard refuses these
- * too (https://url.spec.whatwg.org, "ends in a number"), and what a resolver makes of them differs from system to system.
+ * The meaning of the host part of a URL: an address (in any form that a resolver accepts as one),
+ * `null` for a name, or `'invalid'` for text that looks like a number but is not an address
+ * (`1.2.3.4.5`, `256.1.1.1`). The URL standard refuses these as well (https://url.spec.whatwg.org,
+ * "ends in a number"), and resolvers interpret them differently from system to system.
  */
 export function parseHostLiteral(host: string): IpAddress | 'invalid' | null {
   if (host.startsWith('[')) {
@@ -38,7 +43,7 @@ export function parseHostLiteral(host: string): IpAddress | 'invalid' | null {
     return isIPv6(inside) ? parseAddress(inside) : 'invalid';
   }
   if (host.includes(':')) return isIPv6(host) ? parseAddress(host) : 'invalid';
-  // One dot at the end is the root of the DNS: 127.0.0.1. is a number like 127.0.0.1
+  // A trailing dot is the root of the DNS, so 127.0.0.1. is a number like 127.0.0.1
   const labels = (host.endsWith('.') ? host.slice(0, -1) : host).split('.');
   const last = labels[labels.length - 1]!;
   if (!/^(?:\d+|0[xX][0-9a-fA-F]*)$/.test(last)) return null;
@@ -46,7 +51,7 @@ export function parseHostLiteral(host: string): IpAddress | 'invalid' | null {
   let word = 0;
   for (let i = 0; i < labels.length; i++) {
     const part = readLegacyNumber(labels[i]!);
-    // The last part fills all bytes that are left: 127.1 is 127.0.0.1, as inet_aton reads it.
+    // The last part fills all remaining bytes: 127.1 is 127.0.0.1, as in inet_aton.
     const room = i === labels.length - 1 ? 256 ** (5 - labels.length) : 256;
     if (part < 0 || part >= room) return 'invalid';
     word = i === labels.length - 1 ? word * room + part : word * 256 + part;
@@ -54,7 +59,7 @@ export function parseHostLiteral(host: string): IpAddress | 'invalid' | null {
   return { family: 4, words: [word] };
 }
 
-/** The usual spelling, for messages. */
+/** The usual notation, for messages. */
 export function formatAddress(address: IpAddress): string {
   if (address.family === 4) {
     const word = address.words[0]!;
@@ -79,7 +84,7 @@ function dottedToWord(text: string): number {
   return word;
 }
 
-/** `text` has passed `isIPv6`. */
+/** Parses a text that has passed `isIPv6`. */
 function readIpv6(text: string): number[] {
   const percent = text.indexOf('%');
   let rest = percent < 0 ? text : text.slice(0, percent);
@@ -99,9 +104,13 @@ function readIpv6(text: string): number[] {
   return words;
 }
 
-/** Decimal, octal (leading 0) or hexadecimal (leading 0x), as inet_aton reads them; -1: none of these. */
+/**
+ * Parses a decimal, octal (leading 0) or hexadecimal (leading 0x) number like inet_aton. Returns -1
+ * if the text is none of these.
+ */
 function readLegacyNumber(text: string): number {
-  // 0x alone is 0 to the URL standard. Twelve digits are more than any 32-bit number needs in octal.
+  // 0x alone is 0 to the URL standard. Twelve digits are more than any 32-bit number needs in
+  // octal.
   if (/^0[xX][0-9a-fA-F]{0,16}$/.test(text))
     return text.length === 2 ? 0 : Number.parseInt(text.slice(2), 16);
   if (/^0[0-7]{1,22}$/.test(text)) return Number.parseInt(text, 8);

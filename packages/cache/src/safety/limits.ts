@@ -1,14 +1,18 @@
 /**
- * Every bound of the cache: how much it takes from a client, how much from an origin, and how long it waits for either.
+ * Every limit of the cache: how much it accepts from a client and from an origin, and how long it
+ * waits for either.
  *
- * The promise: nothing that a client or an origin sends or withholds makes this process keep more bytes, sockets or time than is written here.
- * So there is no "0 means no limit": a limit that is off is the one an attacker finds. Whoever wants it large writes it large.
+ * The promise: nothing that a client or an origin sends or withholds makes this process keep more
+ * bytes, sockets or time than is written here. There is no "0 means no limit": a limit that is off
+ * is the one an attacker finds. Operators who want a large limit write a large number.
  *
- * Each limit has a unit in its name (`…Bytes`, `…Ms`; the others are counts), a default, a range in which it makes sense and a
- * reason. The table is the only place; the type, the defaults, the checks and the documentation are made of it.
+ * Each limit has a unit in its name (`…Bytes`, `…Ms`; the others are counts), a default, a sensible
+ * range and a reason. This table is the only source: the type, the defaults, the checks and the
+ * documentation are derived from it.
  *
- * Where it breaks down: these bounds are per process. Of several worker processes each has its part of `connections` and `connectionsPerClient`, and
- * all of the others. And bytes are counted as they are on the wire: a response compressed by its origin counts compressed.
+ * Where it breaks down: these limits are per process. With several worker processes, each has its
+ * share of `connections` and `connectionsPerClient`, and the full value of all others. And bytes
+ * are counted as they are on the wire: a response compressed by its origin counts compressed.
  */
 
 export interface Limits {
@@ -26,13 +30,13 @@ export interface Limits {
   readonly responseBodyBytes: number;
   /** Body of a response that is stored; a longer one streams through. */
   readonly storedObjectBytes: number;
-  /** Open client connections, all together. */
+  /** Open client connections in total. */
   readonly connections: number;
   /** Open connections from one client address. */
   readonly connectionsPerClient: number;
-  /** Requests on one connection, after which it is closed. */
+  /** Requests on one connection before it is closed. */
   readonly requestsPerConnection: number;
-  /** Requests on one connection whose answers have not been sent; one more is refused. */
+  /** Unanswered requests on one connection; one more is refused. */
   readonly pipelinedRequests: number;
   /** From the first byte of a request to the end of its head. */
   readonly headTimeoutMs: number;
@@ -42,13 +46,13 @@ export interface Limits {
   readonly idleTimeoutMs: number;
   /** Name lookup, TCP and TLS handshake with an origin. */
   readonly originConnectTimeoutMs: number;
-  /** From the request being sent to the head of the response. */
+  /** From sending the request to the head of the response. */
   readonly originHeadTimeoutMs: number;
   /** Between two pieces of a response body. */
   readonly originIdleTimeoutMs: number;
-  /** How long a request waits for another one's fetch of the same object. */
+  /** How long a request waits for another request's fetch of the same object. */
   readonly flightWaitMs: number;
-  /** A client that takes none of the bytes offered to it. */
+  /** How long a client may accept none of the bytes sent to it. */
   readonly clientStallMs: number;
 }
 
@@ -67,7 +71,10 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** Timers of Node take at most 2^31 - 1 ms and fire at once beyond: a longer wait would be none. A day is enough. */
+/**
+ * Node's timers accept at most 2^31 - 1 ms and fire at once beyond that, so a longer wait would be
+ * none. A day is enough.
+ */
 const longestWait = DAY;
 
 export const LIMITS: { readonly [name in keyof Limits]: LimitInfo } = {
@@ -141,8 +148,9 @@ export const DEFAULT_LIMITS: Limits = Object.freeze(
 );
 
 /**
- * The limits with `chosen` in place of the defaults. Throws a `RangeError` (a value out of its range, or two that contradict
- * each other) or a `TypeError` (not a number, or a name that does not exist: a misspelt limit would silently be none).
+ * The limits, with `chosen` overriding the defaults. Throws a `RangeError` (a value out of its
+ * range, or two values that contradict each other) or a `TypeError` (not a number, or an unknown
+ * name: a misspelt limit would silently have no effect).
  */
 export function checkLimits(chosen: Partial<Limits> = {}): Limits {
   const limits: Record<string, number> = { ...DEFAULT_LIMITS };
@@ -163,7 +171,8 @@ export function checkLimits(chosen: Partial<Limits> = {}): Limits {
   const checked = limits as unknown as Limits;
   for (const [smaller, larger] of ordered) {
     if (checked[smaller] <= checked[larger]) continue;
-    // One that was lowered takes the other's default with it; two that were written and contradict each other are a mistake.
+    // A limit that was lowered also lowers the other's default. Two explicit values that contradict
+    // each other are an error.
     if (chosen[smaller] === undefined) {
       limits[smaller] = checked[larger];
     } else if (chosen[larger] === undefined) {
@@ -177,7 +186,7 @@ export function checkLimits(chosen: Partial<Limits> = {}): Limits {
   return Object.freeze(checked);
 }
 
-/** Pairs of which the first cannot exceed the second. */
+/** Pairs of limits; the first must not exceed the second. */
 const ordered: readonly (readonly [keyof Limits, keyof Limits])[] = [
   ['urlBytes', 'headBytes'],
   ['storedObjectBytes', 'responseBodyBytes'],

@@ -1,17 +1,20 @@
 /**
- * Addresses that are not ordinary hosts of the internet: the IANA special-purpose registries (RFC 6890 and the RFCs that
- * added to them), and the addresses at which clouds tell a machine its own secrets.
+ * Addresses that are not ordinary hosts of the internet: the IANA special-purpose registries (RFC
+ * 6890 and the RFCs that added to them), and the addresses at which cloud providers give a machine
+ * its own secrets.
  *
- * `private` ranges are networks that somebody may rightly want to reach; `allowPrivate` opens them. `never` ranges are no place of an
- * origin, or far too costly to open by a general switch: only a range named in `allow` opens them. So the metadata
- * addresses stay shut when a whole private network is opened.
+ * `private` ranges are networks that an operator may legitimately want to reach; `allowPrivate`
+ * opens them. `never` ranges cannot hold an origin, or are far too dangerous to open with a general
+ * switch: only a range named in `allow` opens them. The metadata addresses therefore stay closed
+ * when a whole private network is opened.
  *
- * Of IPv6, only 2000::/3 is global unicast (RFC 4291, 2.4 and IANA); all else is refused even where no row below names it.
- * Addresses that carry an IPv4 address inside (NAT64, 6to4, Teredo, ISATAP) are as allowed as that: a gateway
- * would deliver the packet to it.
+ * In IPv6, only 2000::/3 is global unicast (RFC 4291, 2.4 and IANA); all other addresses are
+ * refused even if no row below names them. Addresses that contain an IPv4 address (NAT64, 6to4,
+ * Teredo, ISATAP) are allowed only if that address is, because a gateway would deliver the packet
+ * to it.
  *
- * Where it breaks down: a NAT64 gateway may use a prefix of its network's own, which cannot be known here; such an operator puts
- * that prefix into `deny`.
+ * Where it breaks down: a NAT64 gateway may use a prefix of its own network, which cannot be known
+ * here. The operator of such a network adds that prefix to `deny`.
  */
 
 import { type Cidr, cidrContains, parseCidr } from './cidr.ts';
@@ -23,7 +26,7 @@ export interface SpecialRange {
   readonly what: string;
 }
 
-/** First match counts: the addresses of metadata services stand before the networks they lie in. */
+/** The first match counts, so the metadata addresses come before the networks that contain them. */
 const rows: readonly (readonly [cidr: string, kind: SpecialRange['kind'], what: string])[] = [
   ['169.254.169.254/32', 'never', 'a cloud metadata address'],
   ['169.254.170.2/32', 'never', 'a cloud metadata address'],
@@ -91,16 +94,17 @@ const nat64 = parseCidr('64:ff9b::/96');
 const teredo = parseCidr('2001::/32');
 const globalUnicast = parseCidr('2000::/3');
 
-/** The special range in which an address lies, null for an ordinary one. */
+/** The special range that contains an address, or null for an ordinary address. */
 export function specialRange(address: IpAddress): SpecialRange | null {
-  // These two are judged by what they carry. Teredo lies inside the protocol assignments.
+  // These two are checked by the address that they contain. Teredo lies inside the protocol
+  // assignments.
   if (cidrContains(nat64, address) || cidrContains(teredo, address)) return null;
   for (const special of SPECIAL_RANGES) if (cidrContains(special.range, address)) return special;
   if (address.family === 4 || cidrContains(globalUnicast, address)) return null;
   return notGlobalUnicast;
 }
 
-/** IPv4 addresses inside an IPv6 address to which a gateway would deliver. */
+/** The IPv4 addresses inside an IPv6 address to which a gateway would deliver. */
 export function embeddedAddresses(address: IpAddress): readonly IpAddress[] {
   if (address.family === 4) return [];
   const [a, b, c, d] = address.words as [number, number, number, number];
@@ -110,9 +114,9 @@ export function embeddedAddresses(address: IpAddress): readonly IpAddress[] {
   if (cidrContains(nat64, address)) found.push(v4(d));
   // RFC 3056, 2: the 32 bits after 2002.
   if (a >>> 16 === 0x2002) found.push(v4(((a & 0xffff) << 16) | (b >>> 16)));
-  // RFC 4380, 4: the server, and the client's address with every bit turned.
+  // RFC 4380, 4: the server's address, and the client's address with every bit inverted.
   if (cidrContains(teredo, address)) found.push(v4(b), v4(~d));
-  // RFC 5214, 6.1: interface identifiers of ISATAP, under any prefix.
+  // RFC 5214, 6.1: ISATAP interface identifiers, under any prefix.
   if (c === 0x00005efe || c === 0x02005efe) found.push(v4(d));
   return found;
 }
