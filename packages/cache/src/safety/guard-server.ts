@@ -1,29 +1,37 @@
 /**
- * Puts the request guard in front of a server's handlers, on every way by which a request reaches them.
+ * Puts the request guard in front of a server's handlers, for every event by which a request
+ * reaches them.
  *
- * There are more ways than one. Node answers `Expect: 100-continue` itself before anybody has looked at the request, unless
- * `checkContinue` is listened to; answers other expectations itself, unless `checkExpectation` is; gives CONNECT to `connect`,
- * without a look at Host; and parser errors to `clientError`. All are taken here.
+ * There are several such events. Node answers `Expect: 100-continue` itself before the request was
+ * checked, unless there is a `checkContinue` listener. It answers other expectations itself, unless
+ * there is a `checkExpectation` listener. It passes CONNECT to `connect` without checking Host, and
+ * parser errors to `clientError`. All of them are handled here.
  *
- * A refusal ends the connection. Closing alone is not enough: Node has parsed requests further down in the same packet already, and
- * hands them out although the answer before them says `Connection: close` (measured: the second of two pipelined requests reached
- * the handler). What follows a refused request is exactly what a smuggler wants to be read, so the socket is marked
- * and nothing more is taken from it.
+ * A refusal ends the connection. Closing alone is not enough: Node has already parsed later
+ * requests in the same packet, and emits them although the answer before them says `Connection:
+ * close` (measured: the second of two pipelined requests reached the handler). The bytes after a
+ * refused request are exactly those that an attacker wants to smuggle in. The socket is therefore
+ * marked, and no further request is accepted from it.
  *
- * Requests that come before earlier ones are answered (RFC 9112, 9.3.2) are counted, as each may be a fetch: measured without that,
- * 9,900 on one connection were 9,900 fetches. One more than `pipelinedRequests` is refused: those before it are answered, then the
- * connection is closed, and a client knows that it must ask for the rest again. What was answered at once (a hit in memory) is not
- * counted; Node itself stops reading when too many bytes of finished answers wait.
+ * Requests that arrive before earlier ones are answered (RFC 9112, 9.3.2) are counted, because each
+ * may cause a fetch. Without that limit, 9,900 requests on one connection caused 9,900 fetches
+ * (measured). A request above `pipelinedRequests` is refused: the requests before it are answered,
+ * then the connection is closed, and the client knows that it must repeat the rest. Requests that
+ * were answered at once (a hit in memory) are not counted; Node itself stops reading when too many
+ * bytes of finished answers wait.
  *
- * Reading no more until some are answered would be kinder, but Node does not let go of the socket: it reads on after each request
- * and each answer, whoever has paused it (`readStart` and `socketOnDrain` in its HTTP server), hands out the rest of
- * the packet anyway, and does not notice that a client has gone while nothing is read.
+ * It would be kinder to stop reading until some requests are answered, but Node does not allow it.
+ * It resumes reading after each request and each answer, even if the socket was paused (`readStart`
+ * and `socketOnDrain` in its HTTP server). It also emits the rest of the packet anyway, and does
+ * not notice that a client has disconnected while nothing is read.
  *
- * Node keeps a request that is dropped until the connection ends, so a client that goes on after a refusal is cut off.
+ * Node keeps a dropped request until the connection ends, so a client that continues after a
+ * refusal is disconnected.
  *
- * Where it breaks down: an error in the body (a wrong chunk) comes after the head was handed to the handler, as a body is not
- * held back. Then the connection is destroyed, the handler's `req` is aborted, and the proxy must not end its request to
- * the origin as if it were whole. A client that is still sending when it is refused may see a reset instead of the answer.
+ * Where it breaks down: an error in the body (a wrong chunk) occurs after the head was passed to
+ * the handler, because bodies are not held back. Then the connection is destroyed and the handler's
+ * `req` is aborted, and the proxy must not end its request to the origin as if it were complete. A
+ * client that is still sending when it is refused may see a reset instead of the answer.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -36,9 +44,9 @@ import { checkRequestHead } from './request-guard.ts';
 export interface GuardedHandlers {
   readonly limits: Limits;
   request(req: IncomingMessage, res: ServerResponse): void;
-  /** CONNECT; without it the method is answered with 405. */
+  /** Handles CONNECT; without it the method is answered with 405. */
   connect?(req: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Told of each refusal; `target` is null when the head could not be read. */
+  /** Called for each refusal; `target` is null if the head could not be read. */
   refused?(why: Refusal, from: { client: string; method: string | null; target: string | null }): void;
 }
 
@@ -47,19 +55,21 @@ const lastResponse = Symbol('last response');
 const unanswered = Symbol('unanswered');
 const dropped = Symbol('dropped');
 
-/** What is remembered about a connection, on the socket itself: it is asked with each request. */
+/** State of a connection, kept on the socket itself because it is read at each request. */
 interface Marked {
   [refusedSocket]?: boolean;
   [lastResponse]?: ServerResponse;
-  /** Requests that were handed to the handler and not answered at once or since. */
+  /** Requests passed to the handler that are still unanswered. */
   [unanswered]?: number;
-  /** Requests that came after a refusal. */
+  /** Requests that arrived after a refusal. */
   [dropped]?: number;
-  /** Node's own: the response that is being sent on this socket. */
+  /** Node's own property: the response that is being sent on this socket. */
   _httpMessage?: ServerResponse | null;
 }
 
-/** For `http` and `https` servers; to be called once, with no other listeners for these events. */
+/**
+ * For `http` and `https` servers. Call it once; there must be no other listeners for these events.
+ */
 export function guardServer(server: Server, handlers: GuardedHandlers): void {
   const { limits } = handlers;
 
@@ -106,7 +116,8 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     if (res.writableEnded) return;
     const socket = req.socket as Socket & Marked;
     socket[unanswered] = (socket[unanswered] ?? 0) + 1;
-    // Not told when the connection goes, if it is behind another one: then nobody counts any more.
+    // A response that is queued behind another gets no event when the connection closes, but by
+    // then the count no longer matters.
     res.once('close', answered);
   };
 
@@ -118,16 +129,18 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     res.writeContinue();
     handle(req, res);
   });
-  // Node calls this for all that is not 100-continue; the guard refuses it, for these reasons or others.
+  // Node emits this for expectations other than 100-continue; the guard refuses them, for this
+  // reason or another.
   server.on('checkExpectation', (req, res) => {
     if (admit(req, res)) handle(req, res);
   });
 
   server.on('connect', (req, socket, head) => {
     const marked = socket as Duplex & Marked;
-    // Node has let go of the socket: without a listener, an error of it would end the process.
+    // Node has released the socket: without a listener, an error on it would end the process.
     socket.on('error', ignore);
-    // Refused before, or the answer to an earlier request is still on its way: raw bytes would get into it.
+    // The socket was refused before, or an earlier answer is still being sent, and raw bytes would
+    // get into it.
     if (marked[refusedSocket] === true || marked._httpMessage) {
       socket.destroy();
       return;
@@ -150,17 +163,20 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const marked = socket as Duplex & Marked;
     if (marked[refusedSocket] === true) {
-      // The answer is written or in the queue, and closes the connection. With no answer under way, close now.
+      // The answer is written or queued, and closes the connection. If no answer is pending, close
+      // now.
       if (!marked._httpMessage) (socket as Socket).destroySoon();
       return;
     }
     marked[refusedSocket] = true;
-    // A client that went away (reset, or gone when an answer was written to it) said nothing wrong.
+    // A client that disconnected (reset, or gone when an answer was written to it) made no error.
     const gone = error.code === 'ECONNRESET' || error.code === 'EPIPE';
     const why = gone ? null : refusalOfParserError(error);
     const current = marked[lastResponse];
-    // Bytes may be written only as the answer to the request that is wrong: nothing is being answered, or it is this very
-    // request (its body is broken) and its answer has not begun. Otherwise they would be taken for another's answer.
+    // A refusal may be written only as the answer to the faulty request. That is the case if
+    // nothing is being answered, or if the answer being sent belongs to this very request (its body
+    // is broken) and has not begun. Otherwise the client would take the bytes for the answer to
+    // another request.
     const broken = current !== undefined && !current.req.complete && !current.headersSent;
     const free = !marked._httpMessage || (broken && marked._httpMessage === current);
     if (why !== null) {
@@ -175,7 +191,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
   });
 }
 
-/** In words, what Node's parser found. */
+/** Translates an error of Node's parser into a refusal. */
 export function refusalOfParserError(error: NodeJS.ErrnoException & { readonly reason?: string }): Refusal {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':

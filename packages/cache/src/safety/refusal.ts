@@ -1,6 +1,7 @@
 /**
- * What a client is told when it is not served: a status, a code for programs and a sentence for people. Always plain text, never
- * HTML; what the client sent is quoted as JSON and cut short, so that it cannot pretend to be something else.
+ * The answer to a client that is not served: a status, a code for programs and a sentence for
+ * people. It is always plain text, never HTML. Input from the client is quoted as JSON and
+ * truncated, so that it cannot be mistaken for text of this node.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -17,7 +18,7 @@ export function refusal(status: number, code: string, message: string): Refusal 
   return { status, code, message };
 }
 
-/** A piece of what came, safe in a message. */
+/** Quotes a piece of the input, safe for use in a message. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text).replace(
     // JSON leaves DEL and above as they are; the message is sent as ASCII.
@@ -26,7 +27,10 @@ export function quote(text: string): string {
   );
 }
 
-/** Answers and closes: after a request that was not understood, nobody knows where the next one begins. */
+/**
+ * Answers and closes the connection: after a request that was not understood, it is unknown where
+ * the next one begins.
+ */
 export function sendRefusal(res: ServerResponse, why: Refusal): void {
   const body = `${why.message}\n`;
   res.writeHead(why.status, [
@@ -46,7 +50,7 @@ export function sendRefusal(res: ServerResponse, why: Refusal): void {
   res.end(body);
 }
 
-/** The same as bytes, for sockets on which there is no response object: parser errors and CONNECT. */
+/** The same answer as bytes, for sockets without a response object: parser errors and CONNECT. */
 export function refusalBytes(why: Refusal): Buffer {
   const body = `${why.message}\n`;
   const head = [

@@ -1,26 +1,34 @@
 /**
- * Is there exactly one way to read this request? If two servers in a row can disagree where it ends or for whom it is, one of
- * them can be made to take an attacker's bytes for another client's request (smuggling), or to store an answer under
- * another's name. Such a request is refused, never repaired: a repair is a guess about what the next server does.
+ * Checks that there is exactly one way to read a request. If two servers in a row can disagree
+ * about where it ends or which host it is for, an attacker can make one of them take the attacker's
+ * bytes for another client's request (smuggling), or store an answer under the wrong key. Such a
+ * request is refused and never repaired, because a repair would mean guessing what the next server
+ * does.
  *
- * `checkRequestHead` is pure, takes time linear in what it is given, and never throws. It sees what Node's parser has let through
- * (`rawHeaders`). By measurement (Node 20.20, llhttp strict; the corpus in `test/smuggling-corpus.ts` repeats it on each run):
+ * `checkRequestHead` is pure, takes time linear in its input, and never throws. It sees what Node's
+ * parser has let through (`rawHeaders`). These are the results of measurements (Node 20.20, llhttp
+ * strict; the corpus in `test/smuggling-corpus.ts` repeats them on each run):
  *
- *   refused by the parser: several Content-Length fields, lists and signs in it, Content-Length with Transfer-Encoding, chunked twice
- *     or not last, obs-fold, bare CR or LF in a head and in chunk framing, space before the colon, control bytes in names, values and
- *     targets, bytes above 0x7e in targets, versions other than 0.9, 1.0, 1.1, 2.0, methods it does not know;
- *   passed by the parser, refused here: several Host fields, none, an invalid one; `gzip, chunked`, `identity`, an empty
- *     Transfer-Encoding (after which the parser reads the body as the next request); Transfer-Encoding in HTTP/1.0; versions 0.9 and
- *     2.0; RTSP and ICE methods; `*` for GET; all forms of CONNECT; fragments, backslashes, user names, other schemes; Content-Length up
- *     to 2^64; `Expect: 100-continue, x`; `Content_Length`; Connection naming Host.
+ * - Refused by the parser: several Content-Length fields, lists and signs in it, Content-Length
+ *   with Transfer-Encoding, chunked twice or not last, obs-fold, bare CR or LF in a head and in
+ *   chunk framing, space before the colon, control bytes in names, values and targets, bytes above
+ *   0x7e in targets, versions other than 0.9, 1.0, 1.1, 2.0, methods it does not know.
+ * - Passed by the parser, refused here: several Host fields, none, an invalid one; `gzip, chunked`,
+ *   `identity`, an empty Transfer-Encoding (after which the parser reads the body as the next
+ *   request); Transfer-Encoding in HTTP/1.0; versions 0.9 and 2.0; RTSP and ICE methods; `*` for
+ *   GET; all forms of CONNECT; fragments, backslashes, user names, other schemes; Content-Length up
+ *   to 2^64; `Expect: 100-continue, x`; `Content_Length`; Connection naming Host.
  *
- * Both lists are checked here all the same where they can be seen: the parser is somebody else's, and has been wrong before.
+ * Both lists are checked here as far as they are visible, because the parser is not ours and has
+ * had bugs before.
  *
  * Decisions:
- * - Host differs from the authority of an absolute target: not refused. RFC 9112, 3.2.2 says the absolute target wins and the
- *   received Host is ignored; the proxy writes a new one. Both must be valid by themselves.
+ * - Host may differ from the authority of an absolute target. RFC 9112, 3.2.2 says that the
+ *   absolute target wins and the received Host is ignored; the proxy writes a new one. Each must be
+ *   valid by itself.
  * - Unknown methods are forwarded (RFC 9110, 9.1), as far as the parser knows them.
- * - A body on GET is legal (9110, 9.3.1 gives it no meaning) and passes; `unkeyed-fields.ts` keeps its answer from being shared.
+ * - A body on GET is legal (9110, 9.3.1 gives it no meaning) and passes; `unkeyed-fields.ts` keeps
+ *   its answer from being shared.
  */
 
 import type { FieldList } from '../policy/stored-response.ts';
@@ -34,14 +42,14 @@ export type { Refusal } from './refusal.ts';
 export interface RawRequest {
   readonly method: string;
   readonly target: string;
-  /** `1.1`, as Node gives it. */
+  /** The version as Node reports it, for example `1.1`. */
   readonly httpVersion: string;
   readonly headers: FieldList;
 }
 
 export type RequestLimits = Pick<Limits, 'headBytes' | 'urlBytes' | 'headerCount' | 'requestBodyBytes'>;
 
-/** Why the request is refused; null: it may be handled. */
+/** The reason why the request is refused, or null if it may be handled. */
 export function checkRequestHead(raw: RawRequest, limits: RequestLimits = DEFAULT_LIMITS): Refusal | null {
   const { method, target, httpVersion, headers } = raw;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
@@ -83,7 +91,7 @@ export function checkRequestHead(raw: RawRequest, limits: RequestLimits = DEFAUL
     if (outsideValue.test(value)) {
       return refusal(400, 'header-value', `The field ${quote(name)} has a character that is not allowed.`);
     }
-    // Only names of these lengths matter: most fields are passed by without being lower-cased.
+    // Only names of these lengths matter, so most fields are skipped without lower-casing them.
     switch (name.length) {
       case 4:
         if (name.toLowerCase() !== 'host') break;
@@ -105,7 +113,8 @@ export function checkRequestHead(raw: RawRequest, limits: RequestLimits = DEFAUL
         const lower = name.toLowerCase();
         if (lower === 'content_length') return lookalike(name, 'Content-Length');
         if (lower !== 'content-length') break;
-        // RFC 9112, 6.3 lets a recipient refuse repeated equal values as well; nobody sends them by intent.
+        // RFC 9112, 6.3 also lets a recipient refuse repeated equal values, which no client sends
+        // intentionally.
         if (contentLength !== undefined) {
           return refusal(400, 'content-length-repeated', 'The request has several Content-Length fields.');
         }
@@ -145,10 +154,13 @@ export function checkRequestHead(raw: RawRequest, limits: RequestLimits = DEFAUL
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Visible ASCII, space, tab and obs-text (RFC 9110, 5.5). */
+/** Any character except visible ASCII, space, tab and obs-text (RFC 9110, 5.5). */
 const outsideValue = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Node's parser also reads RTSP and ICE, and says version 1.0 of them; PRI opens HTTP/2 (RFC 9113, 3.4). */
+/**
+ * Node's parser also reads RTSP and ICE, and reports version 1.0 for them; PRI opens HTTP/2 (RFC
+ * 9113, 3.4).
+ */
 const foreignMethods: ReadonlySet<string> = new Set(
   (
     'DESCRIBE ANNOUNCE SETUP PLAY PAUSE TEARDOWN GET_PARAMETER SET_PARAMETER REDIRECT RECORD FLUSH ' +
@@ -157,9 +169,10 @@ const foreignMethods: ReadonlySet<string> = new Set(
 );
 
 /**
- * Fields meant for all recipients. RFC 9110, 7.6.1: a sender must not name them in Connection. Who does wants the proxy to drop
- * them: to lose a Host, a length, the credentials by which the answer is private, or the address by which an origin judges. That address has
- * many names, so all of `isUnkeyed` are refused as well.
+ * Fields meant for all recipients. RFC 9110, 7.6.1: a sender must not name them in Connection. A
+ * client that does wants the proxy to drop them: the Host, a length, the credentials that make the
+ * answer private, or the address by which an origin decides. That address has many field names, so
+ * all fields of `isUnkeyed` are refused as well.
  */
 const endToEnd: ReadonlySet<string> = new Set(
   (
@@ -171,11 +184,11 @@ const endToEnd: ReadonlySet<string> = new Set(
 );
 
 function checkConnection(value: string): Refusal | null {
-  // What nearly every request has.
+  // The values in nearly every request.
   if (value === 'keep-alive' || value === 'close') return null;
   for (const part of value.split(',')) {
     const option = part.trim();
-    // RFC 9110, 5.6.1.2: empty list elements are read and ignored.
+    // RFC 9110, 5.6.1.2: empty list elements are parsed and ignored.
     if (option === '') continue;
     if (!token.test(option)) {
       return refusal(
@@ -203,7 +216,8 @@ function checkHost(host: string | undefined, target: string, httpVersion: string
     return refusal(400, 'host-missing', 'The request has no Host field.');
   }
   if (host === '') {
-    // An empty Host is what a client sends for a target without an authority. Our URLs all have one (RFC 9110, 4.2.1).
+    // A client sends an empty Host for a target without an authority. Our URLs all have one (RFC
+    // 9110, 4.2.1).
     if (target.charCodeAt(0) !== 0x2f) return null;
     return refusal(400, 'host-empty', 'The Host field is empty: expected the name of a host.');
   }
@@ -219,16 +233,17 @@ function checkFraming(
   limits: RequestLimits,
 ): Refusal | null {
   if (transferEncoding !== undefined) {
-    // RFC 9112, 6.1: both together ought to be handled as an error.
+    // RFC 9112, 6.1: a message with both ought to be handled as an error.
     if (contentLength !== undefined) {
       return refusal(400, 'length-twice', 'The request has both Content-Length and Transfer-Encoding.');
     }
-    // 6.1: in an HTTP/1.0 message the framing is faulty, whatever it says.
+    // 6.1: in an HTTP/1.0 message, Transfer-Encoding makes the framing faulty.
     if (httpVersion === '1.0') {
       return refusal(400, 'transfer-encoding-1.0', 'Transfer-Encoding does not exist in HTTP/1.0.');
     }
     if (transferEncoding.toLowerCase() !== 'chunked') {
-      // 6.1: 501 for a coding that is not understood. What is no coding, or chunked in the wrong place, is a bad request.
+      // 6.1: 501 for a coding that is not understood. A malformed coding, or chunked in the wrong
+      // place, is a bad request.
       const codings = transferEncoding.toLowerCase().split(',');
       const known =
         transferEncoding === transferEncoding.trim() && codings.every((coding) => token.test(coding.trim()));
@@ -263,7 +278,9 @@ function checkFraming(
   return null;
 }
 
-/** Gateways that put fields into environment variables (RFC 3875, 4.1.18) cannot tell `_` from `-`. */
+/**
+ * Gateways that put fields into environment variables (RFC 3875, 4.1.18) cannot tell `_` from `-`.
+ */
 function lookalike(name: string, real: string): Refusal {
   return refusal(400, 'header-lookalike', `The field ${quote(name)} could be taken for ${real}.`);
 }

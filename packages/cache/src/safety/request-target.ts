@@ -1,24 +1,32 @@
 /**
- * The request target (RFC 9112, 3.2) and the authority in it or in Host: is there exactly one way to read them?
+ * Checks that there is exactly one way to read the request target (RFC 9112, 3.2) and the authority
+ * in it or in Host.
  *
- * The four forms are told apart by method and first character: CONNECT takes the authority form and no other, `*` is for OPTIONS
- * only, `/` begins the origin form, all else must be the absolute form with http or https.
+ * The four forms are told apart by method and first character: CONNECT takes only the authority
+ * form, `*` is for OPTIONS only, `/` begins the origin form, and all other targets must be in
+ * absolute form with http or https.
  *
- * Stricter than the grammar where readers differ:
- * - a host is letters, digits, `-`, `.`, `_`, `~`: RFC 3986 would also take `%41`, `!`, `,`, `;`, which no DNS name needs and which
- *   every library reads in its own way. A host that ends in a number must be an IPv4 address. Zones (`[fe80::1%25eth0]`) name
- *   wires of this machine, and are refused.
- * - user names are refused (RFC 9110, 4.2.4: treat them as an error, they hide the real host).
- * - a backslash is refused before the query: browsers read it as a slash. In the query it is data, and browsers send it as it is.
+ * Stricter than the grammar where parsers differ:
+ * - A host consists of letters, digits, `-`, `.`, `_`, `~`. RFC 3986 would also allow `%41`, `!`,
+ *   `,`, `;`, which no DNS name needs and which every library reads differently. A host that ends
+ *   in a number must be an IPv4 address. Zones (`[fe80::1%25eth0]`) name interfaces of this
+ *   machine, and are refused.
+ * - User names are refused (RFC 9110, 4.2.4: treat them as an error, they hide the real host).
+ * - A backslash is refused before the query, because browsers read it as a slash. In the query it
+ *   is data, and browsers send it unchanged.
  *
- * Laxer than the grammar where the web is: `"<>^`{|}[]` and lone `%` pass in paths and queries, untouched. `//host/path` is a
- * path that begins with an empty segment; who resolves it as a URL reference goes to another host. Use it as a string.
+ * More lenient than the grammar where the web is: `"<>^`{|}[]` and lone `%` pass in paths and
+ * queries, unchanged. `//host/path` is a path that begins with an empty segment. Code that resolves
+ * it as a URL reference would go to another host, so use it as a string.
  */
 
 import { parseHostLiteral } from './ip-address.ts';
 import { quote, type Refusal, refusal } from './refusal.ts';
 
-/** Which is null: the target is fine by itself. Lengths are the caller's. */
+/**
+ * Returns the reason for a refusal, or null if the target is valid by itself. The caller checks
+ * lengths.
+ */
 export function checkRequestTarget(method: string, target: string): Refusal | null {
   if (target === '')
     return refusal(400, 'target-empty', 'The request has no target: expected a path or a URL.');
@@ -42,7 +50,10 @@ export function checkRequestTarget(method: string, target: string): Refusal | nu
   return checkAbsoluteForm(target);
 }
 
-/** The authority of a target in absolute form that has passed `checkRequestTarget`; null for other forms. */
+/**
+ * The authority of a target in absolute form that has passed `checkRequestTarget`; null for other
+ * forms.
+ */
 export function targetAuthority(target: string): string | null {
   const start = target.indexOf('://');
   if (start < 0 || target.charCodeAt(0) === 0x2f) return null;
@@ -50,8 +61,9 @@ export function targetAuthority(target: string): string | null {
 }
 
 /**
- * `host` or `host:port`. `port` says whether a port must be there (CONNECT) or may. Hosts that were found right are remembered: nearly all
- * requests name one of a few, and reading it again would be most of what the guard costs (2 of 3 µs, measured).
+ * Checks `host` or `host:port`. `port` says whether a port is required (CONNECT) or optional. Valid
+ * hosts are remembered: nearly all requests name one of a few, and parsing it again would be most
+ * of the guard's cost (2 of 3 µs, measured).
  */
 export function checkAuthority(authority: string, port: 'required' | 'optional'): Refusal | null {
   if (port === 'optional' && foundRight.has(authority)) return null;
@@ -63,7 +75,7 @@ export function checkAuthority(authority: string, port: 'required' | 'optional')
   return bad;
 }
 
-/** Bounded, and of texts of at most 262 characters. */
+/** Bounded in number; each text has at most 262 characters. */
 const foundRight = new Set<string>();
 
 function readAuthority(authority: string, port: 'required' | 'optional'): Refusal | null {
@@ -90,7 +102,7 @@ function readAuthority(authority: string, port: 'required' | 'optional'): Refusa
     if (port === 'optional') return null;
     return refusal(400, 'authority-port', `A port is missing after the host: ${quote(authority)}.`);
   }
-  // \d{1,5} by the pattern.
+  // The pattern allows at most five digits.
   if (Number(digits) < 1 || Number(digits) > 65535) {
     return refusal(400, 'authority-port', `Not a port: expected 1 to 65535, got ${quote(digits)}.`);
   }

@@ -1,15 +1,18 @@
 /**
- * Is the head of an origin's response safe to store and to pass on? Headers are in the hands of the origin, or of whoever found a way
- * to write into them (response splitting); a cache would hand the damage to everyone.
+ * Checks that the head of an origin's response is safe to store and to forward. The origin controls
+ * the fields, or an attacker who found a way to write into them (response splitting), and a cache
+ * would pass the damage on to all clients.
  *
- * By measurement (undici 7.30), undici refuses: several Content-Length fields, lists in it, Content-Length with Transfer-Encoding,
- * obs-fold, bare CR or LF, control bytes in values, bad names, heads above `maxHeaderSize`, bodies shorter or longer than said.
- * It lets through, and this refuses: `Transfer-Encoding: chunked, gzip` (whose chunk sizes it gives as content), `gzip, chunked`
- * and `gzip` (the content stays compressed while the field that says so is hop-by-hop, and dropped), any Transfer-Encoding of an
- * HTTP/1.0 server is read too (harmless, same bytes); any number of fields; status codes 600 to 999. A reason phrase of
- * 100 KB or with control bytes comes through as well: `safeReason` drops it, as it means nothing (RFC 9112, 4).
+ * By measurement (undici 7.30), undici refuses: several Content-Length fields, lists in it,
+ * Content-Length with Transfer-Encoding, obs-fold, bare CR or LF, control bytes in values, bad
+ * names, heads above `maxHeaderSize`, bodies shorter or longer than declared. It lets through, and
+ * this refuses: `Transfer-Encoding: chunked, gzip` (undici returns its chunk sizes as content),
+ * `gzip, chunked` and `gzip` (the content stays compressed, but the field that says so is
+ * hop-by-hop and dropped), any number of fields, and status codes 600 to 999. undici also reads any
+ * Transfer-Encoding of an HTTP/1.0 server (harmless, same bytes). A reason phrase of 100 KB or with
+ * control bytes passes as well: `safeReason` drops it, because it has no meaning (RFC 9112, 4).
  *
- * All of it is checked here again, because it is what gets stored.
+ * All of this is checked again here, because the result is stored.
  */
 
 import type { FieldList } from '../policy/stored-response.ts';
@@ -18,7 +21,10 @@ import { quote, type Refusal, refusal } from './refusal.ts';
 
 export type ResponseLimits = Pick<Limits, 'headerCount' | 'responseHeadBytes' | 'responseBodyBytes'>;
 
-/** Why the response is refused, as the 502 with which the client is answered; null: it is fine. */
+/**
+ * The reason why the response is refused, as the 502 that the client gets, or null if the response
+ * is fine.
+ */
 export function checkResponseHead(
   head: { readonly status: number; readonly headers: FieldList; readonly method?: string },
   limits: ResponseLimits = DEFAULT_LIMITS,
@@ -44,7 +50,7 @@ export function checkResponseHead(
       return bad('response-header', `a character that is not allowed in the field ${quote(name)}`);
     }
     if (name.length === 14 && name.toLowerCase() === 'content-length') {
-      // RFC 9112, 6.3: a proxy that gets an invalid length, or several, answers 502.
+      // RFC 9112, 6.3: a proxy that receives an invalid length, or several, answers 502.
       if (contentLength !== undefined || !/^\d{1,19}$/.test(value)) {
         return bad('response-length', 'a Content-Length that is wrong, or several');
       }
@@ -62,7 +68,7 @@ export function checkResponseHead(
   if (bytes > limits.responseHeadBytes) {
     return bad('response-head-too-large', `a head of more than ${limits.responseHeadBytes} bytes`);
   }
-  // The answers to HEAD and 304 tell the length of a body that does not come.
+  // Answers to HEAD and 304 state the length of a body that is not sent.
   const noBody = head.method === 'HEAD' || status === 304;
   if (contentLength !== undefined && !noBody && Number(contentLength) > limits.responseBodyBytes) {
     return bad('response-body-too-large', `a body of more than ${limits.responseBodyBytes} bytes`);
@@ -70,7 +76,10 @@ export function checkResponseHead(
   return null;
 }
 
-/** The reason phrase if it can be sent on, else none: Node throws at one that has control characters. */
+/**
+ * The reason phrase if it can be forwarded, otherwise an empty one: Node throws if it contains
+ * control characters.
+ */
 export function safeReason(reason: string): string {
   return reason.length > 128 || outsideValue.test(reason) ? '' : reason;
 }

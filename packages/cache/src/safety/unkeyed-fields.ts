@@ -1,30 +1,37 @@
 /**
- * Request fields that change an answer without being part of the key under which it is stored. One request with
- * `X-Forwarded-Host: evil.example`, and the page that the origin made for it is everybody's page: cache poisoning. `Vary` would be
- * the origin's duty; frameworks that read these fields do not send it.
+ * Request fields that change an answer without being part of the key under which it is stored.
+ * After one request with `X-Forwarded-Host: evil.example`, all clients get the page that the origin
+ * generated for it: cache poisoning. The origin should send `Vary`, but frameworks that read these
+ * fields do not.
  *
- * `safeguardFields` is called for a request that goes to the origin. For GET and HEAD it drops the fields that say where a request
- * came from or what it should be instead, and says whether the answer may be shared. Other methods pass as they are, for applications rely on
- * these fields where something is changed. Their answers are not shared, but for one: what a POST brought may be stored for those
- * who GET (RFC 9110, 9.3.3). So a POST is not shareable if it has a field that a GET would have lost, or a cookie, or credentials:
- * the page that it brought may have been made of them. Behind a front that adds X-Forwarded-For to every request no answer to POST is ever
- * stored; that costs a later GET one fetch, and dropping the field would cost the application what it needs.
+ * `safeguardFields` is called for each request that goes to the origin. For GET and HEAD it drops
+ * the fields that say where a request came from or what it should be instead, and says whether the
+ * answer may be shared. Requests with other methods pass unchanged, because applications rely on
+ * these fields when something is changed. Their answers are not shared, with one exception: the
+ * response to a POST may be stored for later GETs (RFC 9110, 9.3.3). A POST is therefore not
+ * shareable if it has a field that would be dropped from a GET, or a cookie, or credentials,
+ * because its response may depend on them. Behind a front end that adds X-Forwarded-For to every
+ * request, no answer to a POST is ever stored. That costs a later GET one fetch, while dropping the
+ * field would take away information that the application needs.
  *
- *   dropped         who asked, by which host, scheme, port, path, method, and what frameworks say to themselves (the lists below);
- *                   names with `_`, which CGI cannot tell from `-`;
- *                   Content-* of a request without a body (a wrong Content-Type makes frameworks answer 400); a Range
- *                   that cannot be read, or with many parts (RFC 9110, 14.2: may be ignored)
- *   not shareable   a body on GET or HEAD: the key does not know it
- *   explicitOnly    Cookie: the answer may be one person's page. Shared only if the origin says in so many words that it may be, and sets
- *                   no cookie (`explicitlyShareable`); never by heuristic freshness, nor by `max-age=0` or an Expires that has passed,
- *                   which say that it should not be reused
+ * - Dropped: who asked, by which host, scheme, port, path, method, and fields that frameworks send
+ *   to themselves (the lists below); names with `_`, which CGI cannot tell from `-`; Content-* of a
+ *   request without a body (a wrong Content-Type makes frameworks answer 400); a Range that cannot
+ *   be parsed, or with many parts (RFC 9110, 14.2: may be ignored).
+ * - Not `shareable`: a body on GET or HEAD, because the key does not include it.
+ * - `explicitOnly`: Cookie, because the answer may be one person's page. It is shared only if the
+ *   origin says explicitly that it may be, and sets no cookie (`explicitlyShareable`). It is never
+ *   shared by heuristic freshness, nor with `max-age=0` or an Expires in the past, which say that
+ *   it should not be reused.
  *
- * Authorization is not here: RFC 9111, 3.5 governs it, in the policy. Accept-*, Origin and the like are what Vary is for; so are fields
- * that a framework's own pages send and that it names in Vary, such as RSC and Next-Router-* of Next.js, or X-Inertia.
- * The proxy adds its own X-Forwarded-* and Via afterwards; they are the same for all, or name only the client.
+ * Authorization is not handled here: RFC 9111, 3.5 governs it, in the policy. Accept-*, Origin and
+ * similar fields are covered by Vary. So are fields that a framework's own pages send and that it
+ * names in Vary, such as RSC and Next-Router-* of Next.js, or X-Inertia. The proxy adds its own
+ * X-Forwarded-* and Via afterwards; they are the same for all clients, or name only the client.
  *
- * Refused: putting these fields into the key. It makes poisoning harmless, and lets anybody fill the store with copies.
- * Where it breaks down: fields that only one application knows. Whoever has such an origin names them in its Vary.
+ * We refused to put these fields into the key. It would make poisoning harmless, but any client
+ * could fill the store with copies. Where it breaks down: fields that only one application knows.
+ * Such an origin must name them in its Vary.
  */
 
 import { ABSENT, INVALID, responseDirectives } from '../policy/cache-control.ts';
@@ -35,15 +42,20 @@ import type { PolicyOptions } from '../policy/policy-options.ts';
 import type { FieldList } from '../policy/stored-response.ts';
 
 export interface SafeFields {
-  /** What may go to the origin. */
+  /** The fields that may go to the origin. */
   readonly headers: string[];
-  /** May the answer be stored, and given to others who wait for the same? */
+  /**
+   * Whether the answer may be stored, and given to other clients that wait for the same resource.
+   */
   readonly shareable: boolean;
-  /** Only if `explicitlyShareable` says so of the response. */
+  /** Whether that requires `explicitlyShareable` to be true for the response. */
   readonly explicitOnly: boolean;
 }
 
-/** `keep`: names (lower case) from a trusted proxy in front, which are not dropped. */
+/**
+ * Applies the rules above. `keep` holds names (lower case) of fields from a trusted proxy in front,
+ * which are not dropped.
+ */
 export function safeguardFields(
   headers: FieldList,
   method: string,
@@ -74,7 +86,10 @@ export function safeguardFields(
   };
 }
 
-/** Whether what a POST brings can be for others: nothing in it that a GET would not have been asked with. Of content a POST has its own. */
+/**
+ * Whether the response to a POST may serve other clients: the request has nothing that would be
+ * dropped from a GET. Content-* fields are fine, because a POST has content.
+ */
 function isImpersonalPost(headers: FieldList, keep: ReadonlySet<string>): boolean {
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!.toLowerCase();
@@ -85,7 +100,7 @@ function isImpersonalPost(headers: FieldList, keep: ReadonlySet<string>): boolea
   return true;
 }
 
-/** Does a field (lower case) change answers behind the cache's back? */
+/** Whether a field (lower case) may change answers without being part of the key. */
 export function isUnkeyed(name: string): boolean {
   if (unkeyed.has(name)) return true;
   for (const prefix of prefixes) if (name.startsWith(prefix)) return true;
@@ -93,9 +108,10 @@ export function isUnkeyed(name: string): boolean {
 }
 
 /**
- * Did the origin say itself that the response is for all? RFC 9111, 3: public, s-maxage (of any value: it is said to shared caches alone,
- * and 3.5 takes it for permission); or a max-age or Expires that lets it be reused at all, which an origin sends knowing that
- * shared caches obey them. Not if it sets a cookie: that is meant for one.
+ * Whether the origin itself said that the response is for all clients. RFC 9111, 3: public,
+ * s-maxage (of any value: it addresses only shared caches, and 3.5 takes it as permission), or a
+ * max-age or Expires that allows reuse at all, because an origin that sends them knows that shared
+ * caches obey them. A response that sets a cookie is meant for one client.
  */
 export function explicitlyShareable(
   { status, headers }: Pick<ResponseHead, 'status' | 'headers'>,
@@ -116,19 +132,21 @@ const prefixes = [
   'x-forwarded-',
   'x-original-',
   'x-rewrite-',
-  // Next.js, to itself: skip the middleware (CVE-2025-29927), render this path or error instead.
+  // Internal fields of Next.js: skip the middleware (CVE-2025-29927), render this path or error
+  // instead.
   'x-middleware-',
   'x-invoke-',
-  // React Router, while it builds: a page without its server's part (CVE-2025-43864), with data from the field (CVE-2025-43865).
+  // React Router at build time: a page without its server's part (CVE-2025-43864), with data from
+  // the field (CVE-2025-43865).
   'x-react-router-',
-  // Nuxt: x-nuxt-no-ssr gives the empty page.
+  // Nuxt: x-nuxt-no-ssr requests the empty page.
   'x-nuxt-',
-  // Astro's adapters, from the edge to the server: x-astro-path, x-astro-locals.
+  // Astro's adapters, sent from the edge to the server: x-astro-path, x-astro-locals.
   'x-astro-',
 ];
 
 const unkeyed: ReadonlySet<string> = new Set([
-  // Where it came from and went to (RFC 7239 and what was before it).
+  // Where the request came from and went to (RFC 7239 and its predecessors).
   'forwarded',
   'x-forwarded',
   'x-host',
@@ -140,7 +158,7 @@ const unkeyed: ReadonlySet<string> = new Set([
   'front-end-https',
   'x-arr-ssl',
   'x-backend-host',
-  // Who sent it.
+  // The sender of the request.
   'x-real-ip',
   'x-client-ip',
   'x-cluster-client-ip',
@@ -151,17 +169,18 @@ const unkeyed: ReadonlySet<string> = new Set([
   'x-remote-ip',
   'x-remote-addr',
   'x-remote-user',
-  // What it should be instead.
+  // Overrides of the request.
   'x-http-method-override',
   'x-http-method',
   'x-method-override',
   'x-http-path-override',
   'x-accel-redirect',
   'x-sendfile',
-  // Rack, Plack and Symfony then send the name of a file and no body (CVE-2025-61780 for Rack).
+  // Rack, Plack and Symfony then send a file name and no body (CVE-2025-61780 for Rack).
   'x-sendfile-type',
   'x-accel-mapping',
-  // "I fill in ESI": the page comes with holes, and this node fills none. (W3C Note "Edge Architecture Specification", 2001.)
+  // Announces that the proxy processes ESI: the page then has placeholders, which this node does
+  // not fill. (W3C Note "Edge Architecture Specification", 2001.)
   'surrogate-capability',
   'x-now-route-matches',
   'x-matched-path',
@@ -191,7 +210,10 @@ function withoutContentFields(headers: string[]): string[] {
   return kept;
 }
 
-/** RFC 9110, 14.2: many small or overlapping ranges may be ignored; one request must not make a server do much. */
+/**
+ * RFC 9110, 14.2: many small or overlapping ranges may be ignored, so that one request cannot cause
+ * much work.
+ */
 function isModestRange(value: string): boolean {
   if (value.length > 512) return false;
   return /^bytes=[ \t]*(?:\d+-\d*|-\d+)(?:[ \t]*,[ \t]*(?:\d+-\d*|-\d+)){0,15}[ \t]*$/i.test(value);
