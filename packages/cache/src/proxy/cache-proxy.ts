@@ -1,15 +1,21 @@
 /**
- * The proxy: takes requests from a server and answers them, from the store where the policy allows it, else from the origin.
+ * The proxy: takes requests from a server and answers them, from the store if the policy allows it,
+ * otherwise from the origin.
  *
- * It is a shell. What may be stored, served, validated or shared is decided in `policy/`; who may ask and where a fetch may go, in
- * `safety/`. Requests must have passed the guard (`safety/guard-server.ts`) before they come here: this file takes them as well-formed.
+ * The proxy is a shell. `policy/` decides what may be stored, served, validated or shared;
+ * `safety/` decides which clients may ask and where a fetch may go. Requests must have passed the
+ * guard (`safety/guard-server.ts`) before they come here: this file assumes that they are
+ * well-formed.
  *
- * Fields that a request's Connection names are taken away first: cache and origin see the same request (`policy/forwarding.ts`).
+ * Fields that a request's Connection names are removed first, so that cache and origin see the same
+ * request (`policy/forwarding.ts`).
  *
- * A request for something fresh in memory runs from `handle` to `res.end` in one piece: one look-up of the route, one of the key, one
- * decision, one answer; no promise, no timer, no listener. Everything else may take its time (`request-flow.ts`).
+ * A request for a fresh response in memory runs from `handle` to `res.end` without interruption:
+ * one look-up of the route, one of the key, one decision, one answer; no promise, no timer, no
+ * listener. Slower requests continue in `request-flow.ts`.
  *
- * `Upgrade` is ignored, as RFC 9110, 7.8 allows: such a request is answered as any other. Trailers are dropped (6.5.1).
+ * `Upgrade` is ignored, as RFC 9110, 7.8 allows: such a request is answered like any other.
+ * Trailers are dropped (6.5.1).
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -27,23 +33,26 @@ import type { ProxyOptions } from './proxy-options.ts';
 import { RequestFlow } from './request-flow.ts';
 import { type Route, Router } from './route.ts';
 
-/** Not called `Proxy`: JavaScript has one. */
+/** A running proxy. Not called `Proxy`, because JavaScript has one. */
 export interface CacheProxy {
-  /** For `request` of an http server. */
+  /** Handler for the `request` event of an http server. */
   handle(req: IncomingMessage, res: ServerResponse): void;
-  /** For `connect` of an http server. */
+  /** Handler for the `connect` event of an http server. */
   connect(req: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Forgets all that is stored for a key, and keeps what is on its way for it from being stored. Gives how many responses. */
+  /**
+   * Removes all stored responses of a key, and keeps responses that are being fetched for it from
+   * being stored. Returns the number of removed responses.
+   */
   forget(key: string): Promise<number>;
   readonly activity: ProxyActivity;
-  /** Ends tunnels and connections to origins at once; requests that run fail. */
+  /** Ends tunnels and connections to origins at once; running requests fail. */
   close(): Promise<void>;
 }
 
 export interface ProxyActivity {
-  /** Fetches from origins under way. */
+  /** Running fetches from origins. */
   readonly fetches: number;
-  /** Fetches that others can join. */
+  /** Fetches that other requests can join. */
   readonly flights: number;
   readonly originConnections: number;
   readonly origins: number;
@@ -164,7 +173,10 @@ class RunningProxy implements CacheProxy {
     this.#context.origins.close();
   }
 
-  /** The whole of the hot path: a fresh response, wanted as it is, in memory. False: it is not that simple. */
+  /**
+   * The complete hot path: a fresh response in memory, requested without conditions. Returns false
+   * if the request needs more than that.
+   */
   #hit(
     req: IncomingMessage,
     res: ServerResponse,
@@ -202,5 +214,5 @@ class RunningProxy implements CacheProxy {
   }
 }
 
-/** For records of requests that lead nowhere. */
+/** The route in records of requests that have none. */
 const NOWHERE: Route = { key: '', origin: '', host: '', path: '', trusted: false, mapping: null };

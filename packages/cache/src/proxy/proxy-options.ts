@@ -1,5 +1,6 @@
 /**
- * What a proxy is made of: everything it needs is passed in, so that tests run it on a clock and a store of their own.
+ * The parts that a proxy is built from. All of them are passed in, so that tests can run it with
+ * their own clock and store.
  */
 
 import type { PolicyOptions } from '../policy/policy-options.ts';
@@ -11,11 +12,14 @@ import type { Flights } from './flight/flight.ts';
 import type { SharedResponse } from './flight/shared-response.ts';
 import type { ProxyObserver } from './proxy-observer.ts';
 
-/** A part of this node's own URL space, and the origin that stands behind it. */
+/** A part of this node's own URL space, and the origin behind it. */
 export interface Upstream {
-  /** Begins with `/`. With a trailing slash it stands for what is below it; without, for itself and what is below it. */
+  /**
+   * Begins with `/`. With a trailing slash it covers the paths below it; without, it covers itself
+   * and the paths below it.
+   */
   readonly prefix: string;
-  /** `http:` or `https:`; a path is put before what follows the prefix. */
+  /** `http:` or `https:`. Its path is prepended to the rest of the target after the prefix. */
   readonly origin: URL;
 }
 
@@ -24,22 +28,29 @@ export interface ProxyOptions {
   readonly store: ResponseStore;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Reverse proxy: the longest prefix that matches wins. */
+  /** Reverse proxy: the longest matching prefix wins. */
   readonly upstreams: readonly Upstream[];
   /** Forward proxy: whether absolute-form requests for any host, and CONNECT, are served. */
   readonly forward: boolean;
-  /** Ports to which CONNECT may go. */
+  /** Ports to which CONNECT may connect. */
   readonly connectPorts: readonly number[];
   readonly limits: Limits;
-  /** Which addresses may be connected to for forward requests and tunnels. Upstreams are the operator's own choice, and exempt. */
+  /**
+   * Which addresses may be connected to for forward requests and tunnels. Upstreams are exempt,
+   * because the operator chose them.
+   */
   readonly addresses: AddressGuard;
   readonly clients: ClientGuard;
   readonly observer: ProxyObserver;
   /**
-   * The fetches under way, if several proxies work on one store (those of an earlier configuration, whose requests go on): what is invalidated by
-   * one must not be stored by another. Default: its own.
+   * The running fetches, if several proxies share one store (after a change of configuration,
+   * requests continue in the earlier proxies). A response that one proxy invalidates must not be
+   * stored by another. By default each proxy has its own.
    */
   readonly flights?: Flights<SharedResponse>;
-  /** Certificates (PEM) of authorities that are trusted besides those of the system, for origins over TLS. */
+  /**
+   * Certificates (PEM) of authorities that are trusted in addition to the system's, for origins
+   * over TLS.
+   */
   readonly originCertificates?: readonly string[];
 }

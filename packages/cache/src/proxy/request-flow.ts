@@ -1,10 +1,11 @@
 /**
- * The way of a request that is not a plain hit: through the store, through a fetch that others began, through one of its own, and what is
- * done when one of them comes to nothing.
+ * The path of a request that is not a plain hit: through the store, a fetch that another request
+ * began, or a fetch of its own, and the handling of their failures.
  *
- * Concurrent requests for one object make one fetch (`flight.ts`). A request that cannot use what another one's fetch brought, or whose stored
- * bytes were found damaged, goes round again from the look-up on, at most `ROUNDS` times; then it fetches for itself, and after
- * twice as many it is told that there is no way.
+ * Concurrent requests for one object share one fetch (`flight.ts`). A request that cannot use the
+ * result of another request's fetch, or whose stored bytes turn out to be damaged, starts again
+ * with the look-up, at most `ROUNDS` times. Then it fetches for itself, and after twice as many
+ * rounds it fails.
  */
 
 import {
@@ -28,11 +29,13 @@ import type { Flight, Landing } from './flight/flight.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './flight/shared-response.ts';
 import { OriginError } from './origin/origin-error.ts';
 
-/** How often a request waits for others before it fetches for itself. */
+/** How often a request waits for other fetches before it fetches for itself. */
 const ROUNDS = 4;
-/** How long a fetch goes on that nobody waits for and of which nothing has come. */
+/** How long a fetch continues that has brought nothing yet and for which no client waits. */
 const UNWAITED_MS = 5000;
-/** Revalidations in the background at a time; more are left for the next request. */
+/**
+ * Maximum number of concurrent background revalidations; further ones are left to the next request.
+ */
 const BACKGROUND = 256;
 
 export class RequestFlow {
@@ -49,13 +52,13 @@ export class RequestFlow {
     else this.#decide(exchange, found);
   }
 
-  /** Answers when the store has. */
+  /** Continues when the store has answered. */
   await(exchange: Exchange, found: Promise<readonly StoredResponse[]>): void {
     exchange.follow();
     found.then(
       (responses) => this.#decide(exchange, responses),
       (problem: unknown) => {
-        // A store that cannot be asked is a store that has nothing.
+        // A store that fails to answer is treated as empty.
         this.#context.observer.event('error', 'store-failed', { key: exchange.request.key, problem });
         this.#decide(exchange, []);
       },
@@ -68,7 +71,7 @@ export class RequestFlow {
     if (!exchange.over) this.act(exchange, decide(exchange.request, stored, now, policy), now);
   }
 
-  /** Does what the policy decided. */
+  /** Carries out the policy's decision. */
   act(exchange: Exchange, decision: Decision, now: number): void {
     const { policy } = this.#context;
     if (decision.kind === 'serve') {
@@ -103,7 +106,7 @@ export class RequestFlow {
     }
   }
 
-  /** Once more from the beginning: what was found cannot be used. */
+  /** Starts the request again, because the response that was found cannot be used. */
   readonly #again = (exchange: Exchange): void => {
     exchange.rounds++;
     if (exchange.rounds > 2 * ROUNDS) {
@@ -111,14 +114,15 @@ export class RequestFlow {
       const text = 'This node found no way to answer; its store may be failing';
       exchange.sendText(500, this.#context.policy.name, 'proxy_internal_error', text);
     } else if (exchange.rounds > ROUNDS) {
-      // What cannot be removed must not be found for ever: from now on as if nothing were stored.
+      // A response that cannot be removed must not be found forever: from now on the store is
+      // treated as empty.
       this.#decide(exchange, []);
     } else {
       this.lookUp(exchange);
     }
   };
 
-  /** From the origin: by a fetch that is under way, or by one of its own. */
+  /** Fetches from the origin, by joining a running fetch or with one of its own. */
   fetch(exchange: Exchange, decision: Fetched): void {
     exchange.follow();
     const { flights, limits } = this.#context;
@@ -136,7 +140,7 @@ export class RequestFlow {
     if (!shared) {
       const flight = flights.track(request.key);
       const fetching = this.#start(exchange, { ...request, headers }, decision, flight);
-      // Nobody else waits for it.
+      // No other client waits for this fetch.
       exchange.onLeave(() => fetching.abandon());
       return;
     }
@@ -144,8 +148,10 @@ export class RequestFlow {
     if (flight === null || flight === exchange.tiredOf) {
       const begun = flights.begin(request.key);
       const fetching = this.#start(exchange, request, decision, begun);
-      // One that still waits for a connection would wait for nobody. One that was sent goes on, for those who come later, if it comes to something soon: a
-      // client that asks and leaves, over and over, must not have more of them than of connections for long.
+      // A fetch that still waits for a connection is abandoned at once if no other client waits for
+      // it. A fetch that was sent continues for later clients if it brings something soon.
+      // Otherwise a client that asks and disconnects repeatedly could accumulate fetches beyond its
+      // number of connections.
       exchange.onLeave(() => {
         const abandon = () => {
           if (begun.waiters === 0 && begun.landing === null) fetching.abandon();
@@ -165,7 +171,7 @@ export class RequestFlow {
     }
   }
 
-  /** A fetch of another request, for which this one waited, has come to something. */
+  /** Called when another request's fetch, for which this one waited, has a result. */
   #landed(
     exchange: Exchange,
     landing: Landing<SharedResponse>,
@@ -211,7 +217,7 @@ export class RequestFlow {
     return job;
   }
 
-  /** Fetches again a response that was just served stale (RFC 5861, 3), one at a time for each key. */
+  /** Fetches a response again that was just served stale (RFC 5861, 3), one at a time per key. */
   #revalidate(exchange: Exchange, response: StoredResponse): void {
     const { flights } = this.#context;
     const { request, route } = exchange;
@@ -260,7 +266,10 @@ export class RequestFlow {
     }
   }
 
-  /** The origin cannot be had: what is stored may stand in (RFC 9111, 4.2.4; RFC 5861, 4), else the client is told. */
+  /**
+   * The origin failed: the stored response may be served instead (RFC 9111, 4.2.4; RFC 5861, 4),
+   * otherwise the client gets an error.
+   */
   #failed(exchange: Exchange, error: Error, decision: Fetched): void {
     const { policy, clock } = this.#context;
     const failure = error instanceof OriginError ? error : null;
@@ -306,17 +315,21 @@ export class RequestFlow {
     }
   }
 
-  /** Whether a response that another request fetched is one for this request, too; see `flight.ts` for `early`. */
+  /**
+   * Whether a response that another request fetched also answers this request; see `flight.ts` for
+   * `early`.
+   */
   #mayHave(exchange: Exchange, shared: SharedResponse, early: boolean): boolean {
     const { policy, clock } = this.#context;
     if (shared.body !== null && !shared.body.open) return false;
     const decision = decide(exchange.request, [shared.response], clock(), policy);
     if (decision.kind !== 'validate') return decision.kind === 'serve';
-    // As good as validated for this one, unless the origin may have looked at who asked.
+    // The response counts as validated for this request, unless the origin may have considered who
+    // asked.
     return early && !shared.personal && !isPersonal(exchange.request);
   }
 
-  /** RFC 9110, 7.6.3: this node's own name in Via says that the request went round in a circle. */
+  /** RFC 9110, 7.6.3: this node's own name in Via means that the request went in a circle. */
   #isLoop(request: RequestHead): boolean {
     const value = combinedValue(request.headers, 'via');
     if (value === undefined) return false;
@@ -325,9 +338,9 @@ export class RequestFlow {
   }
 }
 
-/** Whether others may wait for the answer to this request. */
+/** Whether other requests may wait for the answer to this request. */
 function isShareable(request: RequestHead, decision: Fetched): boolean {
   if (decision.kind === 'fetch') return decision.shareable;
-  // Of a part, the client's own range is asked for; of a whole, all of it.
+  // For a stored part, the client's own range is requested; for a complete response, the whole.
   return request.method === 'GET' && decision.response.range === null;
 }

@@ -1,18 +1,20 @@
 /**
- * Where a request goes: from its target (RFC 9112, 3.2) to an origin, a path there, and the cache key.
+ * Maps the target of a request (RFC 9112, 3.2) to an origin, a path there, and the cache key.
  *
- * - absolute-form, when this node is a forward proxy: to the host it names.
- * - origin-form, and absolute-form when it is not (an origin server must accept that too, 3.2.2): to the upstream with the longest
- *   prefix that matches. A prefix ends at a slash, a question mark or the end: `/a` is not a prefix of `/ab`.
+ * - In absolute form, if this node is a forward proxy: to the host that it names.
+ * - In origin form, and in absolute form if this node is not a forward proxy (an origin server must
+ *   accept that as well, 3.2.2): to the upstream with the longest matching prefix. A prefix ends at
+ *   a slash, a question mark or the end: `/a` is not a prefix of `/ab`.
  *
- * The Host field that the origin gets is the origin's own. What the origin then says of itself in `Location`, `Content-Location` and
- * `Refresh` is mapped back into this node's URL space when an answer is sent, not when it is stored: one stored response may
- * be reached by several prefixes.
+ * The origin gets its own name in the Host field. The origin's URLs in `Location`,
+ * `Content-Location` and `Refresh` are mapped back into this node's URL space when an answer is
+ * sent, not when it is stored, because one stored response may be reached through several prefixes.
  *
- * `new URL` runs once for each target, not for each request: routes are remembered, a bounded number of them.
+ * `new URL` runs once per target, not once per request: a bounded number of routes is remembered.
  *
- * Refused: dot segments below an upstream that has a path of its own, by which a client could climb out of it. Not mapped: cookie
- * paths and domains, links inside bodies; origins that need those must be told their public URL.
+ * Refused: dot segments below an upstream that has a path of its own, with which a client could
+ * escape from that path. Not mapped: cookie paths and domains, links inside bodies; origins that
+ * need those must be told their public URL.
  */
 
 import { cacheKey } from '../policy/cache-key.ts';
@@ -28,20 +30,23 @@ export interface Route {
   readonly host: string;
   /** Path and query for the origin. */
   readonly path: string;
-  /** By the operator's configuration, not by an untrusted client's wish. */
+  /** Chosen by the operator's configuration, not by an untrusted client. */
   readonly trusted: boolean;
-  /** How the origin's URLs look from outside; null: as they are. */
+  /** How the origin's URLs look from outside, or null if they are unchanged. */
   readonly mapping: Mapping | null;
 }
 
-/** Why a request goes nowhere. */
+/** The reason why a request has no route. */
 export interface NoRoute {
   readonly status: number;
   readonly code: string;
   readonly text: string;
 }
 
-/** `inside` of an origin's URL space is `outside` of this node's; both without a trailing slash. */
+/**
+ * `inside` in the origin's URL space corresponds to `outside` in this node's; both without a
+ * trailing slash.
+ */
 interface Mapping {
   readonly origin: string;
   readonly inside: string;
@@ -49,13 +54,15 @@ interface Mapping {
 }
 
 interface Entry extends Mapping {
-  /** As configured; what a target begins with. */
+  /** As configured; the beginning of the targets that match. */
   readonly prefix: string;
   readonly scheme: 'http' | 'https';
   readonly host: string;
 }
 
-/** Routes that are remembered, and how long a target may be to be so: about 1 MB together. */
+/**
+ * Number of remembered routes, and the maximum length of a remembered target: about 1 MB in total.
+ */
 const REMEMBERED = 4096;
 const REMEMBERED_LENGTH = 256;
 
@@ -132,7 +139,9 @@ export class Router {
   }
 }
 
-/** The fields of an answer as they look from outside. The list itself where nothing changes. */
+/**
+ * The fields of an answer as they look from outside. Returns the list itself if nothing changes.
+ */
 export function mapFields(headers: string[], route: Route): string[] {
   const { mapping } = route;
   if (mapping === null) return headers;
@@ -162,9 +171,9 @@ export function hasMappedFields(headers: FieldList): boolean {
   return false;
 }
 
-/** null: leave it as it is. */
+/** The mapped reference, or null if it stays as it is. */
 function mapReference(value: string, key: string, mapping: Mapping): string | null {
-  // A relative reference stays right: below the prefix, both spaces look alike.
+  // A relative reference stays correct, because both URL spaces are the same below the prefix.
   if (!/^([a-z][a-z0-9+.-]*:|\/)/i.test(value)) return null;
   const url = parsed(value, key);
   if (url === null || url.origin !== mapping.origin) return null;
@@ -177,7 +186,8 @@ function mapReference(value: string, key: string, mapping: Mapping): string | nu
 }
 
 function mapRefresh(value: string, key: string, mapping: Mapping): string | null {
-  // Trimmed before, and not by the pattern: that would try each blank of a long row of them as the first of the last.
+  // Trimmed first instead of in the pattern, which would take quadratic time on a long run of
+  // spaces.
   const parts = /^(\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?)(["']?)(.*?)\2$/i.exec(value.trimEnd());
   if (parts === null || parts[3] === '') return null;
   const reference = mapReference(parts[3]!, key, mapping);
@@ -213,10 +223,13 @@ function pathOf(target: string): string {
   return query < 0 ? target : target.slice(0, query);
 }
 
-/** Of a path, as some origin may read it: escaped slashes, backslashes and parameters of segments (`..;`) too. */
+/**
+ * A dot segment as any origin may read it, including escaped slashes, backslashes and segment
+ * parameters (`..;`).
+ */
 const dotSegment = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\;]|%2f|%5c|%3b|$)/i;
 
-/** `URL.parse` came with Node 22. */
+/** `URL.parse` exists only since Node 22. */
 function parsed(text: string, base?: string): URL | null {
   return URL.canParse(text, base) ? new URL(text, base) : null;
 }

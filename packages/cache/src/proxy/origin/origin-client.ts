@@ -1,9 +1,9 @@
 /**
- * The way out: fetches from origins over connections that are kept. Each origin has a pool; the number of pools is bounded, and
- * when it is reached those that nobody uses give way, the longest unused first.
+ * Fetches from origins over persistent connections. Each origin has a pool. The number of pools is
+ * bounded; at the limit, unused pools are removed, the least recently used first.
  *
- * Trusted and guarded connections are never shared: else a connection to a private address, opened for the operator's own upstream, could
- * carry an untrusted client's request.
+ * Trusted and guarded connections are never shared. Otherwise a connection to a private address,
+ * opened for the operator's own upstream, could carry an untrusted client's request.
  */
 
 import type { AddressGuard } from '../../safety/address-guard.ts';
@@ -12,21 +12,21 @@ import { OriginError } from './origin-error.ts';
 import { OriginFetch, type OriginHandler, type OriginRequest } from './origin-fetch.ts';
 import { OriginPool } from './origin-pool.ts';
 
-/** Origins with connections at a time. */
+/** Maximum number of origins with connections. */
 const ORIGINS = 1024;
 
 export interface OriginClientOptions {
   readonly limits: Limits;
   readonly addresses: AddressGuard;
   readonly certificates?: readonly string[] | undefined;
-  /** How many origins may have connections; by default 1024. */
+  /** Maximum number of origins with connections; 1024 by default. */
   readonly origins?: number;
   readonly problem: (error: unknown) => void;
 }
 
 export class OriginClient {
   readonly #options: OriginClientOptions;
-  /** The order of the map is that of last use. */
+  /** The map is in the order of last use. */
   readonly #pools = new Map<string, OriginPool>();
   readonly #running = new Set<OriginFetch>();
   #closed = false;
@@ -67,7 +67,7 @@ export class OriginClient {
     return fetch;
   }
 
-  /** Ends all connections; what runs fails. */
+  /** Ends all connections; running fetches fail. */
   close(): void {
     this.#closed = true;
     const error = new OriginError('proxy_internal_error', 'This node is shutting down');

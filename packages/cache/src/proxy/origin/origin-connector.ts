@@ -1,11 +1,13 @@
 /**
- * Opens connections to origins. Requests of untrusted clients go through the address guard (`safety/guarded-connect.ts`), which checks the
- * host as it is written, what it resolves to and what was connected to, so that a rebinding name server gains nothing.
+ * Opens connections to origins. Requests of untrusted clients go through the address guard
+ * (`safety/guarded-connect.ts`), which checks the host as written, the addresses that it resolves
+ * to and the connected address, so that DNS rebinding has no effect.
  *
- * Origins that the operator wrote into the configuration are trusted and not checked: a reverse proxy usually stands before
- * private addresses, which is exactly what the guard forbids to untrusted clients.
+ * Origins in the operator's configuration are trusted and not checked: a reverse proxy usually
+ * serves private addresses, which the guard forbids to untrusted clients.
  *
- * TLS certificates are always verified; there is no switch to turn that off, only authorities to add.
+ * TLS certificates are always verified. There is no switch to turn that off; authorities can only
+ * be added.
  */
 
 import type { Socket } from 'node:net';
@@ -15,7 +17,7 @@ import type { AddressGuard } from '../../safety/address-guard.ts';
 import { guardedConnector } from '../../safety/guarded-connect.ts';
 
 export interface ConnectorOptions {
-  /** null: trusted, no check. */
+  /** The guard, or null for trusted origins, which are not checked. */
   readonly addresses: AddressGuard | null;
   readonly timeoutMs: number;
   readonly certificates?: readonly string[] | undefined;

@@ -1,12 +1,13 @@
 /**
- * How a fetch from an origin fails, in the words of RFC 9209 (Proxy-Status, 2.3): each failure has one of its error types as
- * `code`, the status that the client gets, and a sentence that says what was expected and what came.
+ * Failures of a fetch from an origin, in the terms of RFC 9209 (Proxy-Status, 2.3). Each failure
+ * has one of its error types as `code`, the status for the client, and a sentence that says what
+ * was expected and what came.
  *
- * The statuses are those that RFC 9209 recommends, with one exception: a forbidden address is 403 here, not 502, because it is
- * a refusal of this node's and not a failure of the origin's.
+ * The statuses are those that RFC 9209 recommends, with one exception: a forbidden address is 403
+ * here, not 502, because this node refused it and the origin did not fail.
  *
- * Names, addresses and ports of the origin are in the text, for the client asked for them; causes from the operating system are
- * given by their code only.
+ * Names, addresses and ports of the origin are in the text, because the client asked for them;
+ * causes from the operating system are given by their code only.
  */
 
 export type OriginErrorCode =
@@ -51,7 +52,7 @@ const statuses: { readonly [code in OriginErrorCode]: number } = {
 export class OriginError extends Error {
   override readonly name = 'OriginError';
   readonly code: OriginErrorCode;
-  /** What the client is told when nothing was sent yet. */
+  /** The status for the client if nothing was sent yet. */
   readonly status: number;
 
   constructor(code: OriginErrorCode, message: string, options?: ErrorOptions) {
@@ -61,10 +62,10 @@ export class OriginError extends Error {
   }
 }
 
-/** How much of the response had come. */
+/** How much of the response had arrived. */
 export type ResponseProgress = 'nothing' | 'some' | 'head';
 
-/** What undici, a socket, a lookup or TLS threw, as a failure with a name. */
+/** Converts an error of undici, a socket, a lookup or TLS into an `OriginError`. */
 export function toOriginError(cause: unknown, origin: string, progress: ResponseProgress): OriginError {
   if (cause instanceof OriginError) return cause;
   const { code = '', message = String(cause) } = (cause ?? {}) as { code?: string; message?: string };
@@ -92,7 +93,8 @@ export function toOriginError(cause: unknown, origin: string, progress: Response
     case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
       return fail('http_response_body_size', 'the body of the response is longer than allowed');
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
-      // Before the head is complete it is about the fields: two lengths, or a length and chunks.
+      // Before the head is complete, this error is about the fields: two lengths, or a length and
+      // chunks.
       return progress === 'head'
         ? fail('http_response_incomplete', 'the body is not as long as its Content-Length says')
         : fail('http_protocol_error', 'the response contradicts itself about its length');
@@ -110,7 +112,7 @@ export function toOriginError(cause: unknown, origin: string, progress: Response
         ? fail('http_response_incomplete', 'the connection ended within the response')
         : fail('connection_terminated', 'the connection ended before a response came');
   }
-  // undici's parser errors carry no code; the parser's own word is in the message.
+  // undici's parser errors have no code; the parser's own code is in the message.
   if ((cause as Error | null)?.name === 'HTTPParserError') {
     return /EOF/i.test(message)
       ? fail('http_response_incomplete', 'the connection ended within the response')

@@ -1,18 +1,23 @@
 /**
- * One request to an origin, and what comes of it: interim heads, the head, the body piece by piece, the end or a failure.
- * HTTP/1.1 by undici; this file adds what a proxy needs on top.
+ * One request to an origin and its response: interim heads, the head, the body piece by piece, the
+ * end or a failure. undici implements HTTP/1.1; this file adds what a proxy needs on top.
  *
- * - **Time.** One timer for each fetch: until the request is on a connection, then until the head, then between pieces of
- *   the body. It stands still while the receiver holds the body back, and starts again with each piece of a request body.
- * - **One more try** when a connection that had served before was closed under a request that changes nothing and has no body
- *   (RFC 9112, 9.3.1). Never after a byte of a response, and never twice.
- * - **Complete means complete.** undici reports a body without a length as complete when the connection is reset, because some
- *   systems reset after the last byte. RFC 9112, 8: such a body is incomplete if the connection ended by an error. It is a failure here.
- * - **Heads that can be sent on.** Field values with control characters are a failure: Node would throw when they are sent.
+ * - **Time.** Each fetch has one timer: until the request is on a connection, then until the head,
+ *   then between pieces of the body. The timer stops while the receiver holds the body back, and
+ *   restarts with each piece of a request body.
+ * - **One retry**, if a connection that had served before was closed during a request that is
+ *   idempotent and has no body (RFC 9112, 9.3.1). Never after a byte of a response, and never
+ *   twice.
+ * - **Complete means complete.** undici reports a body without a length as complete when the
+ *   connection is reset, because some systems reset after the last byte. RFC 9112, 8: such a body
+ *   is incomplete if the connection ended by an error. It is a failure here.
+ * - **Heads that can be forwarded.** Field values with control characters are a failure, because
+ *   Node would throw when they are sent.
  *
- * Refused: `Expect: 100-continue` towards the origin (undici does not speak it over HTTP/1.1); this node says 100 itself and the
- * body streams. Where it breaks down: an origin that says 100 unasked is treated as broken by undici. A body without a length
- * over TLS that ends without close_notify is not told from a complete one, for Node does not tell.
+ * Refused: `Expect: 100-continue` towards the origin (undici does not support it over HTTP/1.1);
+ * this node sends 100 itself and streams the body. Where it breaks down: undici treats an origin
+ * that sends an unrequested 100 as broken. A body without a length over TLS that ends without
+ * close_notify cannot be told from a complete one, because Node does not report it.
  */
 
 import type { Dispatcher } from 'undici';
@@ -26,21 +31,24 @@ import type { OriginPool, Slot } from './origin-pool.ts';
 export interface OriginRequest {
   /** Scheme, host and port: `http://example.org:8080`. */
   readonly origin: string;
-  /** Chosen by the operator: its address is not checked. */
+  /** Chosen by the operator, so its address is not checked. */
   readonly trusted: boolean;
   readonly method: string;
-  /** Path and query, `/` at least. */
+  /** Path and query, at least `/`. */
   readonly path: string;
   /** End-to-end fields without Host and Content-Length. */
   readonly headers: readonly string[];
   /** The Host field. */
   readonly host: string;
   readonly body: RequestBody | null;
-  /** Of the body, if the client told. */
+  /** Length of the body, if the client stated it. */
   readonly bodyLength?: number | undefined;
 }
 
-/** Called in this order: sent, interim…, head, data…, then exactly one of end and error. After `abort` nothing is called. */
+/**
+ * Called in this order: sent, interim…, head, data…, then exactly one of end and error. There are
+ * no calls after `abort`.
+ */
 export interface OriginHandler {
   onSent?(): void;
   onInterim?(status: number, statusText: string, headers: string[]): void;
@@ -53,7 +61,7 @@ export interface OriginHandler {
 type Phase = 'waiting' | 'sent' | 'responding' | 'body' | 'over';
 
 export class OriginFetch {
-  /** Bytes of the body so far. */
+  /** Bytes of the body received so far. */
   bytes = 0;
   readonly #request: OriginRequest;
   readonly #handler: OriginHandler;
@@ -67,12 +75,12 @@ export class OriginFetch {
   #reused = false;
   #interims = 0;
   #retried = false;
-  /** By its status, the response has no body. */
+  /** The response has no body because of its status. */
   #bodiless = false;
   #paused = false;
-  /** What came although the body is held back, because the connection ended. */
+  /** Events that arrived although the body is held back, because the connection ended. */
   #held: ({ readonly data: Buffer } | { readonly end: () => void })[] = [];
-  /** The HTTP client has said its last word. */
+  /** The HTTP client has reported the end or an error. */
   #heardAll = false;
 
   constructor(request: OriginRequest, handler: OriginHandler, limits: Limits, done: () => void) {
@@ -87,7 +95,8 @@ export class OriginFetch {
     this.#setTimer(this.#limits.originConnectTimeoutMs + this.#limits.originHeadTimeoutMs);
     const { body } = this.#request;
     if (body !== null) {
-      // While the client sends, the origin need not answer; how long that may take is bounded at the server.
+      // While the client sends, the origin need not answer. The server limits how long that may
+      // take.
       body.progress = () => {
         if (this.#phase === 'waiting' || this.#phase === 'sent') this.#timer?.refresh();
       };
@@ -95,14 +104,14 @@ export class OriginFetch {
     this.#dispatch(pool);
   }
 
-  /** Ends it; the handler hears nothing more. */
+  /** Ends the fetch without further calls to the handler. */
   abort(): void {
     if (this.#phase === 'over') return;
     this.#finish();
     this.#controller?.abort(NOBODY_WAITS);
   }
 
-  /** Ends it with an error that the handler hears. */
+  /** Ends the fetch with an error for the handler. */
   fail(error: OriginError): void {
     if (this.#phase === 'over') return;
     this.#finish();
@@ -133,19 +142,20 @@ export class OriginFetch {
   }
 
   /**
-   * The connection ends. undici's parser must not be paused at that moment (it asserts so, and the process would end), so it is let go;
-   * what it still has is held here. That is no more than one read of the socket.
+   * Called when the connection ends. undici's parser must not be paused at that moment (an
+   * assertion would end the process), so it is resumed, and its remaining data is held here. That
+   * is at most one read of the socket.
    */
   readonly #drain = (): void => {
     if (this.#paused && !this.#heardAll) this.#controller?.resume();
   };
 
-  /** The handler may have said so just now. */
+  /** The handler may just have paused or aborted the fetch. */
   #isHeldOrOver(): boolean {
     return this.#paused || this.#phase === 'over';
   }
 
-  /** Now, or when the body is not held back any more. */
+  /** Runs now, or when the body is no longer held back. */
   #whenResumed(end: () => void): void {
     if (this.#paused) this.#held.push({ end });
     else end();
@@ -158,7 +168,7 @@ export class OriginFetch {
     this.#leaveLine = pool.acquire((slot) => {
       this.#leaveLine = null;
       slot.client.dispatch(
-        // Not `idempotent` in undici's sense: that is about pipelining, and repeating is decided here.
+        // Not `idempotent` in undici's sense, which is about pipelining; retries are decided here.
         { method: method as Dispatcher.HttpMethod, path, headers: fields, body, idempotent: false },
         this.#listen(pool, slot),
       );
@@ -171,7 +181,7 @@ export class OriginFetch {
         if (this.#phase === 'over') controller.abort(NOBODY_WAITS);
         else this.#sent(controller, slot);
       },
-      // The first byte of a response is there: from now on nothing is sent twice.
+      // The first byte of a response has arrived: from now on the request is not sent again.
       onResponseStarted: () => {
         if (this.#phase === 'sent') this.#phase = 'responding';
       },
@@ -189,7 +199,7 @@ export class OriginFetch {
         this.#handler.onData(chunk);
       },
       onResponseEnd: (controller) => {
-        // Read before the slot is someone else's.
+        // Read before the slot is passed to another request.
         const broken = slot.socketError;
         slot.ending = null;
         pool.release(slot);
@@ -203,7 +213,8 @@ export class OriginFetch {
         pool.release(slot);
         if (this.#phase === 'over') return;
         this.#heardAll = true;
-        // RFC 9110, 8.6: a 304 may tell the length of what it does not bring. undici takes that for a body that is missing.
+        // RFC 9110, 8.6: a 304 may state the length of content that it does not carry. undici
+        // reports that as a missing body.
         this.#whenResumed(() => (this.#bodiless ? this.#end([]) : this.#failed(error)));
       },
     };
@@ -241,7 +252,7 @@ export class OriginFetch {
     }
     const statusText = sendable.test(text) ? text : '';
     if (status < 200) {
-      // Each says that the origin is alive, but not for ever.
+      // Each interim response shows that the origin is alive, but their number is limited.
       if (++this.#interims > MOST_INTERIMS) {
         const problem = `${origin}: expected a final response after at most ${MOST_INTERIMS} interim ones`;
         this.fail(new OriginError('http_protocol_error', problem));
@@ -275,7 +286,10 @@ export class OriginFetch {
     this.#handler.onError(toOriginError(cause, this.#request.origin, progress));
   }
 
-  /** RFC 9110, 9.2.2: idempotent methods may be repeated; a body that has been streamed away cannot. */
+  /**
+   * RFC 9110, 9.2.2: idempotent methods may be repeated, but a body that was already streamed
+   * cannot.
+   */
   #repeatable(): boolean {
     return this.#request.body === null && idempotent.has(this.#request.method);
   }
@@ -317,7 +331,7 @@ const MOST_INTERIMS = 32;
 
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-/** What Node sends without an error (its own check of field values and reason phrases). */
+/** Text that Node sends without an error (its own check of field values and reason phrases). */
 const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function isClosed(cause: unknown): boolean {
@@ -325,7 +339,9 @@ function isClosed(cause: unknown): boolean {
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
-/** Field names and values as they came, byte by byte; null: one of them cannot be sent on. */
+/**
+ * Field names and values as they came, byte by byte, or null if one of them cannot be forwarded.
+ */
 function fieldsOf(raw: readonly Buffer[]): string[] | null {
   const fields = new Array<string>(raw.length);
   for (let at = 0; at < raw.length; at++) {

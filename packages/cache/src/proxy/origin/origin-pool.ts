@@ -1,38 +1,49 @@
 /**
- * The connections to one origin. Each is an undici `Client` of its own with one request at a time: the proxy must know of a
- * failed request on which connection it was, whether that connection had served before (then a close is a race lost, and the request
- * may be sent again), and whether it ended by an error. undici's `Pool` hides all three, so it is not used.
+ * The connections to one origin. Each is an undici `Client` of its own with one request at a time.
+ * For a failed request, the proxy must know which connection it was on, whether that connection had
+ * served before (then the request may have crossed the closing of the connection and may be sent
+ * again), and whether the connection ended by an error. undici's `Pool` hides all three, so we do
+ * not use it.
  *
- * Idle connections are used last in, first out, so that those not needed reach their keep-alive timeout and close. Above
- * `CONNECTIONS_PER_ORIGIN` requests wait in line, first come, first served. There is no pipelining: a slow response would hold
- * up those behind it.
+ * Idle connections are used last in, first out, so that surplus ones reach their keep-alive timeout
+ * and close. Above `CONNECTIONS_PER_ORIGIN`, requests wait in a queue, first come, first served.
+ * There is no pipelining: a slow response would delay those behind it.
  */
 
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import { type ConnectorOptions, originConnector } from './origin-connector.ts';
 
-/** Streams to slow clients hold a connection as long as they last, so it is far above the 6 of a browser. */
+/**
+ * Far above the 6 of a browser, because a stream to a slow client holds its connection until it
+ * ends.
+ */
 export const CONNECTIONS_PER_ORIGIN = 256;
-/** Less than the 5 s after which Node's own http server closes, so that the race with its close is rare. */
+/**
+ * Less than the 5 s after which Node's own http server closes, so that requests rarely cross that
+ * close.
+ */
 const KEEP_ALIVE_MS = 4000;
 
 export interface OriginPoolOptions extends Omit<ConnectorOptions, 'opened'> {
   readonly responseHeadBytes: number;
   readonly responseBodyBytes: number;
   readonly connections?: number;
-  /** Something went wrong that no request can be told of. */
+  /** Reports an error that belongs to no request. */
   readonly problem: (error: unknown) => void;
 }
 
 /** One connection, or the place for one. */
 export interface Slot {
   readonly client: Client;
-  /** Requests sent on the connection that is open now. */
+  /** Requests sent on the currently open connection. */
   sent: number;
-  /** How the connection ended, if by an error. */
+  /** The error that ended the connection, if any. */
   socketError: Error | null;
-  /** Told before the HTTP client hears that the connection ends: it must not be paused then. */
+  /**
+   * Called before the HTTP client learns that the connection ends, because it must not be paused
+   * then.
+   */
   ending: (() => void) | null;
 }
 
@@ -49,7 +60,7 @@ export class OriginPool {
     this.#options = options;
   }
 
-  /** Whether nobody uses it or waits for it. */
+  /** Whether no request uses this pool or waits for it. */
   get unused(): boolean {
     return this.#waiting.size === 0 && this.#idle.length === this.#slots.size;
   }
@@ -62,7 +73,9 @@ export class OriginPool {
     return this.#waiting.size;
   }
 
-  /** Calls `ready` with a connection, at once or later. Returns how to give up the place in the line. */
+  /**
+   * Calls `ready` with a connection, at once or later. Returns a function that leaves the queue.
+   */
   acquire(ready: (slot: Slot) => void): () => void {
     const idle = this.#idle.pop();
     if (idle !== undefined) {
@@ -77,7 +90,7 @@ export class OriginPool {
     return () => this.#waiting.delete(ready);
   }
 
-  /** The request on it has ended, well or not. */
+  /** Called when the request on this slot has ended, with or without an error. */
   release(slot: Slot): void {
     if (this.#destroyed || !this.#slots.has(slot)) return;
     for (const ready of this.#waiting) {
@@ -86,7 +99,7 @@ export class OriginPool {
       return;
     }
     this.#idle.push(slot);
-    // A request that failed has already lost its connection: no `disconnect` will come for it.
+    // A failed request has already lost its connection, so no `disconnect` event will follow.
     if (!slot.client.stats.connected) queueMicrotask(() => this.#drop(slot));
   }
 
@@ -120,7 +133,8 @@ export class OriginPool {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: options.responseHeadBytes,
       maxResponseSize: options.responseBodyBytes,
-      // Time is kept by `origin-client.ts`, which knows whether a request body is still being sent.
+      // `origin-fetch.ts` keeps the timers, because it knows whether a request body is still being
+      // sent.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -131,7 +145,7 @@ export class OriginPool {
     return slot;
   }
 
-  /** Forgets a slot without a connection, if it is idle. */
+  /** Removes an idle slot that has no connection. */
   #drop(slot: Slot): void {
     const index = this.#idle.indexOf(slot);
     if (index < 0 || slot.client.stats.connected) return;
