@@ -1,12 +1,15 @@
 /**
- * Answers a request from a stored response, or from one on its way into the store.
+ * Answers a request from a stored response, or from one that is being stored.
  *
- * The plain case, a whole body in memory, is written in one go: `writeHead` with a flat list, `end` with the bytes. Everything else goes through a reader.
+ * The plain case, a whole body in memory, is written at once: `writeHead` with a flat list, `end`
+ * with the bytes. All other cases go through a reader.
  *
- * When the store's bytes fail:
- * - before the first byte is sent, the stored response is dropped and the request starts again, as if nothing had been stored;
- * - in the middle, the rest is taken from the origin if that gives the same strong ETag for a range from exactly there
- *   (`continue-from-origin.ts`); if not, the connection is cut. The client never gets wrong bytes, nor a clean end too early.
+ * If the store's bytes fail:
+ * - before the first byte is sent, the stored response is removed and the request starts again, as
+ *   if nothing had been stored;
+ * - in the middle, the rest is taken from the origin if it returns the same strong ETag for a range
+ *   from exactly that byte (`continue-from-origin.ts`); otherwise the connection is cut. The client
+ *   never gets wrong bytes, nor a regular end too early.
  */
 
 import { type Answer, answerFrom } from '../../policy/index.ts';
@@ -26,13 +29,19 @@ export interface AnswerHow {
   readonly stale: boolean;
   /** The member of Cache-Status. */
   readonly status: string;
-  /** The origin's own fields, for the request that fetched it: used if it gets all of it. */
+  /**
+   * The origin's own fields, for the request that caused the fetch; used if it gets the whole
+   * response.
+   */
   readonly fields?: string[] | undefined;
   /** Starts the request again, without the response that failed. */
   readonly again: (exchange: Exchange) => void;
 }
 
-/** False: it cannot answer this request (a part that does not have the bytes); nothing was sent. */
+/**
+ * Returns false if the response cannot answer this request (a part that lacks the bytes); then
+ * nothing was sent.
+ */
 export function answerFromStore(
   context: ProxyContext,
   exchange: Exchange,
@@ -109,7 +118,10 @@ function sendThrough(
   });
 }
 
-/** The origin broke off, or the store let go of a body that was too long for it before this reader began. */
+/**
+ * The origin broke off, or the store dropped a body that was too long for it before this reader
+ * began.
+ */
 function failedOnTheWay(
   context: ProxyContext,
   exchange: Exchange,
@@ -143,13 +155,14 @@ function failedInStore(
 ): void {
   const { store, observer } = context;
   const code = codeOf(error);
-  // Gone is what was evicted between being found and being read: nothing is wrong with it.
+  // `gone` means that the response was evicted between being found and being read, which is not an
+  // error.
   observer.event(code === 'gone' ? 'debug' : 'warn', 'stored-body-failed', { key: response.key, code, sent });
   const removed = Promise.resolve(store.remove(source)).catch((problem: unknown) =>
     observer.event('error', 'store-failed', { key: response.key, problem }),
   );
   if (!begun) {
-    // Before it is removed it would only be found again.
+    // Before it is removed, the next look-up would find it again.
     removed
       .then(() => how.again(exchange))
       .catch((problem: unknown) => {

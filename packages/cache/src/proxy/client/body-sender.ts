@@ -1,15 +1,18 @@
 /**
- * Gives a body to a client: from a reader of the store piece by piece, or from the origin as it comes. The client's pace rules: no
- * more is taken from the source than the socket takes, and a client that takes nothing for `clientStallMs` is cut off.
+ * Sends a body to a client: from a reader of the store piece by piece, or from the origin as it
+ * arrives. The client sets the pace: no more is read from the source than the socket accepts, and a
+ * client that accepts nothing for `clientStallMs` is disconnected.
  *
- * `sendStored` asks for the first piece before the head is written: if the store finds at that moment that its bytes are damaged or
- * gone, nothing has been sent and the request can be answered otherwise. Later `failed` is told how many bytes went out; whoever
- * is told must either go on from exactly there or cut the connection. Ending cleanly is never an option: the client could
- * not tell.
+ * `sendStored` reads the first piece before the head is written. If the store finds at that moment
+ * that its bytes are damaged or gone, nothing has been sent and the request can be answered in
+ * another way. Later, `failed` is told how many bytes were sent, and must either continue from
+ * exactly that byte or cut the connection. A regular end is never an option, because the client
+ * could not tell that bytes are missing.
  *
- * It runs in promises of the store and in events of the socket, with nobody above it: what is thrown there would end the process, and
- * everybody's answers with it. So a fault of this node's own (a head that Node refuses to write, say) ends this one answer, as
- * `proxy_internal_error`, and `broke` is told what it was.
+ * This code runs in promises of the store and in events of the socket, without a caller that could
+ * catch: an exception would end the process, and with it the answers to all clients. An error of
+ * this node itself (for example a head that Node refuses to write) therefore ends only this answer,
+ * as `proxy_internal_error`, and is reported to `broke`.
  */
 
 import {
@@ -29,15 +32,18 @@ export interface SendOptions {
   readonly stallMs: number;
   /** Called before the first byte; writes the head. */
   readonly begin: () => void;
-  /** The source broke after so many bytes. Before the first one, `begin` has not been called. */
+  /**
+   * The source failed after `sent` bytes. If that was before the first one, `begin` has not been
+   * called.
+   */
   readonly failed: (error: unknown, sent: number) => void;
-  /** All is read and sent; default: ends the answer. */
+  /** Called when everything is read and sent; by default it ends the answer. */
   readonly done?: () => void;
-  /** Something threw that should not have. The client is cut off. */
+  /** Reports an unexpected exception. The client is disconnected. */
   readonly broke?: (problem: unknown) => void;
 }
 
-/** Sends all that a reader has. */
+/** Sends everything that a reader returns. */
 export function sendStored(exchange: Exchange, reader: BodyReader, options: SendOptions): void {
   const { res } = exchange;
   let sent = 0;
@@ -66,7 +72,7 @@ export function sendStored(exchange: Exchange, reader: BodyReader, options: Send
     }
   };
 
-  /** True: go on at once. */
+  /** Returns true if sending can continue at once. */
   const take = (chunk: Uint8Array | null): boolean => {
     if (exchange.over) return false;
     if (!begun) {
@@ -82,7 +88,8 @@ export function sendStored(exchange: Exchange, reader: BodyReader, options: Send
     }
     sent += chunk.length;
     exchange.bytesOut += chunk.length;
-    // Its memory is free once the system has taken all of it; after an error nobody knows who still looks at it.
+    // The memory can be reused once the system has accepted all of it. After an error it may still
+    // be in use.
     const written = reader.recycle && ((error?: Error | null) => !error && reader.recycle!(chunk));
     if (res.write(chunk, written)) return true;
     whenDrained(exchange, options.stallMs, go);
@@ -99,7 +106,7 @@ export function sendStored(exchange: Exchange, reader: BodyReader, options: Send
   const broke = (problem: unknown): void => {
     exchange.outcome = 'error';
     exchange.reason = 'proxy_internal_error';
-    // It closes the reader, if that is still open.
+    // This also closes the reader, if it is still open.
     exchange.cut();
     options.broke?.(problem);
   };
@@ -115,7 +122,7 @@ export function sendStored(exchange: Exchange, reader: BodyReader, options: Send
   go();
 }
 
-/** The head of a response that goes from the origin straight to the client. */
+/** Sends the head of a response that goes from the origin straight to the client. */
 export function beginStream(
   exchange: Exchange,
   head: ResponseHead,
@@ -126,18 +133,20 @@ export function beginStream(
   exchange.outcome = reason === 'method' || reason === 'bypass' ? 'bypass' : 'miss';
   exchange.reason = reason;
   const fields = responseFieldsToForward(head.headers, policy);
-  // RFC 9110, 8.6: no length with a 204, not even 0. (With a 304 it may be there, and tells that of the 200.)
+  // RFC 9110, 8.6: no length with a 204, not even 0. (A 304 may have one, which states that of the
+  // 200.)
   const headers = mapFields(head.status === 204 ? withoutFields(fields, LENGTH) : fields, exchange.route);
   headers.push('Cache-Status', forwardStatus(policy.name, { fwd: reason }));
   exchange.res.writeHead(head.status, head.statusText, headers);
-  // Else Node would keep the head back until the first piece of the body. (`flushHeaders` would write it in UTF-8, not byte by byte.)
+  // Otherwise Node would hold the head back until the first piece of the body. (`flushHeaders`
+  // would write it in UTF-8, not byte by byte.)
   exchange.res.write(NO_BYTES);
 }
 
 const NO_BYTES = Buffer.alloc(0);
 const LENGTH: ReadonlySet<string> = new Set(['content-length']);
 
-/** A piece from the origin, which waits while the client is behind. */
+/** Sends a piece from the origin, and pauses the fetch while the client is behind. */
 export function sendPiece(exchange: Exchange, fetch: OriginFetch, chunk: Uint8Array, stallMs: number): void {
   if (exchange.over) return;
   exchange.bytesOut += chunk.length;
@@ -146,7 +155,7 @@ export function sendPiece(exchange: Exchange, fetch: OriginFetch, chunk: Uint8Ar
   whenDrained(exchange, stallMs, () => fetch.resume());
 }
 
-/** The body is complete; what is in the buffers must still be taken in time. */
+/** Ends a complete body; the client must still accept the buffered bytes in time. */
 export function endAnswer(exchange: Exchange, stallMs: number): void {
   const { res } = exchange;
   if (exchange.over) return;

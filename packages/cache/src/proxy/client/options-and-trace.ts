@@ -1,18 +1,19 @@
 /**
- * Requests that end at this node although they are well-formed: OPTIONS and TRACE with `Max-Forwards: 0` (RFC 9110, 7.6.2), and `OPTIONS *`, which
- * asks about the server itself. And the count that goes down by one on each hop for those that do not end here.
+ * Requests that end at this node although they are well-formed: OPTIONS and TRACE with
+ * `Max-Forwards: 0` (RFC 9110, 7.6.2), and `OPTIONS *`, which asks about the server itself. For
+ * requests that are forwarded, Max-Forwards is decremented here.
  */
 
 import { fieldValue, isNamed, withoutFields } from '../../policy/index.ts';
 import type { FieldList } from '../../policy/stored-response.ts';
 import type { Exchange } from './exchange.ts';
 
-/** The fields to go on with; null: it was answered here. */
+/** The fields to forward, or null if the request was answered here. */
 export function countForwards(exchange: Exchange): FieldList | null {
   const { method, headers } = exchange.request;
   if (method !== 'OPTIONS' && method !== 'TRACE') return headers;
   const left = fieldValue(headers, 'max-forwards');
-  // 7.6.2: a number, else the field is ignored.
+  // 7.6.2: the field is ignored if it is not a number.
   if (left === undefined || !/^\d{1,9}$/.test(left)) return headers;
   if (Number(left) === 0) {
     if (method === 'TRACE') echo(exchange);
@@ -24,7 +25,7 @@ export function countForwards(exchange: Exchange): FieldList | null {
   );
 }
 
-/** What this node itself can do. */
+/** Answers with the methods that this node itself supports. */
 export function answerOptions(exchange: Exchange): void {
   exchange.outcome = 'bypass';
   exchange.reason = 'own';
@@ -32,7 +33,7 @@ export function answerOptions(exchange: Exchange): void {
   exchange.res.end();
 }
 
-/** 9.3.8: the request as it came, without what is secret. */
+/** 9.3.8: the request as it came, without secrets. */
 function echo(exchange: Exchange): void {
   const { req, res } = exchange;
   const fields = withoutFields(req.rawHeaders, SECRET);

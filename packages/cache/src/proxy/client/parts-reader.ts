@@ -1,8 +1,10 @@
 /**
- * A multipart/byteranges body (RFC 9110, 14.6) as a reader: the text before each part, its bytes from the store, the closing line.
+ * A multipart/byteranges body (RFC 9110, 14.6) as a reader: the text before each part, its bytes
+ * from the store, the closing line.
  *
- * One part is read at a time, and the next one is opened before the last is closed. A body that is still on its way is kept for those
- * who read it: with nobody between two parts, its fetch would be given up, or the bytes of the next part let go.
+ * One part is read at a time, and the next one is opened before the last is closed. A body that is
+ * still being fetched is kept only for its readers. Without a reader between two parts, its fetch
+ * would be abandoned, or the bytes of the next part dropped.
  */
 
 import type { Answer } from '../../policy/answer.ts';
@@ -38,7 +40,8 @@ export class PartsReader implements BodyReader {
   }
 
   #nextHead(): Uint8Array | null {
-    // Closed while the end of a part was on its way: a reader that is opened now would be nobody's.
+    // The reader was closed while the end of a part was pending; a reader opened now would never be
+    // closed.
     if (this.#finished) return null;
     const part = this.#parts.parts[this.#at++];
     if (part === undefined) {

@@ -1,11 +1,13 @@
 /**
- * The head of a plain hit, made once for as long as it stays the same.
+ * The head of a plain hit, built once and reused while it stays the same.
  *
- * Of two answers from one stored response within the same second only the bytes on the wire are new: the fields are equal, Age and the `ttl` in
- * Cache-Status included, for both count whole seconds. So the list is kept, with the time until which it is right, and handed to
- * `writeHead` again, which does not change it. This saves the copy of the list and the making of three strings on each hit.
+ * Two answers from one stored response within the same second have equal fields, including Age and
+ * the `ttl` in Cache-Status, because both count whole seconds. The list is therefore kept, with the
+ * time until which it is valid, and passed to `writeHead` again, which does not change it. This
+ * saves copying the list and building three strings on each hit.
  *
- * Plain: GET without Range and without conditions, and nothing to map. `answerFrom` makes all others again.
+ * Plain means GET without Range and without conditions, and no fields to map. `answerFrom` builds
+ * all other answers each time.
  */
 
 import {
@@ -21,7 +23,7 @@ import { hasMappedFields, type Route } from '../route.ts';
 
 interface Kept {
   readonly headers: string[];
-  /** Has fields that differ by the route. */
+  /** Whether it has fields that depend on the route. */
   readonly mapped: boolean;
   readonly from: number;
   readonly until: number;
@@ -35,7 +37,10 @@ export class PlainHits {
     this.#policy = policy;
   }
 
-  /** The fields for all of a stored response; null: the request is not plain, or the response has no body to send in one piece. */
+  /**
+   * The fields for the whole stored response, or null if the request is not plain or the response
+   * has no body to send in one piece.
+   */
   headersFor(request: RequestHead, route: Route, stored: StoredResponse, now: number): string[] | null {
     if (request.method !== 'GET' || stored.range !== null) return null;
     const facts = requestFacts(request.headers);
@@ -55,7 +60,8 @@ export class PlainHits {
     const status = hitStatus(this.#policy.name, stored, now);
     const answer = answerFrom(request, stored, now, { stale: false, status }, this.#policy);
     if (answer === null || answer.body.kind !== 'all') return null;
-    // Until the next whole second of the age, or of what is left of the lifetime, whichever is sooner.
+    // Valid until the next whole second of the age, or of the remaining lifetime, whichever is
+    // sooner.
     const age = currentAge(stored, now);
     const left = stored.lifetimeMs - age;
     const until = now + Math.min(1000 - (age % 1000), left > 0 ? (left % 1000) + 1 : 1);

@@ -1,11 +1,14 @@
 /**
- * The body of a client's request on its way to the origin: counted against the limit, with back-pressure in both directions.
+ * The body of a client's request on its way to the origin: counted against the limit, with
+ * back-pressure in both directions.
  *
- * The `IncomingMessage` itself is not handed to undici, because undici destroys the body it was given when the exchange ends, and
- * destroying an `IncomingMessage` tears down the client's connection, over which the answer still has to go.
+ * The `IncomingMessage` itself is not passed to undici, because undici destroys the body when the
+ * exchange ends, and destroying an `IncomingMessage` closes the client's connection, over which the
+ * answer still has to go.
  *
- * A body can be read once. Of one that somebody has begun to read, the rest alone would look like a whole (with chunks, nothing tells its
- * length), so it fails here instead. One that nobody has asked for yet can be given back, for another to send.
+ * A body can be read only once. If some of it was already read, the rest would look like a complete
+ * body (with chunks, no length reveals it), so reading it again fails here. A body that was not
+ * read yet can be given back, so that another `RequestBody` can send it.
  *
  * Trailers of a request are dropped, as RFC 9110, 6.5.1 allows.
  */
@@ -14,7 +17,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
 export class RequestBody extends Readable {
-  /** Called for each piece: the client is alive. */
+  /** Called for each piece, which shows that the client is alive. */
   progress: (() => void) | null = null;
   readonly #request: IncomingMessage;
   readonly #limit: number;
@@ -28,9 +31,12 @@ export class RequestBody extends Readable {
     this.#limit = limitBytes;
   }
 
-  /** Leaves the request as it came, for another one of these. False: too late, some of it may be gone. */
+  /**
+   * Leaves the request untouched, for another `RequestBody`. Returns false if it is too late,
+   * because some of the body may be gone.
+   */
   giveBack(): boolean {
-    // Destroyed without having been given: what arrives is being dropped.
+    // If it was destroyed without being given back, the incoming data is being dropped.
     if (this.#started || this.destroyed) return false;
     this.#given = true;
     this.destroy();
@@ -57,7 +63,8 @@ export class RequestBody extends Readable {
     this.#request.off('data', this.#data);
     this.#request.off('end', this.#end);
     this.#request.off('aborted', this.#aborted);
-    // Answered early: the rest is read and dropped, so that the connection can be used again.
+    // The answer came early: the rest is read and dropped, so that the connection can be used
+    // again.
     if (!this.#given && !this.#request.complete && !(error instanceof BodyTooLongError))
       this.#request.resume();
     callback(error);

@@ -1,16 +1,20 @@
 /**
- * CONNECT (RFC 9110, 9.3.6): a tunnel through which bytes go both ways, unseen and unstored. It is how clients speak TLS to an origin
- * through a proxy, and how WebSockets pass this node.
+ * CONNECT (RFC 9110, 9.3.6): a tunnel that carries bytes in both directions, without inspecting or
+ * storing them. Clients use it for TLS to an origin through a proxy, and for WebSockets through
+ * this node.
  *
- * A tunnel is opened only to the ports the operator named, and only to addresses that the guard allows: the host as written, what it
- * resolves to and what was connected to (`safety/guarded-connect.ts`).
+ * A tunnel is opened only to the ports that the operator named, and only to addresses that the
+ * guard allows: it checks the host as written, the addresses that it resolves to and the connected
+ * address (`safety/guarded-connect.ts`).
  *
- * Each side may close its half while the other still sends: a FIN is passed on as a FIN. When neither side sends for
- * `idleTimeoutMs`, or one side takes nothing for `clientStallMs`, both are destroyed. An error on one side destroys the other, so that
- * it cannot take a cut stream for a complete one.
+ * Each side may close its half while the other still sends: a FIN is forwarded as a FIN. If neither
+ * side sends for `idleTimeoutMs`, or one side accepts nothing for `clientStallMs`, both are
+ * destroyed. An error on one side destroys the other, so that it cannot take a truncated stream for
+ * a complete one.
  *
- * Refused: `Upgrade`. RFC 9110, 7.8 lets a server ignore it; the field is hop-by-hop and is not forwarded, and a request with it is
- * answered as any other. Clients with a proxy use CONNECT for WebSockets.
+ * Refused: `Upgrade`. RFC 9110, 7.8 lets a server ignore it; the field is hop-by-hop and is not
+ * forwarded, and a request with it is answered like any other. Clients with a proxy use CONNECT for
+ * WebSockets.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -25,7 +29,7 @@ import type { AnswerOutcome, ProxyObserver } from '../proxy-observer.ts';
 import { textFields } from './exchange.ts';
 
 export interface TunnelOptions {
-  /** Of this node. */
+  /** The name of this node. */
   readonly name: string;
   readonly ports: readonly number[];
   readonly addresses: AddressGuard;
@@ -46,7 +50,7 @@ export class Tunnels {
     return this.#open.size;
   }
 
-  /** Answers a CONNECT request that may be served. */
+  /** Opens the tunnel for a CONNECT request, or refuses it. */
   open(req: IncomingMessage, client: Duplex, head: Buffer): void {
     const options = this.#options;
     const tunnel = new Tunnel(req, client, options, () => this.#open.delete(tunnel));
@@ -63,7 +67,7 @@ export class Tunnels {
     }
   }
 
-  /** Refuses without a look at where it should lead. */
+  /** Refuses without checking the target. */
   refuse(req: IncomingMessage, client: Duplex, status: number, code: string, text: string): void {
     const tunnel = new Tunnel(req, client, this.#options, () => this.#open.delete(tunnel));
     this.#open.add(tunnel);
@@ -147,7 +151,8 @@ class Tunnel {
     const client = this.#client;
     this.#origin = origin;
     this.#status = 200;
-    // The guard opened it without half-close; it takes effect when the other end sends its FIN.
+    // The guard opened the socket without half-close; this takes effect when the other end sends
+    // its FIN.
     origin.allowHalfOpen = true;
     origin.on('error', () => this.destroy());
     origin.on('close', () => {
@@ -216,7 +221,7 @@ class Tunnel {
   }
 }
 
-/** RFC 9112, 3.2.3: host and port, both. */
+/** RFC 9112, 3.2.3: both host and port are required. */
 function authorityOf(target: string): { host: string; port: number } | null {
   const parts = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]]+):(\d{1,5})$/i.exec(target);
   if (parts === null) return null;
