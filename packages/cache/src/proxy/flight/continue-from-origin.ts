@@ -1,10 +1,12 @@
 /**
- * The rest of a body whose first bytes the client already has, from the origin instead of the store: for bytes on disk that were found
- * damaged in the middle of an answer.
+ * Sends the rest of a body, whose first bytes the client already has, from the origin instead of
+ * the store. It is used if stored bytes turn out to be damaged in the middle of an answer.
  *
- * It is only right if the origin's bytes are those of the stored representation, and only a strong ETag says so (RFC 9110, 8.8.1). The
- * request has If-Range with it, so that an origin with another version answers 200, which is of no use here. The answer must be a 206
- * for exactly the bytes asked for, of a whole of the same length, with the same tag. Anything else cuts the connection.
+ * This is correct only if the origin's bytes are those of the stored representation, which only a
+ * strong ETag proves (RFC 9110, 8.8.1). The request carries it in If-Range, so that an origin with
+ * another version answers 200, which is of no use here. The answer must be a 206 for exactly the
+ * requested bytes, with the same total length and the same tag. Any other answer cuts the
+ * connection.
  */
 
 import { isStrongTag } from '../../policy/conditions.ts';
@@ -21,7 +23,7 @@ import { endAnswer, sendPiece } from '../client/body-sender.ts';
 import type { Exchange } from '../client/exchange.ts';
 import type { ProxyContext } from './shared-response.ts';
 
-/** Bytes `from` to `end` (exclusive) of the whole representation. */
+/** Sends the bytes `from` to `end` (exclusive) of the whole representation. */
 export function continueFromOrigin(
   context: ProxyContext,
   exchange: Exchange,

@@ -1,13 +1,17 @@
 /**
- * One fetch from an origin on behalf of the cache, and what becomes of the response: it is stored and shared, or it belongs to the one who
- * asked, or a stored response is found to hold still (304), or a part is completed, or it fails.
+ * One fetch from an origin on behalf of the cache, and the handling of the response. It is stored
+ * and shared, or it is only for the request that caused the fetch, or it confirms a stored response
+ * (304), or it completes a part, or the fetch fails.
  *
- * The *owner* is the request that set it off; a revalidation in the background has none. A response that may be stored goes into
- * the store and the owner reads it from there like everybody else, so that a slow owner holds up nobody and one that leaves ends nothing.
- * A response that may not is streamed to the owner piece by piece; if it leaves, the fetch is aborted. Of a 304 the owner alone gets the
- * fields that are not stored, Set-Cookie above all.
+ * The *owner* is the request that caused the fetch; a background revalidation has none. A response
+ * that may be stored goes into the store, and the owner reads it from there like all other clients.
+ * A slow owner therefore delays no other client, and an owner that disconnects does not end the
+ * fetch. A response that may not be stored is streamed to the owner piece by piece; if the owner
+ * disconnects, the fetch is aborted. Only the owner gets the fields of a 304 that are not stored,
+ * above all Set-Cookie.
  *
- * Unsafe methods: what the response invalidates (RFC 9111, 4.4) is removed before the owner sees its head: it may ask again at once.
+ * Unsafe methods: responses that are invalidated (RFC 9111, 4.4) are removed before the owner sees
+ * the head, because it may ask again at once.
  */
 
 import {
@@ -46,11 +50,14 @@ export class FetchJob implements OriginHandler {
   readonly #order: FetchOrder;
   #mode: Mode;
   #fetch!: OriginFetch;
-  /** What the policy is told was asked for: the client's fields, with conditions and ranges of this node's. */
+  /**
+   * The request as the policy sees it: the client's fields, with the conditions and ranges of this
+   * node.
+   */
   #asked!: RequestHead;
   #safe!: SafeFields;
   #requestTime = 0;
-  /** What to do with the body. */
+  /** Where the body goes. */
   #sink: 'none' | 'owner' | 'store' | 'skip' = 'none';
   #storeJob: StoreJob | null = null;
   #again = false;
@@ -73,7 +80,7 @@ export class FetchJob implements OriginHandler {
         : mode.kind === 'complete'
           ? mode.fields
           : request.headers;
-    // A fetch that starts again forgets what the one before it said.
+    // A fetch that starts again forgets the response before it.
     this.#sink = 'none';
     this.#asked = { method: request.method, key: request.key, headers };
     this.#safe = safeguardFields(headers, request.method);
@@ -94,7 +101,10 @@ export class FetchJob implements OriginHandler {
     );
   }
 
-  /** The owner has left, and nobody else waits: ends it, unless what comes is being stored. */
+  /**
+   * Called when the owner has left and no other request waits. Ends the fetch, unless the response
+   * is being stored.
+   */
   abandon(): void {
     if (this.#order.flight.landing !== null) return;
     this.#failed = true;
@@ -162,14 +172,15 @@ export class FetchJob implements OriginHandler {
   }
 
   onError(error: OriginError): void {
-    // What the head said stands, and the owner is told when the store has taken it.
+    // The result of the head stands, and the owner is told when the store has accepted it.
     if (this.#sink === 'skip' && !this.#again) return;
     this.#failed = true;
     const { flight, owner } = this.#order;
     this.#leaveTable();
     if (flight.landing === null) {
       this.#order.own({ kind: 'failed', error });
-      // Refused to the one who asked: others may come by a way on which they are allowed to go there.
+      // The address was refused to this owner; other requests may arrive by a route on which it is
+      // allowed.
       flight.land(
         error.code === 'destination_ip_prohibited' ? { kind: 'private' } : { kind: 'failed', error },
       );
@@ -182,13 +193,13 @@ export class FetchJob implements OriginHandler {
     }
   }
 
-  /** RFC 9111, 3, 4.3.3, 4.3.4: what a head means for the store and for those who wait. */
+  /** RFC 9111, 3, 4.3.3, 4.3.4: the effect of a head on the store and on the waiting requests. */
   #judge(head: ResponseHead): void {
     const { clock, policy } = this.#context;
     const times: Times = { requestTime: this.#requestTime, responseTime: clock() };
     const mode = this.#mode;
     if (mode.kind === 'complete' && head.status === 416) {
-      // It is shorter now, or what was asked for is not there: once more, for all of it.
+      // The representation is shorter now, or lacks the requested bytes: fetch again, the whole.
       this.#fetchAgain(head);
       return;
     }
@@ -211,7 +222,7 @@ export class FetchJob implements OriginHandler {
     if (mode.kind === 'complete' && head.status === 206) {
       const combination = stored === null ? null : combine(mode.stored, stored, this.#order.request, policy);
       if (combination === null) {
-        // Not the bytes that were asked for: once more, for all of it.
+        // These are not the requested bytes: fetch again, the whole.
         this.#fetchAgain(head);
         return;
       }
@@ -221,7 +232,7 @@ export class FetchJob implements OriginHandler {
     }
     if (stored !== null && !suitsOwner(this.#context, this.#order.owner, stored)) stored = null;
     if (stored === null) {
-      // 4.3.3: the new response is the right one; what is stored is not any more, also if the new one says that it is gone.
+      // 4.3.3: the new response replaces the stored one, even if it says that the resource is gone.
       if (mode.kind === 'validate' && this.#asked.method === 'GET' && isAboutTheResource(head.status)) {
         this.#watch(this.#context.store.remove(mode.stored));
       }
@@ -254,7 +265,8 @@ export class FetchJob implements OriginHandler {
     const headers = ownersFields(fresh.headers, head.headers);
     const owners = headers === fresh.headers ? fresh : { ...fresh, headers };
     if (!mayKeep(fresh)) {
-      // It is for the owner and nobody else; the body is the old one's, which goes when the owner has it.
+      // Only the owner gets this response. Its body is that of the old one, which is removed when
+      // the owner has it.
       this.#leaveTable();
       flight.land({ kind: 'private' });
       own({ kind: 'shared', shared: { ...shared, response: owners, source: stored } });
@@ -280,13 +292,16 @@ export class FetchJob implements OriginHandler {
     }
   }
 
-  /** What an update may say to all: of one that came to a request with a cookie, no more than what is about caches, unless the origin said that it is for all. */
+  /**
+   * The update as it may be shown to all clients. If it came for a request with a cookie, only the
+   * fields about caching are used, unless the origin said that the response is for all clients.
+   */
   #forAll(stored: StoredResponse, fresh: StoredResponse, times: Times): StoredResponse {
     if (!this.#safe.explicitOnly || explicitlyShareable(fresh, times, this.#context.policy)) return fresh;
     return { ...fresh, headers: cacheFieldsOnly(stored.headers, fresh.headers) };
   }
 
-  /** Into the store, for all. `provisional`: with the length that it will have, if that is known. */
+  /** Stores the response for all clients. `provisional` has the final length, if that is known. */
   #keep(final: StoredResponse, provisional: StoredResponse, head: ResponseHead, fields?: string[]): StoreJob {
     const { request, flight } = this.#order;
     this.#context.flights.markFertile(request.key);
@@ -311,7 +326,7 @@ export class FetchJob implements OriginHandler {
     return job;
   }
 
-  /** Straight through: nobody else may have it. */
+  /** Streams the response to the owner, because no other client may have it. */
   #giveToOwner(head: ResponseHead): void {
     const { policy, flights } = this.#context;
     const { owner, request, flight, decision } = this.#order;
@@ -341,7 +356,10 @@ export class FetchJob implements OriginHandler {
     this.#order.flight.land(landing);
   }
 
-  /** What came is of no use: the same without conditions, when this response is over; at once, if that would take long. */
+  /**
+   * Fetches again without conditions, because the response is of no use. It waits for the end of
+   * this response, unless that would take long; then this response is aborted.
+   */
   #fetchAgain(head: ResponseHead): void {
     this.#sink = 'skip';
     const length = head.status === 304 ? 0 : (expectedBodyLength(head) ?? Number.POSITIVE_INFINITY);
@@ -374,7 +392,7 @@ export class FetchJob implements OriginHandler {
     return pending.length === 0 ? null : Promise.all(pending);
   }
 
-  /** A promise of the store's that nobody waits for. */
+  /** Reports the failure of a promise of the store that no code awaits. */
   #watch(promise: Promise<unknown> | unknown): void {
     if (promise instanceof Promise) {
       promise.catch((problem: unknown) => this.#event('error', 'store-failed', { problem }));
@@ -386,11 +404,14 @@ export class FetchJob implements OriginHandler {
   }
 }
 
-/** Whether a status says something of the resource, and not of the moment: 408, 425 and 429 ask to come again, as 5xx does. */
+/**
+ * Whether a status describes the resource and not a temporary condition: 408, 425 and 429 ask the
+ * client to retry, as 5xx does.
+ */
 function isAboutTheResource(status: number): boolean {
   return status < 500 && status !== 408 && status !== 425 && status !== 429;
 }
 
-/** A connection that is cut costs a new one; up to here the rest is read. */
+/** Aborting costs a new connection, so up to this length the rest is read. */
 const WORTH_READING_BYTES = 65_536;
 const FRAMING: ReadonlySet<string> = new Set(['host', 'content-length']);

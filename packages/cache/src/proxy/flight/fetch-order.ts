@@ -1,5 +1,6 @@
 /**
- * What a fetch from an origin is to bring, for whom, and why: the order that `fetch-job.ts` carries out.
+ * What a fetch from an origin must bring, for which request, and why: the order that `fetch-job.ts`
+ * carries out.
  */
 
 import { completionFields, type Decision, type RequestHead } from '../../policy/index.ts';
@@ -13,7 +14,9 @@ import type { SharedResponse } from './shared-response.ts';
 /** Decisions of the policy that lead to the origin. */
 export type Fetched = Extract<Decision, { kind: 'fetch' | 'validate' }>;
 
-/** The origin answered a validation with an error for which something stored may stand in. */
+/**
+ * The origin answered a validation with an error for which a stored response may be served instead.
+ */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: number;
@@ -30,19 +33,27 @@ export interface FetchOrder {
   readonly decision: Fetched;
   readonly owner: Exchange | null;
   /**
-   * Tells the owner, before all others; not of a response that is streamed to it. `fields`: as the origin sent them, of a new response: the owner gets
-   * also those that may not be stored (RFC 9111, 5.2.2.4 and 5.2.2.7: `no-cache="…"`, `private="…"`).
+   * Tells the owner the result, before all other requests; not called for a response that is
+   * streamed to it. `fields` are the fields of a new response as the origin sent them, because the
+   * owner also gets those that may not be stored (RFC 9111, 5.2.2.4 and 5.2.2.7: `no-cache="…"`,
+   * `private="…"`).
    */
   readonly own: (landing: Landing<SharedResponse>, fields?: string[]) => void;
-  /** Where others wait for it, and where an invalidation finds it; one that nobody can join is as good. */
+  /**
+   * The flight through which other requests wait and invalidations reach this fetch. It may be one
+   * that no other request can join.
+   */
   readonly flight: Flight<SharedResponse>;
   readonly body: RequestBody | null;
   readonly bodyLength?: number | undefined;
-  /** Nobody can join it any more: it is complete, or came to nothing. */
+  /** Called when no request can join any more: the fetch is complete, or it failed. */
   readonly over?: () => void;
 }
 
-/** What is asked of the origin: all, whether what is stored still holds, or the bytes that are missing. */
+/**
+ * What is asked of the origin: the whole, whether the stored response is still valid, or the
+ * missing bytes.
+ */
 export type Mode =
   | { readonly kind: 'plain' }
   | { readonly kind: 'validate'; readonly stored: StoredResponse }

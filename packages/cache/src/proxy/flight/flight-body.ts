@@ -1,35 +1,41 @@
 /**
- * The body of a fetch that many clients read while it comes. It goes into the store's writer, and each client reads
- * it from there at its own pace: the slow ones hold up neither the origin nor the fast ones.
+ * The body of a fetch that many clients read while it arrives. It goes into the store's writer, and
+ * each client reads it from there at its own pace. Slow clients delay neither the origin nor the
+ * fast clients.
  *
- * Two things end that. The body grows past what may be stored (its length was not told), or the store cannot take it (a full
- * disk). Then the body *overflows*: from that byte on it is handed to the readers directly, from a window in memory that moves with the
- * slowest of them and holds the origin back when it is full. Nobody can join any more, nothing is kept, and those who
- * read get every byte.
+ * Two events end that: the body grows past what may be stored (its length was not declared), or the
+ * store cannot take it (a full disk). Then the body *overflows*: from that byte on it is passed to
+ * the readers directly, from a window in memory that moves with the slowest of them and holds the
+ * origin back when it is full. No client can join any more and nothing is stored, but all current
+ * readers get every byte.
  *
- * Then, and only then, a slow reader holds up the others. It may, but not without bound: while somebody has read all there is and waits for
- * more, those who fill the window must make room, half of it, within `holdMs`; who does not is left behind, its next bytes are an
- * error and its client is cut off. With ten seconds that is a pace of 52 KB/s, which is what the others are sure of. A reader that holds up
- * nobody but itself may be as slow as its client's own timeout allows. Refused: to leave behind whoever is slower than the others at once,
- * for a phone would never get what a server asks for at the same time; and to let the window grow, for memory is what it is about.
+ * Only after an overflow can a slow reader delay the others, and only within limits. While some
+ * reader has read everything and waits for more, the readers that fill the window must free half of
+ * it within `holdMs`. A reader that does not is left behind: its next read is an error and its
+ * client is disconnected. With ten seconds that is a rate of 52 KB/s, which the other readers are
+ * guaranteed. A reader that delays only itself may be as slow as its client's own timeout allows.
+ * We refused to leave behind at once every reader that is slower than the others, because a phone
+ * would never get a body that a server requests at the same time. We refused to let the window
+ * grow, because it exists to bound memory.
  *
- * A body that nobody reads any more goes on into the store, for those who come later, as long as it moves: one that brings less than
- * 64 KB in ten seconds is given up. An origin that drips could else hold a connection for each object that somebody once asked for.
- * After an overflow it is given up at once. A body that is given up has failed: whoever comes to read it nevertheless is told so, and
- * does not wait for bytes that nobody fetches.
+ * A body without readers continues into the store, for later clients, as long as it makes progress:
+ * a body that brings less than 64 KB in ten seconds is abandoned. Otherwise a very slow origin
+ * could hold a connection for each object that a client once asked for. After an overflow a body
+ * without readers is abandoned at once. An abandoned body has failed: later readers get an error
+ * instead of waiting for bytes that are no longer fetched.
  *
- * `discard` is for a body that must not be found later (its key was invalidated while it came): readers get all of it, and
- * the writer is given up when the last of them has finished.
+ * `discard` is for a body that must not be found later (its key was invalidated while it arrived).
+ * The current readers get all of it, and the writer is aborted when the last of them has finished.
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import { BodyError, type BodyReader, type BodyWriter } from '../../store/response-store.ts';
 
-/** Held in memory between the origin and the slowest reader, after an overflow. */
+/** Bytes held in memory between the origin and the slowest reader, after an overflow. */
 const WINDOW_BYTES = 1024 * 1024;
-/** How long others may be held up. */
+/** How long other readers may be delayed. */
 const HOLD_MS = 10_000;
-/** What must come in that time when nobody waits for it. */
+/** The bytes that must arrive in that time if no client reads. */
 const UNREAD_MS = 10_000;
 const UNREAD_BYTES = 65_536;
 
@@ -40,20 +46,26 @@ export class FlightBody {
   readonly #holdMs: number;
   readonly #readers = new Set<FlightReader>();
   #length = 0;
-  /** What of it is in the store; beyond it the tail. null: all of it, so far. */
+  /** End of the bytes in the store; the tail follows. Null if all bytes so far are in the store. */
   storedEnd: number | null = null;
   #tail: { readonly at: number; readonly bytes: Uint8Array }[] = [];
   #ended = false;
   #error: Error | null = null;
   #discarded = false;
   #givenUp = false;
-  /** Who waits for room in the window, and what looks after that meanwhile. */
+  /**
+   * Resolves when there is room in the window, and the timer that checks for slow readers
+   * meanwhile.
+   */
   #room: (() => void) | null = null;
   #patience: NodeJS.Timeout | null = null;
-  /** Looks whether it still moves, while nobody reads. */
+  /** Checks for progress while there are no readers. */
   #watch: NodeJS.Timeout | null = null;
 
-  /** `abandoned`: nobody reads it any more, and it is not kept either. `holdMs`: how long some may hold up others. */
+  /**
+   * `abandoned` is called if the body has no readers and is not stored either. `holdMs`: how long
+   * some readers may delay others.
+   */
   constructor(writer: BodyWriter, limitBytes: number, abandoned: () => void, holdMs = HOLD_MS) {
     this.writer = writer;
     this.#limit = limitBytes;
@@ -65,7 +77,7 @@ export class FlightBody {
     return this.#length;
   }
 
-  /** Whether one more may read it from its beginning. */
+  /** Whether another reader may read it from its beginning. */
   get open(): boolean {
     return this.storedEnd === null && this.#error === null && !this.#givenUp;
   }
@@ -74,7 +86,7 @@ export class FlightBody {
     return this.#readers.size;
   }
 
-  /** Takes bytes. A promise: wait for it before the next; it never rejects. */
+  /** Writes bytes. If a promise is returned, await it before the next call; it never rejects. */
   write(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#error !== null) return undefined;
     if (this.#readers.size === 0 && this.#watch === null) this.#watchUnread();
@@ -102,7 +114,7 @@ export class FlightBody {
     );
   }
 
-  /** All has come. Gives whether it is kept. */
+  /** Everything has arrived. Returns whether the body is stored. */
   end(response: StoredResponse): Promise<boolean> | boolean {
     this.#ended = true;
     this.#unwatch();
@@ -113,7 +125,7 @@ export class FlightBody {
     return false;
   }
 
-  /** No more will come, and what came is not all. */
+  /** No more bytes will arrive, and the body is incomplete. */
   fail(error: Error): void {
     if (this.#error !== null || this.#ended) return;
     this.#error = error;
@@ -123,7 +135,7 @@ export class FlightBody {
     this.#makeRoom();
   }
 
-  /** It must not be found later. */
+  /** The body must not be found later. */
   discard(): void {
     this.#discarded = true;
   }
@@ -134,7 +146,7 @@ export class FlightBody {
     return reader;
   }
 
-  /** @internal What the tail has from `position` on. undefined: not yet. */
+  /** @internal The bytes of the tail from `position` on, or undefined if there are none yet. */
   fromTail(position: number): Uint8Array | null | undefined {
     for (const { at, bytes } of this.#tail) {
       if (position < at) throw new BodyError('gone', 'The window has moved past this byte');
@@ -144,7 +156,7 @@ export class FlightBody {
     return this.#ended ? null : undefined;
   }
 
-  /** @internal A reader has moved on, or left. */
+  /** @internal Called when a reader has advanced, or left. */
   moved(left: FlightReader | null): void {
     if (left !== null) {
       this.#readers.delete(left);
@@ -189,7 +201,7 @@ export class FlightBody {
     this.#tail.push({ at: this.#length, bytes: chunk });
     this.#length += chunk.length;
     for (const reader of [...this.#readers]) reader.switched();
-    // One that waits for a part further on takes nothing of this, and so would never make room.
+    // A reader that waits for a later part reads none of these bytes, and would never make room.
     this.#trim();
     if (this.#windowBytes() <= WINDOW_BYTES) return undefined;
     return new Promise((resolve) => {
@@ -198,7 +210,7 @@ export class FlightBody {
     });
   }
 
-  /** Lets go of what all are past. */
+  /** Drops the bytes that all readers have passed. */
   #trim(): void {
     let slowest = Number.POSITIVE_INFINITY;
     for (const { position } of this.#readers) slowest = Math.min(slowest, position);
@@ -207,7 +219,7 @@ export class FlightBody {
     }
   }
 
-  /** There was no room for so long: those in the way go, if others wait. */
+  /** Called after `holdMs` without room: the readers in the way are left behind, if others wait. */
   #leaveBehind(): void {
     const readers = [...this.#readers];
     if (!readers.some(({ position }) => position >= this.#length)) return;
@@ -230,7 +242,7 @@ export class FlightBody {
     return this.#tail.length === 0 ? 0 : this.#length - this.#tail[0]!.at;
   }
 
-  /** The writer is not needed when all readers are past what it has. */
+  /** The writer is no longer needed when all readers are past its bytes. */
   #letGo(): void {
     if (this.#givenUp || this.storedEnd === null) return;
     for (const { position } of this.#readers) if (position < this.storedEnd) return;
@@ -250,7 +262,10 @@ class FlightReader implements BodyReader {
   position: number;
   readonly #body: FlightBody;
   readonly #end: number;
-  /** Opened at once: a store that lets a body through keeps only what an open reader has yet to read. */
+  /**
+   * Opened at once, because a store that does not keep a body holds only the bytes that an open
+   * reader has yet to read.
+   */
   readonly #inner: BodyReader;
   #waiter: Waiter | null = null;
   #closed = false;
@@ -305,7 +320,9 @@ class FlightReader implements BodyReader {
     this.#body.moved(this);
   }
 
-  /** @internal The others go on without it. What it has begun to read it does not get to its end. */
+  /**
+   * @internal The other readers continue without this one, which does not get the rest of the body.
+   */
   leftBehind(): void {
     this.#leftBehind = true;
     this.#inner.close();
@@ -314,7 +331,9 @@ class FlightReader implements BodyReader {
     waiter?.reject(tooSlow());
   }
 
-  /** @internal What is beyond the store's part has changed: one that waits there looks again. */
+  /**
+   * @internal The bytes after the store's part have changed: a reader that waits there looks again.
+   */
   switched(): void {
     const waiter = this.#waiter;
     const { storedEnd } = this.#body;
@@ -346,7 +365,7 @@ function tooSlow(): BodyError {
   return new BodyError('gone', 'This reader held up others for too long');
 }
 
-/** Writes all that a reader has. */
+/** Writes everything that a reader returns. */
 export async function copyInto(body: FlightBody, reader: BodyReader): Promise<void> {
   for (let chunk = await reader.next(); chunk !== null; chunk = await reader.next()) await body.write(chunk);
 }

@@ -1,33 +1,40 @@
 /**
- * Single flight: one fetch from the origin for any number of concurrent requests for one object. This file is the table of the
- * fetches under way and the rules of waiting for them; it does no I/O and knows nothing of HTTP, so that it is tested alone.
+ * Single flight: one fetch from the origin for any number of concurrent requests for one object.
+ * This file holds the table of running fetches and the rules of waiting for them. It does no I/O
+ * and is independent of HTTP, so it can be tested alone.
  *
- * A flight begins with the request that found nothing. Others that come for the same key wait for its head, at most so long. Then
- * it is one of three things:
- * - *shared*: the response may be stored. Each waiter looks whether it may have it too (Vary, freshness) and reads it; who comes
- *   later, while the body is still on its way, does the same.
- * - *private*: the response belongs to the one who asked. The waiters are sent away and fetch for themselves; its key is remembered
- *   for a while as barren, so that nobody waits for it in vain again.
- * - *failed*: the origin cannot be had. All waiters are told the same, for asking again each by itself would only hit harder
- *   an origin that is down.
+ * A flight begins with a request for which nothing usable is stored. Other requests for the same
+ * key wait for its head, up to a time limit. Then it has one of three results:
+ * - *shared*: the response may be stored. Each waiter checks whether it may use it (Vary,
+ *   freshness) and reads it. Requests that arrive later, while the body is still being fetched, do
+ *   the same.
+ * - *private*: the response is only for the request that caused the fetch. The waiters fetch for
+ *   themselves. The key is remembered for a while as barren, so that no request waits for it in
+ *   vain again.
+ * - *failed*: the origin cannot be reached. All waiters get the same failure, because separate
+ *   attempts would only put more load on an origin that is down.
  *
- * A waiter that came before the flight's request was sent to the origin is *early*: whatever the origin says was said after that
- * waiter asked, so the response is as good for it as one validated on its behalf, even if it may not be reused later
- * (`no-cache`, `max-age=0`). This is what keeps a crowd that asks for such an object from becoming a crowd at the origin:
- * those turned away from one flight gather in the next, before it is sent.
+ * A waiter that arrived before the flight's request was sent to the origin is *early*: the origin
+ * answers after that waiter asked. The response is therefore as good for it as one validated on its
+ * behalf, even if it may not be reused later (`no-cache`, `max-age=0`). This keeps many concurrent
+ * requests for such an object from all reaching the origin: those turned away from one flight
+ * gather in the next, before it is sent.
  *
- * Flights that nobody can join (a range, a condition, a barren key) are in the table as well, apart: what they bring may be stored, so an
- * invalidation must reach them. There are never more of them than fetches under way, which the limits on connections bound.
+ * Flights that no other request can join (a range, a condition, a barren key) are in a separate
+ * part of the table. Their responses may be stored, so an invalidation must reach them. There are
+ * never more of them than running fetches, which the limits on connections bound.
  *
- * A flight may be *doomed* (its key was invalidated while it ran): nobody joins it any more, and what it brings is not kept. RFC 9111,
- * 4.4 speaks of stored responses only; but what the origin said before a change must not be stored after it, or the invalidation was in vain.
+ * A flight may be *doomed* (its key was invalidated while it ran): no request joins it any more,
+ * and its response is not stored. RFC 9111, 4.4 speaks only of stored responses. But a response
+ * that the origin sent before a change must not be stored after it, or the invalidation would have
+ * no effect.
  */
 
 export type Landing<Shared> =
   | { readonly kind: 'shared'; readonly shared: Shared }
   | { readonly kind: 'private' }
   | { readonly kind: 'failed'; readonly error: Error }
-  /** It took longer than the waiter would wait. */
+  /** The fetch took longer than the waiter's time limit. */
   | { readonly kind: 'expired' };
 
 interface Waiter<Shared> {
@@ -55,7 +62,7 @@ export class Flight<Shared> {
     return this.#doomed;
   }
 
-  /** What it became; null: not known yet. */
+  /** The result, or null if it is not known yet. */
   get landing(): Landing<Shared> | null {
     return this.#landing;
   }
@@ -64,12 +71,12 @@ export class Flight<Shared> {
     return this.#sent;
   }
 
-  /** The request is on its way to the origin: who comes from now on is not early. */
+  /** The request is being sent to the origin: waiters that arrive from now on are not early. */
   markSent(): void {
     this.#sent = true;
   }
 
-  /** Waits for the landing, at most `ms`. Returns how to leave. */
+  /** Waits for the result, at most `ms`. Returns a function that stops waiting. */
   wait(ms: number, landed: Waiter<Shared>['landed']): () => void {
     if (this.#landing !== null)
       throw new Error(`The flight for ${this.key} has landed: nobody can wait for it`);
@@ -88,7 +95,7 @@ export class Flight<Shared> {
     };
   }
 
-  /** Says what it became. The first word counts. */
+  /** Sets the result. Only the first call counts. */
   land(landing: Landing<Shared>): void {
     if (this.#landing !== null) return;
     this.#landing = landing;
@@ -105,15 +112,18 @@ export class Flight<Shared> {
   }
 }
 
-/** Keys remembered as barren, and for how long: a page that becomes storable is shared again after that. */
+/**
+ * Number of keys remembered as barren, and for how long: a page that becomes storable is shared
+ * again after that.
+ */
 const BARREN_KEYS = 16_384;
 const BARREN_MS = 10_000;
 
 export class Flights<Shared> {
   readonly #flights = new Map<string, Flight<Shared>[]>();
-  /** Those that nobody can join. */
+  /** Flights that no other request can join. */
   readonly #alone = new Map<string, Set<Flight<Shared>>>();
-  /** Until when a key counts as barren; the order of the map is that of being told. */
+  /** Until when a key counts as barren; the map is in the order in which keys were marked. */
   readonly #barren = new Map<string, number>();
   readonly #clock: () => number;
 
@@ -121,21 +131,21 @@ export class Flights<Shared> {
     this.#clock = clock;
   }
 
-  /** Flights that can be joined. */
+  /** The number of flights that can be joined. */
   get size(): number {
     let sum = 0;
     for (const list of this.#flights.values()) sum += list.length;
     return sum;
   }
 
-  /** All flights, those that cannot be joined included. */
+  /** The number of all flights, including those that cannot be joined. */
   get all(): number {
     let sum = this.size;
     for (const set of this.#alone.values()) sum += set.size;
     return sum;
   }
 
-  /** A new flight that others may join. */
+  /** Begins a flight that other requests may join. */
   begin(key: string): Flight<Shared> {
     const flight = new Flight<Shared>(key);
     const list = this.#flights.get(key);
@@ -144,7 +154,9 @@ export class Flights<Shared> {
     return flight;
   }
 
-  /** A new flight that nobody can join, but that an invalidation of its key reaches. */
+  /**
+   * Begins a flight that no other request can join, but that an invalidation of its key reaches.
+   */
   track(key: string): Flight<Shared> {
     const flight = new Flight<Shared>(key);
     const set = this.#alone.get(key);
@@ -153,7 +165,10 @@ export class Flights<Shared> {
     return flight;
   }
 
-  /** One to join: that has landed with what is `acceptable`, else one that has not landed, the newest first. */
+  /**
+   * A flight to join: one with an `acceptable` shared result, otherwise the newest one without a
+   * result.
+   */
   find(key: string, acceptable: (shared: Shared) => boolean): Flight<Shared> | null {
     const list = this.#flights.get(key);
     if (list === undefined) return null;
@@ -166,12 +181,12 @@ export class Flights<Shared> {
     return pending;
   }
 
-  /** Whether there is one that can be joined. */
+  /** Whether the key has a flight that can be joined. */
   has(key: string): boolean {
     return this.#flights.has(key);
   }
 
-  /** What it brings is complete (and found in the store), or it came to nothing. */
+  /** Removes a flight: its response is complete (and found in the store), or it failed. */
   end(flight: Flight<Shared>): void {
     const { key } = flight;
     const alone = this.#alone.get(key);
@@ -186,7 +201,10 @@ export class Flights<Shared> {
     if (list.length === 0) this.#flights.delete(key);
   }
 
-  /** Dooms all flights of a key, except that of the request which changed what is behind it: its answer is the newest. */
+  /**
+   * Dooms all flights of a key, except that of the request which caused the change: its answer is
+   * the newest.
+   */
   doom(key: string, except: Flight<Shared> | null = null): void {
     for (const flight of this.#flights.get(key) ?? []) flight.doom();
     this.#flights.delete(key);
@@ -194,13 +212,14 @@ export class Flights<Shared> {
     if (alone === undefined) return;
     this.#alone.delete(key);
     for (const flight of alone) if (flight !== except) flight.doom();
-    // It can still be doomed by the next one.
+    // It can still be doomed by a later change.
     if (except !== null && alone.has(except)) this.#alone.set(key, new Set([except]));
   }
 
   /**
-   * What `flight` brings is stored now, and others that are still on their way would take its place with something worse, by `isWorse`: nobody
-   * joins them any more, and what they bring is not kept.
+   * Dooms the flights of the same key whose response is worse by `isWorse`. Called when the
+   * response of `flight` is about to be stored and they would replace it: no request joins them any
+   * more, and their responses are not stored.
    */
   doomWorse(flight: Flight<Shared>, isWorse: (shared: Shared) => boolean): void {
     const { key } = flight;

@@ -1,6 +1,7 @@
 /**
- * A response that may be given to more than the one who asked for it: complete in the store, or on its way into it. What the parts of the proxy
- * hand to each other, and what they all need.
+ * A response that may be given to other clients than the one that asked for it, either complete in
+ * the store or being stored. The parts of the proxy pass it to each other. This file also holds the
+ * context that all of them need.
  */
 
 import { fieldValue } from '../../policy/fields.ts';
@@ -15,15 +16,15 @@ import type { Flights } from './flight.ts';
 import type { FlightBody } from './flight-body.ts';
 
 export interface SharedResponse {
-  /** The head; the length of the body is known as soon as the origin told it. */
+  /** The head; the length of the body is known as soon as the origin stated it. */
   readonly response: StoredResponse;
-  /** Under which the store has the body, when `body` is null. */
+  /** The response under which the store has the body, if `body` is null. */
   readonly source: StoredResponse;
-  /** On its way; null: complete, in the store. */
+  /** The body that is being fetched, or null if it is complete in the store. */
   readonly body: FlightBody | null;
-  /** The origin said 304 of it. */
+  /** The origin answered a validation of it with 304. */
   readonly validated: boolean;
-  /** It was asked for with credentials or cookies: what it says of being validated is true for that client alone. */
+  /** The request had credentials or cookies, so the validation holds for that client alone. */
   readonly personal: boolean;
 }
 
@@ -32,7 +33,7 @@ export function isPersonal({ headers }: RequestHead): boolean {
   return fieldValue(headers, 'authorization') !== undefined || fieldValue(headers, 'cookie') !== undefined;
 }
 
-/** What every part of the proxy works with. */
+/** The objects that every part of the proxy works with. */
 export interface ProxyContext {
   readonly policy: PolicyOptions;
   readonly store: ResponseStore;

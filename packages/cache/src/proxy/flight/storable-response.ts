@@ -1,5 +1,6 @@
 /**
- * What of a response goes into the store: what the policy allows (RFC 9111, 3), less what is unsafe to share although the RFC allows it.
+ * Which responses go into the store: those that the policy allows (RFC 9111, 3), except those that
+ * are unsafe to share although the RFC allows it.
  */
 
 import {
@@ -18,7 +19,10 @@ import type { Exchange } from '../client/exchange.ts';
 import type { FetchOrder } from './fetch-order.ts';
 import type { ProxyContext } from './shared-response.ts';
 
-/** Null: nothing of it. `asked`: as it went to the origin. */
+/**
+ * The response to store, or null if it must not be stored. `asked` is the request as it went to the
+ * origin.
+ */
 export function storableResponse(
   { policy, limits }: ProxyContext,
   { decision }: FetchOrder,
@@ -29,22 +33,27 @@ export function storableResponse(
 ): StoredResponse | null {
   const stored = toStore(asked, head, times, policy);
   if (stored === null) return null;
-  // What a POST brought is for all who GET: not if it is about the one who posted, or made of fields that a GET would not have been asked with.
+  // The response to a POST is stored for all later GETs. It must not be about the client that
+  // posted, nor depend on fields that would be dropped from a GET.
   if (!safe.shareable) return null;
   if (safe.explicitOnly && !explicitlyShareable(head, times, policy)) return null;
   if (fieldValue(stored.headers, 'set-cookie') !== undefined) {
-    // A cookie is for one. It is given to others only where the origin said that the response may be reused as it is (RFC 9111, 7.3): not where each
-    // use is to be validated, for a 304 for somebody else would hand them the cookie of the first.
+    // A cookie is for one client. It is given to others only if the origin said that the response
+    // may be reused as it is (RFC 9111, 7.3). It is not if each use must be validated, because a
+    // 304 for another client would give it the cookie of the first.
     if (asked.method === 'POST' || stored.lifetimeMs === 0 || mustValidate(stored)) return null;
   }
-  // A part must not take the place of a whole that the request merely went past.
+  // A part must not replace a complete response that this request merely bypassed.
   if (stored.range !== null && decision.reason === 'bypass') return null;
   const expected = expectedBodyLength(head);
   if (expected !== null && (expected < 0 || expected > limits.storedObjectBytes)) return null;
   return stored;
 }
 
-/** A part that is not the one the owner asked for cannot be given to it from the store: it goes to it as it is. */
+/**
+ * Whether the owner can be answered from the stored response. A part that is not the one that the
+ * owner asked for cannot be served to it from the store, and is streamed to it instead.
+ */
 export function suitsOwner(
   { policy, clock }: ProxyContext,
   owner: Exchange | null,

@@ -1,12 +1,16 @@
 /**
- * A response on its way into the store, for all who want it: its bytes are counted, perhaps joined with those of an old part, and committed at the end, unless
- * something better is stored by then.
+ * A response that is being stored, for all clients that want it. Its bytes are counted, possibly
+ * combined with those of an old part, and committed at the end, unless a better response is stored
+ * by then.
  *
- * What is better: a response of the same variant that the origin gave later, though its body ended sooner (a reload that overtook a slow download), and the whole
- * of which this is a part. An invalidation of the key meanwhile (`flight.doomed`) is a reason as well. Those who read it get all of it in any case.
+ * A better response is one of the same variant that the origin gave later, although its body ended
+ * sooner (a reload that overtook a slow download), or the complete response of which this is a
+ * part. An invalidation of the key in the meantime (`flight.doomed`) also prevents the commit. The
+ * readers get all of it in any case.
  *
- * An old part may be evicted at any time. So it is opened before the first new byte is let through, and what is open stays readable: if it is gone by then, nobody
- * has got anything yet, and all of it is asked for.
+ * An old part may be evicted at any time. It is therefore opened before the first new byte is
+ * accepted, because an open body stays readable. If it is already gone, no client has received
+ * anything yet, and the whole is requested.
  */
 
 import { withBody } from '../../policy/index.ts';
@@ -20,22 +24,22 @@ import { copyInto, FlightBody } from './flight-body.ts';
 import type { ProxyContext, SharedResponse } from './shared-response.ts';
 
 export interface StoreJobOptions {
-  /** What will be stored, but for its length. */
+  /** The response to store, except for its length. */
   readonly final: StoredResponse;
-  /** Bytes that there will be in the store, if that is known. */
+  /** Length of the stored body, if it is known. */
   readonly length: number | undefined;
-  /** Bytes that must come from the origin; null: its head does not say. */
+  /** Bytes that must come from the origin, or null if its head does not say. */
   readonly expected: number | null;
   readonly flight: Flight<SharedResponse>;
   readonly fetch: OriginFetch;
-  /** It is stored, or given up. */
+  /** Called when the response is stored or abandoned. */
   readonly over: () => void;
 }
 
 interface OldBytes {
   readonly stored: StoredResponse;
   readonly reader: BodyReader;
-  /** What the reader gave first. */
+  /** The first piece that the reader returned. */
   readonly first: Uint8Array | null;
 }
 
@@ -57,17 +61,19 @@ export class StoreJob {
       this.#letGo();
       over();
     };
-    // A client that holds up others has less time than one that holds up none: of two minutes, ten seconds.
+    // A client that delays others has less time than one that delays none: ten seconds instead of
+    // two minutes.
     const holdMs = Math.ceil(limits.clientStallMs / 12);
     const writer = store.create(final.key, length);
     this.body = new FlightBody(writer, limits.storedObjectBytes, abandoned, holdMs);
   }
 
-  /** Bytes from the origin. */
+  /** Takes bytes from the origin. */
   take(chunk: Buffer): void {
     const { expected, fetch } = this.#options;
     this.#came += chunk.length;
-    // Content-Range may say how long it is where Content-Length does not, and nobody else counts.
+    // Content-Range may state the length where Content-Length does not, and only this code checks
+    // it.
     if (expected !== null && this.#came > expected) {
       const problem = `Expected ${expected} bytes by Content-Range, got more`;
       fetch.fail(new OriginError('http_protocol_error', problem));
@@ -79,7 +85,7 @@ export class StoreJob {
     wait.then(() => fetch.resume());
   }
 
-  /** What came is not all, and no more will. */
+  /** The body is incomplete, and no more bytes will arrive. */
   fail(error: Error): void {
     this.#letGo();
     this.body.fail(error);
@@ -90,7 +96,7 @@ export class StoreJob {
     this.#after = null;
   }
 
-  /** The origin has sent all. Gives what is wrong with that. */
+  /** The origin has sent everything. Returns an error if the length is wrong. */
   end(): OriginError | null {
     const { expected } = this.#options;
     if (expected !== null && this.#came < expected) {
@@ -107,7 +113,9 @@ export class StoreJob {
     return null;
   }
 
-  /** Two parts make a larger one: the old one's bytes are copied before or after those that come. */
+  /**
+   * Combines two parts into a larger one: the old bytes are copied before or after the new ones.
+   */
   combine(
     stored: StoredResponse,
     pieces: readonly { readonly from: 'old' | 'new'; readonly start: number; readonly end: number }[],
@@ -157,7 +165,7 @@ export class StoreJob {
 
   #commit(): void {
     const final = withBody(this.#options.final, this.body.length);
-    // The whole may have come while this part was on its way.
+    // The complete response may have been stored while this part arrived.
     const found = final.range === null ? [] : this.#context.store.find(final.key);
     if (!(found instanceof Promise)) this.#commitBeside(found, final);
     else found.catch(() => []).then((there) => this.#commitBeside(there, final));
@@ -186,7 +194,7 @@ export class StoreJob {
   }
 }
 
-/** Whether a response on its way must not take the place of one that is stored now. */
+/** Whether a response that is being fetched must not replace one that is stored now. */
 function isWorse(coming: StoredResponse, stored: StoredResponse): boolean {
   if (!sameVariant(coming, stored)) return false;
   return coming.responseTime < stored.responseTime || isPartOf(coming, stored);
