@@ -1,9 +1,10 @@
 /**
- * What a node says when it has started: where it is, how to use it with what people have at hand (lines to copy, with the real port), where to look
- * into it, where its files are. Plain text, also in a pipe; `--quiet` is without it.
+ * The text that a node prints when it has started: its addresses, how to use it with common tools
+ * (lines to copy, with the real port), where to inspect it, where its files are. It is plain text,
+ * also in a pipe; `--quiet` omits it.
  *
- * It is honest about TLS: an https URL goes through a forward proxy as a tunnel, which nobody can look into, so it is not cached. What is to be cached
- * of an https origin is asked for under an upstream of this node.
+ * The banner is honest about TLS: an https URL goes through a forward proxy as an opaque tunnel, so
+ * it is not cached. To cache an https origin, clients request it under an upstream of this node.
  */
 
 import { ADMIN_FIELD, ADMIN_PREFIX } from './admin/admin-endpoints.ts';
@@ -14,10 +15,10 @@ import type { NodeConfig } from './config/node-config.ts';
 export interface BannerFacts {
   readonly listen: readonly ListenAddress[];
   readonly adminListen: ListenAddress | null;
-  /** Where responses are kept; null: in memory only. */
+  /** The folder for responses, or null if they are kept in memory only. */
   readonly folder: string | null;
   readonly version: string;
-  /** How whoever reads this starts it: `bloomery cache`, or `npm start --`. */
+  /** The command with which the reader starts the cache: `bloomery cache`, or `npm start --`. */
   readonly command: string;
 }
 

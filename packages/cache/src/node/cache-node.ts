@@ -1,4 +1,7 @@
-/** A running cache node as programs see it, and the options it is started with. start-node.ts makes one. */
+/**
+ * A running cache node as programs see it, and the options for starting one. start-node.ts creates
+ * it.
+ */
 
 import type { ResponseStore } from '../store/response-store.ts';
 import type { MemberReport, NodeStatus } from './admin/status.ts';
@@ -8,38 +11,41 @@ import type { Log } from './log/log.ts';
 import type { Team } from './workers/team.ts';
 
 export interface CacheNode {
-  /** Where it listens, with the ports that it got. */
+  /** Where the node listens, with the actual ports. */
   readonly listen: readonly ListenAddress[];
   readonly adminListen: ListenAddress | null;
-  /** Where responses are kept on disk; null: nowhere. */
+  /** The folder for responses on disk, or null if there is none. */
   readonly folder: string | null;
   readonly store: ResponseStore;
   readonly log: Log;
   status(): Promise<NodeStatus>;
-  /** In the text format of Prometheus. */
+  /** The metrics in the text format of Prometheus. */
   metrics(): Promise<string>;
-  /** What this process alone has to report. */
+  /** The report of this process alone. */
   report(): MemberReport;
-  /** Forgets what is stored for a URL; gives how many responses. */
+  /** Removes the stored responses of a URL; returns how many. */
   purge(url: string): Promise<number>;
-  /** Forgets a key of this process. */
+  /** Removes a key of this process. */
   removeKey(key: string): Promise<number>;
-  /** Takes the new configuration as far as that is possible; gives the settings that need a restart, by their names in a file. */
+  /**
+   * Applies the new configuration as far as possible. Returns the settings that need a restart, by
+   * their names in the file.
+   */
   reload(config: NodeConfig): string[];
   /** Opens the access log again. */
   reopenLogs(): void;
-  /** Finishes what runs, up to the deadline (of the configuration, unless given). */
+  /** Finishes running requests, up to the deadline (that of the configuration, unless given). */
   close(deadlineMs?: number): Promise<void>;
 }
 
-/** Where to listen, instead of what the configuration says. */
+/** Where to listen, in place of the configuration's values. */
 export type ListenPlaces = Pick<NodeConfig, 'listen' | 'adminListen' | 'listenDefaulted'>;
 
 export interface StartOptions {
   readonly team?: Team;
-  /** Keys to forget before the first request. */
+  /** Keys to remove before the first request. */
   readonly removeFirst?: readonly string[];
-  /** Asked when all is ready but the ports; clients are served after its answer. */
+  /** Called when everything except the ports is ready; clients are served after it resolves. */
   readonly places?: () => Promise<ListenPlaces>;
   readonly log?: Log;
   readonly clock?: () => number;

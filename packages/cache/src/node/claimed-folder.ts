@@ -1,5 +1,6 @@
 /**
- * The folder on disk: made if it is not there, claimed so that no second node writes in it, and arranged for the number of workers.
+ * The folder on disk: created if it does not exist, claimed so that no second node writes to it,
+ * and arranged for the number of workers.
  *
  * ```
  * FOLDER/bloomery-cache.json   { "format": 1, "workers": 2 }: this folder is ours
@@ -7,12 +8,14 @@
  * FOLDER/worker-0/ …           the store of each worker
  * ```
  *
- * A folder with other things in it and without that file is refused: a cache deletes what it finds old, and must not do so in somebody's home. With
- * another number of workers keys belong to others; what was stored is dropped then, because a copy under its former owner would miss
- * invalidations and come back stale when the number is changed again.
+ * A folder that contains other files but not that one is refused: a cache deletes old files, and
+ * must not do so in a user's home folder. With another number of workers, keys have other owners.
+ * The stored responses are then dropped, because a copy under its former owner would miss
+ * invalidations and reappear stale when the number is changed back.
  *
- * The claim is a lock as that of each store within (@bloomery/files, which says where it breaks down): a second node in another container, with
- * another number of workers, would else drop the stores under the first one.
+ * The claim is a lock like that of each store inside (@bloomery/files, which says where it breaks
+ * down). Without it, a second node in another container, with another number of workers, would drop
+ * the stores of the first one.
  */
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -22,17 +25,17 @@ import type { NodeConfig } from './config/node-config.ts';
 
 const MARKER = 'bloomery-cache.json';
 const FORMAT = 1;
-/** Nodes of one user that were started without a word about their folder. */
+/** Maximum number of nodes of one user that were started without a configured folder. */
 const MOST_NODES = 16;
 
 export interface ClaimedFolder {
   readonly folder: string;
-  /** What was stored for another number of workers was dropped. */
+  /** Responses stored for another number of workers were dropped. */
   readonly rearranged: boolean;
   release(): void;
 }
 
-/** Another node has it. */
+/** Another node uses the folder. */
 export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError';
 }
@@ -46,7 +49,7 @@ export async function claimDiskFolder(folder: string, workers: number): Promise<
       { cause: error },
     );
   }
-  // Before the lock leaves a trace in it.
+  // Checked before the lock creates files in the folder.
   checkOurs(folder);
   const lock = await lockFolder(folder);
   try {
@@ -57,10 +60,13 @@ export async function claimDiskFolder(folder: string, workers: number): Promise<
   }
 }
 
-/** With those above it. Not by `recursive`: where nothing can be made (/proc), Node 20 tries for ever, and hears no signal meanwhile. */
+/**
+ * Creates the folder and its parents. We do not use `recursive`: where nothing can be created
+ * (/proc), Node 20 retries forever, and handles no signal meanwhile.
+ */
 function makeFolder(folder: string): void {
   try {
-    // 0700: what somebody read is nobody else's business.
+    // 0700: stored responses show what a user has read, which other users must not see.
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -71,7 +77,10 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** The one that is configured; if nobody chose it and another node has it, `http-2` beside it and so on. */
+/**
+ * Claims the configured folder. If it is the default and another node uses it, `http-2` next to it
+ * is tried, and so on.
+ */
 export async function claimConfiguredFolder({
   disk,
   diskDefaulted,
@@ -87,12 +96,15 @@ export async function claimConfiguredFolder({
   }
 }
 
-/** Of one worker. */
+/** The folder of one worker. */
 export function workerFolder(folder: string, index: number): string {
   return join(folder, `worker-${index}`);
 }
 
-/** The names in it, and for how many workers it was arranged; null: it is empty. */
+/**
+ * The names in the folder, and the number of workers that it was arranged for, or null if it is
+ * empty.
+ */
 function checkOurs(folder: string): { readonly names: readonly string[]; readonly before: number | null } {
   const names = readdirSync(folder).filter((name) => !isLockName(name) && !isTemporaryName(name));
   const before = names.includes(MARKER) ? readMarker(join(folder, MARKER)) : null;
@@ -118,7 +130,10 @@ function arrange(folder: string, workers: number): boolean {
   return rearranged;
 }
 
-/** How many workers it was arranged for; 0 if it cannot be read, so that it is arranged again. */
+/**
+ * The number of workers that the folder was arranged for, or 0 if the file cannot be read, so that
+ * it is arranged again.
+ */
 function readMarker(path: string): number {
   let content: { format?: unknown; workers?: unknown };
   try {

@@ -1,6 +1,6 @@
 /**
- * What a node hears of its own doing: counts each answer, writes it to the access log if there is one, and hands events to the log. It is called for each request,
- * so it does nothing else.
+ * The observer of a node: counts each answer, writes it to the access log if there is one, and
+ * passes events to the log. It is called for each request, so it does nothing else.
  */
 
 import type { AnswerRecord, EventLevel, ProxyObserver } from '../proxy/proxy-observer.ts';
@@ -15,7 +15,7 @@ export class NodeObserver implements ProxyObserver {
   readonly log: Log;
   readonly #clock: () => number;
   #accessLog: AccessLog | null = null;
-  /** Lines that the access log has lost, and those before it. */
+  /** Lines lost by the current access log and those before it. */
   dropped = 0;
 
   constructor(log: Log, clock: () => number) {
@@ -32,7 +32,7 @@ export class NodeObserver implements ProxyObserver {
     this.log.event(level, name, fields);
   }
 
-  /** By the guards, before the proxy heard of it. */
+  /** Records a refusal by the guards, which happens before the proxy sees the request. */
   refused(
     { code, status }: Refusal,
     from: { client: string; method: string | null; target: string | null },
@@ -52,7 +52,7 @@ export class NodeObserver implements ProxyObserver {
     });
   }
 
-  /** Throws when the file cannot be opened; then the one before stays. */
+  /** Throws if the file cannot be opened; then the previous log stays in use. */
   useAccessLog({ accessLog: path, logFormat: format }: NodeConfig): void {
     const failed = (error: Error) => this.log.event('error', 'access-log', { problem: error });
     const dropped = (lines: number) => {

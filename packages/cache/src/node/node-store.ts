@@ -1,6 +1,6 @@
 /**
- * The store of one process, as it is configured: memory alone, or memory over a folder on disk. A worker has its part of each capacity, and a
- * folder of its own.
+ * The store of one process, as configured: memory alone, or memory over a folder on disk. A worker
+ * has its share of each capacity, and a folder of its own.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -16,31 +16,41 @@ import type { NodeConfig } from './config/node-config.ts';
 import type { Log } from './log/log.ts';
 import type { Team } from './workers/team.ts';
 
-/** What an object on disk takes on average, for the window of the admission: as long as the disk holds, rather longer. */
+/**
+ * Average size of an object on disk, used to size the admission window: it covers about as many
+ * objects as the disk holds, or more.
+ */
 const TYPICAL_OBJECT_BYTES = 16_000;
 const LEAST_WINDOW = 10_000;
 /** 2.2 MB of memory each (admission.ts). */
 const MOST_WINDOW = 1_000_000;
 
-/** Of V8's heap, for the heads of what is in memory; at its limit the process would end. The rest is for requests, and for what is not collected yet. */
+/**
+ * The share of V8's heap for the heads of responses in memory; at the heap limit the process would
+ * end. The rest is for requests, and for garbage that is not collected yet.
+ */
 const HEAP_SHARE = 0.6;
 
 export interface NodeStore {
   readonly store: ResponseStore;
-  /** Null: in memory only. */
+  /** The folder, or null if responses are kept in memory only. */
   readonly folder: string | null;
-  /** The longest body it keeps. A longer one must not be shared while it comes: it would move at the pace of its slowest reader. */
+  /**
+   * The longest body that the store keeps. A longer one must not be shared while it is fetched,
+   * because it would move at the pace of its slowest reader.
+   */
   readonly maxBodyBytes: number;
-  /** By tier, for status and metrics. */
+  /** Statistics by tier, for status and metrics. */
   statistics(): Record<string, StoreStatistics>;
   close(): Promise<void>;
 }
 
-/** Alone, a node claims its folder; of workers, their primary has done so. */
+/** A single node claims its folder; with workers, their primary has claimed it. */
 export async function openNodeStore(config: NodeConfig, log: Log, team: Team | null): Promise<NodeStore> {
   const parts = team?.size ?? 1;
   const memoryBytes = Math.floor(config.memoryBytes / parts);
-  // With a disk below it memory is for the small ones; alone it takes all that leave room for others.
+  // With a disk, memory is for small bodies. Without one, it accepts all bodies that leave room for
+  // others.
   const memory = new MemoryStore({
     capacityBytes: memoryBytes,
     heapBytes: Math.floor(HEAP_SHARE * getHeapStatistics().heap_size_limit),
@@ -71,7 +81,8 @@ export async function openNodeStore(config: NodeConfig, log: Log, team: Team | n
       maxBodyBytes: Math.max(memory.maxBodyBytes, Math.floor(config.disk.bytes / parts / 4)),
       statistics: () => {
         const own = disk.statistics;
-        // What came for the first time was refused by the filter before the disk, and never reached it.
+        // Responses seen for the first time were refused by the admission filter and never reached
+        // the disk.
         return {
           memory: memory.statistics,
           disk: { ...own, refused: own.refused + admission.statistics.refused },
@@ -112,7 +123,7 @@ async function openTiers(
   const store = await TieredStore.open(memory, disk, {
     admission,
     onDiskFull: (error) => {
-      // A disk stays full for a while, and each request would say so.
+      // A disk stays full for a while, and otherwise each request would log it.
       const now = performance.now();
       if (now - toldFull < 60_000) return;
       toldFull = now;

@@ -1,7 +1,9 @@
 /**
- * The proxy of a process and what stands around it, made of one configuration: a new configuration makes a new set over the same store.
+ * The proxy of a process and the objects around it, built from one configuration. A new
+ * configuration creates a new set over the same store.
  *
- * A worker has a second proxy, for requests whose owner is being restarted: it finds nothing and keeps nothing (owned-store.ts).
+ * A worker has a second proxy, for requests whose owner is being restarted: it finds nothing and
+ * stores nothing (owned-store.ts).
  */
 
 import { readFileSync } from 'node:fs';
@@ -22,12 +24,12 @@ import { ownerOf, type Team } from './workers/team.ts';
 
 export interface ProxySet {
   readonly proxy: CacheProxy;
-  /** For keys whose owner cannot be reached; without a team the same. */
+  /** The proxy for keys whose owner cannot be reached; without a team it is the same proxy. */
   readonly passing: CacheProxy;
   readonly router: Router;
-  /** The node must not be sent to fetch from itself. */
+  /** Registers an address of the node, so that it never fetches from itself. */
   listensOn(address: ListenAddress): void;
-  /** No fetch and no tunnel is under way. */
+  /** Whether no fetch and no tunnel is running. */
   readonly idle: boolean;
   close(): Promise<void>;
 }
@@ -38,11 +40,14 @@ export interface ProxySetParts {
   readonly clock: () => number;
   readonly observer: ProxyObserver;
   readonly team: Team | null;
-  /** Of all configurations that this node has had. */
+  /** The fetches of all configurations that this node has had. */
   readonly flights: NodeFlights;
 }
 
-/** The fetches under way: of what this process owns, and of what it passes on for another one. */
+/**
+ * The running fetches: for keys that this process owns, and for requests that it handles for an
+ * unreachable owner.
+ */
 export interface NodeFlights {
   readonly own: Flights<SharedResponse>;
   readonly passing: Flights<SharedResponse>;
@@ -86,7 +91,7 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
     removeElsewhere: (key: string) => team.removeKey(ownerOf(key, team.size), key),
   };
   const proxy = createProxy({ ...common, store: new OwnedStore(store, owner), flights: flights.own });
-  // Above one byte a body is let through.
+  // Bodies longer than one byte pass through without being stored.
   const nothing = new MemoryStore({ capacityBytes: 1_000_000, maxBodyBytes: 1 });
   const passing = createProxy({
     ...common,

@@ -1,5 +1,5 @@
 /**
- * What the command does from its start to its end: one process or several, the banner, and signals.
+ * Runs the command from its start to its end: one process or several, the banner, and signals.
  *
  * | signal | |
  * |---|---|
@@ -7,7 +7,8 @@
  * | SIGHUP | read the configuration again, open the access log again |
  * | SIGUSR1, SIGUSR2 | open the access log again (logrotate) |
  *
- * SIGUSR1 is taken although Node has it for its debugger: who sends it out of habit would otherwise open a port by which anything can be run.
+ * SIGUSR1 is handled although Node uses it for its debugger: an operator who sends it out of habit
+ * would otherwise open a port through which any code can be run.
  */
 
 import { banner } from './banner.ts';
@@ -19,9 +20,9 @@ import { VERSION } from './version.ts';
 import { Workers } from './workers/workers.ts';
 
 export interface RunOptions extends ConfigSources {
-  /** Where the banner goes; absent: nowhere. */
+  /** Prints the banner; without it there is none. */
   readonly print?: (text: string) => void;
-  /** For the banner: how to start it. */
+  /** The command that starts the cache, for the banner. */
   readonly command: string;
 }
 
@@ -34,7 +35,9 @@ interface Running {
   close(deadlineMs: number): Promise<void>;
 }
 
-/** Resolves with the exit code when the node has ended. Throws what kept it from starting. */
+/**
+ * Resolves with the exit code when the node has ended. Throws the error that kept it from starting.
+ */
 export async function runCache(options: RunOptions): Promise<number> {
   let config = loadConfig(options);
   const log = new Log({ level: config.logLevel, format: config.logFormat });
@@ -45,7 +48,7 @@ export async function runCache(options: RunOptions): Promise<number> {
   let running: Running | null = null;
   let stopping = false;
   const stop = (signal: NodeJS.Signals) => {
-    // 128 + the number of the signal, as shells show it.
+    // 128 plus the number of the signal, as in shells.
     if (stopping || running === null) process.exit(signal === 'SIGINT' ? 130 : 143);
     stopping = true;
     running.close(config.shutdownMs).then(
@@ -73,7 +76,7 @@ export async function runCache(options: RunOptions): Promise<number> {
   const reopen = () => (running === null ? reload() : running.reopenLogs());
   const signals = { SIGTERM: stop, SIGINT: stop, SIGHUP: reload, SIGUSR1: reopen, SIGUSR2: reopen } as const;
   for (const [signal, listener] of Object.entries(signals)) process.on(signal as NodeJS.Signals, listener);
-  // A terminal or a pipe that is gone is no reason to stop serving.
+  // The loss of a terminal or a pipe is no reason to stop serving.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const crash = (error: unknown) => {
     log.event('error', 'crashed', {

@@ -1,11 +1,15 @@
 /**
- * A running cache: store, guards, proxy and servers put together as the configuration says, and taken apart again without losing anything.
+ * Starts a cache: builds store, guards, proxy and servers from the configuration, and shuts them
+ * down again without losing anything.
  *
- * The order at the start: everything that can fail for a reason of the operator's (files, ports) before the first request is answered. At the end: no new
- * requests, running ones finish, then the store writes what it has, then the logs. `reload` puts a new proxy over the same store:
- * requests that run end by the old rules, and what needs a restart is told and left as it was.
+ * At the start, every step that can fail because of the operator's configuration (files, ports)
+ * comes before the first request is answered. At the end, no new requests are accepted, running
+ * ones finish, then the store writes its remaining data, then the logs are closed. `reload` builds
+ * a new proxy over the same store. Running requests end under the old rules, and settings that need
+ * a restart are reported and left unchanged.
  *
- * Alone, or as one of several workers (`team`): then requests for keys of others go to their owners, and those of others come in by a Unix socket.
+ * The node runs alone or as one of several workers (`team`). A worker passes requests for keys of
+ * other workers to their owners, and receives theirs over a Unix socket.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -63,15 +67,15 @@ class RunningNode implements CacheNode {
   readonly #observer: NodeObserver;
   readonly #watch = new ProcessWatch();
   readonly #servers: NodeServers;
-  /** Shared with the guards, and changed in place by `reload`. */
+  /** Shared with the guards; `reload` changes it in place. */
   readonly #limits: { -readonly [name in keyof Limits]: number };
   #config: NodeConfig;
   #open: Awaited<ReturnType<typeof openNodeStore>> | null = null;
   #proxies!: ProxySet;
   readonly #flights: NodeFlights;
-  /** Of earlier configurations, with something that still runs. */
+  /** Proxies of earlier configurations that still have running requests. */
   readonly #retired = new Map<ProxySet, NodeJS.Timeout>();
-  /** The hot path asks for it. */
+  /** Kept separately for the hot path. */
   #proxy!: CacheProxy;
   #adminEndpoints!: AdminEndpointsOptions;
   #adminServer: NodeServers | null = null;
@@ -203,15 +207,15 @@ class RunningNode implements CacheNode {
   }
 
   async removeKey(key: string): Promise<number> {
-    // Also what is on its way for it.
+    // This includes responses that are being fetched for the key.
     return this.#proxy.forget(key);
   }
 
   reload(config: NodeConfig): string[] {
     const needRestart = settingsForRestart(this.#config, config);
-    // What stays as it is must also be remembered as it is.
+    // Settings that stay unchanged must also be recorded unchanged.
     const next = withoutRestart(this.#config, config);
-    // First all that can fail: then nothing has changed.
+    // Steps that can fail come first, so that a failure leaves everything unchanged.
     const certificate = readCertificate(next);
     const proxies = this.#makeProxies(next);
     for (const address of this.adminListen === null ? this.listen : [...this.listen, this.adminListen])
@@ -234,7 +238,7 @@ class RunningNode implements CacheNode {
       this.#adminServer?.changeCertificate(certificate);
     }
     this.#adminEndpoints = this.#makeAdminEndpoints(next);
-    // Requests and tunnels that run go on by the rules they began with.
+    // Running requests and tunnels continue under the rules that they began with.
     this.#retire(this.#proxies);
     this.#use(proxies);
     this.#warn(next);
@@ -259,7 +263,7 @@ class RunningNode implements CacheNode {
       this.log.event('info', 'stopping', { connections: this.#servers.counter.open, deadlineMs });
     const cut = await this.#servers.close(deadlineMs);
     if (this.#relayServer !== null) {
-      // Others may still have requests for this one.
+      // Other workers may still have requests for this one.
       const leftMs = () => Math.max(0, deadlineMs - (Date.now() - started));
       await Promise.race([this.#team?.drained(), pause(leftMs(), undefined, { ref: false })]);
       await this.#relay?.close();
@@ -274,7 +278,7 @@ class RunningNode implements CacheNode {
     try {
       await this.#open?.close();
     } finally {
-      // Whatever the disk says.
+      // Done even if closing the store fails.
       this.#watch.stop();
       await this.#observer.close();
     }
@@ -302,7 +306,7 @@ class RunningNode implements CacheNode {
     this.#proxy.handle(request, response);
   }
 
-  /** Null: this process. */
+  /** The worker that owns the key, or null if it is this process. */
   #ownerOf(key: string): number | null {
     const team = this.#team;
     if (team === null) return null;
@@ -314,14 +318,14 @@ class RunningNode implements CacheNode {
     this.#proxy.connect(request, socket, head);
   }
 
-  // What is put together.
+  // Building the parts.
 
   #use(proxies: ProxySet): void {
     this.#proxies = proxies;
     this.#proxy = proxies.proxy;
   }
 
-  /** Closed when nothing runs on it any more. */
+  /** Closes the proxies when they have no running requests any more. */
   #retire(proxies: ProxySet): void {
     const timer = setInterval(() => {
       if (!proxies.idle) return;
@@ -337,7 +341,7 @@ class RunningNode implements CacheNode {
     proxies.close().catch((error) => this.log.event('warn', 'proxy-not-closed', { problem: error }));
   }
 
-  /** Of workers the primary says it, once. */
+  /** With workers, only the primary logs warnings, so each appears once. */
   #warn({ warnings }: NodeConfig): void {
     if (this.#team !== null) return;
     for (const warning of warnings) this.log.event('warn', 'configuration', { warning });
@@ -384,7 +388,7 @@ class RunningNode implements CacheNode {
   }
 }
 
-/** Connections are handed round evenly: each worker has its part of those that are allowed. */
+/** Connections are distributed evenly, so each worker has its share of the allowed number. */
 function limitsOf({ limits }: NodeConfig, team: Team | null): Limits {
   const part = (all: number) => Math.ceil(all / (team?.size ?? 1));
   return {

@@ -2,7 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 
-/** Set where this code is bundled (apps/cli/build.mjs), as the manifest is then not two folders up. */
+/**
+ * Defined in bundles of this code (apps/cli/build.mjs), where the manifest is not two folders up.
+ */
 declare const __BLOOMERY_VERSION__: string | undefined;
 
 export const VERSION: string =

@@ -1,12 +1,15 @@
 /**
- * The servers of a node: opened on their addresses with the guards and bounds of safety/, and closed without cutting what runs.
+ * The servers of a node: opened on their addresses with the guards and limits of safety/, and
+ * closed without cutting off running answers.
  *
- * Closing: no new connections, idle ones end at once, running answers get until the deadline and then `Connection: close`; whatever is open after
- * that (stalled clients, tunnels, which have no end of their own) is destroyed. Node's `server.close` alone would wait for a client that keeps its connection
- * alive, for ever.
+ * When closing, no new connections are accepted, idle ones end at once, and running answers get
+ * until the deadline and then `Connection: close`. Connections that are open after that (stalled
+ * clients, tunnels, which have no end of their own) are destroyed. Node's `server.close` alone
+ * would wait forever for a client that keeps its connection alive.
  *
- * Limits can change while servers run: `applyLimits` sets what Node reads with each connection or look at its time-outs. Connections that are open
- * keep their socket time-out, and are not cut when there are more of them than a lower limit allows.
+ * Limits can change while servers run: `applyLimits` sets the values that Node reads for each
+ * connection or check of its timeouts. Open connections keep their socket timeout, and are not
+ * closed if there are more of them than a lower limit allows.
  */
 
 import { readFileSync } from 'node:fs';
@@ -32,14 +35,20 @@ export interface ServerHandlers {
   request: RequestListener;
   connect(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   refused(why: Refusal, from: { client: string; method: string | null; target: string | null }): void;
-  /** A connection could not be taken, for want of descriptors or memory; the next may be. */
+  /**
+   * A connection could not be accepted, for lack of descriptors or memory; the next one may
+   * succeed.
+   */
   failed(error: Error): void;
 }
 
-/** Ports tried after a default one that is taken. */
+/** Number of ports tried after a default port that is in use. */
 const NEXT_PORTS = 20;
 const SWEEP_MS = 50;
-/** Node looks at time-outs so often and not more rarely; it cannot be changed later, and a time-out may be lowered. */
+/**
+ * Maximum interval at which Node checks timeouts. It cannot be changed later, and a timeout may be
+ * lowered.
+ */
 const CHECK_MS = 1000;
 
 export class NodeServers {
@@ -50,16 +59,22 @@ export class NodeServers {
   readonly #limits: Limits;
   readonly #servers: (Server | SecureServer)[] = [];
   readonly #sockets = new Set<Socket>();
-  /** Those within TLS: what they have read is what the client said, without the handshake. */
+  /**
+   * The sockets inside TLS: their bytes read are those of the client's requests, without the
+   * handshake.
+   */
   readonly #secureSockets = new Set<Socket>();
 
-  /** `limits` may change later: the guards read it at each connection and request, the servers are told by `applyLimits`. */
+  /**
+   * `limits` may change later: the guards read it at each connection and request, and `applyLimits`
+   * passes it to the servers.
+   */
   constructor(handlers: ServerHandlers, limits: Limits) {
     this.#handlers = handlers;
     this.#limits = limits;
   }
 
-  /** With the port that it got. */
+  /** Opens a server. Returns the address with the actual port. */
   async open(
     address: ListenAddress,
     options: { certificate: Certificate | null; nextFree: boolean },
@@ -86,30 +101,30 @@ export class NodeServers {
     return { ...address, port };
   }
 
-  /** What `limits` says now. */
+  /** Applies the current values of `limits`. */
   applyLimits(): void {
     for (const server of this.#servers) {
       applyServerSettings(server as Server, this.#limits);
       const { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout } = serverOptions(this.#limits);
-      // `maxHeaderSize` is in no documentation of the server's; each connection's parser is made with it.
+      // `maxHeaderSize` of a server is undocumented; each connection's parser is created with it.
       Object.assign(server, { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout });
     }
   }
 
-  /** New connections get the new certificate. */
+  /** New connections use the new certificate. */
   changeCertificate(certificate: Certificate): void {
     for (const server of this.#servers)
       if ('setSecureContext' in server) server.setSecureContext(certificate);
   }
 
-  /** Gives how many connections were cut at the deadline. */
+  /** Returns the number of connections that were destroyed at the deadline. */
   async close(deadlineMs: number): Promise<number> {
     const closed = Promise.all(
       this.#servers.map((server) => new Promise((resolve) => server.close(resolve))),
     );
     const closeIdle = () => {
       for (const server of this.#servers) server.closeIdleConnections();
-      // Node does not count those as idle that have never sent anything.
+      // Node does not count connections as idle that have never sent anything.
       for (const sockets of [this.#sockets, this.#secureSockets]) {
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       }
@@ -143,7 +158,7 @@ export class NodeServers {
             ...options,
             ...certificate,
             ALPNProtocols: ['http/1.1'],
-            // As long as for a head: Node would wait for two minutes.
+            // The same time as for a head; Node would wait for two minutes.
             handshakeTimeout: this.#limits.headTimeoutMs,
           });
     applyServerSettings(server as Server, this.#limits);
@@ -171,12 +186,12 @@ export class NodeServers {
       this.#secureSockets.add(socket);
       socket.once('close', () => this.#secureSockets.delete(socket));
     });
-    // A handshake that fails, or does not end, is a client's affair.
+    // A handshake that fails, or does not end, is the client's problem and is not reported.
     server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
     return server;
   }
 
-  /** Tunnels belong to no server any more, and are waited for here. */
+  /** Tunnels no longer belong to a server, so they are awaited here. */
   #allSocketsClosed(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#sockets.size === 0) resolve();
