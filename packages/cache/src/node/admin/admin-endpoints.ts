@@ -1,19 +1,25 @@
 /**
- * The admin endpoints, under `/.bloomery/`: health, status, metrics, and purging. They share the ports of the proxy, so this file is
- * mostly about who may not use them.
+ * The admin endpoints, under `/.bloomery/`: health, status, metrics, and purging. They share the
+ * ports of the proxy, so this file is mostly about which clients may not use them.
  *
- * - Only a request to the node itself counts: an absolute-form one (`GET http://…/.bloomery/status`) is a request to a proxy, and goes on as such.
- *   If it leads back here, the proxy has put `Via` on it; requests that came through any proxy (Via, Forwarded, X-Forwarded-…, X-Real-IP and all
- *   the others that say who asked elsewhere: `safety/unkeyed-fields.ts`) are refused, since the address they come from is the proxy's and says
- *   nothing about who asks.
- * - Only clients in `adminClients` (loopback unless configured), except for health, which says one word.
- * - A web page in the operator's own browser comes from loopback as well. Against DNS rebinding (the page's own name now leads to
- *   127.0.0.1) the Host must be an address, localhost or a configured name. Against plain cross-site requests:
- *   nothing here allows another origin to read (no CORS, `Cross-Origin-Resource-Policy`), `Sec-Fetch-Site` is obeyed, and POST needs the
- *   field `Bloomery-Admin`, which a page cannot send without asking first (a CORS preflight, which is refused).
+ * - Only a request to the node itself counts. A request in absolute form (`GET
+ *   http://…/.bloomery/status`) is a request to a proxy, and is handled as such. If it leads back
+ *   here, the proxy has added `Via`. Requests that came through any proxy are refused (Via,
+ *   Forwarded, X-Forwarded-…, X-Real-IP and all other fields that name a client elsewhere:
+ *   `safety/unkeyed-fields.ts`), because their address is the proxy's and does not identify the
+ *   client.
+ * - Only clients in `adminClients` (loopback unless configured) are served, except for health,
+ *   which returns one word.
+ * - A web page in the operator's own browser also connects from loopback. Against DNS rebinding
+ *   (the page's own name now leads to 127.0.0.1), the Host must be an address, localhost or a
+ *   configured name. Against plain cross-site requests, no response may be read by another origin
+ *   (no CORS, `Cross-Origin-Resource-Policy`), `Sec-Fetch-Site` is obeyed, and POST needs the field
+ *   `Bloomery-Admin`, which a page cannot send without asking first (a CORS preflight, which is
+ *   refused).
  *
- * Where it breaks down: another reverse proxy on the same machine that adds none of those fields makes outside clients look local.
- * Then `--admin-listen` moves the endpoints to a port of their own, or `--admin-client none` switches them off.
+ * Where it breaks down: another reverse proxy on the same machine that adds none of those fields
+ * makes outside clients look local. Then `--admin-listen` moves the endpoints to a port of their
+ * own, or `--admin-client none` switches them off.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -28,14 +34,17 @@ export interface AdminEndpointsOptions {
   readonly allows: (address: string) => boolean;
   readonly hosts: readonly string[];
   readonly stopping: () => boolean;
-  /** Texts, when asked for. */
+  /** Both texts are produced on request. */
   readonly metrics: () => Promise<string>;
   readonly status: () => Promise<unknown>;
-  /** How many responses were forgotten; throws a `TypeError` for what is no URL. */
+  /** Returns the number of removed responses; throws a `TypeError` for text that is not a URL. */
   readonly purge: (url: string) => Promise<number>;
 }
 
-/** Whether a request is for an admin endpoint. Cheap, because every request is asked. Only the origin form (`/path`) can be one. */
+/**
+ * Whether a request is for an admin endpoint. It is cheap, because it is called for every request.
+ * Only the origin form (`/path`) can be one.
+ */
 export function isAdminPath(target: string): boolean {
   return target.charCodeAt(1) === 46 /* . */ && target.startsWith(ADMIN_PREFIX);
 }
@@ -47,7 +56,7 @@ export async function answerAdminRequest(
 ): Promise<void> {
   const reply = await replyTo(request, options);
   const body = Buffer.from(reply.body);
-  // A body that nobody reads would be taken for the next request.
+  // An unread body would be taken for the next request.
   if (!request.complete) response.shouldKeepAlive = false;
   response.writeHead(reply.status, {
     'Content-Type': reply.type ?? 'text/plain; charset=utf-8',
@@ -118,7 +127,7 @@ function refusalOf(request: IncomingMessage, options: AdminEndpointsOptions): Re
   return null;
 }
 
-/** An address cannot be rebound; localhost is not looked up in the DNS by browsers. */
+/** An address cannot be rebound, and browsers do not look up localhost in the DNS. */
 function isOwnHost(host: string | undefined, known: readonly string[]): boolean {
   if (host === undefined) return true; // HTTP/1.0: no browser
   const name = host.replace(/:\d*$/, '').toLowerCase();

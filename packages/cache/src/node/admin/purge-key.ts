@@ -1,9 +1,12 @@
-/** Which key a purge is about: of the origin's URL, or of a path of this node's own (`/prefix/…`), which stands for the origin behind it. */
+/**
+ * The key that a purge is about: that of an origin's URL, or of a path of this node (`/prefix/…`),
+ * which stands for the origin behind it.
+ */
 
 import { cacheKey } from '../../policy/cache-key.ts';
 import type { Router } from '../../proxy/route.ts';
 
-/** Throws a `TypeError` that says what was expected. */
+/** Returns the key. Throws a `TypeError` that says what was expected. */
 export function purgeKey(text: string, router: Router): string {
   if (text.startsWith('/')) {
     const route = router.route(text);
@@ -15,6 +18,6 @@ export function purgeKey(text: string, router: Router): string {
   const root = match === null ? '' : `${scheme}://${match[2]}/`;
   if (match === null || !URL.canParse(root))
     throw new TypeError(`Expected an http or https URL, got ${JSON.stringify(text.slice(0, 200))}`);
-  // As a request for it is routed: 127.1 is 127.0.0.1, and names are in small letters.
+  // Normalised as in the routing of a request: 127.1 is 127.0.0.1, and names are in lower case.
   return cacheKey(scheme, new URL(root).host, match[3]);
 }

@@ -1,25 +1,26 @@
 /**
- * What `/.bloomery/status` answers: the state of the node as one JSON object, for people with `curl` and for the command. Metrics are for graphs; this is
- * for the question "what is it doing, and how well". No URL and no client appears in it.
+ * The answer of `/.bloomery/status`: the state of the node as one JSON object, for people with
+ * `curl` and for the command. Metrics are for graphs; the status answers what the node is doing and
+ * how well. It contains no URL and no client.
  */
 
 import { type MetricsSnapshot, mergeSnapshots, OUTCOMES } from '../metrics/node-counters.ts';
 
-/** What one process reports. */
+/** The report of one process. */
 export interface MemberReport {
-  /** From 0 on. */
+  /** Counted from 0. */
   readonly worker: number;
   readonly pid: number;
-  /** When it was made. */
+  /** When the report was made. */
   readonly at: number;
   readonly snapshot: MetricsSnapshot;
 }
 
-/** What all processes report. */
+/** The reports of all processes. */
 export interface TeamReport {
-  /** The last one of each that lives, in their order. */
+  /** The latest report of each running process, in their order. */
   readonly members: readonly MemberReport[];
-  /** What those counted that ended; null: none did. */
+  /** The counts of processes that have ended, or null if none has. */
   readonly ended: MetricsSnapshot | null;
 }
 
@@ -34,9 +35,12 @@ export interface NodeStatus {
   readonly forward: boolean;
   readonly upstreams: readonly string[];
   readonly requests: Readonly<Record<string, number>> & { readonly total: number };
-  /** Of requests that a cache could have answered: those that no origin was asked for; null before the first. */
+  /**
+   * The fraction of requests that a cache could have answered for which no origin was asked; null
+   * before the first such request.
+   */
   readonly hitRatio: number | null;
-  /** Of the bytes sent: those that did not come from an origin; null before the first. */
+  /** The fraction of sent bytes that did not come from an origin; null before the first byte. */
   readonly byteHitRatio: number | null;
   readonly bytes: { readonly sent: number; readonly fromOrigins: number };
   readonly originFetches: number;
@@ -53,7 +57,9 @@ export interface NodeStatus {
     readonly requests: number;
     readonly connections: number;
     readonly residentBytes: number;
-    /** Of these numbers: more than a second or two says that the worker is too busy to answer. */
+    /**
+     * Age of these numbers: more than a second or two means that the worker is too busy to answer.
+     */
     readonly ageMs: number;
   }[];
 }
@@ -68,7 +74,7 @@ export interface StatusFacts {
   readonly now: number;
 }
 
-/** Of the node as a whole, with those of its processes that are gone. */
+/** The totals of the whole node, including processes that have ended. */
 export function totalOf({ members, ended }: TeamReport): MetricsSnapshot {
   const living = members.map(({ snapshot }) => snapshot);
   return mergeSnapshots(ended === null ? living : [ended, ...living]);

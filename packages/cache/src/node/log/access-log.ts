@@ -1,16 +1,21 @@
 /**
- * The access log: a line for each answer. It is off unless asked for, since it costs: 2.3 µs to build a line (3 µs as JSON; 100,000 lines, 2 slow cores), a
- * twentieth of what a hit in memory takes, and the writing. Lines are gathered and written when there are 64 KiB of them or once a second,
- * whichever comes first; so the last second can be missing after a crash, and a clean stop writes all.
+ * The access log: one line per answer. It is off by default because of its cost: 2.3 µs to build a
+ * line (3 µs as JSON; 100,000 lines, 2 slow cores), a twentieth of what a hit in memory takes, plus
+ * the writing. Lines are collected and written when there are 64 KiB of them or once a second,
+ * whichever comes first. The last second can therefore be missing after a crash; a clean stop
+ * writes everything.
  *
- * The file is opened for appending, so several processes share one: a write of whole lines lands whole on a local file system. `reopen` is for
- * logrotate: it moved the file away, and wants the next line in a new one. When the disk or the reader of a pipe cannot follow, lines are dropped
- * rather than kept in memory without bound; what cannot be written (a full disk, a pipe that nobody reads) is dropped as well. Both are counted,
- * and the first of a series is told. No client's address is shortened and no query value is written (log-privacy.ts).
+ * The file is opened for appending, so several processes can share it: a write of whole lines
+ * arrives whole on a local file system. `reopen` is for logrotate, which has moved the file away
+ * and wants the next line in a new one. When the disk or the reader of a pipe cannot keep up, lines
+ * are dropped, because memory is bounded. Lines that cannot be written (a full disk, a pipe without
+ * a reader) are dropped as well. Both are counted, and the first failure of a series is reported.
+ * Client addresses are written in full, and query values are never written (log-privacy.ts).
  *
- * A pipe is opened without blocking: a write to one that is full would hold one of the four threads in which Node does all its file work, and the
- * end of the process with it. Standard output is as it was given; Node makes a pipe there one that does not block as soon as `process.stdout` is used,
- * so that the same holds for it.
+ * A pipe is opened in non-blocking mode: a write to a full one would block one of the four threads
+ * in which Node does all its file work, and with it the end of the process. Standard output is used
+ * as it is. Node makes a pipe there non-blocking as soon as `process.stdout` is used, so the same
+ * holds for it.
  */
 
 import { closeSync, constants, openSync, write } from 'node:fs';
@@ -20,18 +25,18 @@ import { publicUrl } from './log-privacy.ts';
 const BUFFER_CHARACTERS = 64 * 1024;
 const MOST_WAITING = 8 * 1024 * 1024;
 const FLUSH_MS = 1000;
-/** A pipe that is full is tried again so soon. */
+/** How soon a full pipe is tried again. */
 const RETRY_MS = 50;
-/** At the end: so long for a reader that takes nothing. */
+/** How long `close` waits for a reader that accepts nothing. */
 const PATIENCE_MS = 2000;
 
 export interface AccessLogOptions {
-  /** - is standard output. */
+  /** The file; - is standard output. */
   readonly path: string;
   readonly format: 'json' | 'text';
-  /** Told once for each series of failures. */
+  /** Called once per series of failures. */
   readonly failed: (error: Error) => void;
-  /** So many lines were lost. */
+  /** Called with the number of lost lines. */
   readonly dropped: (lines: number) => void;
 }
 
@@ -39,9 +44,11 @@ export class AccessLog {
   readonly #options: AccessLogOptions;
   #descriptor: number;
   #lines = '';
-  /** Being written, to its end; those descriptors that were replaced meanwhile are closed after it. */
+  /**
+   * The buffer that is being written. Descriptors that were replaced meanwhile are closed after it.
+   */
   #writing: Buffer | null = null;
-  /** So much of it is. */
+  /** Bytes of it that are written. */
   #at = 0;
   readonly #replaced: number[] = [];
   /** The file ends in the middle of a line. */
@@ -49,10 +56,10 @@ export class AccessLog {
   #timer: NodeJS.Timeout | null = null;
   #retry: NodeJS.Timeout | null = null;
   #failing = false;
-  /** Whoever closes waits for it. */
+  /** Resolves the wait in `close`. */
   #written: () => void = () => {};
 
-  /** Throws when the file cannot be opened. */
+  /** Throws if the file cannot be opened. */
   constructor(options: AccessLogOptions) {
     this.#options = options;
     this.#descriptor = openAccessLog(options.path);
@@ -78,7 +85,10 @@ export class AccessLog {
     this.#writeTo(this.#descriptor);
   }
 
-  /** Opens the file under its name again. What was gathered goes to the old one, unless that is being written to: then to the new one. */
+  /**
+   * Opens the file under its name again. Collected lines go to the old file, unless a write to it
+   * is running: then they go to the new one.
+   */
   reopen(): void {
     if (this.#options.path === '-') return;
     const fresh = openAccessLog(this.#options.path);
@@ -89,7 +99,7 @@ export class AccessLog {
     this.#torn = false;
   }
 
-  /** Writes all that is left, as long as somebody takes it. */
+  /** Writes all remaining lines, as long as the reader accepts them. */
   async close(patienceMs: number = PATIENCE_MS): Promise<void> {
     const end = performance.now() + patienceMs;
     this.flush();
@@ -121,7 +131,7 @@ export class AccessLog {
   #writeTo(descriptor: number): void {
     const bytes = this.#writing as Buffer;
     write(descriptor, bytes, this.#at, bytes.length - this.#at, null, (error, written) => {
-      // Given up meanwhile.
+      // It was given up in the meantime.
       if (this.#writing !== bytes) return;
       if (error?.code === 'EAGAIN') {
         this.#retry = setTimeout(() => this.#writeTo(descriptor), RETRY_MS);
@@ -142,7 +152,7 @@ export class AccessLog {
       if (this.#at > 0 && descriptor === this.#descriptor) this.#torn = bytes[this.#at - 1] !== LINE_END;
       this.#writing = null;
       for (const replaced of this.#replaced.splice(0)) close(replaced);
-      // What came meanwhile: a flush that found this one under way has stopped the clock.
+      // Handles lines that came meanwhile: a flush during this write has stopped the timer.
       this.#flushInTime();
       this.#written();
     });
@@ -154,11 +164,11 @@ export class AccessLog {
   }
 }
 
-/** For appending. Throws a sentence that says which file it is about. */
+/** Opens the file for appending. Throws an error that names the file. */
 export function openAccessLog(path: string): number {
   if (path === '-') return STANDARD_OUTPUT;
   try {
-    // 0640: who fetched what is not for everybody on the machine.
+    // 0640: not all users of the machine may see which client fetched what.
     return openSync(path, APPENDING | constants.O_CREAT, 0o640);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -173,11 +183,11 @@ function close(descriptor: number): void {
   try {
     closeSync(descriptor);
   } catch {
-    // A disk that fails at the last moment; there is nobody left to tell.
+    // The disk failed at the last moment, and no caller is left to report it to.
   }
 }
 
-/** The end of a line that was torn, before them all, is none of them. */
+/** Counts the lines. A leading line end only completes a torn line, and is not counted. */
 function linesIn(bytes: Buffer, from: number): number {
   let lines = from === 0 && bytes[0] === LINE_END ? -1 : 0;
   for (let at = bytes.indexOf(LINE_END, from); at >= 0; at = bytes.indexOf(LINE_END, at + 1)) lines++;
@@ -188,22 +198,28 @@ function jsonLine(record: AnswerRecord): string {
   return `${JSON.stringify({ ...record, at: new Date(record.at).toISOString(), url: publicUrl(record.url) })}\n`;
 }
 
-/** Time, client, method, URL, status, outcome, reason, bytes to the client, bytes from the origin, milliseconds, and `aborted` or `-`. */
+/**
+ * Time, client, method, URL, status, outcome, reason, bytes to the client, bytes from the origin,
+ * milliseconds, and `aborted` or `-`.
+ */
 function textLine(record: AnswerRecord): string {
   const { at, client, method, status, outcome, bytesOut, bytesFromOrigin, durationMs, aborted } = record;
   const reason = word(record.reason);
   return `${new Date(at).toISOString()} ${word(client)} ${word(method)} ${word(publicUrl(record.url))} ${status} ${outcome} ${reason} ${bytesOut} ${bytesFromOrigin} ${durationMs.toFixed(1)} ${aborted ? 'aborted' : '-'}\n`;
 }
 
-/** One column: nothing that a client sends can begin another, or another line. */
+/**
+ * Formats one column, so that input from a client can start neither another column nor another
+ * line.
+ */
 function word(text: string): string {
   if (text === '') return '-';
-  // Nearly all are plain, and asking is cheaper than replacing by Unicode classes.
+  // Nearly all texts are plain, and testing is cheaper than replacing by Unicode classes.
   return PLAIN.test(text) ? text : text.replaceAll(/[\s\p{C}]/gu, '_');
 }
 
 const PLAIN = /^[\x21-\x7e]+$/;
 const LINE_END = 10;
 const STANDARD_OUTPUT = 1;
-/** There is no O_NONBLOCK on Windows. */
+/** Windows has no O_NONBLOCK. */
 const APPENDING = constants.O_WRONLY | constants.O_APPEND | (constants.O_NONBLOCK ?? 0);

@@ -1,12 +1,15 @@
 /**
- * What is left out of logs, whoever reads them later.
+ * Data that is left out of all logs.
  *
- * - Of a URL: user and password, the values of the query (`?token=…` is where sessions leak) and the fragment. The names stay, since they say which
- *   page it was, and so does the path; paths with secrets in them (a signed download link that is all path) are logged as they are, and so is
- *   a query that is one word without `=`.
- * - Of fields: whatever is called authorization, cookie, token, secret, password or key. Header values are never logged by this package in the first
- *   place; this is the second lock.
- * - Length: nothing in a line is longer than 2000 characters. A client must not fill the disk with one URL.
+ * - From a URL: user and password, the values of the query (`?token=…` is where sessions leak) and
+ *   the fragment. The names of the query stay, because they identify the page, and so does the
+ *   path. Paths with secrets in them (a signed download link that is all path) are logged
+ *   unchanged, and so is a query that is one word without `=`.
+ * - From fields: every value whose name contains authorization, cookie, token, secret or password,
+ *   or is key. This package never logs header values in the first place; this is a second
+ *   safeguard.
+ * - Length: no value in a line is longer than 2000 characters, so that a client cannot fill the
+ *   disk with one URL.
  */
 
 const LONGEST = 2000;
@@ -15,7 +18,8 @@ const SECRET_NAME = /authorization|cookie|token|secret|password|credential|^key$
 /** `http://u:p@h/a?x=1&y` → `http://h/a?x=…&y`. */
 export function publicUrl(url: string): string {
   let text = url;
-  // A path has no user; anything else may, also what is refused for it (`CONNECT user:password@host:443`).
+  // A path has no user. Any other target may have one, even if it is refused for it (`CONNECT
+  // user:password@host:443`).
   if (text.charCodeAt(0) !== 0x2f) {
     const start = text.indexOf('://');
     const from = start > 0 && start < 10 ? start + 3 : 0;
@@ -31,7 +35,7 @@ export function publicUrl(url: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
-/** The fields of a log line as they may be written. */
+/** The fields of a log line, cleaned for writing. */
 export function publicFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) result[name] = publicValue(name, value);
@@ -51,7 +55,7 @@ function publicValue(name: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 100).map((part) => publicValue('', part));
   if (value instanceof URL) return publicUrl(value.href);
   if (typeof value === 'object' && value !== null) {
-    // One level is what our events have; deeper ones are not expected, and not trusted.
+    // Our events have one level; deeper ones are not expected, and not trusted.
     return Object.fromEntries(
       Object.entries(value).map(([key, part]) => [
         key,
@@ -62,7 +66,7 @@ function publicValue(name: string, value: unknown): unknown {
   return value;
 }
 
-/** URLs also stand inside of messages ("cannot reach http://…?token=1"). */
+/** Cleans URLs inside messages ("cannot reach http://…?token=1"). */
 function publicText(text: string): string {
   const short = text.length > 2 * LONGEST ? text.slice(0, 2 * LONGEST) : text;
   if (short.startsWith('/') && short.includes('?')) return publicUrl(short);
@@ -70,7 +74,7 @@ function publicText(text: string): string {
   return cleaned.length > LONGEST ? `${cleaned.slice(0, LONGEST)}…` : cleaned;
 }
 
-/** Where the path, the query or the fragment begins. */
+/** The index at which the path, the query or the fragment begins. */
 function authorityEnd(url: string, from: number): number {
   for (let i = from; i < url.length; i++) {
     const code = url.charCodeAt(i);

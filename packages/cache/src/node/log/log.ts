@@ -1,11 +1,14 @@
 /**
- * The log of a node: one event a line on standard error, as JSON for machines or as text for people. An event has a time, a level, a
- * name that never changes (`listening`, `origin-failed`: what one searches for) and fields.
+ * The log of a node: one event per line on standard error, as JSON for machines or as text for
+ * people. An event has a time, a level, a name that never changes (`listening`, `origin-failed`),
+ * by which it can be searched for, and fields.
  *
- * Lines are written synchronously to the descriptor: what was logged before a crash is there after it, and a node at rest logs
- * a few lines a day. What is written for each answer is the access log (access-log.ts), which is buffered. So that a flood
- * of events (an origin that fails for each of 10,000 requests a second) does not become a flood of writes, at most
- * `EVENTS_A_SECOND` of one name are written in a second; then one line says how many were left out. Secrets: see log-privacy.ts.
+ * Lines are written synchronously to the descriptor: lines logged before a crash are there after
+ * it, and an idle node logs a few lines a day. The lines per answer are in the access log
+ * (access-log.ts), which is buffered. A flood of events (an origin that fails for each of 10,000
+ * requests a second) must not become a flood of writes. At most `EVENTS_A_SECOND` events of one
+ * name below the level `error` are therefore written per second; then one line says how many were
+ * left out. For secrets see log-privacy.ts.
  */
 
 import { writeSync } from 'node:fs';
@@ -35,7 +38,7 @@ export class Log {
     this.#least = LEVELS.indexOf(options.level);
   }
 
-  /** Takes another level or format from now on. */
+  /** Uses another level or format from now on. */
   change(options: Pick<LogOptions, 'level' | 'format'>): void {
     this.#options = { ...this.#options, ...options };
     this.#least = LEVELS.indexOf(options.level);
@@ -52,7 +55,8 @@ export class Log {
     const second = Math.floor(now / 1000);
     let rate = this.#rates.get(name);
     if (rate === undefined) {
-      // Names come from this package and are few; the bound is for the mistake of putting data into one.
+      // Names come from this package and are few; the limit guards against putting data into one by
+      // mistake.
       if (this.#rates.size >= 1000) this.#rates.clear();
       rate = { second, count: 0 };
       this.#rates.set(name, rate);
@@ -71,13 +75,16 @@ export class Log {
     const all = publicFields({ ...always, ...fields });
     const time = new Date(now).toISOString();
     const own = { time, level, event: name };
-    // First, to stand first; last, since a field of the same name must not say another time.
+    // Placed first for the order, and last so that a field of the same name cannot overwrite them.
     if (format === 'json') write(`${JSON.stringify(Object.assign({ ...own }, all, own))}\n`);
     else write(`${time} ${level.padEnd(5)} ${name}${asText(all)}\n`);
   }
 }
 
-/** ` name=value …`; a value with blanks or control characters is quoted as in JSON, so that one event is one line. */
+/**
+ * Formats ` name=value …`. A value with spaces or control characters is quoted as in JSON, so that
+ * one event is one line.
+ */
 function asText(fields: Readonly<Record<string, unknown>>): string {
   let text = '';
   for (const [name, value] of Object.entries(fields)) {
@@ -88,7 +95,7 @@ function asText(fields: Readonly<Record<string, unknown>>): string {
   return text;
 }
 
-/** A log that cannot be written must not stop the node: a full disk, a closed terminal. */
+/** A log that cannot be written (a full disk, a closed terminal) must not stop the node. */
 function writeToStandardError(line: string): void {
   try {
     writeSync(2, line);

@@ -1,12 +1,15 @@
 /**
- * What the primary remembers of its workers' counts, so that a counter of the node never goes back. Prometheus takes a lower value for a restart of everything,
- * and makes a spike of it.
+ * The counts of all workers, kept by the primary so that a counter of the node never decreases.
+ * Prometheus would take a lower value for a restart of the whole node, and show a spike.
  *
- * Of each living worker the last report is kept: it stands for one that is too busy to answer in time. When a worker ends, its counts are added to those
- * of all that ended before; its gauges (connections, bytes in memory) ended with it. Each report that somebody is shown passes through here before, also that
- * of the worker which shows it. Sums are of whole numbers, so that another order of adding up does not make them smaller by a rounding.
+ * The last report of each running worker is kept, and used if the worker is too busy to answer in
+ * time. When a worker ends, its counts are added to those of all workers that ended before; its
+ * gauges (connections, bytes in memory) ended with it. Each report passes through here before it is
+ * shown, including that of the worker which shows it. All sums are of whole numbers, so that
+ * another order of addition cannot make them smaller by rounding.
  *
- * Where it breaks down: what a worker counted after its last report (they come by themselves every few seconds) is lost when it is killed.
+ * Where it breaks down: when a worker is killed, its counts since its last report are lost (workers
+ * report every few seconds without being asked).
  */
 
 import type { MemberReport, TeamReport } from '../admin/status.ts';
@@ -16,12 +19,12 @@ export class MemberLedger {
   readonly #living = new Map<number, MemberReport>();
   #ended: MetricsSnapshot | null = null;
 
-  /** A later one of the same process replaces the one before. */
+  /** Records a report. It replaces the previous report of the same process. */
   note(report: MemberReport): void {
     this.#living.set(report.worker, report);
   }
 
-  /** The process of this worker is gone. */
+  /** The process of this worker has ended. */
   end(worker: number): void {
     const last = this.#living.get(worker);
     if (last === undefined) return;
@@ -36,7 +39,7 @@ export class MemberLedger {
   }
 }
 
-/** What stays true of a process that is gone: what it did, not what it held. */
+/** The counts of a process that has ended, without its gauges. */
 function countsOf(snapshot: MetricsSnapshot): MetricsSnapshot {
   const { activity, process, stores } = snapshot;
   return {
@@ -49,7 +52,7 @@ function countsOf(snapshot: MetricsSnapshot): MetricsSnapshot {
         { ...statistics, responses: 0, bytes: 0, capacityBytes: 0 },
       ]),
     ),
-    // The node is as old as the first process that served for it.
+    // The node is as old as its first process.
     process: { ...process, ...zeros(process), startedAt: process.startedAt, cpuMicros: process.cpuMicros },
   };
 }

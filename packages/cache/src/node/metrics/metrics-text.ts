@@ -1,6 +1,7 @@
 /**
- * A snapshot in the text format of Prometheus (version 0.0.4): for each metric a HELP and a TYPE line, then its samples together. Base units
- * (seconds, bytes), `_total` on counters, and no label with more values than one can count, so that a scrape stays small.
+ * Formats a snapshot in the text format of Prometheus (version 0.0.4): for each metric a HELP and a
+ * TYPE line, then all its samples. Units are base units (seconds, bytes), counters end in `_total`,
+ * and every label has a small fixed number of values, so that a scrape stays small.
  */
 
 import { LATENCY_BOUNDS, type MetricsSnapshot, OUTCOMES } from './node-counters.ts';

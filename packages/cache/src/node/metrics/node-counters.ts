@@ -1,16 +1,20 @@
 /**
- * What a node counts, and how Prometheus reads it.
+ * The counters of a node, and how Prometheus reads them.
  *
- * On the hot path a count is an addition to a number in a typed array: no labels are joined, no map is asked, no object is made. Names and
- * labels appear when somebody asks (`renderMetrics`). The text is the exposition format 0.0.4, written by hand: it is a few lines of
- * grammar, and a client library would cost more on the hot path than all of the counting here.
+ * On the hot path, counting is an addition to a number in a typed array: no labels are joined, no
+ * map is searched, no object is created. Names and labels are added only when the metrics are
+ * requested (`renderMetrics`). The text is the exposition format 0.0.4, written by hand: it is a
+ * few lines of grammar, and a client library would cost more on the hot path than all of the
+ * counting here.
  *
- * A snapshot is plain data that survives JSON, and snapshots of several worker processes add up to that of the node (`mergeSnapshots`):
- * sums of sums, of whole numbers (times in microseconds), so that the order does not matter. What does not add up, the delay of an event loop, is the
- * worst of all.
+ * A snapshot is plain data that survives JSON, and the snapshots of several worker processes add up
+ * to that of the node (`mergeSnapshots`). These are sums of sums of whole numbers (times in
+ * microseconds), so the order does not matter. The delay of an event loop cannot be added; the
+ * worst of all is used.
  *
- * Where it breaks down: an origin fetch is counted with the answer that it was for. A revalidation in the background, and a fetch whose client has
- * left, are seen among those under way (`activity`), and in the bytes of no answer.
+ * Where it breaks down: an origin fetch is counted with the answer that it was for. A background
+ * revalidation, and a fetch whose client has left, appear among the running ones (`activity`), but
+ * in the bytes of no answer.
  */
 
 import type { ProxyActivity } from '../../proxy/cache-proxy.ts';
@@ -29,7 +33,10 @@ export const OUTCOMES: readonly AnswerOutcome[] = [
   'refused',
 ];
 
-/** Upper bounds of the histogram, in seconds: a hit is near the first, an origin beyond the sea near the middle. */
+/**
+ * Upper bounds of the histogram, in seconds: a hit is near the first, an origin on another
+ * continent near the middle.
+ */
 export const LATENCY_BOUNDS: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
@@ -40,11 +47,11 @@ const BOUNDS_MS = Float64Array.from(LATENCY_BOUNDS, (seconds) => seconds * 1000)
 export interface MetricsSnapshot {
   /** In the order of `OUTCOMES`. */
   readonly requests: readonly number[];
-  /** 1xx to 5xx. */
+  /** 1xx to 5xx, by the first digit. */
   readonly statuses: readonly number[];
   readonly bytesOut: number;
   readonly bytesFromOrigin: number;
-  /** Of hits and of all others: how many in each bucket (not cumulated), and the sum. */
+  /** For hits and for all other answers: the count per bucket (not cumulative), and the sum. */
   readonly latency: {
     readonly cache: readonly number[];
     readonly origin: readonly number[];
@@ -60,7 +67,7 @@ export interface MetricsSnapshot {
   readonly connectionsTotal: number;
   readonly connectionsRefused: number;
   readonly stores: Readonly<Record<string, StoreStatistics>>;
-  /** What is under way. */
+  /** The running fetches, flights, connections and tunnels. */
   readonly activity: ProxyActivity;
   readonly accessLogDropped: number;
   readonly process: ProcessFacts;
@@ -71,7 +78,7 @@ export interface ProcessFacts {
   readonly startedAt: number;
   readonly heapUsedBytes: number;
   readonly residentBytes: number;
-  /** -1: cannot be known here. */
+  /** The number of open descriptors, or -1 if it is unknown on this system. */
   readonly openDescriptors: number;
   readonly cpuMicros: number;
   readonly eventLoopP50Ms: number;
@@ -92,7 +99,7 @@ export class NodeCounters {
   #originFailures = 0;
   #aborted = 0;
   readonly #refusals = new Map<string, number>();
-  /** Counted by those who do it. */
+  /** Set by the code that does these things. */
   originFetches = 0;
   relayed = 0;
   connections = 0;
@@ -122,7 +129,8 @@ export class NodeCounters {
   }
 
   #refuse(reason: string): void {
-    // Reasons are codes of this package; the bound is for the day when one of them is made of a request.
+    // Reasons are codes of this package; the limit guards against a reason that is ever derived
+    // from a request.
     const known = this.#refusals.has(reason) || this.#refusals.size < 50 ? reason : 'other';
     this.#refusals.set(known, (this.#refusals.get(known) ?? 0) + 1);
   }
@@ -162,7 +170,7 @@ export class NodeCounters {
   }
 }
 
-/** Of several processes: one node. */
+/** Merges the snapshots of several processes into that of one node. */
 export function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): MetricsSnapshot {
   const [first, ...others] = snapshots;
   if (first === undefined) throw new RangeError('Cannot merge snapshots: expected at least one, got none');
@@ -186,7 +194,10 @@ function mergeTwo(a: MetricsSnapshot, b: MetricsSnapshot): MetricsSnapshot {
   };
 }
 
-/** Numbers are added, lists and objects part by part; what only one side has is taken as it is. */
+/**
+ * Adds numbers, and lists and objects element by element; a value that only one side has is taken
+ * unchanged.
+ */
 function addUp(a: unknown, b: unknown): unknown {
   if (a === undefined) return b;
   if (b === undefined) return a;

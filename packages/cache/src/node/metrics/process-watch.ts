@@ -1,6 +1,7 @@
 /**
- * What one process knows of itself. The delay of the event loop is measured by Node's own histogram (a timer every 20 ms, off the hot path) and
- * starts again every minute, so that a stall is seen while it matters and forgotten after.
+ * The facts that one process knows about itself. Node's own histogram measures the delay of the
+ * event loop (a timer every 20 ms, off the hot path). It starts again every minute, so that a stall
+ * is visible while it matters and forgotten afterwards.
  */
 
 import { readdirSync } from 'node:fs';
@@ -42,9 +43,9 @@ export class ProcessWatch {
     this.#delay.disable();
   }
 
-  /** The histogram counts whole intervals, in ns: what is beyond the resolution is the delay. */
+  /** The histogram records whole intervals in ns; the part beyond the resolution is the delay. */
   #late(nanoseconds: number): number {
-    // Before the first interval the maximum is 0 and the percentiles are nonsense.
+    // Before the first interval the maximum is 0 and the percentiles are meaningless.
     if (this.#delay.max === 0 || !Number.isFinite(nanoseconds)) return 0;
     return Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
   }
