@@ -1,9 +1,11 @@
 /**
- * Sizes and durations as people write them: `512MB`, `2GiB`, `30s`, `1.5h`. A size without a unit is in bytes. A duration without
- * one is refused: half of the world's programs mean seconds by `30` and the other half milliseconds.
+ * Sizes and durations as people write them: `512MB`, `2GiB`, `30s`, `1.5h`. A size without a unit
+ * is in bytes. A duration without a unit is refused, because half of all programs mean seconds by
+ * `30` and the other half milliseconds.
  *
- * kB, MB, GB, TB (and k, M, G, T) are powers of 1000, KiB, MiB, GiB, TiB powers of 1024, as the standards have it (IEC 80000-13) and as the other
- * commands count. Letters may be of either case, except that nothing is ever a bit.
+ * kB, MB, GB, TB (and k, M, G, T) are powers of 1000, KiB, MiB, GiB, TiB powers of 1024, as in the
+ * standards (IEC 80000-13) and in the other commands. Letters may be in either case; no unit ever
+ * means bits.
  */
 
 const SIZE_UNITS: Record<string, number> = {
@@ -32,17 +34,17 @@ const DURATION_UNITS: Record<string, number> = {
   d: 86_400_000,
 };
 
-/** Bytes, rounded to a whole number; undefined: this is no size. */
+/** Bytes, rounded to a whole number, or undefined if the text is not a size. */
 export function parseSize(text: string): number | undefined {
   return parseAmount(text, SIZE_UNITS);
 }
 
-/** Milliseconds; undefined: this is no duration, or has no unit. */
+/** Milliseconds, or undefined if the text is not a duration or has no unit. */
 export function parseDuration(text: string): number | undefined {
   return parseAmount(text, DURATION_UNITS);
 }
 
-/** The shortest text that `parseSize` reads back as the same number. */
+/** The shortest text that `parseSize` reads as the same number. */
 export function formatSize(bytes: number): string {
   return formatAmount(
     bytes,
@@ -60,7 +62,7 @@ export function formatSize(bytes: number): string {
   );
 }
 
-/** The shortest text that `parseDuration` reads back as the same number. */
+/** The shortest text that `parseDuration` reads as the same number. */
 export function formatDuration(ms: number): string {
   return formatAmount(
     ms,

@@ -1,9 +1,10 @@
 /**
- * Where settings come from: a JSON file, the environment, flags. Each source is read into the same shape (name of the setting, its value
- * as it was written, where it stood), and the stronger one replaces the weaker. What a value means is not decided here.
+ * The sources of settings: a JSON file, the environment, flags. Each source is read into the same
+ * form (name of the setting, its value as written, where it was written), and a stronger source
+ * replaces a weaker one. Values are not interpreted here.
  *
- * A name that does not exist is an error, with the nearest one that does: a misspelt `denyAdress` that is silently ignored would be
- * found by an attacker first.
+ * An unknown name is an error that suggests the nearest known one: if a misspelt `denyAdress` were
+ * silently ignored, an attacker would find it first.
  */
 
 import { readFileSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { dirname, resolve } from 'node:path';
 import { didYouMean } from './nearest-name.ts';
 import { COMMAND_FLAGS, ENVIRONMENT_PREFIX, environmentName, SETTINGS } from './settings.ts';
 
-/** Everything that is wrong with a configuration: one line each. */
+/** All errors in a configuration, one line each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -26,17 +27,20 @@ export class ConfigError extends Error {
   }
 }
 
-/** A value as it was written, and what to call it in an error. */
+/** A value as written, and its name for error messages. */
 export interface WrittenSetting {
   readonly value: unknown;
   readonly from: string;
-  /** Relative file names are meant from here. */
+  /** The folder that relative file names refer to. */
   readonly folder: string;
 }
 
 export type WrittenSettings = Map<string, WrittenSetting>;
 
-/** An object with the keys of settings; flags `{ diskSize: '2GB', listen: ['…'], disk: false }`. */
+/**
+ * Reads an object with the keys of settings; flags `{ diskSize: '2GB', listen: ['…'], disk: false
+ * }`.
+ */
 export function readFlags(flags: Readonly<Record<string, unknown>>, problems: string[]): WrittenSettings {
   const found: WrittenSettings = new Map();
   for (const [key, value] of Object.entries(flags)) {
@@ -67,7 +71,7 @@ export function readEnvironment(
   const found: WrittenSettings = new Map();
   const names = new Map(SETTINGS.map((setting) => [environmentName(setting), setting]));
   for (const [name, value] of Object.entries(environment)) {
-    // Empty is what scripts and service files make of a variable that they do not know.
+    // Scripts and service files turn a variable that they do not know into an empty one.
     if (!name.startsWith(ENVIRONMENT_PREFIX) || value === undefined || value.trim() === '') continue;
     const setting = names.get(name);
     if (setting === undefined)
@@ -80,10 +84,14 @@ export function readEnvironment(
   return found;
 }
 
-/** Throws what the file system says when there is no such file; what stands in it becomes a problem. */
+/**
+ * Reads a file. Throws the file system's error if it cannot be read; errors in its content become
+ * problems.
+ */
 export function readConfigFile(path: string, problems: string[]): WrittenSettings {
   const found: WrittenSettings = new Map();
-  // Some editors put a byte order mark before it, which JSON does not know (RFC 8259, 8.1 lets a reader pass over it).
+  // Some editors write a byte order mark first, which JSON does not allow (RFC 8259, 8.1 lets a
+  // reader ignore it).
   const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   let content: unknown;
   try {

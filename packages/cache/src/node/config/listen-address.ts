@@ -1,19 +1,20 @@
 /**
- * Where a node listens: `127.0.0.1:3128`, `[::1]:3128`, `:3128` (all addresses), `https://0.0.0.0:8443`. Names are refused except
- * `localhost`: which address a name has is known only when it is asked, and a node must not listen on more than was written.
+ * An address on which a node listens: `127.0.0.1:3128`, `[::1]:3128`, `:3128` (all addresses),
+ * `https://0.0.0.0:8443`. Names except `localhost` are refused: the address of a name is known only
+ * when it is resolved, and a node must not listen on more than was written.
  */
 
 import { isIP } from 'node:net';
 
 export interface ListenAddress {
-  /** An address, without the brackets of IPv6. */
+  /** An IP address, without the brackets of IPv6. */
   readonly host: string;
-  /** 0: any that is free. */
+  /** The port; 0 means any free one. */
   readonly port: number;
   readonly secure: boolean;
 }
 
-/** `secure`: whether an address without a scheme speaks TLS. */
+/** Parses an address. `secure`: whether an address without a scheme uses TLS. */
 export function parseListen(text: string, secure: boolean): ListenAddress {
   const match = /^(?:(https?):\/\/)?(\[[0-9a-f:.%]+\]|[^:/[\]]*):(\d{1,5})\/?$/i.exec(text.trim());
   const bare = /^\d{1,5}$/.test(text.trim()) ? Number(text) : undefined;
@@ -29,12 +30,12 @@ export function parseListen(text: string, secure: boolean): ListenAddress {
   return { host, port, secure: scheme === undefined ? secure : scheme === 'https' };
 }
 
-/** As a URL without its slash; `parseListen` reads it back. */
+/** Formats the address as a URL without its slash, which `parseListen` reads back. */
 export function formatListen({ host, port, secure }: ListenAddress): string {
   return `${secure ? 'https' : 'http'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
-/** What a client on this machine connects to. */
+/** The URL for a client on this machine. */
 export function reachable({ host, port, secure }: ListenAddress): string {
   return formatListen({ host: host === '::' || host === '0.0.0.0' ? '127.0.0.1' : host, port, secure });
 }

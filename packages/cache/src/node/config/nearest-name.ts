@@ -1,6 +1,7 @@
 /**
- * What somebody may have meant by a name that does not exist: the known name with the fewest edits (optimal string alignment:
- * a swap of neighbours counts as one), if they are few enough for its length. `memroy` finds `memory`; `x` finds nothing.
+ * Suggests a known name for an unknown one: the one with the fewest edits (optimal string
+ * alignment: a swap of neighbours counts as one), if they are few enough for its length. `memroy`
+ * finds `memory`; `x` finds nothing.
  */
 
 export function nearestName(wrong: string, known: Iterable<string>): string | undefined {
@@ -16,13 +17,13 @@ export function nearestName(wrong: string, known: Iterable<string>): string | un
   return best;
 }
 
-/** ` Did you mean memory?`, or nothing. */
+/** ` Did you mean memory?`, or an empty text. */
 export function didYouMean(wrong: string, known: Iterable<string>): string {
   const name = nearestName(wrong, known);
   return name === undefined ? '' : ` Did you mean ${name}?`;
 }
 
-/** `head-bytes`, `head_bytes` and `headBytes` are one word to whoever mistypes them. */
+/** Makes `head-bytes`, `head_bytes` and `headBytes` equal, because users confuse them. */
 function plain(name: string): string {
   return name.slice(0, 64).toLowerCase().replaceAll(/[-_]/g, '');
 }

@@ -1,4 +1,7 @@
-/** Networks as an operator writes them: those of safety/cidr.ts, and the words `loopback` and `all`. They become plain CIDR texts, which the guards read. */
+/**
+ * Networks as an operator writes them: those of safety/cidr.ts, and the words `loopback` and `all`.
+ * They become plain CIDR texts for the guards.
+ */
 
 import { parseCidr } from '../../safety/cidr.ts';
 import { LOOPBACK_RANGES } from '../../safety/client-guard.ts';

@@ -1,11 +1,12 @@
 /**
- * The configuration of a node: defaults, then a JSON file, then the environment, then flags, each stronger than the one before; every
- * value is checked before anything is opened, and all that is wrong is said at once.
+ * The configuration of a node: defaults, then a JSON file, then the environment, then flags, each
+ * stronger than the one before. Every value is checked before anything is opened, and all errors
+ * are reported at once.
  *
- * `NodeConfig` is plain data that survives JSON: it is sent to worker processes, and `printConfig` writes it as a file that
- * gives the same node again.
+ * `NodeConfig` is plain data that survives JSON: it is sent to worker processes, and `printConfig`
+ * writes it as a file that yields the same node again.
  *
- * Refused: a configuration language. What needs conditions is written by whatever writes the file.
+ * We refused a configuration language. Conditions belong in the program that writes the file.
  */
 
 import { createHash, X509Certificate } from 'node:crypto';
@@ -40,7 +41,7 @@ import { parseUpstream, type UpstreamConfig } from './upstream-config.ts';
 export interface NodeConfig {
   readonly name: string;
   readonly listen: readonly ListenAddress[];
-  /** Nobody chose the port: if it is taken, the next free one is. */
+  /** The port was not configured: if it is in use, the next free one is taken. */
   readonly listenDefaulted: boolean;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly upstreams: readonly UpstreamConfig[];
@@ -48,7 +49,7 @@ export interface NodeConfig {
   readonly connectPorts: readonly number[];
   readonly memoryBytes: number;
   readonly disk: { readonly folder: string; readonly bytes: number } | null;
-  /** Nobody chose the folder: if another node has it, one beside it is taken. */
+  /** The folder was not configured: if another node uses it, one next to it is taken. */
   readonly diskDefaulted: boolean;
   readonly allowClients: NetworkList;
   readonly adminClients: NetworkList;
@@ -60,20 +61,20 @@ export interface NodeConfig {
     readonly deny: NetworkList;
   };
   readonly workers: number;
-  /** A file, or - for standard output; null: none. */
+  /** A file, - for standard output, or null for no access log. */
   readonly accessLog: string | null;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   readonly logFormat: 'json' | 'text';
   readonly limits: Limits;
   readonly shutdownMs: number;
-  /** PEM file of authorities trusted for origins beside those of the system. */
+  /** PEM file of authorities that are trusted for origins in addition to the system's. */
   readonly originCaFile: string | null;
   readonly policy: {
     readonly targetedFields: readonly string[];
     readonly heuristicFraction: number;
     readonly heuristicMaxMs: number;
   };
-  /** What is allowed and may surprise. */
+  /** Settings that are allowed but may surprise. */
   readonly warnings: readonly string[];
 }
 
@@ -81,11 +82,14 @@ export interface ConfigSources {
   /** Path of a JSON file. */
   readonly file?: string | undefined;
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** By the names that settings have in the file. */
+  /** Flags, by the names of the settings in the file. */
   readonly flags?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Throws a `ConfigError` that names all problems, or what the file system says of the file. */
+/**
+ * Loads the configuration. Throws a `ConfigError` that names all problems, or the file system's
+ * error for the file.
+ */
 export function loadConfig({ file, environment = {}, flags = {} }: ConfigSources = {}): NodeConfig {
   const problems: string[] = [];
   const written: WrittenSettings = new Map([
@@ -100,7 +104,7 @@ export function loadConfig({ file, environment = {}, flags = {} }: ConfigSources
   return config;
 }
 
-/** As a configuration file. */
+/** The configuration as a configuration file. */
 export function printConfig(config: NodeConfig): string {
   const { tls, disk, policy } = config;
   const limits = LIMIT_NAMES.map((name) => {
@@ -140,7 +144,10 @@ export function printConfig(config: NodeConfig): string {
   return JSON.stringify(content, null, 2);
 }
 
-/** A folder of the user for what can be fetched again (XDG Base Directory Specification: an empty or relative value does not count). */
+/**
+ * The user's folder for data that can be fetched again (XDG Base Directory Specification: an empty
+ * or relative value is ignored).
+ */
 export function defaultDiskFolder(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
@@ -153,8 +160,9 @@ export function defaultDiskFolder(
 }
 
 /**
- * Stable, and another one for each node: a request whose Via has a node's own name has gone round in a circle (RFC 9110, 7.6.3), so two nodes in a row
- * must not share one. Hashed, since origins see it and a host's name is none of their business.
+ * A name that is stable and differs between nodes: a request whose Via contains a node's own name
+ * has gone in a circle (RFC 9110, 7.6.3), so two nodes in a row must not share one. It is hashed,
+ * because origins see it and the host's name should stay private.
  */
 function defaultName(listen: readonly ListenAddress[]): string {
   const place = `${hostname()} ${listen.map(formatListen).join(' ')}`;
@@ -222,7 +230,7 @@ function interpret(reader: SettingReader, written: WrittenSettings): NodeConfig 
   };
 }
 
-/** What each value allows and all of them do not. */
+/** Checks combinations of values that are valid separately but not together. */
 function checkTogether(config: NodeConfig, written: WrittenSettings, problems: string[]): void {
   const { listen, tls, upstreams } = config;
   if (written.has('tlsCert') !== written.has('tlsKey')) {
@@ -263,7 +271,7 @@ function checkCertificate(
   }
 }
 
-/** Node passes over what is no certificate in such a file, without a word. */
+/** Node silently ignores content of such a file that is not a certificate. */
 function checkAuthorities(file: string, problems: string[]): void {
   const content = readOr(problems, '--origin-ca', file);
   if (content === null) return;
@@ -274,7 +282,7 @@ function checkAuthorities(file: string, problems: string[]): void {
   }
 }
 
-/** Null: it cannot be read, and that is among the problems. */
+/** The content, or null if the file cannot be read, which is added to the problems. */
 function readOr(problems: string[], flag: string, file: string): Buffer | null {
   try {
     return readFileSync(file);

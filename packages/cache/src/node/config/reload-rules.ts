@@ -1,11 +1,12 @@
 /**
- * What a running node does not take from a new configuration: ports, and stores, which would have to be emptied or moved. All else is taken. An operator is told
- * the names as they stand in the file.
+ * Which settings a running node does not take from a new configuration: ports, and stores, which
+ * would have to be emptied or moved. It takes all others. The operator is told the names as in the
+ * file.
  */
 
 import type { NodeConfig } from './node-config.ts';
 
-/** By the names of settings in the file. */
+/** The settings, by their names in the file. */
 const NEED_RESTART: Readonly<Record<string, (config: NodeConfig) => unknown>> = {
   listen: ({ listen }) => listen,
   adminListen: ({ adminListen }) => adminListen,
@@ -15,14 +16,14 @@ const NEED_RESTART: Readonly<Record<string, (config: NodeConfig) => unknown>> = 
   workers: ({ workers }) => workers,
 };
 
-/** The settings that differ and stay as they are until the next start. */
+/** The settings that differ and stay unchanged until the next start. */
 export function settingsForRestart(running: NodeConfig, wanted: NodeConfig): string[] {
   return Object.keys(NEED_RESTART).filter(
     (name) => JSON.stringify(NEED_RESTART[name](running)) !== JSON.stringify(NEED_RESTART[name](wanted)),
   );
 }
 
-/** The new configuration, with what stays. */
+/** The new configuration, with the old values of settings that need a restart. */
 export function withoutRestart(running: NodeConfig, wanted: NodeConfig): NodeConfig {
   const { listen, listenDefaulted, adminListen, memoryBytes, disk, diskDefaulted, workers } = running;
   return { ...wanted, listen, listenDefaulted, adminListen, memoryBytes, disk, diskDefaulted, workers };

@@ -1,6 +1,7 @@
 /**
- * Reads single settings: what was written becomes a value of its kind, or a problem that says where it stood, what was expected and
- * what came. The first problem does not end the reading: whoever mends a file wants all of them.
+ * Reads single settings: a written value becomes a value of its type, or a problem that says where
+ * it was written, what was expected and what came. Reading continues after the first problem,
+ * because a user who corrects a file wants to see all of them.
  */
 
 import { resolve } from 'node:path';
@@ -10,7 +11,7 @@ import type { WrittenSetting, WrittenSettings } from './config-sources.ts';
 import { didYouMean } from './nearest-name.ts';
 import { type NetworkList, parseNetworks } from './network-list.ts';
 
-/** Reads single values, and collects what is wrong with them. */
+/** Reads single values, and collects the problems with them. */
 export class SettingReader {
   readonly #written: WrittenSettings;
   readonly #problems: string[];
@@ -20,7 +21,7 @@ export class SettingReader {
     this.#problems = problems;
   }
 
-  /** Undefined: not written, or wrong. */
+  /** The value, or undefined if it was not written or is wrong. */
   #read<T>(key: string, parse: (value: unknown, written: WrittenSetting) => T): T | undefined {
     const written = this.#written.get(key);
     if (written === undefined) return undefined;
@@ -64,7 +65,9 @@ export class SettingReader {
     });
   }
 
-  /** An absolute path; null: switched off, or not written and without a default. `-` stays. */
+  /**
+   * An absolute path, or null if it is switched off, or neither written nor a default. `-` stays.
+   */
   path(key: string, initial: () => string | null = () => null): string | null {
     const path = this.#read(key, (value, { folder }) => {
       if (value === false) return null;
@@ -76,7 +79,7 @@ export class SettingReader {
     return path === undefined ? initial() : path;
   }
 
-  /** A list of at least one. */
+  /** A list of at least one value. */
   someOf<T>(key: string, parse: (text: string) => T): T[] | undefined {
     return this.list(key, parse, undefined, false, 1);
   }
@@ -122,7 +125,7 @@ export class SettingReader {
   }
 }
 
-/** `['connections=1000', …]` of flags, `{ connections: 1000 }` of a file. */
+/** `['connections=1000', …]` from flags, `{ connections: 1000 }` from a file. */
 function limitPairs(value: unknown): [string, unknown][] {
   if (value === undefined) return [];
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return Object.entries(value);
@@ -137,7 +140,7 @@ function limitOf(name: string, value: unknown): number {
   if (!Object.hasOwn(LIMITS, name))
     throw new TypeError(`unknown limit ${JSON.stringify(name)}.${didYouMean(name, LIMIT_NAMES)}`);
   const { unit } = LIMITS[name as keyof Limits];
-  // The unit stands in the name of the limit: a bare number is clear.
+  // The name of the limit contains the unit, so a bare number is unambiguous.
   const bare =
     typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value))
       ? Number(value)

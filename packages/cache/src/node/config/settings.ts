@@ -1,28 +1,31 @@
 /**
- * Every setting of a node, in one table: its name in the configuration file, its flag, what it is, and its words for `--help`.
- * The command makes its options of it, `node-config.ts` its checks, and a test compares it with the table in docs/guide/cache.md; so a setting is
- * described once. It imports nothing: the command reads it whenever somebody asks for help.
+ * Every setting of a node, in one table: its name in the configuration file, its flag, its type,
+ * and its text for `--help`. The command builds its options from it, `node-config.ts` its checks,
+ * and a test compares it with the table in docs/guide/cache.md, so each setting is described once.
+ * This file imports nothing, because the command loads it whenever a user asks for help.
  *
- * The name in the file is the flag in camel case (`--disk-size`, `diskSize`), and in the environment the same in capitals
- * (`BLOOMERY_CACHE_DISK_SIZE`). A setting that can be given several times is a list in the file, and separated by blanks or commas in the
- * environment. Given anywhere, it replaces what stood in a weaker place (defaults, file, environment, flags: each stronger than the one before).
+ * The name in the file is the flag in camel case (`--disk-size`, `diskSize`), and in the
+ * environment it is in capitals (`BLOOMERY_CACHE_DISK_SIZE`). A setting that can be repeated is a
+ * list in the file, and is separated by spaces or commas in the environment. A setting replaces its
+ * value from weaker sources (defaults, file, environment, flags: each stronger than the one
+ * before).
  */
 
 export interface Setting {
-  /** In the configuration file. */
+  /** The name in the configuration file. */
   readonly key: string;
-  /** On the command line, without its dashes. */
+  /** The name on the command line, without its dashes. */
   readonly flag: string;
   readonly kind: 'text' | 'size' | 'duration' | 'count' | 'switch' | 'fraction' | 'limits';
-  /** For `--help`; none: a switch. */
+  /** The placeholder in `--help`; a switch has none. */
   readonly placeholder?: string;
   readonly several?: boolean;
   readonly choices?: readonly string[];
-  /** As a user would write it; empty: nothing. */
+  /** The default as a user would write it, or empty if there is none. */
   readonly initial: string;
-  /** A switch that is on unless told otherwise, or a value that can be turned off, has `--no-…` too. */
+  /** A switch that is on by default, or a value that can be turned off, also has `--no-…`. */
   readonly negatable?: boolean;
-  /** SIGHUP changes it in a running node. */
+  /** Whether SIGHUP changes it in a running node. */
   readonly live: boolean;
   readonly help: string;
 }
@@ -286,7 +289,7 @@ export const SETTINGS: readonly Setting[] = [
   },
 ];
 
-/** Flags of the command that are no settings. */
+/** Flags of the command that are not settings. */
 export const COMMAND_FLAGS = ['config', 'print-config', 'check-config', 'quiet', 'help'] as const;
 
 export const ENVIRONMENT_PREFIX = 'BLOOMERY_CACHE_';

@@ -1,6 +1,6 @@
 /**
- * An origin behind a reverse proxy, as an operator writes it: `/prefix=https://origin/path/`, or `https://origin/` alone for all paths.
- * What it means for a request is said in proxy/.
+ * An origin behind a reverse proxy, as an operator writes it: `/prefix=https://origin/path/`, or
+ * `https://origin/` alone for all paths. proxy/ describes its meaning for a request.
  */
 
 export interface UpstreamConfig {
@@ -30,7 +30,7 @@ export function parseUpstream(text: string): UpstreamConfig {
   if (origin.protocol !== 'http:' && origin.protocol !== 'https:') {
     throw new TypeError(`${example}, got ${JSON.stringify(address)}; only http and https can be asked`);
   }
-  // A password here would be printed by --print-config and seen in ps.
+  // A password here would be printed by --print-config and visible in ps.
   if (origin.username !== '' || origin.password !== '')
     throw new TypeError(`${example}, got an origin with a user or password in it`);
   if (origin.search !== '' || origin.hash !== '')
