@@ -1,9 +1,11 @@
 /**
- * The store of one worker: its own, except that keys of others are forgotten by their owners. A POST to one URL can invalidate another
- * (Location and Content-Location, RFC 9111, 4.4), which may belong to another worker.
+ * The store of one worker. It is the worker's own store, except that keys of other workers are
+ * removed by their owners. A POST to one URL can invalidate another (Location and Content-Location,
+ * RFC 9111, 4.4), which may belong to another worker.
  *
- * `passing` is for requests whose owner is being restarted: nothing is ever found, so the answer is the origin's, and there is never a second
- * copy of a key that is served; invalidations still reach the owner.
+ * `passing` is for requests whose owner is being restarted. Nothing is ever found, so the answer
+ * comes from the origin, and a second copy of a key is never served. Invalidations still reach the
+ * owner.
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';

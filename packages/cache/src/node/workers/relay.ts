@@ -1,15 +1,17 @@
 /**
- * Hands a request to the worker that owns its key, over a Unix socket, and its answer back; nothing is decided or changed on the way except what
- * belongs to a connection (RFC 9110, 7.6.1). The owner sees the client's address and scheme in one more field, which it takes away again
- * (`acceptRelayed`). It believes that field because of where it comes from: the socket lies in a folder that only this user can enter, and is served by
- * a server of its own.
+ * Passes a request to the worker that owns its key, over a Unix socket, and its answer back.
+ * Nothing is decided or changed on the way, except for the fields of a connection (RFC 9110,
+ * 7.6.1). The owner gets the client's address and scheme in an additional field, which it removes
+ * again (`acceptRelayed`). It trusts that field because of its source: the socket lies in a folder
+ * that only this user can enter, and has a server of its own.
  *
- * What it costs: one more HTTP exchange between two processes. Hits of 10 KB in memory took 50 to 60 µs of processor time in one process and
- * 120 to 150 µs in two workers with their primary (docs/guide/cache.md): two workers on two cores are no faster than one process at those. They pay where the
- * work is more than handing over: TLS, large bodies, many misses.
+ * The cost is one more HTTP exchange between two processes. Hits of 10 KB in memory took 50 to 60
+ * µs of processor time in one process and 120 to 150 µs in two workers with their primary
+ * (docs/guide/cache.md). For such hits, two workers on two cores are no faster than one process.
+ * Workers pay off where there is more work than passing bytes on: TLS, large bodies, many misses.
  *
- * When the owner cannot be reached because it is being restarted, the request goes back to `unavailable`, unless somebody has begun to read its body: it
- * goes whole or not at all.
+ * If the owner cannot be reached because it is being restarted, the request goes back to
+ * `unavailable`, unless some of its body was already read: a body is sent whole or not at all.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -36,7 +38,8 @@ export class Relay {
     const body = hasBody(request) ? new RequestBody(request, Number.POSITIVE_INFINITY) : null;
     const isSafe = request.method === 'GET' || request.method === 'HEAD';
     const exchange = new RelayedExchange(response, (error) => {
-      // A request that may have been heard is asked again only if that changes nothing; and what was read of a body cannot be read again.
+      // A request that may have reached the owner is repeated only if it is safe, and a body that
+      // was partly read cannot be read again.
       if (!(isUnreachable(error) || isSafe) || (body !== null && !body.giveBack())) return false;
       unavailable();
       return true;
@@ -62,12 +65,12 @@ export class Relay {
     if (pool === undefined) {
       pool = new Pool('http://relay', {
         socketPath: this.#team.socketPath(owner),
-        // The owner keeps the time; so nothing is cut twice.
+        // The owner keeps the timeouts, so that no request is subject to two of them.
         headersTimeout: 0,
         bodyTimeout: 0,
         keepAliveTimeout: 600_000,
         keepAliveMaxTimeout: 600_000,
-        // Above what the owner takes from an origin, and adds to it.
+        // More than the owner accepts from an origin, plus its additions.
         maxHeaderSize: 2 * 1024 * 1024,
         pipelining: 1,
       });
@@ -81,11 +84,11 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
   readonly #unavailable: (error: Error) => boolean;
   #controller: Dispatcher.DispatchController | null = null;
-  /** Something of the body was written. */
+  /** Some of the body was written. */
   #begun = false;
-  /** The client has gone, or all that will come has come. */
+  /** The client has disconnected, or the response is complete. */
   over = false;
-  /** Where the others wait whose turn on the connection has not come. */
+  /** The callbacks of responses whose turn on the connection has not come. */
   #queued: Set<() => void> | null = null;
 
   constructor(response: ServerResponse, unavailable: (error: Error) => boolean) {
@@ -93,7 +96,8 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
     this.#unavailable = unavailable;
     response.once('close', this.#left);
     if (response.socket !== null) return;
-    // Behind another answer (RFC 9112, 9.3.2): Node does not tell such a response that its connection is gone.
+    // Queued behind another answer (RFC 9112, 9.3.2): Node does not tell such a response that its
+    // connection is closed.
     const { socket } = response.req;
     if (socket.destroyed) {
       this.over = true;
@@ -119,7 +123,8 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#response.writeHead(status, text, fieldsOfConnectionRemoved(controller.rawHeaders as Buffer[]));
-    // A small body comes at once, and goes out with the head in one piece; for one that takes its time the head does not wait.
+    // A small body arrives at once, and is sent together with the head. For a slow body, the head
+    // is sent without waiting.
     process.nextTick(this.#flush);
   }
 
@@ -145,7 +150,7 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
     if (this.over) return;
     this.#end();
     if (this.#response.destroyed) return;
-    // Never a clean end after a part: the client would take it for the whole.
+    // Never a regular end after a part of the body: the client would take it for the whole.
     if (this.#response.headersSent) this.#response.destroy(error);
     else if (!this.#unavailable(error)) {
       sendRefusal(
@@ -155,10 +160,14 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** A hint is only a hint: Node throws at links that it does not like, and nothing is lost without them. */
+  /**
+   * Forwards an early hint. Hints are optional: Node throws for links that it does not accept, and
+   * nothing is lost without them.
+   */
   #hint(raw: readonly Buffer[]): void {
     const { req, socket } = this.#response;
-    // RFC 9110, 15.2: no interim response to a client of HTTP/1.0. And behind another answer Node would put it between the head and the body of its own.
+    // RFC 9110, 15.2: no interim response to an HTTP/1.0 client. And for a queued answer, Node
+    // would write it between the head and the body of the answer before it.
     if (req.httpVersion !== '1.1' || socket === null) return;
     try {
       this.#response.writeEarlyHints(earlyHints(raw));
@@ -184,12 +193,14 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The other end: takes requests of other workers. */
+/** The receiving end: takes requests of other workers. */
 export class RelayServer {
   readonly #server: Server;
 
   constructor(handle: (request: IncomingMessage, response: ServerResponse) => void) {
-    // Checked by the worker that took them; here size and time are open, for both are the client's. And limits may be raised while such connections are open.
+    // The worker that accepted the request has checked it. Size and time are unlimited here,
+    // because the client determines both, and because limits may be raised while such connections
+    // are open.
     this.#server = createServer({
       requireHostHeader: false,
       maxHeaderSize: 2 * LIMITS.headBytes.max,
@@ -205,9 +216,11 @@ export class RelayServer {
   }
 
   async open(path: string): Promise<void> {
-    // Exclusive: of a worker it would be the primary's, handed round.
+    // Exclusive: otherwise the socket of a worker would belong to the primary, and be shared among
+    // workers.
     await listen(this.#server, { path, exclusive: true });
-    // Who could not connect asks the origin itself; an error without a listener would end this process.
+    // A worker that cannot connect asks the origin itself; an error without a listener would end
+    // this process.
     this.#server.on('error', () => {});
   }
 
@@ -223,22 +236,25 @@ export class RelayServer {
   }
 }
 
-/** Of the owner: the request as it was when the client sent it. False: it was not relayed, and is not to be trusted. */
+/**
+ * Restores the request as the client sent it, in the owner. Returns false if it was not relayed and
+ * cannot be trusted.
+ */
 function acceptRelayed(request: IncomingMessage): boolean {
   const { rawHeaders: raw, socket } = request;
-  // undici may put the length of a body behind it.
+  // undici may append the length of a body after it.
   let at = raw.length - 2;
   while (at >= 0 && raw[at] !== RELAY_FIELD) at -= 2;
   if (at < 0) return false;
   const [client, scheme] = raw[at + 1].split(' ');
   raw.splice(at, 2);
-  // One request at a time is on such a connection, so its socket can stand for the client's.
+  // Such a connection carries one request at a time, so its socket can stand for the client's.
   Object.defineProperty(socket, 'remoteAddress', { value: client, configurable: true });
   Object.defineProperty(socket, 'encrypted', { value: scheme === 'https', configurable: true });
   return true;
 }
 
-/** All fields but those of the connection, and where it came from. */
+/** All fields except those of the connection, and the origin of the request. */
 function fieldsToRelay(request: IncomingMessage): string[] {
   const { rawHeaders: raw, socket } = request;
   let named: Set<string> | null = null;
@@ -259,7 +275,7 @@ function fieldsToRelay(request: IncomingMessage): string[] {
     )
       fields.push(raw[i], raw[i + 1]);
   }
-  // HTTP/1.0 without a Host: undici would write its own.
+  // HTTP/1.0 without Host: undici would write its own.
   if (!hasHost) fields.push('Host', '');
   fields.push(
     RELAY_FIELD,
@@ -284,7 +300,7 @@ function earlyHints(raw: readonly Buffer[]): Record<string, string | string[]> {
   return hints;
 }
 
-/** RFC 9110, 4.2.3: schemes are compared without regard to case; undici takes only one that is written small. */
+/** RFC 9110, 4.2.3: schemes are case-insensitive; undici accepts only lower case. */
 function withLowerCaseScheme(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:/i, (scheme) => scheme.toLowerCase());
 }

@@ -1,32 +1,43 @@
 /**
- * Several processes, one cache: what a worker knows of the others. Each key belongs to one of them (`ownerOf`), who alone stores it and alone fetches
- * it; so single flight and invalidation are as exact as in one process. Nothing is shared but this rule.
+ * Several processes, one cache: what a worker knows about the others. Each key belongs to one
+ * worker (`ownerOf`), which alone stores and fetches it. Single flight and invalidation are
+ * therefore as exact as in one process. The workers share nothing but this rule.
  *
- * Refused: a store that several processes write (locks on the hot path, and a second copy of each hot object in each memory all the
- * same), and routing whole connections by client (one busy client, and the same object fetched once for each worker).
+ * We refused a store that several processes write: it needs locks on the hot path, and each memory
+ * would still hold a second copy of each hot object. We refused to route whole connections by
+ * client: one busy client would load one worker, and the same object would be fetched once per
+ * worker.
  */
 
 import type { MemberReport, TeamReport } from '../admin/status.ts';
 
 export interface Team {
-  /** From 0 on. */
+  /** Counted from 0. */
   readonly index: number;
   readonly size: number;
-  /** Where a worker takes requests from the others: a Unix socket. */
+  /** The Unix socket on which a worker takes requests from the others. */
   socketPath(worker: number): string;
-  /** Has the owner forget a key, also if it is just being restarted. */
+  /** Makes the owner remove a key, even if it is being restarted. */
   removeKey(owner: number, key: string): Promise<number>;
-  /** What all report, this one and those that ended included. Rejects rather than leave one out: a sum without it would be smaller than before. */
+  /**
+   * The reports of all workers, including this one and those that ended. Rejects instead of leaving
+   * one out, because a sum without it would be smaller than before.
+   */
   collect(own: () => MemberReport): Promise<TeamReport>;
-  /** This worker's clients are served; resolves when those of all others are. */
+  /**
+   * Announces that this worker's clients are served; resolves when those of all other workers are.
+   */
   drained(): Promise<void>;
 }
 
-/** FNV-1a over the characters: even, and 0.1 µs for a URL. A client who chooses URLs can choose their worker; that gains it one process of several. */
+/**
+ * FNV-1a over the characters: evenly distributed, and 0.1 µs for a URL. A client that chooses URLs
+ * can choose their worker, and so burden one process of several.
+ */
 export function ownerOf(key: string, size: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
-  // The low bits of FNV are weak: a multiplication spreads the high ones over the range.
+  // The low bits of FNV are weak; a multiplication spreads the high ones over the range.
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b) >>> 0;
   return Math.floor((hash / 2 ** 32) * size);
 }

@@ -1,11 +1,14 @@
-/** What the primary and its workers say to each other over Node's channel. `id` joins a question and its answer; each side counts its own. */
+/**
+ * The messages between the primary and its workers over Node's channel. `id` connects a question
+ * and its answer; each side counts its own.
+ */
 
 import type { MemberReport, TeamReport } from '../admin/status.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 
 export type ToWorker =
-  /** The first one. `removeFirst`: keys that were invalidated while this worker was down. */
+  /** The first message. `removeFirst`: keys that were invalidated while this worker was down. */
   | {
       readonly kind: 'start';
       readonly config: NodeConfig;
@@ -14,7 +17,7 @@ export type ToWorker =
       readonly folder: string;
       readonly removeFirst: readonly string[];
     }
-  /** Take requests of clients, here. */
+  /** Accept requests of clients on these addresses. */
   | {
       readonly kind: 'listen';
       readonly listen: readonly ListenAddress[];
@@ -28,13 +31,13 @@ export type ToWorker =
   | { readonly kind: 'reload'; readonly config: NodeConfig }
   | { readonly kind: 'reopen-logs' }
   | { readonly kind: 'stop'; readonly deadlineMs: number }
-  /** All have finished their clients' requests: nothing will be relayed any more. */
+  /** All workers have finished their clients' requests: nothing will be relayed any more. */
   | { readonly kind: 'all-drained' };
 
 export type ToPrimary =
-  /** It listens: what is said before is lost. */
+  /** The worker listens to messages; earlier ones would be lost. */
   | { readonly kind: 'hello' }
-  /** It has its store, and takes requests of other workers. */
+  /** The worker has opened its store, and takes requests of other workers. */
   | { readonly kind: 'prepared' }
   | {
       readonly kind: 'ready';
@@ -42,11 +45,14 @@ export type ToPrimary =
       readonly adminListen: ListenAddress | null;
     }
   | { readonly kind: 'failed'; readonly message: string }
-  /** `id` null: nobody asked; the primary wants to know it should this process die. */
+  /** `id` is null for an unrequested report, which the primary keeps in case this process dies. */
   | { readonly kind: 'report'; readonly id: number | null; readonly report: MemberReport }
-  /** With its own report: what it is going to show must be known to the primary before. */
+  /**
+   * Carries the worker's own report, because the primary must know the numbers before they are
+   * shown.
+   */
   | { readonly kind: 'collect'; readonly id: number; readonly report: MemberReport }
-  /** Have the owner forget a key. */
+  /** Make the owner remove a key. */
   | { readonly kind: 'remove'; readonly id: number; readonly owner: number; readonly key: string }
   | { readonly kind: 'removed'; readonly id: number; readonly count: number; readonly problem: string | null }
   | { readonly kind: 'drained' };

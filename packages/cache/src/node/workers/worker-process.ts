@@ -1,7 +1,8 @@
 /**
- * One worker: the program that the primary (workers.ts) starts. It does what it is told over the channel, and nothing by itself: signals that
- * a terminal sends to all processes at once are the primary's to obey. When the primary is gone, so is the worker (node:cluster ends it), and with
- * the last of them the folder of their sockets.
+ * One worker: the program that the primary (workers.ts) starts. It only follows messages on the
+ * channel. It ignores signals that a terminal sends to all processes at once, because the primary
+ * handles them. When the primary ends, node:cluster ends the worker, and the last worker removes
+ * the folder of their sockets.
  */
 
 import { join } from 'node:path';
@@ -14,9 +15,9 @@ import { removeWorkersFolder } from './workers-folder.ts';
 type Start = Extract<ToWorker, { kind: 'start' }>;
 
 const COLLECT_MS = 3000;
-/** How much a worker that is killed takes with it, of what was counted. */
+/** How many milliseconds of counts are lost at most when a worker is killed. */
 const REPORT_EVERY_MS = 2000;
-/** Longer than a worker takes to come back. */
+/** Longer than the restart of a worker takes. */
 const REMOVE_MS = 30_000;
 
 let node: CacheNode | null = null;
@@ -87,7 +88,8 @@ async function start({ config, index, size, folder, removeFirst }: Start): Promi
   };
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
-  // Without a primary; node:cluster ends this process with the same event, so this listener must be before its own.
+  // Called when the primary is gone. node:cluster ends this process on the same event, so this
+  // listener must come before its own.
   process.prependListener('disconnect', () => removeWorkersFolder(folder));
   const team: Team = {
     index,
@@ -134,7 +136,7 @@ async function remove(id: number, key: string): Promise<void> {
   }
 }
 
-/** Null: no answer in time. */
+/** The answer, or null if there was none in time. */
 function ask(
   question: Extract<ToPrimary, { kind: 'collect' | 'remove' }>,
   timeoutMs: number,
@@ -153,6 +155,6 @@ function ask(
 }
 
 function tell(message: ToPrimary): void {
-  // The primary may be gone this very moment; then so is this process soon.
+  // The primary may end at this very moment; then this process ends soon.
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }

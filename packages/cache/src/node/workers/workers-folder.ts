@@ -1,11 +1,15 @@
 /**
- * The folder of the sockets by which workers reach each other (relay.ts): in the temporary folder, and for its owner only, since who can connect there is believed.
- * That is why these sockets have names in the file system, and not in Linux's abstract namespace, which anybody may connect to.
+ * The folder of the sockets through which workers reach each other (relay.ts). It lies in the
+ * temporary folder and only its owner can enter it, because connections to these sockets are
+ * trusted. That is why the sockets have names in the file system, and not in Linux's abstract
+ * namespace, to which any user may connect.
  *
- * Names outlive processes. The folder goes when the primary ends, however it decides to; when it is killed, its workers see it and remove the folder. Only when
- * all are killed at once (the machine's memory is full) it stays, and the next primary removes it. Whether a folder is still
- * somebody's is asked by connecting to `primary.sock` in it, which the kernel refuses when nobody listens. A process number
- * would be wrong when it was given to another process, or is one of another container with the same temporary folder.
+ * Names outlive processes. The folder is removed when the primary ends in any regular way. If the
+ * primary is killed, its workers notice and remove the folder. Only if all are killed at once (the
+ * machine runs out of memory) does it stay, and the next primary removes it. To find out whether a
+ * folder is still in use, the next primary connects to `primary.sock` in it, which the kernel
+ * refuses if no process listens. A process id would be wrong if it was reused, or belongs to
+ * another container with the same temporary folder.
  */
 
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -16,14 +20,14 @@ import { isAnswered } from '@bloomery/files';
 
 const PREFIX = 'bloomery-workers-';
 const OWN_SOCKET = 'primary.sock';
-/** One that is just being made has no socket yet. */
+/** A folder that was just created has no socket yet. */
 const YOUNG_MS = 10_000;
-/** Of `sun_path`, with its end: 104 bytes on macOS and BSD, 108 on Linux. */
+/** The size of `sun_path`, including its end: 104 bytes on macOS and BSD, 108 on Linux. */
 const LONGEST_PATH = 103;
 
 export interface WorkersFolder {
   readonly path: string;
-  /** Removes it. */
+  /** Removes the folder. */
   close(): void;
 }
 
@@ -37,7 +41,7 @@ export async function openWorkersFolder(parent: string = tmpdir()): Promise<Work
   };
   const server = createServer((socket) => socket.destroy());
   server.unref();
-  // Also at an end that nobody planned, as long as it is an end of this program's.
+  // Also at an unplanned end, as long as this program ends itself.
   process.once('exit', close);
   try {
     const socket = join(path, OWN_SOCKET);
@@ -50,7 +54,7 @@ export async function openWorkersFolder(parent: string = tmpdir()): Promise<Work
       server.once('error', reject);
       server.listen(socket, resolve);
     });
-    // It only has to be there: what goes wrong with who connects is nobody's affair.
+    // The socket only has to exist; errors of its connections do not matter.
     server.on('error', () => {});
   } catch (error) {
     close();
@@ -59,16 +63,19 @@ export async function openWorkersFolder(parent: string = tmpdir()): Promise<Work
   return { path, close };
 }
 
-/** By the primary, or by workers that have lost theirs: all of them try, and none minds. */
+/**
+ * Called by the primary, or by workers that have lost it: all of them try, and failures are
+ * ignored.
+ */
 export function removeWorkersFolder(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
-    // It may be gone in this moment; what stays is removed by the next primary.
+    // It may just have been removed; anything left is removed by the next primary.
   }
 }
 
-/** Folders of primaries that were killed together with their workers. */
+/** Removes the folders of primaries that were killed together with their workers. */
 export async function removeLeftFolders(parent: string = tmpdir(), now: number = Date.now()): Promise<void> {
   const user = process.getuid?.();
   if (user === undefined) return;
@@ -76,15 +83,15 @@ export async function removeLeftFolders(parent: string = tmpdir(), now: number =
     if (!name.startsWith(PREFIX)) continue;
     const path = join(parent, name);
     try {
-      // Not a link: it may lead anywhere.
+      // Not a symbolic link, which may lead anywhere.
       const found = lstatSync(path);
       if (!found.isDirectory() || found.uid !== user || now - found.mtimeMs < YOUNG_MS) continue;
       const sockets = namesIn(path).filter((inside) => inside.endsWith('.sock'));
-      // Any other answer than a refusal, or none, may come from a process that is busy.
+      // Any result other than a refusal, or none, may come from a busy process.
       const answers = await Promise.all(sockets.map((socket) => isAnswered(path, socket)));
       if (answers.every((answer) => answer === false)) removeWorkersFolder(path);
     } catch {
-      // Gone, or not to be looked at.
+      // Gone, or not readable.
     }
   }
 }

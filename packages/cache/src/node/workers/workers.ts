@@ -1,15 +1,19 @@
 /**
- * Several processes behind the same ports (`--workers N`, node:cluster). This is the primary: it takes connections and hands them round, starts the
- * workers, restarts those that die, and carries their messages. It touches no request.
+ * Several processes behind the same ports (`--workers N`, node:cluster). This is the primary: it
+ * accepts connections and distributes them, starts the workers, restarts those that die, and passes
+ * their messages on. It does not touch requests.
  *
- * Each key belongs to one worker (team.ts), which has its own part of the memory and its own folder on disk. What it costs:
- * (N - 1) / N of all requests are relayed to another process (relay.ts), and each connection is handed over by the primary. So workers
- * are for TLS, large bodies and many origins, not for small hits; figures are in docs/guide/cache.md.
+ * Each key belongs to one worker (team.ts), which has its own share of the memory and its own
+ * folder on disk. The cost: (N - 1) / N of all requests are relayed to another process (relay.ts),
+ * and the primary hands over each connection. Workers are therefore for TLS, large bodies and many
+ * origins, not for small hits; figures are in docs/guide/cache.md.
  *
- * A worker that dies loses its running answers (their clients see a broken connection, never a short body) and what it had in memory only. Until it is
- * back the others ask origins for its keys without storing. Keys invalidated meanwhile are told to it before it serves again. A worker that dies
- * within seconds, again and again, is restarted ever more slowly. What it had counted is not lost (member-ledger.ts). One that hangs is killed
- * (silence-watch.ts), and then restarted like any other.
+ * A worker that dies loses its running answers (their clients see a broken connection, never a
+ * short body) and the responses that it had in memory only. Until it is back, the others ask
+ * origins for its keys without storing. It learns which keys were invalidated meanwhile before it
+ * serves again. A worker that repeatedly dies within seconds is restarted after increasing pauses.
+ * Its counts are not lost (member-ledger.ts). A worker that hangs is killed (silence-watch.ts), and
+ * then restarted like any other.
  */
 
 import cluster, { type Worker } from 'node:cluster';
@@ -32,22 +36,22 @@ const START_MS = 60_000;
 const REPORT_MS = 1000;
 const HEALTHY_MS = 10_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** A worker says something every 2 s; the longest that a busy one may be late. */
+/** A worker sends a message every 2 s; this is how late a busy one may be. */
 const HUNG_MS = 30_000;
-/** Keys that wait for a worker that is down. */
+/** Maximum number of keys that wait for a worker that is down. */
 const MOST_WAITING = 100_000;
 
 interface Member {
   readonly index: number;
   worker: Worker | null;
-  /** It takes requests of the others. */
+  /** It takes requests of the other workers. */
   prepared: boolean;
   /** It takes requests of clients. */
   ready: boolean;
   startedAt: number;
-  /** How often in a row it died young. */
+  /** How many times in a row it died young. */
   early: number;
-  /** Keys to forget at its next start, and who wants to know. */
+  /** Keys to remove at its next start, and the callbacks that wait for that. */
   readonly waiting: {
     readonly key: string;
     readonly done: (count: number, problem: string | null) => void;
@@ -60,11 +64,11 @@ export class Workers {
   readonly #ledger = new MemberLedger();
   readonly #members: Member[];
   readonly #answers = new Map<number, (answer: ToPrimary) => void>();
-  /** As it was asked for. */
+  /** The configuration as requested. */
   #asked: NodeConfig;
-  /** As workers are to have it: with the folder and the ports that were found. */
+  /** The configuration for workers, with the actual folder and ports. */
   #config: NodeConfig;
-  /** Reloads, and logs opened again: a worker that was starting meanwhile has missed them. */
+  /** Number of reloads and reopened logs: a worker that was starting meanwhile has missed them. */
   #renewals = 0;
   #lastId = 0;
   #stopping = false;
@@ -102,7 +106,10 @@ export class Workers {
     }));
   }
 
-  /** Resolves when all are ready; throws what the first one could not do. `hungMs`: how long a worker may say nothing. */
+  /**
+   * Resolves when all workers are ready; throws the error of the first one that failed. `hungMs`:
+   * how long a worker may be silent.
+   */
   static async start(config: NodeConfig, log: Log, { hungMs = HUNG_MS } = {}): Promise<Workers> {
     const own = import.meta.url;
     cluster.setupPrimary({
@@ -131,7 +138,10 @@ export class Workers {
     return this.#members.map(({ worker }) => worker?.process.pid ?? 0);
   }
 
-  /** Throws when workers could not take it: else one that is restarted later would fail for ever. */
+  /**
+   * Throws if workers could not apply the configuration; otherwise a worker that is restarted later
+   * would fail forever.
+   */
   reload(config: NodeConfig): void {
     if (config.accessLog !== null && config.accessLog !== '-') closeSync(openAccessLog(config.accessLog));
     const settings = settingsForRestart(this.#asked, config);
@@ -150,7 +160,7 @@ export class Workers {
 
   async close(deadlineMs: number): Promise<void> {
     this.#stopping = true;
-    // From now on they have a deadline.
+    // From now on the deadline limits them.
     this.#watch.stop();
     const running = this.#members.flatMap(({ worker }) =>
       worker === null || worker.isDead() ? [] : [worker],
@@ -161,11 +171,11 @@ export class Workers {
         this.#drained.add(index);
         continue;
       }
-      // One that is just starting has nothing to finish.
+      // A worker that is still starting has nothing to finish.
       if (ready) tell(worker, { kind: 'stop', deadlineMs });
       else worker.process.kill('SIGKILL');
     }
-    // A little more than they were given: after that they hang.
+    // Slightly more than their deadline: workers that still run after that hang.
     const timer = setTimeout(() => {
       for (const worker of running) worker.process.kill('SIGKILL');
     }, deadlineMs + 5000);
@@ -176,8 +186,9 @@ export class Workers {
   }
 
   /**
-   * With the ports that were found at the first start, so that a worker that is restarted takes the same place. "Any port" stays that: node:cluster knows a
-   * shared socket by what was asked for, and would open a second one for the number.
+   * The configuration with the ports found at the first start, so that a restarted worker uses the
+   * same ones. "Any port" stays unchanged: node:cluster identifies a shared socket by the requested
+   * address, and would open a second one for the number.
    */
   #withPorts(config: NodeConfig): NodeConfig {
     const { listen: asked } = this.#asked;
@@ -210,18 +221,19 @@ export class Workers {
       }, START_MS);
       const ended = (how: string | number) => {
         clearTimeout(timer);
-        // Not known to be forgotten: once more at the next start.
+        // It is unknown whether they were removed: repeat at the next start.
         if (!member.ready) member.waiting.unshift(...removals);
         this.#exited(member, worker, how);
         reject(new Error(`Worker ${member.index} ended at its start (${how})`));
       };
       worker.once('exit', (code, signal) => ended(signal ?? code));
       worker.on('error', (error: Error) => {
-        // Too many processes, or no descriptors: it was never there, and has no end either.
+        // Too many processes, or no descriptors: the process never existed, so there is no exit
+        // event.
         if (worker.process.pid === undefined && member.worker === worker) ended(error.message);
       });
       worker.on('message', (message: ToPrimary) => {
-        // Whatever it says; while it starts, START_MS is its limit.
+        // Any message counts. While the worker starts, START_MS is its limit.
         if (member.ready && member.worker === worker) this.#watch.heard(member.index);
         if (message.kind === 'hello') {
           renewals = this.#renewals;
@@ -246,7 +258,7 @@ export class Workers {
             tell(worker, { kind: 'reload', config: this.#config });
             tell(worker, { kind: 'reopen-logs' });
           }
-          // What came while it was starting.
+          // Keys that came while it was starting.
           for (const { key, done } of member.waiting.splice(0)) this.#remove(member, key, done);
           resolve();
         } else if (message.kind === 'failed') {
@@ -258,7 +270,10 @@ export class Workers {
     });
   }
 
-  /** At the first start nobody serves clients before all serve each other; the first one finds the ports, the others take the same. */
+  /**
+   * At the first start, no worker serves clients before all serve each other. The first one finds
+   * the ports, and the others use the same.
+   */
   #mayListen(): void {
     if (!this.#members.every(({ prepared, ready }) => prepared || ready) && this.listen.length === 0) return;
     const { listen, adminListen, listenDefaulted } = this.#config;
@@ -285,7 +300,7 @@ export class Workers {
       this.#oneDrained(member);
       return;
     }
-    // At the first start of all, whoever waits for it hears of it.
+    // At the very first start, the caller of `start` gets the error.
     if (!wasReady && this.listen.length === 0) return;
     member.early = Date.now() - member.startedAt < HEALTHY_MS ? member.early + 1 : 0;
     const pauseMs = member.early <= 1 ? 0 : Math.min(LONGEST_PAUSE_MS, 250 * 2 ** member.early);
@@ -331,7 +346,7 @@ export class Workers {
         this.#oneDrained(member);
         break;
       case 'report':
-        // Also one that comes too late for who asked.
+        // Also a report that comes too late for the question.
         this.#ledger.note(message.report);
         if (message.id === null) break;
         this.#answers.get(message.id)?.(message);
@@ -341,7 +356,9 @@ export class Workers {
     }
   }
 
-  /** Of one that does not answer in time, what it said before. */
+  /**
+   * Collects the reports. For a worker that does not answer in time, its previous report is used.
+   */
   async #collect(asking: Member): Promise<TeamReport> {
     await Promise.all(
       this.#members.map(async (member) => {
@@ -361,12 +378,12 @@ export class Workers {
     }
     void this.#ask(owner.worker, (id) => ({ kind: 'remove', id, key })).then((answer) => {
       if (answer?.kind === 'removed') done(answer.count, answer.problem);
-      // It died before it answered: it may or may not have done it.
+      // It died before it answered, so it is unknown whether it removed the key.
       else this.#remove(owner, key, done);
     });
   }
 
-  /** Null: no answer, because of the time or because the worker died. */
+  /** The answer, or null after the timeout or the death of the worker. */
   #ask(worker: Worker, question: (id: number) => ToWorker, timeoutMs?: number): Promise<ToPrimary | null> {
     const id = ++this.#lastId;
     return new Promise((resolve) => {
