@@ -1,6 +1,7 @@
 /**
- * Those who want to know which keys a store has. They are told in the middle of a change; one that throws must neither stop the change half way nor keep the others from
- * being told. It is a mistake in the listener, which is shown as a warning of the process.
+ * Listeners that are told which keys a store has. They are called in the middle of a change. A
+ * listener that throws must neither interrupt the change nor keep the others from being called. It
+ * is a bug in the listener, and is reported as a warning of the process.
  */
 
 export type KeyListener = (key: string, change: 'added' | 'removed') => void;

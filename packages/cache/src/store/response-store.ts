@@ -1,89 +1,132 @@
 /**
- * What a store of responses does, whatever it is made of. One contract suite (`test/store/store-contract.ts`) runs on each.
+ * The interface of a store of responses, independent of where it keeps them. One contract suite
+ * (`test/store/store-contract.ts`) runs on each implementation.
  *
- * A key has several responses when they vary by request fields; the policy chooses among them. A body is written while it
- * comes from the origin, and can be read by many from its first byte on, each at its own pace: a slow reader reads later what
- * is in the store, and holds up nobody. `commit` is the moment from which others find it: before, a crash leaves nothing;
- * after, all of it. What is read is what was written: a store that keeps bytes where they can rot checks them before
- * it gives them out.
+ * A key has several responses when they vary by request fields; the policy chooses among them. A
+ * body is written while it arrives from the origin. Many clients can read it from its first byte
+ * on, each at its own pace: a slow reader reads the stored bytes later, and delays no other. A
+ * response becomes visible when it is committed. A crash before that leaves nothing behind; a crash
+ * after it loses nothing. Readers get exactly the bytes that were written: a store on a medium that
+ * can decay checks bytes before it returns them.
  *
- * Answers are given at once where they are in memory, and as promises where a disk must be asked: a hit in memory
- * must not wait for a turn of the event loop.
+ * Results are returned at once if they are in memory, and as promises if a disk must be read: a hit
+ * in memory must not wait for a turn of the event loop.
  */
 
 import type { StoredResponse } from '../policy/stored-response.ts';
 
-/** A body, from some byte to some other. */
+/** Reads a body, or a range of it. */
 export interface BodyReader {
-  /** The next bytes, never empty; null: that was all. Rejects with `BodyError` if what comes is not what was written. */
+  /**
+   * The next bytes, never empty, or null at the end. Rejects with `BodyError` if the bytes are not
+   * those that were written.
+   */
   next(): Uint8Array | null | Promise<Uint8Array | null>;
   /**
-   * These bytes, which `next` gave, are not needed any more by anybody: their memory may be used for others. Optional for both sides: whoever does
-   * not call it, or was told nothing certain (a write that failed), leaves them to the garbage collector.
+   * Gives back bytes that `next` returned and that are no longer used, so that their memory can be
+   * reused. It is optional for both sides: a caller that does not call it, or does not know for
+   * certain (a write that failed), leaves the bytes to the garbage collector.
    */
   recycle?(bytes: Uint8Array): void;
-  /** Gives up what is held; allowed at any time, and more than once. */
+  /** Releases all resources; may be called at any time, and more than once. */
   close(): void;
 }
 
-/** A body on its way in. */
+/** Writes a body that is arriving. */
 export interface BodyWriter {
-  /** Bytes so far. */
+  /** Bytes written so far. */
   readonly length: number;
-  /** Takes bytes, which the caller must not change any more. A promise: wait for it before the next. Rejects when the disk is full. */
+  /**
+   * Writes bytes, which the caller must not change afterwards. If a promise is returned, await it
+   * before the next call. Rejects when the disk is full.
+   */
   write(chunk: Uint8Array): Promise<void> | undefined;
-  /** What was written from `start` on, and what will be, up to `end` (default: its end). Rejects with `BodyError` if it is aborted. */
+  /**
+   * Reads the bytes from `start` to `end` (default: the end of the body), including those not
+   * written yet. Rejects with `BodyError` if the body is aborted.
+   */
   read(start?: number, end?: number): BodyReader;
   /**
-   * The body is complete and `response` describes it (`bodyLength` is `length`): from now on it is found. `false`: not kept (no room,
-   * not admitted); readers still get all of it. Replaces what is stored under the same key with the same `varied`.
+   * The body is complete and `response` describes it (`bodyLength` is `length`): from now on `find`
+   * returns it. `false` means that it is not kept (no room, not admitted); readers still get all of
+   * it. Replaces the stored response of the same key with the same `varied`.
    */
   commit(response: StoredResponse): Promise<boolean> | boolean;
-  /** The body is complete but shall not be kept: readers get all of it, and nobody finds it. For a store in front of this one. */
+  /**
+   * The body is complete but must not be kept: readers get all of it, and `find` never returns it.
+   * For a store in front of this one.
+   */
   endUnkept?(): Promise<void> | void;
-  /** It will never be complete: readers that wait get a `BodyError`, and nothing is kept. */
+  /** The body will never be complete: waiting readers get a `BodyError`, and nothing is kept. */
   abort(reason: Error): void;
 }
 
-/** What a store in front of this one wants of a body that comes. */
+/** Options of a store in front of this one for an arriving body. */
 export interface BodyWishes {
-  /** False: nothing that is stored goes for it while it comes; without room to spare it is let through, not kept. Default true. */
+  /**
+   * If false, no stored response is evicted for this body while it arrives; without spare room it
+   * passes through and is not kept. Default true.
+   */
   readonly mayEvict?: boolean;
 }
 
 export interface ResponseStore {
-  /** All that is stored for a key, newest first. */
+  /** All stored responses of a key, newest first. */
   find(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]>;
-  /** The whole body, if it is in memory and may be handed out as it is. Nobody changes it. */
+  /**
+   * The whole body, if it is in memory and can be returned without copying. Callers must not change
+   * it.
+   */
   bodyInMemory(response: StoredResponse): Uint8Array | undefined;
-  /** Bytes `start` to `end` (exclusive) of what is stored. The response is one that `find` gave, and may be gone since: then `next` rejects. */
+  /**
+   * Reads the bytes `start` to `end` (exclusive) of a stored body. The response is one that `find`
+   * returned. If it was removed since, `next` rejects.
+   */
   read(response: StoredResponse, start?: number, end?: number): BodyReader;
-  /** A place for a body that comes. `expectedLength`: of Content-Length, if known; the key is for admission. */
+  /**
+   * A writer for an arriving body. `expectedLength` comes from Content-Length, if known; the key is
+   * for admission.
+   */
   create(key: string, expectedLength: number | undefined, wishes?: BodyWishes): BodyWriter;
-  /** The same body with a new head, after validation. `false`: it was gone meanwhile. */
+  /**
+   * Replaces the head after a validation and keeps the body. `false` if the response was removed
+   * meanwhile.
+   */
   refresh(old: StoredResponse, fresh: StoredResponse): Promise<boolean> | boolean;
-  /** Forgets one response, or all of a key. Gives how many. Resolved only when they cannot come back after a crash. */
+  /**
+   * Removes one response, or all of a key. Returns how many. Resolves only when they cannot
+   * reappear after a crash.
+   */
   remove(response: StoredResponse): Promise<number> | number;
   removeKey(key: string): Promise<number> | number;
-  /** Called for each key that begins or ceases to be stored: summaries are made of it. Returns how to stop. */
+  /**
+   * Calls the listener for each key that begins or ceases to be stored; summaries are built from
+   * this. Returns a function that stops it.
+   */
   watch(listener: (key: string, change: 'added' | 'removed') => void): () => void;
-  /** All keys with something stored, in no order. One that is stored all the while is given; one whose response changes meanwhile perhaps twice. Rejects if one cannot be read. */
+  /**
+   * All keys with a stored response, in no order. A key that is stored during the whole iteration
+   * is returned; one whose response changes meanwhile may be returned twice. Rejects if a key
+   * cannot be read.
+   */
   keys(): Iterable<string> | AsyncIterable<string>;
   readonly statistics: StoreStatistics;
-  /** Writes what is only in memory and should last, and lets go of files. */
+  /** Writes data that is only in memory and should last, and closes files. */
   close(): Promise<void>;
 }
 
 /** A store that can be below another one. */
 export interface LowerStore extends ResponseStore {
   /**
-   * Whether something is stored under a key, answered at once: false is certain, true nearly. It changes in the moment in which listeners are
-   * told, not before and not after: who decides by both sees them agree.
+   * Whether a response is stored under a key, answered at once: false is certain, true nearly so.
+   * The result changes at the same moment at which listeners are called, so a caller that uses both
+   * sees them agree.
    */
   has(key: string): boolean;
   /**
-   * Forgets what `commit` of this response would replace: all of its key with the same `varied`, and what cannot be read and may be of it. Gives how
-   * many. Decided and done in one turn, and resolved like `remove`.
+   * Removes the responses that `commit` of this response would replace: all of its key with the
+   * same `varied`, and unreadable ones that may belong to it. Returns how many. It is decided and
+   * done in one turn of the event loop, and resolves like `remove`.
    */
   removeVariant(response: StoredResponse): Promise<number> | number;
 }
@@ -95,11 +138,11 @@ export interface StoreStatistics {
   readonly evictions: number;
   /** Bodies that were found damaged, and dropped. */
   readonly corrupt: number;
-  /** Bodies that were not admitted at first sight. */
+  /** Bodies that were not admitted when first seen. */
   readonly refused: number;
 }
 
-/** The stored bytes are not what was written, or cannot be had any more. */
+/** The stored bytes are not those that were written, or are no longer available. */
 export class BodyError extends Error {
   override readonly name = 'BodyError';
   readonly code: 'corrupt' | 'gone' | 'aborted' | 'read-failed' | 'write-failed';

@@ -1,18 +1,20 @@
 /**
- * Which stored responses are the same, which replace each other, and which is the newest: the rules that all stores share.
+ * Which stored responses are the same, which replace each other, and which is the newest: the rules
+ * that all stores share.
  *
- * Two responses of a key stand for the same variant if their `varied` lists are equal; a new one replaces the old one then.
- * They are the same response if nothing of their heads differs. Objects are compared first; content decides when they
- * differ, because a response that was written to disk and read back is another object.
+ * Two responses of a key are the same variant if their `varied` lists are equal; a new one then
+ * replaces the old one. They are the same response if their heads do not differ. Objects are
+ * compared by identity first and by content second, because a response that was written to disk and
+ * read back is another object.
  *
- * Newest first is by `responseTime`, not by the order in which they were stored (RFC 9111, 4.1: the most recent one is to
- * be used): a slow body that was asked for early is stored late, and is the older one. Among equal times the one
- * stored last comes first.
+ * Newest first means by `responseTime`, not by the order in which they were stored (RFC 9111, 4.1:
+ * the most recent one is to be used): a slow body that was requested early is stored late, but is
+ * older. Among equal times the one stored last comes first.
  */
 
 import type { StoredResponse } from '../policy/stored-response.ts';
 
-/** The same variant: the later of the two replaces the earlier. */
+/** Whether two responses are the same variant, so that the later one replaces the earlier. */
 export function sameVariant(a: StoredResponse, b: StoredResponse): boolean {
   const { varied } = a;
   const other = b.varied;
@@ -24,7 +26,7 @@ export function sameVariant(a: StoredResponse, b: StoredResponse): boolean {
   return true;
 }
 
-/** One and the same response, perhaps as two objects. */
+/** Whether two objects are the same response. */
 export function sameResponse(a: StoredResponse, b: StoredResponse): boolean {
   if (a === b) return true;
   return (
@@ -41,14 +43,14 @@ export function sameResponse(a: StoredResponse, b: StoredResponse): boolean {
   );
 }
 
-/** Where a response belongs in a list that is newest first. */
+/** The index of a response in a list that is newest first. */
 export function newestFirstIndex(list: readonly StoredResponse[], response: StoredResponse): number {
   let i = 0;
   while (i < list.length && list[i]!.responseTime > response.responseTime) i++;
   return i;
 }
 
-/** Sorts a list that may be changed. */
+/** Sorts a list in place. */
 export function newestFirst(list: StoredResponse[]): StoredResponse[] {
   return list.sort((a, b) => b.responseTime - a.responseTime);
 }

@@ -1,26 +1,30 @@
 /**
- * A body in memory: while it grows, and when it is whole.
+ * A body in memory, while it grows and when it is complete.
  *
- * A growing body is a list of the chunks as they came. Any number of readers follow it, each at its own place; one that has
- * caught up waits and is woken by the next chunk, by the end, or by an abort. Nothing is copied for a reader: it gets views
- * of the chunks. When the body is kept, `flatten` makes one array of it, and readers go on in that.
+ * A growing body is a list of the chunks as they came. Any number of readers follow it, each at its
+ * own position. A reader that has caught up waits, and is woken by the next chunk, by the end, or
+ * by an abort. Nothing is copied for a reader: it gets views of the chunks. When the body is kept,
+ * `flatten` makes one array of it, and readers continue in that.
  *
- * What a flat body costs is what it pins. A chunk of a socket is often a view of a larger buffer (Node reads into 64 KB), so a
- * 200-byte body would hold 64 KB. Hence: a body of one chunk that fills at least three quarters of its buffer stays as it is,
- * uncopied, and counts as the whole buffer; anything else is copied once, into memory of its exact size.
+ * The cost of a flat body is the memory that it pins. A chunk from a socket is often a view of a
+ * larger buffer (Node reads into 64 KB), so a 200-byte body would hold 64 KB. A body of one chunk
+ * that fills at least three quarters of its buffer therefore stays as it is, uncopied, and counts
+ * as the whole buffer. Any other body is copied once, into memory of its exact size.
  *
- * A body that shall not be kept (too large, or too many at once) is let through: `letThrough` bounds it to a window. Bytes that
- * all readers have passed are dropped once the window is exceeded, and the writer is told to wait for the slowest reader. This is the only
- * case in which a slow reader holds up others, and it exists because memory is all there is here; a store with a disk
- * spools such bodies. A reader that comes when its first byte is already dropped is told that it is gone.
+ * A body that will not be kept (too large, or too many at once) passes through: `letThrough` limits
+ * it to a window. Bytes that all readers have passed are dropped once the window is exceeded, and
+ * the writer must wait for the slowest reader. This is the only case in which a slow reader delays
+ * others. It exists because this store has only memory; a store with a disk spools such bodies. A
+ * reader that arrives when its first byte is already dropped gets the error `gone`.
  *
- * Refused: reserving `Content-Length` bytes at once (a thousand liars would take a gigabyte), and a ring buffer for each reader
- * (many followers of one body are what this is for).
+ * We refused to reserve `Content-Length` bytes at once (a thousand false lengths would take a
+ * gigabyte), and to give each reader a ring buffer (many readers of one body are the normal case
+ * here).
  */
 
 import { BodyError, type BodyReader } from '../response-store.ts';
 
-/** Counts what readers hold, for all bodies of a store. */
+/** Counts the open readers of all bodies of a store. */
 export interface ReaderTally {
   readers: number;
 }
@@ -49,12 +53,12 @@ export class MemoryBody {
     return this.#state === 'open';
   }
 
-  /** Why there will be no more; undefined if nothing went wrong. */
+  /** The reason why no more bytes will come, or undefined if there was no error. */
   get failure(): BodyError | undefined {
     return this.#failure;
   }
 
-  /** Takes a chunk. A promise: the window is full, wait for the slowest reader. */
+  /** Adds a chunk. If a promise is returned, the window is full: wait for the slowest reader. */
   push(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#state !== 'open') {
       return Promise.reject(this.#failure ?? new BodyError('aborted', 'The body has already ended'));
@@ -70,20 +74,20 @@ export class MemoryBody {
     });
   }
 
-  /** From now on only so many bytes are held. */
+  /** From now on, holds only `windowBytes` bytes. */
   letThrough(windowBytes: number): void {
     this.#window = windowBytes;
     this.#trim();
   }
 
-  /** All is there. */
+  /** The body is complete. */
   end(): void {
     if (this.#state !== 'open') return;
     this.#state = 'ended';
     this.#settle();
   }
 
-  /** It will never be whole. */
+  /** The body will never be complete. */
   abort(reason: Error): void {
     if (this.#state !== 'open') return;
     this.#state = 'aborted';
@@ -113,7 +117,10 @@ export class MemoryBody {
     return new FollowingReader(this, this.#tally, start, end);
   }
 
-  /** @internal The bytes from `at` on, as far as they lie in one chunk; undefined: none yet. */
+  /**
+   * @internal The bytes from `at` on, as far as they lie in one chunk, or undefined if there are
+   * none yet.
+   */
   viewAt(at: number, end: number, hint: number): Uint8Array | undefined {
     if (at >= this.#length) return undefined;
     const index = this.indexAt(at, hint);
@@ -123,7 +130,10 @@ export class MemoryBody {
     return chunk.subarray(at - from, Math.min(chunk.length, end - from));
   }
 
-  /** @internal Which chunk has byte `at`. Readers go in order, so the place where they were is tried first. */
+  /**
+   * @internal The index of the chunk with byte `at`. Readers go in order, so their last position is
+   * tried first.
+   */
   indexAt(at: number, hint: number): number {
     const starts = this.#starts;
     if (starts[hint]! <= at && (hint + 1 === starts.length || at < starts[hint + 1]!)) return hint;
@@ -153,14 +163,17 @@ export class MemoryBody {
     this.moved();
   }
 
-  /** @internal A reader went on: there may be room again. */
+  /** @internal A reader has advanced, so there may be room again. */
   moved(): void {
     if (this.#window === Number.POSITIVE_INFINITY || !this.#trim()) return;
     this.#room?.();
     this.#room = undefined;
   }
 
-  /** Drops what all have read, as far as the window asks for it. True: what is left fits. */
+  /**
+   * Drops bytes that all readers have passed, as far as the window requires. Returns whether the
+   * rest fits.
+   */
   #trim(): boolean {
     let needed = this.#length;
     for (const reader of this.#readers) needed = Math.min(needed, reader.at);
@@ -233,7 +246,7 @@ class FollowingReader implements BodyReader {
     this.#answer()?.reject(closedError());
   }
 
-  /** Something happened: answers a waiting `next`. */
+  /** Called after a change; answers a waiting `next`. */
   wake(): void {
     const body = this.#body;
     if (this.#resolve === undefined || body === undefined) return;
@@ -246,7 +259,7 @@ class FollowingReader implements BodyReader {
     if (bytes !== undefined) this.#answer()!.resolve(bytes);
   }
 
-  /** The next bytes, or null at the end; undefined: not yet. */
+  /** The next bytes, null at the end, or undefined if there are none yet. */
   #take(body: MemoryBody): Uint8Array | null | undefined {
     if (this.at < this.#end) {
       const bytes = body.viewAt(this.at, this.#end, this.#hint);
@@ -279,7 +292,10 @@ class FollowingReader implements BodyReader {
   }
 }
 
-/** Reads from a body that is whole. It holds the bytes, so they stay readable whatever becomes of the entry. */
+/**
+ * Reads from a complete body. It holds the bytes, so they stay readable even if the entry is
+ * removed.
+ */
 export class FlatReader implements BodyReader {
   #bytes: Uint8Array | undefined;
   #finished = false;
@@ -307,7 +323,7 @@ export class FlatReader implements BodyReader {
   }
 }
 
-/** A reader of something that is not there. */
+/** A reader of a body that is not stored. */
 export class GoneReader implements BodyReader {
   readonly #what: string;
 
@@ -322,7 +338,7 @@ export class GoneReader implements BodyReader {
   close(): void {}
 }
 
-/** The bytes in memory that pins no more than it must; see above. */
+/** The bytes in memory that pins no more than necessary; see above. */
 export function compact(bytes: Uint8Array): Uint8Array {
   return bytes.length >= bytes.buffer.byteLength * 0.75 ? bytes : joined([bytes], bytes.length);
 }

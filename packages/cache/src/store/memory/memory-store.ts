@@ -1,25 +1,32 @@
 /**
- * Responses in memory, for what is hot and small. `find` and `bodyInMemory` answer at once: a look into a map, and a walk over the few variants
- * of the key. The work does not grow with the number of entries, but the processor's caches are left behind: both together, at random keys, took
- * 70 ns with 1,000 entries, 120 with 10,000, 710 with 100,000 and 1,560 with a million (`bench/cache/eviction.mjs`, a busy machine with 2 slow cores).
+ * Responses in memory, for hot and small objects. `find` and `bodyInMemory` answer at once: a map
+ * look-up, and a walk over the few variants of the key. The work does not grow with the number of
+ * entries, but the data outgrows the processor's caches: both together, at random keys, took 70 ns
+ * with 1,000 entries, 120 with 10,000, 710 with 100,000 and 1,560 with a million
+ * (`bench/cache/eviction.mjs`, a busy machine with 2 slow cores).
  *
- * Bounded in each direction:
- * - `capacityBytes`: all that is stored, by what it costs (response-cost.ts says what is counted), plus the ghost of the
- *   eviction policy (s3-fifo.ts). Room is made before something is added, so it is never exceeded.
- * - `heapBytes`: the part of it that is in the heap of JavaScript, which is all but the bodies. The heap has a limit of its own, at which the process ends: a
- *   store of many gigabytes may hold large bodies, but not as many bytes of small ones.
- * - `maxBodyBytes`: a body above it is let through, not kept.
- * - `pendingBytes`: bodies on their way in, all together. What comes while they are used up is let through as well.
- * - `variantsPerKey`: the oldest goes when there is one more. An origin that varies by User-Agent would fill the store
- *   with one page.
+ * Everything is bounded:
+ * - `capacityBytes`: all stored responses, by their cost (response-cost.ts says what is counted),
+ *   plus the ghost of the eviction policy (s3-fifo.ts). Room is made before a response is added, so
+ *   it is never exceeded.
+ * - `heapBytes`: the part of it in the JavaScript heap, which is everything except the bodies. The
+ *   heap has a limit of its own, at which the process ends: a store of many gigabytes may hold
+ *   large bodies, but not as many bytes of small ones.
+ * - `maxBodyBytes`: a longer body passes through and is not kept.
+ * - `pendingBytes`: all arriving bodies together. Bodies beyond this limit pass through as well.
+ * - `variantsPerKey`: the oldest variant is evicted when there is one more. Otherwise an origin
+ *   that varies by User-Agent would fill the store with one page.
  *
- * A use is counted once for each request: by `find` where a key has one variant (so an answer of 304, which reads no body,
- * counts too), by `bodyInMemory` or `read` where it has several, because only then it is known which one was chosen.
+ * A use is counted once per request. If a key has one variant, `find` counts it (so that an answer
+ * of 304, which reads no body, counts as well). If it has several, `bodyInMemory` or `read` counts
+ * it, because only then is it known which one was chosen.
  *
- * A reader holds the bytes, not the entry: what is evicted stays readable for those who are reading it. That memory is not
- * counted; the proxy bounds it by the number of its clients and by the time for which one may stall.
+ * A reader holds the bytes, not the entry: an evicted body stays readable for its current readers.
+ * That memory is not counted; the proxy bounds it by the number of its clients and by the time for
+ * which one may stall.
  *
- * Nothing is on disk: `close` forgets all. What was stored once and refreshed later keeps its body, uncopied.
+ * Nothing is on disk, so `close` drops everything. A response that is refreshed keeps its body
+ * without a copy.
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
@@ -33,7 +40,7 @@ import { markUsed, type QueueEntry, S3Fifo } from './s3-fifo.ts';
 
 export interface MemoryStoreOptions {
   readonly capacityBytes: number;
-  /** Default: no bound but `capacityBytes`. */
+  /** Default: limited only by `capacityBytes`. */
   readonly heapBytes?: number;
   /** Default: 1 MiB, at most an eighth of the capacity. */
   readonly maxBodyBytes?: number;
@@ -43,11 +50,11 @@ export interface MemoryStoreOptions {
   readonly variantsPerKey?: number;
 }
 
-/** What a store around this one wants to know. */
+/** Events for a store around this one. */
 export interface MemoryObserver {
   /** A response is used for the first time after it was added or after `rearm`. */
   firstUse(response: StoredResponse, body: Uint8Array): void;
-  /** A response was evicted, or pushed out by too many variants. */
+  /** A response was evicted, or displaced by too many variants. */
   evicted(response: StoredResponse): void;
 }
 
@@ -61,9 +68,9 @@ export class MemoryStore implements LowerStore {
   readonly #holder: MemoryHolder;
   readonly #listeners = new Set<(key: string, change: 'added' | 'removed') => void>();
   #observer: MemoryObserver | undefined;
-  /** What `find` gave last. */
+  /** The slot that `find` returned last. */
   #recent: Slot = { responses: NONE, newest: NOTHING, entries: [] };
-  /** Of bodies that are stored. */
+  /** Bytes of stored bodies. */
   #bodyBytes = 0;
   #evictions = 0;
   #refused = 0;
@@ -76,7 +83,8 @@ export class MemoryStore implements LowerStore {
     checkPositive('variantsPerKey', variantsPerKey);
     this.maxBodyBytes = options.maxBodyBytes ?? Math.min(2 ** 20, Math.floor(capacityBytes / 8));
     this.variantsPerKey = variantsPerKey;
-    // Smaller objects than 4 KB on average are rare on the web; if all are, the ghost remembers fewer of them.
+    // Objects smaller than 4 KB on average are rare on the web; if all are, the ghost remembers
+    // fewer of them.
     this.#policy = new S3Fifo({ expectedEntries: capacityBytes / 4096 });
     this.#capacity = capacityBytes - this.#policy.ghostBytes;
     this.#heapCapacity = heapBytes;
@@ -98,12 +106,12 @@ export class MemoryStore implements LowerStore {
     return slot.responses;
   }
 
-  /** What `find` gives, without counting a use. */
+  /** The same as `find`, without counting a use. */
   peek(key: string): readonly StoredResponse[] {
     return this.#slots.get(key)?.responses ?? NONE;
   }
 
-  /** What is stored for the same variant, without counting a use. */
+  /** The stored response of the same variant, without counting a use. */
   peekVariant(
     response: StoredResponse,
   ): { readonly response: StoredResponse; readonly body: Uint8Array } | undefined {
@@ -114,13 +122,13 @@ export class MemoryStore implements LowerStore {
     return this.#slots.has(key);
   }
 
-  /** Whether this very response is here. */
+  /** Whether this exact response is stored. */
   holds(response: StoredResponse): boolean {
     return this.#entryOf(response) !== undefined;
   }
 
   bodyInMemory(response: StoredResponse): Uint8Array | undefined {
-    // Nearly always this comes right after `find`: then nothing is looked up again.
+    // This is nearly always called right after `find`, so no second look-up is needed.
     const { responses, newest } = this.#recent;
     if (responses.length === 1 && responses[0] === response) return newest.body;
     const slot = this.#slots.get(response.key);
@@ -140,7 +148,10 @@ export class MemoryStore implements LowerStore {
     return new MemoryWriter(this.#holder, expectedLength);
   }
 
-  /** Stores a body that is whole. `false`: it cannot be kept; what it would have replaced is outdated, and goes. */
+  /**
+   * Stores a complete body. Returns `false` if it cannot be kept; the response that it would have
+   * replaced is outdated, and is removed.
+   */
   put(response: StoredResponse, body: Uint8Array): boolean {
     if (body.length !== response.bodyLength) {
       throw new RangeError(`Expected a body of ${response.bodyLength} bytes, got ${body.length}`);
@@ -149,7 +160,7 @@ export class MemoryStore implements LowerStore {
     const bytes = compact(body);
     const entry = new Entry(response, bytes, responseCost(response, bytes));
     if (!this.#canFit(entry.cost, entry.bodyBytes)) return this.#refuse(response);
-    // Taken out of the queues first, so that room is made for the difference only.
+    // The old entry leaves the queues first, so that room is made only for the difference.
     const replaced = this.#variantOf(response);
     if (replaced !== undefined) this.#leave(replaced);
     this.#makeRoom(entry.cost, entry.bodyBytes);
@@ -157,7 +168,7 @@ export class MemoryStore implements LowerStore {
     return true;
   }
 
-  /** Drops what is stored for the same variant. */
+  /** Removes the stored response of the same variant. */
   removeVariant(response: StoredResponse): number {
     const entry = this.#variantOf(response);
     if (entry === undefined) return 0;
@@ -209,12 +220,15 @@ export class MemoryStore implements LowerStore {
     return entries.length;
   }
 
-  /** The next use of each response of a key is a first one again. */
+  /** Makes the next use of each response of a key count as a first one again. */
   rearm(key: string): void {
     for (const entry of this.#slots.get(key)?.entries ?? []) entry.used = false;
   }
 
-  /** The next use of this response is not a first one: it is already where `firstUse` would bring it. */
+  /**
+   * Makes the next use of this response not count as a first one, because it is already where
+   * `firstUse` would put it.
+   */
   disarm(response: StoredResponse): void {
     const entry = this.#entryOf(response);
     if (entry !== undefined) entry.used = true;
@@ -244,7 +258,7 @@ export class MemoryStore implements LowerStore {
     };
   }
 
-  /** Readers that are open, and bytes of bodies on their way in. */
+  /** The number of open readers, and the bytes of arriving bodies. */
   get inUse(): { readonly readers: number; readonly pendingBytes: number } {
     const { readers, pendingBytes } = this.#holder;
     return { readers, pendingBytes };
@@ -281,7 +295,7 @@ export class MemoryStore implements LowerStore {
       return;
     }
     if (replaced !== undefined) {
-      // It takes the place of the old one in the favour of the policy, too.
+      // It also inherits the old entry's standing with the eviction policy.
       entry.uses = replaced.uses;
       unlink(slot, replaced);
     }
@@ -289,7 +303,7 @@ export class MemoryStore implements LowerStore {
     if (slot.entries.length > this.variantsPerKey) this.#evicted(slot.entries.findLast((e) => e !== entry)!);
   }
 
-  /** `bodyBytes` of the cost are not in the heap. */
+  /** Evicts until there is room. `bodyBytes` of the cost are outside the heap. */
   #makeRoom(cost: number, bodyBytes: number): void {
     while (!this.#hasRoom(cost, bodyBytes)) {
       const entry = this.#policy.evict();
@@ -304,7 +318,7 @@ export class MemoryStore implements LowerStore {
     return bytes + cost <= this.#capacity && bytes - this.#bodyBytes + cost - bodyBytes <= this.#heapCapacity;
   }
 
-  /** In an empty store. */
+  /** Whether the entry would fit into an empty store. */
   #canFit(cost: number, bodyBytes: number): boolean {
     return cost <= this.#capacity && cost - bodyBytes <= this.#heapCapacity;
   }
@@ -346,10 +360,15 @@ export class MemoryStore implements LowerStore {
   }
 }
 
-/** The variants of a key, newest first. `responses` is handed out, so it is replaced and never changed. */
+/**
+ * The variants of a key, newest first. `responses` is returned to callers, so it is replaced and
+ * never changed.
+ */
 interface Slot {
   responses: readonly StoredResponse[];
-  /** `entries[0]`: two steps less on the hot path, each of them a miss of the processor's cache. */
+  /**
+   * `entries[0]`: saves two steps on the hot path, each of them a miss of the processor's cache.
+   */
   newest: Entry;
   entries: Entry[];
 }
@@ -374,7 +393,7 @@ class Entry implements QueueEntry {
     return this.response.key;
   }
 
-  /** What the body pins, outside the heap. */
+  /** The bytes that the body pins outside the heap. */
   get bodyBytes(): number {
     return this.body.buffer.byteLength;
   }

@@ -1,16 +1,17 @@
 /**
- * A body on its way into memory. It is kept as it comes while it may be stored: not longer than the store takes, and while all
- * bodies on their way in together are within their bound. When either is exceeded it is let through (memory-body.ts): those who
- * follow it get all of it, and `commit` says false.
+ * Writes an arriving body into memory. The body is collected while it may still be stored: while it
+ * is not longer than the store accepts, and while all arriving bodies together are within their
+ * limit. When either limit is exceeded, the body passes through (memory-body.ts): its readers get
+ * all of it, and `commit` returns false.
  *
- * `fits` is asked by a store with a disk, which moves the body there before that happens.
+ * A store with a disk calls `fits`, and moves the body to the disk before that happens.
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { BodyReader, BodyWriter } from '../response-store.ts';
 import { MemoryBody, type ReaderTally } from './memory-body.ts';
 
-/** What a writer needs of its store. */
+/** The parts of the store that a writer needs. */
 export interface MemoryHolder extends ReaderTally {
   pendingBytes: number;
   readonly maxPendingBytes: number;
@@ -19,7 +20,7 @@ export interface MemoryHolder extends ReaderTally {
   refuse(response: StoredResponse): false;
 }
 
-/** Bytes of a body that is let through. */
+/** Bytes held of a body that passes through. */
 const WINDOW_BYTES = 256 * 1024;
 
 export class MemoryWriter implements BodyWriter {
@@ -37,7 +38,7 @@ export class MemoryWriter implements BodyWriter {
     return this.#body.length;
   }
 
-  /** Whether so many more bytes can be taken and the body still be kept. */
+  /** Whether `more` bytes can be written and the body can still be kept. */
   fits(more: number): boolean {
     const { pendingBytes, maxPendingBytes, maxBodyBytes } = this.#holder;
     return this.#keeping && this.length + more <= maxBodyBytes && pendingBytes + more <= maxPendingBytes;
@@ -68,7 +69,10 @@ export class MemoryWriter implements BodyWriter {
     return body === undefined ? this.#holder.refuse(response) : this.#holder.put(response, body);
   }
 
-  /** The end, without storing it: readers get all. Gives the body, unless it was let through or aborted. */
+  /**
+   * Ends the body without storing it; readers get all of it. Returns the body, unless it passed
+   * through or was aborted.
+   */
   finish(): Uint8Array | undefined {
     if (!this.#body.open) return undefined;
     this.#body.end();

@@ -1,14 +1,17 @@
 /**
- * What a stored response costs in memory: the bound on a memory store is only worth something if it counts what is there.
+ * The memory cost of a stored response: the limit of a memory store is only useful if it counts the
+ * memory that is really used.
  *
- * Counted: the buffer that the body pins (all of it, also where the body is a view of a part), the characters of the key, of the header fields,
- * of the secondary key and of the other texts, a header for each of these strings, and a constant for the objects around
- * them: the response, its lists, the entry with its links, the slot in the map. Node's strings take one byte a character as long as
- * all are Latin-1, which header fields are; other keys count double.
+ * Counted are the buffer that the body pins (all of it, even if the body is a view of a part), the
+ * characters of the key, of the header fields, of the secondary key and of the other texts, a
+ * header for each of these strings, and a constant for the objects around them: the response, its
+ * lists, the entry with its links, the slot in the map. Node's strings take one byte per character
+ * as long as all are Latin-1, which header fields are; other keys count double.
  *
- * The constants were fitted to Node 20 on 64 bits without pointer compression; `memory-store.test.ts` compares the sum with the growth of
- * the heap, and fails if it is off by more than a quarter. Not counted: what readers hold of evicted bodies, and bodies on their
- * way in (bounded on their own: see memory-store.ts).
+ * The constants were fitted to Node 20 on 64 bits without pointer compression.
+ * `memory-store.test.ts` compares the sum with the growth of the heap, and fails if it is off by
+ * more than a quarter. Not counted: evicted bodies that readers still hold, and arriving bodies
+ * (which have a limit of their own: see memory-store.ts).
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
@@ -29,6 +32,6 @@ function textCost(text: string | null): number {
 
 /** The response, two lists of it, the entry, the slot and its place in the map. */
 const ENTRY_BYTES = 560;
-/** A Buffer and its ArrayBuffer, beside the bytes. */
+/** A Buffer and its ArrayBuffer, without the bytes. */
 const BUFFER_BYTES = 200;
 const PAIR_BYTES = 48;

@@ -1,31 +1,38 @@
 /**
- * Which entry goes when there is no more room: S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for
- * cache eviction", SOSP 2023), counted in bytes.
+ * Which entry is evicted when there is no room: S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO
+ * queues are all you need for cache eviction", SOSP 2023), counted in bytes.
  *
- * What it is. A small queue of a tenth of the bytes, a main queue of the rest, and a ghost that remembers keys lately dropped
- * from the small one. What is new goes into the small queue. At its end, what was used meanwhile moves to the main
- * queue; what was not is dropped and becomes a ghost. A key that comes back while it is a ghost goes to the main queue at once.
- * There, an entry at the end that was used goes round again, with one use less; one that was not is dropped. So a scan, and the
- * many objects that are asked for once and never again, pass through the small tenth and leave the rest alone.
+ * What it is. There is a small queue of a tenth of the bytes, a main queue of the rest, and a ghost
+ * that remembers keys recently dropped from the small one. New entries go into the small queue. At
+ * its end, entries that were used meanwhile move to the main queue; the others are dropped and
+ * become ghosts. A key that returns while it is a ghost goes to the main queue at once. At the end
+ * of the main queue, a used entry goes round again, with one use less; an unused one is dropped. A
+ * scan, and the many objects that are requested only once, therefore pass through the small tenth
+ * and leave the rest alone.
  *
- * Why this one. A use is one counter of 0 to 3: no list is touched, no key is hashed. That matters because a use is a hit in memory, the hot
- * path. Measured by `bench/cache/eviction.mjs` (Zipf with drift, one-hit wonders and scans; 1, 5 and 20 % of all bytes; 1 million requests; hit
- * ratio in points): 4 to 11 above LRU; between 0.3 below and 1.3 above segmented LRU, always above it where there are one-hit wonders; 0.2 to
- * 2.9 below W-TinyLFU (0.2 to 0.9 where there are one-hit wonders), which is the better judge. But that hashes the key into a Count-Min sketch at
- * each use: 1.2 µs more for each hit (10,000 entries, a busy machine), in a proxy whose hits should cost little more than a bare server's.
+ * Why this one. A use increments one counter of 0 to 3: no list is changed, no key is hashed. That
+ * matters because a use is a hit in memory, the hot path. Measured by `bench/cache/eviction.mjs`
+ * (Zipf with drift, one-hit wonders and scans; 1, 5 and 20 % of all bytes; 1 million requests; hit
+ * ratio in points), it is 4 to 11 above LRU. It is between 0.3 below and 1.3 above segmented LRU,
+ * and always above it where there are one-hit wonders. It is 0.2 to 2.9 below W-TinyLFU (0.2 to 0.9
+ * where there are one-hit wonders), which has the best hit ratio. But W-TinyLFU hashes the key into
+ * a Count-Min sketch at each use: 1.2 µs more per hit (10,000 entries, a busy machine), in a proxy
+ * whose hits should cost little more than a bare server's.
  *
- * The ghost is a rotating Bloom filter: about 12 bits per key, whatever the keys are. A generation lasts for half as many drops as
- * there are entries, so it remembers as many keys as are stored, up to half more. A false positive (1 %) lets a
- * new key into the main queue, which is harmless.
+ * The ghost is a rotating Bloom filter of about 12 bits per key, independent of the keys' length. A
+ * generation lasts for half as many drops as there are entries, so it remembers as many keys as are
+ * stored, up to half more. A false positive (1 %) lets a new key into the main queue, which is
+ * harmless.
  *
- * Bounded work: an eviction spares at most 1024 entries, and then drops the next one whatever its uses. The paper
- * has no such bound; with a million entries that were all used it would go over all of them three times in one turn of the event loop.
- * The hit ratio does not change measurably.
+ * Bounded work: an eviction spares at most 1024 entries, and then drops the next one regardless of
+ * its uses. The paper has no such bound; with a million entries that were all used, it would go
+ * over all of them three times in one turn of the event loop. The hit ratio does not change
+ * measurably.
  */
 
 import { RotatingBloomFilter } from 'bloomery';
 
-/** What an entry needs to be in the queues. The fields belong to the policy. */
+/** The fields that an entry needs to be in the queues. Only the policy changes them. */
 export interface QueueEntry {
   readonly key: string;
   cost: number;
@@ -36,7 +43,7 @@ export interface QueueEntry {
 }
 
 export interface S3FifoOptions {
-  /** Entries that there may be, roughly: the ghost is made for so many. */
+  /** Approximate number of entries, for which the ghost is sized. */
   readonly expectedEntries: number;
   /** Default 0.1. */
   readonly smallShare?: number;
@@ -80,13 +87,16 @@ export class S3Fifo<Entry extends QueueEntry> {
     entry.queue?.remove(entry);
   }
 
-  /** Its cost changed while it is here. */
+  /** Updates the cost of an entry that is in a queue. */
   resize(entry: Entry, cost: number): void {
     entry.queue!.bytes += cost - entry.cost;
     entry.cost = cost;
   }
 
-  /** Takes out the entry that should go; undefined if there is none. To be called when there is no room: what is here is then the capacity. */
+  /**
+   * Removes and returns the entry to evict, or undefined if there is none. Call it only when there
+   * is no room, because it takes the current bytes as the capacity.
+   */
   evict(): Entry | undefined {
     for (let spared = 0; ; spared++) {
       const fromSmall = this.#small.bytes > this.#smallShare * this.bytes || this.#main.length === 0;
@@ -114,13 +124,13 @@ export class S3Fifo<Entry extends QueueEntry> {
   }
 }
 
-/** Notes a use: all that a hit costs. */
+/** Records a use. This is all that a hit costs. */
 export function markUsed(entry: QueueEntry): void {
   if (entry.uses < MAX_USES) entry.uses++;
 }
 
 const MAX_USES = 3;
-/** Uses in the small queue by which an entry stays. */
+/** Uses in the small queue that move an entry to the main queue. */
 const USES_TO_STAY = 1;
 const MAX_SPARED = 1024;
 const GHOST_GENERATIONS = 3;
