@@ -1,29 +1,35 @@
 /**
- * Who may go to the disk: a key that is seen for the second time within a window. Most objects that pass a large cache are asked for once and never again
- * (Maggs and Sitaraman, "Algorithmic nuggets in content delivery", CCR 2015, who put such a filter before their disks); to write
- * them would wear the disk out for nothing and push out what is wanted.
+ * Which responses may go to the disk: those whose key is seen for the second time within a window.
+ * Most objects in a large cache are requested only once (Maggs and Sitaraman, "Algorithmic nuggets
+ * in content delivery", CCR 2015, who put such a filter in front of their disks). Writing them
+ * would wear out the disk for nothing and evict objects that are wanted.
  *
- * What it promises. A key that was seen among the last `capacity` distinct keys is admitted: no false negative. One that was not is refused, but
- * for false positives: at most at `falsePositiveRate`, whatever comes and however long. Such a one is written to disk needlessly, no more.
+ * What it promises. A key that was seen among the last `capacity` distinct keys is admitted: there
+ * are no false negatives. A key that was not seen is refused, except for false positives at a rate
+ * of at most `falsePositiveRate`, for any input and any length of time. A false positive only
+ * causes a needless write to disk.
  *
- * How. The library's rotating Bloom filter in three generations, each for half of `capacity`; it turns when the newest is full. So at least
- * the last `capacity` distinct keys are remembered, and at most 1.5 times as many. Memory: 11.9 bits for each of the keys it may hold at 1 %, that is
- * 17.9 bits for each one of `capacity`: 2.2 MB for a million, allocated at once.
+ * How. It is the library's rotating Bloom filter with three generations, each for half of
+ * `capacity`; it rotates when the newest is full. At least the last `capacity` distinct keys are
+ * therefore remembered, and at most 1.5 times as many. Memory: 11.9 bits for each of the keys that
+ * it may hold at 1 %, which is 17.9 bits for each key of `capacity`: 2.2 MB for a million,
+ * allocated at once.
  *
- * The window is counted in keys, not in time: then memory and rate hold under any load. A window of hours would need to be sized for the
- * busiest hour, and would admit everything when that is exceeded. The price: a flood of distinct keys shortens the window. That means
- * fewer admissions, never wrong bytes.
+ * The window is counted in keys, not in time, so memory and rate hold under any load. A window of
+ * hours would have to be sized for the busiest hour, and would admit everything when that is
+ * exceeded. The price is that a flood of distinct keys shortens the window. That means fewer
+ * admissions, never wrong bytes.
  *
- * Keys are untrusted input. An attacker who knows the seed can make URLs that are false positives, and have them written at first sight: pass a
- * secret key against that.
+ * Keys are untrusted input. An attacker who knows the seed can construct URLs that are false
+ * positives, and have them written when first seen. Pass a secret key to prevent that.
  */
 
 import { RotatingBloomFilter, type SecretKey } from 'bloomery';
 
 export interface AdmissionOptions {
-  /** The window: so many distinct keys are remembered, at least. */
+  /** The window: the minimum number of distinct keys that are remembered. */
   readonly capacity: number;
-  /** At most so many of the keys never seen are admitted. Default 0.01. */
+  /** Maximum fraction of unseen keys that are admitted. Default 0.01. */
   readonly falsePositiveRate?: number;
   readonly key?: SecretKey;
 }
@@ -45,7 +51,9 @@ export class Admission {
     });
   }
 
-  /** Notes that a key was seen. True: it was seen before, so it may go to the disk. */
+  /**
+   * Records that a key was seen. Returns true if it was seen before, so that it may go to the disk.
+   */
   admit(key: string): boolean {
     const admitted = !this.#seen.add(key);
     if (admitted) this.#admitted++;
@@ -53,7 +61,7 @@ export class Admission {
     return admitted;
   }
 
-  /** Whether it would be admitted now; nothing is noted. */
+  /** Whether the key would be admitted now; nothing is recorded. */
   wouldAdmit(key: string): boolean {
     return this.#seen.has(key);
   }
@@ -62,7 +70,7 @@ export class Admission {
     return { admitted: this.#admitted, refused: this.#refused, bytes: this.#seen.byteLength };
   }
 
-  /** The rate at which keys never seen would be admitted now. */
+  /** The rate at which unseen keys would be admitted now. */
   estimatedFalsePositiveRate(): number {
     return this.#seen.estimatedFalsePositiveRate();
   }

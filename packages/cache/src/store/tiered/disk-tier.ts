@@ -1,10 +1,12 @@
 /**
- * The disk below memory (tiered-store.ts): whether it works, and how much waits for it.
+ * The disk below memory (tiered-store.ts): whether it works, and how much data waits for it.
  *
- * A full disk, or no free descriptor, is no broken disk: what should be written is not kept, and the next may be. What else goes wrong puts it out of order for
- * good, for what is on it cannot be trusted to be there any more.
+ * A full disk, or a lack of descriptors, does not mean that the disk is broken: the current body is
+ * not kept, but the next may be. Any other error puts the disk out of use permanently, because its
+ * content can no longer be trusted.
  *
- * A body that waits for a slow disk is in memory, and the store in memory does not count it. So it is counted here, and bounded.
+ * A body that waits for a slow disk is in memory, and the memory store does not count it. It is
+ * therefore counted and bounded here.
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
@@ -12,11 +14,11 @@ import type { BodyWriter, LowerStore } from '../response-store.ts';
 
 export interface DiskTierOptions {
   readonly store: LowerStore;
-  /** Bytes of bodies that wait for the disk at the same time. */
+  /** Maximum bytes of bodies that wait for the disk at the same time. */
   readonly maxWaitingBytes: number;
-  /** Up to this part of its capacity there is room to spare. */
+  /** The fraction of its capacity up to which the disk has room to spare. */
   readonly spareBelow: number;
-  /** Called once. */
+  /** Called once, when the disk is out of use. */
   broken(error: Error): void;
   full(error: Error): void;
 }
@@ -33,30 +35,33 @@ export class DiskTier {
     this.#options = options;
   }
 
-  /** Why it is out of order; undefined: it works. */
+  /** Why the disk is out of use, or undefined if it works. */
   get failure(): Error | undefined {
     return this.#failure;
   }
 
-  /** Does something on the disk; if the disk is out of order, or this puts it out of order, gives `otherwise`. */
+  /**
+   * Runs a task on the disk. Returns `otherwise` if the disk is out of use, or if the task fails
+   * because of the disk.
+   */
   async do<T>(otherwise: T, task: () => Promise<T> | T): Promise<T> {
     if (this.#failure !== undefined) return otherwise;
     try {
       return await task();
     } catch (error) {
-      // Wrong arguments are the caller's mistake, not the disk's.
+      // Wrong arguments are the caller's error, not the disk's.
       if (error instanceof RangeError || error instanceof TypeError) throw error;
       this.writeFailed(error as Error);
       return otherwise;
     }
   }
 
-  /** Whether it keeps up so far that a body of so many bytes may wait for it as well. */
+  /** Whether the disk keeps up well enough that a body of `bytes` bytes may also wait for it. */
   mayWait(bytes: number): boolean {
     return this.#waitingBytes + bytes <= this.#options.maxWaitingBytes;
   }
 
-  /** Does something for which a body waits. */
+  /** Runs a task for which a body of `bytes` bytes waits. */
   async waiting<T>(bytes: number, task: () => Promise<T>): Promise<T> {
     this.#waitingBytes += bytes;
     try {
@@ -66,7 +71,10 @@ export class DiskTier {
     }
   }
 
-  /** What others are given at this moment is not in the statistics yet. */
+  /**
+   * Whether there is room to spare, counting commits in progress, which are not in the statistics
+   * yet.
+   */
   hasRoomToSpare(bodyLength: number): boolean {
     const { bytes, capacityBytes } = this.store.statistics;
     return bytes + this.#spareBytes + bodyLength <= this.#options.spareBelow * capacityBytes;
@@ -81,18 +89,21 @@ export class DiskTier {
     }
   }
 
-  /** Nothing older than what is known may stay there. */
+  /**
+   * Removes the stored variant, so that nothing older than the known response stays on the disk.
+   */
   async dropVariant(response: StoredResponse): Promise<void> {
     if (!this.store.has(response.key)) return;
     try {
-      // What cannot be read now may be the one; it goes too, and is not there when the disk is well again.
+      // An unreadable response may be the one. It is removed as well, so that it does not reappear
+      // when the disk recovers.
       await this.store.removeVariant(response);
     } catch (error) {
       this.failed(error as Error);
     }
   }
 
-  /** What cannot be removed is another matter: that is `failed`. */
+  /** Handles the failure of a write. The failure of a removal is more serious: that is `failed`. */
   writeFailed(error: Error): void {
     if (isPassing(error)) this.#options.full(error);
     else this.failed(error);
@@ -105,7 +116,7 @@ export class DiskTier {
   }
 }
 
-/** What may be over a moment later. */
+/** Errors that may be gone a moment later. */
 const PASSING = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
 
 function isPassing(error: unknown): boolean {

@@ -1,12 +1,13 @@
 /**
- * A reader of a body on disk that keeps what passes, so that a body read whole can be put into memory without reading it again; and that
- * tells when the bytes turn out to be damaged. Whoever reads slowly holds at most one body that memory would take anyway.
+ * A reader of a body on disk that collects the bytes, so that a body that is read completely can be
+ * put into memory without reading it again. It also reports damaged bytes. A slow reader holds at
+ * most one body that memory would accept anyway.
  */
 
 import type { BodyReader } from '../response-store.ts';
 
 export interface PromotingOptions {
-  /** The length at which the body is whole; undefined: nothing is kept. */
+  /** The length of the complete body, or undefined if nothing is collected. */
   readonly collect: number | undefined;
   whole(body: Uint8Array): void;
   failed(error: unknown): void;
@@ -37,7 +38,7 @@ export class PromotingReader implements BodyReader {
     );
   }
 
-  /** What is kept to be put into memory, or was, is not given back. */
+  /** Bytes that are or were collected for memory are not given back. */
   recycle(bytes: Uint8Array): void {
     if (this.#options.collect === undefined) this.#reader.recycle?.(bytes);
   }

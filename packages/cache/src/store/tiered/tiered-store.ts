@@ -1,31 +1,45 @@
 /**
  * Memory in front of a disk, as one store.
  *
- * Where a body goes. What memory takes (`maxBodyBytes`) goes to memory; what is longer goes to the disk, also when its length was not known
- * and it turns out on the way (tiered-writer.ts). Memory takes all comers and lets its eviction policy sort them. The disk takes a
- * key on second sight only (admission.ts): when it is fetched again within the window, or when a response in memory is used for the first time. A long
- * body is spooled there for those who follow it. Not admitted, it evicts nothing while it comes (room.ts keeps some room for that; without, it is let
- * through), and is gone when its readers are, unless the disk has room to spare: it is written already, and pushes nobody out.
+ * Where a body goes. A body that memory accepts (`maxBodyBytes`) goes to memory. A longer one goes
+ * to the disk, even if its length was not known and only turns out while it arrives
+ * (tiered-writer.ts). Memory accepts all such bodies and leaves the choice to its eviction policy.
+ * The disk accepts a key only when it is seen for the second time (admission.ts): when it is
+ * fetched again within the window, or when a response in memory is used for the first time. A long
+ * body is spooled to the disk for its readers. If it is not admitted, it evicts nothing while it
+ * arrives (room.ts keeps some room for that; without room, it passes through). It is removed when
+ * its readers have finished, unless the disk has room to spare: it is already written, and
+ * displaces no other.
  *
- * Why writing at second sight, and not at eviction from memory. What is evicted unused is what the disk should not have; what was used is there
- * already, so eviction costs nothing and need not wait. After a crash all that was worth keeping is on the disk, not
- * only what happened to be pushed out. The price: what is hot in memory is written once though it might never have been evicted.
+ * Why we write on the second request, and not at eviction from memory. A response that is evicted
+ * unused should not be on the disk. One that was used is already there, so eviction costs nothing
+ * and need not wait. After a crash, all responses worth keeping are on the disk, not only those
+ * that happened to be evicted. The price is that a hot response in memory is written once although
+ * it might never have been evicted.
  *
- * What is the same in both. A key that is on disk is always written through, so what is there is never older than what is in memory; an
- * outdated copy cannot come back when the newer one is evicted. Changes of the disk run one after the other for each key (key-queue.ts); memory
- * changes at once, and a commit or a refresh resolves when the disk has it. A body read whole from disk is put into memory, if it is still stored then.
+ * Consistency. A key that is on disk is always written through, so the disk is never older than
+ * memory, and an outdated copy cannot reappear when the newer one is evicted. Changes of the disk
+ * are serialised per key (key-queue.ts). Memory changes at once, and a commit or a refresh resolves
+ * when the disk has it. A body that is read completely from disk is put into memory, if it is still
+ * stored then.
  *
- * `find` answers at once when memory has all variants of the key that there are. `#mixed` names the keys in both tiers of which the disk may have
- * variants that memory has not; for those the disk is asked as well, and the lists are merged.
+ * `find` answers at once if memory has all existing variants of the key. `#mixed` names the keys in
+ * both tiers for which the disk may have variants that memory has not. For those the disk is asked
+ * as well, and the lists are merged.
  *
- * A full disk (ENOSPC: others fill it, too) keeps nothing new until there is room. When the disk fails, all goes on in memory: nothing more is read from the disk or written to it, `onDiskFailure` is called once, and keys only
- * there are reported as removed. Removals are still tried, because what was invalidated must not come back at the next start; where they
- * fail, `remove` rejects. A body that is on its way to the disk at that moment is lost: its readers get the error.
+ * A full disk (ENOSPC: other programs fill it as well) keeps nothing new until there is room. When
+ * the disk fails, everything continues in memory: the disk is no longer read or written,
+ * `onDiskFailure` is called once, and keys that are only there are reported as removed. Removals
+ * are still tried, because an invalidated response must not reappear at the next start; where they
+ * fail, `remove` rejects. A body that is being written to the disk at that moment is lost: its
+ * readers get the error.
  *
- * Which keys the disk has, it says at once from its own index (`LowerStore.has`); no key is read to open the store. What listeners are told of both tiers together is
- * decided by that, so it must change in the moment in which the disk tells: a copy here was kept for that once, and took 4 to 13 s to fill with a million keys.
+ * The disk answers at once from its own index which keys it has (`LowerStore.has`); no key is read
+ * to open the store. That answer decides what listeners are told about both tiers together, so it
+ * must change at the moment at which the disk calls its listeners. We once kept a copy of the index
+ * here, which took 4 to 13 s to fill with a million keys.
  *
- * `statistics` sums both tiers: a response in both counts twice, as it takes room twice.
+ * `statistics` sums both tiers: a response in both counts twice, because it takes room twice.
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
@@ -50,29 +64,40 @@ import { endUnkept, TieredWriter } from './tiered-writer.ts';
 export interface TieredStoreOptions {
   /** Usually an `Admission`. */
   readonly admission: Pick<Admission, 'admit' | 'statistics'>;
-  /** Called once, when the disk fails and all goes on in memory. */
+  /** Called once, when the disk fails and everything continues in memory. */
   readonly onDiskFailure?: (error: Error) => void;
-  /** Called each time that something could not be kept because the disk was full, or descriptors were. */
+  /**
+   * Called each time a response could not be kept because the disk was full, or descriptors ran
+   * out.
+   */
   readonly onDiskFull?: (error: Error) => void;
-  /** Bytes of bodies in memory that wait for the disk, to be written or to be taken from there. More are tried again at their next use. Default 16 MiB. */
+  /**
+   * Maximum bytes of bodies in memory that wait to be written to the disk or to be taken from it.
+   * Others are tried again at their next use. Default 16 MiB.
+   */
   readonly maxCopyBytes?: number;
-  /** Up to this part of its capacity the disk keeps long bodies at first sight. Default 0.8. */
+  /**
+   * The fraction of its capacity up to which the disk keeps long bodies that are seen for the first
+   * time. Default 0.8.
+   */
   readonly spareBelow?: number;
 }
 
-/** After so long a response that the disk could not take is worth another try. */
+/** The pause after which a response that the disk could not take is tried again. */
 const RETRY_MS = 10_000;
 
 export class TieredStore implements ResponseStore {
   readonly #memory: MemoryStore;
   readonly #disk: LowerStore;
-  /** The same one, and whether it works. */
+  /** The same disk, with its state. */
   readonly #tier: DiskTier;
   readonly #admission: TieredStoreOptions['admission'];
   readonly #onDiskFailure: ((error: Error) => void) | undefined;
   readonly #queue = new KeyQueue();
   readonly #mixed = new Set<string>();
-  /** How often something was put there: a list that was asked for before is out of date. */
+  /**
+   * Number of additions to `#mixed`: a list that was requested before the last one is out of date.
+   */
   #changes = 0;
   readonly #listeners = new Set<(key: string, change: 'added' | 'removed') => void>();
   readonly #stopWatching: (() => void)[];
@@ -101,7 +126,7 @@ export class TieredStore implements ResponseStore {
     ];
   }
 
-  /** Puts them together. Both are closed with it. */
+  /** Combines the two stores. Closing it closes both. */
   static async open(
     memory: MemoryStore,
     disk: LowerStore,
@@ -110,7 +135,7 @@ export class TieredStore implements ResponseStore {
     return new TieredStore(memory, disk, options);
   }
 
-  /** Why there is only memory; undefined: the disk works. */
+  /** Why there is only memory, or undefined if the disk works. */
   get diskFailure(): Error | undefined {
     return this.#tier.failure;
   }
@@ -177,7 +202,8 @@ export class TieredStore implements ResponseStore {
     if (!this.#disk.has(key) && this.#queue.waiting(key) === 0) return inMemory;
     return this.#queue.run(key, async () => {
       const onDisk = await this.#tier.do(false, () => this.#disk.refresh(old, fresh));
-      // Nothing older than what is in memory may stay there; its next use is a reason to write it.
+      // Nothing older than memory may stay on the disk; the next use of the response writes it
+      // again.
       if (!onDisk) await this.#tier.dropVariant(old);
       if (inMemory && !onDisk) this.#memory.rearm(key);
       return inMemory || onDisk;
@@ -198,7 +224,7 @@ export class TieredStore implements ResponseStore {
       const cold = this.#tier.failure === undefined ? await this.#disk.find(key) : [];
       const removed = await this.#disk.removeKey(key);
       const onlyThere = cold.filter((one) => !hot.some((other) => sameVariant(one, other)));
-      // What the disk could not read it does not find, and removes all the same.
+      // `find` on the disk does not return unreadable responses, but `removeKey` removes them.
       return hot.length + onlyThere.length + Math.max(0, removed - cold.length);
     });
   }
@@ -216,7 +242,8 @@ export class TieredStore implements ResponseStore {
     }
     if (this.#tier.failure !== undefined) return;
     for await (const key of this.#disk.keys()) if (!given.has(key)) yield key;
-    // What came into memory meanwhile, and went from the disk before its turn came there, or gets there after it.
+    // Keys that came into memory meanwhile, and were removed from the disk before the iteration
+    // reached them, or got there after it.
     for (const key of [...this.#memory.keys()]) if (!given.has(key)) yield key;
   }
 
@@ -233,7 +260,7 @@ export class TieredStore implements ResponseStore {
     };
   }
 
-  /** Resolves when all that is to be written or removed has been. */
+  /** Resolves when all pending writes and removals are done. */
   settled(): Promise<void> {
     return this.#queue.idle();
   }
@@ -254,7 +281,10 @@ export class TieredStore implements ResponseStore {
     this.#changes++;
   }
 
-  /** What memory has, and what only the disk has. `asked`: when the disk was. */
+  /**
+   * The responses in memory, and those that only the disk has. `asked` is the value of `#changes`
+   * when the disk was asked.
+   */
   #merge(key: string, cold: readonly StoredResponse[], asked: number): readonly StoredResponse[] {
     const hot = this.#memory.peek(key);
     if (hot.length === 0) return cold;
@@ -283,7 +313,8 @@ export class TieredStore implements ResponseStore {
         }),
       );
     }
-    // It stays in memory, and its first use is a reason to write it. What is on the disk is outdated now, or will be when it gets there.
+    // The response stays in memory, and its first use writes it to disk. The copy on disk is
+    // outdated now, or will be when a pending write gets there.
     if (!older) return kept;
     return this.#queue.run(key, async () => {
       await this.#tier.dropVariant(response);
@@ -293,7 +324,8 @@ export class TieredStore implements ResponseStore {
 
   #keepOnDisk(response: StoredResponse, spooled: BodyWriter, seen: boolean): Promise<boolean> {
     const { key } = response;
-    // What is in memory for this variant now is outdated; what comes there while this one waits is not.
+    // The response that memory has for this variant now is outdated; one that arrives while this
+    // task waits is not.
     const outdated = this.#memory.peekVariant(response)?.body;
     return this.#queue.run(key, async () => {
       const kept = await this.#tier.do(false, async () => {
@@ -310,20 +342,22 @@ export class TieredStore implements ResponseStore {
     });
   }
 
-  /** A response in memory was used: second sight. */
+  /** A response in memory was used, which counts as being seen for the second time. */
   #copyLater(response: StoredResponse, body: Uint8Array): void {
     if (this.#tier.failure !== undefined) return;
     const { key } = response;
-    // What waits already may bring a newer one, and must not be followed by this one. Its next use is another reason.
+    // A waiting task may bring a newer response, which this one must not follow. The next use tries
+    // again.
     if (!this.#tier.mayWait(body.length) || this.#queue.waiting(key) > 0) {
       this.#memory.rearm(key);
       return;
     }
-    // Also if it is evicted before its turn comes: it was used. What removes or replaces it meanwhile waits behind this.
+    // It is written even if it is evicted before its turn, because it was used. A removal or
+    // replacement meanwhile waits behind this task.
     void this.#tier
       .waiting(body.length, () => this.#queue.run(key, () => this.#write(response, body)))
       .then((written) => {
-        // A full disk: again, but not at each of the next thousand uses.
+        // The disk is full: try again, but not at each of the next thousand uses.
         if (!written) setTimeout(() => this.#memory.rearm(key), RETRY_MS).unref();
       })
       .catch((error: Error) => this.#tier.failed(error));
@@ -335,7 +369,7 @@ export class TieredStore implements ResponseStore {
       try {
         if (body.length > 0) await writer.write(body);
         const kept = await writer.commit(response);
-        // Evicted from memory meanwhile.
+        // It was evicted from memory meanwhile.
         if (kept && !this.#memory.holds(response)) this.#mix(response.key);
         return kept;
       } catch (error) {
@@ -351,7 +385,7 @@ export class TieredStore implements ResponseStore {
     const promote = async (): Promise<void> => {
       const cold = await this.#tier.do([], () => this.#disk.find(key));
       const stored = cold.find((one) => sameResponse(one, response));
-      // Something is about to change it, or has brought a newer one.
+      // Another task is about to change it, or has brought a newer one.
       if (stored === undefined || this.#queue.waiting(key) > 1) return;
       if (this.#memory.peek(key).some((one) => sameVariant(one, stored))) return;
       if (!this.#memory.put(stored, body)) return;
@@ -376,12 +410,13 @@ export class TieredStore implements ResponseStore {
     this.#onDiskFailure?.(error);
   }
 
-  /** What is only on a disk that failed is not found any more. */
+  /** Reports keys that are only on a failed disk, because they are no longer found. */
   async #tellLostKeys(): Promise<void> {
     try {
       for await (const key of this.#disk.keys()) if (!this.#memory.has(key)) this.#tell(key, 'removed');
     } catch {
-      // A disk that does not even list its keys: listeners keep some too many, and a summary errs on that side anyway.
+      // The disk cannot even list its keys. Listeners keep some keys too many, and a summary errs
+      // on that side anyway.
     }
   }
 
@@ -395,7 +430,7 @@ export class TieredStore implements ResponseStore {
     if (this.#tier.failure !== undefined) return;
     if (change === 'removed') {
       this.#mixed.delete(key);
-      // Evicted there: its next use here is a reason to write it again.
+      // Evicted from the disk: the next use in memory writes it again.
       this.#memory.rearm(key);
     }
     if (!this.#memory.has(key)) this.#tell(key, change);

@@ -1,10 +1,13 @@
 /**
- * A body on its way into one of two tiers. It begins in memory, unless it is known to be too long for it. When it turns out to be (or when too many
- * bodies are on their way at once), it moves: what came so far is written to the disk, and the rest follows it there. Readers do not
- * notice: one that follows in memory reads to the place where the body moved and goes on from there on the disk. Its place there is taken when the
- * body moves, however far behind it is: a disk without room lets the rest through, and holds only what somebody has yet to read.
+ * Writes an arriving body into one of two tiers. The body begins in memory, unless it is known to
+ * be too long for it. When it turns out to be too long (or when too many bodies arrive at once), it
+ * moves: the bytes so far are written to the disk, and the rest follows. Readers do not notice: a
+ * reader in memory reads up to the position at which the body moved and continues on the disk. Its
+ * reader on the disk is opened when the body moves, even if it is far behind, because a disk
+ * without room lets the rest pass through, and holds only the bytes that an open reader has yet to
+ * read.
  *
- * Without a disk (it failed) a long body is let through by memory (memory-body.ts).
+ * Without a disk (it failed), a long body passes through memory (memory-body.ts).
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
@@ -12,12 +15,12 @@ import type { MemoryStore } from '../memory/memory-store.ts';
 import type { MemoryWriter } from '../memory/memory-writer.ts';
 import { BodyError, type BodyReader, type BodyWriter, type ResponseStore } from '../response-store.ts';
 
-/** What a writer needs of its store. */
+/** The parts of the store that a writer needs. */
 export interface TieredHome {
   readonly memory: MemoryStore;
-  /** A place on the disk; undefined: there is no disk to speak of. */
+  /** A writer on the disk, or undefined if there is no working disk. */
   spool(expectedLength: number | undefined): BodyWriter | undefined;
-  /** `body` undefined: it was let through, and cannot be kept. */
+  /** `body` is undefined if it passed through, so that it cannot be kept. */
   keepInMemory(response: StoredResponse, body: Uint8Array | undefined): Promise<boolean> | boolean;
   keepOnDisk(response: StoredResponse, spooled: BodyWriter): Promise<boolean>;
   diskFailed(error: Error): void;
@@ -81,7 +84,7 @@ export class TieredWriter implements BodyWriter {
   }
 
   async #move(disk: BodyWriter, chunk: Uint8Array): Promise<void> {
-    // Before memory tells its readers the end.
+    // Before memory reports the end to its readers.
     this.#disk = disk;
     for (const reader of [...this.#inMemory]) reader.goOnIn(disk, this.#memory!.length);
     const sofar = this.#memory!.finish();
@@ -97,7 +100,7 @@ export class TieredWriter implements BodyWriter {
   }
 }
 
-/** Ends a spooled body. Where the disk cannot end without keeping, it keeps for a moment. */
+/** Ends a spooled body without keeping it. A disk that cannot do that keeps it for a moment. */
 export async function endUnkept(
   spooled: BodyWriter,
   response: StoredResponse,
@@ -107,7 +110,9 @@ export async function endUnkept(
   else if (await spooled.commit(response)) await disk.remove(response);
 }
 
-/** Reads in memory, and goes on elsewhere if the body has moved by the time it gets to the end. */
+/**
+ * Reads in memory, and continues on the disk if the body has moved by the time it reaches the end.
+ */
 class MovingReader implements BodyReader {
   #reader: BodyReader;
   readonly #start: number;
@@ -134,7 +139,7 @@ class MovingReader implements BodyReader {
     this.#next = undefined;
   }
 
-  /** From `at` on, the body is there. */
+  /** The body continues on the disk from byte `at` on. */
   goOnIn(disk: BodyWriter, at: number): void {
     this.#leave();
     if (this.#end > at) this.#next = disk.read(Math.max(at, this.#start), this.#end);
