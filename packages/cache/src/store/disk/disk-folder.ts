@@ -1,5 +1,5 @@
 /**
- * The folder of a store, and what is done to it before it is used.
+ * The folder of a store, and its preparation before use.
  *
  * ```
  * lock, lock-….sock       who has it open (@bloomery/files); gone after a clean end
@@ -7,13 +7,15 @@
  * index/log-… snapshot-…  what is stored (index-journal.ts)
  * packs/00000001 …        heads and small bodies (packs.ts)
  * bodies/4e/4e07…         large bodies, by SHA-256 of their content (body-file.ts)
- * tmp/…                   bodies on their way in; deleted at each start
+ * tmp/…                   bodies that are arriving; deleted at each start
  * ```
- * Keys are hashed with a secret of this folder, because clients choose them: who could make a thousand keys of one hash would make each
- * lookup a thousand reads.
  *
- * A folder of another version, or whose `store.json` cannot be read, is emptied of what is ours: it is a cache. A folder that has other things in it
- * and no `store.json` is refused: somebody mistyped a path.
+ * Keys are hashed with a secret of this folder, because clients choose them: a client that could
+ * construct a thousand keys with one hash would make each lookup a thousand reads.
+ *
+ * A folder of another version, or whose `store.json` cannot be read, is cleared of the store's own
+ * files, because it is only a cache. A folder that contains other files and no `store.json` is
+ * refused, because the path was probably mistyped.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -28,12 +30,12 @@ import type { EntryIndex } from './index/entry-index.ts';
 
 const VERSION = 1;
 const PARTS = ['index', 'packs', 'bodies', 'tmp'];
-/** The second is what version 0.1.0 left if it was killed while it wrote the first. */
+/** The second is left by version 0.1.0 if it was killed while it wrote the first. */
 const OWN_FILES = ['store.json', 'store.json.tmp'];
 
-/** Makes the folder if it is not there. Refuses one that is somebody else's. */
+/** Creates the folder if it does not exist. Refuses a folder with foreign files. */
 export function prepareFolder(folder: string): void {
-  // Bodies may be private to those who may ask for them, and the secret is one.
+  // Bodies may be private to the clients that may request them, and the secret must stay secret.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const foreign = readdirSync(folder).filter(
     (name) =>
@@ -50,13 +52,16 @@ export function prepareFolder(folder: string): void {
   }
 }
 
-/** Under the lock: the parts are there, `tmp` is empty. Gives the secret with which keys are hashed. */
+/**
+ * Called under the lock: creates the parts and empties `tmp`. Returns the secret with which keys
+ * are hashed.
+ */
 export function readFolder(folder: string): SecretKey {
   let secret = readSecret(folder);
   if (secret === undefined) {
     for (const part of PARTS) rmSync(join(folder, part), { recursive: true, force: true });
     secret = randomBytes(16);
-    // Even if a directory took its place.
+    // Even if a directory has that name.
     for (const name of OWN_FILES) rmSync(join(folder, name), { recursive: true, force: true });
     const text = JSON.stringify({ version: VERSION, secret: secret.toString('hex') });
     writeAtomically(join(folder, 'store.json'), Buffer.from(`${text}\n`), { mode: 0o600 });
@@ -66,7 +71,7 @@ export function readFolder(folder: string): SecretKey {
   return new SecretKey(secret);
 }
 
-/** Slots whose record cannot be there. */
+/** Slots whose record cannot exist. */
 export function* missingRecords(index: EntryIndex, packs: Packs): Iterable<number> {
   for (let slot = 0; slot < index.bound; slot++) {
     if (!index.used(slot)) continue;
@@ -74,11 +79,14 @@ export function* missingRecords(index: EntryIndex, packs: Packs): Iterable<numbe
   }
 }
 
-/** Deletes body files that no entry refers to: a process died between the file and the log. */
+/**
+ * Deletes body files that no entry refers to, left by a process that died between writing the file
+ * and the log.
+ */
 export async function sweepBodyFiles(folder: string, bodies: BodyTable): Promise<void> {
   for (const part of readdirSync(join(folder, 'bodies'), { withFileTypes: true })) {
     const path = join(folder, 'bodies', part.name);
-    // A file where folders belong: nobody's, and in the way of bodies.
+    // A file where only folders belong: it is not ours, and in the way of bodies.
     if (!part.isDirectory()) {
       await rm(path, { force: true });
       continue;
@@ -95,7 +103,7 @@ function readSecret(folder: string): Buffer | undefined {
     const { version, secret } = JSON.parse(readFileSync(join(folder, 'store.json'), 'utf8'));
     if (version === VERSION && /^[0-9a-f]{32}$/.test(secret)) return Buffer.from(secret, 'hex');
   } catch {
-    // Not there, or damaged.
+    // Absent, or damaged.
   }
   return undefined;
 }

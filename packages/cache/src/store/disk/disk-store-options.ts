@@ -1,25 +1,31 @@
-/** What the operator of a store chooses. Everything but the folder and its size has a default. */
+/** The operator's choices for a store. All except the folder and its size have a default. */
 
 export interface DiskStoreOptions {
-  /** Made if it is not there. */
+  /** The folder; created if it does not exist. */
   readonly folder: string;
-  /** All bytes in the folder, whatever they are. */
+  /** Limit for all bytes in the folder, of any kind. */
   readonly capacityBytes: number;
-  /** A body above it is let through, not kept. Default: a quarter of the capacity. */
+  /** A longer body passes through and is not kept. Default: a quarter of the capacity. */
   readonly maxObjectBytes?: number;
-  /** Bodies up to this are kept with their heads. Default 64 KiB, at most a 64th of the capacity. */
+  /**
+   * Bodies up to this length are stored with their heads. Default 64 KiB, at most a 64th of the
+   * capacity.
+   */
   readonly inlineBytes?: number;
-  /** Of memory, for heads read lately. Default 8 MiB. */
+  /** Memory for recently read heads. Default 8 MiB. */
   readonly headCacheBytes?: number;
-  /** Body files that are open at the same time, for reading or writing. Default 512. */
+  /** Maximum number of open body files, for reading or writing. Default 512. */
   readonly openBodies?: number;
-  /** The oldest goes when there is one more. Default 16. */
+  /** The oldest variant is removed when there is one more. Default 16. */
   readonly variantsPerKey?: number;
-  /** Removals are on the platter before they resolve, not only out of reach of a crash of the process. Default false. */
+  /**
+   * Removals are synced to the disk before they resolve, so that they survive a power failure and
+   * not only a crash of the process. Default false.
+   */
   readonly syncRemovals?: boolean;
 }
 
-/** Throws if something is not what it should be. */
+/** Throws if an option is invalid. */
 export function checkDiskStoreOptions({ folder, capacityBytes, ...others }: DiskStoreOptions): void {
   if (typeof folder !== 'string' || folder === '')
     throw new TypeError(`Expected the path of a folder, got ${folder}`);

@@ -1,22 +1,30 @@
 /**
- * Responses on disk: any number of them, of any size, bounded by bytes, and there again after a restart.
+ * Responses on disk: any number of them, of any size, bounded by bytes, and available again after a
+ * restart.
  *
- * How it lies on the disk is drawn in disk-folder.ts, index-records.ts, pack-record.ts and body-file.ts. In memory there is the index
- * (44 bytes an entry, entry-index.ts) and a small cache of heads: `find` answers at once if nothing is stored under a key or if its heads
- * were read lately, and reads the pack otherwise, one read for head and small body together. All changes go through ledger.ts in one
- * order; room.ts keeps it below its capacity.
+ * The layout on disk is described in disk-folder.ts, index-records.ts, pack-record.ts and
+ * body-file.ts. In memory there is the index (44 bytes per entry, entry-index.ts) and a small cache
+ * of heads. `find` answers at once if nothing is stored under a key or if its heads were read
+ * recently. Otherwise it reads the pack, with one read for head and small body together. All
+ * changes go through ledger.ts in one order; room.ts keeps the store below its capacity.
  *
  * Promises:
- * - What is read is what was written. Checksums are compared before a byte is given out; damage drops the entry and rejects
- *   with `BodyError` ('corrupt', or 'gone' if a file is missing).
- * - A process killed at any moment loses what was not committed, and nothing else; what was removed stays removed. A power failure may lose the
- *   last seconds of commits and removals (with `syncRemovals` no removals), and never gives out a torn body.
- * - Equal large bodies are one file. Small ones are stored with each head: to share them would take a second read for each hit.
- * - Memory does not grow with the length of a body, nor with readers that stall beyond half a megabyte each.
+ * - Readers get exactly the bytes that were written. Checksums are compared before a byte is
+ *   returned; damage drops the entry and rejects with `BodyError` ('corrupt', or 'gone' if a file
+ *   is missing).
+ * - A process that is killed at any moment loses only what was not committed, and removed responses
+ *   stay removed. A power failure may lose the last seconds of commits and removals (with
+ *   `syncRemovals` no removals), but readers never get a torn body.
+ * - Equal large bodies are one file. Small ones are stored with each head, because sharing them
+ *   would take a second read per hit.
+ * - Memory does not grow with the length of a body, nor by more than half a megabyte for each
+ *   stalled reader.
  *
- * Why small bodies are in packs, measured (16 at a time, page cache, on two cores with a load of nine, so only the ratios say something): bodies of
- * 10 KB are stored 3 to 9 times as fast in a pack as in files of their own and read 1.3 to 2.1 times as fast; bodies of 64 KiB 3 to 4 and 1.2 to 1.5 times.
- * But a new head costs a copy of the body then: at 64 KiB a quarter as many a second, and garbage to be moved around later. Hence the bound of 64 KiB.
+ * Why small bodies are in packs, measured (16 at a time, page cache, on two cores with a load of
+ * nine, so only the ratios are meaningful): bodies of 10 KB are stored 3 to 9 times as fast in a
+ * pack as in files of their own and read 1.3 to 2.1 times as fast; bodies of 64 KiB 3 to 4 and 1.2
+ * to 1.5 times. But then a new head costs a copy of the body: at 64 KiB a quarter as many per
+ * second, and garbage that must be compacted later. Hence the limit of 64 KiB.
  */
 
 import { join } from 'node:path';
@@ -53,7 +61,7 @@ export type { DiskStoreOptions } from './disk-store-options.ts';
 
 const NONE: readonly StoredResponse[] = [];
 
-/** An entry that a response stands for. */
+/** The entry that belongs to a response. */
 interface Handle {
   readonly id: number;
   readonly low: number;
@@ -121,7 +129,7 @@ export class DiskStore implements LowerStore {
       },
     });
     this.#heads = new HeadReader(this.#index, this.#packs, this.#cache, (id, low, high, key) => {
-      // Of many who find it, one counts.
+      // If many readers find the damage, it is counted once.
       if (this.#changes.drop(id, low, high, key)) this.#corrupt++;
     });
     const inlineBytes = options.inlineBytes ?? Math.min(64 * 1024, Math.floor(capacityBytes / 64));
@@ -164,7 +172,7 @@ export class DiskStore implements LowerStore {
     };
   }
 
-  /** Opens the store in a folder, after a crash as well. Rejects if another process has it open. */
+  /** Opens the store in a folder, also after a crash. Rejects if another process has it open. */
   static async open(options: DiskStoreOptions): Promise<DiskStore> {
     checkDiskStoreOptions(options);
     prepareFolder(options.folder);
@@ -205,7 +213,9 @@ export class DiskStore implements LowerStore {
     return this.#responses(heads);
   }
 
-  /** By the hash of the key alone: two keys in 2^64 share one. */
+  /**
+   * Uses only the hash of the key; two different keys share one with a probability of 1 in 2^64.
+   */
   has(key: string): boolean {
     const { low, high } = this.#hash(key);
     return this.#index.first(low, high) >= 0;
@@ -280,17 +290,20 @@ export class DiskStore implements LowerStore {
     };
   }
 
-  /** Bytes in the folder: also garbage, temporary files and the index. Never above the capacity. */
+  /**
+   * All bytes in the folder, including garbage, temporary files and the index. Never above the
+   * capacity.
+   */
   get diskBytes(): number {
     return this.#room.used;
   }
 
-  /** Body files that are open, for readers or writers. */
+  /** Number of body files that are open, for readers or writers. */
   get openBodies(): number {
     return this.#files.open;
   }
 
-  /** Bytes of memory of the index. */
+  /** Memory of the index in bytes. */
   get indexBytes(): number {
     return this.#index.memoryBytes;
   }
@@ -303,14 +316,17 @@ export class DiskStore implements LowerStore {
   async #close(): Promise<void> {
     this.#stop('the store was closed');
     await this.#ledger.turn(async () => {});
-    // So that the next start reads no log, and the order of use is kept. If it fails, the log has all the same.
+    // So that the next start reads no log, and the order of use is kept. If it fails, the log still
+    // has everything.
     await this.#journal.settled().catch(() => {});
     await this.#journal.snapshot(this.#index, this.#bodies).catch(() => {});
     await this.#journal.settled().catch(() => {});
     this.#letGo();
   }
 
-  /** The folder is another's: from now on nothing is found here, and changes are refused. */
+  /**
+   * Another process owns the folder: from now on nothing is found here, and changes are refused.
+   */
   #abandon(): void {
     if (this.#closing !== undefined) return;
     this.#changes.lost = new Error('Another process has taken the folder of the store');
@@ -346,13 +362,14 @@ export class DiskStore implements LowerStore {
     return head;
   }
 
-  /** The entry that a response stands for, if it is still there. */
+  /** The entry of a response, if it is still there. */
   async #locate(response: StoredResponse): Promise<LoadedHead | undefined> {
     const { low, high } = this.#hash(response.key);
     const handle = this.#handles.get(response);
     if (handle !== undefined) {
       const head = await this.#heads.load(handle.id, low, high);
-      // It may have a new head since: then the old one is gone, though its body can still be read by it.
+      // The entry may have a new head since. Then the old response is gone, although its body can
+      // still be read through the handle.
       return head !== undefined && sameResponse(head.response, response) ? head : undefined;
     }
     const heads = await this.#heads.variants(response.key, low, high);
@@ -376,12 +393,12 @@ export class DiskStore implements LowerStore {
     };
   }
 
-  /** Forgets all entries with a body that is damaged, unless it was stored anew since. */
+  /** Drops all entries with a damaged body, unless the body was stored again since. */
   #dropBody(body: number, version: number, name: string, error: BodyError): void {
     const bodies = this.#bodies;
     if (bodies.references(body) === 0 || bodies.version(body) !== version || bodies.name(body) !== name)
       return;
-    // Of many readers that find it, one counts.
+    // If many readers find the damage, it is counted once.
     bodies.renew(body);
     this.#files.forget(name);
     if (error.code === 'corrupt') this.#corrupt++;

@@ -1,20 +1,25 @@
 /**
- * A body on its way to the disk, and those who follow it.
+ * Writes an arriving body to the disk, for readers that follow it.
  *
  * ```
  *   0 ........................ written ............. length
  *   in the temporary file      in memory (chunks)    not here yet
  * ```
- * Chunks are kept as they came until there are 256 KiB of them; then all whole blocks go to the file in one call, with their checksums
- * kept in memory (4 bytes for 64 KiB: 640 KB for a body of 10 GB). So a body that stays small never becomes a file: `commit` puts it into
- * the pack. A reader takes from the file what is there (checked like any other read) and from memory what is not; it moves at its own
- * pace and holds up nobody. The descriptor is shared by the writer and its readers and is closed by the last of them: committed, evicted,
- * or aborted meanwhile, what was begun can be read.
  *
- * What cannot be kept (longer than the store takes, or there is no room for it) is let through: no more goes to the file, chunks that all
- * readers have passed are dropped, and the writer waits for the slowest of them. Only then somebody holds up others.
+ * Chunks are kept as they came until there are 256 KiB of them. Then all whole blocks go to the
+ * file in one call, with their checksums kept in memory (4 bytes for 64 KiB: 640 KB for a body of
+ * 10 GB). A body that stays small therefore never becomes a file: `commit` puts it into the pack. A
+ * reader reads from the file what is there (checked like any other read) and the rest from memory.
+ * It moves at its own pace and delays no other. The writer and its readers share one descriptor,
+ * which the last of them closes: a body that is committed, evicted or aborted meanwhile stays
+ * readable for readers that have begun.
  *
- * When the disk fails (full, for one) the write rejects, readers get the same error, and the file goes.
+ * A body that cannot be kept (longer than the store accepts, or without room) passes through: no
+ * more goes to the file, chunks that all readers have passed are dropped, and the writer waits for
+ * the slowest reader. Only in this case does a reader delay others.
+ *
+ * When the disk fails (for example because it is full), the write rejects, readers get the same
+ * error, and the file is deleted.
  */
 
 import { createHash, type Hash } from 'node:crypto';
@@ -26,32 +31,38 @@ import { FollowingReader } from './bodies/following-reader.ts';
 import type { SharedFile } from './bodies/open-files.ts';
 import { writeFully } from './file-io.ts';
 
-/** So much is kept in memory before it goes to the file. */
+/** Bytes kept in memory before they go to the file. */
 const FLUSH_BYTES = 4 * BLOCK_BYTES;
-/** Bytes of a body that is let through. */
+/** Bytes held of a body that passes through. */
 const WINDOW_BYTES = 4 * BLOCK_BYTES;
-/** More pieces than this are joined: a body that comes in drops must not be a list of a million of them. */
+/**
+ * More pieces than this are joined, so that a body that arrives in tiny pieces does not become a
+ * list of a million of them.
+ */
 const MOST_PIECES = 256;
 
-/** A body that is complete: small, in pieces, or in a temporary file. */
+/** A complete body: small, in pieces, or in a temporary file. */
 export type FinishedBody =
   | { readonly kind: 'inline'; readonly pieces: readonly Uint8Array[] }
   | { readonly kind: 'file'; readonly path: string; readonly digest: Uint8Array; readonly length: number };
 
-/** What a writer needs of its store. */
+/** The parts of the store that a writer needs. */
 export interface WriterHome {
   readonly inlineBytes: number;
   readonly maxObjectBytes: number;
-  /** Room for so many bytes more in temporary files; false: there is none, or none without evicting something. */
+  /**
+   * Reserves room for `bytes` more bytes in temporary files. Returns false if there is none, or
+   * none without an eviction.
+   */
   reserve(bytes: number, mayEvict: boolean): boolean | Promise<boolean>;
-  /** The file is gone, or has become a body of the store. */
+  /** The file is deleted, or has become a body of the store. */
   unreserve(bytes: number, mayEvict: boolean): void;
   openTemporary(): { readonly path: string; readonly file: SharedFile };
   keep(response: StoredResponse, body: FinishedBody): Promise<boolean>;
-  /** Reads what was kept. */
+  /** Reads a body that was kept. */
   read(response: StoredResponse, start: number, end: number): BodyReader;
   refused(): void;
-  /** The writer has ended, one way or the other. */
+  /** The writer has ended, with or without success. */
   ended(writer: DiskWriter): void;
 }
 
@@ -99,7 +110,7 @@ export class DiskWriter implements BodyWriter {
     if (!(start >= 0 && end >= start)) {
       throw new RangeError(`Expected 0 <= start <= end, got start ${start} and end ${end}`);
     }
-    // Who comes after the commit reads what is stored, like anybody else.
+    // A reader that arrives after the commit reads the stored body, like any other.
     if (this.#kept !== undefined && this.written > 0) return this.#home.read(this.#kept, start, end);
     return new FollowingReader(this, start, end);
   }
@@ -126,7 +137,9 @@ export class DiskWriter implements BodyWriter {
     }
   }
 
-  /** Complete, but nobody wants it kept: those who read it get all of it, and its file goes. */
+  /**
+   * The body is complete but must not be kept: its readers get all of it, and its file is deleted.
+   */
   endUnkept(): void {
     if (this.state !== 'open') return;
     this.#end();
@@ -144,7 +157,10 @@ export class DiskWriter implements BodyWriter {
     );
   }
 
-  /** @internal The bytes in memory from `at` on, as far as they lie in one piece; undefined: none. */
+  /**
+   * @internal The bytes in memory from `at` on, as far as they lie in one piece, or undefined if
+   * there are none.
+   */
   inMemory(at: number, end: number): Uint8Array | undefined {
     let from = this.base;
     for (const piece of this.#pieces) {
@@ -159,13 +175,13 @@ export class DiskWriter implements BodyWriter {
     this.#readers.add(reader);
   }
 
-  /** @internal A reader went on, or left: there may be room again. */
+  /** @internal A reader has advanced, or left, so there may be room again. */
   moved(reader: FollowingReader, left: boolean): void {
     if (left) this.#readers.delete(reader);
     if (this.#letThrough && this.state === 'open' && this.#trim()) this.#makeRoom();
   }
 
-  /** The last bytes go where the first are. Undefined: it is not to be kept. */
+  /** Writes the last bytes next to the first. Returns undefined if the body is not to be kept. */
   async #finish(): Promise<FinishedBody | undefined> {
     if (this.#letThrough) {
       this.#end();
@@ -178,7 +194,7 @@ export class DiskWriter implements BodyWriter {
     try {
       if (!(await this.#append(this.length - this.base, true))) return undefined;
     } catch {
-      // What is in memory is all there for the readers; only the file is not complete.
+      // The readers get everything from memory; only the file is incomplete.
       return undefined;
     } finally {
       this.#end();
@@ -191,7 +207,7 @@ export class DiskWriter implements BodyWriter {
     try {
       if (await this.#append(whole, false)) return;
     } catch (error) {
-      // An abort meanwhile has said why already.
+      // An abort in the meantime has already set the failure.
       if (this.state !== 'open') throw this.failure!;
       const { message } = error as Error;
       this.#fail(
@@ -203,7 +219,7 @@ export class DiskWriter implements BodyWriter {
     await this.#waitForReaders();
   }
 
-  /** Moves the first `count` bytes in memory to the file. False: there is no room. */
+  /** Moves the first `count` bytes in memory to the file. Returns false if there is no room. */
   async #append(count: number, last: boolean): Promise<boolean> {
     const wanted = last ? bodyFileBytes(this.length) - this.#reserved : count;
     if (!(await this.#home.reserve(wanted, this.#mayEvict))) return false;
@@ -215,7 +231,7 @@ export class DiskWriter implements BodyWriter {
     if (this.file === undefined) {
       const { path, file } = this.#home.openTemporary();
       this.#path = path;
-      // Kept even if it does not open, so that `#discard` gives it back once.
+      // Assigned only after it was opened, so that `#discard` releases it once.
       await file.opening;
       if (this.state !== 'open') {
         file.release();
@@ -228,7 +244,7 @@ export class DiskWriter implements BodyWriter {
     const pieces = this.#first(count);
     this.#check(pieces);
     const { file } = this;
-    // An abort while this is written closes nothing under it.
+    // An abort during this write must not close the descriptor.
     file.retain();
     try {
       const rest = last ? [this.#seal()] : [];
@@ -262,7 +278,7 @@ export class DiskWriter implements BodyWriter {
     return first;
   }
 
-  /** Takes pieces, which begin at the beginning of a block, into the digest and the checksums. */
+  /** Adds pieces, which begin at the start of a block, to the digest and the checksums. */
   #check(pieces: readonly Uint8Array[]): void {
     let at = this.written;
     let block = at / BLOCK_BYTES;
@@ -303,7 +319,10 @@ export class DiskWriter implements BodyWriter {
     }
   }
 
-  /** Drops what all have read, as far as the window asks for it. True: what is left fits. */
+  /**
+   * Drops bytes that all readers have passed, as far as the window requires. Returns whether the
+   * rest fits.
+   */
   #trim(): boolean {
     let needed = this.length;
     for (const reader of this.#readers) needed = Math.min(needed, reader.at);
@@ -340,7 +359,9 @@ export class DiskWriter implements BodyWriter {
     this.#discard();
   }
 
-  /** Gives back what the writer holds. The file goes, unless it has become a body of the store. */
+  /**
+   * Releases the writer's resources. The file is deleted, unless it has become a body of the store.
+   */
   #discard(): void {
     this.file?.release();
     this.file = undefined;

@@ -1,10 +1,12 @@
 /**
- * What can happen to entries: one comes, gets a new head, or goes. Each is a change that waits for its turn (ledger.ts) and is decided then, on
- * what is stored at that moment.
+ * The changes of entries: one is added, gets a new head, or is removed. Each change waits for its
+ * turn (ledger.ts) and is decided then, based on what is stored at that moment.
  *
- * A record under the same hash that cannot be read (damaged, or the disk stutters) may be the one that is to be replaced or removed. It is taken for it:
- * a cache may forget, but what was removed must not come back when the disk is well again. What one read gave is used for the whole decision: each
- * read more could fail where the first did not, and then an entry would be neither found nor missed.
+ * An unreadable record under the same hash (damaged, or the disk fails temporarily) may be the one
+ * to be replaced or removed. It is treated as such: a cache may forget, but a removed response must
+ * not reappear when the disk recovers. The result of one read is used for the whole decision. Each
+ * further read could fail where the first did not, and then an entry would be neither found nor
+ * counted as unreadable.
  */
 
 import type { KeyHash } from 'bloomery';
@@ -28,7 +30,7 @@ export interface ChangeParts {
   readonly variantsPerKey: number;
   readonly inlineBytes: number;
   hash(key: string): KeyHash;
-  /** A head that was just written need not be read. */
+  /** Caches a head that was just written, so that it need not be read. */
   remember(head: LoadedHead): void;
   watched(): boolean;
   tell(key: string, change: 'added' | 'removed'): void;
@@ -39,24 +41,24 @@ interface Under {
   readonly unreadable: readonly number[];
 }
 
-/** A head with more is nobody's head; the proxy refuses such long before. */
+/** No real head is longer; the proxy refuses such heads long before. */
 const MOST_RECORD_BYTES = 16 * 1024 * 1024;
 
 export class EntryChanges {
   readonly #parts: ChangeParts;
   readonly #dropping = new Map<number, string | undefined>();
-  /** Of the next entry. */
+  /** The number of the next entry. */
   nextId = 1;
-  /** Nothing is changed any more. */
+  /** No more changes are accepted. */
   closed = false;
-  /** Why not, if that is somebody's misfortune. */
+  /** The error behind that, if the store did not end regularly. */
   lost: Error | undefined;
 
   constructor(parts: ChangeParts) {
     this.#parts = parts;
   }
 
-  /** Stores a response with its body. False: there is no room. */
+  /** Stores a response with its body. Returns false if there is no room. */
   async keep(response: StoredResponse, body: FinishedBody): Promise<boolean> {
     const { cache, variantsPerKey } = this.#parts;
     const id = this.nextId++;
@@ -77,7 +79,7 @@ export class EntryChanges {
           if (kept) {
             for (const gone of remove) cache.delete(gone);
             this.#parts.remember({ id, low, high, response, bytes, recordBytes: record.length });
-            // What could not be read was of this key, and listeners know of it.
+            // Unreadable entries are treated as entries of this key, which listeners already know.
             if (heads.length === 0 && unreadable.length === 0) this.#parts.tell(response.key, 'added');
           }
           resolve(kept);
@@ -86,11 +88,14 @@ export class EntryChanges {
     });
   }
 
-  /** The same body with a new head. The entry keeps its number: who has found it before can still read the body. */
+  /**
+   * Keeps the body and replaces the head. The entry keeps its number, so callers that found it
+   * before can still read the body.
+   */
   refresh(old: StoredResponse, fresh: StoredResponse): Promise<boolean> {
     const { index, bodies, cache } = this.#parts;
     const { low, high } = this.#parts.hash(old.key);
-    // UTF-8 takes at most three bytes for each unit of a string.
+    // UTF-8 takes at most three bytes per code unit of a string.
     const most = 3 * JSON.stringify(fresh).length + this.#parts.inlineBytes + 256;
     return this.#submit(low, high, most, false, async (resolve) => {
       const { heads, unreadable } = await this.#under(old.key, low, high);
@@ -130,7 +135,7 @@ export class EntryChanges {
     });
   }
 
-  /** All that a response of this variant would replace. */
+  /** Removes all entries that a response of this variant would replace. */
   removeVariant(response: StoredResponse): Promise<number> {
     return this.#remove(response.key, ({ heads, unreadable }) => [
       ...numbers(heads.filter((head) => sameVariant(head.response, response))),
@@ -142,14 +147,17 @@ export class EntryChanges {
     return this.#remove(key, ({ heads, unreadable }) => [...numbers(heads), ...unreadable]);
   }
 
-  /** Forgets an entry that is damaged. `key`: if it is known. False: that is under way already. */
+  /**
+   * Drops a damaged entry. `key`: given if it is known. Returns false if that is already in
+   * progress.
+   */
   drop(id: number, low: number, high: number, key: string | undefined): boolean {
     if (this.#dropping.has(id)) return false;
     const { index, cache, heads } = this.#parts;
     const known = key ?? cache.get(id)?.response.key;
     this.#dropping.set(id, known);
     void this.#submit<void>(low, high, 0, undefined, async (resolve) => {
-      // Removed, replaced or evicted meanwhile, and told by whoever did it.
+      // It was removed, replaced or evicted meanwhile, and that change has called the listeners.
       if (index.find(id, low, high) < 0) return null;
       const wanted = known === undefined && this.#parts.watched();
       const name = wanted ? (await heads.load(id, low, high))?.response.key : known;
@@ -168,7 +176,7 @@ export class EntryChanges {
     return true;
   }
 
-  /** Damaged entries that wait for their turn to go, with their keys, if known. */
+  /** Damaged entries that wait for their turn to be dropped, with their keys, if known. */
   get dropping(): ReadonlyMap<number, string | undefined> {
     return this.#dropping;
   }
@@ -184,7 +192,7 @@ export class EntryChanges {
         put: null,
         remove,
         done: (removed) => {
-          // If not, `failed` has said so.
+          // Otherwise `failed` was called.
           if (!removed) return;
           for (const id of remove) this.#parts.cache.delete(id);
           if (all.every((id) => remove.includes(id))) this.#parts.tell(key, 'removed');
@@ -194,7 +202,7 @@ export class EntryChanges {
     });
   }
 
-  /** The heads of a key, newest first, and the numbers of entries under its hash that cannot be read. */
+  /** The heads of a key, newest first, and the numbers of unreadable entries under its hash. */
   async #under(key: string, low: number, high: number): Promise<Under> {
     const { index, heads } = this.#parts;
     const found = [...(await heads.variants(key, low, high))];
@@ -203,7 +211,8 @@ export class EntryChanges {
     for (let slot = index.first(low, high); slot >= 0; slot = index.following(slot)) {
       const id = index.ids[slot];
       if (found.some((head) => head.id === id)) continue;
-      // Of another key of the same hash, or not to be read: reading it once more tells. And it may be well again by now.
+      // It belongs to another key of the same hash, or is unreadable; reading it once more tells
+      // which. And it may be readable again by now.
       const head = await heads.load(id, low, high);
       if (head === undefined) unreadable.push(id);
       else if (head.response.key === key) {
@@ -215,7 +224,7 @@ export class EntryChanges {
     return { heads: found, unreadable };
   }
 
-  /** Puts a change into the row. `nothing` is the answer if, in its turn, there is nothing to do. */
+  /** Submits a change. `nothing` is the result if there is nothing to do in its turn. */
   #submit<T>(
     low: number,
     high: number,

@@ -1,9 +1,10 @@
 /**
- * Reading and writing at a place in a file, until all of it is done.
+ * Reads and writes at a position in a file until all bytes are done.
  *
- * The callbacks of `node:fs` on bare descriptors, not `fs/promises`: a descriptor here is shared by many readers and counted by
- * `open-files.ts`, while a `FileHandle` wants one owner and closes itself when that owner is collected. And not the synchronous
- * calls, though they are cheaper for what is in the page cache: the day the disk is slow they stop the whole process.
+ * We use the callbacks of `node:fs` on bare descriptors, not `fs/promises`: a descriptor here is
+ * shared by many readers and counted by `open-files.ts`, while a `FileHandle` has one owner and
+ * closes itself when that owner is collected. We do not use the synchronous calls either, although
+ * they are cheaper for data in the page cache: a slow disk would stop the whole process.
  */
 
 import { close, fdatasync, fsync, ftruncate, open, read, writev } from 'node:fs';
@@ -14,12 +15,15 @@ export const truncateFile: (fd: number, length: number) => Promise<void> = promi
 export const syncData: (fd: number) => Promise<void> = promisify(fdatasync);
 export const syncAll: (fd: number) => Promise<void> = promisify(fsync);
 
-/** A close that fails has nothing left to tell: what was written has been written, or failed, before. */
+/** An error of close is ignored: the data was already written, or its write has failed before. */
 export function closeFile(fd: number): void {
   close(fd, () => {});
 }
 
-/** Fills `target` from `position` on. Gives how many bytes there were: fewer than asked for mean the end of the file. */
+/**
+ * Fills `target` from `position` on. Returns the number of bytes; fewer than requested mean the end
+ * of the file.
+ */
 export function readFully(fd: number, target: Uint8Array, position: number): Promise<number> {
   return new Promise((resolve, reject) => {
     let done = 0;
@@ -36,10 +40,13 @@ export function readFully(fd: number, target: Uint8Array, position: number): Pro
   });
 }
 
-/** Linux takes at most 1024 pieces in one call (IOV_MAX). */
+/** Linux accepts at most 1024 pieces in one call (IOV_MAX). */
 const MOST_PIECES = 1024;
 
-/** Writes all pieces one after the other from `position` on. A short write (a full disk may give one first) is continued. */
+/**
+ * Writes all pieces one after the other from `position` on. A short write (a full disk may cause
+ * one first) is continued.
+ */
 export function writeFully(fd: number, pieces: readonly Uint8Array[], position: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let rest = pieces.filter((piece) => piece.length > 0);

@@ -1,19 +1,26 @@
 /**
- * The one place where things change: what is on the disk and what is in memory, in the same order.
+ * The one place where changes are made: on the disk and in memory, in the same order.
  *
- * Changes wait in a row and are done in batches: whatever waits when a batch begins is in it, as long as no two concern the same key (the second must
- * see what the first did). Two writes are made for a batch, whatever its size:
+ * Changes wait in a queue and are done in batches. A batch takes all changes that wait when it
+ * begins, as long as no two concern the same key (the second must see the result of the first). A
+ * batch of any size makes two writes:
  *
  * ```
- * 1. bodies:  rename from tmp/ to their place         a crash after this leaves a file that nobody refers to: swept at the next start
- * 2. pack:    all new records, one write              … garbage at the end of a pack
- * 3. log:     all changes, one frame, one write       from here on they have happened, whatever happens
+ * 1. bodies:  rename from tmp/ to their place
+ *             a crash after this leaves a file without references: swept at the next start
+ * 2. pack:    all new records, one write
+ *             a crash after this leaves garbage at the end of a pack
+ * 3. log:     all changes, one frame, one write
+ *             from here on the changes survive a crash
  * 4. memory:  index and body table, and listeners are told; promises resolve
- * 5. files that nobody refers to any more are deleted … swept at the next start
+ * 5. files without references are deleted
+ *             a crash before this leaves them: swept at the next start
  * ```
- * A removal is in the log before anybody is told, so it cannot come back; an entry is in the log after its bytes are in their files, so it is
- * never torn. If the log cannot be written (the disk is full) new entries are not kept, and removed records are overwritten where they lie,
- * which needs no room.
+ *
+ * A removal is in the log before any caller is told, so it cannot be undone by a crash. An entry is
+ * in the log after its bytes are in their files, so it is never torn. If the log cannot be written
+ * (the disk is full), new entries are not kept, and removed records are overwritten in place, which
+ * needs no room.
  */
 
 import { mkdir, rename, unlink } from 'node:fs/promises';
@@ -26,14 +33,14 @@ import type { EntryIndex } from './index/entry-index.ts';
 import type { IndexJournal } from './index/index-journal.ts';
 import { RecordBuffer } from './index/index-records.ts';
 
-/** Something that waits for its turn. */
+/** A change that waits for its turn. */
 export interface Change {
-  /** The hash of the key it concerns. */
+  /** The hash of the key that it concerns. */
   readonly low: number;
   readonly high: number;
-  /** Bytes it will at most add. */
+  /** The maximum number of bytes that it adds. */
   readonly bytes: number;
-  /** What to do, decided when its turn has come; null: nothing. */
+  /** Decides what to do when its turn has come; null means nothing. */
   decide(): Step | null | Promise<Step | null>;
   failed(error: unknown): void;
 }
@@ -42,14 +49,20 @@ export interface Step {
   readonly put: NewEntry | null;
   /** Numbers of entries under the same hash. */
   readonly remove: readonly number[];
-  /** It is done (or, if not `kept`, the new entry is not stored and nothing was removed). */
+  /**
+   * Called when the step is done. If not `kept`, the new entry is not stored and nothing was
+   * removed.
+   */
   done(kept: boolean): void;
 }
 
 export interface NewEntry {
   readonly id: number;
   readonly record: Buffer;
-  /** null: the body is in the record. `path`: where it waits; null: it is in its place already. */
+  /**
+   * The body file, or null if the body is in the record. `path` is the temporary file, or null if
+   * the body is already in its place.
+   */
   readonly body: {
     readonly digest: Uint8Array;
     readonly length: number;
@@ -65,9 +78,9 @@ export interface LedgerParts {
   readonly journal: IndexJournal;
   readonly files: OpenFiles;
   readonly syncRemovals: boolean;
-  /** Called before a batch, in turn: holds room for so many bytes, or says that there is none. */
+  /** Called before a batch, in turn: reserves room for `bytes` bytes, or returns false. */
   holdRoom(bytes: number): boolean | Promise<boolean>;
-  /** They are in a pack now, or will never be. */
+  /** The bytes are in a pack now, or never will be. */
   releaseRoom(bytes: number): void;
 }
 
@@ -94,7 +107,7 @@ export class Ledger {
     this.#running ??= this.#run();
   }
 
-  /** Does something between two batches. */
+  /** Runs a task between two batches. */
   turn<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#waiting.push(() => work().then(resolve, reject));
@@ -102,7 +115,10 @@ export class Ledger {
     });
   }
 
-  /** Takes an entry out of memory. Its body file is deleted by `sweepBodies`, once the log says so. */
+  /**
+   * Removes an entry from memory. `sweepBodies` deletes its body file, once the log has the
+   * removal.
+   */
   forgetSlot(slot: number, orphans: Set<number>): void {
     const { index, bodies, packs } = this.#parts;
     packs.addLive(index.pack[slot], -index.recordBytes[slot]);
@@ -111,7 +127,7 @@ export class Ledger {
     index.delete(slot);
   }
 
-  /** Deletes body files that nobody refers to. */
+  /** Deletes body files without references. */
   async sweepBodies(orphans: Iterable<number>): Promise<void> {
     const { bodies, files } = this.#parts;
     const deletions: Promise<void>[] = [];
@@ -120,7 +136,7 @@ export class Ledger {
       const name = bodies.name(body);
       bodies.delete(body);
       files.forget(name);
-      // One that cannot be deleted is swept at some later start.
+      // A file that cannot be deleted is swept at a later start.
       deletions.push(unlink(this.bodyPath(name)).catch(() => {}));
     }
     await Promise.all(deletions);
@@ -131,7 +147,7 @@ export class Ledger {
   }
 
   async #run(): Promise<void> {
-    // Begin in a turn of its own: what is submitted together shall be one batch.
+    // Starts in a turn of its own, so that changes that are submitted together form one batch.
     await null;
     while (this.#waiting.length > 0) {
       const first = this.#waiting[0];
@@ -169,9 +185,10 @@ export class Ledger {
     const { journal, index, bodies } = this.#parts;
     let bytes = 0;
     for (const change of batch) bytes += change.bytes;
-    // Before anything is decided: what is decided upon must not be evicted before it is done.
+    // Before anything is decided, because an entry must not be evicted between a decision and its
+    // execution.
     const room = bytes === 0 || (await this.#parts.holdRoom(bytes));
-    // All at once: they are of different keys, and deciding only reads.
+    // All at once: they have different keys, and deciding only reads.
     const decided = await Promise.all(batch.map((change) => this.#decide(change, room)));
     const staged = decided.filter((stage) => stage !== null);
     const orphans = new Set<number>();
@@ -181,7 +198,8 @@ export class Ledger {
     await this.#log(staged);
     for (const stage of staged) {
       this.#apply(stage, orphans);
-      // At once: who is told of a key must find what he was told, and who was not, not (`has` in response-store.ts).
+      // At once, because a listener that is told of a key must find it, and a caller must not find
+      // a key before listeners are told (`has` in response-store.ts).
       stage.step.done(!stage.failed);
     }
     await this.sweepBodies(orphans);
@@ -210,7 +228,7 @@ export class Ledger {
           stage.failed = true;
           return;
         }
-        // An equal body that was there already is replaced: this one is known to be good.
+        // An equal body that was already there is replaced, because this one is known to be good.
         const { bodies, files } = this.#parts;
         const number = bodies.add(body.digest, body.length);
         bodies.renew(number);
@@ -291,7 +309,8 @@ export class Ledger {
     const body = step.put.body === null ? 0 : bodies.add(step.put.body.digest, step.put.body.length);
     if (body !== 0) bodies.retain(body);
     const known = index.find(id, low, high);
-    // The same entry with a new head: its old record is garbage now, and its reference to the body is the new one.
+    // The same entry with a new head: its old record is garbage now, and the new reference to the
+    // body replaces the old one.
     if (known >= 0) {
       packs.addLive(index.pack[known], -index.recordBytes[known]);
       if (index.body[known] !== 0) bodies.release(index.body[known]);

@@ -1,10 +1,12 @@
 /**
- * The start: from what is on the disk to what is in memory.
+ * The start: rebuilds the state in memory from the disk.
  *
- * The index is replayed (index-journal.ts). Then what cannot be right is dropped: entries whose pack is missing or too short, packs without entries, and, if
- * the last process did not end by itself, body files that nobody refers to. Records and bodies are not read: their checksums are compared when they
- * are asked for, so that a start does not take longer the more bytes there are. All of it is synchronous but for deletions; a million entries
- * take 2.6 s on two cores with a load of nine.
+ * The index is replayed (index-journal.ts). Then everything that cannot be right is dropped:
+ * entries whose pack is missing or too short, packs without entries, and, if the last process did
+ * not end regularly, body files without references. Records and bodies are not read: their
+ * checksums are compared when they are requested, so the duration of a start does not depend on the
+ * number of bytes. All of it is synchronous except for deletions; a million entries take 2.6 s on
+ * two cores with a load of nine.
  */
 
 import type { BodyTable } from './bodies/body-table.ts';
@@ -20,14 +22,14 @@ export interface RecoveryParts {
   readonly bodies: BodyTable;
   readonly packs: Packs;
   readonly journal: IndexJournal;
-  /** The last owner died. */
+  /** The last owner did not end regularly. */
   readonly unclean: boolean;
 }
 
-/** A frame of deletions is written when there are so many bytes of them. */
+/** Bytes of deletions after which a frame is written. */
 const FRAME_BYTES = 256 * 1024;
 
-/** Fills index and body table. Gives the number of the next entry. */
+/** Fills index and body table. Returns the number of the next entry. */
 export async function recover({
   folder,
   index,
@@ -45,7 +47,8 @@ export async function recover({
     put: (entry, digest, bodyLength) => {
       const known = index.find(entry.id, entry.low, entry.high);
       const body = digest === null ? 0 : bodies.add(digest, bodyLength);
-      // First the new reference, then the old one goes: they may be to the same body.
+      // The new reference is added before the old one is released, because both may be to the same
+      // body.
       if (body !== 0) bodies.retain(body);
       if (known >= 0) release(known);
       index.put(body === 0 ? entry : { ...entry, body }, known);
@@ -79,7 +82,7 @@ export async function recover({
   for (const body of bodies.unreferenced()) bodies.delete(body);
   for (const pack of packs.empty()) await packs.remove(pack);
   if (unclean || !good) await sweepBodyFiles(folder, bodies);
-  // With damage in it, the next start would stumble over the same hole.
+  // If the damage stayed, the next start would encounter the same hole.
   if (!good) {
     await journal.snapshot(index, bodies);
     await journal.settled().catch(() => {});

@@ -1,24 +1,32 @@
 /**
  * Room on the disk: what is used, and how some of it becomes free.
  *
- * Used is everything: packs with their garbage, body files with their checksums, temporary files, logs, the snapshot, and the next
- * snapshot, which will be written while the old one is still there. Not the files that were deleted and are still read by somebody (open-files.ts says how much
- * that can be). It stays below the capacity less one pack, and a pack is what moving records needs.
+ * Everything counts as used: packs with their garbage, body files with their checksums, temporary
+ * files, logs, the snapshot, and the next snapshot, which will be written while the old one is
+ * still there. Deleted files that are still being read are not counted (open-files.ts says how much
+ * that can be). Usage stays below the capacity minus one pack, which is the room that moving
+ * records needs.
  *
- * When more is needed: if some pack is garbage by a quarter or more, its live records are moved and the file is deleted; otherwise
- * entries are evicted, least recently used first (entry-index.ts), until that is so or a deleted body file was enough. Hence at most
- * about a quarter of the packs is garbage, and a byte is written at most four times over to win one: only if uses are spread at random, for
- * entries of the same age lie in the same pack and mostly go together. Where no record is ever asked for again, whole packs die and
- * nothing is moved.
+ * When more is needed and some pack consists of garbage by a quarter or more, its live records are
+ * moved and the file is deleted. Otherwise entries are evicted, least recently used first
+ * (entry-index.ts), until there is such a pack or a deleted body file was enough. At most about a
+ * quarter of the packs is therefore garbage, and at most four bytes are written to free one. That
+ * worst case needs uses that are spread at random, because entries of the same age lie in the same
+ * pack and are mostly evicted together. If no record is ever requested again, whole packs become
+ * garbage and nothing is moved.
  *
- * Evictions are in the log before entries and files go: what went must not come back after a crash, for then a later removal would not have found it. If
- * the log cannot be written (others have filled the disk), the records are overwritten where they lie, which needs no room (packs.ts); an entry without its
- * record is dropped when it is asked for. Where not even that works, the entry stays, and so does the pack it is in. Moved records may be missing in the log: then a start after a crash looks for them
- * in a pack that is gone, and drops them. They are not outdated, and the next snapshot has them (index-journal.ts).
+ * Evictions are in the log before entries and files are deleted: an evicted entry must not reappear
+ * after a crash, because a later removal would not have found it. If the log cannot be written
+ * (other programs have filled the disk), the records are overwritten in place, which needs no room
+ * (packs.ts); an entry without its record is dropped when it is requested. Where not even that
+ * works, the entry stays, and so does its pack. Moved records may be missing in the log. Then a
+ * start after a crash looks for them in a pack that is gone, and drops them. They are not outdated,
+ * and the next snapshot has them (index-journal.ts).
  *
- * A body that nobody has asked for before is let into a temporary file for those who follow it, and evicts nothing (`tryHoldSpare`). So that there is room for it when the store
- * is full, a 32nd of the capacity is not given to entries. Up to half of what is free is taken while it is there; all of it would leave those who may evict
- * no other choice.
+ * A body that is requested for the first time goes into a temporary file for its readers, and
+ * evicts nothing (`tryHoldSpare`). A 32nd of the capacity is not given to entries, so that there is
+ * room for such bodies when the store is full. They may take up to half of the free room; if they
+ * took all of it, bodies that may evict would have to.
  */
 
 import type { BodyTable } from './bodies/body-table.ts';
@@ -36,9 +44,12 @@ export interface RoomParts {
   readonly packs: Packs;
   readonly journal: IndexJournal;
   readonly ledger: Ledger;
-  /** Whether somebody wants to know the keys of what is evicted: then they are read. */
+  /** Whether listeners want the keys of evicted entries, which must then be read. */
   watched(): boolean;
-  /** Entries that went. `last`: nothing else is stored under the key; `key`: if it was wanted and could be read. */
+  /**
+   * An entry was evicted. `last`: nothing else is stored under the key. `key`: given if it was
+   * wanted and could be read.
+   */
   evicted(id: number, last: boolean, key: string | undefined): void;
   corrupt(id: number): void;
 }
@@ -49,7 +60,7 @@ const MOVE_BYTES = 1024 * 1024;
 
 export class Room {
   readonly #parts: RoomParts;
-  /** Bytes in temporary files, and those that are promised to them or to a batch of changes. */
+  /** Bytes in temporary files, and those reserved for them or for a batch of changes. */
   heldBytes = 0;
   /** The same for bodies that may not evict anything. */
   spareBytes = 0;
@@ -71,7 +82,10 @@ export class Room {
     return this.used + kept + bytes <= this.#limit;
   }
 
-  /** Holds room for so many bytes of a body that may not evict anything. False: there is none to spare. */
+  /**
+   * Reserves room for `bytes` bytes of a body that may not evict anything. Returns false if there
+   * is none to spare.
+   */
   tryHoldSpare(bytes: number): boolean {
     const free = this.#limit - (this.used - this.spareBytes);
     const most = Math.min(free, Math.max(this.#keptForSpare, free / 2));
@@ -80,14 +94,17 @@ export class Room {
     return true;
   }
 
-  /** Holds room for so many bytes if there is some without evicting anything. */
+  /** Reserves room for `bytes` bytes if that needs no eviction. */
   tryHold(bytes: number): boolean {
     if (!this.has(bytes)) return false;
     this.heldBytes += bytes;
     return true;
   }
 
-  /** The same, and evicts for it. Only in turn (ledger.ts). False: there is nothing more to evict. */
+  /**
+   * The same, with evictions. Only in a turn of the ledger (ledger.ts). Returns false if there is
+   * nothing more to evict.
+   */
   async hold(bytes: number): Promise<boolean> {
     const { packs } = this.#parts;
     if (bytes > this.#limit - this.#keptForSpare) return false;
@@ -110,7 +127,10 @@ export class Room {
     return (await this.#letGo(victims, keys)) > 0;
   }
 
-  /** First in the log, then in memory: whoever finds nothing stored relies on it. Gives how many went. */
+  /**
+   * Writes the log first, then changes memory, because a caller that finds nothing stored relies on
+   * the log. Returns the number of evicted entries.
+   */
   async #letGo(slots: readonly number[], keys: ReadonlyMap<number, string | undefined>): Promise<number> {
     const { index, ledger } = this.#parts;
     const logged = await this.#logEvictions(slots);
@@ -126,12 +146,12 @@ export class Room {
     return logged.length;
   }
 
-  /** The slots that have to go for so many bytes. */
+  /** The slots to evict for `bytes` bytes. */
   #choose(bytes: number): number[] {
     const { index, bodies, capacityBytes } = this.#parts;
     const victims: number[] = [];
     const releases = new Map<number, number>();
-    // A little more than is needed, so that not every new entry has to do this again.
+    // Slightly more than needed, so that not every new entry has to do this again.
     const goal = Math.max(bytes, capacityBytes / 1024);
     let freed = 0;
     for (const slot of index.victims()) {
@@ -147,7 +167,7 @@ export class Room {
     return victims;
   }
 
-  /** Makes sure that they do not come back. Gives those of which that is sure. */
+  /** Makes sure that the entries do not reappear. Returns those for which that is certain. */
   async #logEvictions(slots: readonly number[]): Promise<readonly number[]> {
     const { index, packs, journal } = this.#parts;
     const records = new RecordBuffer();
@@ -169,7 +189,7 @@ export class Room {
     }
   }
 
-  /** Nothing else changes meanwhile, so the slot stays what it is. */
+  /** Nothing else changes meanwhile, so the slot stays valid. */
   async #keyOf(slot: number): Promise<string | undefined> {
     const { index, packs } = this.#parts;
     const id = index.ids[slot];
@@ -181,7 +201,10 @@ export class Room {
     }
   }
 
-  /** Moves the live records of a pack to the newest one, and deletes it. False: some could not be moved, nor made to go; they stay, and it as well. */
+  /**
+   * Moves the live records of a pack to the newest one, and deletes it. Returns false if some
+   * records could be neither moved nor evicted; then they and the pack stay.
+   */
   async #compact(pack: number): Promise<boolean> {
     const { index, packs } = this.#parts;
     const slots: number[] = [];
@@ -204,7 +227,7 @@ export class Room {
     return true;
   }
 
-  /** Gives how many stay. */
+  /** Returns the number of records that stay. */
   async #move(slots: readonly number[], start: number, end: number): Promise<number> {
     const { index, bodies, packs, journal } = this.#parts;
     const bytes = await packs.read(index.pack[slots[0]], start, end - start).catch(() => Buffer.alloc(0));
@@ -235,14 +258,15 @@ export class Room {
         putSlot(records, index, bodies, slot);
       }
     } catch {
-      // The disk is full: what cannot be moved goes.
+      // The disk is full: records that cannot be moved are evicted.
       for (const { slot, record } of good) {
         leaving.push(slot);
         keys.set(slot, recordKey(record));
       }
     }
     const left = leaving.length === 0 ? 0 : await this.#letGo(leaving, keys);
-    // If it fails, the old pack goes all the same, and with it the records that the log still speaks of.
+    // If it fails, the old pack is deleted anyway, and with it the records that the log still
+    // names.
     if (records.length > 0) await journal.append(records).catch(() => {});
     return leaving.length - left;
   }
