@@ -1,6 +1,7 @@
 /**
- * Heads that were read lately, with their small bodies, as far as they fit into some megabytes: the same few pages are asked for again and
- * again. It is no second memory store: hot responses belong into one (tiered-store.ts), this only saves a read for what is between.
+ * Recently read heads, with their small bodies, limited to some megabytes: the same few pages are
+ * requested again and again. It is not a second memory store: hot responses belong in one
+ * (tiered-store.ts), and this cache only saves a read for the responses in between.
  */
 
 import type { StoredResponse } from '../../../policy/stored-response.ts';
@@ -10,12 +11,12 @@ export interface LoadedHead {
   readonly low: number;
   readonly high: number;
   readonly response: StoredResponse;
-  /** null: the body is a file. */
+  /** The body, or null if it is in a file. */
   readonly bytes: Uint8Array | null;
   readonly recordBytes: number;
 }
 
-/** An object and its strings take more than their bytes. */
+/** An object and its strings take more memory than their bytes. */
 const OVERHEAD = 2;
 
 export class HeadCache {
@@ -30,7 +31,7 @@ export class HeadCache {
   get(id: number): LoadedHead | undefined {
     const head = this.#heads.get(id);
     if (head === undefined) return undefined;
-    // The order of the map is the order of use.
+    // The map is in the order of use.
     this.#heads.delete(id);
     this.#heads.set(id, head);
     return head;
@@ -39,7 +40,7 @@ export class HeadCache {
   set(head: LoadedHead): void {
     this.delete(head.id);
     const cost = head.recordBytes * OVERHEAD;
-    // One that would push out most others is not worth it.
+    // A head that would evict many others is not cached.
     if (cost > this.#limit / 8) return;
     this.#heads.set(head.id, head);
     this.#bytes += cost;

@@ -1,11 +1,13 @@
 /**
- * Heads, read from the packs when they are asked for.
+ * Reads heads from the packs on request.
  *
- * A record may move while it is read (room.ts): if what comes is not the record and the place of the entry has changed, it is read again
- * from there. If the place is still the same, it is damaged, and reported.
+ * A record may move while it is read (room.ts). If the bytes are not the record and the entry's
+ * position has changed, it is read again from there. If the position is the same, the record is
+ * damaged, and reported.
  *
- * A record that cannot be read now (out of descriptors, or a disk that stutters) is not found now, and perhaps next time. Only who lists all keys must know
- * the difference: a summary made of a list with holes would deny what is stored.
+ * A record that cannot be read now (no descriptors, or a temporary failure of the disk) is not
+ * found now, but perhaps next time. Only a listing of all keys must know the difference: a summary
+ * built from an incomplete list would deny that stored responses exist.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,7 +18,9 @@ import type { EntryIndex } from '../index/entry-index.ts';
 import { listKeys } from '../index/list-keys.ts';
 import type { HeadCache, LoadedHead } from './head-cache.ts';
 
-/** Between one try and the next to read a key for the list. After the last, the list is given up. */
+/**
+ * Pauses between attempts to read a key for the list. After the last attempt, the listing fails.
+ */
 const PAUSES_MS = [10, 50, 250];
 
 export class HeadReader {
@@ -24,7 +28,7 @@ export class HeadReader {
   readonly #packs: Packs;
   readonly #cache: HeadCache;
   readonly #damaged: (id: number, low: number, high: number, key: string | undefined) => void;
-  /** Those who ask for a head that is being read wait for the same read. */
+  /** Callers that request a head that is being read share that read. */
   readonly #loading = new Map<number, Promise<LoadedHead | undefined>>();
 
   constructor(
@@ -39,7 +43,7 @@ export class HeadReader {
     this.#damaged = damaged;
   }
 
-  /** All heads of a key, newest first (variants.ts says what that means). */
+  /** All heads of a key, newest first (variants.ts defines the order). */
   variants(key: string, low: number, high: number): readonly LoadedHead[] | Promise<readonly LoadedHead[]> {
     const index = this.#index;
     const heads: LoadedHead[] = [];
@@ -57,12 +61,12 @@ export class HeadReader {
     );
   }
 
-  /** One head; undefined: the entry is not there any more, or cannot be read. */
+  /** One head, or undefined if the entry is gone or cannot be read. */
   load(id: number, low: number, high: number): Promise<LoadedHead | undefined> {
     return this.#load(id, low, high).catch(() => undefined);
   }
 
-  /** All keys (list-keys.ts says of which moment). Rejects if one cannot be read. */
+  /** All keys (list-keys.ts says as of which moment). Rejects if one cannot be read. */
   keys(): AsyncGenerator<string> {
     return listKeys(this.#index, this.#packs, (id, low, high) => this.#key(id, low, high));
   }
@@ -84,7 +88,7 @@ export class HeadReader {
     return undefined;
   }
 
-  /** Rejects if it is there and cannot be read. */
+  /** Rejects if the entry exists and cannot be read. */
   async #load(id: number, low: number, high: number): Promise<LoadedHead | undefined> {
     if (this.#index.find(id, low, high) < 0) return undefined;
     return this.#cache.get(id) ?? this.#shared(id, low, high, undefined);
@@ -142,7 +146,7 @@ function ofKey(heads: LoadedHead[], key: string): readonly LoadedHead[] {
   return own.length > 1 ? newestFirst(own) : own;
 }
 
-/** Sorts a list that may be changed. */
+/** Sorts a list in place. */
 export function newestFirst(heads: LoadedHead[]): LoadedHead[] {
   return heads.sort((a, b) => b.response.responseTime - a.response.responseTime || b.id - a.id);
 }

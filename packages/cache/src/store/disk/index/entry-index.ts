@@ -1,19 +1,23 @@
 /**
- * What is stored, in typed arrays: 44 bytes an entry and no object, so that a million entries are 44 MB that the garbage collector never
- * looks at, and that a snapshot is a copy of columns.
+ * The index of stored entries, in typed arrays: 44 bytes per entry and no object. A million entries
+ * are 44 MB that the garbage collector never scans, and a snapshot is a copy of columns.
  *
- * A slot is one entry: its number (`ids`, unique in the life of a folder and kept when its record moves), the 64-bit hash of its key,
- * where its record lies (pack, offset, bytes), which body file it has (0: the body is in the record), and when it was used
- * last. Entries with the same bucket hang together by `next`; several variants of one key are simply several entries of one
- * hash. The key itself is in the record only: whoever asks reads the record and compares the keys. Two keys of one hash are
- * thus never mixed, they only cost a read more.
+ * A slot is one entry: its number (`ids`, unique in the lifetime of a folder and kept when its
+ * record moves), the 64-bit hash of its key, the position of its record (pack, offset, bytes), its
+ * body file (0: the body is in the record), and the time of its last use. Entries in the same
+ * bucket are linked by `next`; several variants of one key are simply several entries with one
+ * hash. The key itself is only in the record: a look-up reads the record and compares the keys. Two
+ * keys with the same hash are thus never confused; they only cost one more read.
  *
- * Slots do not move while they are in use: a snapshot walks over them while others come and go (index-journal.ts).
+ * Slots do not move while they are in use, because a snapshot walks over them while entries are
+ * added and removed (index-journal.ts).
  *
- * Eviction order: the least recently used of a few taken at random. With 16 the expected victim is among the oldest 6 % (the least of 16 uniform draws lies at
- * 1/17), it needs four bytes an entry and no list, and costs nothing on a hit but one store. Up to 64 slots
- * all are looked at, so small stores have exact order. Where so few are left in so many slots that the draw finds none, those that are used are gathered in
- * one scan, and drawn from. Refused: a linked list (8 bytes an entry, and two cache misses a hit).
+ * Eviction order: the least recently used of a few slots chosen at random. With 16, the expected
+ * victim is among the oldest 6 % (the least of 16 uniform draws lies at 1/17). It needs four bytes
+ * per entry and no list, and a hit costs only one store. Up to 64 slots, all are examined, so small
+ * stores have exact order. If so few of many slots are in use that the draw finds none, the used
+ * ones are collected in one scan and drawn from. We refused a linked list (8 bytes per entry, and
+ * two cache misses per hit).
  */
 
 const FREE = 0;
@@ -28,15 +32,15 @@ export interface Entry {
   readonly pack: number;
   readonly offset: number;
   readonly recordBytes: number;
-  /** Number of the body file, 0: none. */
+  /** Number of the body file, or 0 if there is none. */
   readonly body: number;
   readonly recency: number;
 }
 
 export class EntryIndex {
-  /** Entries there are. */
+  /** Number of entries. */
   count = 0;
-  /** Slots in use are below this. */
+  /** All slots in use are below this. */
   bound = 0;
   ids = new Float64Array(64);
   low = new Uint32Array(64);
@@ -52,29 +56,35 @@ export class EntryIndex {
   #clock = 0;
   #random = 0x9e3779b9;
 
-  /** The first slot with this hash, -1: none. */
+  /** The first slot with this hash, or -1 if there is none. */
   first(low: number, high: number): number {
     return this.#match(this.#buckets[low & (this.#buckets.length - 1)], low, high);
   }
 
-  /** The next slot with the same hash as this one, -1: none. */
+  /** The next slot with the same hash, or -1 if there is none. */
   following(slot: number): number {
     return this.#match(this.#next[slot], this.low[slot], this.high[slot]);
   }
 
-  /** The slot of an entry, -1: it is not there. */
+  /** The slot of an entry, or -1 if it is not stored. */
   find(id: number, low: number, high: number): number {
     let slot = this.first(low, high);
     while (slot >= 0 && this.ids[slot] !== id) slot = this.following(slot);
     return slot;
   }
 
-  /** Room for so many at once: growing by and by links all of them anew each time. */
+  /**
+   * Reserves room for `count` entries at once; growing step by step would link all of them again
+   * each time.
+   */
   reserve(count: number): void {
     while (this.ids.length < count) this.#grow();
   }
 
-  /** Adds an entry, or changes the one with the same number, which is in slot `known`. Gives its slot. */
+  /**
+   * Adds an entry, or changes the one with the same number, which is in slot `known`. Returns its
+   * slot.
+   */
   put(entry: Entry, known = this.find(entry.id, entry.low, entry.high)): number {
     let slot = known;
     if (slot < 0) {
@@ -122,7 +132,10 @@ export class EntryIndex {
     this.recency[slot] = this.tick();
   }
 
-  /** The slots to evict, one after the other, each once. Nothing may come or go until the last was taken. */
+  /**
+   * The slots to evict, one after the other, each once. No entry may be added or removed during the
+   * iteration.
+   */
   *victims(): Generator<number> {
     const given = new Set<number>();
     while (this.bound > SMALL) {
@@ -131,7 +144,8 @@ export class EntryIndex {
       given.add(slot);
       yield slot;
     }
-    // Few slots, or nearly all are free and the draw found none: the rest is gathered, once, and drawn from.
+    // There are few slots, or nearly all are free and the draw found none: the rest is collected
+    // once, and drawn from.
     const rest: number[] = [];
     for (let slot = 0; slot < this.bound; slot++) if (this.used(slot) && !given.has(slot)) rest.push(slot);
     while (rest.length > 0) {
@@ -150,12 +164,15 @@ export class EntryIndex {
     this.ids.fill(FREE);
   }
 
-  /** Bytes of memory it takes. */
+  /** Memory of the index in bytes. */
   get memoryBytes(): number {
     return this.ids.length * 40 + this.#buckets.length * 4;
   }
 
-  /** The least recently used of some slots taken at random; -1: all of them are free or spared. */
+  /**
+   * The least recently used of some slots chosen at random, or -1 if all of them are free or
+   * spared.
+   */
   #sample(spared: ReadonlySet<number>): number {
     let best = -1;
     for (let i = 0; i < SAMPLES; i++) {
@@ -166,7 +183,7 @@ export class EntryIndex {
     return best;
   }
 
-  /** The same, of a list. Gives the place in it. */
+  /** The same for a list. Returns the position in it. */
   #oldestAmong(slots: readonly number[]): number {
     let best = 0;
     const all = slots.length <= SMALL;
@@ -211,18 +228,19 @@ export class EntryIndex {
     this.body = larger(this.body, size);
     this.recency = larger(this.recency, size);
     this.#next = larger(this.#next, size);
-    // It grows only when no slot is free (or none was ever used), so all that is below `bound` is linked anew.
+    // It grows only when no slot is free (or none was ever used), so all slots below `bound` are
+    // linked again.
     this.#buckets = new Uint32Array(size).fill(NONE);
     for (let slot = 0; slot < this.bound; slot++) this.#link(slot);
   }
 
-  /** After four billion uses the stamps are used up: all are halved, their order stays. */
+  /** After four billion uses the time stamps are used up: all are halved, and their order stays. */
   #halve(): void {
     for (let slot = 0; slot < this.bound; slot++) this.recency[slot] >>>= 1;
     this.#clock >>>= 1;
   }
 
-  /** Xorshift, after Marsaglia: which entries are looked at need not be secret, only spread. */
+  /** Xorshift, after Marsaglia: the choice of entries need not be secret, only evenly spread. */
   #draw(): number {
     let x = this.#random;
     x ^= x << 13;

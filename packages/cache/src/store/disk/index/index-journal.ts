@@ -1,28 +1,35 @@
 /**
- * The index on disk: a snapshot, and logs of what changed since.
+ * The index on disk: a snapshot, and logs of the changes since.
  *
  * ```
  * index/snapshot-00000007     all entries, as of the beginning of log 7
  * index/log-00000007          frames of changes, in order
  * index/log-00000008          …
  * ```
- * A start reads the newest snapshot and the logs from its number on, each as fixed-size records (index-records.ts); no head is parsed.
- * A log is never written to again after a restart: each start begins a new one.
  *
- * A snapshot is written while changes go on. First the log is changed for a new one, then the slots are written piece by piece, as they
- * are at that moment, then the file is synced and renamed, and only then older files go. Entries that came or went meanwhile may be
- * in it or not; the new log says it of all of them, and putting what is there or deleting what is not does no harm.
+ * A start reads the newest snapshot and the logs from its number on, each as fixed-size records
+ * (index-records.ts); no head is parsed. A log is never written to again after a restart: each
+ * start begins a new one.
  *
- * What a crash does: a frame that is cut off was not acknowledged, and is ignored. Damage inside (bit rot, or a power failure that wrote a
- * later page and not an earlier one) may have hidden removals, and a removed response must not come back: everything before the hole is
- * forgotten. A cache may forget. A damaged snapshot only misses entries; its holes are skipped.
+ * A snapshot is written while changes go on. First a new log replaces the current one, then the
+ * slots are written piece by piece in their current state, then the file is synced and renamed, and
+ * only then are older files deleted. Entries that were added or removed meanwhile may be in it or
+ * not. The new log has all of these changes, and adding an existing entry or deleting a missing one
+ * does no harm.
  *
- * What a full disk does: a frame that cannot be written (or not be synced, where that is wanted) is taken back, and whoever wanted it must do without (ledger.ts, room.ts). As soon as frames can be written
- * again, a snapshot brings the disk up to what is in memory.
+ * After a crash, an incomplete frame was not acknowledged, and is ignored. Damage inside a log (bit
+ * rot, or a power failure that wrote a later page and not an earlier one) may have hidden removals,
+ * and a removed response must not reappear: everything before the hole is forgotten, which a cache
+ * may do. A damaged snapshot only lacks entries; its holes are skipped.
  *
- * What is synced: snapshots, before older files go; logs only if the store was told to (`syncRemovals`). A process that is killed loses
- * nothing that was acknowledged, for the page cache outlives it. After a power failure the end of a log may be missing, with
- * the entries and removals in it.
+ * On a full disk, a frame that cannot be written (or synced, where that is required) is taken back,
+ * and the caller must do without it (ledger.ts, room.ts). As soon as frames can be written again, a
+ * snapshot brings the disk up to the state in memory.
+ *
+ * Snapshots are synced before older files are deleted; logs are synced only if the store was told
+ * to (`syncRemovals`). A killed process loses nothing that was acknowledged, because the page cache
+ * outlives it. After a power failure the end of a log may be missing, with the entries and removals
+ * in it.
  */
 
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
@@ -43,16 +50,16 @@ import {
 } from './index-records.ts';
 
 export interface JournalReplay extends IndexReplay {
-  /** About so many entries will be told. */
+  /** Called with the approximate number of entries that follow. */
   expect?(count: number): void;
-  /** Nothing that was told so far can be trusted. */
+  /** The records replayed so far cannot be trusted. */
   forget(): void;
 }
 
-/** Records in one frame of a snapshot: at most so many bytes. A damaged frame costs no more than that. */
+/** Maximum bytes of records in one frame of a snapshot, and thus the cost of a damaged frame. */
 const SNAPSHOT_FRAME_BYTES = 64 * 1024;
 const READ_BYTES = 4 * 1024 * 1024;
-/** A log is not worth a snapshot below this. */
+/** Below this size, a log is not worth a snapshot. */
 const LEAST_LOG_BYTES = 4 * 1024 * 1024;
 
 export class IndexJournal {
@@ -65,7 +72,7 @@ export class IndexJournal {
   #logBytes = 0;
   #snapshotBytes = 0;
   #failedAt = 0;
-  /** Bytes of the logs when a frame could not be written; Infinity: that has not happened. */
+  /** Bytes of the logs when a frame could not be written, or Infinity if that has not happened. */
   #gapAt = Number.POSITIVE_INFINITY;
   #snapshotting: Promise<void> | null = null;
 
@@ -79,7 +86,7 @@ export class IndexJournal {
     return this.#logBytes + this.#snapshotBytes;
   }
 
-  /** Reads what is there, and begins a new log. Gives whether all of it was good. */
+  /** Reads the existing files, and begins a new log. Returns whether all of them were undamaged. */
   async open(replay: JournalReplay): Promise<boolean> {
     const { snapshots, logs, others } = this.#files();
     let good = true;
@@ -93,7 +100,7 @@ export class IndexJournal {
     }
     let expected = base;
     for (const log of logs.filter((number) => base === undefined || number >= base)) {
-      // A log that is missing is a hole as well.
+      // A missing log is a hole as well.
       if (expected !== undefined && log !== expected) {
         good = false;
         replay.forget();
@@ -111,12 +118,12 @@ export class IndexJournal {
         .filter((number) => base !== undefined && number < base)
         .map((number) => this.#path('log', number)),
     ]);
-    // After a hole the next start would forget all again, and more than now.
+    // After a hole, the next start would forget everything again, and more than now.
     await this.#begin(Math.max(base ?? 0, logs.at(-1) ?? 0) + 1);
     return good;
   }
 
-  /** Writes the records as one frame. When it is done, a killed process does not lose them. */
+  /** Writes the records as one frame. Once it resolves, a killed process does not lose them. */
   async append(records: RecordBuffer, sync = false): Promise<void> {
     const frame = records.take(this.#number);
     const fd = this.#fd;
@@ -125,7 +132,8 @@ export class IndexJournal {
       if (sync) await syncData(fd);
     } catch (error) {
       this.#gapAt = Math.min(this.#gapAt, this.#logBytes);
-      // Half a frame with another one after it would be a hole, and one that is whole but not synced would make happen what was said to have failed.
+      // Half a frame followed by another one would be a hole, and a complete frame that is not
+      // synced would apply changes that were reported as failed.
       await truncateFile(fd, this.#position);
       throw error;
     }
@@ -135,12 +143,16 @@ export class IndexJournal {
 
   get wantsSnapshot(): boolean {
     if (this.#snapshotting !== null) return false;
-    // Frames can be written again: what is missing in the logs shall be on the disk before a crash.
+    // Frames can be written again: changes that are missing in the logs should be on the disk
+    // before a crash.
     if (this.#failedAt === 0 && this.#logBytes > this.#gapAt) return true;
     return this.#logBytes > Math.max(this.#leastLogBytes, this.#snapshotBytes / 2, 1.5 * this.#failedAt);
   }
 
-  /** Begins a new log, between two frames, and a snapshot, which goes on while frames are appended. */
+  /**
+   * Begins a new log, between two frames, and a snapshot, which continues while frames are
+   * appended.
+   */
   async snapshot(index: EntryIndex, bodies: BodyTable): Promise<void> {
     await this.#begin(this.#number + 1);
     const before = this.#logBytes;
@@ -151,12 +163,12 @@ export class IndexJournal {
       .then((bytes) => {
         this.#snapshotBytes = bytes;
         this.#logBytes -= before;
-        // Of one that came meanwhile the snapshot may know nothing.
+        // The snapshot may lack changes of a frame that failed meanwhile.
         this.#gapAt -= before;
         this.#failedAt = 0;
       })
       .catch((error) => {
-        // The disk is full, perhaps: not again at each change.
+        // The disk may be full, so do not try again at each change.
         this.#failedAt = this.#logBytes;
         this.#gapAt = Math.min(this.#gapAt, gapAt);
         throw error;
@@ -167,7 +179,10 @@ export class IndexJournal {
     this.#snapshotting.catch(() => {});
   }
 
-  /** Waits for a snapshot under way; rejects if it failed, and then the older one and its logs are still there. */
+  /**
+   * Waits for a running snapshot. Rejects if it failed; then the older one and its logs are still
+   * there.
+   */
   async settled(): Promise<void> {
     await this.#snapshotting;
   }
@@ -240,7 +255,7 @@ export class IndexJournal {
   }
 }
 
-/** The entry in a slot, as a record. */
+/** Appends the entry in a slot as a record. */
 export function putSlot(records: RecordBuffer, index: EntryIndex, bodies: BodyTable, slot: number): void {
   const body = index.body[slot];
   const entry = {
@@ -257,7 +272,10 @@ export function putSlot(records: RecordBuffer, index: EntryIndex, bodies: BodyTa
   else records.put(entry, bodies.digest(body), bodies.length(body));
 }
 
-/** Replays a file. One that cannot be read is damaged, like one with wrong bytes: a store that does not open helps nobody. */
+/**
+ * Replays a file. An unreadable file counts as damaged, like one with wrong bytes, because a store
+ * that does not open is useless.
+ */
 function readFrames(path: string, number: number, replay: IndexReplay, hole: () => void): number {
   try {
     return replayFile(path, number, replay, hole);
@@ -268,7 +286,7 @@ function readFrames(path: string, number: number, replay: IndexReplay, hole: () 
   }
 }
 
-/** Frame by frame, through a window of some megabytes. Gives its size. */
+/** Reads frame by frame, through a window of some megabytes. Returns the size of the file. */
 function replayFile(path: string, number: number, replay: IndexReplay, hole: () => void): number {
   const fd = openSync(path, 'r');
   try {

@@ -1,20 +1,27 @@
 /**
- * The bytes of the index on disk. A log and a snapshot are both a row of frames; a frame is all or nothing.
+ * The bytes of the index on disk. A log and a snapshot are both a sequence of frames; a frame is
+ * valid as a whole or not at all.
  *
  * ```
- * frame    0  u32 'BJF1'   4  u32 bytes of records   8  u32 CRC-32 of the records   12  u32 CRC-32 of bytes 0 to 11   16  records
- * put      0  u32 1 or 2   4  u32 u32 id   12  u32 u32 hash of the key   20  u32 pack   24  u32 offset   28  u32 bytes   32  u32 last used
- *   and if the first word is 2:   36  u32 u32 length of the body   44  32 bytes: SHA-256 of the body
- * delete   0  u32 3        4  u32 u32 id   12  u32 u32 hash of the key
+ * frame    0  u32 'BJF1'   4  u32 bytes of records   8  u32 CRC-32 of the records
+ *         12  u32 CRC-32 of bytes 0 to 11            16  records
+ * put      0  u32 1 or 2   4  u32 u32 id            12  u32 u32 hash of the key
+ *         20  u32 pack    24  u32 offset            28  u32 bytes    32  u32 last used
+ *   and if the first word is 2:
+ *         36  u32 u32 length of the body            44  32 bytes: SHA-256 of the body
+ * delete   0  u32 3        4  u32 u32 id            12  u32 u32 hash of the key
  * ```
- * 36, 76 and 20 bytes, little-endian, lower half first. The checksums begin with the number of the file, so that a frame of another file
- * in a recycled disk block is not taken for one of this. What belongs together (an entry and the removal of the one it replaces) is in one
- * frame, and so happens or does not.
  *
- * A frame that ends after the end of the file was being written when the process died: nobody was told that it is there,
- * so it counts for nothing. Any other damage is a hole, and a hole may have held removals: what happened before it cannot be trusted
- * any more (index-journal.ts forgets it). To tell the two apart the header has a checksum of its own: a flipped bit in a length would look
- * like a torn end otherwise.
+ * 36, 76 and 20 bytes, little-endian, lower half first. The checksums begin with the number of the
+ * file, so that a frame of another file in a recycled disk block is not taken for one of this file.
+ * Records that belong together (an entry and the removal of the one that it replaces) are in one
+ * frame, so either all or none of them take effect.
+ *
+ * A frame that extends beyond the end of the file was being written when the process died. It was
+ * never acknowledged, so it is ignored. Any other damage is a hole, and a hole may have held
+ * removals: the changes before it cannot be trusted any more (index-journal.ts forgets them). The
+ * header has a checksum of its own to tell the two apart; otherwise a flipped bit in a length would
+ * look like a torn end.
  */
 
 import { crc32 } from 'node:zlib';
@@ -22,7 +29,7 @@ import type { Entry } from './entry-index.ts';
 
 const MAGIC = 0x31464a42;
 export const FRAME_HEADER_BYTES = 16;
-/** More is never written in one frame, and not believed. */
+/** Longer frames are never written, and not accepted. */
 export const MOST_FRAME_BYTES = 1 << 20;
 
 export const PUT = 1;
@@ -32,13 +39,13 @@ export const PUT_BYTES = 36;
 export const PUT_WITH_BODY_BYTES = 76;
 export const DELETE_BYTES = 20;
 
-/** What is told of each record of a good frame. */
+/** Called for each record of a good frame. */
 export interface IndexReplay {
   put(entry: Entry, digest: Uint8Array | null, bodyLength: number): void;
   delete(id: number, low: number, high: number): void;
 }
 
-/** Records on their way into a frame. */
+/** Collects records for a frame. */
 export class RecordBuffer {
   #bytes = Buffer.allocUnsafe(FRAME_HEADER_BYTES + 4096);
   #length = FRAME_HEADER_BYTES;
@@ -65,7 +72,7 @@ export class RecordBuffer {
     this.#head(this.#room(DELETE_BYTES), DELETE, id, low, high);
   }
 
-  /** The frame of all records since the last one, as a buffer of its own. */
+  /** The frame of all records since the last call, as a buffer of its own. */
   take(fileNumber: number): Buffer {
     const frame = this.#bytes.subarray(0, this.#length);
     frame.writeUInt32LE(MAGIC, 0);
@@ -102,7 +109,9 @@ export class RecordBuffer {
   }
 }
 
-/** What stands at `at`: a good frame and its bytes of records, the end (torn or not), or a hole. */
+/**
+ * The state at `at`: a good frame and the bytes of its records, the end (torn or not), or a hole.
+ */
 export type FrameState =
   | { readonly kind: 'frame'; readonly bytes: number }
   | { readonly kind: 'torn' }
@@ -122,7 +131,10 @@ export function frameAt(bytes: Buffer, at: number, fileLeft: number, fileNumber:
   return { kind: 'frame', bytes: length };
 }
 
-/** Gives the records of the frame at `at`. False: they are damaged, and nothing was given. */
+/**
+ * Replays the records of the frame at `at`. Returns false if they are damaged; then none was
+ * replayed.
+ */
 export function replayFrame(bytes: Buffer, at: number, fileNumber: number, replay: IndexReplay): boolean {
   const end = at + FRAME_HEADER_BYTES + bytes.readUInt32LE(at + 4);
   if (crc32(bytes.subarray(at + FRAME_HEADER_BYTES, end), fileNumber) !== bytes.readUInt32LE(at + 8))
@@ -160,7 +172,7 @@ export function replayFrame(bytes: Buffer, at: number, fileNumber: number, repla
   return true;
 }
 
-/** Where the next frame of this file may begin, after a hole; -1: nowhere. */
+/** Where the next frame of this file may begin after a hole, or -1 if there is none. */
 export function nextFrame(bytes: Buffer, after: number): number {
   return bytes.indexOf('BJF1', after, 'latin1');
 }

@@ -1,12 +1,17 @@
 /**
- * All keys, read from the packs: one pack after the other, each from its beginning to its end, a megabyte at a time. A million small entries take 3 to 5 s
- * on two slow cores with others at work, 20 bytes of memory an entry and 8 more for those of one pack, and hold up
- * the event loop for under 30 ms 99 times in 100, for 36 to 133 at the longest (at the lowest priority, with a load of two).
+ * Lists all keys by reading the packs: one pack after the other, each from its beginning to its
+ * end, a megabyte at a time. A million small entries take 3 to 5 s on two slow cores with other
+ * load, 20 bytes of memory per entry and 8 more for those of one pack. The event loop is blocked
+ * for under 30 ms 99 times in 100, and for 36 to 133 at the longest (at the lowest priority, with a
+ * load of two).
  *
- * Entries change meanwhile. Promised is: a key that is stored from the beginning to the end is given. So what is there at the beginning is noted, with
- * the hash of its key, and visited once; if an entry is gone by then, whatever is stored under its hash now is given in its place, for it may be the one that
- * replaced it. What is new is not looked for, so this ends however much comes. A key may be given twice if its entries change; who makes a summary of
- * the keys may err on that side only. For the same reason a key that is there and cannot be read ends the list with an error.
+ * Entries change meanwhile. The promise: a key that is stored from the beginning to the end is
+ * listed. The entries at the beginning are recorded, with the hashes of their keys, and each is
+ * visited once. If an entry is gone by then, the keys that are stored under its hash now are listed
+ * instead, because one of them may have replaced it. New entries are not looked for, so the listing
+ * always ends. A key may be listed twice if its entries change. A summary may contain keys too
+ * many, but must not lack any, which is also why a key that exists and cannot be read ends the
+ * listing with an error.
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
@@ -14,32 +19,38 @@ import { isRecord, recordKey } from '../bodies/pack-record.ts';
 import type { Packs } from '../bodies/packs.ts';
 import type { EntryIndex } from './entry-index.ts';
 
-/** Reads the key of one entry; undefined: it is gone, or damaged. Rejects if it is there and cannot be read. */
+/**
+ * Reads the key of one entry, or undefined if it is gone or damaged. Rejects if it exists and
+ * cannot be read.
+ */
 type LoadKey = (id: number, low: number, high: number) => Promise<string | undefined>;
 
-/** Read at once. */
+/** Bytes per read. */
 const LIST_BYTES = 1024 * 1024;
-/** Offset in a pack and place in a list, in one number that sorts fast: 28 bits (packs.ts) and 23 (a record has more than 32 bytes). */
+/**
+ * Offset in a pack and position in a list, in one number that sorts fast: 28 bits (packs.ts) and 23
+ * (a record has more than 32 bytes).
+ */
 const PLACES = 2 ** 23;
 
-/** What was there at the beginning, by pack. */
+/** The entries at the beginning, by pack. */
 interface Noted {
   readonly ids: Float64Array;
   readonly low: Uint32Array;
   readonly high: Uint32Array;
   readonly slots: Uint32Array;
-  /** Where the entries of each pack begin and end in the columns. */
+  /** The range of each pack's entries in the columns. */
   readonly packs: ReadonlyMap<number, { readonly from: number; to: number }>;
 }
 
 export async function* listKeys(index: EntryIndex, packs: Packs, load: LoadKey): AsyncGenerator<string> {
-  // Only keys with several variants can come twice, unless they change.
+  // Only keys with several variants can appear twice, unless they change.
   const seen = new Set<string>();
   const noted = note(index);
   for (const [pack, { from, to }] of noted.packs) {
     await turn();
     const order = byOffset(noted.slots.subarray(from, to), index);
-    // All in one generator: another one within would cost more than the reading.
+    // All in one generator, because a nested one would cost more than the reading.
     for (let next = 0; next < order.length; ) {
       const start = index.offset[noted.slots[from + order[next]]];
       const bytes = await packs.read(pack, start, LIST_BYTES).catch(() => Buffer.alloc(0));
@@ -55,7 +66,7 @@ export async function* listKeys(index: EntryIndex, packs: Packs, load: LoadKey):
           const at = index.offset[slot] - start;
           const end = at + index.recordBytes[slot];
           const inside = index.pack[slot] === pack && at >= 0 && end <= bytes.length;
-          // The rest of the window is the beginning of a record that the next one has whole.
+          // The rest of the window is the beginning of a record that the next window has whole.
           if (!inside && next > before && index.pack[slot] === pack) break;
           const record = inside ? bytes.subarray(at, end) : undefined;
           key = record !== undefined && isRecord(record, id) ? recordKey(record) : await load(id, low, high);
@@ -67,7 +78,8 @@ export async function* listKeys(index: EntryIndex, packs: Packs, load: LoadKey):
             continue;
           }
         }
-        // It went before it was visited or while it was read, and another may have come in its place.
+        // The entry was removed before it was visited or while it was read, and another may have
+        // replaced it.
         for (const other of await keysUnder(index, low, high, load)) {
           if (seen.has(other)) continue;
           seen.add(other);
@@ -78,7 +90,10 @@ export async function* listKeys(index: EntryIndex, packs: Packs, load: LoadKey):
   }
 }
 
-/** The keys of all that is stored under a hash. What is replaced while it is read is looked for again. */
+/**
+ * The keys of all entries under a hash. If an entry is replaced while it is read, the search is
+ * repeated.
+ */
 async function keysUnder(index: EntryIndex, low: number, high: number, load: LoadKey): Promise<Set<string>> {
   const keys = new Set<string>();
   const visited = new Set<number>();
@@ -98,10 +113,10 @@ async function keysUnder(index: EntryIndex, low: number, high: number, load: Loa
   return keys;
 }
 
-/** Counted first, then put in their places. */
+/** Counts the entries first, then puts them in their places. */
 function note(index: EntryIndex): Noted {
   const counts = new Map<number, number>();
-  // Neighbours are mostly of the same pack.
+  // Neighbours are mostly in the same pack.
   let pack = -1;
   let count = 0;
   const add = () => {
@@ -146,7 +161,7 @@ function note(index: EntryIndex): Noted {
   return noted;
 }
 
-/** The places in a list of slots, in the order of their records. */
+/** The positions in a list of slots, in the order of their records. */
 function byOffset(slots: Uint32Array, index: EntryIndex): Float64Array {
   const order = new Float64Array(slots.length);
   let ascending = true;
@@ -154,7 +169,7 @@ function byOffset(slots: Uint32Array, index: EntryIndex): Float64Array {
     order[i] = index.offset[slots[i]] * PLACES + i;
     if (i > 0 && order[i] < order[i - 1]) ascending = false;
   }
-  // Without a function to compare: ten times as fast.
+  // Without a comparison function, which is ten times as fast.
   if (!ascending) order.sort();
   for (let i = 0; i < order.length; i++) order[i] %= PLACES;
   return order;
