@@ -4,19 +4,24 @@
  * ```
  * 0            the body, N bytes
  * N            u32 for each block of 64 KiB: its CRC-32, begun with the number of the block
- * N + 4 B      footer: u32 'BBDY', u32 bytes of a block, u32 u32 N, 32 bytes SHA-256 of the body, u32 CRC-32 of the checksums,
- *              u32 CRC-32 of the 52 bytes of the footer before
+ * N + 4 B      footer: u32 'BBDY', u32 bytes of a block, u32 u32 N, 32 bytes SHA-256 of the body,
+ *              u32 CRC-32 of the checksums, u32 CRC-32 of the 52 bytes of the footer before
  * ```
- * Bytes are checked before they are given out, block by block, so a range of a large file needs no more than the blocks it touches, and the first
- * byte of a film does not wait for its last. Measured here (50 MB, one core, Node 20): CRC-32 3.1 GB/s on 64 KiB, the library's 64-bit hash
- * 2.5, SHA-256 1.5 on a processor with instructions for it, SHA-1 1.5, MD5 0.6; sending over loopback is 0.9 GB/s. SHA-256 on each read would thus
- * cost more than half of the sending again, CRC-32 a quarter.
  *
- * Why CRC-32 is enough: it finds every error confined to 32 bits of a block, and lets one in 2^32 of all others pass; block number, length and
- * digest are part of the check, so a block in the wrong place, a file cut off, or the file of another body do not pass. It is a check against
- * accidents. Against somebody who writes in the folder no checksum in the folder helps.
+ * Bytes are checked before they are returned, block by block. A range of a large file needs only
+ * the blocks that it touches, and the first byte of a film does not wait for its last. Measured
+ * here (50 MB, one core, Node 20): CRC-32 3.1 GB/s on 64 KiB, the library's 64-bit hash 2.5,
+ * SHA-256 1.5 on a processor with instructions for it, SHA-1 1.5, MD5 0.6; sending over loopback is
+ * 0.9 GB/s. SHA-256 on each read would thus add more than half of the cost of sending, CRC-32 a
+ * quarter.
  *
- * SHA-256 is computed once, when the body comes: there it is the name, and two bodies must never share one by accident.
+ * Why CRC-32 is enough: it finds every error confined to 32 bits of a block, and misses one in 2^32
+ * of all others. Block number, length and digest are part of the check, so a block in the wrong
+ * position, a truncated file, or the file of another body do not pass. It is a check against
+ * accidents. No checksum in the folder helps against an attacker with write access to the folder.
+ *
+ * SHA-256 is computed once, when the body arrives: it is the name of the file, and two bodies must
+ * never share one by accident.
  */
 
 import { crc32 } from 'node:zlib';
@@ -32,7 +37,7 @@ export function blockChecksum(block: Uint8Array, number: number): number {
   return crc32(block, number);
 }
 
-/** What follows the body in its file. */
+/** The bytes that follow the body in its file. */
 export function bodyTrailer(length: number, digest: Uint8Array, checksums: Uint32Array): Buffer {
   const trailer = Buffer.allocUnsafe(4 * checksums.length + FOOTER_BYTES);
   for (let i = 0; i < checksums.length; i++) trailer.writeUInt32LE(checksums[i], 4 * i);
@@ -47,7 +52,7 @@ export function bodyTrailer(length: number, digest: Uint8Array, checksums: Uint3
   return trailer;
 }
 
-/** Bytes of the file of a body. */
+/** Size of the file of a body. */
 export function bodyFileBytes(length: number): number {
   return length + 4 * Math.ceil(length / BLOCK_BYTES) + FOOTER_BYTES;
 }
@@ -79,8 +84,8 @@ export async function readChecksums(fd: number, length: number, digest: Uint8Arr
 }
 
 /**
- * Bytes `from` to `to` of a body, checked. Whole blocks are read and checked; what was not asked for is cut off. `length` is the end of the
- * last block.
+ * The bytes `from` to `to` of a body, checked. Whole blocks are read and checked, and the bytes
+ * outside the range are cut off. `length` is the end of the last block.
  */
 export async function readChecked(
   fd: number,

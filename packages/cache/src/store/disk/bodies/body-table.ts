@@ -1,9 +1,10 @@
 /**
- * Body files: their digests, lengths, and how many entries refer to each. Equal bodies are one file.
+ * Body files: their digests, lengths, and how many entries refer to each. Equal bodies are one
+ * file.
  *
- * Typed arrays as in entry-index.ts: 52 bytes a body and no object. A number (1 and up) stands for a body; entries hold that.
- * `versions` counts how often the file was put in place anew: a reader that found an older copy damaged must not have the new one
- * dropped.
+ * They are in typed arrays as in entry-index.ts: 52 bytes per body and no object. Entries refer to
+ * a body by its number (1 and up). `versions` counts how often the file was replaced: a reader that
+ * found an older copy damaged must not cause the new one to be dropped.
  */
 
 import { bodyFileBytes } from './body-file.ts';
@@ -13,7 +14,7 @@ const DIGEST_BYTES = 32;
 
 export class BodyTable {
   count = 0;
-  /** Of all files, each counted once. */
+  /** Bytes of all files, each counted once. */
   bytes = 0;
   #digests = new Uint8Array(64 * DIGEST_BYTES);
   #lengths = new Float64Array(64);
@@ -24,7 +25,7 @@ export class BodyTable {
   #bound = 1;
   #free = NONE;
 
-  /** The number of the body with this digest, 0: none. */
+  /** The number of the body with this digest, or 0 if there is none. */
   find(digest: Uint8Array): number {
     let at = this.#buckets[this.#bucket(digest, 0)];
     while (at !== NONE && !this.#is(at, digest)) at = this.#next[at];
@@ -49,7 +50,7 @@ export class BodyTable {
     this.#references[body]++;
   }
 
-  /** How many references are left. */
+  /** Returns the number of remaining references. */
   release(body: number): number {
     return --this.#references[body];
   }
@@ -58,7 +59,7 @@ export class BodyTable {
     return this.#references[body];
   }
 
-  /** Forgets a body without references. */
+  /** Removes a body without references. */
   delete(body: number): void {
     const bucket = this.#bucket(this.#digests, body * DIGEST_BYTES);
     let at = this.#buckets[bucket];
@@ -82,7 +83,7 @@ export class BodyTable {
     return this.#lengths[body];
   }
 
-  /** A view, good until the next body is added. */
+  /** A view, valid until the next body is added. */
   digest(body: number): Uint8Array {
     return this.#digests.subarray(body * DIGEST_BYTES, (body + 1) * DIGEST_BYTES);
   }
@@ -112,7 +113,7 @@ export class BodyTable {
     return true;
   }
 
-  /** SHA-256 is a hash already: its first bytes are the bucket. */
+  /** SHA-256 is already a hash, so its first bytes are the bucket. */
   #bucket(bytes: Uint8Array, from: number): number {
     return (
       (bytes[from] | (bytes[from + 1] << 8) | (bytes[from + 2] << 16) | (bytes[from + 3] << 24)) &
@@ -148,7 +149,7 @@ export class BodyTable {
     this.#versions = larger(this.#versions, size);
     this.#next = larger(this.#next, size);
     this.#buckets = new Uint32Array(size);
-    // No number is free when it grows.
+    // No number is free when the table grows.
     for (let body = 1; body < this.#bound; body++) this.#link(body);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Reads a body that may still be on its way in: from the file what is in the file, checked, from memory what is not, and waits when it
- * has caught up. See disk-writer.ts.
+ * Reads a body that may still be arriving: the bytes in the file from there, checked, the others
+ * from memory. It waits when it has caught up. See disk-writer.ts.
  */
 
 import { BodyError, type BodyReader } from '../../response-store.ts';
@@ -8,7 +8,7 @@ import type { DiskWriter } from '../disk-writer.ts';
 import { BLOCK_BYTES, readChecked } from './body-file.ts';
 import type { SharedFile } from './open-files.ts';
 
-/** Read from the file at once. */
+/** Maximum bytes per read of the file. */
 const READ_BYTES = 4 * BLOCK_BYTES;
 
 export class FollowingReader implements BodyReader {
@@ -24,7 +24,7 @@ export class FollowingReader implements BodyReader {
     this.#writer = writer;
     this.at = start;
     this.#end = end;
-    // Held from the beginning: the writer may let go before the first byte is asked for.
+    // Retained from the beginning, because the writer may release it before the first read.
     this.#file = writer.file?.retain();
     writer.attach(this);
   }
@@ -46,16 +46,16 @@ export class FollowingReader implements BodyReader {
     if (writer === undefined) return;
     this.#writer = undefined;
     this.#wake?.();
-    // A read under way holds the descriptor itself.
+    // A running read retains the descriptor itself.
     this.#file?.release();
     this.#file = undefined;
     writer.moved(this, true);
   }
 
-  /** Something happened. */
+  /** Called after a change. */
   wake(): void {
     const writer = this.#writer;
-    // The file may have come to be since.
+    // The file may have been created since.
     if (writer?.file !== undefined && this.#file === undefined) this.#file = writer.file.retain();
     this.#wake?.();
     this.#wake = undefined;
@@ -64,7 +64,8 @@ export class FollowingReader implements BodyReader {
   #take(writer: DiskWriter): Uint8Array | null | Promise<Uint8Array | null> {
     if (writer.failure !== undefined) return this.#fail(writer.failure);
     if (this.at >= this.#end) return this.#finish();
-    // Between file and memory something may have been let through and dropped, but only for those who came later.
+    // Bytes between file and memory may have been dropped in passing through, but only for readers
+    // that arrived later.
     if (this.at < writer.base && writer.written < writer.base) {
       return this.#fail(
         new BodyError(
@@ -96,7 +97,7 @@ export class FollowingReader implements BodyReader {
     const file = this.#file.retain();
     try {
       const { at } = this;
-      // While it is written, the file ends with a whole block.
+      // While it is being written, the file ends with a whole block.
       const to = Math.min(
         writer.written,
         this.#end,

@@ -1,31 +1,35 @@
 /**
  * Open descriptors, shared and counted.
  *
- * All readers of one body read through one descriptor (reads name their place, so nobody moves anybody's position), and it is closed
- * when the last lets go: a body that is evicted or replaced while somebody reads it stays readable for him, for a file that is
- * unlinked lives as long as it is open. A name (the digest of the body) finds the descriptor that is open already.
+ * All readers of one body read through one descriptor (each read states its position, so readers do
+ * not affect each other), and the last one closes it. A body that is evicted or replaced while it
+ * is read stays readable for its readers, because an unlinked file exists as long as it is open. A
+ * name (the digest of the body) finds the descriptor that is already open.
  *
- * Such a file takes its bytes on the disk until then, and no count here or in room.ts has them: with readers that stall the disk can hold more than the
- * capacity, by the bodies that went while they were read. How much that is, is bounded from outside: `limit` files at most, no more than the
- * proxy has clients, and for no longer than it lets a client stall. To count them would make one stalled client evict what others want.
+ * Such a file occupies disk space until then, and is counted neither here nor in room.ts. With
+ * stalled readers the disk can therefore hold more than the capacity, by the bodies that were
+ * deleted while they were read. That excess is bounded from outside: `limit` files at most, no more
+ * than the proxy has clients, and for no longer than it lets a client stall. Counting them would
+ * make one stalled client evict bodies that others want.
  *
- * At most `limit` are open or being opened; whoever comes then waits for one to be closed, in the order of coming. Who leaves while he waits had
- * nothing to pass on: only a slot that was held wakes the next. Nobody who holds one waits for
- * another, so this cannot lock up; a client that stalls for ever is the proxy's to throw out.
+ * At most `limit` files are open or being opened. Further requests wait for one to be closed, first
+ * come, first served. A request that is cancelled while it waits held no slot: only a slot that was
+ * held wakes the next. No holder of a descriptor waits for another one, so there is no deadlock;
+ * the proxy disconnects a client that stalls forever.
  */
 
 import { BodyError } from '../../response-store.ts';
 import { closeFile, openFile } from '../file-io.ts';
 
 export interface FileEvents {
-  /** Nobody uses it any more, or it cannot be opened. Perhaps told twice. */
+  /** The file has no users any more, or cannot be opened. May be called twice. */
   left?(): void;
-  /** There is no descriptor any more, or there never will be one. Told once. */
+  /** There is no descriptor any more, or there never will be one. Called once. */
   closed?(): void;
 }
 
 export class SharedFile {
-  /** -1 until it is open, and when it is closed. */
+  /** -1 until it is open, and after it is closed. */
   fd = -1;
   readonly opening: Promise<void>;
   readonly #events: FileEvents;
@@ -36,7 +40,7 @@ export class SharedFile {
     this.opening = opening.then(
       (fd) => {
         this.fd = fd;
-        // All may have left while it was opened.
+        // All users may have left while it was being opened.
         if (this.#users === 0) this.#close();
       },
       (error) => {
@@ -48,7 +52,10 @@ export class SharedFile {
     this.opening.catch(() => {});
   }
 
-  /** Users are counted from the moment they ask, not from the moment it is open: one that leaves at once closes it for nobody. */
+  /**
+   * Users are counted from the moment they ask, not from the moment the file is open, so one that
+   * leaves at once does not close it for others.
+   */
   retain(): this {
     if (this.#users === 0) throw new Error('The file is closed: its descriptor may be that of another one');
     this.#users++;
@@ -76,7 +83,7 @@ interface Waiter {
 export class OpenFiles {
   readonly #limit: number;
   readonly #shared = new Map<string, SharedFile>();
-  /** In the order of coming. */
+  /** In the order of arrival. */
   readonly #waiting = new Set<Waiter>();
   #open = 0;
 
@@ -88,7 +95,10 @@ export class OpenFiles {
     return this.#open;
   }
 
-  /** The descriptor open under `name`, or a new one. Await `opening`, and release it if that worked. */
+  /**
+   * The descriptor that is open under `name`, or a new one. Await `opening`, and release it if that
+   * succeeded.
+   */
   acquire(name: string, path: string, flags = 'r'): SharedFile {
     const known = this.#shared.get(name);
     if (known !== undefined) return known.retain();
@@ -121,7 +131,10 @@ export class OpenFiles {
     return file;
   }
 
-  /** The file under this name is another from now on: who has the old one keeps it, who comes opens the new one. */
+  /**
+   * The file under this name is a new one from now on: current users keep the old one, later ones
+   * open the new one.
+   */
   forget(name: string): void {
     this.#shared.delete(name);
   }

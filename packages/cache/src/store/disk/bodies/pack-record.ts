@@ -9,12 +9,14 @@
  * 24  u32  bytes of the body here               28  u32  1: the body is here, 0: it is a file
  * 32  key: a JSON string      head: StoredResponse without its key, as JSON      body
  * ```
- * All numbers are little-endian. The key is a JSON string because UTF-8 alone would make all lone surrogates equal, and two keys
- * one; the head has no key of its own, so that listing all keys needs no head to be parsed.
+ * All numbers are little-endian. The key is a JSON string because UTF-8 alone would make all lone
+ * surrogates equal, so that two keys could become one. The head does not contain the key, so that
+ * listing all keys does not require parsing heads.
  *
- * The number in the record is compared with the one in the index: a record read from the wrong place is right in itself, and must not
- * pass. CRC-32 finds every error within 32 bits and leaves one in 2^32 of the rest; it guards against disks and crashes, not
- * against people who can write in the folder: those can write good checksums as well.
+ * The number in the record is compared with the one in the index: a record read from the wrong
+ * position is valid in itself, and must not pass. CRC-32 finds every error within 32 bits and
+ * misses one in 2^32 of the rest. It guards against disks and crashes, not against attackers with
+ * write access to the folder, who can also write valid checksums.
  */
 
 import { crc32 } from 'node:zlib';
@@ -25,7 +27,7 @@ export const RECORD_HEADER_BYTES = 32;
 
 export interface PackRecord {
   readonly response: StoredResponse;
-  /** null: it is a file. */
+  /** The body, or null if it is in a file. */
   readonly body: Uint8Array | null;
 }
 
@@ -60,7 +62,7 @@ export function encodeRecord(
   return record;
 }
 
-/** Whether these bytes are the record of this entry, whole and undamaged. */
+/** Whether these bytes are the record of this entry, complete and undamaged. */
 export function isRecord(bytes: Buffer, id: number): boolean {
   if (bytes.length < RECORD_HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) return false;
   const parts = bytes.readUInt32LE(16) + bytes.readUInt32LE(20) + bytes.readUInt32LE(24);
@@ -78,7 +80,7 @@ export function recordKey(bytes: Buffer): string {
   );
 }
 
-/** What is in a record that `isRecord` found good. The body is a view of it. */
+/** The content of a record that `isRecord` found good. The body is a view of it. */
 export function decodeRecord(bytes: Buffer): PackRecord {
   const headFrom = RECORD_HEADER_BYTES + bytes.readUInt32LE(16);
   const bodyFrom = headFrom + bytes.readUInt32LE(20);

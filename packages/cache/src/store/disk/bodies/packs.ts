@@ -1,11 +1,13 @@
 /**
- * Packs: files to which records are only ever appended.
+ * Packs: append-only files of records.
  *
- * A pack is full at `packBytes` (a 32nd of the capacity, at most 256 MiB), then the next one begins; each start begins a new one too, so
- * nothing is written behind a torn end. What is live in them is known from the index; the rest is garbage, which is got rid of by moving
- * the live records of a pack to the newest one and deleting the file (room.ts). A record longer than a pack is a pack of its own.
+ * A pack is full at `packBytes` (a 32nd of the capacity, at most 256 MiB), then the next one
+ * begins. Each start also begins a new one, so nothing is written after a torn end. The index knows
+ * which records are live. The rest is garbage, which is removed by moving the live records of a
+ * pack to the newest one and deleting the file (room.ts). A record longer than a pack is a pack of
+ * its own.
  *
- * Why small bodies are in here and not in files of their own: disk-store.ts has the measurement.
+ * Why small bodies are in packs and not in files of their own: disk-store.ts has the measurement.
  */
 
 import { readdirSync, statSync } from 'node:fs';
@@ -25,7 +27,7 @@ interface Pack {
   live: number;
 }
 
-/** Packs that stay open for reading. */
+/** Number of packs that stay open for reading. */
 const OPEN_PACKS = 64;
 /** Offsets are 32 bits. */
 const MOST_PACK_BYTES = 256 * 1024 * 1024;
@@ -38,7 +40,7 @@ export class Packs {
   #active = 0;
   #fd = -1;
   #closed = false;
-  /** Of all packs: what is in the files, and what of it is live. */
+  /** Totals of all packs: bytes in the files, and live bytes. */
   bytes = 0;
   liveBytes = 0;
 
@@ -54,7 +56,7 @@ export class Packs {
     }
   }
 
-  /** Whether a record can be there at all: its file is long enough. */
+  /** Whether the record can exist: its file is long enough. */
   holds(pack: number, offset: number, bytes: number): boolean {
     const known = this.#packs.get(pack);
     return known !== undefined && offset + bytes <= known.bytes;
@@ -66,7 +68,7 @@ export class Packs {
     this.liveBytes += bytes;
   }
 
-  /** Writes records one after the other. Gives where the first one is. */
+  /** Writes records one after the other. Returns the position of the first one. */
   async append(records: readonly Buffer[]): Promise<Place> {
     let bytes = 0;
     for (const record of records) bytes += record.length;
@@ -80,10 +82,14 @@ export class Packs {
     return { pack: this.#active, offset };
   }
 
-  /** A record's bytes; fewer than asked for if the file ends before. Rejects with ENOENT if the pack is gone. */
+  /**
+   * A record's bytes; fewer than requested if the file ends before. Rejects with ENOENT if the pack
+   * is gone.
+   */
   async read(pack: number, offset: number, bytes: number): Promise<Buffer> {
     if (this.#closed) throw new Error('Expected an open store, but its packs are closed');
-    // While its file is being deleted it could still be opened, and would then be kept open for nobody.
+    // While its file is being deleted it could still be opened, and would then stay open without
+    // users.
     if (!this.#packs.has(pack)) throw Object.assign(new Error(`Pack ${pack} is gone`), { code: 'ENOENT' });
     const file = this.#opened(pack).retain();
     try {
@@ -101,7 +107,10 @@ export class Packs {
     }
   }
 
-  /** Makes a record unreadable where it lies: needs no room on the disk. One whose pack is gone is unreadable already. */
+  /**
+   * Makes a record unreadable in place, which needs no room on the disk. A record whose pack is
+   * gone is already unreadable.
+   */
   async scratch({ pack, offset }: Place): Promise<void> {
     let fd: number;
     try {
@@ -117,7 +126,10 @@ export class Packs {
     }
   }
 
-  /** The pack with the most garbage, if that is at least `share` of it. It is not written to any more. */
+  /**
+   * The pack with the most garbage, if that is at least `share` of it. The pack is not written to
+   * any more.
+   */
   mostGarbage(share: number): number | undefined {
     let best: number | undefined;
     let most = 0;
@@ -149,7 +161,7 @@ export class Packs {
     await rm(this.#path(number), { force: true });
   }
 
-  /** Packs with nothing in them that is live. */
+  /** Packs without live records. */
   empty(): number[] {
     return [...this.#packs].filter(([, pack]) => pack.live === 0).map(([number]) => number);
   }
@@ -165,7 +177,7 @@ export class Packs {
     let file = this.#open.get(number);
     if (file === undefined) file = new SharedFile(openFile(this.#path(number), 'r'));
     else this.#open.delete(number);
-    // The order of the map is the order of use.
+    // The map is in the order of use.
     this.#open.set(number, file);
     if (this.#open.size > OPEN_PACKS) {
       const [[oldest, idle]] = this.#open;

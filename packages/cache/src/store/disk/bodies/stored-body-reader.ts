@@ -1,10 +1,15 @@
 /**
- * Reads a body that is stored: from the bytes that came with its head, or from its file, checked block by block (body-file.ts).
+ * Reads a stored body: from the bytes that came with its head, or from its file, checked block by
+ * block (body-file.ts).
  *
- * While the caller sends one piece the next is read, and pieces grow from 64 KiB to 2 MiB: a small body takes no more memory than it is long. Large pieces are
- * faster, because each read is a way to another thread and back; their memory is used again when they are sent (lent-memory.ts). By hand, with `wrk`, through the whole
- * node, four clients, 50 MB each, of what a bare Node server sends from memory: 0.12 with 64 KiB, 0.33 with 2 MiB of fresh memory, 0.6 to 0.7 when it is used again (0.51 in bench/results/cache.md). A
- * thousand slow clients with two such pieces each would hold four gigabytes; so all readers together have a budget, and with many of them pieces are smaller.
+ * While the caller sends one piece the next is read, and pieces grow from 64 KiB to 2 MiB, so a
+ * small body takes no more memory than its length. Large pieces are faster, because each read is a
+ * round trip to another thread; their memory is reused when they are sent (lent-memory.ts). We
+ * measured by hand, with `wrk`, through the whole node, four clients, 50 MB each, as a fraction of
+ * what a bare Node server sends from memory: 0.12 with 64 KiB, 0.33 with 2 MiB of fresh memory, 0.6
+ * to 0.7 when it is reused (0.51 in bench/results/cache.md). A thousand slow clients with two such
+ * pieces each would hold four gigabytes. All readers together therefore have a budget, and with
+ * many of them pieces are smaller.
  */
 
 import { errorCode } from '@bloomery/files';
@@ -14,9 +19,9 @@ import { giveBack } from './lent-memory.ts';
 import type { SharedFile } from './open-files.ts';
 
 const MOST_PIECE_BYTES = 32 * BLOCK_BYTES;
-/** Of all readers together: a piece being sent and one being read, each. */
+/** For all readers together: each has a piece being sent and one being read. */
 const BUDGET_BYTES = 128 * 1024 * 1024;
-/** Readers of files that have begun. */
+/** Number of readers of files that have begun. */
 let reading = 0;
 
 function mostPieceBytes(): number {
@@ -24,7 +29,7 @@ function mostPieceBytes(): number {
   return Math.max(BLOCK_BYTES, Math.min(MOST_PIECE_BYTES, share));
 }
 
-/** What is to be read. */
+/** The source of a body. */
 export type BodySource =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | {
@@ -32,7 +37,7 @@ export type BodySource =
       readonly file: SharedFile;
       readonly length: number;
       readonly digest: Uint8Array;
-      /** The body is damaged or missing: forget it. */
+      /** The body is damaged or missing and must be dropped. */
       damaged(error: BodyError): void;
     };
 
@@ -48,11 +53,11 @@ export class StoredBodyReader implements BodyReader {
   #ahead: Promise<Uint8Array> | undefined;
   #piece = BLOCK_BYTES;
   #busy = false;
-  /** Among those who read. */
+  /** Whether it is counted in `reading`. */
   #counted = false;
   #state: 'open' | 'finished' | 'closed' = 'open';
 
-  /** `find` is asked at the first `next`; it throws `BodyError` if the body is gone. */
+  /** `find` is called at the first `next`; it throws `BodyError` if the body is gone. */
   constructor(find: () => Promise<BodySource> | BodySource, start: number, end: number) {
     if (!(start >= 0 && end >= start)) {
       throw new RangeError(`Expected 0 <= start <= end, got start ${start} and end ${end}`);
@@ -109,7 +114,7 @@ export class StoredBodyReader implements BodyReader {
   async #fromFile(source: BodySource & { kind: 'file' }): Promise<Uint8Array | null> {
     try {
       this.#checksums ??= await this.#openFile(source);
-      // Closed meanwhile: the descriptor is somebody else's by now.
+      // The reader was closed meanwhile, so the descriptor may belong to another file by now.
       if (this.#state !== 'open') throw closedError();
       if (!this.#counted) {
         this.#counted = true;
@@ -152,10 +157,10 @@ export class StoredBodyReader implements BodyReader {
 
   async #read(source: BodySource & { kind: 'file' }, end: number): Promise<Uint8Array> {
     const at = this.#at;
-    // Up to the end of a block, so that none is read twice.
+    // Up to the end of a block, so that no block is read twice.
     const to = Math.min(end, Math.floor(at / BLOCK_BYTES) * BLOCK_BYTES + this.#piece);
     this.#piece = Math.min(mostPieceBytes(), 2 * this.#piece);
-    // A close while this is read does not close the file under it.
+    // A close during this read must not close the file.
     const file = source.file.retain();
     try {
       return await readChecked(file.fd, at, to, source.length, this.#checksums!);
