@@ -54,7 +54,7 @@ interface Mapping {
 }
 
 interface Entry extends Mapping {
-  /** As configured; the beginning of the targets that match. */
+  /** The prefix as configured, with which matching targets begin. */
   readonly prefix: string;
   readonly scheme: 'http' | 'https';
   readonly host: string;

@@ -1,6 +1,6 @@
 /**
- * What a fetch from an origin must bring, for which request, and why: the order that `fetch-job.ts`
- * carries out.
+ * The order for a fetch from an origin, which `fetch-job.ts` carries out: what it must bring, for
+ * which request, and why.
  */
 
 import { completionFields, type Decision, type RequestHead } from '../../policy/index.ts';
@@ -51,7 +51,7 @@ export interface FetchOrder {
 }
 
 /**
- * What is asked of the origin: the whole, whether the stored response is still valid, or the
+ * The question to the origin: for the whole, whether the stored response is still valid, or for the
  * missing bytes.
  */
 export type Mode =
