@@ -109,8 +109,8 @@ function readIpv6(text: string): number[] {
  * if the text is none of these.
  */
 function readLegacyNumber(text: string): number {
-  // 0x alone is 0 to the URL standard. Twelve digits are more than any 32-bit number needs in
-  // octal.
+  // 0x alone is 0 to the URL standard. The lengths leave room for leading zeros and for numbers
+  // above 32 bits, which the caller refuses.
   if (/^0[xX][0-9a-fA-F]{0,16}$/.test(text))
     return text.length === 2 ? 0 : Number.parseInt(text.slice(2), 16);
   if (/^0[0-7]{1,22}$/.test(text)) return Number.parseInt(text, 8);

@@ -17,8 +17,8 @@
  *   `syncRemovals` no removals), but readers never get a torn body.
  * - Equal large bodies are one file. Small ones are stored with each head, because sharing them
  *   would take a second read per hit.
- * - Memory does not grow with the length of a body, nor by more than half a megabyte for each
- *   stalled reader.
+ * - Memory does not grow with the length of a body, nor by more than two pieces of
+ *   at most 2 MiB for each stalled reader.
  *
  * Why small bodies are in packs, measured (16 at a time, page cache, on two cores with a load of
  * nine, so only the ratios are meaningful): bodies of 10 KB are stored 3 to 9 times as fast in a
