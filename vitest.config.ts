@@ -1,6 +1,6 @@
-// The tests of the workspace: every file in Node, those of the library in Chromium as well. BLOOMERY_EFFORT decides how
-// much runs (docs/notes/tests.md): 1 is `npm test`, 20 is `npm run test:full`, and below 1 is `npm run test:quick`, which
-// leaves out the files of `notQuick`.
+// The tests of the workspace: every file in Node, those of the library in Chromium as well.
+// BLOOMERY_EFFORT decides how much runs (docs/notes/tests.md): 1 is `npm test`, 20 is `npm run
+// test:full`, and below 1 is `npm run test:quick`, which leaves out the files of `notQuick`.
 
 import { availableParallelism } from 'node:os';
 import { playwright } from '@vitest/browser-playwright';
@@ -33,8 +33,9 @@ const notQuick = [
   'packages/bloomery/test/kernel/twins.test.ts',
 ];
 
-// Vitest's own default is one worker fewer than there are cores, so one of two cores would stand idle for half of the
-// run. Node's tests come first with a worker on each core, then Chromium's with a page on each.
+// Vitest's own default is one worker fewer than there are cores, so one of two cores would stand
+// idle for half of the run. Node's tests come first with a worker on each core, then Chromium's
+// with a page on each.
 const maxWorkers = availableParallelism();
 
 export default defineConfig({
@@ -60,7 +61,8 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Node runs the same arithmetic in full, so `npm test` repeats a quarter of it here. The full form repeats all.
+        // Node runs the same arithmetic in full, so `npm test` repeats a quarter of it here. The
+        // full form repeats all.
         define: { __BLOOMERY_EFFORT__: String(effort > 1 ? effort : effort / 4) },
         // Cross-origin isolation, so that SharedArrayBuffer exists in the page.
         server: {

@@ -5,9 +5,9 @@ import { afterEach, expect, test } from 'vitest';
 import { findOnPath, installPrograms } from './install-programs.mjs';
 
 /**
- * A machine that lacks `missing`, with an apt-get that installs everything except `broken`, and that fails at
- * the steps in `failing`. Another apt-get holds the lock for the first `lockedFor` calls. `calls` collects what
- * apt-get was asked to do, and the pauses between.
+ * A machine that lacks `missing`, with an apt-get that installs everything except `broken`, and
+ * that fails at the steps in `failing`. Another apt-get holds the lock for the first `lockedFor`
+ * calls. `calls` collects what apt-get was asked to do, and the pauses between.
  */
 function bareMachine({ missing, broken = [], failing = [], lockedFor = 0, isRoot = true }) {
   const lacking = new Set(missing);

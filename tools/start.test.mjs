@@ -10,8 +10,8 @@ const folder = mkdtempSync(join(tmpdir(), 'bloomery-start-'));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test('npm start ends the program when npm is ended by its id', async () => {
-  // npm runs a script by `sh -c`. dash starts the program as a child of its own and does not pass signals on, so
-  // without `exec` the program would go on alone.
+  // npm runs a script by `sh -c`. dash starts the program as a child of its own and does not pass
+  // signals on, so without `exec` the program would go on alone.
   const start = scripts.start.replace('tools/start.mjs', 'program.mjs');
   expect(start).not.toBe(scripts.start);
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { start } }));

@@ -1,7 +1,8 @@
-// Builds the command into packages/bloomery/bin, from where it is published: `npx bloomery` is what people type, and the
-// name is the library's. The folder holds everything that the command runs, npm's packages included, so that the library
-// stays without dependencies and the folder can be copied anywhere. One file for each command and thread, instead of
-// hundreds of modules, halves the time to start. Types are checked by tsc (npm run check:types); this only bundles.
+// Builds the command into packages/bloomery/bin, from where it is published: `npx bloomery` is what
+// people type, and the name is the library's. The folder holds everything that the command runs,
+// npm's packages included, so that the library stays without dependencies and the folder can be
+// copied anywhere. One file for each command and thread, instead of hundreds of modules, halves the
+// time to start. Types are checked by tsc (npm run check:types); this only bundles.
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -48,8 +49,9 @@ checkComplete(metafile);
 writeFileSync(join(bin, 'THIRD-PARTY-LICENSES.txt'), licenseNotices(bundledPackages(root, metafile)));
 
 /**
- * A source that loads a CommonJS package late calls `createRequire(import.meta.url)('name')`, which esbuild does not follow.
- * As a plain `require` it is bundled, and still evaluated only when it is called.
+ * A source that loads a CommonJS package late calls `createRequire(import.meta.url)('name')`, which
+ * esbuild does not follow. As a plain `require` it is bundled, and still evaluated only when it is
+ * called.
  */
 function lateRequires() {
   return {
@@ -67,8 +69,9 @@ function lateRequires() {
 }
 
 /**
- * Packages in CommonJS call `require` for Node's modules, and there is no `require` in an ES module. The usual remedy, a
- * banner that makes one in every file, takes 3 to 5 % more processor time for `--version`, `--help` and `check`.
+ * Packages in CommonJS call `require` for Node's modules, and there is no `require` in an ES
+ * module. The usual remedy, a banner that makes one in every file, takes 3 to 5 % more processor
+ * time for `--version`, `--help` and `check`.
  */
 function nodeRequires() {
   return {

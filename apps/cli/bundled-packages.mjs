@@ -1,10 +1,13 @@
-// The npm packages whose code is in the built command. Their licences ask that the notice goes with every copy, so the
-// command carries all of them in one file.
+// The npm packages whose code is in the built command. Their licences ask that the notice goes with
+// every copy, so the command carries all of them in one file.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** The packages of which esbuild took at least one file, by name. `root` is the folder that its paths start from. */
+/**
+ * The packages of which esbuild took at least one file, by name. `root` is the folder that its
+ * paths start from.
+ */
 export function bundledPackages(root, { inputs }) {
   const folders = new Set();
   for (const path of Object.keys(inputs)) {

@@ -1,4 +1,5 @@
-// The yardstick, and the origin: Node's own http server, which sends the same bytes from memory and does nothing else.
+// The yardstick, and the origin: Node's own http server, which sends the same bytes from memory and
+// does nothing else.
 
 import { createServer } from 'node:http';
 

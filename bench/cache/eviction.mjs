@@ -1,18 +1,22 @@
 /**
- * Which eviction policy the memory store should have: hit ratio and cost of a hit, on traces like those of the web.
+ * Which eviction policy the memory store should have: hit ratio and cost of a hit, on traces like
+ * those of the web.
  *
  *     cd bench && node cache/eviction.mjs [--quick]
  *
- * The traces are made, with a seed. Popularity follows Zipf's law with the exponents 0.7 and 0.9 (Breslau et al.,
- * INFOCOM 1999, found 0.64 to 0.83 for web proxies; content networks lie higher); to that come one-hit wonders, keys that are
- * asked for once and never again (most objects of a content network are: Maggs and Sitaraman,
- * "Algorithmic nuggets in content delivery", CCR 2015); and scans, 20,000 new keys in a row, five times over the trace. Popularity drifts: each 1,000 requests a popular
- * key dies and another takes its place. Sizes follow a log-normal law with a median of 8 KB, cut at 1 MB.
+ * The traces are made, with a seed. Popularity follows Zipf's law with the exponents 0.7 and 0.9
+ * (Breslau et al., INFOCOM 1999, found 0.64 to 0.83 for web proxies; content networks lie higher);
+ * to that come one-hit wonders, keys that are asked for once and never again (most objects of a
+ * content network are: Maggs and Sitaraman, "Algorithmic nuggets in content delivery", CCR 2015);
+ * and scans, 20,000 new keys in a row, five times over the trace. Popularity drifts: each 1,000
+ * requests a popular key dies and another takes its place. Sizes follow a log-normal law with a
+ * median of 8 KB, cut at 1 MB.
  *
- * Compared: FIFO, LRU, segmented LRU (80 % protected), W-TinyLFU (1 % window, segmented main part, admission by the library's
- * Count-Min sketch, halved by starting anew each 10 times the entries), S3-FIFO with an exact ghost and without the bound on
- * work, and S3-FIFO as the store has it (packages/cache/src/store/memory/s3-fifo.ts, compiled here). Bytes are the capacity for
- * all of them; the ratio is of requests.
+ * Compared: FIFO, LRU, segmented LRU (80 % protected), W-TinyLFU (1 % window, segmented main part,
+ * admission by the library's Count-Min sketch, halved by starting anew each 10 times the entries),
+ * S3-FIFO with an exact ghost and without the bound on work, and S3-FIFO as the store has it
+ * (packages/cache/src/store/memory/s3-fifo.ts, compiled here). Bytes are the capacity for all of
+ * them; the ratio is of requests.
  *
  * Then `find` and `bodyInMemory` of the store, from a thousand to a million entries.
  */

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:cache`: the HTTP cache beside Squid and beside a bare Node `http` server that sends the same bytes from
- * memory, in one run. Rounds in turn, medians of ratios: the machine may be shared. Every server has one process; wrk has
- * another core.
+ * `npm run bench:cache`: the HTTP cache beside Squid and beside a bare Node `http` server that
+ * sends the same bytes from memory, in one run. Rounds in turn, medians of ratios: the machine may
+ * be shared. Every server has one process; wrk has another core.
  */
 
 import { spawnSync } from 'node:child_process';

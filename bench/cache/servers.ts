@@ -1,7 +1,8 @@
 /**
- * The servers of the comparison, each in a process of its own, on loopback, on ports that nobody has: an origin, a bare Node
- * `http` server that sends the same bytes from memory, the node of this repository, and Squid (Debian: squid) as a reverse
- * proxy. All answer the same URLs: `/10k`, `/50m`, and `/n/<number>` with two hundred bytes.
+ * The servers of the comparison, each in a process of its own, on loopback, on ports that nobody
+ * has: an origin, a bare Node `http` server that sends the same bytes from memory, the node of this
+ * repository, and Squid (Debian: squid) as a reverse proxy. All answer the same URLs: `/10k`,
+ * `/50m`, and `/n/<number>` with two hundred bytes.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -18,7 +19,10 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** For single requests between which time passes: a connection that is kept may be closed when it is used again. */
+/**
+ * For single requests between which time passes: a connection that is kept may be closed when it is
+ * used again.
+ */
 export const ONE_CONNECTION = { headers: { connection: 'close' } };
 const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
 const BARE = fileURLToPath(new URL('./bare-server.mjs', import.meta.url));

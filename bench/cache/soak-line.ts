@@ -1,10 +1,13 @@
 /**
- * Does something grow? A straight line through samples, by least squares, and whether its slope is more than chance.
+ * Does something grow? A straight line through samples, by least squares, and whether its slope is
+ * more than chance.
  *
- * Samples that follow each other are alike (a cache fills and empties slowly), so that there are fewer independent ones than there are: the standard
- * error is widened by the correlation of neighbouring residuals, n (1 - r) / (1 + r) of n samples counting (the usual correction for an AR(1) series).
- * Where it breaks down: a curve that flattens out (a table that fills) has a slope, too. So a leak must also matter: three standard
- * errors above zero, and a growth over the samples of more than `LEAST_GROWTH` of their mean.
+ * Samples that follow each other are alike (a cache fills and empties slowly), so that there are
+ * fewer independent ones than there are: the standard error is widened by the correlation of
+ * neighbouring residuals, n (1 - r) / (1 + r) of n samples counting (the usual correction for an
+ * AR(1) series). Where it breaks down: a curve that flattens out (a table that fills) has a slope,
+ * too. So a leak must also matter: three standard errors above zero, and a growth over the samples
+ * of more than `LEAST_GROWTH` of their mean.
  */
 
 const LEAST_GROWTH = 0.03;

@@ -1,6 +1,7 @@
 /**
- * The load of a soak: clients that ask at a constant rate for objects of a world whose every byte is known (chaos-world.ts), popular and rare ones by Zipf's law.
- * One answer in seven is a range, one client in thirty leaves in the middle, one connection in thirty is not kept.
+ * The load of a soak: clients that ask at a constant rate for objects of a world whose every byte
+ * is known (chaos-world.ts), popular and rare ones by Zipf's law. One answer in seven is a range,
+ * one client in thirty leaves in the middle, one connection in thirty is not kept.
  */
 
 import { Agent } from 'node:http';

@@ -1,4 +1,7 @@
-/** The node of a soak: in a process of its own, with the probe in it (soak-probe.mjs), and its descriptors counted in /proc. */
+/**
+ * The node of a soak: in a process of its own, with the probe in it (soak-probe.mjs), and its
+ * descriptors counted in /proc.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readlinkSync } from 'node:fs';

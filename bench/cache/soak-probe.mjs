@@ -1,5 +1,6 @@
-// Loaded into the node before its own program (`node --expose-gc --import`): tells over the channel to its parent, when asked, what is in use after a
-// garbage collection. From outside only RSS could be seen, which goes up and down with the allocator's moods.
+// Loaded into the node before its own program (`node --expose-gc --import`): tells over the channel
+// to its parent, when asked, what is in use after a garbage collection. From outside only RSS could
+// be seen, which goes up and down with the allocator's moods.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 

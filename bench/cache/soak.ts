@@ -1,19 +1,23 @@
 /**
- * The soak: a node under constant load for a long time, to see what only time shows. Memory that grows, sockets and files that are never closed, a
- * disk that overflows, answers that are wrong once in a million.
+ * The soak: a node under constant load for a long time, to see what only time shows. Memory that
+ * grows, sockets and files that are never closed, a disk that overflows, answers that are wrong
+ * once in a million.
  *
  * npm --prefix bench run soak -- --minutes 60 --report soak.md
  *
- * The load is mixed: popular and rare objects (Zipf), hits, misses, validations, ranges, bodies of megabytes, clients that leave in the middle,
- * connections kept and not kept; memory and disk are smaller than what is asked for, so that both evict all the time. Every byte of every answer
- * is checked (chaos-world.ts). Samples are taken every few seconds, memory after a garbage collection (soak-probe.mjs), which is why the latencies
- * here have pauses that a node in service has not.
+ * The load is mixed: popular and rare objects (Zipf), hits, misses, validations, ranges, bodies of
+ * megabytes, clients that leave in the middle, connections kept and not kept; memory and disk are
+ * smaller than what is asked for, so that both evict all the time. Every byte of every answer is
+ * checked (chaos-world.ts). Samples are taken every few seconds, memory after a garbage collection
+ * (soak-probe.mjs), which is why the latencies here have pauses that a node in service has not.
  *
- * The verdict at the end: no wrong byte, no refused or broken request, no socket and no file left over when the clients have gone, the disk within its
- * capacity, and a memory that does not grow (soak-line.ts), from the moment on when the stores are full.
+ * The verdict at the end: no wrong byte, no refused or broken request, no socket and no file left
+ * over when the clients have gone, the disk within its capacity, and a memory that does not grow
+ * (soak-line.ts), from the moment on when the stores are full.
  *
- * Where it breaks down: origin and clients share a process, and the machine with the node; so the latencies are those of a busy machine. A leak below
- * 3 % in the time of the run is not told from filling tables: run it longer.
+ * Where it breaks down: origin and clients share a process, and the machine with the node; so the
+ * latencies are those of a busy machine. A leak below 3 % in the time of the run is not told from
+ * filling tables: run it longer.
  */
 
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

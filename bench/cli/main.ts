@@ -1,9 +1,10 @@
 /**
- * `npm run bench:cli`: the command beside DCSO's `bloom` (Debian: golang-github-dcso-bloom-cli), `grep -Fx -f` and
- * `sort | comm`, on generated URL lines: build a filter of all lines of one file, then find which lines of another are in it
- * (one fifth are). Whole commands are timed, start and end included; several rounds, each runs all contenders in turn;
- * medians, and the most memory that any process of a command had. Then the same command on inputs of 1 M to 100 M
- * lines, and the straight line through the times.
+ * `npm run bench:cli`: the command beside DCSO's `bloom` (Debian: golang-github-dcso-bloom-cli),
+ * `grep -Fx -f` and `sort | comm`, on generated URL lines: build a filter of all lines of one file,
+ * then find which lines of another are in it (one fifth are). Whole commands are timed, start and
+ * end included; several rounds, each runs all contenders in turn; medians, and the most memory that
+ * any process of a command had. Then the same command on inputs of 1 M to 100 M lines, and the
+ * straight line through the times.
  */
 
 import { spawnSync } from 'node:child_process';

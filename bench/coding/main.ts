@@ -1,7 +1,8 @@
 /**
- * `npm run bench:coding`: the coder of bit arrays beside the general compressors, on arrays of independent bits from 0.1 %
- * to 50 % ones and from 10 kbit to 100 Mbit: size over entropy, and speed of coding and decoding in MB of plain bits a
- * second. Every round runs all contenders in turn; the median of the rounds counts.
+ * `npm run bench:coding`: the coder of bit arrays beside the general compressors, on arrays of
+ * independent bits from 0.1 % to 50 % ones and from 10 kbit to 100 Mbit: size over entropy, and
+ * speed of coding and decoding in MB of plain bits a second. Every round runs all contenders in
+ * turn; the median of the rounds counts.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -1,7 +1,8 @@
 /**
- * The process of one build and one subject: `node build-process.mjs <checkout> <subject>`. It measures one slice
- * of one operation whenever libraries.ts asks, and sleeps while the other build is measured. It counts processor
- * time, not the clock's: on a machine with neighbours the clock says how busy those are.
+ * The process of one build and one subject: `node build-process.mjs <checkout> <subject>`. It
+ * measures one slice of one operation whenever libraries.ts asks, and sleeps while the other build
+ * is measured. It counts processor time, not the clock's: on a machine with neighbours the clock
+ * says how busy those are.
  */
 
 import { operationsOf, type SubjectName } from './operations.ts';

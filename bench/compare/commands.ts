@@ -1,4 +1,7 @@
-/** The command of two checkouts, whole processes in turn: how long it takes to start, and to build a filter. */
+/**
+ * The command of two checkouts, whole processes in turn: how long it takes to start, and to build a
+ * filter.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -49,7 +52,10 @@ function commandIn(folder: string): string {
   throw new Error(`Cannot compare: expected one of ${PLACES.join(', ')}, got none (${folder})`);
 }
 
-/** Milliseconds of processor time, all threads together: bash counts it for the processes that it waits for. */
+/**
+ * Milliseconds of processor time, all threads together: bash counts it for the processes that it
+ * waits for.
+ */
 function time(command: string, args: readonly string[]): number {
   const script = 'TIMEFORMAT="%U %S"; time "$@" > /dev/null';
   const { status, stderr } = spawnSync('bash', ['-c', script, 'bash', process.execPath, command, ...args], {

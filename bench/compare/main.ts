@@ -1,8 +1,8 @@
 /**
- * `npm run compare -- --against FOLDER`: this build beside the build of another checkout, in one run. It answers
- * whether a change made the library or the command slower, so it prints the median of the rounds' ratios and
- * how far they spread. A ratio is news only where the whole spread, and the ratio of the fastest rounds, lie on
- * one side of 1.
+ * `npm run compare -- --against FOLDER`: this build beside the build of another checkout, in one
+ * run. It answers whether a change made the library or the command slower, so it prints the median
+ * of the rounds' ratios and how far they spread. A ratio is news only where the whole spread, and
+ * the ratio of the fastest rounds, lie on one side of 1.
  */
 
 import { existsSync } from 'node:fs';

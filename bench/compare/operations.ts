@@ -1,4 +1,7 @@
-/** What is compared: operations of one built library, by subject. Each gets its keys before the clock starts. */
+/**
+ * What is compared: operations of one built library, by subject. Each gets its keys before the
+ * clock starts.
+ */
 
 import { pathToFileURL } from 'node:url';
 import { flatStrings, keyText, type Packed } from '../shared/keys.ts';

@@ -1,4 +1,7 @@
-/** `npm run bench`: Bloom filters beside the peers and beside native code, by the number and the kind of keys. */
+/**
+ * `npm run bench`: Bloom filters beside the peers and beside native code, by the number and the
+ * kind of keys.
+ */
 
 import { type Bench, READING, type Suite } from '../shared/bench.ts';
 import { KEY_KINDS } from '../shared/keys.ts';

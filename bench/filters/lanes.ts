@@ -1,8 +1,9 @@
 /**
- * The lanes: one process for each subject. Two reasons. What V8 inlines, and what it gives up inlining, depends
- * on everything a function has been called with, so two filters in one process slow each other down in ways
- * no user of one filter sees (and the JavaScript kernel beside the WebAssembly one more than any). And a
- * garbage collection caused by one subject would fall into another one's time.
+ * The lanes: one process for each subject. Two reasons. What V8 inlines, and what it gives up
+ * inlining, depends on everything a function has been called with, so two filters in one process
+ * slow each other down in ways no user of one filter sees (and the JavaScript kernel beside the
+ * WebAssembly one more than any). And a garbage collection caused by one subject would fall into
+ * another one's time.
  */
 
 import { type Lane, READING } from '../shared/bench.ts';

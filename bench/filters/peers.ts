@@ -117,7 +117,10 @@ export function builtInSet(): Subject {
   };
 }
 
-/** No filter at all: reads every character. What is left of a scalar row after this is the filter's own work. */
+/**
+ * No filter at all: reads every character. What is left of a scalar row after this is the filter's
+ * own work.
+ */
 export function readingTheKey(): Subject {
   return {
     forms: [scalarForm(undefined, sumsToOdd)],

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:kernel`: the parts that a lookup consists of, one by one, for those who work on the library's
- * hot paths. Each part runs in a process of its own (see filters/lanes.ts for why), one after the other.
+ * `npm run bench:kernel`: the parts that a lookup consists of, one by one, for those who work on
+ * the library's hot paths. Each part runs in a process of its own (see filters/lanes.ts for why),
+ * one after the other.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -126,7 +126,8 @@ function writeByLoop(key: string, words: Int32Array): number {
 
 function hashPart(kernel: 'wasm' | 'javascript'): Table {
   useKernel(kernel);
-  // Fixed lengths, and lengths that vary from key to key, which make a hash guess wrong where it branches on them.
+  // Fixed lengths, and lengths that vary from key to key, which make a hash guess wrong where it
+  // branches on them.
   const lengths = [5, 12, 20, 24, 32, 50, 100, 1000, [8, 16], [44, 56], [5, 60]] as const;
   const variants = lengths.flatMap((length): Variant[] => {
     const strings = typeof length === 'number' ? texts(length) : textsBetween(length[0], length[1]);
@@ -197,8 +198,9 @@ function randomHashes(filter: BloomFilter | BlockedBloomFilter, length: number, 
 }
 
 /**
- * What moving into WebAssembly memory costs and gains. A filter that was read from bytes is asked with batches
- * of several sizes: the first call may move it, the later ones profit, unless the batch is too small to pay.
+ * What moving into WebAssembly memory costs and gains. A filter that was read from bytes is asked
+ * with batches of several sizes: the first call may move it, the later ones profit, unless the
+ * batch is too small to pay.
  */
 function residencyPart(): Table {
   useKernel('wasm');

@@ -1,6 +1,7 @@
 /**
- * What a benchmark is: suites of lanes that are measured side by side, the key sets they get, and the tables
- * that come of it. There are two (filters/filters-bench.ts, structures/structures-bench.ts); all the machinery is common.
+ * What a benchmark is: suites of lanes that are measured side by side, the key sets they get, and
+ * the tables that come of it. There are two (filters/filters-bench.ts,
+ * structures/structures-bench.ts); all the machinery is common.
  */
 
 import type { KeyKind } from './keys.ts';
@@ -15,7 +16,10 @@ export const READING = 'reading the key';
 export interface Lane {
   /** Unique among all benchmarks: a process finds its lane by it. */
   readonly name: string;
-  /** Too slow to be filled with millions of keys: gets fewer operations, and above `fillLimit` only the sample. */
+  /**
+   * Too slow to be filled with millions of keys: gets fewer operations, and above `fillLimit` only
+   * the sample.
+   */
   readonly slow?: boolean;
   /** The largest key set it is measured with. */
   readonly maxKeys: number;

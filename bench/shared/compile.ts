@@ -8,9 +8,9 @@ import { build } from 'esbuild';
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
 /**
- * One file with the harness's own code; peers and the library stay imports. What is measured is not run by
- * tsx, because its loader rewrites every module it loads (function names are kept by a call at each closure), and what is
- * measured here shall be the code that users run.
+ * One file with the harness's own code; peers and the library stay imports. What is measured is not
+ * run by tsx, because its loader rewrites every module it loads (function names are kept by a call
+ * at each closure), and what is measured here shall be the code that users run.
  */
 export async function compileForNode(
   entry: 'lane-process' | 'kernel/parts' | 'compare/build-process',

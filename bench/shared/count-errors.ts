@@ -6,7 +6,10 @@ import type { CountErrors } from './results.ts';
 export const EPSILON = 0.0001;
 export const DELTA = 0.001;
 
-/** Counts end at `maxCount`. `limit` is by how much an estimate may be too high before it counts as `beyond`. */
+/**
+ * Counts end at `maxCount`. `limit` is by how much an estimate may be too high before it counts as
+ * `beyond`.
+ */
 export function countErrors(
   stream: readonly string[],
   estimate: (keys: readonly string[]) => ArrayLike<number>,

@@ -13,7 +13,10 @@ import type { Action } from './subject.ts';
 
 export interface Plan {
   readonly rounds: number;
-  /** In so many of them structures of many keys are built, and those that are slow to build: each takes seconds. */
+  /**
+   * In so many of them structures of many keys are built, and those that are slow to build: each
+   * takes seconds.
+   */
   readonly buildRounds: number;
   readonly sliceMs: number;
   readonly warmUpMs: number;

@@ -1,7 +1,7 @@
 /**
- * The process of one lane: prepares its subject, then measures one slice whenever it is told to. interleave.ts
- * decides which process measures when; all others sleep. `lane-process.ts` is the program, with the lanes of
- * every subject.
+ * The process of one lane: prepares its subject, then measures one slice whenever it is told to.
+ * interleave.ts decides which process measures when; all others sleep. `lane-process.ts` is the
+ * program, with the lanes of every subject.
  */
 
 import type { Lane } from './bench.ts';
@@ -24,9 +24,15 @@ export interface KeySet {
   readonly stored: KeyFiles;
   readonly heldOut: KeyFiles;
   readonly size: number;
-  /** How many different keys these are, which is what a structure is made for: fewer than `size` in a stream. */
+  /**
+   * How many different keys these are, which is what a structure is made for: fewer than `size` in
+   * a stream.
+   */
   readonly distinct: number;
-  /** The sample: `chunkKeys` stored keys from each start, and the first held-out keys in chunks of the same size. */
+  /**
+   * The sample: `chunkKeys` stored keys from each start, and the first held-out keys in chunks of
+   * the same size.
+   */
   readonly chunkKeys: number;
   readonly starts: readonly number[];
   /** Slow lanes with more keys than this hold only their sample, and their rate is not measured. */
@@ -80,14 +86,20 @@ export interface Trial {
 export interface Slice {
   readonly nsPerKey: number;
   readonly keys: number;
-  /** The share of the slice that this process had the processor for; helper threads may make it more than 1. */
+  /**
+   * The share of the slice that this process had the processor for; helper threads may make it more
+   * than 1.
+   */
   readonly busy: number;
 }
 
 const SETTLE_MS = 1;
 const SLOW_CHUNK = 128;
 const SLOW_RATE_KEYS = 100_000;
-/** Large, so that the batch pays for moving the filter into WebAssembly memory, as building it at once would. */
+/**
+ * Large, so that the batch pays for moving the filter into WebAssembly memory, as building it at
+ * once would.
+ */
 const FILL_BATCH = 1 << 21;
 const REHEARSAL = 100;
 /** So many keys are asked for to see that what was built is not empty. */
@@ -174,9 +186,10 @@ function fill({ stored, size, fillLimit }: KeySet): number {
 }
 
 /**
- * Asked after the rounds, not before: a quarter of a million other keys may change what V8 makes of a filter's
- * code. (In bloomfilter one key in 2m gives `%` the result -0, after which V8 no longer uses integers there:
- * a filter of 10 k keys meets one of those here, and would be measured at half its speed.)
+ * Asked after the rounds, not before: a quarter of a million other keys may change what V8 makes of
+ * a filter's code. (In bloomfilter one key in 2m gives `%` the result -0, after which V8 no longer
+ * uses integers there: a filter of 10 k keys meets one of those here, and would be measured at half
+ * its speed.)
  */
 function measureRate(): Rate {
   const { keys, filled } = source;

@@ -1,4 +1,7 @@
-/** The ways keys get into a structure of the library: the same for all of them, because all take the same batches. */
+/**
+ * The ways keys get into a structure of the library: the same for all of them, because all take the
+ * same batches.
+ */
 
 import { type HashScheme, hashKeys, type KeyBatch } from '../../packages/bloomery/dist/index.js';
 import type { Packed } from './keys.ts';

@@ -19,7 +19,10 @@ export interface Measurable {
 export class LaneProcess implements Measurable {
   readonly #child: ChildProcess;
 
-  /** `program` is lane-process.ts compiled: plain Node runs it, so that no loader touches the code that is measured. */
+  /**
+   * `program` is lane-process.ts compiled: plain Node runs it, so that no loader touches the code
+   * that is measured.
+   */
   constructor(program: string) {
     this.#child = fork(program, { execArgv: ['--expose-gc', '--max-old-space-size=8192'] });
   }
@@ -37,9 +40,9 @@ export class LaneProcess implements Measurable {
   }
 
   /**
-   * One slice. On a crowded machine the processor may be taken away in the middle of it, and then it says how
-   * crowded the machine is: such a slice is repeated a few times, and the least disturbed one counts. Builds are
-   * too long for that.
+   * One slice. On a crowded machine the processor may be taken away in the middle of it, and then
+   * it says how crowded the machine is: such a slice is repeated a few times, and the least
+   * disturbed one counts. Builds are too long for that.
    */
   async time(form: string, action: Action, budgetMs: number): Promise<number> {
     let best: Slice | undefined;

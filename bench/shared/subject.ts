@@ -66,7 +66,10 @@ export interface Form {
   readonly add?: (chunk: Chunk) => void;
   /** Asks the full filter for all keys. Answers are counted outside the timing. */
   readonly has: (chunk: Chunk) => Answers;
-  /** Removes all keys from the full filter, and says how many of them it removed. `Subject.undo` puts them back. */
+  /**
+   * Removes all keys from the full filter, and says how many of them it removed. `Subject.undo`
+   * puts them back.
+   */
   readonly delete?: (chunk: Chunk) => number;
   /** Makes a structure of all keys of the chunk, for those that are made at once, and returns its `has`. */
   readonly build?: (chunk: Chunk) => (chunk: Chunk) => Answers;
@@ -76,8 +79,8 @@ export interface Form {
  * Two filters of the same parameters: the full one holds the whole key set and is queried; the scratch one is
  * what `add` works on, emptied whenever the sample of keys has been added.
  *
- * A structure that can forget needs no second one. It says how to `undo`, and `add` then adds keys that are not
- * in to the full one.
+ * A structure that can forget needs no second one. It says how to `undo`, and `add` then adds keys
+ * that are not in to the full one.
  */
 export interface Subject {
   readonly forms: readonly Form[];
@@ -93,7 +96,10 @@ export interface Subject {
   readonly no?: number;
   /** What `hashes` forms work on, computed outside the timing. */
   hash?(packed: Packed): unknown;
-  /** The estimate of each key's count, of structures that count. Compared with the true ones after the rounds. */
+  /**
+   * The estimate of each key's count, of structures that count. Compared with the true ones after
+   * the rounds.
+   */
   counts?(keys: readonly string[]): ArrayLike<number>;
   /** Where its counts end: that many or more. */
   readonly maxCount?: number;
@@ -105,7 +111,10 @@ export interface Subject {
   describe(): string;
   /** What else is known of it, such as bits per counter. */
   figures?(): Readonly<Record<string, number>>;
-  /** For the native twin: its parameters, and the XXH64 of the filter's bytes, by which the two are compared. */
+  /**
+   * For the native twin: its parameters, and the XXH64 of the filter's bytes, by which the two are
+   * compared.
+   */
   twin?(): NativeTwin;
 }
 
@@ -118,7 +127,8 @@ export interface NativeTwin {
 }
 
 /**
- * Chunk-wide loops over strings. Every process has its own copy of this code, so each call in it is of one kind.
+ * Chunk-wide loops over strings. Every process has its own copy of this code, so each call in it is
+ * of one kind.
  * `has` may answer with a number: a count, a value.
  */
 export function scalarForm(

@@ -5,7 +5,10 @@ export interface Target {
   readonly keys: string;
   /** The median of the rounds' ratios: this decides. */
   readonly measured: number;
-  /** The same ratio from the fastest round of either side: what a quiet machine would show. Null for sizes. */
+  /**
+   * The same ratio from the fastest round of either side: what a quiet machine would show. Null for
+   * sizes.
+   */
   readonly fastest: number | null;
   readonly sense: 'at least' | 'at most';
   readonly wanted: number;

@@ -1,11 +1,12 @@
 /**
- * `bloomery spell` beside hunspell, on one text: size of the dictionary, speed, agreement, and what the two disagree about; then
- * how often each proposes the word that was meant.
+ * `bloomery spell` beside hunspell, on one text: size of the dictionary, speed, agreement, and what
+ * the two disagree about; then how often each proposes the word that was meant.
  *
  *     npm --prefix bench run spelling [-- file …]      default: the fortunes of Debian's package `fortunes`
  *
- * Needs hunspell and hunspell-en-us. Both programs run as people run them: a process that reads the text from a pipe and
- * writes a list; the time is the best of three, with the start of the process, which is shown apart. Speeds depend on the machine.
+ * Needs hunspell and hunspell-en-us. Both programs run as people run them: a process that reads the
+ * text from a pipe and writes a list; the time is the best of three, with the start of the process,
+ * which is shown apart. Speeds depend on the machine.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,7 @@
-/** How often the word that was meant is proposed: slips of the finger in words of the text, made with a fixed seed, asked of both. */
+/**
+ * How often the word that was meant is proposed: slips of the finger in words of the text, made
+ * with a fixed seed, asked of both.
+ */
 
 import { spawnSync } from 'node:child_process';
 import type { Speller } from '../../packages/stores/dist/dictionaries/spelling/index.js';

@@ -1,4 +1,7 @@
-/** The lanes of the other structures, by the question they answer. As in filters/lanes.ts, each is a process of its own. */
+/**
+ * The lanes of the other structures, by the question they answer. As in filters/lanes.ts, each is a
+ * process of its own.
+ */
 
 import { LANES } from '../filters/lanes.ts';
 import type { Lane } from '../shared/bench.ts';

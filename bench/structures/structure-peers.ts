@@ -48,8 +48,8 @@ export function libp2pCuckooDeleting(capacity: number): Subject {
 }
 
 /**
- * binary-fuse-filter 1.0.0. It knows 64-bit integers only. Who has strings hashes them first, and that is not in
- * its times: the integers are made before the clock starts.
+ * binary-fuse-filter 1.0.0. It knows 64-bit integers only. Who has strings hashes them first, and
+ * that is not in its times: the integers are made before the clock starts.
  */
 export function binaryFuse(): Subject {
   let full = populateBinaryFuse8([])[0];
@@ -71,13 +71,17 @@ export function binaryFuse(): Subject {
     fill: (chunk) => {
       full = make(chunk);
     },
-    // Its fingerprints are an ordinary array, in which V8 takes eight bytes for each: the heap grows by as much.
+    // Its fingerprints are an ordinary array, in which V8 takes eight bytes for each: the heap
+    // grows by as much.
     bits: () => full.Fingerprints.length * 64,
     describe: () => `${full.Fingerprints.length} fingerprints of 8 bits`,
   };
 }
 
-/** The xor filter of bloom-filters 3.0.4. A lookup takes a tenth of a millisecond, ten thousand keys a second to build. */
+/**
+ * The xor filter of bloom-filters 3.0.4. A lookup takes a tenth of a millisecond, ten thousand keys
+ * a second to build.
+ */
 export function bloomFiltersXor(): Subject {
   const make = ({ strings }: Chunk) => bloomFilters.XorFilter.create(strings, 8);
   let full = new bloomFilters.XorFilter(1, 8);
@@ -100,8 +104,9 @@ export function bloomFiltersXor(): Subject {
 }
 
 /**
- * The Count-Min sketch of bloom-filters 3.0.4. What it calls accuracy is the probability of failing, whatever its
- * name and its default (0.999, which makes a single row) say; it is given the one the library is given.
+ * The Count-Min sketch of bloom-filters 3.0.4. What it calls accuracy is the probability of
+ * failing, whatever its name and its default (0.999, which makes a single row) say; it is given the
+ * one the library is given.
  */
 export function bloomFiltersCountMin(epsilon: number, delta: number): Subject {
   const make = () => bloomFilters.CountMinSketch.create(epsilon, delta);
@@ -125,7 +130,10 @@ export function bloomFiltersCountMin(epsilon: number, delta: number): Subject {
   };
 }
 
-/** The built-in Map of exact counts: what a program would otherwise use. See `builtInSet` for how V8 flatters it. */
+/**
+ * The built-in Map of exact counts: what a program would otherwise use. See `builtInSet` for how V8
+ * flatters it.
+ */
 export function builtInMap(): Subject {
   const full = new Map<string, number>();
   const scratch = new Map<string, number>();

@@ -113,7 +113,10 @@ function buildStatic(keys: KeyBatch): StaticFilter {
   return StaticFilter.from(keys, { fingerprintBits: 8 });
 }
 
-/** A byte for each key; eight check bits, the rate of the static filters here. What is asked for is the value. */
+/**
+ * A byte for each key; eight check bits, the rate of the static filters here. What is asked for is
+ * the value.
+ */
 export function bloomier(): Subject {
   useKernel('wasm');
   // Made in the first build of a size, which is a warm-up.

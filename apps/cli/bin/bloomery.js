@@ -1,4 +1,5 @@
 #!/usr/bin/env node
-// The command, as the tests and tools of this repository run it: the same files that the package `bloomery` carries.
+// The command, as the tests and tools of this repository run it: the same files that the package
+// `bloomery` carries.
 
 import '../../../packages/bloomery/bin/bloomery.js';

@@ -1,7 +1,8 @@
 /**
- * A scratch directory and the real command in it. Starting Node costs half a second of processor time, so command lines go
- * to one process that waits for them, through the same `main` that `bin/bloomery.js` calls; what they print is told apart
- * by marks. `run` starts `bin/bloomery.js` itself, and can give it standard input.
+ * A scratch directory and the real command in it. Starting Node costs half a second of processor
+ * time, so command lines go to one process that waits for them, through the same `main` that
+ * `bin/bloomery.js` calls; what they print is told apart by marks. `run` starts `bin/bloomery.js`
+ * itself, and can give it standard input.
  */
 
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';

@@ -9,7 +9,10 @@ import { afterAll } from 'vitest';
 
 export const COMMAND = fileURLToPath(new URL('../bin/bloomery.js', import.meta.url));
 
-/** The package that carries the built command, in its folder `bin`. It can be copied: it needs nothing but Node. */
+/**
+ * The package that carries the built command, in its folder `bin`. It can be copied: it needs
+ * nothing but Node.
+ */
 export const PACKAGE = fileURLToPath(new URL('../../../packages/bloomery/', import.meta.url));
 
 export interface Run {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// The command `bloomery`: the file that npm links to. Everything else in this folder is built from apps/cli by its
-// build.mjs. This file is in the repository, so that npm can make its link before the build.
+// The command `bloomery`: the file that npm links to. Everything else in this folder is built from
+// apps/cli by its build.mjs. This file is in the repository, so that npm can make its link before
+// the build.
 
 import { existsSync } from 'node:fs';
 

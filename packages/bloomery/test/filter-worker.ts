@@ -1,4 +1,7 @@
-/** A worker for the browser tests: adds integers to the shared filter it is sent, then says whether it has them. */
+/**
+ * A worker for the browser tests: adds integers to the shared filter it is sent, then says whether
+ * it has them.
+ */
 
 import { BlockedBloomFilter, BloomFilter } from '../src/index.ts';
 

@@ -1,6 +1,7 @@
 /**
- * The contract of every foreign format, run on a file that the real program wrote: it is read, answers as it should
- * and is written back bit for bit; and bytes from strangers are `FormatError`s, at once and without memory.
+ * The contract of every foreign format, run on a file that the real program wrote: it is read,
+ * answers as it should and is written back bit for bit; and bytes from strangers are
+ * `FormatError`s, at once and without memory.
  */
 
 import { withEffort } from '@bloomery/testkit/effort';

@@ -1,4 +1,7 @@
-/** Slots and answers of a binary fuse table in BigInt, straight from the definition in kernel/tables/fuse.ts. */
+/**
+ * Slots and answers of a binary fuse table in BigInt, straight from the definition in
+ * kernel/tables/fuse.ts.
+ */
 
 export interface ReferenceTable {
   readonly segments: number;

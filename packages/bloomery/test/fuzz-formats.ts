@@ -1,5 +1,6 @@
 /**
- * Random and mutated bytes for a decoder of a foreign format. Whatever comes, it must answer with a filter or with a
+ * Random and mutated bytes for a decoder of a foreign format. Whatever comes, it must answer with a
+ * filter or with a
  * `FormatError`; and a filter must answer, and write the bytes it was read from.
  */
 

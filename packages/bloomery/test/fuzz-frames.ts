@@ -1,7 +1,8 @@
 /**
- * Random and mutated bytes for everything that reads frames and messages of our own. Whatever comes, the answer must be a
- * structure that writes the same bytes again, or a typed error. Half of the mutated frames get a right checksum, as a
- * stranger would give them, so that what lies behind it is reached.
+ * Random and mutated bytes for everything that reads frames and messages of our own. Whatever
+ * comes, the answer must be a structure that writes the same bytes again, or a typed error. Half of
+ * the mutated frames get a right checksum, as a stranger would give them, so that what lies behind
+ * it is reached.
  */
 
 import { Random } from '@bloomery/testkit/statistics';
@@ -48,7 +49,10 @@ export interface FrameSubject {
 
 const KEYS = Array.from({ length: 20 }, (_, i) => `key-${i}`);
 const SIZE = { capacity: 20, falsePositiveRate: 0.05 };
-/** Where the frame stands in a full state: behind the head, the epoch, a sequence number of one byte and the sum. */
+/**
+ * Where the frame stands in a full state: behind the head, the epoch, a sequence number of one byte
+ * and the sum.
+ */
 const FULL_FRAME = 14 + 8 + 1 + 8;
 /** Enough for all that the samples unpack to, and too little for what mutated ones may declare. */
 const LIMIT = { maxBytes: 2 ** 16 };

@@ -15,7 +15,10 @@ export function counterKeys(count: number, first = 0, tag = 0): PackedKeys {
   return { bytes: new Uint8Array(words.buffer), offsets };
 }
 
-/** Strings of all lengths from 0 to beyond the stripes of XXH64, ASCII and not, lone surrogates among them. */
+/**
+ * Strings of all lengths from 0 to beyond the stripes of XXH64, ASCII and not, lone surrogates
+ * among them.
+ */
 export function awkwardStrings(count: number, seed: number): string[] {
   const random = new Random(seed);
   const alphabets = [

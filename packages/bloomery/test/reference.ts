@@ -85,7 +85,10 @@ export function referenceIndex(hash: bigint, i: number, range: number): number {
   return Number((((x << 16n) | y) * BigInt(range)) >> 48n);
 }
 
-/** The bits that a hash sets in a blocked filter, as positions in the whole array (kernel/bits/blocked.ts). */
+/**
+ * The bits that a hash sets in a blocked filter, as positions in the whole array
+ * (kernel/bits/blocked.ts).
+ */
 export function referenceBlockedBits(hash: bigint, blocks: number, k: number): number[] {
   const block = Number(((hash >> 32n) * BigInt(blocks)) >> 32n);
   const positions: number[] = [];

@@ -563,7 +563,8 @@ describe('a full disk', () => {
       const filter = new BloomFilter({ bits: 8 * 3_600_000, hashes: 7 });
       writeFileSync(join(mounted, 'dense.blm'), filter.encode());
       const full = /^bloomery: error: [^\n]*no space left on the disk; nothing was changed\n$/;
-      // The journal of some 170 pages does not fit, a second file does not fit, the journal of at most 84 pages does.
+      // The journal of some 170 pages does not fit, a second file does not fit, the journal of at
+      // most 84 pages does.
       for (const keys of [lines(0, 28), lines(0, 90_000)]) {
         const { code, stderr } = await bloomery(['add', 'disk/dense.blm'], keys.join('\n'));
         expect(code).toBe(2);

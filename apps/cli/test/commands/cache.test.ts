@@ -1,4 +1,7 @@
-/** `bloomery cache` as a user runs it: a process of its own, with real signals. What a node does inside is tested in packages/cache. */
+/**
+ * `bloomery cache` as a user runs it: a process of its own, with real signals. What a node does
+ * inside is tested in packages/cache.
+ */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,7 @@
 /**
- * `bloomery papers` as its users meet it: the real command, few trials. What the figures should be is taken from the papers
- * themselves; that the formulas give them to the last digit is tested in the library (test/math/papers.test.ts).
+ * `bloomery papers` as its users meet it: the real command, few trials. What the figures should be
+ * is taken from the papers themselves; that the formulas give them to the last digit is tested in
+ * the library (test/math/papers.test.ts).
  */
 
 import { spawnSync } from 'node:child_process';
@@ -37,7 +38,8 @@ describe('on the screen', () => {
     expect(stdout).toMatch(/^140,000 +2 +11\.375 .* 9971 .* 10,000 /m);
     expect(stdout).toMatch(/^320,000 +2 +5 % .* 2129 /m);
     expect(stdout.match(/^simulation m = .* within 5 σ$/gm)).toHaveLength(10);
-    // survey: the overflow of 4-bit counters; tutorial: the best k; perl: its table is 1.6 times its function.
+    // survey: the overflow of 4-bit counters; tutorial: the best k; perl: its table is 1.6 times
+    // its function.
     expect(stdout).toContain('1.37e-15·m');
     expect(stdout).toMatch(/^22 +2\.104e-7 /m);
     expect(stdout).toMatch(/^ +1 % +1,000 +\*\*1\.87 K\*\* +\*\*1\.9\*\* +9593\.0 +7 +1\.17 K +1\.20 /m);

@@ -1,7 +1,7 @@
 /**
- * kill -9 at random moments. Whatever was being done, the file afterwards is exactly the old one or exactly the new one,
- * and the next command finds no trace. The deterministic form, a stop after each step, is in in-place.test.ts; this one
- * knows nothing of the steps.
+ * kill -9 at random moments. Whatever was being done, the file afterwards is exactly the old one or
+ * exactly the new one, and the next command finds no trace. The deterministic form, a stop after
+ * each step, is in in-place.test.ts; this one knows nothing of the steps.
  */
 
 import { spawn } from 'node:child_process';
@@ -107,8 +107,8 @@ async function killRepeatedly(
     mkdirSync(cwd);
     copyFileSync(join(directory, 'keys.txt'), join(cwd, 'keys.txt'));
     const path = join(cwd, name);
-    // Half of the kills come at any time while it works, the others while it writes. A lock of its own: that of the one
-    // before, who was killed, may still be there.
+    // Half of the kills come at any time while it works, the others while it writes. A lock of its
+    // own: that of the one before, who was killed, may still be there.
     const working = (pid: number) => !locks || ownerOf(join(cwd, `.${name}.bloomery-lock`)) === pid;
     const writing = (pid: number) =>
       working(pid) &&

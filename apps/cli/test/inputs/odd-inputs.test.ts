@@ -1,4 +1,7 @@
-/** What people give a command by accident: pipes with names, marks of other systems, quotes, files that are no files. */
+/**
+ * What people give a command by accident: pipes with names, marks of other systems, quotes, files
+ * that are no files.
+ */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import {

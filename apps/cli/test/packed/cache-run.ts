@@ -1,4 +1,7 @@
-/** Runs the installed cache with two workers: a response from an origin, the same once more, metrics, and the end. */
+/**
+ * Runs the installed cache with two workers: a response from an origin, the same once more,
+ * metrics, and the end.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

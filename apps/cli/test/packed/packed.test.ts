@@ -1,6 +1,6 @@
 /**
- * The packages as users get them: packed from an unbuilt clone, installed into an empty folder, then read, imported,
- * compiled against and run. Nothing of the repository can be found from there.
+ * The packages as users get them: packed from an unbuilt clone, installed into an empty folder,
+ * then read, imported, compiled against and run. Nothing of the repository can be found from there.
  */
 
 import { execFile } from 'node:child_process';

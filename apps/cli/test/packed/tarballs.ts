@@ -1,6 +1,7 @@
 /**
- * The packages as npm would publish them, and an empty folder where they are installed. No registry is asked: the packages
- * that ours depend on are packed from this repository's node_modules, and npm installs all tarballs at once with --offline.
+ * The packages as npm would publish them, and an empty folder where they are installed. No registry
+ * is asked: the packages that ours depend on are packed from this repository's node_modules, and
+ * npm installs all tarballs at once with --offline.
  */
 
 import { execFile } from 'node:child_process';
@@ -10,8 +11,8 @@ import { promisify } from 'node:util';
 import { type Manifest, type PublicPackage, REPOSITORY, readManifest } from './unbuilt-clone.ts';
 
 /**
- * Packs every package of an unbuilt clone. The first is packed as a maintainer would do it, so its `prepack` builds all of
- * them; building again for each of the others would only take time.
+ * Packs every package of an unbuilt clone. The first is packed as a maintainer would do it, so its
+ * `prepack` builds all of them; building again for each of the others would only take time.
  */
 export async function packAll(
   clone: string,

@@ -1,6 +1,7 @@
 /**
- * How many answers a command got from its threads. `bloomery build` does all work by itself until a thread is ready, and
- * also if none can be started, so its result alone does not show that the thread's file was found.
+ * How many answers a command got from its threads. `bloomery build` does all work by itself until a
+ * thread is ready, and also if none can be started, so its result alone does not show that the
+ * thread's file was found.
  */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,8 @@
 /**
- * The repository as a fresh clone has it: the sources, nothing built. It is made in a temporary folder, so that packing can
- * build there while other tests run the built command here. The development packages are links to those of this repository;
- * the links of npm to the workspaces are relative, and lead to the clone.
+ * The repository as a fresh clone has it: the sources, nothing built. It is made in a temporary
+ * folder, so that packing can build there while other tests run the built command here. The
+ * development packages are links to those of this repository; the links of npm to the workspaces
+ * are relative, and lead to the clone.
  */
 
 import {

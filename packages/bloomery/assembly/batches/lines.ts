@@ -1,5 +1,5 @@
-// Newlines, sixteen bytes at a time. The twin, and what it is for: src/kernel/batches/lines.ts. Reading may go up to 15 bytes beyond
-// the end, where there are no newlines.
+// Newlines, sixteen bytes at a time. The twin, and what it is for: src/kernel/batches/lines.ts.
+// Reading may go up to 15 bytes beyond the end, where there are no newlines.
 
 // @ts-ignore: decorator
 @inline

@@ -1,5 +1,6 @@
-// From 64 bits of hash to the index of probe i: explained, and with its twin, in src/kernel/bits/classic.ts.
-// Exact for ranges up to 2^32, which is more than fits into WebAssembly memory as bits; the twin is exact to 2^36.
+// From 64 bits of hash to the index of probe i: explained, and with its twin, in
+// src/kernel/bits/classic.ts. Exact for ranges up to 2^32, which is more than fits into WebAssembly
+// memory as bits; the twin is exact to 2^36.
 
 // @ts-ignore: decorator
 @inline

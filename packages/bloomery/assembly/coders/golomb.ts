@@ -1,7 +1,9 @@
-// Golomb codes of the gaps between ones: explained, and with its twin, in src/kernel/coders/golomb.ts. Reading may go up to
-// eight bytes beyond the end of the source, where there are zeros.
+// Golomb codes of the gaps between ones: explained, and with its twin, in
+// src/kernel/coders/golomb.ts. Reading may go up to eight bytes beyond the end of the source, where
+// there are zeros.
 
-// `b` and `cut` follow from the parameter; `target` holds zeros. The source is followed by at least seven zeros.
+// `b` and `cut` follow from the parameter; `target` holds zeros. The source is followed by at least
+// seven zeros.
 export function golombEncode(source: usize, length: u32, parameter: u32, b: u32, cut: u32, target: usize): u32 {
   let at: u64 = 0;
   let next: u32 = 0;
@@ -49,7 +51,8 @@ export function golombDecode(
     at++;
     let remainder: u32 = 0;
     if (b > 0) {
-      // What follows is in the window already, unless there were many zeros: at least 57 bits of it are from the code.
+      // What follows is in the window already, unless there were many zeros: at least 57 bits of it
+      // are from the code.
       const rest = zeros + b < 56 ? window >> (zeros + 1) : load<u64>(code + <usize>(at >> 3)) >> (at & 7);
       // Without a branch: which of the two lengths it is cannot be foreseen.
       const short = <u32>rest & ((1 << (b - 1)) - 1);

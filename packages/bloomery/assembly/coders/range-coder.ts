@@ -1,6 +1,6 @@
-// The range coder of bit arrays: explained, and with its twin, in src/kernel/coders/range-coder.ts. The coders work on a
-// memory of their own; src/kernel/coders/entropy-wasm.ts draws the map. Reading may go up to eight bytes beyond the end of
-// the source, where there are zeros.
+// The range coder of bit arrays: explained, and with its twin, in src/kernel/coders/range-coder.ts.
+// The coders work on a memory of their own; src/kernel/coders/entropy-wasm.ts draws the map.
+// Reading may go up to eight bytes beyond the end of the source, where there are zeros.
 
 // @ts-ignore: decorator
 @inline

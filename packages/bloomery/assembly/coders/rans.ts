@@ -1,5 +1,5 @@
-// The rANS coder of bit arrays: explained, and with its twin, in src/kernel/coders/rans.ts. The coders work on a memory of
-// their own; src/kernel/coders/entropy-wasm.ts draws the map.
+// The rANS coder of bit arrays: explained, and with its twin, in src/kernel/coders/rans.ts. The
+// coders work on a memory of their own; src/kernel/coders/entropy-wasm.ts draws the map.
 
 import { CLASSES, classFrequencies, PRODUCTS } from './class-frequencies';
 
@@ -46,8 +46,9 @@ export function ransModel(share: u32, decoding: bool): void {
   }
 }
 
-// The code is written backwards from `end`; returns where it begins. Sources are followed by at least 32 zeros. The
-// states live in memory: the processor is busy with divisions, and hides the way there and back.
+// The code is written backwards from `end`; returns where it begins. Sources are followed by at
+// least 32 zeros. The states live in memory: the processor is busy with divisions, and hides the
+// way there and back.
 export function ransEncode(source: usize, length: u32, lanes: u32, end: usize): usize {
   const coded: u32 = length > 2 * lanes ? length - 2 * lanes : 0;
   for (let lane: u32 = 0; lane < lanes; lane++) {
@@ -77,9 +78,9 @@ export function ransEncode(source: usize, length: u32, lanes: u32, end: usize): 
   return out;
 }
 
-// A state takes up a byte. Its lower half goes out first if there is no room: written in any case, kept if it counts.
-// The quotient by multiplication: y < f * 2^18, so that y * ceil(2^46 / f) stays below 2^64, and is too large by less than
-// f * 2^-28 < 1 / f after the shift.
+// A state takes up a byte. Its lower half goes out first if there is no room: written in any case,
+// kept if it counts. The quotient by multiplication: y < f * 2^18, so that y * ceil(2^46 / f) stays
+// below 2^64, and is too large by less than f * 2^-28 < 1 / f after the shift.
 // @ts-ignore: decorator
 @inline
 function take(byte: usize, state: usize, out: usize): usize {
@@ -95,8 +96,9 @@ function take(byte: usize, state: usize, out: usize): usize {
   return out - (full << 1);
 }
 
-// Up to 32 bytes behind the code may be read, and up to 32 behind the target written. The states live in vectors: only
-// the lookups go one by one, and four states take their words at once (SPREADS).
+// Up to 32 bytes behind the code may be read, and up to 32 behind the target written. The states
+// live in vectors: only the lookups go one by one, and four states take their words at once
+// (SPREADS).
 export function ransDecode(code: usize, length: u32, lanes: u32, target: usize, count: u32): bool {
   const end = code + length;
   const coded: u32 = count > 2 * lanes ? count - 2 * lanes : 0;

@@ -1,6 +1,6 @@
-// The loops of the counting filter. What they do, and why in this order, is explained, and has its twin, in
-// src/kernel/counters/counting.ts. A counter is reached through the two bytes at its even address: 2, 4, 8 and 16 bits
-// never cross them.
+// The loops of the counting filter. What they do, and why in this order, is explained, and has its
+// twin, in src/kernel/counters/counting.ts. A counter is reached through the two bytes at its even
+// address: 2, 4, 8 and 16 bits never cross them.
 
 import { probeIndex } from '../bits/probe-index';
 
@@ -14,8 +14,8 @@ function counter(filter: usize, bit: u64, most: u32): u32 {
   return (<u32>load<u16>(filter + ((<usize>(bit >> 4)) << 1)) >> (<u32>bit & 15)) & most;
 }
 
-// Each loop exists for a chunk of hashes and, as `…One`, for a single one. `last` is where the answers go, or the
-// address of the change bits (0 if nothing is tracked).
+// Each loop exists for a chunk of hashes and, as `…One`, for a single one. `last` is where the
+// answers go, or the address of the change bits (0 if nothing is tracked).
 
 export function countingHas(
   hashes: usize, count: u32, filter: usize, range: f64, stride: f64, k: u32, w: u32, last: usize,

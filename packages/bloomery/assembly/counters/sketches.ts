@@ -1,13 +1,15 @@
-// Counters that keys share: the loops of the Count-Min sketch and of the spectral Bloom filter over a chunk of hashes.
-// What they do is explained, and has its twin, in src/kernel/counters/sketches.ts.
+// Counters that keys share: the loops of the Count-Min sketch and of the spectral Bloom filter over
+// a chunk of hashes. What they do is explained, and has its twin, in
+// src/kernel/counters/sketches.ts.
 //
-// `values` holds one double a key: on the way in the amount to add or subtract, on the way out the least counter as it
-// was before (adding) or the count (counting). Keys are worked on one after the other, so a key that occurs twice
-// in a chunk sees its first occurrence.
+// `values` holds one double a key: on the way in the amount to add or subtract, on the way out the
+// least counter as it was before (adding) or the count (counting). Keys are worked on one after the
+// other, so a key that occurs twice in a chunk sees its first occurrence.
 
 import { probeIndex } from '../bits/probe-index';
 
-// The kernel's scratch region: the positions (as addresses) and the values of the counters of the key at hand.
+// The kernel's scratch region: the positions (as addresses) and the values of the counters of the
+// key at hand.
 const POSITIONS: usize = 9216;
 const HELD: usize = 10240;
 
@@ -165,7 +167,8 @@ function subtractAll<T>(
   return done;
 }
 
-// The second array begins behind the `range` counters of the first, and is probed with the probes k to 2k - 1.
+// The second array begins behind the `range` counters of the first, and is probed with the probes k
+// to 2k - 1.
 
 function recurringCountAll<T>(
   hashes: usize, count: u32, filter: usize, range: u64, range2: u64, k: u32, values: usize,

@@ -18,7 +18,8 @@ function finish(a: u64, b: u64): u64 {
   return h ^ (h >> 32);
 }
 
-// The block step appears three times below, because AssemblyScript has no way to return two values from a function.
+// The block step appears three times below, because AssemblyScript has no way to return two values
+// from a function.
 
 // Reads up to 16 bytes past the end of the key.
 // @ts-ignore: decorator

@@ -1,5 +1,5 @@
-// XXH64 (Yann Collet, 2012; specification: xxHash repository, doc/xxhash_spec.md) with seed 0, written from the
-// specification: Parquet's hash. Twin: src/hashing/xxh64.ts.
+// XXH64 (Yann Collet, 2012; specification: xxHash repository, doc/xxhash_spec.md) with seed 0,
+// written from the specification: Parquet's hash. Twin: src/hashing/xxh64.ts.
 
 const P1: u64 = 0x9e3779b185ebca87;
 const P2: u64 = 0xc2b2ae3d27d4eb4f;

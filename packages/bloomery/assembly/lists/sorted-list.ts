@@ -1,7 +1,9 @@
-// Looking up hashes in a sorted list of packed positions: explained, and with its twin, in src/kernel/lists/sorted-list.ts.
+// Looking up hashes in a sorted list of packed positions: explained, and with its twin, in
+// src/kernel/lists/sorted-list.ts.
 
-// The `probeIndex` of filters in memory multiplies in 64 bits, which is exact for ranges up to 2^32. A list may have
-// a range of 2^36, so here the product is taken in two pieces, as the JavaScript twin does.
+// The `probeIndex` of filters in memory multiplies in 64 bits, which is exact for ranges up to
+// 2^32. A list may have a range of 2^36, so here the product is taken in two pieces, as the
+// JavaScript twin does.
 
 const INTERPOLATIONS: u32 = 12;
 

@@ -1,9 +1,10 @@
 // Solving a binary fuse table by peeling: explained, and with its twin, in src/kernel/tables/fuse-build.ts.
 //
-// The loops are functions that work on a block of keys or slots, exported so that the optimiser leaves them functions. An
-// engine compiles a module quickly first and well later, and takes up the better code only when a function is called
-// again. One long call would run to its end in the code that was compiled quickly: the first table of a program, of a
-// million keys, takes 125 instead of 95 ns a key that way (V8).
+// The loops are functions that work on a block of keys or slots, exported so that the optimiser
+// leaves them functions. An engine compiles a module quickly first and well later, and takes up the
+// better code only when a function is called again. One long call would run to its end in the code
+// that was compiled quickly: the first table of a program, of a million keys, takes 125 instead of
+// 95 ns a key that way (V8).
 
 import { field, fingerprint, firstSlot, mixed, position, slot0, slot1, slot2, slot3, tableSeed } from './fuse-slots';
 
@@ -28,8 +29,9 @@ let table: usize = 0;
 let top: usize = 0;
 let done: u32 = 0;
 
-// `at`: n different hashes. `solution` is all zeros. `slotKeys` (8 bytes a slot), `slotCounts` (1 a slot), `waiting` (4 a slot
-// and 8 more) and `peeled` (4 a key) are working memory. Returns whether there is a solution; it is in `solution` then.
+// `at`: n different hashes. `solution` is all zeros. `slotKeys` (8 bytes a slot), `slotCounts` (1 a
+// slot), `waiting` (4 a slot and 8 more) and `peeled` (4 a key) are working memory. Returns whether
+// there is a solution; it is in `solution` then.
 export function fuseSolve(
   at: usize, n: u32, segmentLength: u32, segmentCount: u32, number: u32, slotBits: u32, fieldBits: u32, withIndex: bool,
   slotKeys: usize, slotCounts: usize, waiting: usize, peeled: usize, solution: usize,
@@ -150,7 +152,8 @@ export function fuseAssign(from: u32, to: u32): void {
   }
 }
 
-// A count is four times the number of keys in the slot, and in its lower two bits the XOR of which of their slots it is.
+// A count is four times the number of keys in the slot, and in its lower two bits the XOR of which
+// of their slots it is.
 // @ts-ignore: decorator
 @inline
 function enter(at: usize, tallies: usize, slot: u64, h: u64, i: u8): u8 {

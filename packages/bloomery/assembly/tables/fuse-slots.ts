@@ -1,5 +1,6 @@
-// From a hash to its slots and its fingerprint: explained, and with its twin, in src/kernel/tables/fuse.ts. In pieces,
-// because AssemblyScript has no way to return several values; all of them are inlined.
+// From a hash to its slots and its fingerprint: explained, and with its twin, in
+// src/kernel/tables/fuse.ts. In pieces, because AssemblyScript has no way to return several values;
+// all of them are inlined.
 
 // The seed of attempt t.
 // @ts-ignore: decorator

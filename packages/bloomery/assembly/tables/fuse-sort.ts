@@ -1,13 +1,14 @@
-// Sorting 64-bit hashes and dropping equal ones. The twin in src/kernel/tables/fuse-build.ts uses the sort of typed arrays.
+// Sorting 64-bit hashes and dropping equal ones. The twin in src/kernel/tables/fuse-build.ts uses
+// the sort of typed arrays.
 //
-// Radix sort from the top: hashes are spread evenly, so one pass of up to 2048 buckets and one of 256 leave a handful in
-// each, which insertion sorts. Hashes that are not spread evenly (an adversary's) cost a pass for each of their bytes
-// and no more.
+// Radix sort from the top: hashes are spread evenly, so one pass of up to 2048 buckets and one of
+// 256 leave a handful in each, which insertion sorts. Hashes that are not spread evenly (an
+// adversary's) cost a pass for each of their bytes and no more.
 
 const SMALL: u32 = 32;
 
-// Sorts `count` hashes at `from`; `spare` is as long, `counters` has 16 KiB. Returns how many different ones there are:
-// they are at `from`, in ascending order.
+// Sorts `count` hashes at `from`; `spare` is as long, `counters` has 16 KiB. Returns how many
+// different ones there are: they are at `from`, in ascending order.
 export function sortDistinct(from: usize, spare: usize, count: u32, counters: usize): u32 {
   if (count == 0) return 0;
   const magnitude: i32 = 32 - clz<i32>(count);
@@ -23,8 +24,8 @@ export function sortDistinct(from: usize, spare: usize, count: u32, counters: us
   return distinct;
 }
 
-// `left` lower bits are not sorted yet, the next `bits` of them are this call's. The result is at `from`, or at `other` on
-// demand.
+// `left` lower bits are not sorted yet, the next `bits` of them are this call's. The result is at
+// `from`, or at `other` on demand.
 function sort(from: usize, other: usize, count: u32, left: u32, bits: u32, counters: usize, toOther: bool): void {
   if (count <= SMALL || left == 0) {
     if (left != 0) insert(from, count);

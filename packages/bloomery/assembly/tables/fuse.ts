@@ -1,5 +1,5 @@
-// The binary fuse table of StaticFilter and BloomierFilter: lookups. Slots, fingerprints and fields are explained,
-// and have their twin, in src/kernel/tables/fuse.ts. Construction: ./fuse-build.ts.
+// The binary fuse table of StaticFilter and BloomierFilter: lookups. Slots, fingerprints and fields
+// are explained, and have their twin, in src/kernel/tables/fuse.ts. Construction: ./fuse-build.ts.
 
 import { field, firstSlot, fingerprint, mixed, position, slot0, slot1, slot2, slot3, tableSeed } from './fuse-slots';
 

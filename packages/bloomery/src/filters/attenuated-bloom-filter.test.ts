@@ -76,7 +76,10 @@ function flood(links: number[][], own: AttenuatedBloomFilter[]): AttenuatedBloom
   return tables;
 }
 
-/** The rate at which any of a few filters has a key that is in none: by inclusion and exclusion, from their bits. */
+/**
+ * The rate at which any of a few filters has a key that is in none: by inclusion and exclusion,
+ * from their bits.
+ */
 function unionRate(filters: BloomFilter[]): number {
   let rate = 0;
   for (let subset = 1; subset < 2 ** filters.length; subset++) {
@@ -118,7 +121,8 @@ inBothKernels('AttenuatedBloomFilter: a network', () => {
             if (hops[holder] < levels && answer > hops[holder]) {
               throw new Error(`node ${node} does not know a key ${hops[holder]} hops away`);
             }
-            // For the statistics each key is asked once only: the same key errs alike at nodes with like tables.
+            // For the statistics each key is asked once only: the same key errs alike at nodes with
+            // like tables.
             if ((holder + 7 * i) % nodes !== node) continue;
             const right = Math.min(hops[holder], levels);
             pairs++;

@@ -78,8 +78,8 @@ inBothKernels('StaticFilter: false positive rate', (kernel) => {
 });
 
 inBothKernels('StaticFilter: building', (kernel) => {
-  // Where peers fail, and around. In the full form (an effort of 20 or more) 1000 sets of each size; in JavaScript
-  // a sample.
+  // Where peers fail, and around. In the full form (an effort of 20 or more) 1000 sets of each
+  // size; in JavaScript a sample.
   const full = EFFORT >= 20;
   const sets = kernel === 'wasm' ? (full ? 1000 : withEffort(10)) : full ? 20 : withEffort(1);
   const step = kernel === 'wasm' ? 1 : 20;

@@ -106,8 +106,8 @@ test('sizes as Guava has them, and options that make no sense', () => {
 });
 
 /**
- * BloomFilterTest.java of Guava: the even numbers below two million go in as decimal strings, 3 %; the odd ones
- * among the answers "maybe" are counted. The three counts are its assertions.
+ * BloomFilterTest.java of Guava: the even numbers below two million go in as decimal strings, 3 %;
+ * the odd ones among the answers "maybe" are counted. The three counts are its assertions.
  */
 test.each([
   ['utf8', 'MURMUR128_MITZ_64', 29_763],

@@ -277,8 +277,8 @@ test('small links have more false positives than their fill says', () => {
 });
 
 /**
- * The rate of a chain with small links, by half a million random hashes. Double hashing gives few different sets of
- * bits in an array of some hundred, so the rate is above fill^k.
+ * The rate of a chain with small links, by half a million random hashes. Double hashing gives few
+ * different sets of bits in an array of some hundred, so the rate is above fill^k.
  */
 function chainRate(file: Uint8Array): number {
   const chain = RedisBloomFilter.decode(file);
@@ -345,7 +345,8 @@ test('a chain against a model: every key that was added is in, whatever the grow
 });
 
 test('the logarithm is the correctly rounded one', () => {
-  // Where V8's Math.log is off by one unit in the last place: 0.01 / 2^5, which a fifth link has. 30 digits of it:
+  // Where V8's Math.log is off by one unit in the last place: 0.01 / 2^5, which a fifth link has.
+  // 30 digits of it:
   // -8.07090608878781789430546180494
   expect(preciseLog(0.0003125)).toBe(-8.070906088787817);
   expect(preciseLog(1)).toBe(0);

@@ -38,8 +38,8 @@ test('every file is taken for what it is, and for nothing else', () => {
 });
 
 test('a file that two formats would take: the better founded guess comes first', () => {
-  // The version and required version of Squid, 00 05 00 03, are strategy 0, k = 5 and 2^17 + 2^16 words or more to
-  // Guava; for this capacity that makes the length of the file.
+  // The version and required version of Squid, 00 05 00 03, are strategy 0, k = 5 and 2^17 + 2^16
+  // words or more to Guava; for this capacity that makes the length of the file.
   const digest = SquidDigest.create({ capacity: 2_516_873 }).encode();
   expect(GuavaFilter.decode(digest).hashes).toBe(5);
   expect(sniffFormat(digest).map((guess) => guess.format)).toEqual(['squid', 'guava']);

@@ -19,7 +19,10 @@ foreignContract<SparkKey>({
   bitBytes: 1200,
 });
 
-/** A file of either version, bit by bit in BigInt, as BloomFilterImpl.java and BloomFilterImplV2.java do it. */
+/**
+ * A file of either version, bit by bit in BigInt, as BloomFilterImpl.java and
+ * BloomFilterImplV2.java do it.
+ */
 function build(version: 1 | 2, keys: readonly (string | bigint)[], words: number, seed: number): Uint8Array {
   const header = version === 1 ? [1, 5, words] : [2, 5, seed, words];
   const bits = BigInt(64 * words);

@@ -1,6 +1,6 @@
 /**
- * The battery for the library's own hash: avalanche of the key and of the seed, and collisions of keys that differ in
- * few bits. What must hold for any good hash, measured two-sided at 5 sigma.
+ * The battery for the library's own hash: avalanche of the key and of the seed, and collisions of
+ * keys that differ in few bits. What must hold for any good hash, measured two-sided at 5 sigma.
  */
 
 import { withEffort } from '@bloomery/testkit/effort';
@@ -11,8 +11,9 @@ import { forge64Words } from './forge64.ts';
 const out = new Int32Array(2);
 
 /**
- * Flips each input bit in turn and counts how often each output bit follows. For a good hash each count is binomial
- * with probability 1/2; the sum of their squared deviations is chi-square, and no single one stands out.
+ * Flips each input bit in turn and counts how often each output bit follows. For a good hash each
+ * count is binomial with probability 1/2; the sum of their squared deviations is chi-square, and no
+ * single one stands out.
  */
 function avalanche(
   inputBits: number,
@@ -130,7 +131,8 @@ describe('sparse differences', () => {
   test('a difference that one block makes is not undone by few bits of the next', () => {
     const random = new Random(5);
     const words = new Int32Array(8);
-    // One bit in the first block, every pair of bits in the second: if differences stayed small, some would cancel.
+    // One bit in the first block, every pair of bits in the second: if differences stayed small,
+    // some would cancel.
     for (const first of [0, 31, 32, 63, 64, 95, 96, 127]) {
       for (let i = 0; i < 8; i++) words[i] = random.bits();
       forge64Words(words, 32, 0, 0, out);

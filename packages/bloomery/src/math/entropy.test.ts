@@ -78,8 +78,9 @@ describe('tables of the paper on compression', () => {
 });
 
 describe('scatter of sizes', () => {
-  // The paper's standard deviations come from 100,000 simulated filters: their own relative error is √(1/200,000) = 0.22 %,
-  // five of those are 1.1 %. Whole bytes add 1/12 byte² to a variance near 130.
+  // The paper's standard deviations come from 100,000 simulated filters: their own relative error
+  // is √(1/200,000) = 0.22 %, five of those are 1.1 %. Whole bytes add 1/12 byte² to a variance
+  // near 130.
   test.each([
     [140_000, 2, 11.375],
     [480_000, 3, 14.386],

@@ -33,8 +33,8 @@ describe('size', () => {
     ] as const) {
       const ones = Math.round(-bits * Math.expm1(hashes * n * Math.log1p(-1 / bits)));
       const estimate = estimateSize({ bits, hashes, ones });
-      // Rounding the ones to an integer moves the estimate by half a bit over a slope of k·Z/m bits per key: at half fill by
-      // a relative 1/(kn).
+      // Rounding the ones to an integer moves the estimate by half a bit over a slope of k·Z/m bits
+      // per key: at half fill by a relative 1/(kn).
       expect(relativeError(estimate.value, n)).toBeLessThan(1.1 / (hashes * n));
       expect(estimate.low).toBeLessThan(n);
       expect(estimate.high).toBeGreaterThan(n);
@@ -90,9 +90,10 @@ describe('size', () => {
     [1000, 7, 400],
     [500, 4, 60],
   ])('exact coverage of the 95 %% interval: %d bits, k = %d, %d keys', (bits, hashes, n) => {
-    // The whole distribution of the ones is known, so the coverage can be computed instead of simulated. It would be
-    // 0.95 but for the ones being integers: one more or fewer at each end is worth up to the density there,
-    // 0.06 divided by their standard deviation (2.4 at the least here), at both ends.
+    // The whole distribution of the ones is known, so the coverage can be computed instead of
+    // simulated. It would be 0.95 but for the ones being integers: one more or fewer at each end is
+    // worth up to the density there, 0.06 divided by their standard deviation (2.4 at the least
+    // here), at both ends.
     const chance = occupancyDistribution(bits, hashes * n);
     let [coverage, mean, square] = [0, 0, 0];
     chance.forEach((p, ones) => {
@@ -125,7 +126,8 @@ describe('size', () => {
       sum += estimate.value;
       squares += (estimate.value - n) ** 2;
     }
-    // The ones have a deviation near 12: integers may move the coverage by 0.06/12 = 0.005; five sigma are 0.024.
+    // The ones have a deviation near 12: integers may move the coverage by 0.06/12 = 0.005; five
+    // sigma are 0.024.
     expect(Math.abs(covered / trials - confidence)).toBeLessThan(
       0.005 + 5 * Math.sqrt((confidence * (1 - confidence)) / trials),
     );
@@ -271,8 +273,9 @@ describe('two sets', () => {
       errors += intersection.standardError ** 2;
       joinErrors += join.standardError ** 2;
     }
-    // Equal sets leave nothing to chance in a ratio: Jaccard is 1 in every trial, and so is the difference of sizes.
-    // With nested sets of known size the join is all but certain, and its interval deliberately generous.
+    // Equal sets leave nothing to chance in a ratio: Jaccard is 1 in every trial, and so is the
+    // difference of sizes. With nested sets of known size the join is all but certain, and its
+    // interval deliberately generous.
     const { intersection, jaccard, union } = covered;
     const frequencies =
       _name === 'equal' ? { union } : _name === 'nested' ? { intersection, jaccard, union } : covered;

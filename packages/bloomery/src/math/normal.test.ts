@@ -38,7 +38,8 @@ test('probability against numerical integration', () => {
 
 test('they are inverse to each other', () => {
   for (let x = -30; x < 5; x += 0.037) {
-    // Above 0 the probability approaches 1 and loses digits: its spacing over the density is the best possible.
+    // Above 0 the probability approaches 1 and loses digits: its spacing over the density is the
+    // best possible.
     const bound = 1e-11 + (x > 0 ? (1e-16 * Math.sqrt(2 * Math.PI)) / Math.exp(-0.5 * x * x) : 0);
     expect(Math.abs(normalQuantile(normalProbability(x)) - x), `x = ${x}`).toBeLessThan(bound);
   }

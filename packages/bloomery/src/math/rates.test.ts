@@ -102,7 +102,8 @@ describe('the exact forms', () => {
   });
 
   test('large and extreme arguments keep their digits', () => {
-    // At m = 2^37 and kn = m ln 2: p = 1/2 and p' differs from p by a relative ln2/(2m), far below the tolerance.
+    // At m = 2^37 and kn = m ln 2: p = 1/2 and p' differs from p by a relative ln2/(2m), far below
+    // the tolerance.
     const m = 2 ** 37;
     const n = (m * Math.LN2) / 8;
     expect(relativeError(zeroProbabilityExact(m, 8, n), 0.5)).toBeLessThan(1e-10);

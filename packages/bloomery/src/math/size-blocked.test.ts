@@ -3,8 +3,9 @@ import { rateBlocked, rateSplitBlock } from './blocked-rate.ts';
 import { type BlockedSizeRequest, MAX_BLOCKED_HASHES, sizeBlocked } from './size-blocked.ts';
 
 describe('bits per key', () => {
-  // Our own figures, from the exact in-block rate. With the textbook rate inside the blocks they would be 9.90, 15.49 and
-  // 21.92 for 'blocked'; the split-block figures agree with those known for Parquet's filter.
+  // Our own figures, from the exact in-block rate. With the textbook rate inside the blocks they
+  // would be 9.90, 15.49 and 21.92 for 'blocked'; the split-block figures agree with those known
+  // for Parquet's filter.
   test.each([
     ['blocked', 0.01, 512, '9.92', 6],
     ['blocked', 0.001, 512, '15.55', 9],

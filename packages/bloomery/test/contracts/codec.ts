@@ -14,7 +14,10 @@ import { type CodecSubject, inBothKernels } from './subject.ts';
 export interface Golden {
   /** The frame of an unseeded filter for 20 keys at 1 % with the keys 'key-0' … 'key-19', in hex. */
   readonly hex: string;
-  /** The first ten numbers i for which 'other-i' is a false positive in a structure of 'key-0' … 'key-999' at 10 %. */
+  /**
+   * The first ten numbers i for which 'other-i' is a false positive in a structure of 'key-0' …
+   * 'key-999' at 10 %.
+   */
   readonly falsePositives: readonly number[];
 }
 

@@ -1,9 +1,10 @@
 /**
- * The contract about the rate: at capacity it is the one that theory gives, which is at most the one asked for.
+ * The contract about the rate: at capacity it is the one that theory gives, which is at most the
+ * one asked for.
  *
- * A filter has its own rate, which depends on where its bits happened to fall; for a handful of keys it varies
- * much from filter to filter. So many filters with different seeds are made, and two things are tested,
- * two-sided at 5 sigma:
+ * A filter has its own rate, which depends on where its bits happened to fall; for a handful of
+ * keys it varies much from filter to filter. So many filters with different seeds are made, and two
+ * things are tested, two-sided at 5 sigma:
  *
  * 1. the false positives of all filters together against theory, where the deviation is that of the
  *    questions (binomial) and that of the filters (their sample variance) together;

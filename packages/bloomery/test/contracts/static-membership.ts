@@ -1,6 +1,6 @@
 /**
- * The contract of every structure that is built once from its keys: it has all of them, by whichever way in, and the
- * same set always gives the same bytes.
+ * The contract of every structure that is built once from its keys: it has all of them, by
+ * whichever way in, and the same set always gives the same bytes.
  */
 
 import { withEffort } from '@bloomery/testkit/effort';

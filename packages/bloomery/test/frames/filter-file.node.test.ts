@@ -1,6 +1,6 @@
 /**
- * Filters saved to a file and read back in chunks. The full form (BLOOMERY_EFFORT of at least 20) does it with 5 GiB, which no
- * Uint8Array of Node 20 can hold (docs/spec/frame.md has the time).
+ * Filters saved to a file and read back in chunks. The full form (BLOOMERY_EFFORT of at least 20)
+ * does it with 5 GiB, which no Uint8Array of Node 20 can hold (docs/spec/frame.md has the time).
  */
 
 import {

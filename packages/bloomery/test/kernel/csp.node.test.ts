@@ -1,6 +1,7 @@
 /**
- * The choice of the kernel in a real browser: a page whose Content-Security-Policy forbids WebAssembly gets the
- * JavaScript kernel, one that permits it the other, and both write the same bytes.
+ * The choice of the kernel in a real browser: a page whose Content-Security-Policy forbids
+ * WebAssembly gets the JavaScript kernel, one that permits it the other, and both write the same
+ * bytes.
  */
 
 import { createServer, type Server } from 'node:http';

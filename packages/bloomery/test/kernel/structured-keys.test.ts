@@ -1,7 +1,8 @@
 /**
- * Keys as people have them are not random: counters, addresses, names with one digit changed. A hash can show a normal
- * rate on random keys and still collide by the thousand on these. For each family: no two keys share 64 bits of
- * hash, each half collides as often as chance says, and filters keep their rate on the other half of the family.
+ * Keys as people have them are not random: counters, addresses, names with one digit changed. A
+ * hash can show a normal rate on random keys and still collide by the thousand on these. For each
+ * family: no two keys share 64 bits of hash, each half collides as often as chance says, and
+ * filters keep their rate on the other half of the family.
  */
 
 import { EFFORT } from '@bloomery/testkit/effort';

@@ -1,8 +1,10 @@
 /**
- * The papers, to the last digit: every table, every figure given in the text, every simulation. `docs/papers/papers.md` shows the same
- * with more trials (`bloomery papers` makes it), `docs/papers/errata.md` speaks of what is wrong in them.
+ * The papers, to the last digit: every table, every figure given in the text, every simulation.
+ * `docs/papers/papers.md` shows the same with more trials (`bloomery papers` makes it),
+ * `docs/papers/errata.md` speaks of what is wrong in them.
  *
- * compressed: Mitzenmacher 2002. survey: Broder and Mitzenmacher 2004. tutorial: Ripeanu and Iamnitchi. perl: Ceglowski 2004.
+ * compressed: Mitzenmacher 2002. survey: Broder and Mitzenmacher 2004. tutorial: Ripeanu and
+ * Iamnitchi. perl: Ceglowski 2004.
  */
 
 import { withEffort } from '@bloomery/testkit/effort';
@@ -179,8 +181,9 @@ const SIMULATIONS = [
 ] as const;
 
 /**
- * What is compared. The range code of m bits with x ones takes log2 C(m,x) bits, some bits because its probability is taken anew
- * only for every 32 bits (`staleBits`), and 1/2 - 1/(8 ln 2) bytes for its end (`END_BYTES`). So
+ * What is compared. The range code of m bits with x ones takes log2 C(m,x) bits, some bits because
+ * its probability is taken anew only for every 32 bits (`staleBits`), and 1/2 - 1/(8 ln 2) bytes
+ * for its end (`END_BYTES`). So
  * - code - log2 C(m,x)/8, filter by filter, must be (stale bits)/8 + END_BYTES on the average: whatever the ones are;
  * - the number of ones must have the mean of the occupancy problem;
  * - the mean of all codes must be E log2 C(m,X)/8 and those two: the theory of the coder and of the filter together;
@@ -379,7 +382,8 @@ describe('tutorial', () => {
 });
 
 describe('perl, table 1', () => {
-  // Rate, keys, size as printed in K; what the article's function gives: bits, k; that in KiB and bytes per key.
+  // Rate, keys, size as printed in K; what the article's function gives: bits, k; that in KiB and
+  // bytes per key.
   test.each([
     [1e-2, 1e3, '1.87', '9592.95', 7, '1.17', '1.20'],
     [1e-3, 1e3, '2.80', '14377.64', 10, '1.76', '1.80'],
@@ -445,7 +449,10 @@ function onesOf(m: number, k: number, c: number): { mean: number; deviation: num
 /** The shortest string of bytes in an interval of width 2^-I: on the average I/8 bytes and this. */
 const END_BYTES = 0.5 - 1 / (8 * Math.LN2);
 
-/** A word of s bits with x ones among the L bits left costs s·H(x/L); drawn without replacement the bits carry less. */
+/**
+ * A word of s bits with x ones among the L bits left costs s·H(x/L); drawn without replacement the
+ * bits carry less.
+ */
 function staleBits(p: number, m: number): number {
   let cost = 0;
   let left = 0;

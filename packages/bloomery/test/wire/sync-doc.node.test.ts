@@ -11,7 +11,10 @@ import { inBothKernels } from '../contracts/subject.ts';
 const text = readFileSync(new URL('../../../../docs/spec/sync.md', import.meta.url), 'utf8');
 const [, example] = text.split('## A worked example');
 
-/** The messages that the page shows, in order: a name and hex digits, which may go on in lines of their own. */
+/**
+ * The messages that the page shows, in order: a name and hex digits, which may go on in lines of
+ * their own.
+ */
 const SHOWN = [...example.matchAll(/^(full|delta|heartbeat|request) +((?:[0-9A-F]{2}\s+)+)/gm)].map(
   ([, type, digits]) => ({ type, hex: digits.replace(/\s+/g, '') }),
 );

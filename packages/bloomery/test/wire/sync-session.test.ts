@@ -1,8 +1,9 @@
 /**
- * Publisher and subscribers over a network that does everything wrong: loses, doubles, delays, damages and replays
- * messages, while both sides restart and the filter is replaced. After every message each subscriber is compared with
- * what the publisher's set really was: the keys of that generation, and its bits. In the end the network heals, and a
- * heartbeat, a request and an answer must be enough for everybody.
+ * Publisher and subscribers over a network that does everything wrong: loses, doubles, delays,
+ * damages and replays messages, while both sides restart and the filter is replaced. After every
+ * message each subscriber is compared with what the publisher's set really was: the keys of that
+ * generation, and its bits. In the end the network heals, and a heartbeat, a request and an answer
+ * must be enough for everybody.
  */
 
 import { EFFORT, withEffort } from '@bloomery/testkit/effort';
@@ -22,8 +23,8 @@ import {
 } from '../../src/wire/sync/sync-message.ts';
 
 /**
- * How the publisher's lives are numbered. 'rising': as it should be. 'any': a counter that is lost now and then. 'same':
- * always the same, against the documentation: names are used twice.
+ * How the publisher's lives are numbered. 'rising': as it should be. 'any': a counter that is lost
+ * now and then. 'same': always the same, against the documentation: names are used twice.
  */
 type Numbering = 'rising' | 'any' | 'same';
 

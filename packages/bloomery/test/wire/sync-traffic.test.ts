@@ -1,8 +1,10 @@
 /**
- * What a session costs, next to tables VI and VII of the paper (compressed IV): real delta messages of a real publisher,
- * 5 % and 1 % of whose 10,000 keys were replaced. The full form of the tests prints the table.
+ * What a session costs, next to tables VI and VII of the paper (compressed IV): real delta messages
+ * of a real publisher, 5 % and 1 % of whose 10,000 keys were replaced. The full form of the tests
+ * prints the table.
  *
- * Two of the paper's figures stand in each other's column (m/n = 12 and 32 of table VI); they are corrected here.
+ * Two of the paper's figures stand in each other's column (m/n = 12 and 32 of table VI); they are
+ * corrected here.
  */
 
 import { EFFORT, withEffort } from '@bloomery/testkit/effort';

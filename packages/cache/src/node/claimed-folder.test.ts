@@ -1,4 +1,7 @@
-/** The folder on disk: made, claimed by one node at a time, refused if it is somebody else's, and arranged for the number of workers. */
+/**
+ * The folder on disk: made, claimed by one node at a time, refused if it is somebody else's, and
+ * arranged for the number of workers.
+ */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * What an origin can do wrong, and what a client must see of it: an error in the node's own words (`refused`, with its status and the error type of
- * RFC 9209), an answer that is cut off (`cut`), or either, since it depends on what was sent already.
+ * What an origin can do wrong, and what a client must see of it: an error in the node's own words
+ * (`refused`, with its status and the error type of RFC 9209), an answer that is cut off (`cut`),
+ * or either, since it depends on what was sent already.
  */
 
 import { CHUNKED, type Fault, flood, OK, repeat, say } from '@bloomery/testkit/origins/raw-origin';

@@ -1,9 +1,11 @@
 /**
- * A node in a process of its own, made of the sources as they are (bundled, so that nothing needs to be built first), which a test may kill,
- * whose descriptors it may count, and which it may start again on the same folder.
+ * A node in a process of its own, made of the sources as they are (bundled, so that nothing needs
+ * to be built first), which a test may kill, whose descriptors it may count, and which it may start
+ * again on the same folder.
  *
- * Refused: to run it inside the test. A process that is killed with -9 must not be the one that asks whether all was well, and the
- * descriptors of a test's own clients and origins would be counted with the node's.
+ * Refused: to run it inside the test. A process that is killed with -9 must not be the one that
+ * asks whether all was well, and the descriptors of a test's own clients and origins would be
+ * counted with the node's.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';

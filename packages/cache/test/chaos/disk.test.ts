@@ -1,8 +1,10 @@
 /**
- * A disk that fails under a whole node: full, damaged in any bit of any file, unreadable, taken away while it runs. In each case clients go
- * on getting right answers, from memory or from the origin; what is damaged is found out before a byte of it is given out.
+ * A disk that fails under a whole node: full, damaged in any bit of any file, unreadable, taken
+ * away while it runs. In each case clients go on getting right answers, from memory or from the
+ * origin; what is damaged is found out before a byte of it is given out.
  *
- * Objects are those of chaos-world.ts, so that each answer is checked to the byte. Nodes run in this process: they are started often, and none is killed.
+ * Objects are those of chaos-world.ts, so that each answer is checked to the byte. Nodes run in
+ * this process: they are started often, and none is killed.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -189,8 +191,8 @@ describe('a folder that was damaged between two runs', () => {
     ],
     ['all zeros', (path) => writeFileSync(path, Buffer.alloc(statSync(path).size))],
   ])('has a file that is %s, whichever', async (name, change) => {
-    // Without the file that says that the folder is a cache's, it might be anybody's, and is refused. An index that cannot even be
-    // read (not: that is damaged) keeps a node from starting.
+    // Without the file that says that the folder is a cache's, it might be anybody's, and is
+    // refused. An index that cannot even be read (not: that is damaged) keeps a node from starting.
     const left = name === 'a folder' ? /lock|\.json|index\// : /lock|bloomery-cache\.json/;
     const files = filesIn(filled).filter((file) => !left.test(file));
     const bodies = files.filter((file) => file.includes('bodies/'));

@@ -1,10 +1,12 @@
 /**
- * Single flight under chaos: two hundred clients want the same few objects at once, some leave in the middle, and the origin fails half of the time, in
- * every phase of its answer. Each fetch of an object has a body of its own, named by its ETag, so that an answer put together of two fetches would be
- * seen.
+ * Single flight under chaos: two hundred clients want the same few objects at once, some leave in
+ * the middle, and the origin fails half of the time, in every phase of its answer. Each fetch of an
+ * object has a body of its own, named by its ETag, so that an answer put together of two fetches
+ * would be seen.
  *
- * Promised: nobody gets wrong bytes, a failed fetch fails visibly, nobody waits for ever, the origin is asked far less often than there are clients and
- * for one object hardly ever twice at a time, and at the end all is as if nothing had been.
+ * Promised: nobody gets wrong bytes, a failed fetch fails visibly, nobody waits for ever, the
+ * origin is asked far less often than there are clients and for one object hardly ever twice at a
+ * time, and at the end all is as if nothing had been.
  */
 
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';

@@ -1,9 +1,10 @@
 /**
- * kill -9 under load: a node with memory and disk is killed at random moments while real clients ask it for objects of all sizes, whole and
- * in ranges, fresh and to be validated; then it is started again on the same folder. Every byte of every answer is checked.
+ * kill -9 under load: a node with memory and disk is killed at random moments while real clients
+ * ask it for objects of all sizes, whole and in ranges, fresh and to be validated; then it is
+ * started again on the same folder. Every byte of every answer is checked.
  *
- * Promised: never a wrong byte, not before and not after; answers are cut at the kill and at no other time; the folder opens each time; and what
- * was stored is still there.
+ * Promised: never a wrong byte, not before and not after; answers are cut at the kill and at no
+ * other time; the folder opens each time; and what was stored is still there.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -114,7 +115,8 @@ async function live(
   const before = total.answers;
   const enough = before + (last ? 200 : 10 + Math.floor(150 * random()));
   const clients = Array.from({ length: CLIENTS }, client);
-  // By answers, not by time: a slow machine has then lived through as much. And then a moment that nothing determines.
+  // By answers, not by time: a slow machine has then lived through as much. And then a moment that
+  // nothing determines.
   for (const end = Date.now() + 10_000; total.answers < enough && Date.now() < end; ) await sleep(5);
   await sleep(20 * random());
   ended = true;

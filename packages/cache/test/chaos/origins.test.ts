@@ -1,10 +1,11 @@
 /**
- * Origins that fail in every way they can, behind a whole node in a process of its own. For each fault: the client gets a clear answer, or a
- * connection that visibly breaks; in time; nothing of it is stored; others are served as if nothing had happened; and no descriptor
- * stays behind.
+ * Origins that fail in every way they can, behind a whole node in a process of its own. For each
+ * fault: the client gets a clear answer, or a connection that visibly breaks; in time; nothing of
+ * it is stored; others are served as if nothing had happened; and no descriptor stays behind.
  *
- * What a fault may look like to the client is one of four: an error in the node's own words (`refused`), an answer that is cut off
- * (`cut`), either of them, since it depends on what was sent already (`either`), or a whole answer of which the bytes are known (`whole`).
+ * What a fault may look like to the client is one of four: an error in the node's own words
+ * (`refused`), an answer that is cut off (`cut`), either of them, since it depends on what was sent
+ * already (`either`), or a whole answer of which the bytes are known (`whole`).
  */
 
 import type { Server } from 'node:net';

@@ -1,4 +1,7 @@
-/** The soak of `bench/cache/soak.ts` in its short form: whether it runs, and finds nothing. The hour is run by hand. */
+/**
+ * The soak of `bench/cache/soak.ts` in its short form: whether it runs, and finds nothing. The hour
+ * is run by hand.
+ */
 
 import { EFFORT } from '@bloomery/testkit/effort';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,9 +1,10 @@
 /**
- * apt through a node as its proxy: a repository made here, whose server counts, and the mirror of this machine's own configuration, with its
- * signatures checked by apt.
+ * apt through a node as its proxy: a repository made here, whose server counts, and the mirror of
+ * this machine's own configuration, with its signatures checked by apt.
  *
- * apt asks for indexes with `Cache-Control: max-age=0`, so that a shared cache checks them with the origin (RFC 9111, 5.2.1.1): one
- * request without a body for each, unless `Acquire::http::Max-Age` allows an age. Packages have no such field.
+ * apt asks for indexes with `Cache-Control: max-age=0`, so that a shared cache checks them with the
+ * origin (RFC 9111, 5.2.1.1): one request without a body for each, unless `Acquire::http::Max-Age`
+ * allows an age. Packages have no such field.
  */
 
 import { lookup } from 'node:dns/promises';

@@ -1,6 +1,7 @@
 /**
- * Chromium with a node as its proxy: a page with what belongs to it, loaded twice by browser contexts that share no cache of their own. Only
- * Chromium is asked whether it was right: its script ran, its style applies, its pictures have their sizes.
+ * Chromium with a node as its proxy: a page with what belongs to it, loaded twice by browser
+ * contexts that share no cache of their own. Only Chromium is asked whether it was right: its
+ * script ran, its style applies, its pictures have their sizes.
  */
 
 import { existsSync } from 'node:fs';

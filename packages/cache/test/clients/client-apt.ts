@@ -1,6 +1,7 @@
 /**
- * apt in a private root, and a Debian repository made on the spot. Nothing of the system's apt is read or written: its configuration
- * comes from one file named by APT_CONFIG, which apt reads before all others and which moves the others away.
+ * apt in a private root, and a Debian repository made on the spot. Nothing of the system's apt is
+ * read or written: its configuration comes from one file named by APT_CONFIG, which apt reads
+ * before all others and which moves the others away.
  */
 
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * A node as users start it: the built command in a process of its own, with a disk folder of its own that goes with it. So the tests
- * with real clients also see what no test inside one process does: flags, start, the memory of the node alone.
+ * A node as users start it: the built command in a process of its own, with a disk folder of its
+ * own that goes with it. So the tests with real clients also see what no test inside one process
+ * does: flags, start, the memory of the node alone.
  *
  * It runs what is built (`npm run build`), not the sources beside it.
  */

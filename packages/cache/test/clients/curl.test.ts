@@ -1,6 +1,6 @@
 /**
- * curl through a node: what it gets is what the origin has, and the second time the origin is not asked. The numbers are the origin's own
- * count of requests.
+ * curl through a node: what it gets is what the origin has, and the second time the origin is not
+ * asked. The numbers are the origin's own count of requests.
  */
 
 import { randomBytes } from 'node:crypto';

@@ -1,6 +1,7 @@
 /**
- * git through a node: the smart protocol is a conversation about what is there now, and must pass as it is, uncached, in both ways a node
- * can be asked. The server is git's own, behind a few lines of CGI (RFC 3875).
+ * git through a node: the smart protocol is a conversation about what is there now, and must pass
+ * as it is, uncached, in both ways a node can be asked. The server is git's own, behind a few lines
+ * of CGI (RFC 3875).
  */
 
 import { spawn } from 'node:child_process';

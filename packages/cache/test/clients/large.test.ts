@@ -1,8 +1,10 @@
 /**
- * 300 MB through a node: to a fast client and to one that hardly reads, and then from the disk. The node never has more of it in
- * memory than it was given for responses, and some room for what is on its way.
+ * 300 MB through a node: to a fast client and to one that hardly reads, and then from the disk. The
+ * node never has more of it in memory than it was given for responses, and some room for what is on
+ * its way.
  *
- * The bytes are made as they are asked for: the block number in every eight bytes, so that a block in the wrong place is another sum.
+ * The bytes are made as they are asked for: the block number in every eight bytes, so that a block
+ * in the wrong place is another sum.
  */
 
 import { spawn } from 'node:child_process';
@@ -33,7 +35,8 @@ it('passes 300 MB with little memory, then from the disk without the origin', as
   expect(await download().sum).toBe(expected);
   slow.stop();
   await slow.sum;
-  // What is too long for memory may have to be asked for twice before the disk keeps it (store/tiered/admission.ts).
+  // What is too long for memory may have to be asked for twice before the disk keeps it
+  // (store/tiered/admission.ts).
   expect(await download().sum).toBe(expected);
   const asked = origin.count('/large');
   expect(asked).toBeLessThanOrEqual(2);

@@ -1,9 +1,11 @@
 /**
- * npm through a node in front of its registry: a registry made here, whose server counts, and the one this machine is configured for.
+ * npm through a node in front of its registry: a registry made here, whose server counts, and the
+ * one this machine is configured for.
  *
- * A registry's documents name the URLs of tarballs, on the registry's own host. npm leaves those as they are, past the cache, unless
- * `replace-registry-host` says which hosts to replace by the configured one: `npmjs` (its default) is the public registry alone, `always`
- * is every host. The path below which the node serves the registry is put before the tarball's path by npm too.
+ * A registry's documents name the URLs of tarballs, on the registry's own host. npm leaves those as
+ * they are, past the cache, unless `replace-registry-host` says which hosts to replace by the
+ * configured one: `npmjs` (its default) is the public registry alone, `always` is every host. The
+ * path below which the node serves the registry is put before the tarball's path by npm too.
  */
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,9 +1,9 @@
 /**
- * pip through a node in front of an index, and through it as a forward proxy. The index is made here (PEP 503: a page of links for each
- * project), with a wheel that is a zip file of three files.
+ * pip through a node in front of an index, and through it as a forward proxy. The index is made
+ * here (PEP 503: a page of links for each project), with a wheel that is a zip file of three files.
  *
- * pip asks for pages with `Cache-Control: max-age=0`: the node checks them with the origin, which answers 304 with no body. Files it takes
- * as they are.
+ * pip asks for pages with `Cache-Control: max-age=0`: the node checks them with the origin, which
+ * answers 304 with no body. Files it takes as they are.
  */
 
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The command with its workers in processes of their own, made of the sources as they are: both programs are bundled, since Node cannot run the sources
- * and what was built may be older.
+ * The command with its workers in processes of their own, made of the sources as they are: both
+ * programs are bundled, since Node cannot run the sources and what was built may be older.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -19,7 +19,8 @@ process.exitCode = await runCache({ command: 'node', ...JSON.parse(process.argv[
 
 /** In a folder of the test's. */
 export function bundleProgram(folder: string): string {
-  // As deep as in the package, for it reads its version from the manifest two folders up; and beside each other, as there.
+  // As deep as in the package, for it reads its version from the manifest two folders up; and
+  // beside each other, as there.
   const outdir = join(folder, 'dist', 'operation');
   mkdirSync(outdir, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "version": "0.0.0", "type": "module" }\n');

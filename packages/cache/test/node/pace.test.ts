@@ -1,4 +1,7 @@
-/** Clients of different pace who want the same: none waits for another, whether the store keeps the body or not. */
+/**
+ * Clients of different pace who want the same: none waits for another, whether the store keeps the
+ * body or not.
+ */
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** Two workers in one process: the real nodes, the real sockets between them; only the primary is played by the test. */
+/**
+ * Two workers in one process: the real nodes, the real sockets between them; only the primary is
+ * played by the test.
+ */
 
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';

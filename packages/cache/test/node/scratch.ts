@@ -1,4 +1,7 @@
-/** Real servers and a real client for the tests of a whole node: each test has an origin of its own, and closes what it opened. */
+/**
+ * Real servers and a real client for the tests of a whole node: each test has an origin of its own,
+ * and closes what it opened.
+ */
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Workers and their primary, in real processes: what is counted when one of them hangs or dies, and what is left behind when the primary is killed. */
+/**
+ * Workers and their primary, in real processes: what is counted when one of them hangs or dies, and
+ * what is left behind when the primary is killed.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

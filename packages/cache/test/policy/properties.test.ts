@@ -1,5 +1,6 @@
 /**
- * What holds of every request and response, tried on many made at random (a fixed seed), and on values made to hurt.
+ * What holds of every request and response, tried on many made at random (a fixed seed), and on
+ * values made to hurt.
  */
 
 import { cpuMs } from '@bloomery/testkit/cpu-time';

@@ -1,4 +1,7 @@
-/** Origins that lie, stores that fail, clients that do not read: never wrong bytes, never a hang, never a clean end too early. */
+/**
+ * Origins that lie, stores that fail, clients that do not read: never wrong bytes, never a hang,
+ * never a clean end too early.
+ */
 
 import type { Socket } from 'node:net';
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';

@@ -1,4 +1,7 @@
-/** An invalidation reaches every fetch of its key, also those that nobody can join: what was said before a change is not stored after it. */
+/**
+ * An invalidation reaches every fetch of its key, also those that nobody can join: what was said
+ * before a change is not stored after it.
+ */
 
 import { type LabAnswer, type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,6 +1,7 @@
 /**
- * Large bodies from the disk are sent in pieces whose memory is used again. Clients of all paces, some of which leave in the middle, read several bodies at a
- * time; each byte says where it belongs, so a piece that was overwritten before it was sent is seen.
+ * Large bodies from the disk are sent in pieces whose memory is used again. Clients of all paces,
+ * some of which leave in the middle, read several bodies at a time; each byte says where it
+ * belongs, so a piece that was overwritten before it was sent is seen.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -30,7 +31,8 @@ async function openStore(kind: string): Promise<ResponseStore> {
   folder = mkdtempSync(join(tmpdir(), 'bloomery-pieces-'));
   const disk = await DiskStore.open({ folder, capacityBytes: 200_000_000 });
   if (kind === 'disk') return disk;
-  // Two of the three bodies have room in memory, so that bodies come there from the disk and are evicted again all the time.
+  // Two of the three bodies have room in memory, so that bodies come there from the disk and are
+  // evicted again all the time.
   const memory = new MemoryStore({ capacityBytes: 18_000_000, maxBodyBytes: 8_000_000 });
   return TieredStore.open(memory, disk, { admission: ALL });
 }

@@ -1,4 +1,7 @@
-/** Requests that a client sends before the answers to earlier ones have come (RFC 9112, 9.3.2): their order, their end, their number. */
+/**
+ * Requests that a client sends before the answers to earlier ones have come (RFC 9112, 9.3.2):
+ * their order, their end, their number.
+ */
 
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -1,5 +1,6 @@
 /**
- * A proxy on a real server on 127.0.0.1, with the guard in front of it as in a node, and a client that says exactly what it is told to.
+ * A proxy on a real server on 127.0.0.1, with the guard in front of it as in a node, and a client
+ * that says exactly what it is told to.
  */
 
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';

@@ -1,4 +1,7 @@
-/** The proxy before origins of its own: which upstream serves a path, and how the origin's URLs look from outside. */
+/**
+ * The proxy before origins of its own: which upstream serves a path, and how the origin's URLs look
+ * from outside.
+ */
 
 import { cpuMs } from '@bloomery/testkit/cpu-time';
 import { startOrigin } from '@bloomery/testkit/origins/origin-lab';

@@ -1,4 +1,7 @@
-/** How a body and its head go out to a client: fields that must not, and faults of this node's own, which end one answer and no more. */
+/**
+ * How a body and its head go out to a client: fields that must not, and faults of this node's own,
+ * which end one answer and no more.
+ */
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -117,7 +117,8 @@ describe('single flight', () => {
     await eventually(() => lab.asked() === 2);
     door.open();
     expect((await fast).body.length).toBe(size + 1000);
-    // A client that holds up others may stall for a twelfth of the limit, 2 s. The deadline is ten times that.
+    // A client that holds up others may stall for a twelfth of the limit, 2 s. The deadline is ten
+    // times that.
     expect(performance.now() - began).toBeLessThan(20_000);
     expect(origin.count('/big')).toBe(1);
     // It is cut off when it wants more, and sees that what it has is not all.

@@ -1,6 +1,7 @@
 /**
- * A storm, from a seed: many clients that ask in all ways and leave at any time, an origin that answers in all ways and breaks off at any time. Each
- * body says what it is at every place, so that a mixture, a shift or a wrong end is seen. At the end nothing may be left over.
+ * A storm, from a seed: many clients that ask in all ways and leave at any time, an origin that
+ * answers in all ways and breaks off at any time. Each body says what it is at every place, so that
+ * a mixture, a shift or a wrong end is seen. At the end nothing may be left over.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -176,7 +176,10 @@ describe('tunnels', () => {
   });
 });
 
-/** A port that listens and never accepts, with its backlog full: the system drops what asks for a connection. */
+/**
+ * A port that listens and never accepts, with its backlog full: the system drops what asks for a
+ * connection.
+ */
 async function fullBacklog(): Promise<AsyncDisposable & { readonly port: number }> {
   const listener = new Worker(
     `const { parentPort } = require('node:worker_threads');

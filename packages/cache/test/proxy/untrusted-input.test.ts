@@ -1,4 +1,7 @@
-/** Untrusted input: one client's answer must not reach another, a part must not pass for a whole, and no origin may end the process. */
+/**
+ * Untrusted input: one client's answer must not reach another, a part must not pass for a whole,
+ * and no origin may end the process.
+ */
 
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

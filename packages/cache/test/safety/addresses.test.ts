@@ -1,4 +1,7 @@
-/** Which addresses are open and which are shut, in every spelling, and that the socket goes only where the guard looked. */
+/**
+ * Which addresses are open and which are shut, in every spelling, and that the socket goes only
+ * where the guard looked.
+ */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -379,7 +382,8 @@ describe('connections', () => {
     const guard = new AddressGuard({ allowPrivate: true, allow: [], deny: [] });
     guard.addListener({ address: '127.0.0.1', port });
     hits = 0;
-    // The name passes `checkHost` and `lookup`, which know no port: the socket is judged before anything is sent.
+    // The name passes `checkHost` and `lookup`, which know no port: the socket is judged before
+    // anything is sent.
     for (const host of ['127.0.0.1', 'localhost', '127.1']) {
       await expect(fetchBy(guard, host)).rejects.toMatchObject({ code: 'ADDRESS_REFUSED' });
     }

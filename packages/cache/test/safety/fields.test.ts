@@ -1,4 +1,7 @@
-/** Poisoning by fields that are not part of the key, with a real origin that believes them; and heads of responses. */
+/**
+ * Poisoning by fields that are not part of the key, with a real origin that believes them; and
+ * heads of responses.
+ */
 
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';

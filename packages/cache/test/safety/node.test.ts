@@ -1,4 +1,7 @@
-/** The corpus of ambiguous and odd requests against a whole node, as an operator starts it: reverse and forward proxy at once. */
+/**
+ * The corpus of ambiguous and odd requests against a whole node, as an operator starts it: reverse
+ * and forward proxy at once.
+ */
 
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

@@ -1,11 +1,12 @@
 /**
- * Raw requests, byte by byte. `AMBIGUOUS`: two readers could disagree about them, or they try to reach what they should not; each must be
- * refused, the connection closed, and nothing of it may come to the origin as a whole request. `LEGAL`: odd, but right by
- * the RFCs or harmless on the real web; each must be answered with 200.
+ * Raw requests, byte by byte. `AMBIGUOUS`: two readers could disagree about them, or they try to
+ * reach what they should not; each must be refused, the connection closed, and nothing of it may
+ * come to the origin as a whole request. `LEGAL`: odd, but right by the RFCs or harmless on the
+ * real web; each must be answered with 200.
  *
- * `{origin}` stands for host:port of the origin. The test adds a second request, for `/smuggled`, behind each ambiguous one.
- * Strings are Latin-1: one character, one byte. A case in which only the body is wrong (`body: true`) may have its head forwarded before
- * that is known, but never its end.
+ * `{origin}` stands for host:port of the origin. The test adds a second request, for `/smuggled`,
+ * behind each ambiguous one. Strings are Latin-1: one character, one byte. A case in which only the
+ * body is wrong (`body: true`) may have its head forwarded before that is known, but never its end.
  */
 
 export interface RawCase {
@@ -291,7 +292,10 @@ export const LEGAL: readonly RawCase[] = [
   okPost('100-continue in capitals', 'Content-Length: 3\r\nExpect: 100-Continue\r\n', 'abc'),
 ];
 
-/** In absolute form: for a server that is a forward proxy, or takes them as RFC 9112, 3.2.2 asks of every server. */
+/**
+ * In absolute form: for a server that is a forward proxy, or takes them as RFC 9112, 3.2.2 asks of
+ * every server.
+ */
 export const LEGAL_ABSOLUTE: readonly RawCase[] = [
   okGet('absolute form', 'http://{origin}/abs'),
   okGet('scheme in capitals', 'HTTP://{origin}/abs'),

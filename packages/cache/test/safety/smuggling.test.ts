@@ -1,4 +1,7 @@
-/** The corpus, byte by byte over real sockets, against a real server behind the guard with a real origin behind it. */
+/**
+ * The corpus, byte by byte over real sockets, against a real server behind the guard with a real
+ * origin behind it.
+ */
 
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';

@@ -1,15 +1,21 @@
 /**
- * A file system that fails when it is told to: the calls of `node:fs` that the disk store makes, each of which may be given an error instead.
- * All else is real. For what cannot be had from a real disk at will: the one read that fails between two that do not, a sync that fails, or a write that takes as long as a test wants.
+ * A file system that fails when it is told to: the calls of `node:fs` that the disk store makes,
+ * each of which may be given an error instead. All else is real. For what cannot be had from a real
+ * disk at will: the one read that fails between two that do not, a sync that fails, or a write that
+ * takes as long as a test wants.
  *
- * To be imported before what it should have an effect on; the order of imports in a test (those of this folder come before those of `../`) does that.
+ * To be imported before what it should have an effect on; the order of imports in a test (those of
+ * this folder come before those of `../`) does that.
  */
 
 import { syncBuiltinESMExports } from 'node:module';
 
 export type FaultyCall = 'open' | 'read' | 'writev' | 'fdatasync';
 
-/** Asked before each call: an error code makes it fail, a promise makes it wait. `path`: of the file, also where a call has only its descriptor. */
+/**
+ * Asked before each call: an error code makes it fail, a promise makes it wait. `path`: of the
+ * file, also where a call has only its descriptor.
+ */
 export const faults: {
   decide: ((call: FaultyCall, path: string) => string | Promise<void> | undefined) | undefined;
 } = { decide: undefined };

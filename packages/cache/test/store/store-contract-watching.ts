@@ -1,4 +1,7 @@
-/** The part of the contract of a store that is about listeners, statistics, eviction and the end. See store-contract.ts. */
+/**
+ * The part of the contract of a store that is about listeners, statistics, eviction and the end.
+ * See store-contract.ts.
+ */
 
 import { describe, expect, test } from 'vitest';
 import type { ContractContext } from './store-contract.ts';

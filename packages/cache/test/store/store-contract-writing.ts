@@ -1,4 +1,7 @@
-/** The part of the contract of a store that is about bodies on their way in, and those who follow them. See store-contract.ts. */
+/**
+ * The part of the contract of a store that is about bodies on their way in, and those who follow
+ * them. See store-contract.ts.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { BodyError, type BodyReader } from '../../src/store/response-store.ts';
@@ -35,7 +38,8 @@ export function writingContract({ fresh, keepsAll, key: KEY }: ContractContext):
       }
       const response = storedResponse({ key: KEY, bodyLength: body.length, time: 1 });
       const kept = await writer.commit(response);
-      // Those who come after that read from the store; a body that is not kept is gone when its followers are.
+      // Those who come after that read from the store; a body that is not kept is gone when its
+      // followers are.
       if (kept) follow(3, undefined, 0);
       await Promise.all(followers);
       if (keepsAll || kept) expectBytes(await readAll(store.read(response)), body);

@@ -3,10 +3,11 @@
  *
  *     storeContract('MemoryStore', async ({ capacityBytes, variantsPerKey }) => ({ store: new MemoryStore(…) }));
  *
- * `open` gives an empty store each time. `openReaders`, if there is one, tells how many readers (or files held for them) are open
- * now: the suite wants 0 of them at the end of each test. A store that admits keys on second sight only is opened so that
- * it takes each of the bodies used here (some of them come once), or says `keepsAll: false`: then a commit may give false for any
- * body, but never give false and be found, or true and be lost.
+ * `open` gives an empty store each time. `openReaders`, if there is one, tells how many readers (or
+ * files held for them) are open now: the suite wants 0 of them at the end of each test. A store
+ * that admits keys on second sight only is opened so that it takes each of the bodies used here
+ * (some of them come once), or says `keepsAll: false`: then a commit may give false for any body,
+ * but never give false and be found, or true and be lost.
  *
  * Points that the interface leaves open and the suite decides:
  * - newest first is by `responseTime`, not by the order of commits;

@@ -1,10 +1,12 @@
 /**
- * Random commands on a store and on a naive model of it, compared at each step. The model is a map of lists of
- * responses with their bodies, without any bound but that of variants, which the keys here never reach.
+ * Random commands on a store and on a naive model of it, compared at each step. The model is a map
+ * of lists of responses with their bodies, without any bound but that of variants, which the keys
+ * here never reach.
  *
- * With `keepsAll` the store must have exactly what the model has. Without, it may have lost any of it (evicted, refused), and the
- * model forgets what the store has lost; but what it has must be right to the byte, and what it lost must not come back.
- * In both cases the listeners' view must be that of `keys()` whenever nothing is under way.
+ * With `keepsAll` the store must have exactly what the model has. Without, it may have lost any of
+ * it (evicted, refused), and the model forgets what the store has lost; but what it has must be
+ * right to the byte, and what it lost must not come back. In both cases the listeners' view must be
+ * that of `keys()` whenever nothing is under way.
  */
 
 import { Random } from '@bloomery/testkit/statistics';

@@ -1,4 +1,7 @@
-/** Responses and bodies for the tests of stores: made of a few numbers, so that each byte read can be checked. */
+/**
+ * Responses and bodies for the tests of stores: made of a few numbers, so that each byte read can
+ * be checked.
+ */
 
 import { expect } from 'vitest';
 import type { StoredResponse } from '../../src/policy/stored-response.ts';

@@ -1,4 +1,7 @@
-/** The lock of a single file where the usual form of a lock is impossible, and where something else has its name. */
+/**
+ * The lock of a single file where the usual form of a lock is impossible, and where something else
+ * has its name.
+ */
 
 import { execFileSync } from 'node:child_process';
 import fs, {

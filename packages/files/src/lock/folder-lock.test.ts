@@ -1,4 +1,7 @@
-/** Who owns a folder: seen across containers, given back by the kernel, and never taken from one who lives. */
+/**
+ * Who owns a folder: seen across containers, given back by the kernel, and never taken from one who
+ * lives.
+ */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {

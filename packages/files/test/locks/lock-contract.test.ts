@@ -1,6 +1,7 @@
 /**
- * The contract of the lock, for a single file and for a folder: one owner at a time, given back by the kernel when the owner
- * dies, never taken from an owner that lives, and respected across versions.
+ * The contract of the lock, for a single file and for a folder: one owner at a time, given back by
+ * the kernel when the owner dies, never taken from an owner that lives, and respected across
+ * versions.
  */
 
 import { spawn } from 'node:child_process';

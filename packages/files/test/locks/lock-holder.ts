@@ -1,4 +1,7 @@
-/** Other processes for the tests of locks: each takes a lock, says so, and holds it until it is told or killed. */
+/**
+ * Other processes for the tests of locks: each takes a lock, says so, and holds it until it is told
+ * or killed.
+ */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +15,10 @@ import { afterAll, afterEach } from 'vitest';
 
 export type Use = 'file' | 'folder';
 
-/** Says `taken PID`; releases the lock when it is told to. With a counter file it adds 1 to it so many times. */
+/**
+ * Says `taken PID`; releases the lock when it is told to. With a counter file it adds 1 to it so
+ * many times.
+ */
 const HOLDER = `
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -103,7 +109,10 @@ export async function startHolder(use: Use, place: string, prefix: readonly stri
   };
 }
 
-/** Starts a process that adds 1 to the number in a file so many times, and dies with the lock in its hands. */
+/**
+ * Starts a process that adds 1 to the number in a file so many times, and dies with the lock in its
+ * hands.
+ */
 export async function countAndDie(use: Use, place: string, counter: string, times: number): Promise<void> {
   const child = start(process.execPath, [script, use, place, counter, String(times)]);
   child.stdout!.resume();
@@ -120,7 +129,10 @@ export async function killed(child: ChildProcess): Promise<void> {
   await over;
 }
 
-/** Runs a command in a PID namespace of its own, as a container does; undefined if that is not allowed here. */
+/**
+ * Runs a command in a PID namespace of its own, as a container does; undefined if that is not
+ * allowed here.
+ */
 export function containerPrefix(): readonly string[] | undefined {
   const prefix = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
   return spawnSync(prefix[0], [...prefix.slice(1), 'true']).status === 0 ? prefix : undefined;

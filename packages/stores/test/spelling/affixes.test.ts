@@ -1,4 +1,7 @@
-/** The forms that rules make, against hunspell itself: dictionaries written here, every plausible string asked of both. */
+/**
+ * The forms that rules make, against hunspell itself: dictionaries written here, every plausible
+ * string asked of both.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** What the speller says of words: case, hyphens, possessives; and the statistics of a real dictionary, Debian's en_US. */
+/**
+ * What the speller says of words: case, hyphens, possessives; and the statistics of a real
+ * dictionary, Debian's en_US.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -175,7 +178,8 @@ test('possessives are a rule where many words have them, words of their own wher
   expect(
     ["dog's", "Dog's", "DOG'S", 'cat’s', "Ann's", "dgo's", "ann's", "dog's's"].map((w) => many.check(w)),
   ).toEqual([true, true, true, true, true, false, false, false]);
-  // A capital S goes with capitals; and letters that no possessive has are seen, each group with probability 1/2.
+  // A capital S goes with capitals; and letters that no possessive has are seen, each group with
+  // probability 1/2.
   expect(["dog'S", "DOG's", "Dog'S"].map((w) => many.check(w))).toEqual([false, true, false]);
   expect(["walked's", 'walked'].map((w) => many.check(w))).toEqual([false, true]);
   const words = Array.from(

@@ -284,7 +284,8 @@ describe.each(UPDATES)('%s', (update) => {
     });
 
     test('the miss rate keeps to delta, and the interval to its confidence', () => {
-      // 10,000 answers of 50 sketches with seeds of their own. Markov's bound is far from tight, so one side is all it has.
+      // 10,000 answers of 50 sketches with seeds of their own. Markov's bound is far from tight, so
+      // one side is all it has.
       const stream = zipf(4000, 600, 0.8, 7);
       const truth = new Float64Array(600);
       for (const key of stream) truth[key]++;
@@ -329,7 +330,8 @@ inBothKernels('CountMinSketch: statistics', () => {
   });
 
   test.each(UPDATES)('%s: an answer is exact as often as the formula says', (update) => {
-    // For the last key of a stream both ways to update answer the same: rows without a collision are exact in both.
+    // For the last key of a stream both ways to update answer the same: rows without a collision
+    // are exact in both.
     const trials = withEffort(1500);
     for (const [width, depth, others] of [
       [40, 3, 50],

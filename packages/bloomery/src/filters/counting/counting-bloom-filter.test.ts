@@ -148,7 +148,8 @@ describe.each(['classic', 'partitioned'] as const)('%s', (layout) => {
           expect(filter.deleteMany(gone)).toBe(gone.length);
           gone.forEach(remove);
         } else if (command < 80) {
-          // A key that is certainly not in is refused. (Where it looks as if it were in, deleting it would do harm.)
+          // A key that is certainly not in is refused. (Where it looks as if it were in, deleting
+          // it would do harm.)
           const stranger = `stranger ${random.below(1000)}`;
           const certain = referenceCounters(stranger, filter).some((i) => naive[i] === 0);
           if (certain) expect(filter.delete(stranger)).toBe(false);
@@ -391,7 +392,8 @@ describe('CountingBloomFilter', () => {
     const rate = filter.estimatedFalsePositiveRate();
     const counts = filter.countMany(counterKeys(20_000));
     const tooHigh = counts.filter((count) => count > 1).length;
-    // Each of its counters is hit by another key as often as a foreign key's counters are: the false positive rate.
+    // Each of its counters is hit by another key as often as a foreign key's counters are: the
+    // false positive rate.
     expectNormal(tooHigh, 20_000 * rate, Math.sqrt(20_000 * rate), 'keys whose count is too high');
     expect(counts.every((count) => count >= 1)).toBe(true);
   });

@@ -225,7 +225,8 @@ inBothKernels('HeavyHitters', () => {
 
 describe('HeavyHitters', () => {
   test('lists light keys no more often than delta', () => {
-    // 300 keys of one addition each beside five heavy ones; every light one is a trial, the sketches are independent.
+    // 300 keys of one addition each beside five heavy ones; every light one is a trial, the
+    // sketches are independent.
     const threshold = 0.1;
     let [listed, trials] = [0, 0];
     for (let seed = 0; seed < withEffort(200); seed++) {

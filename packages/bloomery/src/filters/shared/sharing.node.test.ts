@@ -6,7 +6,10 @@ import { BlockedBloomFilter, BloomFilter } from '../../index.ts';
 
 const library = new URL('../../../dist/index.js', import.meta.url).href;
 
-/** Adds `count` integers from `from` on, in batches and one by one, to the filter it is given; then asks for them. */
+/**
+ * Adds `count` integers from `from` on, in batches and one by one, to the filter it is given; then
+ * asks for them.
+ */
 const program = `
   import { parentPort, workerData } from 'node:worker_threads';
   const { BlockedBloomFilter, BloomFilter } = await import(workerData.library);

@@ -88,7 +88,8 @@ function zipfStream(length: number, keys: number, s: number, seed: number): numb
 describe.each(METHODS)('%s', (method) => {
   const tested = subject(method);
   membershipContract(tested);
-  // Minimum selection has the frame of minimal increase, without its contradictions: its golden bytes are below.
+  // Minimum selection has the frame of minimal increase, without its contradictions: its golden
+  // bytes are below.
   if (method !== 'minimum-selection') codecContract(codecSubject(tested), GOLDENS[method]);
 
   inBothKernels(`SpectralBloomFilter, ${method}`, () => {
@@ -243,7 +244,8 @@ describe.each(METHODS)('%s', (method) => {
   });
 });
 
-// The rate of `has` is that of the Bloom filter with the same bits ('the filter of the keys, as a Bloom filter').
+// The rate of `has` is that of the Bloom filter with the same bits ('the filter of the keys, as a
+// Bloom filter').
 rateContract(subject('minimum-selection'), {
   capacities: [2, 1000],
   again: ({ counters, hashes }, seed) => new SpectralBloomFilter({ counters, hashes, seed, counterBits: 8 }),
@@ -298,7 +300,8 @@ describe('minimum selection', () => {
   });
 
   test('a count is wrong with exactly the false positive rate of a Bloom filter', () => {
-    // One key a filter, so the trials are independent: wrong if all its counters are among those of the n - 1 others.
+    // One key a filter, so the trials are independent: wrong if all its counters are among those of
+    // the n - 1 others.
     const trials = withEffort(5000);
     for (const [counters, hashes, n] of [
       [200, 3, 40],

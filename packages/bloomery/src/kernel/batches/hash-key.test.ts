@@ -183,7 +183,8 @@ describe.each(['wasm', 'javascript'] as const)('hashing in %s', (kernel) => {
         const { words, length } = hashKeys(batch, {}, room);
         expect(length).toBe(3000);
         expect(words).toEqual(expected);
-        // Twenty thousand words are enough for each of them: nothing was allocated then, and nothing touched beyond.
+        // Twenty thousand words are enough for each of them: nothing was allocated then, and
+        // nothing touched beyond.
         if (size === 20_000) {
           expect(words.buffer).toBe(room.buffer);
           expect(words.byteOffset).toBe(28);

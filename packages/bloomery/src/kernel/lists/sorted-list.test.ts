@@ -100,8 +100,9 @@ describe('interpolation search', () => {
   });
 
   test('takes about log2 log2 n looks on the average', () => {
-    // Perl, Itai and Avni bound the mean by log2 log2 n for present keys; absent ones end between two neighbours,
-    // which takes about one look more. The means are compared with that form, plus a constant below one look.
+    // Perl, Itai and Avni bound the mean by log2 log2 n for present keys; absent ones end between
+    // two neighbours, which takes about one look more. The means are compared with that form, plus
+    // a constant below one look.
     const random = new Random(2);
     const means: number[] = [];
     for (const n of [1000, 10_000, 100_000, 300_000]) {
@@ -127,7 +128,8 @@ describe('interpolation search', () => {
   });
 
   test('a thousand positions take the looks of the essay: 4.05', () => {
-    // A list has its own mean, which varies by more than the questions do: many lists, and their sample deviation.
+    // A list has its own mean, which varies by more than the questions do: many lists, and their
+    // sample deviation.
     const random = new Random(3);
     const lists = 60;
     let [sum, squares] = [0, 0];

@@ -228,7 +228,8 @@ inBothKernels('coded frames', () => {
       }
       for (let bit = 0; bit < 8 * coded.length; bit++) {
         coded[bit >> 3] ^= 1 << (bit & 7);
-        // The bit that says "coded" turns it into a plain frame, which is left as it is and which decode refuses.
+        // The bit that says "coded" turns it into a plain frame, which is left as it is and which
+        // decode refuses.
         if (bit === 6 * 8 + 7) expect(() => BloomFilter.decode(expandFrame(coded))).toThrow(FrameError);
         else expect(() => expandFrame(coded), `bit ${bit}`).toThrow(FrameError);
         coded[bit >> 3] ^= 1 << (bit & 7);
@@ -259,8 +260,8 @@ describe('sizes', () => {
       sum += compressFrame(filter.encode()).length - 32;
     }
     const mean = sum / trials;
-    // The entropy, a byte for the coding, three for the ones, less the byte that knowing them saves, and the end of the
-    // code; test/math/papers.test.ts has the exact theory.
+    // The entropy, a byte for the coding, three for the ones, less the byte that knowing them
+    // saves, and the end of the code; test/math/papers.test.ts has the exact theory.
     const theory = compressedBits(140_000, 2, 10_000) / 8 + 3.7;
     const deviation = compressedBitsDeviation(140_000, 2, 10_000) / 8 / Math.sqrt(trials);
     expectNormal(mean, theory, deviation + 0.3, 'mean payload in bytes');
@@ -329,7 +330,8 @@ describe('fitMessage', () => {
     even.addMany(counterKeys(10_000));
     const { filter, halvings } = fitMessage(even, { maxBytes: 4000 });
     expect([halvings, filter.bits, filter.layout]).toEqual([1, 22_504, 'partitioned']);
-    // What says maybe to everything is asked like the filter that it stands for, and fits the smallest budget.
+    // What says maybe to everything is asked like the filter that it stands for, and fits the
+    // smallest budget.
     const key = new SecretKey(new Uint8Array(16).fill(3));
     const keyed = new BloomFilter({ bits: 1001, hashes: 2, key });
     keyed.addMany(counterKeys(500));

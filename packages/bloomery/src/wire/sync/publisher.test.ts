@@ -152,7 +152,8 @@ inBothKernels('a publisher', () => {
     const message = publisher.publish()!;
     expect(typeOf(message)).toBe('full');
     expect(message.length).toBeLessThan(80);
-    // Less and less is left: at first what went is smaller to say, in the end what stayed; never the larger one.
+    // Less and less is left: at first what went is smaller to say, in the end what stayed; never
+    // the larger one.
     const sizes: [number, number][] = [];
     for (let left = 790; left > 0; left -= 60) {
       const one = publisherOf({ historyBytes: 10 ** 6 }, 800);

@@ -241,7 +241,8 @@ inBothKernels('a subscriber', () => {
   });
 
   it('is not current with what it knows to be wrong, though it cannot read what is right', () => {
-    // The name of what it holds, for a summary that is too large here, or keyed: the answer is of no use, and proves enough.
+    // The name of what it holds, for a summary that is too large here, or keyed: the answer is of
+    // no use, and proves enough.
     const key = new SecretKey(new Uint8Array(16));
     for (const [options, problem] of [
       [{ counters: 9000 }, 'limit'],
@@ -507,7 +508,8 @@ inBothKernels('a subscriber', () => {
   });
 
   it('is never wrong after messages that were forged with a right checksum', () => {
-    // Not a promise against forgers, who can announce what they like; but no crash, and no bits but those announced.
+    // Not a promise against forgers, who can announce what they like; but no crash, and no bits but
+    // those announced.
     const random = new Random(11);
     const publisher = publisherOf();
     for (let i = 0; i < withEffort(300); i++) {

@@ -1,4 +1,7 @@
-/** The access log where writing is hard: full disks, pipes that nobody reads, files that are moved away meanwhile. No line is lost without being counted. */
+/**
+ * The access log where writing is hard: full disks, pipes that nobody reads, files that are moved
+ * away meanwhile. No line is lost without being counted.
+ */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

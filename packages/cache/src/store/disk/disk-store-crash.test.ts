@@ -1,6 +1,7 @@
 /**
- * kill -9 at random moments, while a store is filled, emptied, refreshed and evicted from. The process says what it is going to do before it
- * does it, and what it was promised after; whatever is found later must be one of the two, to the byte.
+ * kill -9 at random moments, while a store is filled, emptied, refreshed and evicted from. The
+ * process says what it is going to do before it does it, and what it was promised after; whatever
+ * is found later must be one of the two, to the byte.
  */
 
 import { spawn } from 'node:child_process';
@@ -20,7 +21,10 @@ import { DiskStore } from './disk-store.ts';
 const KILLS = withEffort(5, 5);
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
-/** Works on its folder until it is killed. Each key has one thing under way at most, so that what it may be is one of two. */
+/**
+ * Works on its folder until it is killed. Each key has one thing under way at most, so that what it
+ * may be is one of two.
+ */
 const CHILD = `
 import { writeSync } from 'node:fs';
 import { DiskStore } from './disk-store.ts';

@@ -1,4 +1,7 @@
-/** Files that rot, are cut off, vanish, or are swapped: an error before a wrong byte, and the entry is gone. */
+/**
+ * Files that rot, are cut off, vanish, or are swapped: an error before a wrong byte, and the entry
+ * is gone.
+ */
 
 import {
   copyFileSync,
@@ -275,7 +278,10 @@ test('a damaged store.json, or one of another version, empties the store', async
 });
 
 describe('a record that cannot be read for a while', () => {
-  /** A folder cannot be read as a file, and that is no sign that the file is gone (ENOENT): the disk stutters, as it does without free descriptors. */
+  /**
+   * A folder cannot be read as a file, and that is no sign that the file is gone (ENOENT): the disk
+   * stutters, as it does without free descriptors.
+   */
   async function whileUnreadable(work: (store: DiskStore) => Promise<void>): Promise<void> {
     const before = await open();
     for (const [time, key] of ['a', 'b'].entries()) await storeBody(before, { key, bodyLength: 10, time });

@@ -1,4 +1,7 @@
-/** A file system that others have filled to the last byte while entries must go: what went does not come back. */
+/**
+ * A file system that others have filled to the last byte while entries must go: what went does not
+ * come back.
+ */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -34,7 +37,10 @@ async function afterCrash(path: string, capacityBytes: number): Promise<DiskStor
   return DiskStore.open({ folder: copy, capacityBytes });
 }
 
-/** Large bodies with long heads, and between them small entries: to remove these makes garbage of no more than a sixth of a pack. */
+/**
+ * Large bodies with long heads, and between them small entries: to remove these makes garbage of no
+ * more than a sixth of a pack.
+ */
 async function fill(store: DiskStore): Promise<{ large: string[]; small: string[] }> {
   const large: string[] = [];
   const small: string[] = [];
@@ -51,7 +57,10 @@ async function fill(store: DiskStore): Promise<{ large: string[]; small: string[
   return { large, small };
 }
 
-/** Fills the file system, and the last page of the log: each removal takes 36 bytes of it, until it takes no more and records are scratched out. */
+/**
+ * Fills the file system, and the last page of the log: each removal takes 36 bytes of it, until it
+ * takes no more and records are scratched out.
+ */
 async function fillUp(store: DiskStore, small: readonly string[]): Promise<void> {
   spawnSync('sh', ['-c', `cat /dev/zero > ${mounted}/filler`]);
   for (const key of small) expect(await store.removeKey(key)).toBe(1);

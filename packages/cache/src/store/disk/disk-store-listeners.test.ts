@@ -1,4 +1,7 @@
-/** What listeners are told, also of what is damaged. One that throws: the store goes on, log and memory agree, the others are told, and the process is warned. */
+/**
+ * What listeners are told, also of what is damaged. One that throws: the store goes on, log and
+ * memory agree, the others are told, and the process is warned.
+ */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +65,8 @@ test('a damaged entry that goes with its pack before its turn to be dropped: its
     const store = await DiskStore.open(options);
     const told: string[] = [];
     store.watch((key, change) => told.push(`${change} ${key}`));
-    // The log takes its time, until all that is damaged is found and waits for its turn; before it comes who wants room, by which packs are moved.
+    // The log takes its time, until all that is damaged is found and waits for its turn; before it
+    // comes who wants room, by which packs are moved.
     let goOn = () => {};
     const found = new Promise<void>((resolve) => {
       goOn = resolve;

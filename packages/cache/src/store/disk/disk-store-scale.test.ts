@@ -1,4 +1,7 @@
-/** Many entries: the start reads no heads, and the heap does not know of them. Few in CI, a million in the full form. */
+/**
+ * Many entries: the start reads no heads, and the heap does not know of them. Few in CI, a million
+ * in the full form.
+ */
 
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

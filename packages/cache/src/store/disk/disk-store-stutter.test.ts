@@ -1,4 +1,7 @@
-/** A disk that stutters: single reads, writes and syncs that fail while others do not. What went does not come back, and no list has holes. */
+/**
+ * A disk that stutters: single reads, writes and syncs that fail while others do not. What went
+ * does not come back, and no list has holes.
+ */
 
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +35,10 @@ async function afterCrash(options: Partial<DiskStoreOptions> = {}): Promise<Disk
   return DiskStore.open({ folder: copy, capacityBytes: 2 ** 24, ...options });
 }
 
-/** The calls of one kind on packs fail by number, from the next on: 0 is the first. Gives how many there were. */
+/**
+ * The calls of one kind on packs fail by number, from the next on: 0 is the first. Gives how many
+ * there were.
+ */
 function failPackCalls(call: FaultyCall, which: (number: number) => boolean): () => number {
   let count = 0;
   faults.decide = (made, path) => {
@@ -61,7 +67,8 @@ async function stored(): Promise<{ store: DiskStore; first: StoredResponse }> {
 const etags = async (store: DiskStore, key: string) => (await store.find(key)).map(({ etag }) => etag);
 
 describe('one read fails, whichever: what is replaced or removed is gone', () => {
-  // A change reads two records, and once more what could not be read; one that read all of them twice would read four.
+  // A change reads two records, and once more what could not be read; one that read all of them
+  // twice would read four.
   const one = [0, 1, 2, 3];
 
   test.each(one)('commit, read %i', async (failing) => {

@@ -1,4 +1,7 @@
-/** What happens at the same time in two tiers must come out as if it had happened one after the other: the newer stays, and whoever lists the keys misses none. */
+/**
+ * What happens at the same time in two tiers must come out as if it had happened one after the
+ * other: the newer stays, and whoever lists the keys misses none.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -92,7 +95,8 @@ test('a key that goes from tier to tier while keys are listed is given', async (
   const given: string[] = [];
   const list = store.keys();
   for (let i = 0; i < 2; i++) given.push((await list.next()).value as string);
-  // It is read and comes into memory; the disk drops it; then it is used, and goes back to the disk when the list has passed there.
+  // It is read and comes into memory; the disk drops it; then it is used, and goes back to the disk
+  // when the list has passed there.
   await put(store, 'new', 4);
   const [moving] = await store.find(`${KEY}/moving`);
   store.bodyInMemory(moving!);

@@ -1,4 +1,7 @@
-/** What one tier must not do to the other: push out what is wanted for what is not, or pile up what waits for a slow disk. */
+/**
+ * What one tier must not do to the other: push out what is wanted for what is not, or pile up what
+ * waits for a slow disk.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -90,7 +90,8 @@ describe("Debian's American patterns", () => {
     expect(file.patterns).toContain('.a2ch4');
   });
 
-  // What libhyphen 2.8.8 gives for them (hnj_hyphen_hyphenate2), and TeX for those of them that are in its lore.
+  // What libhyphen 2.8.8 gives for them (hnj_hyphen_hyphenate2), and TeX for those of them that are
+  // in its lore.
   test.each(
     `hy-phen-ation con-cate-na-tion su-per-cal-ifrag-ilis-tic-ex-pi-ali-do-cious al-go-rithm com-puter type-set-ting
     dic-tio-nary as-so-ciate as-so-ciates ta-ble present project dec-li-na-tion oblig-a-tory phil-an-thropic rec-i-proc-ity

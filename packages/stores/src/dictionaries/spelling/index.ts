@@ -10,7 +10,8 @@
  * speller.check('necessary'); // true: maybe. false: certainly not in the dictionary
  * speller.suggest('neccessary'); // ['necessary']
  * const file = encodeSpeller(speller); // 99 kB
- * for (const { word, line, column } of wordsOf('Teh cat.')) if (!decodeSpeller(file).check(word)) console.log(line, column, word);
+ * for (const { word, line, column } of wordsOf('Teh cat.')) if (!decodeSpeller(file).check(word))
+ * console.log(line, column, word);
  * ```
  */
 

@@ -1,4 +1,7 @@
-/** The index on disk: every truncation, every flipped bit. What was removed never comes back, whatever is damaged. */
+/**
+ * The index on disk: every truncation, every flipped bit. What was removed never comes back,
+ * whatever is damaged.
+ */
 
 import {
   copyFileSync,
@@ -51,7 +54,10 @@ async function opened(folder: string): Promise<{ found: Map<number, string>; goo
   return { found, good };
 }
 
-/** A snapshot of entries 1 to 6 and a log of eleven frames after it. Gives what was stored after each frame. */
+/**
+ * A snapshot of entries 1 to 6 and a log of eleven frames after it. Gives what was stored after
+ * each frame.
+ */
 async function history(folder: string): Promise<Map<number, string>[]> {
   const journal = new IndexJournal(folder, 1e9);
   const index = new EntryIndex();
