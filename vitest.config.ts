@@ -50,12 +50,7 @@ export default defineConfig({
           environment: 'node',
           maxWorkers,
           sequence: { groupOrder: 1 },
-          include: [
-            ...isomorphicTests,
-            'packages/{cache,files,stores}/{src,test}/**/*.test.ts',
-            'apps/*/{src,test}/**/*.test.ts',
-            'tools/**/*.test.{mjs,ts}',
-          ],
+          include: ['{packages,apps}/*/{src,test}/**/*.test.ts', 'tools/**/*.test.{mjs,ts}'],
           exclude: ['**/*.browser.test.ts', '**/node_modules/**', ...(effort < 1 ? notQuick : [])],
         },
       },

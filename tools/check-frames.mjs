@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readWorkspaces } from './workspaces.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** The folder that may know the bytes of frames. */
@@ -43,11 +44,9 @@ const RULES = [
 
 const problems = [];
 let count = 0;
-for (const shelf of ['packages', 'apps']) {
-  for (const name of readdirSync(join(root, shelf))) {
-    if (name === 'testkit') continue;
-    for (const path of sources(join(root, shelf, name, 'src'))) check(path);
-  }
+for (const { folder } of readWorkspaces(root)) {
+  if (folder === 'packages/testkit') continue;
+  for (const path of sources(join(root, folder, 'src'))) check(path);
 }
 if (problems.length > 0) {
   console.error(problems.join('\n'));

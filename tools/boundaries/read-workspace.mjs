@@ -2,22 +2,24 @@
 // AssemblyScript has its own rules.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { basename, join, relative, sep } from 'node:path';
+import { readWorkspaces } from '../workspaces.mjs';
 import { sourceFile } from './workspace.mjs';
 
 /** @param {string} root the root of the repository @returns {import('./workspace.mjs').Workspace} */
 export function readWorkspace(root) {
-  const manifestIn = (folder) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
-  const packages = ['packages', 'apps']
-    .flatMap((shelf) => readdirSync(join(root, shelf)).map((name) => ({ home: `${shelf}/${name}`, name })))
-    .filter(({ home }) => existsSync(join(root, home, 'package.json')))
-    .map((one) => ({ ...one, manifest: manifestIn(one.home) }));
+  const packages = readWorkspaces(root).map(({ folder, manifest }) => ({
+    home: folder,
+    name: basename(folder),
+    manifest,
+  }));
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const files = packages
     .flatMap(({ home }) => [`${home}/src`, `${home}/test`])
     .filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) => typeScriptIn(join(root, folder)))
     .map((path) => sourceFile(relative(root, path).split(sep).join('/'), readFileSync(path, 'utf8')));
-  return { packages, files, testTools: Object.keys(manifestIn('.').devDependencies) };
+  return { packages, files, testTools: Object.keys(devDependencies) };
 }
 
 function typeScriptIn(folder) {
