@@ -88,6 +88,7 @@ class RunningProxy implements CacheProxy {
         certificates: options.originCertificates,
         problem: (problem) => observer.event('error', 'origin-client', { problem }),
       }),
+      sourcesBeforeOrigin: options.sourcesBeforeOrigin,
       flights: options.flights ?? new Flights(clock),
     };
     this.#flow = new RequestFlow(this.#context);

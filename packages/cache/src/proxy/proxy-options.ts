@@ -3,6 +3,8 @@
  * their own clock and store.
  */
 
+import type { Decision } from '../policy/decision.ts';
+import type { RequestHead } from '../policy/message-head.ts';
 import type { PolicyOptions } from '../policy/policy-options.ts';
 import type { AddressGuard } from '../safety/address-guard.ts';
 import type { ClientGuard } from '../safety/client-guard.ts';
@@ -11,6 +13,8 @@ import type { ResponseStore } from '../store/response-store.ts';
 import type { Flights } from './flight/flight.ts';
 import type { SharedResponse } from './flight/shared-response.ts';
 import type { ProxyObserver } from './proxy-observer.ts';
+import type { ResponseSource } from './response-source.ts';
+import type { Route } from './route.ts';
 
 /** A part of this node's own URL space, and the origin behind it. */
 export interface Upstream {
@@ -22,6 +26,16 @@ export interface Upstream {
   /** `http:` or `https:`. Its path is prepended to the rest of the target after the prefix. */
   readonly origin: URL;
 }
+
+/**
+ * The sources to ask before the origin, in this order: those that may hold the response and are
+ * nearer. Called once for each fetch, not for each request that waits for it.
+ */
+export type SourcesBeforeOrigin = (
+  request: RequestHead,
+  route: Route,
+  decision: Extract<Decision, { kind: 'fetch' | 'validate' }>,
+) => readonly ResponseSource[];
 
 export interface ProxyOptions {
   readonly policy: PolicyOptions;
@@ -48,6 +62,8 @@ export interface ProxyOptions {
    * stored by another. By default each proxy has its own.
    */
   readonly flights?: Flights<SharedResponse>;
+  /** By default only the origin is asked. */
+  readonly sourcesBeforeOrigin?: SourcesBeforeOrigin;
   /**
    * Certificates (PEM) of authorities that are trusted in addition to the system's, for origins
    * over TLS.

@@ -28,6 +28,9 @@ import { type Fetched, StatusError } from './flight/fetch-order.ts';
 import type { Flight, Landing } from './flight/flight.ts';
 import { isPersonal, type ProxyContext, type SharedResponse } from './flight/shared-response.ts';
 import { OriginError } from './origin/origin-error.ts';
+import { OriginSource } from './origin/origin-source.ts';
+import type { ResponseSource } from './response-source.ts';
+import type { Route } from './route.ts';
 
 /** How often a request waits for other fetches before it fetches for itself. */
 const ROUNDS = 4;
@@ -202,6 +205,7 @@ export class RequestFlow {
     const job = new FetchJob(this.#context, {
       request,
       route,
+      sources: this.#plan(request, route, decision, body !== null),
       decision,
       owner: exchange,
       flight,
@@ -225,10 +229,18 @@ export class RequestFlow {
     this.#background++;
     const flight = flights.begin(request.key);
     const asked: RequestHead = request.method === 'GET' ? request : { ...request, method: 'GET' };
+    const decision = {
+      kind: 'validate',
+      response,
+      fallback: true,
+      errorFallback: true,
+      reason: 'stale',
+    } as const;
     new FetchJob(this.#context, {
       request: asked,
       route,
-      decision: { kind: 'validate', response, fallback: true, errorFallback: true, reason: 'stale' },
+      sources: this.#plan(asked, route, decision, false),
+      decision,
       owner: null,
       flight,
       body: null,
@@ -237,6 +249,14 @@ export class RequestFlow {
         this.#background--;
       },
     }).start();
+  }
+
+  /** The sources of a fetch. The origin is the last, and the only one that gets a body. */
+  #plan(request: RequestHead, route: Route, decision: Fetched, hasBody: boolean): readonly ResponseSource[] {
+    const { origins, sourcesBeforeOrigin } = this.#context;
+    const origin = new OriginSource(origins, route);
+    if (hasBody || sourcesBeforeOrigin === undefined) return [origin];
+    return [...sourcesBeforeOrigin(request, route, decision), origin];
   }
 
   #answerShared(

@@ -24,7 +24,7 @@ import {
 } from '../../policy/index.ts';
 import type { BodyReader } from '../../store/response-store.ts';
 import type { Fetched } from '../flight/fetch-order.ts';
-import type { OriginFetch } from '../origin/origin-fetch.ts';
+import type { SourceFetch } from '../response-source.ts';
 import { mapFields } from '../route.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -147,7 +147,7 @@ const NO_BYTES = Buffer.alloc(0);
 const LENGTH: ReadonlySet<string> = new Set(['content-length']);
 
 /** Sends a piece from the origin, and pauses the fetch while the client is behind. */
-export function sendPiece(exchange: Exchange, fetch: OriginFetch, chunk: Uint8Array, stallMs: number): void {
+export function sendPiece(exchange: Exchange, fetch: SourceFetch, chunk: Uint8Array, stallMs: number): void {
   if (exchange.over) return;
   exchange.bytesOut += chunk.length;
   if (exchange.res.write(chunk)) return;

@@ -21,6 +21,7 @@ import type { StoredResponse } from '../../policy/stored-response.ts';
 import { safeguardFields } from '../../safety/unkeyed-fields.ts';
 import { endAnswer, sendPiece } from '../client/body-sender.ts';
 import type { Exchange } from '../client/exchange.ts';
+import { OriginSource } from '../origin/origin-source.ts';
 import type { ProxyContext } from './shared-response.ts';
 
 /** Sends the bytes `from` to `end` (exclusive) of the whole representation. */
@@ -33,7 +34,6 @@ export function continueFromOrigin(
 ): void {
   const { etag } = response;
   const { method, headers } = exchange.request;
-  const { origin, trusted, path, host } = exchange.route;
   if (etag === null || !isStrongTag(etag) || from >= end) {
     exchange.cut();
     return;
@@ -42,13 +42,9 @@ export function continueFromOrigin(
   fields.push('Range', `bytes=${from}-${end - 1}`, 'If-Range', etag);
   const total = response.range?.total ?? response.bodyLength;
   let left = end - from;
-  const fetch = context.origins.fetch(
+  const fetch = new OriginSource(context.origins, exchange.route).ask(
     {
-      origin,
-      trusted,
       method: 'GET',
-      path,
-      host,
       headers: withoutFields(requestFieldsToForward(fields, context.policy), FRAMING),
       body: null,
     },

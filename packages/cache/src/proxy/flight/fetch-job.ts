@@ -37,7 +37,7 @@ import type { StoredResponse } from '../../policy/stored-response.ts';
 import { explicitlyShareable, type SafeFields, safeguardFields } from '../../safety/unkeyed-fields.ts';
 import { beginStream, endAnswer, sendPiece } from '../client/body-sender.ts';
 import { OriginError } from '../origin/origin-error.ts';
-import type { OriginFetch, OriginHandler } from '../origin/origin-fetch.ts';
+import type { SourceFetch, SourceHandler } from '../response-source.ts';
 import { mapFields } from '../route.ts';
 import { type FetchOrder, type Mode, modeOf, StatusError } from './fetch-order.ts';
 import type { Landing } from './flight.ts';
@@ -45,11 +45,11 @@ import { isPersonal, type ProxyContext, type SharedResponse } from './shared-res
 import { storableResponse, suitsOwner } from './storable-response.ts';
 import { StoreJob } from './store-job.ts';
 
-export class FetchJob implements OriginHandler {
+export class FetchJob implements SourceHandler {
   readonly #context: ProxyContext;
   readonly #order: FetchOrder;
   #mode: Mode;
-  #fetch!: OriginFetch;
+  #fetch!: SourceFetch;
   /**
    * The request as the policy sees it: the client's fields, with the conditions and ranges of this
    * node.
@@ -57,6 +57,8 @@ export class FetchJob implements OriginHandler {
   #asked!: RequestHead;
   #safe!: SafeFields;
   #requestTime = 0;
+  /** Index of the source that is being asked. */
+  #source = 0;
   /** Where the body goes. */
   #sink: 'none' | 'owner' | 'store' | 'skip' = 'none';
   #storeJob: StoreJob | null = null;
@@ -71,8 +73,8 @@ export class FetchJob implements OriginHandler {
   }
 
   start(): void {
-    const { request, route, body, bodyLength } = this.#order;
-    const { policy, origins, clock } = this.#context;
+    const { request, sources, body, bodyLength } = this.#order;
+    const { policy, clock } = this.#context;
     const mode = this.#mode;
     const headers =
       mode.kind === 'validate'
@@ -85,14 +87,9 @@ export class FetchJob implements OriginHandler {
     this.#asked = { method: request.method, key: request.key, headers };
     this.#safe = safeguardFields(headers, request.method);
     this.#requestTime = clock();
-    const { origin, trusted, path, host } = route;
-    this.#fetch = origins.fetch(
+    this.#fetch = sources[this.#source]!.ask(
       {
-        origin,
-        trusted,
         method: request.method,
-        path,
-        host,
         headers: withoutFields(requestFieldsToForward(this.#safe.headers, policy), FRAMING),
         body,
         bodyLength,
@@ -174,6 +171,14 @@ export class FetchJob implements OriginHandler {
   onError(error: OriginError): void {
     // The result of the head stands, and the owner is told when the store has accepted it.
     if (this.#sink === 'skip' && !this.#again) return;
+    if (this.#sink === 'none' && this.#source + 1 < this.#order.sources.length && !this.#failed) {
+      // A source may fail before `ask` has returned, so the next one is asked afterwards.
+      this.#source++;
+      queueMicrotask(() => {
+        if (!this.#failed) this.start();
+      });
+      return;
+    }
     this.#failed = true;
     const { flight, owner } = this.#order;
     this.#leaveTable();

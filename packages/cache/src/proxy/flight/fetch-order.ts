@@ -7,6 +7,7 @@ import { completionFields, type Decision, type RequestHead } from '../../policy/
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { Exchange } from '../client/exchange.ts';
 import type { RequestBody } from '../client/request-body.ts';
+import type { ResponseSource } from '../response-source.ts';
 import type { Route } from '../route.ts';
 import type { Flight, Landing } from './flight.ts';
 import type { SharedResponse } from './shared-response.ts';
@@ -30,6 +31,8 @@ export class StatusError extends Error {
 export interface FetchOrder {
   readonly request: RequestHead;
   readonly route: Route;
+  /** The plan: sources to ask, in this order (`response-source.ts`). At least one. */
+  readonly sources: readonly ResponseSource[];
   readonly decision: Fetched;
   readonly owner: Exchange | null;
   /**

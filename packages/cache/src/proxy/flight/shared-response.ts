@@ -12,6 +12,7 @@ import type { Limits } from '../../safety/limits.ts';
 import type { ResponseStore } from '../../store/response-store.ts';
 import type { OriginClient } from '../origin/origin-client.ts';
 import type { ProxyObserver } from '../proxy-observer.ts';
+import type { SourcesBeforeOrigin } from '../proxy-options.ts';
 import type { Flights } from './flight.ts';
 import type { FlightBody } from './flight-body.ts';
 
@@ -41,5 +42,6 @@ export interface ProxyContext {
   readonly limits: Limits;
   readonly observer: ProxyObserver;
   readonly origins: OriginClient;
+  readonly sourcesBeforeOrigin: SourcesBeforeOrigin | undefined;
   readonly flights: Flights<SharedResponse>;
 }

@@ -18,7 +18,7 @@ import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { BodyReader } from '../../store/response-store.ts';
 import { sameVariant } from '../../store/variants.ts';
 import { OriginError } from '../origin/origin-error.ts';
-import type { OriginFetch } from '../origin/origin-fetch.ts';
+import type { SourceFetch } from '../response-source.ts';
 import type { Flight } from './flight.ts';
 import { copyInto, FlightBody } from './flight-body.ts';
 import type { ProxyContext, SharedResponse } from './shared-response.ts';
@@ -31,7 +31,7 @@ export interface StoreJobOptions {
   /** Bytes that must come from the origin, or null if its head does not say. */
   readonly expected: number | null;
   readonly flight: Flight<SharedResponse>;
-  readonly fetch: OriginFetch;
+  readonly fetch: SourceFetch;
   /** Called when the response is stored or abandoned. */
   readonly over: () => void;
 }

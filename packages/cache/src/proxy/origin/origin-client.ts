@@ -8,8 +8,9 @@
 
 import type { AddressGuard } from '../../safety/address-guard.ts';
 import type { Limits } from '../../safety/limits.ts';
+import type { SourceHandler } from '../response-source.ts';
 import { OriginError } from './origin-error.ts';
-import { OriginFetch, type OriginHandler, type OriginRequest } from './origin-fetch.ts';
+import { OriginFetch, type OriginRequest } from './origin-fetch.ts';
 import { OriginPool } from './origin-pool.ts';
 
 /** Maximum number of origins with connections. */
@@ -50,7 +51,7 @@ export class OriginClient {
     return this.#running.size;
   }
 
-  fetch(request: OriginRequest, handler: OriginHandler): OriginFetch {
+  fetch(request: OriginRequest, handler: SourceHandler): OriginFetch {
     const fetch = new OriginFetch(request, handler, this.#options.limits, () => this.#running.delete(fetch));
     this.#running.add(fetch);
     if (this.#closed) {

@@ -21,50 +21,30 @@
  */
 
 import type { Dispatcher } from 'undici';
-import type { ResponseHead } from '../../policy/message-head.ts';
 import type { Limits } from '../../safety/limits.ts';
 import { checkResponseHead } from '../../safety/response-guard.ts';
-import type { RequestBody } from '../client/request-body.ts';
+import type { SourceFetch, SourceHandler, SourceRequest } from '../response-source.ts';
 import { OriginError, toOriginError } from './origin-error.ts';
 import type { OriginPool, Slot } from './origin-pool.ts';
 
-export interface OriginRequest {
+export interface OriginRequest extends SourceRequest {
   /** Scheme, host and port: `http://example.org:8080`. */
   readonly origin: string;
   /** Chosen by the operator, so its address is not checked. */
   readonly trusted: boolean;
-  readonly method: string;
   /** Path and query, at least `/`. */
   readonly path: string;
-  /** End-to-end fields without Host and Content-Length. */
-  readonly headers: readonly string[];
   /** The Host field. */
   readonly host: string;
-  readonly body: RequestBody | null;
-  /** Length of the body, if the client stated it. */
-  readonly bodyLength?: number | undefined;
-}
-
-/**
- * Called in this order: sent, interim…, head, data…, then exactly one of end and error. There are
- * no calls after `abort`.
- */
-export interface OriginHandler {
-  onSent?(): void;
-  onInterim?(status: number, statusText: string, headers: string[]): void;
-  onHead(head: ResponseHead): void;
-  onData(chunk: Buffer): void;
-  onEnd(trailers: string[]): void;
-  onError(error: OriginError): void;
 }
 
 type Phase = 'waiting' | 'sent' | 'responding' | 'body' | 'over';
 
-export class OriginFetch {
+export class OriginFetch implements SourceFetch {
   /** Bytes of the body received so far. */
   bytes = 0;
   readonly #request: OriginRequest;
-  readonly #handler: OriginHandler;
+  readonly #handler: SourceHandler;
   readonly #limits: Limits;
   readonly #done: () => void;
   #pool: OriginPool | null = null;
@@ -83,7 +63,7 @@ export class OriginFetch {
   /** The HTTP client has reported the end or an error. */
   #heardAll = false;
 
-  constructor(request: OriginRequest, handler: OriginHandler, limits: Limits, done: () => void) {
+  constructor(request: OriginRequest, handler: SourceHandler, limits: Limits, done: () => void) {
     this.#request = request;
     this.#handler = handler;
     this.#limits = limits;
@@ -104,14 +84,12 @@ export class OriginFetch {
     this.#dispatch(pool);
   }
 
-  /** Ends the fetch without further calls to the handler. */
   abort(): void {
     if (this.#phase === 'over') return;
     this.#finish();
     this.#controller?.abort(NOBODY_WAITS);
   }
 
-  /** Ends the fetch with an error for the handler. */
   fail(error: OriginError): void {
     if (this.#phase === 'over') return;
     this.#finish();
@@ -119,7 +97,6 @@ export class OriginFetch {
     this.#handler.onError(error);
   }
 
-  /** Holds the body back. */
   pause(): void {
     if (this.#paused || this.#phase === 'over') return;
     this.#paused = true;

@@ -1,0 +1,59 @@
+/**
+ * A place from which the response to a request can come: an origin (`origin/origin-source.ts`), or
+ * anything else that speaks HTTP and may hold the response.
+ *
+ * A fetch has a plan, which is a list of sources. `flight/fetch-job.ts` asks them in that order,
+ * inside the flight, so all requests that wait for the flight share the plan. A source that fails
+ * before it has given a head is followed by the next one. The failure of the last source is the
+ * failure of the fetch. A failure after the head ends the fetch: the waiting requests have the head
+ * by then, and bytes of another source need not continue that body.
+ *
+ * A source decides itself whether a head is an answer. One that can only say "not here" reports
+ * that as an error, and the next source is asked.
+ */
+
+import type { ResponseHead } from '../policy/message-head.ts';
+import type { RequestBody } from './client/request-body.ts';
+import type { OriginError } from './origin/origin-error.ts';
+
+export interface ResponseSource {
+  /** The source in messages and logs: an origin as `http://example.org:8080`. */
+  readonly name: string;
+  /** Begins to ask. The handler may be called before `ask` returns. */
+  ask(request: SourceRequest, handler: SourceHandler): SourceFetch;
+}
+
+/** The question to a source. Where it is asked is the source's own matter. */
+export interface SourceRequest {
+  readonly method: string;
+  /** End-to-end fields without Host and Content-Length. */
+  readonly headers: readonly string[];
+  /** A body can be sent once, so a request with a body has a plan of one source. */
+  readonly body: RequestBody | null;
+  /** Length of the body, if the client stated it. */
+  readonly bodyLength?: number | undefined;
+}
+
+/**
+ * Called in this order: sent, interim…, head, data…, then exactly one of end and error. An error
+ * may come at any point. There are no calls after `abort`.
+ */
+export interface SourceHandler {
+  onSent?(): void;
+  onInterim?(status: number, statusText: string, headers: string[]): void;
+  onHead(head: ResponseHead): void;
+  onData(chunk: Buffer): void;
+  onEnd(trailers: string[]): void;
+  onError(error: OriginError): void;
+}
+
+/** A question that is being answered. */
+export interface SourceFetch {
+  /** Ends the fetch without further calls to the handler. */
+  abort(): void;
+  /** Ends the fetch with an error for the handler. */
+  fail(error: OriginError): void;
+  /** Holds the body back. */
+  pause(): void;
+  resume(): void;
+}
