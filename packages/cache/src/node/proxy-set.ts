@@ -8,7 +8,7 @@
 
 import { readFileSync } from 'node:fs';
 import { type CacheProxy, createProxy } from '../proxy/cache-proxy.ts';
-import type { Flights } from '../proxy/flight/flight.ts';
+import type { Flights } from '../proxy/flight/flights.ts';
 import type { SharedResponse } from '../proxy/flight/shared-response.ts';
 import type { ProxyObserver } from '../proxy/proxy-observer.ts';
 import { Router } from '../proxy/route.ts';

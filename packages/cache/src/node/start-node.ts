@@ -16,7 +16,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CacheProxy } from '../proxy/cache-proxy.ts';
-import { Flights } from '../proxy/flight/flight.ts';
+import { Flights } from '../proxy/flight/flights.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';

@@ -26,7 +26,7 @@ import { Exchange } from './client/exchange.ts';
 import { answerOptions } from './client/options-and-trace.ts';
 import { PlainHits } from './client/plain-hits.ts';
 import { Tunnels } from './client/tunnels.ts';
-import { Flights } from './flight/flight.ts';
+import { Flights } from './flight/flights.ts';
 import type { ProxyContext } from './flight/shared-response.ts';
 import { OriginClient } from './origin/origin-client.ts';
 import type { ProxyOptions } from './proxy-options.ts';

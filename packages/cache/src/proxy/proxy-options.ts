@@ -10,7 +10,7 @@ import type { AddressGuard } from '../safety/address-guard.ts';
 import type { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';
-import type { Flights } from './flight/flight.ts';
+import type { Flights } from './flight/flights.ts';
 import type { SharedResponse } from './flight/shared-response.ts';
 import type { ProxyObserver } from './proxy-observer.ts';
 import type { ResponseSource } from './response-source.ts';

@@ -3,8 +3,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoredResponse } from '../../src/policy/stored-response.ts';
 import { PartsReader } from '../../src/proxy/client/parts-reader.ts';
-import { Flight, Flights, type Landing } from '../../src/proxy/flight/flight.ts';
+import { Flight, type Landing } from '../../src/proxy/flight/flight.ts';
 import { FlightBody } from '../../src/proxy/flight/flight-body.ts';
+import { Flights } from '../../src/proxy/flight/flights.ts';
 import { MemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { BodyReader, BodyWriter } from '../../src/store/response-store.ts';
 

@@ -5,7 +5,7 @@
 
 import { type LabAnswer, type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Flights } from '../../src/proxy/flight/flight.ts';
+import { Flights } from '../../src/proxy/flight/flights.ts';
 import type { SharedResponse } from '../../src/proxy/flight/shared-response.ts';
 import { eventually, type ProxyLab, startProxy } from './proxy-lab.ts';
 

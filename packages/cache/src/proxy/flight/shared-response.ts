@@ -13,8 +13,8 @@ import type { ResponseStore } from '../../store/response-store.ts';
 import type { OriginClient } from '../origin/origin-client.ts';
 import type { ProxyObserver } from '../proxy-observer.ts';
 import type { SourcesBeforeOrigin } from '../proxy-options.ts';
-import type { Flights } from './flight.ts';
 import type { FlightBody } from './flight-body.ts';
+import type { Flights } from './flights.ts';
 
 export interface SharedResponse {
   /** The head; the length of the body is known as soon as the origin stated it. */
