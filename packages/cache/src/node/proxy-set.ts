@@ -8,8 +8,7 @@
 
 import { readFileSync } from 'node:fs';
 import { type CacheProxy, createProxy } from '../proxy/cache-proxy.ts';
-import type { Flights } from '../proxy/flight/flights.ts';
-import type { SharedResponse } from '../proxy/flight/shared-response.ts';
+import type { ProxyFlights } from '../proxy/flight/shared-response.ts';
 import type { ProxyObserver } from '../proxy/proxy-observer.ts';
 import { Router } from '../proxy/route.ts';
 import { AddressGuard } from '../safety/address-guard.ts';
@@ -49,8 +48,8 @@ export interface ProxySetParts {
  * unreachable owner.
  */
 export interface NodeFlights {
-  readonly own: Flights<SharedResponse>;
-  readonly passing: Flights<SharedResponse>;
+  readonly own: ProxyFlights;
+  readonly passing: ProxyFlights;
 }
 
 export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet {

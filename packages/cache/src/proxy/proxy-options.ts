@@ -10,8 +10,7 @@ import type { AddressGuard } from '../safety/address-guard.ts';
 import type { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';
-import type { Flights } from './flight/flights.ts';
-import type { SharedResponse } from './flight/shared-response.ts';
+import type { ProxyFlights } from './flight/shared-response.ts';
 import type { ProxyObserver } from './proxy-observer.ts';
 import type { ResponseSource } from './response-source.ts';
 import type { Route } from './route.ts';
@@ -61,7 +60,7 @@ export interface ProxyOptions {
    * requests continue in the earlier proxies). A response that one proxy invalidates must not be
    * stored by another. By default each proxy has its own.
    */
-  readonly flights?: Flights<SharedResponse>;
+  readonly flights?: ProxyFlights;
   /** By default only the origin is asked. */
   readonly sourcesBeforeOrigin?: SourcesBeforeOrigin;
   /**

@@ -20,13 +20,19 @@ import {
 } from '../policy/index.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import { type AnswerHow, answerFromStore } from './client/answer-from-store.ts';
+import { beginStream } from './client/body-sender.ts';
 import { type Exchange, hasBody } from './client/exchange.ts';
 import { countForwards } from './client/options-and-trace.ts';
 import { BodyTooLongError, RequestBody } from './client/request-body.ts';
 import { FetchJob } from './flight/fetch-job.ts';
 import { type Fetched, StatusError } from './flight/fetch-order.ts';
-import type { Flight, Landing } from './flight/flight.ts';
-import { isPersonal, type ProxyContext, type SharedResponse } from './flight/shared-response.ts';
+import {
+  isPersonal,
+  type ProxyContext,
+  type ProxyFlight,
+  type ProxyLanding,
+  type SharedResponse,
+} from './flight/shared-response.ts';
 import { OriginError } from './origin/origin-error.ts';
 import { OriginSource } from './origin/origin-source.ts';
 import type { ResponseSource } from './response-source.ts';
@@ -34,8 +40,6 @@ import type { Route } from './route.ts';
 
 /** How often a request waits for other fetches before it fetches for itself. */
 const ROUNDS = 4;
-/** How long a fetch continues that has brought nothing yet and for which no client waits. */
-const UNWAITED_MS = 5000;
 /**
  * Maximum number of concurrent background revalidations; further ones are left to the next request.
  */
@@ -43,7 +47,6 @@ const BACKGROUND = 256;
 
 export class RequestFlow {
   readonly #context: ProxyContext;
-  #background = 0;
 
   constructor(context: ProxyContext) {
     this.#context = context;
@@ -141,28 +144,12 @@ export class RequestFlow {
     const shared =
       isShareable(request, decision) && exchange.rounds < ROUNDS && !flights.isBarren(request.key);
     if (!shared) {
-      const flight = flights.track(request.key);
-      const fetching = this.#start(exchange, { ...request, headers }, decision, flight);
-      // No other client waits for this fetch.
-      exchange.onLeave(() => fetching.abandon());
+      this.#start(exchange, { ...request, headers }, decision, flights.begin(request.key, 'alone'));
       return;
     }
     const flight = flights.find(request.key, (each) => this.#mayHave(exchange, each, false));
     if (flight === null || flight === exchange.tiredOf) {
-      const begun = flights.begin(request.key);
-      const fetching = this.#start(exchange, request, decision, begun);
-      // A fetch that still waits for a connection is abandoned at once if no other client waits for
-      // it. A fetch that was sent continues for later clients if it brings something soon.
-      // Otherwise a client that asks and disconnects repeatedly could accumulate fetches beyond its
-      // number of connections.
-      exchange.onLeave(() => {
-        const abandon = () => {
-          if (begun.waiters === 0 && begun.landing === null) fetching.abandon();
-        };
-        if (begun.landing !== null) return;
-        if (begun.sent) setTimeout(abandon, UNWAITED_MS).unref();
-        else abandon();
-      });
+      this.#start(exchange, request, decision, flights.begin(request.key));
     } else if (flight.landing?.kind === 'shared') {
       this.#answerShared(exchange, flight.landing.shared, decision, true);
     } else {
@@ -174,16 +161,20 @@ export class RequestFlow {
     }
   }
 
-  /** Called when another request's fetch, for which this one waited, has a result. */
+  /** The flight for which a request waited has a result. */
   #landed(
     exchange: Exchange,
-    landing: Landing<SharedResponse>,
+    landing: ProxyLanding,
     early: boolean,
     decision: Fetched,
-    flight: Flight<SharedResponse>,
+    flight: ProxyFlight,
   ): void {
     if (exchange.over) return;
-    if (landing.kind === 'shared' && this.#mayHave(exchange, landing.shared, early)) {
+    if (landing.kind === 'own') {
+      const { own } = landing;
+      if (own.kind === 'stream') beginStream(exchange, own.head, decision, this.#context.policy);
+      else this.#answerShared(exchange, own.shared, decision, false, own.fields);
+    } else if (landing.kind === 'shared' && this.#mayHave(exchange, landing.shared, early)) {
       this.#answerShared(exchange, landing.shared, decision, true);
     } else if (landing.kind === 'failed') {
       this.#failed(exchange, landing.error, decision);
@@ -193,16 +184,17 @@ export class RequestFlow {
     }
   }
 
-  #start(
-    exchange: Exchange,
-    request: RequestHead,
-    decision: Fetched,
-    flight: Flight<SharedResponse>,
-  ): FetchJob {
+  /** Starts a fetch of which the exchange is the owner, and waits for it first. */
+  #start(exchange: Exchange, request: RequestHead, decision: Fetched, flight: ProxyFlight): void {
     const { req, route } = exchange;
+    const leave = flight.waitFirst((landing, early) => {
+      stopListening();
+      this.#landed(exchange, landing, early, decision, flight);
+    });
+    const stopListening = exchange.onLeave(leave);
     const body = hasBody(req) ? new RequestBody(req, this.#context.limits.requestBodyBytes) : null;
     const length = fieldValue(request.headers, 'content-length');
-    const job = new FetchJob(this.#context, {
+    new FetchJob(this.#context, {
       request,
       route,
       sources: this.#plan(request, route, decision, body !== null),
@@ -211,23 +203,15 @@ export class RequestFlow {
       flight,
       body,
       bodyLength: length === undefined ? undefined : Number(length),
-      own: (landing, fields) => {
-        if (exchange.over) return;
-        if (landing.kind === 'shared') this.#answerShared(exchange, landing.shared, decision, false, fields);
-        else if (landing.kind === 'failed') this.#failed(exchange, landing.error, decision);
-      },
-    });
-    job.start();
-    return job;
+    }).start();
   }
 
   /** Fetches a response again that was just served stale (RFC 5861, 3), one at a time per key. */
   #revalidate(exchange: Exchange, response: StoredResponse): void {
     const { flights } = this.#context;
     const { request, route } = exchange;
-    if (flights.has(request.key) || this.#background >= BACKGROUND || this.#isLoop(request)) return;
-    this.#background++;
-    const flight = flights.begin(request.key);
+    if (flights.has(request.key) || flights.background >= BACKGROUND || this.#isLoop(request)) return;
+    const flight = flights.begin(request.key, 'background');
     const asked: RequestHead = request.method === 'GET' ? request : { ...request, method: 'GET' };
     const decision = {
       kind: 'validate',
@@ -244,10 +228,6 @@ export class RequestFlow {
       owner: null,
       flight,
       body: null,
-      own: () => {},
-      over: () => {
-        this.#background--;
-      },
     }).start();
   }
 

@@ -1,113 +1,11 @@
-/** The rules of single flight, and the body that many read while it comes: both alone, without HTTP. */
+/** The body that many clients read while it arrives, without HTTP. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoredResponse } from '../../src/policy/stored-response.ts';
 import { PartsReader } from '../../src/proxy/client/parts-reader.ts';
-import { Flight, type Landing } from '../../src/proxy/flight/flight.ts';
 import { FlightBody } from '../../src/proxy/flight/flight-body.ts';
-import { Flights } from '../../src/proxy/flight/flights.ts';
 import { MemoryStore } from '../../src/store/memory/memory-store.ts';
 import type { BodyReader, BodyWriter } from '../../src/store/response-store.ts';
-
-describe('Flight', () => {
-  it('tells all who wait, and says who came before it was sent', () => {
-    const flight = new Flight<string>('k');
-    const heard: string[] = [];
-    const listen = (name: string) => (landing: Landing<string>, early: boolean) =>
-      heard.push(`${name} ${landing.kind} ${early}`);
-    flight.wait(1000, listen('one'));
-    flight.markSent();
-    flight.wait(1000, listen('two'));
-    const leave = flight.wait(1000, listen('three'));
-    leave();
-    expect(flight.waiters).toBe(2);
-    flight.land({ kind: 'shared', shared: 'x' });
-    flight.land({ kind: 'private' });
-    expect(heard).toEqual(['one shared true', 'two shared false']);
-    expect(flight.landing).toEqual({ kind: 'shared', shared: 'x' });
-    expect(() => flight.wait(1, () => {})).toThrow(/has landed/);
-  });
-
-  it('lets waiters go when it takes too long', () => {
-    vi.useFakeTimers();
-    const flight = new Flight<string>('k');
-    const heard: string[] = [];
-    flight.wait(100, ({ kind }) => heard.push(kind));
-    vi.advanceTimersByTime(99);
-    expect(heard).toEqual([]);
-    vi.advanceTimersByTime(1);
-    expect(heard).toEqual(['expired']);
-    flight.land({ kind: 'private' });
-    expect(heard).toEqual(['expired']);
-    vi.useRealTimers();
-  });
-});
-
-describe('Flights', () => {
-  it('finds one that landed with something acceptable, else the newest that has not landed', () => {
-    const flights = new Flights<string>(() => 0);
-    expect(flights.find('k', () => true)).toBeNull();
-    const english = flights.begin('k');
-    expect(flights.find('k', () => false)).toBe(english);
-    english.land({ kind: 'shared', shared: 'en' });
-    const older = flights.begin('k');
-    const newer = flights.begin('k');
-    expect(flights.find('k', (shared) => shared === 'en')).toBe(english);
-    expect(flights.find('k', (shared) => shared === 'fr')).toBe(newer);
-    flights.end(newer);
-    expect(flights.find('k', () => false)).toBe(older);
-    flights.end(older);
-    flights.end(english);
-    flights.end(english);
-    expect([flights.size, flights.has('k')]).toEqual([0, false]);
-  });
-
-  it('dooms all of a key', () => {
-    const flights = new Flights<string>(() => 0);
-    const flight = flights.begin('k');
-    const other = flights.begin('l');
-    flights.doom('k');
-    expect([flight.doomed, other.doomed, flights.find('k', () => true), flights.size]).toEqual([
-      true,
-      false,
-      null,
-      1,
-    ]);
-  });
-
-  it('dooms those that nobody can join, too, but not the one that brings the change', () => {
-    const flights = new Flights<string>(() => 0);
-    const [alone, other, own] = [flights.track('k'), flights.track('l'), flights.track('k')];
-    expect([flights.size, flights.all, flights.has('k')]).toEqual([0, 3, false]);
-    expect(flights.find('k', () => true)).toBeNull();
-    flights.doom('k', own);
-    expect([alone.doomed, other.doomed, own.doomed, flights.all]).toEqual([true, false, false, 2]);
-    flights.doom('k');
-    expect(own.doomed).toBe(true);
-    flights.end(own);
-    flights.end(alone);
-    flights.end(other);
-    flights.end(other);
-    expect(flights.all).toBe(0);
-  });
-
-  it('remembers barren keys for a while, and a bounded number of them', () => {
-    let now = 0;
-    const flights = new Flights<string>(() => now);
-    flights.markBarren('k');
-    now = 9999;
-    expect(flights.isBarren('k')).toBe(true);
-    now = 10_000;
-    expect(flights.isBarren('k')).toBe(false);
-    flights.markBarren('k');
-    flights.markFertile('k');
-    expect(flights.isBarren('k')).toBe(false);
-    flights.markBarren('first');
-    for (let i = 0; i < 16_384; i++) flights.markBarren(`k${i}`);
-    expect(flights.isBarren('first')).toBe(false);
-    expect(flights.isBarren('k0')).toBe(true);
-  });
-});
 
 const response: StoredResponse = {
   key: 'k',

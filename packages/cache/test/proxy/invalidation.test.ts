@@ -6,12 +6,12 @@
 import { type LabAnswer, type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Flights } from '../../src/proxy/flight/flights.ts';
-import type { SharedResponse } from '../../src/proxy/flight/shared-response.ts';
+import type { ProxyFlights } from '../../src/proxy/flight/shared-response.ts';
 import { eventually, type ProxyLab, startProxy } from './proxy-lab.ts';
 
 let origin: OriginLab;
 let lab: ProxyLab;
-let flights: Flights<SharedResponse>;
+let flights: ProxyFlights;
 
 beforeEach(async () => {
   origin = await startOrigin();

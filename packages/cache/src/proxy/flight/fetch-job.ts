@@ -1,17 +1,37 @@
 /**
- * One fetch from an origin on behalf of the cache, and the handling of the response. It is stored
- * and shared, or it is only for the request that caused the fetch, or it confirms a stored response
- * (304), or it completes a part, or the fetch fails.
+ * One fetch on behalf of the cache, and the handling of the response. It is stored and shared, or
+ * it is only for the request that caused the fetch, or it confirms a stored response (304), or it
+ * completes a part, or the fetch fails.
  *
- * The *owner* is the request that caused the fetch; a background revalidation has none. A response
- * that may be stored goes into the store, and the owner reads it from there like all other clients.
- * A slow owner therefore delays no other client, and an owner that disconnects does not end the
- * fetch. A response that may not be stored is streamed to the owner piece by piece; if the owner
- * disconnects, the fetch is aborted. Only the owner gets the fields of a 304 that are not stored,
- * above all Set-Cookie.
+ * ```
+ *            ┌──── next source, or the plain request ────┐
+ *            ▼                                           │
+ *   start ─► asking ──head──► held ──► (judged) ──┬──► emptying    the head is useless
+ *               │     │                  ▲        ├──► storing     stored, all read it from there
+ *               │     └──────────────────┘        ├──► streaming   the owner alone gets it
+ *               │                                 └──► settled     a 304: the head is everything
+ *               │                                           │
+ *               └── every source failed, or abandoned ──► over ◄── end, or an error on the way
+ * ```
  *
- * Unsafe methods: responses that are invalidated (RFC 9111, 4.4) are removed before the owner sees
- * the head, because it may ask again at once.
+ * - *asking*: a source of the plan was asked and has not answered. If it fails, the next is asked.
+ * - *held*: the head is here, and waits until the responses that it invalidates are removed (RFC
+ *   9111, 4.4). The owner may ask again as soon as it sees the head, and must not find them then.
+ * - *emptying*: the response is of no use. Its short rest is read, so that the connection can be
+ *   used again, and then the whole is requested without conditions.
+ * - *storing*, *streaming*: the body goes to the store or to the owner.
+ * - *settled*: the result stands, and the rest of the response changes nothing.
+ *
+ * Who owns what: the job owns the question to the source (`SourceFetch`), the flight, which it
+ * lands and ends, and the store job, which owns the body from then on. The *owner* is the request
+ * that caused the fetch and the flight's first waiter; a background revalidation has none. The job
+ * reaches the owner only through the flight, except for interim responses, the pieces of a stream
+ * and the count of bytes in its record.
+ *
+ * The owner reads a stored response from the store like all other clients. A slow owner therefore
+ * delays no other client, and an owner that disconnects does not end the fetch. A response that may
+ * not be stored is streamed to the owner piece by piece; if the owner disconnects, the fetch is
+ * aborted. Only the owner gets the fields of a 304 that are not stored, above all Set-Cookie.
  */
 
 import {
@@ -35,15 +55,26 @@ import {
 } from '../../policy/index.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import { explicitlyShareable, type SafeFields, safeguardFields } from '../../safety/unkeyed-fields.ts';
-import { beginStream, endAnswer, sendPiece } from '../client/body-sender.ts';
+import { endAnswer, sendPiece } from '../client/body-sender.ts';
+import type { Exchange } from '../client/exchange.ts';
 import { OriginError } from '../origin/origin-error.ts';
 import type { SourceFetch, SourceHandler } from '../response-source.ts';
 import { mapFields } from '../route.ts';
 import { type FetchOrder, type Mode, modeOf, StatusError } from './fetch-order.ts';
-import type { Landing } from './flight.ts';
-import { isPersonal, type ProxyContext, type SharedResponse } from './shared-response.ts';
+import { isPersonal, type ProxyContext } from './shared-response.ts';
 import { storableResponse, suitsOwner } from './storable-response.ts';
 import { StoreJob } from './store-job.ts';
+
+type State =
+  | { readonly at: 'asking' | 'held' | 'emptying' | 'settled' | 'over' }
+  | { readonly at: 'storing'; readonly job: StoreJob }
+  | { readonly at: 'streaming'; readonly to: Exchange };
+
+const ASKING: State = { at: 'asking' };
+const HELD: State = { at: 'held' };
+const EMPTYING: State = { at: 'emptying' };
+const SETTLED: State = { at: 'settled' };
+const OVER: State = { at: 'over' };
 
 export class FetchJob implements SourceHandler {
   readonly #context: ProxyContext;
@@ -59,20 +90,21 @@ export class FetchJob implements SourceHandler {
   #requestTime = 0;
   /** Index of the source that is being asked. */
   #source = 0;
-  /** Where the body goes. */
-  #sink: 'none' | 'owner' | 'store' | 'skip' = 'none';
-  #storeJob: StoreJob | null = null;
-  #again = false;
-  #left = false;
-  #failed = false;
+  #state: State = ASKING;
 
   constructor(context: ProxyContext, order: FetchOrder) {
     this.#context = context;
     this.#order = order;
     this.#mode = modeOf(order);
+    order.flight.abandoned = () => this.#abandon();
   }
 
   start(): void {
+    this.#ask();
+  }
+
+  /** Asks the current source, for what the mode says. */
+  #ask(): void {
     const { request, sources, body, bodyLength } = this.#order;
     const { policy, clock } = this.#context;
     const mode = this.#mode;
@@ -82,8 +114,7 @@ export class FetchJob implements SourceHandler {
         : mode.kind === 'complete'
           ? mode.fields
           : request.headers;
-    // A fetch that starts again forgets the response before it.
-    this.#sink = 'none';
+    this.#state = ASKING;
     this.#asked = { method: request.method, key: request.key, headers };
     this.#safe = safeguardFields(headers, request.method);
     this.#requestTime = clock();
@@ -98,15 +129,11 @@ export class FetchJob implements SourceHandler {
     );
   }
 
-  /**
-   * Called when the owner has left and no other request waits. Ends the fetch, unless the response
-   * is being stored.
-   */
-  abandon(): void {
-    if (this.#order.flight.landing !== null) return;
-    this.#failed = true;
+  /** No request waits for the result any more. */
+  #abandon(): void {
+    this.#state = OVER;
     this.#fetch.abort();
-    this.#leaveTable();
+    this.#endFlight();
   }
 
   onSent(): void {
@@ -131,11 +158,12 @@ export class FetchJob implements SourceHandler {
       this.#judge(head);
       return;
     }
+    this.#state = HELD;
     this.#fetch.pause();
     removed
       .catch((problem: unknown) => this.#event('error', 'invalidation-failed', { problem }))
       .then(() => {
-        if (this.#failed) return;
+        if (this.#state !== HELD) return;
         this.#judge(head);
         this.#fetch.resume();
       })
@@ -148,53 +176,50 @@ export class FetchJob implements SourceHandler {
   onData(chunk: Buffer): void {
     const { owner } = this.#order;
     if (owner !== null) owner.bytesFromOrigin += chunk.length;
-    if (this.#sink === 'store') {
-      this.#storeJob!.take(chunk);
-    } else if (this.#sink === 'owner') {
-      sendPiece(owner!, this.#fetch, chunk, this.#context.limits.clientStallMs);
+    const state = this.#state;
+    if (state.at === 'storing') state.job.take(chunk);
+    else if (state.at === 'streaming') {
+      sendPiece(state.to, this.#fetch, chunk, this.#context.limits.clientStallMs);
     }
   }
 
   onEnd(): void {
-    if (this.#again) {
-      this.#again = false;
-      this.#mode = { kind: 'plain' };
-      this.start();
-    } else if (this.#sink === 'owner') {
-      endAnswer(this.#order.owner!, this.#context.limits.clientStallMs);
-    } else if (this.#sink === 'store') {
-      const problem = this.#storeJob!.end();
-      if (problem !== null) this.onError(problem);
+    const state = this.#state;
+    if (state.at === 'emptying') {
+      this.#askPlainly();
+      return;
     }
+    const problem = state.at === 'storing' ? state.job.end() : null;
+    if (problem !== null) {
+      this.onError(problem);
+      return;
+    }
+    if (state.at === 'streaming') endAnswer(state.to, this.#context.limits.clientStallMs);
+    this.#state = OVER;
   }
 
   onError(error: OriginError): void {
-    // The result of the head stands, and the owner is told when the store has accepted it.
-    if (this.#sink === 'skip' && !this.#again) return;
-    if (this.#sink === 'none' && this.#source + 1 < this.#order.sources.length && !this.#failed) {
-      // A source may fail before `ask` has returned, so the next one is asked afterwards.
+    const state = this.#state;
+    if (state.at === 'settled') return;
+    if (state.at === 'asking' && this.#source + 1 < this.#order.sources.length) {
       this.#source++;
+      // A source may fail before `ask` has returned, so the next one is asked afterwards.
       queueMicrotask(() => {
-        if (!this.#failed) this.start();
+        if (this.#state === ASKING) this.#ask();
       });
       return;
     }
-    this.#failed = true;
-    const { flight, owner } = this.#order;
-    this.#leaveTable();
-    if (flight.landing === null) {
-      this.#order.own({ kind: 'failed', error });
-      // The address was refused to this owner; other requests may arrive by a route on which it is
-      // allowed.
-      flight.land(
-        error.code === 'destination_ip_prohibited' ? { kind: 'private' } : { kind: 'failed', error },
-      );
-    }
-    if (this.#sink === 'store') {
-      this.#storeJob!.fail(error);
-    } else if (this.#sink === 'owner' && owner !== null) {
-      owner.reason = error.code;
-      owner.cut();
+    this.#state = OVER;
+    const failed = { kind: 'failed', error } as const;
+    // The address was refused to this owner; other requests may arrive by a route on which it is
+    // allowed.
+    const forOthers = error.code === 'destination_ip_prohibited' ? PRIVATE : failed;
+    this.#order.flight.land(forOthers, failed);
+    this.#endFlight();
+    if (state.at === 'storing') state.job.fail(error);
+    else if (state.at === 'streaming') {
+      state.to.reason = error.code;
+      state.to.cut();
     }
   }
 
@@ -216,9 +241,10 @@ export class FetchJob implements SourceHandler {
       const { decision } = this.#order;
       const stand = decision.kind === 'validate' && decision.errorFallback;
       if (isServerError(head.status) && (stand || this.#order.owner === null)) {
+        this.#state = SETTLED;
         this.#fetch.abort();
-        this.#leaveTable();
-        this.#land({ kind: 'failed', error: new StatusError(head.status) });
+        this.#order.flight.land({ kind: 'failed', error: new StatusError(head.status) });
+        this.#endFlight();
         return;
       }
       if (this.#asked.method === 'HEAD') this.#updateByHead(mode.stored, head, times);
@@ -258,8 +284,8 @@ export class FetchJob implements SourceHandler {
       this.#fetchAgain(head);
       return;
     }
-    this.#sink = 'skip';
-    const { flight, owner, own } = this.#order;
+    this.#state = SETTLED;
+    const { flight, owner } = this.#order;
     const forAll = this.#forAll(stored, fresh, times);
     const shared = {
       response: forAll,
@@ -272,18 +298,18 @@ export class FetchJob implements SourceHandler {
     if (!mayKeep(fresh)) {
       // Only the owner gets this response. Its body is that of the old one, which is removed when
       // the owner has it.
-      this.#leaveTable();
-      flight.land({ kind: 'private' });
-      own({ kind: 'shared', shared: { ...shared, response: owners, source: stored } });
+      const own = { kind: 'stored', shared: { ...shared, response: owners, source: stored } } as const;
+      flight.land(PRIVATE, { kind: 'own', own });
+      this.#endFlight();
       if (owner === null || owner.over) this.#watch(store.remove(stored));
       else owner.onLeave(() => this.#watch(store.remove(stored)));
       return;
     }
     const land = (kept: boolean): void => {
       const source = kept ? forAll : stored;
-      own({ kind: 'shared', shared: { ...shared, response: owners, source } });
-      flight.land({ kind: 'shared', shared: { ...shared, source } });
-      this.#leaveTable();
+      const own = { kind: 'stored', shared: { ...shared, response: owners, source } } as const;
+      flight.land({ kind: 'shared', shared: { ...shared, source } }, { kind: 'own', own });
+      this.#endFlight();
     };
     const kept = store.refresh(stored, forAll);
     if (typeof kept === 'boolean') land(kept);
@@ -310,16 +336,14 @@ export class FetchJob implements SourceHandler {
   #keep(final: StoredResponse, provisional: StoredResponse, head: ResponseHead, fields?: string[]): StoreJob {
     const { request, flight } = this.#order;
     this.#context.flights.markFertile(request.key);
-    this.#sink = 'store';
     const job = new StoreJob(this.#context, {
       final,
       length: provisional.bodyLength < 0 ? undefined : provisional.bodyLength,
       expected: this.#asked.method === 'HEAD' ? null : expectedBodyLength(head),
       flight,
       fetch: this.#fetch,
-      over: () => this.#leaveTable(),
     });
-    this.#storeJob = job;
+    this.#state = { at: 'storing', job };
     const shared = {
       response: provisional,
       source: provisional,
@@ -327,38 +351,30 @@ export class FetchJob implements SourceHandler {
       validated: false,
       personal: isPersonal(this.#asked),
     };
-    this.#land({ kind: 'shared', shared }, fields);
+    flight.land({ kind: 'shared', shared }, { kind: 'own', own: { kind: 'stored', shared, fields } });
     return job;
   }
 
   /** Streams the response to the owner, because no other client may have it. */
   #giveToOwner(head: ResponseHead): void {
-    const { policy, flights } = this.#context;
+    const { flights } = this.#context;
     const { owner, request, flight, decision } = this.#order;
     if (request.method === 'GET' && decision.reason !== 'bypass' && head.status < 500) {
       flights.markBarren(request.key);
     }
-    this.#leaveTable();
-    flight.land({ kind: 'private' });
-    if (owner === null || owner.over) {
+    if (owner === null || !flight.firstWaits) {
+      this.#state = OVER;
       this.#fetch.abort();
-      return;
+    } else {
+      this.#state = { at: 'streaming', to: owner };
+      owner.onLeave(() => this.#fetch.abort());
     }
-    this.#sink = 'owner';
-    owner.onLeave(() => this.#fetch.abort());
-    beginStream(owner, head, decision, policy);
+    flight.land(PRIVATE, { kind: 'own', own: { kind: 'stream', head } });
+    this.#endFlight();
   }
 
-  #leaveTable(): void {
+  #endFlight(): void {
     this.#context.flights.end(this.#order.flight);
-    if (this.#left) return;
-    this.#left = true;
-    this.#order.over?.();
-  }
-
-  #land(landing: Landing<SharedResponse>, fields?: string[]): void {
-    this.#order.own(landing, fields);
-    this.#order.flight.land(landing);
   }
 
   /**
@@ -366,15 +382,18 @@ export class FetchJob implements SourceHandler {
    * this response, unless that would take long; then this response is aborted.
    */
   #fetchAgain(head: ResponseHead): void {
-    this.#sink = 'skip';
     const length = head.status === 304 ? 0 : (expectedBodyLength(head) ?? Number.POSITIVE_INFINITY);
     if (length <= WORTH_READING_BYTES) {
-      this.#again = true;
+      this.#state = EMPTYING;
       return;
     }
     this.#fetch.abort();
+    this.#askPlainly();
+  }
+
+  #askPlainly(): void {
     this.#mode = { kind: 'plain' };
-    this.start();
+    this.#ask();
   }
 
   #updateByHead(stored: StoredResponse, head: ResponseHead, times: Times): void {
@@ -419,4 +438,5 @@ function isAboutTheResource(status: number): boolean {
 
 /** Aborting costs a new connection, so up to this length the rest is read. */
 const WORTH_READING_BYTES = 65_536;
+const PRIVATE = { kind: 'private' } as const;
 const FRAMING: ReadonlySet<string> = new Set(['host', 'content-length']);

@@ -9,8 +9,7 @@ import type { Exchange } from '../client/exchange.ts';
 import type { RequestBody } from '../client/request-body.ts';
 import type { ResponseSource } from '../response-source.ts';
 import type { Route } from '../route.ts';
-import type { Flight, Landing } from './flight.ts';
-import type { SharedResponse } from './shared-response.ts';
+import type { ProxyFlight } from './shared-response.ts';
 
 /** Decisions of the policy that lead to the origin. */
 export type Fetched = Extract<Decision, { kind: 'fetch' | 'validate' }>;
@@ -34,23 +33,18 @@ export interface FetchOrder {
   /** The plan: sources to ask, in this order (`response-source.ts`). At least one. */
   readonly sources: readonly ResponseSource[];
   readonly decision: Fetched;
+  /**
+   * The request that caused the fetch, which is the flight's first waiter. Null for a background
+   * revalidation.
+   */
   readonly owner: Exchange | null;
   /**
-   * Tells the owner the result, before all other requests; not called for a response that is
-   * streamed to it. `fields` are the fields of a new response as the origin sent them, because the
-   * owner also gets those that may not be stored (RFC 9111, 5.2.2.4 and 5.2.2.7: `no-cache="…"`,
-   * `private="…"`).
+   * The flight through which the owner and other requests wait, and through which invalidations
+   * reach this fetch. It may be one that no other request can join.
    */
-  readonly own: (landing: Landing<SharedResponse>, fields?: string[]) => void;
-  /**
-   * The flight through which other requests wait and invalidations reach this fetch. It may be one
-   * that no other request can join.
-   */
-  readonly flight: Flight<SharedResponse>;
+  readonly flight: ProxyFlight;
   readonly body: RequestBody | null;
   readonly bodyLength?: number | undefined;
-  /** Called when no request can join any more: the fetch is complete, or it failed. */
-  readonly over?: () => void;
 }
 
 /**

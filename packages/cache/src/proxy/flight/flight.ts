@@ -1,18 +1,33 @@
 /**
- * Single flight: one fetch from the origin for any number of concurrent requests for one object.
- * This file holds the rules of waiting for one of them, `flights.ts` the table of all. Neither does
- * I/O or depends on HTTP, so they can be tested alone.
+ * Single flight: one fetch for any number of concurrent requests for one object. This file holds
+ * the rules of waiting for one of them, `flights.ts` the table of all. Neither does I/O or depends
+ * on HTTP, so they can be tested alone.
  *
- * A flight begins with a request for which nothing usable is stored. Other requests for the same
- * key wait for its head, up to a time limit. Then it has one of three results:
+ * ```
+ *              markSent           land             end
+ *   gathering ─────────► sent ─────────► landed ─────────► ended
+ *       │                 │                                  ▲
+ *       └─────────────────┴── end, because no request waits ─┘
+ * ```
+ *
+ * A flight belongs to its fetch (`fetch-job.ts`): the fetch alone calls `markSent`, `land` and,
+ * through the table, `end`. The flight owns its waiters and calls the fetch back in one case only,
+ * `abandoned`, when no request waits for a result any more.
+ *
+ * The request that caused the fetch is the *first* waiter. It has no time limit of its own, because
+ * the limits of the fetch apply to it, and it is told the result before all others. Other requests
+ * for the same key wait for the head, up to a time limit. Then the flight *lands*, in one call that
+ * says what the first waiter gets and what the others get:
  * - *shared*: the response may be stored. Each waiter checks whether it may use it (Vary,
  *   freshness) and reads it. Requests that arrive later, while the body is still being fetched, do
  *   the same.
- * - *private*: the response is only for the request that caused the fetch. The waiters fetch for
+ * - *own*: an answer for the first waiter alone: a response that may not be shared, or the shared
+ *   one with fields that only this client may see.
+ * - *private*: the others get nothing, because the response is only for the first. They fetch for
  *   themselves. The key is remembered for a while as barren, so that no request waits for it in
  *   vain again.
- * - *failed*: the origin cannot be reached. All waiters get the same failure, because separate
- *   attempts would only put more load on an origin that is down.
+ * - *failed*: no source can be reached. All waiters get the same failure, because separate attempts
+ *   would only put more load on an origin that is down.
  *
  * A waiter that arrived before the flight's request was sent to the origin is *early*: the origin
  * answers after that waiter asked. The response is therefore as good for it as one validated on its
@@ -20,90 +35,161 @@
  * requests for such an object from all reaching the origin: those turned away from one flight
  * gather in the next, before it is sent.
  *
+ * A flight for which no request waits any more and that has not landed is abandoned: at once if it
+ * still gathers (it waits for a connection) or if no other request could join it, otherwise after
+ * five seconds, in which it may bring something for later clients. Without that limit a client that
+ * asks and disconnects repeatedly could accumulate fetches beyond its number of connections. A
+ * background flight has no first waiter and is never abandoned.
+ *
  * A flight may be *doomed* (its key was invalidated while it ran): no request joins it any more,
  * and its response is not stored. RFC 9111, 4.4 speaks only of stored responses. But a response
  * that the origin sent before a change must not be stored after it, or the invalidation would have
  * no effect.
  */
 
-export type Landing<Shared> =
+export type Landing<Shared, Own> =
   | { readonly kind: 'shared'; readonly shared: Shared }
+  | { readonly kind: 'own'; readonly own: Own }
   | { readonly kind: 'private' }
   | { readonly kind: 'failed'; readonly error: Error }
   /** The fetch took longer than the waiter's time limit. */
   | { readonly kind: 'expired' };
 
-interface Waiter<Shared> {
+/**
+ * `joinable`: other requests may wait for it. `alone`: only the request that caused it does.
+ * `background`: joinable, and no request caused it.
+ */
+export type FlightKind = 'joinable' | 'alone' | 'background';
+
+/** Called once with the result. `early`: the request arrived before the fetch was sent. */
+type Waiter<Shared, Own> = (landing: Landing<Shared, Own>, early: boolean) => void;
+
+interface Waiting<Shared, Own> {
   readonly early: boolean;
-  readonly timer: NodeJS.Timeout;
-  readonly landed: (landing: Landing<Shared>, early: boolean) => void;
+  readonly timer: NodeJS.Timeout | undefined;
+  readonly landed: Waiter<Shared, Own>;
 }
 
-export class Flight<Shared> {
-  readonly key: string;
-  #sent = false;
-  #doomed = false;
-  #landing: Landing<Shared> | null = null;
-  readonly #waiters = new Set<Waiter<Shared>>();
+/** How long a fetch continues that was sent, has brought nothing yet, and for which no one waits. */
+const UNWAITED_MS = 5000;
 
-  constructor(key: string) {
+export class Flight<Shared, Own> {
+  readonly key: string;
+  readonly kind: FlightKind;
+  /** Called at most once, and never after `land`. Set by the fetch. */
+  abandoned: () => void = () => {};
+  #state: 'gathering' | 'sent' | 'landed' | 'ended' = 'gathering';
+  #doomed = false;
+  #landing: Landing<Shared, Own> | null = null;
+  #first: Waiting<Shared, Own> | null = null;
+  /** The first waiter, if there is one, and the others, in the order in which they came. */
+  readonly #waiting = new Set<Waiting<Shared, Own>>();
+  #unwaited: NodeJS.Timeout | undefined;
+
+  constructor(key: string, kind: FlightKind = 'joinable') {
     this.key = key;
+    this.kind = kind;
   }
 
+  /** The number of requests that wait, with the first. */
   get waiters(): number {
-    return this.#waiters.size;
+    return this.#waiting.size;
+  }
+
+  /** Whether the request that caused the fetch still waits for it. */
+  get firstWaits(): boolean {
+    return this.#first !== null;
   }
 
   get doomed(): boolean {
     return this.#doomed;
   }
 
-  /** The result, or null if it is not known yet. */
-  get landing(): Landing<Shared> | null {
+  get ended(): boolean {
+    return this.#state === 'ended';
+  }
+
+  /** The result for requests other than the first, or null if it is not known yet. */
+  get landing(): Landing<Shared, Own> | null {
     return this.#landing;
   }
 
-  get sent(): boolean {
-    return this.#sent;
-  }
-
-  /** The request is being sent to the origin: waiters that arrive from now on are not early. */
+  /** The request is being sent to a source: waiters that arrive from now on are not early. */
   markSent(): void {
-    this.#sent = true;
+    if (this.#state === 'gathering') this.#state = 'sent';
   }
 
-  /** Waits for the result, at most `ms`. Returns a function that stops waiting. */
-  wait(ms: number, landed: Waiter<Shared>['landed']): () => void {
-    if (this.#landing !== null)
-      throw new Error(`The flight for ${this.key} has landed: nobody can wait for it`);
-    const waiter: Waiter<Shared> = {
-      early: !this.#sent,
-      timer: setTimeout(() => {
-        this.#waiters.delete(waiter);
-        landed({ kind: 'expired' }, waiter.early);
-      }, ms),
-      landed,
-    };
-    this.#waiters.add(waiter);
-    return () => {
-      clearTimeout(waiter.timer);
-      this.#waiters.delete(waiter);
-    };
+  /** The request that caused the fetch waits. Returns a function that stops waiting. */
+  waitFirst(landed: Waiter<Shared, Own>): () => void {
+    if (this.#waiting.size > 0 || this.#landing !== null) {
+      throw new Error(`Cannot wait first: expected a flight without waiters, got one of ${this.key}`);
+    }
+    const waiting = { early: true, timer: undefined, landed };
+    this.#first = waiting;
+    return this.#add(waiting);
   }
 
-  /** Sets the result. Only the first call counts. */
-  land(landing: Landing<Shared>): void {
-    if (this.#landing !== null) return;
+  /** Another request waits, at most `ms`. Returns a function that stops waiting. */
+  wait(ms: number, landed: Waiter<Shared, Own>): () => void {
+    if (this.#landing !== null) {
+      throw new Error(`Cannot wait: expected a flight on its way, got one that landed (${this.key})`);
+    }
+    const expired = (): void => {
+      this.#waiting.delete(waiting);
+      landed({ kind: 'expired' }, waiting.early);
+      this.#left();
+    };
+    const waiting = { early: this.#state === 'gathering', timer: setTimeout(expired, ms), landed };
+    return this.#add(waiting);
+  }
+
+  /**
+   * Sets the result, for the first waiter and for all others. Only the first call counts, and none
+   * after the flight was abandoned.
+   */
+  land(landing: Landing<Shared, Own>, forFirst: Landing<Shared, Own> = landing): void {
+    if (this.#landing !== null || this.#state === 'ended') return;
     this.#landing = landing;
-    const waiters = [...this.#waiters];
-    this.#waiters.clear();
-    for (const { timer, early, landed } of waiters) {
-      clearTimeout(timer);
-      landed(landing, early);
+    this.#state = 'landed';
+    clearTimeout(this.#unwaited);
+    const first = this.#first;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    this.#first = null;
+    for (const each of waiting) {
+      clearTimeout(each.timer);
+      each.landed(each === first ? forFirst : landing, each.early);
     }
   }
 
   doom(): void {
     this.#doomed = true;
+  }
+
+  /** @internal Called by the table. Returns false if the flight had ended before. */
+  end(): boolean {
+    if (this.#state === 'ended') return false;
+    this.#state = 'ended';
+    clearTimeout(this.#unwaited);
+    return true;
+  }
+
+  #add(waiting: Waiting<Shared, Own>): () => void {
+    clearTimeout(this.#unwaited);
+    this.#waiting.add(waiting);
+    return () => {
+      clearTimeout(waiting.timer);
+      if (!this.#waiting.delete(waiting)) return;
+      if (waiting === this.#first) this.#first = null;
+      this.#left();
+    };
+  }
+
+  #left(): void {
+    if (this.#waiting.size > 0 || this.kind === 'background') return;
+    if (this.#state === 'gathering' || (this.#state === 'sent' && this.kind === 'alone')) this.abandoned();
+    else if (this.#state === 'sent') {
+      this.#unwaited = setTimeout(() => this.abandoned(), UNWAITED_MS).unref();
+    }
   }
 }

@@ -7,7 +7,7 @@
  * never more of them than running fetches, which the limits on connections bound.
  */
 
-import { Flight } from './flight.ts';
+import { Flight, type FlightKind } from './flight.ts';
 
 /**
  * Number of keys remembered as barren, and for how long: a page that becomes storable is shared
@@ -16,13 +16,14 @@ import { Flight } from './flight.ts';
 const BARREN_KEYS = 16_384;
 const BARREN_MS = 10_000;
 
-export class Flights<Shared> {
-  readonly #flights = new Map<string, Flight<Shared>[]>();
+export class Flights<Shared, Own> {
+  readonly #flights = new Map<string, Flight<Shared, Own>[]>();
   /** Flights that no other request can join. */
-  readonly #alone = new Map<string, Set<Flight<Shared>>>();
+  readonly #alone = new Map<string, Set<Flight<Shared, Own>>>();
   /** Until when a key counts as barren; the map is in the order in which keys were marked. */
   readonly #barren = new Map<string, number>();
   readonly #clock: () => number;
+  #background = 0;
 
   constructor(clock: () => number) {
     this.#clock = clock;
@@ -42,23 +43,23 @@ export class Flights<Shared> {
     return sum;
   }
 
-  /** Begins a flight that other requests may join. */
-  begin(key: string): Flight<Shared> {
-    const flight = new Flight<Shared>(key);
-    const list = this.#flights.get(key);
-    if (list === undefined) this.#flights.set(key, [flight]);
-    else list.push(flight);
-    return flight;
+  /** The number of background flights, also of those that were doomed and have not ended. */
+  get background(): number {
+    return this.#background;
   }
 
-  /**
-   * Begins a flight that no other request can join, but that an invalidation of its key reaches.
-   */
-  track(key: string): Flight<Shared> {
-    const flight = new Flight<Shared>(key);
-    const set = this.#alone.get(key);
-    if (set === undefined) this.#alone.set(key, new Set([flight]));
-    else set.add(flight);
+  begin(key: string, kind: FlightKind = 'joinable'): Flight<Shared, Own> {
+    const flight = new Flight<Shared, Own>(key, kind);
+    if (kind === 'background') this.#background++;
+    if (kind === 'alone') {
+      const set = this.#alone.get(key);
+      if (set === undefined) this.#alone.set(key, new Set([flight]));
+      else set.add(flight);
+    } else {
+      const list = this.#flights.get(key);
+      if (list === undefined) this.#flights.set(key, [flight]);
+      else list.push(flight);
+    }
     return flight;
   }
 
@@ -66,10 +67,10 @@ export class Flights<Shared> {
    * A flight to join: one with an `acceptable` shared result, otherwise the newest one without a
    * result.
    */
-  find(key: string, acceptable: (shared: Shared) => boolean): Flight<Shared> | null {
+  find(key: string, acceptable: (shared: Shared) => boolean): Flight<Shared, Own> | null {
     const list = this.#flights.get(key);
     if (list === undefined) return null;
-    let pending: Flight<Shared> | null = null;
+    let pending: Flight<Shared, Own> | null = null;
     for (const flight of list) {
       const { landing } = flight;
       if (landing === null) pending = flight;
@@ -83,8 +84,14 @@ export class Flights<Shared> {
     return this.#flights.has(key);
   }
 
-  /** Removes a flight: its response is complete (and found in the store), or it failed. */
-  end(flight: Flight<Shared>): void {
+  /** Ends a flight: its response is complete (and found in the store), or it failed. */
+  end(flight: Flight<Shared, Own>): void {
+    if (!flight.end()) return;
+    if (flight.kind === 'background') this.#background--;
+    this.#remove(flight);
+  }
+
+  #remove(flight: Flight<Shared, Own>): void {
     const { key } = flight;
     const alone = this.#alone.get(key);
     if (alone?.delete(flight)) {
@@ -102,7 +109,7 @@ export class Flights<Shared> {
    * Dooms all flights of a key, except that of the request which caused the change: its answer is
    * the newest.
    */
-  doom(key: string, except: Flight<Shared> | null = null): void {
+  doom(key: string, except: Flight<Shared, Own> | null = null): void {
     for (const flight of this.#flights.get(key) ?? []) flight.doom();
     this.#flights.delete(key);
     const alone = this.#alone.get(key);
@@ -118,13 +125,13 @@ export class Flights<Shared> {
    * response of `flight` is about to be stored and they would replace it: no request joins them any
    * more, and their responses are not stored.
    */
-  doomWorse(flight: Flight<Shared>, isWorse: (shared: Shared) => boolean): void {
+  doomWorse(flight: Flight<Shared, Own>, isWorse: (shared: Shared) => boolean): void {
     const { key } = flight;
     const others = [...(this.#flights.get(key) ?? []), ...(this.#alone.get(key) ?? [])];
     for (const other of others) {
       if (other === flight || other.landing?.kind !== 'shared' || !isWorse(other.landing.shared)) continue;
       other.doom();
-      this.end(other);
+      this.#remove(other);
     }
   }
 

@@ -5,7 +5,7 @@
  */
 
 import { fieldValue } from '../../policy/fields.ts';
-import type { RequestHead } from '../../policy/message-head.ts';
+import type { RequestHead, ResponseHead } from '../../policy/message-head.ts';
 import type { PolicyOptions } from '../../policy/policy-options.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { Limits } from '../../safety/limits.ts';
@@ -13,6 +13,7 @@ import type { ResponseStore } from '../../store/response-store.ts';
 import type { OriginClient } from '../origin/origin-client.ts';
 import type { ProxyObserver } from '../proxy-observer.ts';
 import type { SourcesBeforeOrigin } from '../proxy-options.ts';
+import type { Flight, Landing } from './flight.ts';
 import type { FlightBody } from './flight-body.ts';
 import type { Flights } from './flights.ts';
 
@@ -29,6 +30,25 @@ export interface SharedResponse {
   readonly personal: boolean;
 }
 
+/** The answer for the request that caused the fetch, if it differs from that for all others. */
+export type OwnAnswer =
+  /** The response from the store. */
+  | {
+      readonly kind: 'stored';
+      readonly shared: SharedResponse;
+      /**
+       * The fields as the origin sent them, because this client also gets those that may not be
+       * stored (RFC 9111, 5.2.2.4 and 5.2.2.7: `no-cache="…"`, `private="…"`).
+       */
+      readonly fields?: string[] | undefined;
+    }
+  /** The head of a response that is not stored. The fetch sends the body after it. */
+  | { readonly kind: 'stream'; readonly head: ResponseHead };
+
+export type ProxyFlight = Flight<SharedResponse, OwnAnswer>;
+export type ProxyFlights = Flights<SharedResponse, OwnAnswer>;
+export type ProxyLanding = Landing<SharedResponse, OwnAnswer>;
+
 /** Whether the answer to a request may depend on who asks. */
 export function isPersonal({ headers }: RequestHead): boolean {
   return fieldValue(headers, 'authorization') !== undefined || fieldValue(headers, 'cookie') !== undefined;
@@ -43,5 +63,5 @@ export interface ProxyContext {
   readonly observer: ProxyObserver;
   readonly origins: OriginClient;
   readonly sourcesBeforeOrigin: SourcesBeforeOrigin | undefined;
-  readonly flights: Flights<SharedResponse>;
+  readonly flights: ProxyFlights;
 }

@@ -19,9 +19,8 @@ import type { BodyReader } from '../../store/response-store.ts';
 import { sameVariant } from '../../store/variants.ts';
 import { OriginError } from '../origin/origin-error.ts';
 import type { SourceFetch } from '../response-source.ts';
-import type { Flight } from './flight.ts';
 import { copyInto, FlightBody } from './flight-body.ts';
-import type { ProxyContext, SharedResponse } from './shared-response.ts';
+import type { ProxyContext, ProxyFlight } from './shared-response.ts';
 
 export interface StoreJobOptions {
   /** The response to store, except for its length. */
@@ -30,10 +29,8 @@ export interface StoreJobOptions {
   readonly length: number | undefined;
   /** Bytes that must come from the origin, or null if its head does not say. */
   readonly expected: number | null;
-  readonly flight: Flight<SharedResponse>;
+  readonly flight: ProxyFlight;
   readonly fetch: SourceFetch;
-  /** Called when the response is stored or abandoned. */
-  readonly over: () => void;
 }
 
 interface OldBytes {
@@ -53,13 +50,13 @@ export class StoreJob {
 
   constructor(context: ProxyContext, options: StoreJobOptions) {
     const { limits, store } = context;
-    const { fetch, over, final, length } = options;
+    const { fetch, final, length } = options;
     this.#context = context;
     this.#options = options;
     const abandoned = (): void => {
       fetch.abort();
       this.#letGo();
-      over();
+      this.#endFlight();
     };
     // A client that delays others has less time than one that delays none: ten seconds instead of
     // two minutes.
@@ -160,7 +157,7 @@ export class StoreJob {
     Promise.resolve(store.remove(stored)).catch((failure) => this.#event('error', 'store-failed', failure));
     this.#options.fetch.abort();
     this.fail(problem instanceof Error ? problem : new Error(String(problem)));
-    this.#options.over();
+    this.#endFlight();
   }
 
   #commit(): void {
@@ -172,21 +169,26 @@ export class StoreJob {
   }
 
   #commitBeside(there: readonly StoredResponse[], final: StoredResponse): void {
-    const { flight, over } = this.#options;
+    const { flight } = this.#options;
     const { body } = this;
     if (flight.doomed || there.some((stored) => isPartOf(final, stored))) body.discard();
     else this.#context.flights.doomWorse(flight, ({ response }) => isWorse(response, final));
     const failed = (problem: unknown): void => {
       this.#event('error', 'store-failed', problem);
-      over();
+      this.#endFlight();
     };
     try {
       const kept = body.end(final);
-      if (typeof kept === 'boolean') over();
-      else kept.then(over, failed);
+      if (typeof kept === 'boolean') this.#endFlight();
+      else kept.then(() => this.#endFlight(), failed);
     } catch (problem) {
       failed(problem);
     }
+  }
+
+  /** No request joins any more: the response is in the store, or it never will be. */
+  #endFlight(): void {
+    this.#context.flights.end(this.#options.flight);
   }
 
   #event(level: 'warn' | 'error', name: string, problem: unknown): void {

@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Flight, type FlightKind, type Landing } from './flight.ts';
+
+describe('Flight', () => {
+  test('tells all who wait, and says who came before it was sent', () => {
+    const flight = new Flight<string, string>('k');
+    const heard: string[] = [];
+    const listen = (name: string) => (landing: Landing<string, string>, early: boolean) =>
+      heard.push(`${name} ${landing.kind} ${early}`);
+    flight.wait(1000, listen('one'));
+    flight.markSent();
+    flight.wait(1000, listen('two'));
+    const leave = flight.wait(1000, listen('three'));
+    leave();
+    expect(flight.waiters).toBe(2);
+    flight.land({ kind: 'shared', shared: 'x' });
+    flight.land({ kind: 'private' });
+    expect(heard).toEqual(['one shared true', 'two shared false']);
+    expect(flight.landing).toEqual({ kind: 'shared', shared: 'x' });
+    expect(() => flight.wait(1, () => {})).toThrow(/got one that landed \(k\)/);
+  });
+
+  test('lets waiters go when it takes too long', () => {
+    vi.useFakeTimers();
+    const flight = new Flight<string, string>('k');
+    const heard: string[] = [];
+    flight.wait(100, ({ kind }) => heard.push(kind));
+    vi.advanceTimersByTime(99);
+    expect(heard).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(heard).toEqual(['expired']);
+    flight.land({ kind: 'private' });
+    expect(heard).toEqual(['expired']);
+    vi.useRealTimers();
+  });
+
+  test('tells the first waiter its own result, before all others', () => {
+    const flight = new Flight<string, string>('k');
+    const heard: string[] = [];
+    const listen = (name: string) => (landing: Landing<string, string>) => {
+      heard.push(`${name} ${landing.kind} waiters ${flight.waiters}`);
+    };
+    flight.waitFirst(listen('first'));
+    expect(() => flight.waitFirst(listen('second'))).toThrow(/expected a flight without waiters/);
+    flight.wait(1000, listen('other'));
+    expect([flight.waiters, flight.firstWaits]).toEqual([2, true]);
+    flight.land({ kind: 'private' }, { kind: 'own', own: 'x' });
+    expect(heard).toEqual(['first own waiters 0', 'other private waiters 0']);
+    expect(flight.landing).toEqual({ kind: 'private' });
+  });
+
+  test('gives the result of the others to all when the first has left', () => {
+    const flight = new Flight<string, string>('k');
+    const heard: string[] = [];
+    const leave = flight.waitFirst(({ kind }) => heard.push(`first ${kind}`));
+    flight.wait(1000, ({ kind }) => heard.push(`other ${kind}`));
+    leave();
+    expect(flight.firstWaits).toBe(false);
+    flight.land({ kind: 'private' }, { kind: 'own', own: 'x' });
+    expect(heard).toEqual(['other private']);
+  });
+
+  describe('without waiters', () => {
+    beforeEach(() => {
+      vi.useFakeTimers();
+    });
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    /** A flight, and the number of times that it was abandoned. */
+    function begun(kind: FlightKind) {
+      const flight = new Flight<string, string>('k', kind);
+      const count = { abandoned: 0 };
+      flight.abandoned = () => {
+        count.abandoned++;
+        flight.end();
+      };
+      return { flight, count };
+    }
+    const ignore = () => {};
+
+    test('is abandoned at once while it gathers', () => {
+      const { flight, count } = begun('joinable');
+      const leave = flight.waitFirst(ignore);
+      const stay = flight.wait(60_000, ignore);
+      leave();
+      expect(count.abandoned).toBe(0);
+      stay();
+      expect(count.abandoned).toBe(1);
+      stay();
+      flight.land({ kind: 'private' });
+      expect([count.abandoned, flight.landing]).toEqual([1, null]);
+    });
+
+    test('is abandoned five seconds after the last one left, once it was sent', () => {
+      const { flight, count } = begun('joinable');
+      const leave = flight.waitFirst(ignore);
+      flight.markSent();
+      leave();
+      vi.advanceTimersByTime(4999);
+      const late = flight.wait(60_000, ignore);
+      vi.advanceTimersByTime(10_000);
+      expect(count.abandoned).toBe(0);
+      late();
+      vi.advanceTimersByTime(4999);
+      expect(count.abandoned).toBe(0);
+      vi.advanceTimersByTime(1);
+      expect(count.abandoned).toBe(1);
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    test('is abandoned after its last waiter gave up waiting', () => {
+      const { flight, count } = begun('joinable');
+      const leave = flight.waitFirst(ignore);
+      flight.markSent();
+      flight.wait(100, ignore);
+      leave();
+      vi.advanceTimersByTime(5099);
+      expect(count.abandoned).toBe(0);
+      vi.advanceTimersByTime(1);
+      expect(count.abandoned).toBe(1);
+    });
+
+    test('is abandoned at once if no other request can join it, sent or not', () => {
+      const { flight, count } = begun('alone');
+      const leave = flight.waitFirst(ignore);
+      flight.markSent();
+      leave();
+      expect(count.abandoned).toBe(1);
+    });
+
+    test('is not abandoned in the background, nor after it landed', () => {
+      const background = begun('background');
+      background.flight.wait(1000, ignore)();
+      const landed = begun('joinable');
+      const leave = landed.flight.waitFirst(ignore);
+      landed.flight.markSent();
+      landed.flight.land({ kind: 'private' });
+      leave();
+      vi.advanceTimersByTime(10_000);
+      expect([background.count.abandoned, landed.count.abandoned]).toEqual([0, 0]);
+      expect(vi.getTimerCount()).toBe(0);
+    });
+  });
+});
