@@ -24,7 +24,7 @@ import { canComplete, hasRanges } from './partial.ts';
 import type { PolicyOptions } from './policy-options.ts';
 import { type RequestFacts, requestFacts } from './request-facts.ts';
 import type { StoredResponse } from './stored-response.ts';
-import { matchesVaried } from './vary.ts';
+import { matchesVaried, namesOf } from './vary.ts';
 
 export function decide(
   request: RequestHead,
@@ -41,7 +41,11 @@ export function decide(
   if (facts.content || facts.forOrigin) return fetched('bypass', facts, false);
   const response = selected(request, stored, facts);
   if (response === null) {
-    return fetched(stored.length === 0 ? 'uri-miss' : 'vary-miss', facts, isShareable(request, facts));
+    if (stored.length === 0) return fetched('uri-miss', facts, isShareable(request, facts));
+    const decision = fetched('vary-miss', facts, isShareable(request, facts));
+    if (decision.kind !== 'fetch') return decision;
+    // The newest response says what the origin selects by now.
+    return { ...decision, variedBy: namesOf(stored[0]!.varied) };
   }
   if (response.range !== null && !hasEnough(request, response, facts)) {
     const decision = fetched('partial', facts, false);

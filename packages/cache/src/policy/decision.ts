@@ -33,13 +33,15 @@ export type Decision =
    * Fetch from the origin. `shareable`: other clients that ask for the same resource may wait for
    * this answer. `partial`: a stored response with some of the bytes. `completionFields` asks for
    * the rest, and `combine` joins both. Without `partial`, or if the proxy ignores it, this is a
-   * plain fetch.
+   * plain fetch. `variedBy`: the fields that select among the stored responses of the key, none of
+   * which matches; requests that differ in them probably get different responses.
    */
   | {
       readonly kind: 'fetch';
       readonly reason: FetchReason;
       readonly shareable: boolean;
       readonly partial?: StoredResponse;
+      readonly variedBy?: readonly string[];
     }
   /** The client sent only-if-cached and no stored response can answer: 504. */
   | { readonly kind: 'not-cached' };

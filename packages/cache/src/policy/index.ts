@@ -43,4 +43,4 @@ export { isHeuristicallyCacheable, isServerError } from './statuses.ts';
 export { expectedBodyLength, toStore, withBody } from './storing.ts';
 export { cacheFieldsOnly, ownersFields } from './updating.ts';
 export { freshen, freshenByHead, hasValidator, validationFields } from './validation.ts';
-export { matchesVaried, variedBy } from './vary.ts';
+export { matchesVaried, namesOf, variantText, variedBy, variedFor } from './vary.ts';

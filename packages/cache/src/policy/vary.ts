@@ -33,7 +33,22 @@ export function variedBy(responseHeaders: FieldList, requestHeaders: FieldList):
     names.add(member.toLowerCase());
     if (names.size > MAX_NAMES) return null;
   }
-  return [...names].sort().map((name) => [name, normalisedValue(requestHeaders, name)] as const);
+  return variedFor([...names].sort(), requestHeaders);
+}
+
+/** The secondary key of a request whose responses are selected by these fields, sorted by name. */
+export function variedFor(names: readonly string[], requestHeaders: FieldList): Varied {
+  return names.map((name) => [name, normalisedValue(requestHeaders, name)] as const);
+}
+
+/** The names of the fields in a secondary key. */
+export function namesOf(varied: Varied): readonly string[] {
+  return varied.map(([name]) => name);
+}
+
+/** A secondary key as text: equal keys, and only those, have equal texts. Empty without Vary. */
+export function variantText(varied: Varied): string {
+  return varied.length === 0 ? '' : JSON.stringify(varied);
 }
 
 /** Whether a response with this secondary key may answer a request with these fields. */

@@ -15,7 +15,10 @@ import {
   fieldValue,
   forwardStatus,
   hitStatus,
+  namesOf,
   type RequestHead,
+  variantText,
+  variedFor,
   via,
 } from '../policy/index.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
@@ -147,9 +150,10 @@ export class RequestFlow {
       this.#start(exchange, { ...request, headers }, decision, flights.begin(request.key, 'alone'));
       return;
     }
-    const flight = flights.find(request.key, (each) => this.#mayHave(exchange, each, false));
+    const variant = this.#variant(request, decision);
+    const flight = flights.find(request.key, variant, (each) => this.#mayHave(exchange, each, false));
     if (flight === null || flight === exchange.tiredOf) {
-      this.#start(exchange, request, decision, flights.begin(request.key));
+      this.#start(exchange, request, decision, flights.begin(request.key, 'joinable', variant));
     } else if (flight.landing?.kind === 'shared') {
       this.#answerShared(exchange, flight.landing.shared, decision, true);
     } else {
@@ -210,9 +214,6 @@ export class RequestFlow {
   #revalidate(exchange: Exchange, response: StoredResponse): void {
     const { flights } = this.#context;
     const { request, route } = exchange;
-    if (flights.has(request.key) || flights.background >= BACKGROUND || this.#isLoop(request)) return;
-    const flight = flights.begin(request.key, 'background');
-    const asked: RequestHead = request.method === 'GET' ? request : { ...request, method: 'GET' };
     const decision = {
       kind: 'validate',
       response,
@@ -220,6 +221,11 @@ export class RequestFlow {
       errorFallback: true,
       reason: 'stale',
     } as const;
+    const variant = this.#variant(request, decision);
+    if (flights.has(request.key, variant) || flights.background >= BACKGROUND || this.#isLoop(request))
+      return;
+    const flight = flights.begin(request.key, 'background', variant);
+    const asked: RequestHead = request.method === 'GET' ? request : { ...request, method: 'GET' };
     new FetchJob(this.#context, {
       request: asked,
       route,
@@ -229,6 +235,13 @@ export class RequestFlow {
       flight,
       body: null,
     }).start();
+  }
+
+  /** The variant that the request will get, as far as it is known (`flight/flights.ts`). */
+  #variant({ key, headers }: RequestHead, decision: Fetched): string {
+    const stored = decision.kind === 'validate' ? namesOf(decision.response.varied) : decision.variedBy;
+    const names = this.#context.flights.selectors(key) ?? stored;
+    return names === undefined ? '' : variantText(variedFor(names, headers));
   }
 
   /** The sources of a fetch. The origin is the last, and the only one that gets a body. */

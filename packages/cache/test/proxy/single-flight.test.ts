@@ -1,7 +1,12 @@
 /** Many requests for one object at once, over real sockets. */
 
-import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type LabAnswer,
+  type LabRequest,
+  type OriginLab,
+  startOrigin,
+} from '@bloomery/testkit/origins/origin-lab';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { eventually, type ProxyLab, type Reply, rawConnection, startProxy } from './proxy-lab.ts';
 
 let origin: OriginLab;
@@ -211,6 +216,60 @@ describe('single flight', () => {
     }
     expect(origin.count('/a')).toBe(60);
     expect(lab.store.statistics.responses).toBe(0);
+  });
+
+  describe('with a response for each language', () => {
+    const languages = Array.from({ length: 64 }, (_, index) => `l${index}`);
+    const askInAll = () =>
+      many(64, (index) => lab.get(origin.url('/a'), ['Accept-Language', languages[index]!]));
+    const answer = (request: LabRequest): LabAnswer => ({
+      headers: ['Cache-Control', 'max-age=60', 'Vary', 'Accept-Language'],
+      body: `in ${request.header('accept-language')}`,
+    });
+    const texts = languages.map((language) => `in ${language}`);
+
+    test('requests that are turned away fetch at the same time, not one after the other', async () => {
+      const [first, others] = [gate(), gate()];
+      origin.on('/a', async (request, count) => {
+        // The 63 others are answered only when all of them have reached the origin.
+        if (count === 64) others.open();
+        await (count === 1 ? first : others).opened;
+        return answer(request);
+      });
+      const replies = askInAll();
+      await eventually(() => lab.asked() === 64 && origin.count('/a') === 1);
+      first.open();
+      expect((await replies).map(({ text }) => text)).toEqual(texts);
+      expect(origin.count('/a')).toBe(64);
+    });
+
+    test('no request waits for another language once the key is known to vary', async () => {
+      origin.on('/a', answer);
+      await lab.get(origin.url('/a'), ['Accept-Language', 'first']);
+      const door = gate();
+      origin.on('/a', async (request, count) => {
+        if (count === 65) door.open();
+        await door.opened;
+        return answer(request);
+      });
+      expect((await askInAll()).map(({ text }) => text)).toEqual(texts);
+      expect(origin.count('/a')).toBe(65);
+    });
+
+    test('requests for one language still make one fetch', async () => {
+      origin.on('/a', answer);
+      await lab.get(origin.url('/a'), ['Accept-Language', 'first']);
+      const door = gate();
+      origin.on('/a', async (request) => {
+        await door.opened;
+        return answer(request);
+      });
+      const replies = many(200, () => lab.get(origin.url('/a'), ['Accept-Language', 'de']));
+      await eventually(() => lab.asked() === 201);
+      door.open();
+      for (const { text } of await replies) expect(text).toBe('in de');
+      expect(origin.count('/a')).toBe(2);
+    });
   });
 
   it('sends those away for whom Vary says no; they share among themselves', async () => {

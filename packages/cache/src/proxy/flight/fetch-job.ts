@@ -43,6 +43,7 @@ import {
   isServerError,
   keysToInvalidate,
   mayKeep,
+  namesOf,
   ownersFields,
   type RequestHead,
   type ResponseHead,
@@ -50,6 +51,7 @@ import {
   responseFieldsToForward,
   type Times,
   validationFields,
+  variantText,
   withBody,
   withoutFields,
 } from '../../policy/index.ts';
@@ -335,7 +337,9 @@ export class FetchJob implements SourceHandler {
   /** Stores the response for all clients. `provisional` has the final length, if that is known. */
   #keep(final: StoredResponse, provisional: StoredResponse, head: ResponseHead, fields?: string[]): StoreJob {
     const { request, flight } = this.#order;
-    this.#context.flights.markFertile(request.key);
+    const { flights } = this.#context;
+    flights.markFertile(request.key);
+    flights.learn(flight, namesOf(final.varied), variantText(final.varied));
     const job = new StoreJob(this.#context, {
       final,
       length: provisional.bodyLength < 0 ? undefined : provisional.bodyLength,

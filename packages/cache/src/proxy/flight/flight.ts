@@ -76,6 +76,8 @@ const UNWAITED_MS = 5000;
 export class Flight<Shared, Own> {
   readonly key: string;
   readonly kind: FlightKind;
+  /** The variant of its response as far as it is known; only the table (`flights.ts`) sets it. */
+  variant: string;
   /** Called at most once, and never after `land`. Set by the fetch. */
   abandoned: () => void = () => {};
   #state: 'gathering' | 'sent' | 'landed' | 'ended' = 'gathering';
@@ -86,9 +88,10 @@ export class Flight<Shared, Own> {
   readonly #waiting = new Set<Waiting<Shared, Own>>();
   #unwaited: NodeJS.Timeout | undefined;
 
-  constructor(key: string, kind: FlightKind = 'joinable') {
+  constructor(key: string, kind: FlightKind = 'joinable', variant = '') {
     this.key = key;
     this.kind = kind;
+    this.variant = variant;
   }
 
   /** The number of requests that wait, with the first. */

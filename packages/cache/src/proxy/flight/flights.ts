@@ -2,26 +2,42 @@
  * The table of running fetches, by key: which of them a request can join, and which an invalidation
  * reaches. `flight.ts` describes one of them. This file does no I/O and is independent of HTTP.
  *
- * Flights that no other request can join (a range, a condition, a barren key) are in a separate
- * part of the table. Their responses may be stored, so an invalidation must reach them. There are
- * never more of them than running fetches, which the limits on connections bound.
+ * **Variants.** The response to a key may be selected by fields of the request (Vary). Once that is
+ * known, a flight carries its *variant*, a text for the values of those fields, and a request joins
+ * only flights of its own variant. Otherwise requests for different variants would wait for each
+ * other, several times in a row, and in the end each would fetch for itself. While it is not known,
+ * the variant is empty, and all requests of the key wait for one flight: they cannot know better,
+ * and most keys do not vary. When that flight lands with a selected response, the table learns the
+ * names of the fields before it tells the waiters. Those that are turned away then spread over one
+ * flight for each variant, all at the same time. A request thus waits at most twice as long as the
+ * origin takes, and once as long when the names are known (`bench/cache/variants.ts` measures it).
+ * The table is only a hint: whether a request may use a response is decided by the policy.
+ *
+ * **Alone.** Flights that no other request can join (a range, a condition, a barren key) are in a
+ * separate part of the table. Their responses may be stored, so an invalidation must reach them.
+ * There are never more of them than running fetches, which the limits on connections bound.
  */
 
 import { Flight, type FlightKind } from './flight.ts';
 
-/**
- * Number of keys remembered as barren, and for how long: a page that becomes storable is shared
- * again after that.
- */
-const BARREN_KEYS = 16_384;
+/** Number of keys that are remembered as barren, and of keys that are known to vary. */
+const REMEMBERED_KEYS = 16_384;
+/** How long a key counts as barren. A page that becomes storable is shared again after that. */
 const BARREN_MS = 10_000;
 
+/** The flights of one key. */
+interface KeyFlights<Shared, Own> {
+  /** By variant, in the order in which they began. */
+  readonly joinable: Map<string, Flight<Shared, Own>[]>;
+  readonly alone: Set<Flight<Shared, Own>>;
+}
+
 export class Flights<Shared, Own> {
-  readonly #flights = new Map<string, Flight<Shared, Own>[]>();
-  /** Flights that no other request can join. */
-  readonly #alone = new Map<string, Set<Flight<Shared, Own>>>();
-  /** Until when a key counts as barren; the map is in the order in which keys were marked. */
-  readonly #barren = new Map<string, number>();
+  readonly #keys = new Map<string, KeyFlights<Shared, Own>>();
+  /** Until when a key counts as barren. */
+  readonly #barren = new RecentKeys<number>();
+  /** The names of the fields that select the response to a key, if there are any. */
+  readonly #selectors = new RecentKeys<readonly string[]>();
   readonly #clock: () => number;
   #background = 0;
 
@@ -32,14 +48,16 @@ export class Flights<Shared, Own> {
   /** The number of flights that can be joined. */
   get size(): number {
     let sum = 0;
-    for (const list of this.#flights.values()) sum += list.length;
+    for (const { joinable } of this.#keys.values()) {
+      for (const list of joinable.values()) sum += list.length;
+    }
     return sum;
   }
 
   /** The number of all flights, including those that cannot be joined. */
   get all(): number {
     let sum = this.size;
-    for (const set of this.#alone.values()) sum += set.size;
+    for (const { alone } of this.#keys.values()) sum += alone.size;
     return sum;
   }
 
@@ -48,18 +66,10 @@ export class Flights<Shared, Own> {
     return this.#background;
   }
 
-  begin(key: string, kind: FlightKind = 'joinable'): Flight<Shared, Own> {
-    const flight = new Flight<Shared, Own>(key, kind);
+  begin(key: string, kind: FlightKind = 'joinable', variant = ''): Flight<Shared, Own> {
+    const flight = new Flight<Shared, Own>(key, kind, variant);
     if (kind === 'background') this.#background++;
-    if (kind === 'alone') {
-      const set = this.#alone.get(key);
-      if (set === undefined) this.#alone.set(key, new Set([flight]));
-      else set.add(flight);
-    } else {
-      const list = this.#flights.get(key);
-      if (list === undefined) this.#flights.set(key, [flight]);
-      else list.push(flight);
-    }
+    this.#add(flight);
     return flight;
   }
 
@@ -67,11 +77,9 @@ export class Flights<Shared, Own> {
    * A flight to join: one with an `acceptable` shared result, otherwise the newest one without a
    * result.
    */
-  find(key: string, acceptable: (shared: Shared) => boolean): Flight<Shared, Own> | null {
-    const list = this.#flights.get(key);
-    if (list === undefined) return null;
+  find(key: string, variant: string, acceptable: (shared: Shared) => boolean): Flight<Shared, Own> | null {
     let pending: Flight<Shared, Own> | null = null;
-    for (const flight of list) {
+    for (const flight of this.#keys.get(key)?.joinable.get(variant) ?? []) {
       const { landing } = flight;
       if (landing === null) pending = flight;
       else if (landing.kind === 'shared' && acceptable(landing.shared)) return flight;
@@ -79,9 +87,9 @@ export class Flights<Shared, Own> {
     return pending;
   }
 
-  /** Whether the key has a flight that can be joined. */
-  has(key: string): boolean {
-    return this.#flights.has(key);
+  /** Whether there is a flight of this variant that can be joined. */
+  has(key: string, variant: string): boolean {
+    return this.#keys.get(key)?.joinable.has(variant) ?? false;
   }
 
   /** Ends a flight: its response is complete (and found in the store), or it failed. */
@@ -91,18 +99,24 @@ export class Flights<Shared, Own> {
     this.#remove(flight);
   }
 
-  #remove(flight: Flight<Shared, Own>): void {
-    const { key } = flight;
-    const alone = this.#alone.get(key);
-    if (alone?.delete(flight)) {
-      if (alone.size === 0) this.#alone.delete(key);
-      return;
-    }
-    const list = this.#flights.get(key);
-    const index = list?.indexOf(flight) ?? -1;
-    if (list === undefined || index < 0) return;
-    list.splice(index, 1);
-    if (list.length === 0) this.#flights.delete(key);
+  /**
+   * The fields that select the response to a key, as the last response said. Undefined if it was
+   * not selected, or if no response is remembered.
+   */
+  selectors(key: string): readonly string[] | undefined {
+    return this.#selectors.get(key);
+  }
+
+  /**
+   * The response of a flight was selected by these fields of the request. Called before the flight
+   * lands, because the waiters that it turns away spread by what is known then.
+   */
+  learn(flight: Flight<Shared, Own>, names: readonly string[], variant: string): void {
+    if (names.length === 0) this.#selectors.delete(flight.key);
+    else this.#selectors.set(flight.key, names);
+    if (flight.variant === variant || !this.#remove(flight)) return;
+    flight.variant = variant;
+    this.#add(flight);
   }
 
   /**
@@ -110,14 +124,11 @@ export class Flights<Shared, Own> {
    * the newest.
    */
   doom(key: string, except: Flight<Shared, Own> | null = null): void {
-    for (const flight of this.#flights.get(key) ?? []) flight.doom();
-    this.#flights.delete(key);
-    const alone = this.#alone.get(key);
-    if (alone === undefined) return;
-    this.#alone.delete(key);
-    for (const flight of alone) if (flight !== except) flight.doom();
-    // It can still be doomed by a later change.
-    if (except !== null && alone.has(except)) this.#alone.set(key, new Set([except]));
+    for (const flight of this.#ofKey(key)) {
+      if (flight === except && flight.kind === 'alone') continue;
+      flight.doom();
+      this.#remove(flight);
+    }
   }
 
   /**
@@ -126,9 +137,7 @@ export class Flights<Shared, Own> {
    * more, and their responses are not stored.
    */
   doomWorse(flight: Flight<Shared, Own>, isWorse: (shared: Shared) => boolean): void {
-    const { key } = flight;
-    const others = [...(this.#flights.get(key) ?? []), ...(this.#alone.get(key) ?? [])];
-    for (const other of others) {
+    for (const other of this.#ofKey(flight.key)) {
       if (other === flight || other.landing?.kind !== 'shared' || !isWorse(other.landing.shared)) continue;
       other.doom();
       this.#remove(other);
@@ -137,13 +146,6 @@ export class Flights<Shared, Own> {
 
   /** The response for this key could not be shared. */
   markBarren(key: string): void {
-    this.#barren.delete(key);
-    if (this.#barren.size >= BARREN_KEYS) {
-      for (const oldest of this.#barren.keys()) {
-        this.#barren.delete(oldest);
-        break;
-      }
-    }
     this.#barren.set(key, this.#clock() + BARREN_MS);
   }
 
@@ -157,5 +159,64 @@ export class Flights<Shared, Own> {
     if (this.#clock() < until) return true;
     this.#barren.delete(key);
     return false;
+  }
+
+  #ofKey(key: string): Flight<Shared, Own>[] {
+    const flights = this.#keys.get(key);
+    return flights === undefined ? [] : [...[...flights.joinable.values()].flat(), ...flights.alone];
+  }
+
+  #add(flight: Flight<Shared, Own>): void {
+    const { key, kind, variant } = flight;
+    let flights = this.#keys.get(key);
+    if (flights === undefined) {
+      flights = { joinable: new Map(), alone: new Set() };
+      this.#keys.set(key, flights);
+    }
+    const list = flights.joinable.get(variant);
+    if (kind === 'alone') flights.alone.add(flight);
+    else if (list === undefined) flights.joinable.set(variant, [flight]);
+    else list.push(flight);
+  }
+
+  /** Removes a flight from the table. Returns false if it was not there. */
+  #remove(flight: Flight<Shared, Own>): boolean {
+    const { key, variant } = flight;
+    const flights = this.#keys.get(key);
+    if (flights === undefined) return false;
+    const { joinable, alone } = flights;
+    if (!alone.delete(flight)) {
+      const list = joinable.get(variant);
+      const index = list?.indexOf(flight) ?? -1;
+      if (list === undefined || index < 0) return false;
+      list.splice(index, 1);
+      if (list.length === 0) joinable.delete(variant);
+    }
+    if (joinable.size === 0 && alone.size === 0) this.#keys.delete(key);
+    return true;
+  }
+}
+
+/** A bounded number of keys with a value each. The key that was set longest ago goes first. */
+class RecentKeys<Value> {
+  readonly #values = new Map<string, Value>();
+
+  get(key: string): Value | undefined {
+    return this.#values.get(key);
+  }
+
+  set(key: string, value: Value): void {
+    this.#values.delete(key);
+    if (this.#values.size >= REMEMBERED_KEYS) {
+      for (const oldest of this.#values.keys()) {
+        this.#values.delete(oldest);
+        break;
+      }
+    }
+    this.#values.set(key, value);
+  }
+
+  delete(key: string): void {
+    this.#values.delete(key);
   }
 }
