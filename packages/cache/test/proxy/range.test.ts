@@ -125,6 +125,18 @@ describe('ranges', () => {
     expect(origin.count('/a')).toBe(2);
   });
 
+  it('a part that is evicted while the rest is fetched: the whole is fetched, and no warning is logged', async () => {
+    await lab.get(origin.url('/a'), ['Range', 'bytes=0-7']);
+    origin.on('/a', async (request, count) => {
+      if (count === 2) await lab.store.removeKey(origin.url('/a'));
+      return ranged(request.header('range'), request.header('if-range'));
+    });
+    const whole = await lab.get(origin.url('/a'));
+    expect([whole.status, whole.text, origin.count('/a')]).toEqual([200, body, 3]);
+    const failed = lab.events.filter(({ name }) => name === 'stored-body-failed');
+    expect(failed.map(({ level, fields }) => [level, fields.code])).toEqual([['debug', 'gone']]);
+  });
+
   it('a part of another version is replaced by all of the new one', async () => {
     await lab.get(origin.url('/a'), ['Range', 'bytes=0-7']);
     tag = '"2"';

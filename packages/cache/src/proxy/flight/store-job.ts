@@ -15,7 +15,7 @@
 
 import { withBody } from '../../policy/index.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
-import type { BodyReader } from '../../store/response-store.ts';
+import { BodyError, type BodyReader } from '../../store/response-store.ts';
 import { sameVariant } from '../../store/variants.ts';
 import { OriginError } from '../origin/origin-error.ts';
 import type { SourceFetch } from '../response-source.ts';
@@ -152,9 +152,12 @@ export class StoreJob {
   }
 
   #oldBytesFailed(stored: StoredResponse, problem: unknown): void {
-    const { store } = this.#context;
-    this.#event('warn', 'stored-body-failed', problem);
-    Promise.resolve(store.remove(stored)).catch((failure) => this.#event('error', 'store-failed', failure));
+    const { store, observer } = this.#context;
+    // `gone` means that the old part was evicted before it could be opened, which is not an error.
+    const code = problem instanceof BodyError ? problem.code : 'unknown';
+    const { key } = stored;
+    observer.event(code === 'gone' ? 'debug' : 'warn', 'stored-body-failed', { key, code, problem });
+    Promise.resolve(store.remove(stored)).catch((failure) => this.#storeFailed(failure));
     this.#options.fetch.abort();
     this.fail(problem instanceof Error ? problem : new Error(String(problem)));
     this.#endFlight();
@@ -174,7 +177,7 @@ export class StoreJob {
     if (flight.doomed || there.some((stored) => isPartOf(final, stored))) body.discard();
     else this.#context.flights.doomWorse(flight, ({ response }) => isWorse(response, final));
     const failed = (problem: unknown): void => {
-      this.#event('error', 'store-failed', problem);
+      this.#storeFailed(problem);
       this.#endFlight();
     };
     try {
@@ -191,8 +194,8 @@ export class StoreJob {
     this.#context.flights.end(this.#options.flight);
   }
 
-  #event(level: 'warn' | 'error', name: string, problem: unknown): void {
-    this.#context.observer.event(level, name, { key: this.#options.final.key, problem });
+  #storeFailed(problem: unknown): void {
+    this.#context.observer.event('error', 'store-failed', { key: this.#options.final.key, problem });
   }
 }
 
