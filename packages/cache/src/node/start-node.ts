@@ -96,8 +96,8 @@ class RunningNode implements CacheNode {
     this.#flights = { own: new Flights(clock), passing: new Flights(clock) };
     this.#servers = new NodeServers(
       {
-        request: (request, response) => this.#request(request, response),
-        connect: (request, socket, head) => this.#connect(request, socket, head),
+        request: (request, response, client) => this.#request(request, response, client),
+        connect: (request, socket, head, client) => this.#proxy.connect(request, socket, head, client),
         refused: (why, from) => this.#observer.refused(why, from),
         failed: (error) => this.log.event('error', 'accept-failed', { problem: error }),
       },
@@ -124,7 +124,9 @@ class RunningNode implements CacheNode {
     this.#adminEndpoints = this.#makeAdminEndpoints(config);
     this.#use(this.#makeProxies(config));
     if (team !== null) {
-      this.#relayServer = new RelayServer((request, response) => this.#proxy.handle(request, response));
+      this.#relayServer = new RelayServer((request, response, client) =>
+        this.#proxy.handle(request, response, client),
+      );
       await this.#relayServer.open(team.socketPath(team.index));
     }
     const place = places === undefined ? config : await places();
@@ -137,7 +139,8 @@ class RunningNode implements CacheNode {
     const certificate = readCertificate(config);
     if (place.adminListen !== null) {
       const handlers = {
-        request: (request: IncomingMessage, response: ServerResponse) => this.#answerOwn(request, response),
+        request: (request: IncomingMessage, response: ServerResponse, client: string) =>
+          this.#answerOwn(request, response, client),
         connect: (_request: unknown, socket: Duplex) => socket.destroy(),
         refused() {},
         failed: (error: Error) => this.log.event('error', 'accept-failed', { problem: error }),
@@ -287,11 +290,11 @@ class RunningNode implements CacheNode {
 
   // The hot path.
 
-  #request(request: IncomingMessage, response: ServerResponse): void {
+  #request(request: IncomingMessage, response: ServerResponse, client: string): void {
     const target = request.url as string;
     if (this.#stopping) response.shouldKeepAlive = false;
     if (isAdminPath(target) && this.adminListen === null) {
-      this.#answerOwn(request, response);
+      this.#answerOwn(request, response, client);
       return;
     }
     if (this.#team !== null) {
@@ -299,11 +302,13 @@ class RunningNode implements CacheNode {
       const owner = 'key' in route ? this.#ownerOf(route.key) : null;
       if (owner !== null) {
         this.#observer.counters.relayed++;
-        this.#relay?.send(request, response, owner, () => this.#proxies.passing.handle(request, response));
+        this.#relay?.send(request, response, { client, owner }, () =>
+          this.#proxies.passing.handle(request, response, client),
+        );
         return;
       }
     }
-    this.#proxy.handle(request, response);
+    this.#proxy.handle(request, response, client);
   }
 
   /** The worker that owns the key, or null if it is this process. */
@@ -312,10 +317,6 @@ class RunningNode implements CacheNode {
     if (team === null) return null;
     const owner = ownerOf(key, team.size);
     return owner === team.index ? null : owner;
-  }
-
-  #connect(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#proxy.connect(request, socket, head);
   }
 
   // Building the parts.
@@ -374,8 +375,8 @@ class RunningNode implements CacheNode {
     };
   }
 
-  #answerOwn(request: IncomingMessage, response: ServerResponse): void {
-    answerAdminRequest(request, response, this.#adminEndpoints).catch((error) => {
+  #answerOwn(request: IncomingMessage, response: ServerResponse, client: string): void {
+    answerAdminRequest(request, response, client, this.#adminEndpoints).catch((error) => {
       this.log.event('error', 'own-path', { path: request.url, problem: error });
       if (response.headersSent) response.destroy();
       else response.writeHead(503, { 'Cache-Control': 'no-store' }).end(`${(error as Error).message}\n`);

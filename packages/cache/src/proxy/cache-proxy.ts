@@ -22,6 +22,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { decide, type RequestHead, withoutConnectionFields } from '../policy/index.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
+import { clientAddress } from '../safety/client-guard.ts';
 import { Exchange } from './client/exchange.ts';
 import { answerOptions } from './client/options-and-trace.ts';
 import { PlainHits } from './client/plain-hits.ts';
@@ -35,10 +36,13 @@ import { type Route, Router } from './route.ts';
 
 /** A running proxy. Not called `Proxy`, because JavaScript has one. */
 export interface CacheProxy {
-  /** Handler for the `request` event of an http server. */
-  handle(req: IncomingMessage, res: ServerResponse): void;
+  /**
+   * Handler for the `request` event of an http server. `client` is the address of the client, if the
+   * socket of the request is not the client's own.
+   */
+  handle(req: IncomingMessage, res: ServerResponse, client?: string): void;
   /** Handler for the `connect` event of an http server. */
-  connect(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  connect(req: IncomingMessage, socket: Duplex, head: Buffer, client?: string): void;
   /**
    * Removes all stored responses of a key, and keeps responses that are being fetched for it from
    * being stored. Returns the number of removed responses.
@@ -102,12 +106,11 @@ class RunningProxy implements CacheProxy {
     });
   }
 
-  handle(req: IncomingMessage, res: ServerResponse): void {
+  handle(req: IncomingMessage, res: ServerResponse, client = clientAddress(req.socket)): void {
     const { clients, clock, observer } = this.#options;
     const now = clock();
     const method = req.method!;
     const target = req.url!;
-    const client = req.socket.remoteAddress;
     const route = this.#router.route(target);
     const known = 'key' in route;
     const headers = withoutConnectionFields(req.rawHeaders);
@@ -115,21 +118,29 @@ class RunningProxy implements CacheProxy {
     if (known && (method === 'GET' || method === 'HEAD') && clients.allows(client)) {
       const found = this.#context.store.find(request.key);
       if (found instanceof Promise) {
-        this.#flow.await(new Exchange(req, res, request, route, now, observer), found);
+        this.#flow.await(new Exchange({ req, res, client, request, route, at: now, observer }), found);
         return;
       }
       const decision = decide(request, found, now, this.#context.policy);
       if (
         decision.kind === 'serve' &&
         !decision.stale &&
-        this.#hit(req, res, request, route, decision.response, now)
+        this.#hit(res, client, request, route, decision.response, now)
       ) {
         return;
       }
-      this.#flow.act(new Exchange(req, res, request, route, now, observer), decision, now);
+      this.#flow.act(new Exchange({ req, res, client, request, route, at: now, observer }), decision, now);
       return;
     }
-    const exchange = new Exchange(req, res, request, known ? route : NOWHERE, now, observer);
+    const exchange = new Exchange({
+      req,
+      res,
+      client,
+      request,
+      route: known ? route : NOWHERE,
+      at: now,
+      observer,
+    });
     if (!clients.allows(client)) {
       this.#refuse(exchange, 403, 'client-not-allowed', 'This node does not serve your address');
     } else if (known) {
@@ -142,14 +153,15 @@ class RunningProxy implements CacheProxy {
     }
   }
 
-  connect(req: IncomingMessage, socket: Duplex, head: Buffer): void {
+  connect(req: IncomingMessage, socket: Duplex, head: Buffer, address = clientAddress(req.socket)): void {
     const { clients, forward } = this.#options;
-    if (!clients.allows(req.socket.remoteAddress)) {
-      this.#tunnels.refuse(req, socket, 403, 'client-not-allowed', 'This node does not serve your address');
+    const client = { socket, address };
+    if (!clients.allows(address)) {
+      this.#tunnels.refuse(req, client, 403, 'client-not-allowed', 'This node does not serve your address');
     } else if (!forward) {
-      this.#tunnels.refuse(req, socket, 405, 'no-tunnels', 'This node is no forward proxy: no tunnels');
+      this.#tunnels.refuse(req, client, 405, 'no-tunnels', 'This node is no forward proxy: no tunnels');
     } else {
-      this.#tunnels.open(req, socket, head);
+      this.#tunnels.open(req, client, head);
     }
   }
 
@@ -179,8 +191,8 @@ class RunningProxy implements CacheProxy {
    * if the request needs more than that.
    */
   #hit(
-    req: IncomingMessage,
     res: ServerResponse,
+    client: string,
     request: RequestHead,
     route: Route,
     response: StoredResponse,
@@ -194,7 +206,7 @@ class RunningProxy implements CacheProxy {
     res.end(bytes);
     this.#context.observer.answered({
       at: now,
-      client: req.socket.remoteAddress ?? '',
+      client,
       method: request.method,
       url: request.key,
       status: response.status,

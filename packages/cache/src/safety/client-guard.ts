@@ -6,8 +6,13 @@
  * `deny` overrules `allow`. A client is identified by the address of its socket. `X-Forwarded-For`
  * is ignored, because any client can write it. A bounded number of results is remembered, because
  * the same client is checked at every request.
+ *
+ * The address is a value that is read once from the connection (`clientAddress`) and passed on with
+ * the request. A request that another worker accepted comes over a socket that is not the client's,
+ * so code behind the guard must not ask the socket.
  */
 
+import type { Socket } from 'node:net';
 import { anyContains, type Cidr, parseCidr } from './cidr.ts';
 import { parseAddress } from './ip-address.ts';
 
@@ -16,6 +21,11 @@ export interface ClientGuardOptions {
   readonly allow?: readonly string[];
   /** Ranges that are not served, even if `allow` names them. */
   readonly deny?: readonly string[];
+}
+
+/** The client's address, or an empty string once the connection is closed: no guard allows that. */
+export function clientAddress(socket: Pick<Socket, 'remoteAddress'>): string {
+  return socket.remoteAddress ?? '';
 }
 
 export const LOOPBACK_RANGES: readonly string[] = ['127.0.0.0/8', '::1/128'];
@@ -32,10 +42,7 @@ export class ClientGuard {
     this.#deny = (options.deny ?? []).map(parseCidr);
   }
 
-  /**
-   * Whether a client is served. `address` is `socket.remoteAddress`, which is undefined once the
-   * socket is closed.
-   */
+  /** Whether a client is served; `undefined`, from a socket that is closed, is not. */
   allows(address: string | undefined): boolean {
     if (address === undefined) return false;
     const known = this.#answers.get(address);

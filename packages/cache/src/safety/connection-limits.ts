@@ -14,6 +14,7 @@
  */
 
 import type { Server, Socket } from 'node:net';
+import { clientAddress } from './client-guard.ts';
 import { parseAddress } from './ip-address.ts';
 import type { Limits } from './limits.ts';
 import { type Refusal, refusal, refusalBytes } from './refusal.ts';
@@ -47,7 +48,7 @@ export function limitConnections(
   server.prependListener('connection', (socket: Socket) => {
     // Read for each connection, because an operator may change the limits while the server runs.
     const { connections, connectionsPerClient } = options.limits;
-    const client = clientKey(socket.remoteAddress);
+    const client = clientKey(clientAddress(socket));
     const why =
       shared.open >= connections
         ? refusal(503, 'connections', 'Too many connections are open here. Try again later.')
@@ -103,8 +104,8 @@ export class ConnectionCounter implements ConnectionLimits {
 }
 
 /** The key by which connections are counted: the IPv4 address, or the 64-bit IPv6 prefix. */
-export function clientKey(address: string | undefined): string {
-  const parsed = address === undefined ? null : parseAddress(address);
+export function clientKey(address: string): string {
+  const parsed = parseAddress(address);
   if (parsed === null) return 'unknown';
   return parsed.family === 4 ? `4:${parsed.words[0]}` : `6:${parsed.words[0]}:${parsed.words[1]}`;
 }

@@ -37,15 +37,17 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { clientAddress } from './client-guard.ts';
 import type { Limits } from './limits.ts';
 import { type Refusal, refusal, refusalBytes, sendRefusal } from './refusal.ts';
 import { checkRequestHead } from './request-guard.ts';
 
 export interface GuardedHandlers {
   readonly limits: Limits;
-  request(req: IncomingMessage, res: ServerResponse): void;
+  /** `client` is the address that the connection came from. */
+  request(req: IncomingMessage, res: ServerResponse, client: string): void;
   /** Handles CONNECT; without it the method is answered with 405. */
-  connect?(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  connect?(req: IncomingMessage, socket: Duplex, head: Buffer, client: string): void;
   /** Called for each refusal; `target` is null if the head could not be read. */
   refused?(why: Refusal, from: { client: string; method: string | null; target: string | null }): void;
 }
@@ -106,13 +108,13 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
 
   const tell = (req: IncomingMessage, why: Refusal) =>
     handlers.refused?.(why, {
-      client: req.socket.remoteAddress ?? '',
+      client: clientAddress(req.socket),
       method: req.method ?? null,
       target: req.url ?? null,
     });
 
   const handle = (req: IncomingMessage, res: ServerResponse): void => {
-    handlers.request(req, res);
+    handlers.request(req, res, clientAddress(req.socket));
     if (res.writableEnded) return;
     const socket = req.socket as Socket & Marked;
     socket[unanswered] = (socket[unanswered] ?? 0) + 1;
@@ -152,7 +154,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
       ) ??
       (handlers.connect === undefined ? refusal(405, 'no-tunnels', 'CONNECT is not offered here.') : null);
     if (why === null) {
-      handlers.connect!(req, socket, head);
+      handlers.connect!(req, socket, head, clientAddress(req.socket));
       return;
     }
     marked[refusedSocket] = true;
@@ -181,7 +183,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     const free = !marked._httpMessage || (broken && marked._httpMessage === current);
     if (why !== null) {
       handlers.refused?.(why, {
-        client: (socket as Socket).remoteAddress ?? '',
+        client: clientAddress(socket as Socket),
         method: current?.req.complete === false ? (current.req.method ?? null) : null,
         target: current?.req.complete === false ? (current.req.url ?? null) : null,
       });

@@ -158,9 +158,14 @@ describe('pipelined requests', () => {
     await once(req.socket, 'close');
     const records: AnswerRecord[] = [];
     const request = { method: 'GET', key: '/2' } as Exchange['request'];
-    const exchange = new Exchange(req, res, request, {} as Exchange['route'], 0, {
-      answered: (record) => records.push(record),
-      event: () => {},
+    const exchange = new Exchange({
+      req,
+      res,
+      client: '127.0.0.1',
+      request,
+      route: {} as Exchange['route'],
+      at: 0,
+      observer: { answered: (record) => records.push(record), event: () => {} },
     });
     exchange.follow();
     let left = 0;

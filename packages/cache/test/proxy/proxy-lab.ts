@@ -40,6 +40,8 @@ export interface ProxyLab extends AsyncDisposable {
 export interface ProxyLabOptions extends Partial<Omit<ProxyOptions, 'limits' | 'store'>> {
   readonly limits?: Partial<Limits>;
   readonly store?: ResponseStore;
+  /** The address of every client, in place of that of its connection. */
+  readonly client?: string;
 }
 
 export interface Ask {
@@ -90,11 +92,11 @@ export async function startProxy(options: ProxyLabOptions = {}): Promise<ProxyLa
   applyServerSettings(server, limits);
   guardServer(server, {
     limits,
-    request(req, res) {
+    request(req, res, client) {
       asked++;
-      return proxy.handle(req, res);
+      return proxy.handle(req, res, options.client ?? client);
     },
-    connect: (req, socket, head) => proxy.connect(req, socket, head),
+    connect: (req, socket, head, client) => proxy.connect(req, socket, head, options.client ?? client),
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

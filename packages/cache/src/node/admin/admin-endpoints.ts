@@ -52,9 +52,10 @@ export function isAdminPath(target: string): boolean {
 export async function answerAdminRequest(
   request: IncomingMessage,
   response: ServerResponse,
+  client: string,
   options: AdminEndpointsOptions,
 ): Promise<void> {
-  const reply = await replyTo(request, options);
+  const reply = await replyTo(request, client, options);
   const body = Buffer.from(reply.body);
   // An unread body would be taken for the next request.
   if (!request.complete) response.shouldKeepAlive = false;
@@ -76,7 +77,11 @@ interface Reply {
   readonly allow?: string;
 }
 
-async function replyTo(request: IncomingMessage, options: AdminEndpointsOptions): Promise<Reply> {
+async function replyTo(
+  request: IncomingMessage,
+  client: string,
+  options: AdminEndpointsOptions,
+): Promise<Reply> {
   const target = request.url ?? '';
   const query = target.indexOf('?');
   const endpoint = target.slice(ADMIN_PREFIX.length, query < 0 ? undefined : query);
@@ -89,7 +94,7 @@ async function replyTo(request: IncomingMessage, options: AdminEndpointsOptions)
     };
   if (endpoint === 'health' && isRead)
     return options.stopping() ? { status: 503, body: 'stopping\n' } : { status: 200, body: 'ok\n' };
-  const refusal = refusalOf(request, options);
+  const refusal = refusalOf(request, client, options);
   if (refusal !== null) return refusal;
   if (wanted === 'GET' ? !isRead : request.method !== 'POST') {
     return { status: 405, allow: wanted, body: `${ADMIN_PREFIX}${endpoint} is for ${wanted}.\n` };
@@ -110,12 +115,11 @@ async function replyTo(request: IncomingMessage, options: AdminEndpointsOptions)
   }
 }
 
-function refusalOf(request: IncomingMessage, options: AdminEndpointsOptions): Reply | null {
+function refusalOf(request: IncomingMessage, client: string, options: AdminEndpointsOptions): Reply | null {
   const { headers } = request;
   const proxied = Object.keys(headers).find((name) => name === 'via' || isUnkeyed(name));
   if (proxied !== undefined) return forbidden(`it came through a proxy (${proxied})`);
-  if (!options.allows(request.socket.remoteAddress ?? ''))
-    return forbidden(`${request.socket.remoteAddress} is not in --admin-client`);
+  if (!options.allows(client)) return forbidden(`${client} is not in --admin-client`);
   if (!isOwnHost(headers.host, options.hosts))
     return forbidden('its Host is no address of this node (--admin-host adds one)');
   const site = headers['sec-fetch-site'];

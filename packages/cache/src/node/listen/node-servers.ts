@@ -13,8 +13,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -32,8 +31,9 @@ export interface Certificate {
 }
 
 export interface ServerHandlers {
-  request: RequestListener;
-  connect(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** `client` is the address that the connection came from. */
+  request(request: IncomingMessage, response: ServerResponse, client: string): void;
+  connect(request: IncomingMessage, socket: Duplex, head: Buffer, client: string): void;
   refused(why: Refusal, from: { client: string; method: string | null; target: string | null }): void;
   /**
    * A connection could not be accepted, for lack of descriptors or memory; the next one may
@@ -164,8 +164,8 @@ export class NodeServers {
     applyServerSettings(server as Server, this.#limits);
     guardServer(server as Server, {
       limits: this.#limits,
-      request: this.#handlers.request,
-      connect: (request, socket, head) => this.#handlers.connect(request, socket, head),
+      request: (request, response, client) => this.#handlers.request(request, response, client),
+      connect: (request, socket, head, client) => this.#handlers.connect(request, socket, head, client),
       refused: (why, from) => this.#handlers.refused(why, from),
     });
     server.on('connection', (socket: Socket) => {

@@ -25,12 +25,23 @@ import type { FieldList } from '../../policy/stored-response.ts';
 import type { AnswerOutcome, ProxyObserver } from '../proxy-observer.ts';
 import type { Route } from '../route.ts';
 
+export interface ExchangeParts {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** The address of the client. */
+  readonly client: string;
+  readonly request: RequestHead;
+  readonly route: Route;
+  /** When the request arrived, by the proxy's clock. */
+  readonly at: number;
+  readonly observer: ProxyObserver;
+}
+
 export class Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly request: RequestHead;
   readonly route: Route;
-  /** When the request arrived, by the proxy's clock. */
   readonly at: number;
   outcome: AnswerOutcome = 'error';
   reason = '';
@@ -42,26 +53,21 @@ export class Exchange {
   rounds = 0;
   /** A fetch that it will no longer wait for. */
   tiredOf: object | null = null;
+  readonly #client: string;
   readonly #observer: ProxyObserver;
   /** Set by `follow`; before that, no measurable time has passed. */
   #began = -1;
   #recorded = false;
   #leaving: Set<() => void> | null = null;
 
-  constructor(
-    req: IncomingMessage,
-    res: ServerResponse,
-    request: RequestHead,
-    route: Route,
-    at: number,
-    observer: ProxyObserver,
-  ) {
-    this.req = req;
-    this.res = res;
-    this.request = request;
-    this.route = route;
-    this.at = at;
-    this.#observer = observer;
+  constructor(parts: ExchangeParts) {
+    this.req = parts.req;
+    this.res = parts.res;
+    this.request = parts.request;
+    this.route = parts.route;
+    this.at = parts.at;
+    this.#client = parts.client;
+    this.#observer = parts.observer;
   }
 
   /** Watches the connection from now on, and reports to the observer when the answer is over. */
@@ -109,7 +115,7 @@ export class Exchange {
     const { method, key } = this.request;
     this.#observer.answered({
       at: this.at,
-      client: this.req.socket.remoteAddress ?? '',
+      client: this.#client,
       method,
       url: key,
       status: this.res.statusCode,

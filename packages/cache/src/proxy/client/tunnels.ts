@@ -38,6 +38,12 @@ export interface TunnelOptions {
   readonly observer: ProxyObserver;
 }
 
+/** The end of a tunnel that faces the client. */
+export interface TunnelClient {
+  readonly socket: Duplex;
+  readonly address: string;
+}
+
 export class Tunnels {
   readonly #options: TunnelOptions;
   readonly #open = new Set<Tunnel>();
@@ -51,7 +57,7 @@ export class Tunnels {
   }
 
   /** Opens the tunnel for a CONNECT request, or refuses it. */
-  open(req: IncomingMessage, client: Duplex, head: Buffer): void {
+  open(req: IncomingMessage, client: TunnelClient, head: Buffer): void {
     const options = this.#options;
     const tunnel = new Tunnel(req, client, options, () => this.#open.delete(tunnel));
     this.#open.add(tunnel);
@@ -68,7 +74,7 @@ export class Tunnels {
   }
 
   /** Refuses without checking the target. */
-  refuse(req: IncomingMessage, client: Duplex, status: number, code: string, text: string): void {
+  refuse(req: IncomingMessage, client: TunnelClient, status: number, code: string, text: string): void {
     const tunnel = new Tunnel(req, client, this.#options, () => this.#open.delete(tunnel));
     this.#open.add(tunnel);
     tunnel.refuse(status, code, text, 'refused');
@@ -96,16 +102,21 @@ class Tunnel {
   #bytesOut = 0;
   #bytesFromOrigin = 0;
 
-  constructor(req: IncomingMessage, client: Duplex, options: TunnelOptions, closed: () => void) {
+  constructor(
+    req: IncomingMessage,
+    { socket, address }: TunnelClient,
+    options: TunnelOptions,
+    closed: () => void,
+  ) {
     this.#req = req;
-    this.#client = client;
+    this.#client = socket;
     this.#options = options;
     this.#closed = closed;
     this.#at = options.clock();
-    this.#address = req.socket.remoteAddress ?? '';
-    client.on('error', () => this.destroy());
-    client.on('close', () =>
-      this.#end(this.#origin !== null && !(client.readableEnded && client.writableFinished)),
+    this.#address = address;
+    socket.on('error', () => this.destroy());
+    socket.on('close', () =>
+      this.#end(this.#origin !== null && !(socket.readableEnded && socket.writableFinished)),
     );
   }
 
