@@ -19,6 +19,7 @@ import type { CacheProxy } from '../proxy/cache-proxy.ts';
 import { Flights } from '../proxy/flight/flights.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
+import { checkNodeInternals, closeAfter, cutConnection } from '../safety/node-internals.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import { type AdminEndpointsOptions, answerAdminRequest, isAdminPath } from './admin/admin-endpoints.ts';
 import { purgeKey } from './admin/purge-key.ts';
@@ -158,6 +159,8 @@ class RunningNode implements CacheNode {
       this.#proxies.listensOn(opened);
     }
     this.#warn(config);
+    if (team === null || team.index === 0)
+      for (const warning of checkNodeInternals()) this.log.event('warn', 'node', { warning });
     this.log.event('info', 'listening', {
       addresses: this.listen.map(formatListen),
       ...(this.adminListen === null ? {} : { admin: formatListen(this.adminListen) }),
@@ -292,7 +295,7 @@ class RunningNode implements CacheNode {
 
   #request(request: IncomingMessage, response: ServerResponse, client: string): void {
     const target = request.url as string;
-    if (this.#stopping) response.shouldKeepAlive = false;
+    if (this.#stopping) closeAfter(response);
     if (isAdminPath(target) && this.adminListen === null) {
       this.#answerOwn(request, response, client);
       return;
@@ -378,7 +381,7 @@ class RunningNode implements CacheNode {
   #answerOwn(request: IncomingMessage, response: ServerResponse, client: string): void {
     answerAdminRequest(request, response, client, this.#adminEndpoints).catch((error) => {
       this.log.event('error', 'own-path', { path: request.url, problem: error });
-      if (response.headersSent) response.destroy();
+      if (response.headersSent) cutConnection(response);
       else response.writeHead(503, { 'Cache-Control': 'no-store' }).end(`${(error as Error).message}\n`);
     });
   }

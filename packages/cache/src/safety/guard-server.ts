@@ -39,6 +39,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { clientAddress } from './client-guard.ts';
 import type { Limits } from './limits.ts';
+import { checkNodeInternals, hasTurn, isAnswering } from './node-internals.ts';
 import { type Refusal, refusal, refusalBytes, sendRefusal } from './refusal.ts';
 import { checkRequestHead } from './request-guard.ts';
 
@@ -60,13 +61,12 @@ const dropped = Symbol('dropped');
 /** State of a connection, kept on the socket itself because it is read at each request. */
 interface Marked {
   [refusedSocket]?: boolean;
+  /** The response to the last request that was passed on or refused. */
   [lastResponse]?: ServerResponse;
   /** Requests passed to the handler that are still unanswered. */
   [unanswered]?: number;
   /** Requests that arrived after a refusal. */
   [dropped]?: number;
-  /** Node's own property: the response that is being sent on this socket. */
-  _httpMessage?: ServerResponse | null;
 }
 
 /**
@@ -74,6 +74,7 @@ interface Marked {
  */
 export function guardServer(server: Server, handlers: GuardedHandlers): void {
   const { limits } = handlers;
+  checkNodeInternals();
 
   const admit = (req: IncomingMessage, res: ServerResponse): boolean => {
     const socket = req.socket as Socket & Marked;
@@ -96,14 +97,12 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
             },
             limits,
           );
-    if (why !== null) {
-      socket[refusedSocket] = true;
-      tell(req, why);
-      sendRefusal(res, why);
-      return false;
-    }
     socket[lastResponse] = res;
-    return true;
+    if (why === null) return true;
+    socket[refusedSocket] = true;
+    tell(req, why);
+    sendRefusal(res, why);
+    return false;
   };
 
   const tell = (req: IncomingMessage, why: Refusal) =>
@@ -143,7 +142,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     socket.on('error', ignore);
     // The socket was refused before, or an earlier answer is still being sent, and raw bytes would
     // get into it.
-    if (marked[refusedSocket] === true || marked._httpMessage) {
+    if (marked[refusedSocket] === true || isAnswering(marked[lastResponse])) {
       socket.destroy();
       return;
     }
@@ -167,7 +166,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     if (marked[refusedSocket] === true) {
       // The answer is written or queued, and closes the connection. If no answer is pending, close
       // now.
-      if (!marked._httpMessage) (socket as Socket).destroySoon();
+      if (!isAnswering(marked[lastResponse])) (socket as Socket).destroySoon();
       return;
     }
     marked[refusedSocket] = true;
@@ -180,7 +179,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     // is broken) and has not begun. Otherwise the client would take the bytes for the answer to
     // another request.
     const broken = current !== undefined && !current.req.complete && !current.headersSent;
-    const free = !marked._httpMessage || (broken && marked._httpMessage === current);
+    const free = !isAnswering(current) || (broken && hasTurn(current));
     if (why !== null) {
       handlers.refused?.(why, {
         client: clientAddress(socket as Socket),

@@ -19,7 +19,7 @@ import type { Server, ServerOptions } from 'node:http';
 import type { Limits } from './limits.ts';
 
 /** Options for `http.createServer` and `https.createServer`. */
-export function serverOptions(limits: Limits): ServerOptions {
+export function serverOptions(limits: Limits): ServerOptions & { maxHeaderSize: number } {
   return {
     insecureHTTPParser: false,
     requireHostHeader: false,

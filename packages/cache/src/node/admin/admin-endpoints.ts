@@ -24,6 +24,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
+import { closeAfter } from '../../safety/node-internals.ts';
 import { isUnkeyed } from '../../safety/unkeyed-fields.ts';
 import { METRICS_TYPE } from '../metrics/metrics-text.ts';
 
@@ -58,7 +59,7 @@ export async function answerAdminRequest(
   const reply = await replyTo(request, client, options);
   const body = Buffer.from(reply.body);
   // An unread body would be taken for the next request.
-  if (!request.complete) response.shouldKeepAlive = false;
+  if (!request.complete) closeAfter(response);
   response.writeHead(reply.status, {
     'Content-Type': reply.type ?? 'text/plain; charset=utf-8',
     'Content-Length': body.length,

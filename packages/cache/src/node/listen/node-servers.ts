@@ -20,6 +20,7 @@ import type { Duplex } from 'node:stream';
 import { ConnectionCounter, limitConnections } from '../../safety/connection-limits.ts';
 import { guardServer } from '../../safety/guard-server.ts';
 import type { Limits } from '../../safety/limits.ts';
+import { setMaxHeaderSize } from '../../safety/node-internals.ts';
 import type { Refusal } from '../../safety/refusal.ts';
 import { applyServerSettings, serverOptions } from '../../safety/server-settings.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
@@ -106,8 +107,8 @@ export class NodeServers {
     for (const server of this.#servers) {
       applyServerSettings(server as Server, this.#limits);
       const { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout } = serverOptions(this.#limits);
-      // `maxHeaderSize` of a server is undocumented; each connection's parser is created with it.
-      Object.assign(server, { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout });
+      Object.assign(server, { headersTimeout, requestTimeout, keepAliveTimeout });
+      setMaxHeaderSize(server as Server, maxHeaderSize);
     }
   }
 

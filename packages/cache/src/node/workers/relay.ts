@@ -19,6 +19,7 @@ import { type Dispatcher, Pool } from 'undici';
 import { hasBody, queuedOn } from '../../proxy/client/exchange.ts';
 import { RequestBody } from '../../proxy/client/request-body.ts';
 import { LIMITS } from '../../safety/limits.ts';
+import { cutConnection, hasTurn } from '../../safety/node-internals.ts';
 import { refusal, sendRefusal } from '../../safety/refusal.ts';
 import { listen } from '../listen/node-servers.ts';
 import type { Team } from './team.ts';
@@ -99,7 +100,7 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
     this.#response = response;
     this.#unavailable = unavailable;
     response.once('close', this.#left);
-    if (response.socket !== null) return;
+    if (hasTurn(response)) return;
     // Queued behind another answer (RFC 9112, 9.3.2): Node does not tell such a response that its
     // connection is closed.
     const { socket } = response.req;
@@ -155,7 +156,7 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
     this.#end();
     if (this.#response.destroyed) return;
     // Never a regular end after a part of the body: the client would take it for the whole.
-    if (this.#response.headersSent) this.#response.destroy(error);
+    if (this.#response.headersSent) cutConnection(this.#response);
     else if (!this.#unavailable(error)) {
       sendRefusal(
         this.#response,
@@ -169,10 +170,9 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
    * nothing is lost without them.
    */
   #hint(raw: readonly Buffer[]): void {
-    const { req, socket } = this.#response;
     // RFC 9110, 15.2: no interim response to an HTTP/1.0 client. And for a queued answer, Node
     // would write it between the head and the body of the answer before it.
-    if (req.httpVersion !== '1.1' || socket === null) return;
+    if (this.#response.req.httpVersion !== '1.1' || !hasTurn(this.#response)) return;
     try {
       this.#response.writeEarlyHints(earlyHints(raw));
     } catch {

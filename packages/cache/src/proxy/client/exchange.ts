@@ -22,6 +22,7 @@ import type { Socket } from 'node:net';
 import { cacheName } from '../../policy/cache-status.ts';
 import type { RequestHead } from '../../policy/message-head.ts';
 import type { FieldList } from '../../policy/stored-response.ts';
+import { cutConnection, hasTurn } from '../../safety/node-internals.ts';
 import type { AnswerOutcome, ProxyObserver } from '../proxy-observer.ts';
 import type { Route } from '../route.ts';
 
@@ -77,12 +78,12 @@ export class Exchange {
     this.#began = performance.now();
     const { req, res } = this;
     const closed = () => this.#end();
-    if (res.closed || res.destroyed || (res.socket === null && req.socket.destroyed)) {
+    if (res.closed || res.destroyed || (!hasTurn(res) && req.socket.destroyed)) {
       queueMicrotask(closed);
       return;
     }
     res.once('close', closed);
-    if (res.socket === null) {
+    if (!hasTurn(res)) {
       const queued = queuedOn(req.socket);
       queued.add(closed);
       this.#leaving.add(() => queued.delete(closed));
@@ -145,13 +146,13 @@ export class Exchange {
 
   /**
    * Ends the connection, so that the client sees that the answer is incomplete. If an earlier
-   * answer is still being sent, Node waits with that until this answer's turn, but this answer's
-   * resources are released at once.
+   * answer is still being sent, that waits until this answer's turn, but this answer's resources
+   * are released at once.
    */
   cut(): void {
     if (this.over) return;
-    this.res.destroy();
-    if (this.res.socket === null && this.#leaving !== null) this.#end();
+    cutConnection(this.res);
+    if (!hasTurn(this.res) && this.#leaving !== null) this.#end();
   }
 
   /**
@@ -161,8 +162,8 @@ export class Exchange {
    */
   sendInterim(status: number, statusText: string, headers: FieldList): void {
     const { req, res } = this;
-    // Without a socket, an earlier answer on this connection is still being sent.
-    if (this.over || res.headersSent || res.socket === null || req.httpVersion !== '1.1') return;
+    // Before its turn, an earlier answer on this connection is still being sent.
+    if (this.over || res.headersSent || !hasTurn(res) || req.httpVersion !== '1.1') return;
     // Interim responses are optional, and must not accumulate for a client that does not read.
     if (res.socket.writableLength > MOST_WAITING_BYTES) return;
     let head = `HTTP/1.1 ${status} ${statusText || (STATUS_CODES[status] ?? '')}\r\n`;
