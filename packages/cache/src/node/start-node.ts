@@ -20,6 +20,7 @@ import { Flights } from '../proxy/flight/flights.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import { checkNodeInternals, closeAfter, cutConnection } from '../safety/node-internals.ts';
+import { sendOwnAnswer } from '../safety/own-answer.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import { type AdminEndpointsOptions, answerAdminRequest, isAdminPath } from './admin/admin-endpoints.ts';
 import { purgeKey } from './admin/purge-key.ts';
@@ -92,11 +93,13 @@ class RunningNode implements CacheNode {
     this.#clock = clock;
     this.#observer = new NodeObserver(log, clock);
     this.#team = team;
-    this.#relay = team === null ? null : new Relay(team);
+    const name = () => this.#config.name;
+    this.#relay = team === null ? null : new Relay(team, name);
     this.#limits = { ...limitsOf(config, team) };
     this.#flights = { own: new Flights(clock), passing: new Flights(clock) };
     this.#servers = new NodeServers(
       {
+        name,
         request: (request, response, client) => this.#request(request, response, client),
         connect: (request, socket, head, client) => this.#proxy.connect(request, socket, head, client),
         refused: (why, from) => this.#observer.refused(why, from),
@@ -140,6 +143,7 @@ class RunningNode implements CacheNode {
     const certificate = readCertificate(config);
     if (place.adminListen !== null) {
       const handlers = {
+        name: () => this.#config.name,
         request: (request: IncomingMessage, response: ServerResponse, client: string) =>
           this.#answerOwn(request, response, client),
         connect: (_request: unknown, socket: Duplex) => socket.destroy(),
@@ -382,7 +386,10 @@ class RunningNode implements CacheNode {
     answerAdminRequest(request, response, client, this.#adminEndpoints).catch((error) => {
       this.log.event('error', 'own-path', { path: request.url, problem: error });
       if (response.headersSent) cutConnection(response);
-      else response.writeHead(503, { 'Cache-Control': 'no-store' }).end(`${(error as Error).message}\n`);
+      else {
+        const failure = { status: 503, code: 'proxy_internal_error', message: (error as Error).message };
+        sendOwnAnswer(response, this.#config.name, failure, false);
+      }
     });
   }
 

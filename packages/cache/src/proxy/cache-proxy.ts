@@ -108,6 +108,7 @@ class RunningProxy implements CacheProxy {
 
   handle(req: IncomingMessage, res: ServerResponse, client = clientAddress(req.socket)): void {
     const { clients, clock, observer } = this.#options;
+    const { name } = this.#options.policy;
     const now = clock();
     const method = req.method!;
     const target = req.url!;
@@ -118,7 +119,7 @@ class RunningProxy implements CacheProxy {
     if (known && (method === 'GET' || method === 'HEAD') && clients.allows(client)) {
       const found = this.#context.store.find(request.key);
       if (found instanceof Promise) {
-        this.#flow.await(new Exchange({ req, res, client, request, route, at: now, observer }), found);
+        this.#flow.await(new Exchange({ req, res, client, request, route, at: now, name, observer }), found);
         return;
       }
       const decision = decide(request, found, now, this.#context.policy);
@@ -129,7 +130,11 @@ class RunningProxy implements CacheProxy {
       ) {
         return;
       }
-      this.#flow.act(new Exchange({ req, res, client, request, route, at: now, observer }), decision, now);
+      this.#flow.act(
+        new Exchange({ req, res, client, request, route, at: now, name, observer }),
+        decision,
+        now,
+      );
       return;
     }
     const exchange = new Exchange({
@@ -139,6 +144,7 @@ class RunningProxy implements CacheProxy {
       request,
       route: known ? route : NOWHERE,
       at: now,
+      name,
       observer,
     });
     if (!clients.allows(client)) {
@@ -223,7 +229,7 @@ class RunningProxy implements CacheProxy {
   #refuse(exchange: Exchange, status: number, code: string, text: string): void {
     exchange.follow();
     exchange.outcome = 'refused';
-    exchange.sendText(status, this.#context.policy.name, code, text);
+    exchange.sendText(status, code, text);
   }
 }
 

@@ -104,12 +104,7 @@ export class RequestFlow {
     } else if (decision.kind === 'not-cached') {
       exchange.follow();
       exchange.outcome = 'miss';
-      exchange.sendText(
-        504,
-        policy.name,
-        'only-if-cached',
-        'Not stored here, and only-if-cached was asked for',
-      );
+      exchange.sendText(504, 'only-if-cached', 'Not stored here, and only-if-cached was asked for');
     } else {
       this.fetch(exchange, decision);
     }
@@ -121,7 +116,7 @@ export class RequestFlow {
     if (exchange.rounds > 2 * ROUNDS) {
       exchange.outcome = 'error';
       const text = 'This node found no way to answer; its store may be failing';
-      exchange.sendText(500, this.#context.policy.name, 'proxy_internal_error', text);
+      exchange.sendText(500, 'proxy_internal_error', text);
     } else if (exchange.rounds > ROUNDS) {
       // A response that cannot be removed must not be found forever: from now on the store is
       // treated as empty.
@@ -139,7 +134,7 @@ export class RequestFlow {
     if (this.#isLoop(request)) {
       const text = 'This request has been here before: the next hop leads back to this node';
       exchange.outcome = 'refused';
-      exchange.sendText(508, this.#context.policy.name, 'loop', text);
+      exchange.sendText(508, 'loop', text);
       return;
     }
     const headers = countForwards(exchange);
@@ -316,7 +311,7 @@ export class RequestFlow {
     }
     exchange.outcome = 'error';
     if (failure?.cause instanceof BodyTooLongError) {
-      exchange.sendText(413, policy.name, 'body-too-long', failure.cause.message);
+      exchange.sendText(413, 'body-too-long', failure.cause.message);
     } else {
       const { status, code, message } = failure ?? {
         status: 500,
@@ -324,7 +319,7 @@ export class RequestFlow {
         message: error.message,
       };
       if (status === 403) exchange.outcome = 'refused';
-      exchange.sendText(status, policy.name, code, message);
+      exchange.sendText(status, code, message);
     }
   }
 

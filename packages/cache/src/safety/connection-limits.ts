@@ -17,7 +17,8 @@ import type { Server, Socket } from 'node:net';
 import { clientAddress } from './client-guard.ts';
 import { parseAddress } from './ip-address.ts';
 import type { Limits } from './limits.ts';
-import { type Refusal, refusal, refusalBytes } from './refusal.ts';
+import { ownAnswerBytes } from './own-answer.ts';
+import { type Refusal, refusal } from './refusal.ts';
 
 export interface ConnectionLimits {
   /** Connections that are open now. */
@@ -32,6 +33,8 @@ export interface ConnectionLimitOptions {
   readonly limits: Pick<Limits, 'connections' | 'connectionsPerClient'>;
   /** Whether to answer in plain HTTP; false for TLS. */
   readonly plain: boolean;
+  /** The name of this node, which a new configuration may change. */
+  name(): string;
   refused?(why: Refusal, client: string): void;
 }
 
@@ -69,7 +72,7 @@ export function limitConnections(
     socket.on('error', () => {});
     // A write this short reaches the kernel at once. The bytes that the client has sent meanwhile
     // are never read.
-    if (options.plain) socket.write(refusalBytes(why));
+    if (options.plain) socket.write(ownAnswerBytes(options.name(), why).bytes);
     socket.destroy();
   });
   return shared;

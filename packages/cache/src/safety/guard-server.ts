@@ -40,11 +40,14 @@ import type { Duplex } from 'node:stream';
 import { clientAddress } from './client-guard.ts';
 import type { Limits } from './limits.ts';
 import { checkNodeInternals, hasTurn, isAnswering } from './node-internals.ts';
-import { type Refusal, refusal, refusalBytes, sendRefusal } from './refusal.ts';
+import { ownAnswerBytes, sendOwnAnswer } from './own-answer.ts';
+import { type Refusal, refusal } from './refusal.ts';
 import { checkRequestHead } from './request-guard.ts';
 
 export interface GuardedHandlers {
   readonly limits: Limits;
+  /** The name of this node, which a new configuration may change. */
+  name(): string;
   /** `client` is the address that the connection came from. */
   request(req: IncomingMessage, res: ServerResponse, client: string): void;
   /** Handles CONNECT; without it the method is answered with 405. */
@@ -101,7 +104,8 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     if (why === null) return true;
     socket[refusedSocket] = true;
     tell(req, why);
-    sendRefusal(res, why);
+    // After a request that was not understood, it is unknown where the next one begins.
+    sendOwnAnswer(res, handlers.name(), why, true);
     return false;
   };
 
@@ -158,7 +162,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     }
     marked[refusedSocket] = true;
     tell(req, why);
-    endWith(socket, why);
+    endWith(socket, handlers.name(), why);
   });
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -187,7 +191,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
         target: current?.req.complete === false ? (current.req.url ?? null) : null,
       });
     }
-    if (why !== null && free && socket.writable) endWith(socket, why);
+    if (why !== null && free && socket.writable) endWith(socket, handlers.name(), why);
     else socket.destroy();
   });
 }
@@ -243,9 +247,9 @@ function answered(this: ServerResponse): void {
   socket[unanswered] = socket[unanswered]! - 1;
 }
 
-function endWith(socket: Duplex, why: Refusal): void {
+function endWith(socket: Duplex, name: string, why: Refusal): void {
   socket.on('error', ignore);
-  socket.end(refusalBytes(why), () => socket.destroy());
+  socket.end(ownAnswerBytes(name, why).bytes, () => socket.destroy());
 }
 
 function ignore(): void {}

@@ -165,6 +165,7 @@ describe('pipelined requests', () => {
       request,
       route: {} as Exchange['route'],
       at: 0,
+      name: 'test',
       observer: { answered: (record) => records.push(record), event: () => {} },
     });
     exchange.follow();

@@ -92,6 +92,7 @@ export async function startProxy(options: ProxyLabOptions = {}): Promise<ProxyLa
   applyServerSettings(server, limits);
   guardServer(server, {
     limits,
+    name: () => DEFAULT_POLICY.name,
     request(req, res, client) {
       asked++;
       return proxy.handle(req, res, options.client ?? client);

@@ -100,7 +100,16 @@ describe('a fault of this node’s own', () => {
     listener = (req, res) => {
       const request = { method: 'GET', key: 'http://a/', headers: [] };
       const observer = { answered: (record: AnswerRecord) => records.push(record), event: () => {} };
-      const exchange = new Exchange({ req, res, client: '', request, route: {} as Route, at: 0, observer });
+      const exchange = new Exchange({
+        req,
+        res,
+        client: '',
+        request,
+        route: {} as Route,
+        at: 0,
+        name: 'test',
+        observer,
+      });
       exchange.follow();
       const options: SendOptions = {
         stallMs: 1000,

@@ -26,12 +26,13 @@ async function start(chosen: Partial<Limits>, shared = new ConnectionCounter(), 
   applyServerSettings(server, limits);
   guardServer(server, {
     limits,
+    name: () => 'test',
     request(req, res) {
       handled.push(req.url ?? '');
       res.end('served');
     },
   });
-  const counts = limitConnections(server, { limits, plain: true }, shared);
+  const counts = limitConnections(server, { limits, plain: true, name: () => 'test' }, shared);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   servers.push(server);
@@ -126,6 +127,7 @@ describe('requests that wait for their answers on one connection', () => {
     const refused: string[] = [];
     guardServer(server, {
       limits,
+      name: () => 'test',
       request(req, res) {
         if (req.url === '/held') held.push(res);
         else res.end('at once');
@@ -246,6 +248,7 @@ describe('settings', () => {
     let aborted = false;
     guardServer(server, {
       limits,
+      name: () => 'test',
       request(req, res) {
         req.on('error', () => (aborted = true));
         req.resume();

@@ -40,6 +40,7 @@ beforeAll(async () => {
   applyServerSettings(front, limits);
   guardServer(front, {
     limits,
+    name: () => 'test',
     request(req, res) {
       handled.push(req.url ?? '');
       // Node's client puts no framing around a body of GET or DELETE unless it is told to.

@@ -25,6 +25,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { closeAfter } from '../../safety/node-internals.ts';
+import { textFields } from '../../safety/own-answer.ts';
 import { isUnkeyed } from '../../safety/unkeyed-fields.ts';
 import { METRICS_TYPE } from '../metrics/metrics-text.ts';
 
@@ -60,14 +61,12 @@ export async function answerAdminRequest(
   const body = Buffer.from(reply.body);
   // An unread body would be taken for the next request.
   if (!request.complete) closeAfter(response);
-  response.writeHead(reply.status, {
-    'Content-Type': reply.type ?? 'text/plain; charset=utf-8',
-    'Content-Length': body.length,
-    'Cache-Control': 'no-store',
-    'Cross-Origin-Resource-Policy': 'same-origin',
-    'X-Content-Type-Options': 'nosniff',
-    ...(reply.allow === undefined ? {} : { Allow: reply.allow }),
-  });
+  response.writeHead(reply.status, [
+    ...textFields(reply.type ?? 'text/plain; charset=utf-8', body.length),
+    'Cross-Origin-Resource-Policy',
+    'same-origin',
+    ...(reply.allow === undefined ? [] : ['Allow', reply.allow]),
+  ]);
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 

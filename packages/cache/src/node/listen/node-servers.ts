@@ -32,6 +32,8 @@ export interface Certificate {
 }
 
 export interface ServerHandlers {
+  /** The name of this node, which a new configuration may change. */
+  name(): string;
   /** `client` is the address that the connection came from. */
   request(request: IncomingMessage, response: ServerResponse, client: string): void;
   connect(request: IncomingMessage, socket: Duplex, head: Buffer, client: string): void;
@@ -165,6 +167,7 @@ export class NodeServers {
     applyServerSettings(server as Server, this.#limits);
     guardServer(server as Server, {
       limits: this.#limits,
+      name: () => this.#handlers.name(),
       request: (request, response, client) => this.#handlers.request(request, response, client),
       connect: (request, socket, head, client) => this.#handlers.connect(request, socket, head, client),
       refused: (why, from) => this.#handlers.refused(why, from),
@@ -179,6 +182,7 @@ export class NodeServers {
       {
         limits: this.#limits,
         plain: certificate === null,
+        name: () => this.#handlers.name(),
         refused: (why, client) => this.#handlers.refused(why, { client, method: null, target: null }),
       },
       this.counter,

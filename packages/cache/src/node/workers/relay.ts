@@ -20,18 +20,26 @@ import { hasBody, queuedOn } from '../../proxy/client/exchange.ts';
 import { RequestBody } from '../../proxy/client/request-body.ts';
 import { LIMITS } from '../../safety/limits.ts';
 import { cutConnection, hasTurn } from '../../safety/node-internals.ts';
-import { refusal, sendRefusal } from '../../safety/refusal.ts';
+import { sendOwnAnswer } from '../../safety/own-answer.ts';
+import { refusal } from '../../safety/refusal.ts';
 import { listen } from '../listen/node-servers.ts';
 import type { Team } from './team.ts';
 
+const WORKER_FAILED = refusal(
+  502,
+  'worker-failed',
+  'The worker process that had this request failed; try again.',
+);
 const RELAY_FIELD = 'Bloomery-Relayed-For';
 
 export class Relay {
   readonly #team: Team;
+  readonly #name: () => string;
   readonly #pools = new Map<number, Pool>();
 
-  constructor(team: Team) {
+  constructor(team: Team, name: () => string) {
     this.#team = team;
+    this.#name = name;
   }
 
   send(
@@ -42,7 +50,7 @@ export class Relay {
   ): void {
     const body = hasBody(request) ? new RequestBody(request, Number.POSITIVE_INFINITY) : null;
     const isSafe = request.method === 'GET' || request.method === 'HEAD';
-    const exchange = new RelayedExchange(response, (error) => {
+    const exchange = new RelayedExchange(response, this.#name, (error) => {
       // A request that may have reached the owner is repeated only if it is safe, and a body that
       // was partly read cannot be read again.
       if (!(isUnreachable(error) || isSafe) || (body !== null && !body.giveBack())) return false;
@@ -87,6 +95,7 @@ export class Relay {
 
 class RelayedExchange implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
+  readonly #name: () => string;
   readonly #unavailable: (error: Error) => boolean;
   #controller: Dispatcher.DispatchController | null = null;
   /** Some of the body was written. */
@@ -96,8 +105,9 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
   /** The callbacks of responses whose turn on the connection has not come. */
   #queued: Set<() => void> | null = null;
 
-  constructor(response: ServerResponse, unavailable: (error: Error) => boolean) {
+  constructor(response: ServerResponse, name: () => string, unavailable: (error: Error) => boolean) {
     this.#response = response;
+    this.#name = name;
     this.#unavailable = unavailable;
     response.once('close', this.#left);
     if (hasTurn(response)) return;
@@ -157,12 +167,7 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
     if (this.#response.destroyed) return;
     // Never a regular end after a part of the body: the client would take it for the whole.
     if (this.#response.headersSent) cutConnection(this.#response);
-    else if (!this.#unavailable(error)) {
-      sendRefusal(
-        this.#response,
-        refusal(502, 'worker-failed', 'The worker process that had this request failed; try again.'),
-      );
-    }
+    else if (!this.#unavailable(error)) sendOwnAnswer(this.#response, this.#name(), WORKER_FAILED, true);
   }
 
   /**

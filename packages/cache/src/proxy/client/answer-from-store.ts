@@ -112,7 +112,7 @@ function sendThrough(
     broke: (problem) =>
       context.observer.event('error', 'answer-failed', { key: shared.response.key, problem }),
     failed: (error, sent) => {
-      if (shared.body !== null) failedOnTheWay(context, exchange, error, begun, how);
+      if (shared.body !== null) failedOnTheWay(exchange, error, begun, how);
       else failedInStore(context, exchange, shared, body, error, begun, sent, how);
     },
   });
@@ -122,13 +122,7 @@ function sendThrough(
  * The origin broke off, or the store dropped a body that was too long for it before this reader
  * began.
  */
-function failedOnTheWay(
-  context: ProxyContext,
-  exchange: Exchange,
-  error: unknown,
-  begun: boolean,
-  how: AnswerHow,
-): void {
+function failedOnTheWay(exchange: Exchange, error: unknown, begun: boolean, how: AnswerHow): void {
   if (begun) {
     exchange.reason = codeOf(error);
     exchange.cut();
@@ -137,7 +131,7 @@ function failedOnTheWay(
   const cause = error instanceof BodyError ? error.cause : error;
   if (cause instanceof OriginError) {
     exchange.outcome = 'error';
-    exchange.sendText(cause.status, context.policy.name, cause.code, cause.message);
+    exchange.sendText(cause.status, cause.code, cause.message);
   } else {
     how.again(exchange);
   }

@@ -18,15 +18,14 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { AddressGuard } from '../../safety/address-guard.ts';
 import { guardedSocket } from '../../safety/guarded-connect.ts';
 import type { Limits } from '../../safety/limits.ts';
+import { ownAnswerBytes } from '../../safety/own-answer.ts';
 import { toOriginError } from '../origin/origin-error.ts';
 import type { AnswerOutcome, ProxyObserver } from '../proxy-observer.ts';
-import { textFields } from './exchange.ts';
 
 export interface TunnelOptions {
   /** The name of this node. */
@@ -146,12 +145,9 @@ class Tunnel {
     this.#status = status;
     this.#reason = code;
     this.#outcome = outcome;
-    const body = `${text}\n`;
-    this.#bytesOut = Buffer.byteLength(body);
-    const fields = textFields(this.#options.name, code, this.#bytesOut, true);
-    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-    for (let at = 0; at < fields.length; at += 2) head += `${fields[at]}: ${fields[at + 1]}\r\n`;
-    this.#client.end(`${head}\r\n${body}`, () => this.#client.destroy());
+    const { bytes, bodyLength } = ownAnswerBytes(this.#options.name, { status, code, message: text });
+    this.#bytesOut = bodyLength;
+    this.#client.end(bytes, () => this.#client.destroy());
   }
 
   destroy(): void {
