@@ -2,10 +2,10 @@
 // compressed with gzip -9 and compared with its budget. The table in README.md is checked as well;
 // `--write` updates it.
 
-import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { keepPart } from './written-part.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const JS_ONLY = { __BLOOMERY_WASM__: 'false' };
@@ -81,8 +81,6 @@ const ENTRIES = [
   },
   { label: 'all of `bloomery/math`', code: "export * from 'bloomery/math'", budget: 12000 },
 ];
-const BEGIN = '<!-- bundle sizes: written by tools/check-bundles.mjs -->';
-const END = '<!-- end of bundle sizes -->';
 
 const rows = await Promise.all(ENTRIES.map(measure));
 for (const { label, gzip, budget } of rows) {
@@ -91,14 +89,14 @@ for (const { label, gzip, budget } of rows) {
   );
 }
 const over = rows.some(({ gzip, budget }) => gzip > budget);
-const readme = readFileSync(`${root}README.md`, 'utf8');
-const wanted = withTable(readme, table(rows));
-if (process.argv.includes('--write')) writeFileSync(`${root}README.md`, wanted);
-else if (wanted !== readme) {
-  console.error('The bundle sizes in README.md are not these: node tools/check-bundles.mjs --write');
-  process.exitCode = 1;
-}
-if (over) process.exitCode = 1;
+const kept = keepPart({
+  page: `${root}README.md`,
+  begin: '<!-- bundle sizes: written by tools/check-bundles.mjs -->',
+  end: '<!-- end of bundle sizes -->',
+  text: table(rows),
+  tool: 'tools/check-bundles.mjs',
+});
+if (over || !kept) process.exitCode = 1;
 
 async function measure({ label, code, define = {}, budget }) {
   const result = await build({
@@ -120,11 +118,4 @@ function table(rows) {
   const kB = (bytes) => (bytes / 1000).toFixed(1);
   const lines = rows.map(({ label, raw, gzip }) => `| ${label} | ${kB(raw)} kB | ${kB(gzip)} kB |`);
   return ['| import | minified | gzip |', '|---|---|---|', ...lines].join('\n');
-}
-
-function withTable(text, table) {
-  const start = text.indexOf(BEGIN);
-  const end = text.indexOf(END);
-  if (start < 0 || end < start) throw new Error('README.md has no place for the bundle sizes');
-  return `${text.slice(0, start + BEGIN.length)}\n${table}\n${text.slice(end)}`;
 }

@@ -3,7 +3,6 @@
 // 300,000 other keys are asked for. Without arguments it compares the page with the measurements;
 // `--write` writes the page.
 
-import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
   AttenuatedBloomFilter,
@@ -20,6 +19,7 @@ import {
   SpectralBloomFilter,
   StaticFilter,
 } from 'bloomery';
+import { keepPart } from './written-part.mjs';
 
 const page = fileURLToPath(new URL('../docs/guide/which-filter.md', import.meta.url));
 const BEGIN = '<!-- measured: written by tools/which-filter.mjs -->';
@@ -89,20 +89,9 @@ const table = [
   ...sketches(),
 ].join('\n');
 
-const text = readFileSync(page, 'utf8');
-const start = text.indexOf(BEGIN);
-const end = text.indexOf(END);
-if (start < 0 || end < start)
-  throw new Error('docs/guide/which-filter.md has no place for the measured table');
-const wanted = `${text.slice(0, start + BEGIN.length)}\n${table}\n${text.slice(end)}`;
-if (process.argv.includes('--write')) writeFileSync(page, wanted);
-else if (wanted === text) console.log(`which-filter: ${ROWS.length} structures measured as the page says`);
-else {
-  console.error(
-    `docs/guide/which-filter.md is not what was measured: node tools/which-filter.mjs --write\n${table}`,
-  );
-  process.exitCode = 1;
-}
+if (keepPart({ page, begin: BEGIN, end: END, text: table, tool: 'tools/which-filter.mjs' }))
+  console.log(`which-filter: ${ROWS.length} structures measured as the page says`);
+else process.exitCode = 1;
 
 /** Structures whose size does not follow the number of keys. */
 function sketches() {
