@@ -20,6 +20,7 @@ step('checking types', 'npm', ['run', '--silent', 'check:types']);
 step('checking package boundaries', 'node', ['tools/check-boundaries.mjs']);
 step('checking that frames keep their bytes', 'node', ['tools/check-frames.mjs']);
 step('checking the links of the pages', 'node', ['tools/check-links.mjs']);
+step('checking the table of limits', 'node', ['tools/limits-table.mjs']);
 if (!quick) {
   step('checking the embedded kernel', 'node', ['tools/build-kernel.mjs', '--check']);
   step('checking bundle sizes', 'node', ['tools/check-bundles.mjs']);

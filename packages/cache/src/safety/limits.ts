@@ -83,43 +83,46 @@ export const LIMITS: { readonly [name in keyof Limits]: LimitInfo } = {
     8 * KiB,
     256,
     1 * MiB,
-    'RFC 9110, 4.1 asks for at least 8000 octets; longer keys only fill the store',
+    'RFC 9110, 4.1 asks for at least 8000 octets; longer keys would only fill the store',
   ),
   headerCount: count(128, 8, 2000, 'several times what browsers send; each costs time in every hop'),
   requestBodyBytes: bytes(
     1 * GiB,
     0,
     1024 * GiB,
-    'bodies stream through and are not kept; this ends endless ones',
+    'bodies stream through and are not kept; this limit ends endless ones',
   ),
   responseHeadBytes: bytes(64 * KiB, 1 * KiB, 1 * MiB, 'kept in memory for each stored response'),
-  responseBodyBytes: bytes(64 * GiB, 1 * KiB, 1024 * GiB, 'disk images pass; an endless body ends'),
-  storedObjectBytes: bytes(1 * GiB, 1 * KiB, 1024 * GiB, 'one object must not push out all others'),
+  responseBodyBytes: bytes(64 * GiB, 1 * KiB, 1024 * GiB, 'disk images pass; endless bodies end'),
+  storedObjectBytes: bytes(1 * GiB, 1 * KiB, 1024 * GiB, 'one object must not evict all others'),
   connections: count(
     4096,
     1,
     1_000_000,
-    'each costs a file descriptor, and each fetch one more (up to 256 for an origin): `ulimit -n` should be well above twice this',
+    'each costs a file descriptor, and each fetch one more (up to 256 per origin); `ulimit -n` should be well above twice this',
   ),
   connectionsPerClient: count(
     256,
     1,
     1_000_000,
-    'a browser opens 6 for each origin; one client must not take all',
+    'a browser opens 6 per origin; one client must not use up all connections',
   ),
   requestsPerConnection: count(
     10_000,
     1,
     1_000_000_000,
-    'lets connections move to other workers now and then',
+    'lets clients reach other workers from time to time',
   ),
   pipelinedRequests: count(
     64,
     1,
     1_000_000,
-    'clients seldom send more than one ahead; each may be a fetch, and one connection must not start thousands',
+    'clients seldom send more than one request ahead; each may cause a fetch, and one connection must not start thousands',
   ),
-  headTimeoutMs: wait(10 * SECOND, 'a head is a packet or two; slower is an attack on sockets'),
+  headTimeoutMs: wait(
+    10 * SECOND,
+    'a head is one or two packets; a slower one is treated as an attack on sockets',
+  ),
   requestTimeoutMs: wait(
     5 * MINUTE,
     'the whole request with its body; raise it for large uploads over slow lines',
@@ -132,11 +135,11 @@ export const LIMITS: { readonly [name in keyof Limits]: LimitInfo } = {
     10 * SECOND,
     'three TCP attempts (after 1, 3 and 7 s) reach an origin that is alive',
   ),
-  originHeadTimeoutMs: wait(60 * SECOND, 'slow pages exist; a silent origin must not hold a client for ever'),
+  originHeadTimeoutMs: wait(60 * SECOND, 'slow pages exist; a silent origin must not hold a client forever'),
   originIdleTimeoutMs: wait(60 * SECOND, 'an origin that stops in the middle of a body is gone'),
   flightWaitMs: wait(
     10 * SECOND,
-    'after that a request fetches for itself: one slow fetch must not stop all',
+    'after that a waiting request fetches for itself, so that one slow fetch does not block all',
   ),
   clientStallMs: wait(2 * MINUTE, 'a client that reads nothing holds buffers and a connection'),
 };
@@ -144,7 +147,7 @@ export const LIMITS: { readonly [name in keyof Limits]: LimitInfo } = {
 export const LIMIT_NAMES = Object.keys(LIMITS) as readonly (keyof Limits)[];
 
 export const DEFAULT_LIMITS: Limits = Object.freeze(
-  Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].default])) as unknown as Limits,
+  Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].default])) as Record<keyof Limits, number>,
 );
 
 /**
@@ -153,7 +156,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze(
  * name: a misspelt limit would silently have no effect).
  */
 export function checkLimits(chosen: Partial<Limits> = {}): Limits {
-  const limits: Record<string, number> = { ...DEFAULT_LIMITS };
+  const limits: { -readonly [name in keyof Limits]: number } = { ...DEFAULT_LIMITS };
   for (const [name, value] of Object.entries(chosen)) {
     if (!Object.hasOwn(LIMITS, name)) {
       throw new TypeError(`Unknown limit "${name}": expected one of ${LIMIT_NAMES.join(', ')}`);
@@ -166,24 +169,23 @@ export function checkLimits(chosen: Partial<Limits> = {}): Limits {
     if (value < min || value > max) {
       throw new RangeError(`Limit ${name}: expected ${min} to ${max} (${unit}), got ${value}`);
     }
-    limits[name] = value;
+    limits[name as keyof Limits] = value;
   }
-  const checked = limits as unknown as Limits;
   for (const [smaller, larger] of ordered) {
-    if (checked[smaller] <= checked[larger]) continue;
+    if (limits[smaller] <= limits[larger]) continue;
     // A limit that was lowered also lowers the other's default. Two explicit values that contradict
     // each other are an error.
     if (chosen[smaller] === undefined) {
-      limits[smaller] = checked[larger];
+      limits[smaller] = limits[larger];
     } else if (chosen[larger] === undefined) {
-      limits[larger] = checked[smaller];
+      limits[larger] = limits[smaller];
     } else {
       throw new RangeError(
-        `Limit ${smaller} (${checked[smaller]}) is greater than ${larger} (${checked[larger]}): expected at most that`,
+        `Limit ${smaller} (${limits[smaller]}) is greater than ${larger} (${limits[larger]}): expected at most that`,
       );
     }
   }
-  return Object.freeze(checked);
+  return Object.freeze(limits);
 }
 
 /** Pairs of limits; the first must not exceed the second. */

@@ -10,6 +10,7 @@
  * There is no pipelining: a slow response would delay those behind it.
  */
 
+import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import { type ConnectorOptions, originConnector } from './origin-connector.ts';
@@ -140,7 +141,8 @@ export class OriginPool {
     });
     const slot: Slot = { client, sent: 0, socketError: null, ending: null };
     client.on('disconnect', () => this.#drop(slot));
-    (client as unknown as NodeJS.EventEmitter).on('error', options.problem);
+    // undici emits it, and an error without a listener ends the process, but its types omit it.
+    EventEmitter.prototype.on.call(client, 'error', options.problem);
     this.#slots.add(slot);
     return slot;
   }
