@@ -31,7 +31,7 @@ export interface SharedResponse {
 }
 
 /** The answer for the request that caused the fetch, if it differs from that for all others. */
-export type OwnAnswer =
+export type FirstAnswer =
   /** The response from the store. */
   | {
       readonly kind: 'stored';
@@ -45,9 +45,9 @@ export type OwnAnswer =
   /** The head of a response that is not stored. The fetch sends the body after it. */
   | { readonly kind: 'stream'; readonly head: ResponseHead };
 
-export type ProxyFlight = Flight<SharedResponse, OwnAnswer>;
-export type ProxyFlights = Flights<SharedResponse, OwnAnswer>;
-export type ProxyLanding = Landing<SharedResponse, OwnAnswer>;
+export type ProxyFlight = Flight<SharedResponse, FirstAnswer>;
+export type ProxyFlights = Flights<SharedResponse, FirstAnswer>;
+export type ProxyLanding = Landing<SharedResponse, FirstAnswer>;
 
 /** Whether the answer to a request may depend on who asks. */
 export function isPersonal({ headers }: RequestHead): boolean {
