@@ -1,63 +1,53 @@
 /**
- * Writes an arriving body into memory. The body is collected while it may still be stored: while it
- * is not longer than the store accepts, and while all arriving bodies together are within their
- * limit. When either limit is exceeded, the body passes through (memory-body.ts): its readers get
- * all of it, and `commit` returns false.
+ * Writes an arriving body into memory. The body is collected while it can be stored
+ * (memory-backing.ts). Otherwise it passes through (spool.ts): its readers get all of it, and
+ * `commit` returns false.
  *
  * A store with a disk calls `fits`, and moves the body to the disk before that happens.
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { BodyReader, BodyWriter } from '../response-store.ts';
-import { MemoryBody, type ReaderTally } from './memory-body.ts';
+import { type ReaderTally, Spool } from '../spool.ts';
+import { MemoryBacking, type PendingBodies } from './memory-backing.ts';
 
 /** The parts of the store that a writer needs. */
-export interface MemoryHolder extends ReaderTally {
-  pendingBytes: number;
-  readonly maxPendingBytes: number;
-  readonly maxBodyBytes: number;
+export interface MemoryHolder extends ReaderTally, PendingBodies {
   put(response: StoredResponse, body: Uint8Array): boolean;
   refuse(response: StoredResponse): false;
 }
 
-/** Bytes held of a body that passes through. */
-const WINDOW_BYTES = 256 * 1024;
-
 export class MemoryWriter implements BodyWriter {
   readonly #holder: MemoryHolder;
-  readonly #body: MemoryBody;
-  #keeping = true;
+  readonly #backing: MemoryBacking;
+  readonly #spool: Spool;
 
   constructor(holder: MemoryHolder, expectedLength: number | undefined) {
     this.#holder = holder;
-    this.#body = new MemoryBody(holder);
-    if (expectedLength !== undefined && expectedLength > holder.maxBodyBytes) this.#letThrough();
+    this.#backing = new MemoryBacking(holder);
+    this.#spool = new Spool(this.#backing, holder);
+    if (expectedLength !== undefined && expectedLength > holder.maxBodyBytes) this.#spool.letThrough();
   }
 
   get length(): number {
-    return this.#body.length;
+    return this.#spool.length;
   }
 
   /** Whether `more` bytes can be written and the body can still be kept. */
   fits(more: number): boolean {
-    const { pendingBytes, maxPendingBytes, maxBodyBytes } = this.#holder;
-    return this.#keeping && this.length + more <= maxBodyBytes && pendingBytes + more <= maxPendingBytes;
+    return !this.#spool.passing && this.#backing.fits(this.length + more);
   }
 
   write(chunk: Uint8Array): Promise<void> | undefined {
-    if (this.#keeping && this.#body.open) {
-      if (this.fits(chunk.length)) this.#holder.pendingBytes += chunk.length;
-      else this.#letThrough();
-    }
-    return this.#body.push(chunk);
+    return this.#spool.push(chunk);
   }
 
-  read(start = 0, end = Number.POSITIVE_INFINITY): BodyReader {
-    return this.#body.read(start, end);
+  read(start?: number, end?: number): BodyReader {
+    return this.#spool.read(start, end);
   }
 
   commit(response: StoredResponse): boolean {
-    if (!this.#body.open) return false;
+    if (!this.#spool.open) return false;
     if (response.bodyLength !== this.length) {
       const error = new RangeError(
         `Expected a response with a body of ${this.length} bytes, got one of ${response.bodyLength}`,
@@ -74,11 +64,12 @@ export class MemoryWriter implements BodyWriter {
    * through or was aborted.
    */
   finish(): Uint8Array | undefined {
-    if (!this.#body.open) return undefined;
-    this.#body.end();
-    if (!this.#keeping) return undefined;
-    this.#release();
-    return this.#body.flatten();
+    if (!this.#spool.open) return undefined;
+    this.#spool.end();
+    this.#spool.release();
+    if (this.#spool.passing) return undefined;
+    this.#backing.dismiss();
+    return this.#spool.held.flatten();
   }
 
   endUnkept(): void {
@@ -86,18 +77,7 @@ export class MemoryWriter implements BodyWriter {
   }
 
   abort(reason: Error): void {
-    this.#body.abort(reason);
-    this.#release();
-  }
-
-  #letThrough(): void {
-    this.#release();
-    this.#body.letThrough(WINDOW_BYTES);
-  }
-
-  #release(): void {
-    if (!this.#keeping) return;
-    this.#keeping = false;
-    this.#holder.pendingBytes -= this.length;
+    this.#spool.abort(reason);
+    this.#spool.release();
   }
 }
