@@ -34,7 +34,7 @@ import { compact } from '../chunk-list.ts';
 import { tellListeners } from '../key-listeners.ts';
 import type { BodyReader, LowerStore, StoreStatistics } from '../response-store.ts';
 import { newestFirstIndex, sameResponse, sameVariant } from '../variants.ts';
-import { FlatReader, GoneReader } from './memory-body.ts';
+import { FlatReader, GoneReader } from './flat-reader.ts';
 import { type MemoryHolder, MemoryWriter } from './memory-writer.ts';
 import { responseCost } from './response-cost.ts';
 import { markUsed, type QueueEntry, S3Fifo } from './s3-fifo.ts';

@@ -44,7 +44,7 @@
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import { tellListeners } from '../key-listeners.ts';
-import { GoneReader } from '../memory/memory-body.ts';
+import { GoneReader } from '../memory/flat-reader.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import {
   BodyError,
