@@ -14,6 +14,7 @@
  */
 
 import type { StoredResponse } from '../policy/stored-response.ts';
+import type { Spool } from './spool.ts';
 
 /** Reads a body, or a range of it. */
 export interface BodyReader {
@@ -36,9 +37,12 @@ export interface BodyReader {
 export interface BodyWriter {
   /** Bytes written so far. */
   readonly length: number;
+  /** The body for its readers; the writer decides what becomes of it. */
+  readonly spool: Spool;
   /**
    * Writes bytes, which the caller must not change afterwards. If a promise is returned, await it
-   * before the next call. Rejects when the disk is full.
+   * before the next call. Rejects when the disk fails or is full. If the spool is attended, the
+   * bytes were taken all the same, and the body passes through from then on.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
   /**
@@ -54,9 +58,8 @@ export interface BodyWriter {
   commit(response: StoredResponse): Promise<boolean> | boolean;
   /**
    * The body is complete but must not be kept: readers get all of it, and `find` never returns it.
-   * For a store in front of this one.
    */
-  endUnkept?(): Promise<void> | void;
+  endUnkept(): Promise<void> | void;
   /** The body will never be complete: waiting readers get a `BodyError`, and nothing is kept. */
   abort(reason: Error): void;
 }
@@ -68,6 +71,8 @@ export interface BodyWishes {
    * passes through and is not kept. Default true.
    */
   readonly mayEvict?: boolean;
+  /** An arriving body whose first bytes are in the store in front. The writer must take it over. */
+  readonly spool?: Spool;
 }
 
 export interface ResponseStore {

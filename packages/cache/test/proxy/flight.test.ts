@@ -47,7 +47,9 @@ function failing(inner: BodyWriter, after: number): BodyWriter {
       await inner.write(chunk);
     },
     read: (start, end) => inner.read(start, end),
+    spool: inner.spool,
     commit: (stored) => inner.commit(stored),
+    endUnkept: () => inner.endUnkept(),
     abort: (reason) => inner.abort(reason),
   };
 }

@@ -243,8 +243,8 @@ export class DiskStore implements LowerStore {
     );
   }
 
-  create(_key: string, expectedLength: number | undefined, { mayEvict = true }: BodyWishes = {}): BodyWriter {
-    const writer = new DiskWriter(this.#home, expectedLength, mayEvict);
+  create(_key: string, expectedLength: number | undefined, wishes?: BodyWishes): BodyWriter {
+    const writer = new DiskWriter(this.#home, expectedLength, wishes);
     this.#writers.add(writer);
     return writer;
   }

@@ -9,7 +9,7 @@
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
-import type { BodyReader, BodyWriter } from '../response-store.ts';
+import type { BodyReader, BodyWishes, BodyWriter } from '../response-store.ts';
 import { Spool } from '../spool.ts';
 import { FileBacking, type FileHome, type FinishedFile } from './bodies/file-backing.ts';
 
@@ -30,24 +30,29 @@ export interface WriterHome extends FileHome {
 export class DiskWriter implements BodyWriter {
   readonly #home: WriterHome;
   readonly #backing: FileBacking;
-  readonly #spool: Spool;
+  readonly spool: Spool;
   #kept: StoredResponse | undefined;
   #over = false;
 
-  constructor(home: WriterHome, expectedLength: number | undefined, mayEvict = true) {
+  constructor(
+    home: WriterHome,
+    expectedLength: number | undefined,
+    { mayEvict = true, spool }: BodyWishes = {},
+  ) {
     this.#home = home;
     this.#backing = new FileBacking(home, mayEvict);
-    this.#spool = new Spool(this.#backing);
-    if (expectedLength !== undefined && expectedLength > home.maxObjectBytes) this.#spool.letThrough();
+    spool?.moveTo(this.#backing);
+    this.spool = spool ?? new Spool(this.#backing);
+    if (expectedLength !== undefined && expectedLength > home.maxObjectBytes) this.spool.letThrough();
   }
 
   get length(): number {
-    return this.#spool.length;
+    return this.spool.length;
   }
 
   write(chunk: Uint8Array): Promise<void> | undefined {
-    return this.#spool.push(chunk)?.catch((error: Error) => {
-      if (!this.#spool.attended) this.abort(error);
+    return this.spool.push(chunk)?.catch((error: Error) => {
+      if (!this.spool.attended) this.abort(error);
       throw error;
     });
   }
@@ -55,7 +60,7 @@ export class DiskWriter implements BodyWriter {
   read(start = 0, end = Number.POSITIVE_INFINITY): BodyReader {
     // A reader that arrives after the commit reads the stored body, like any other.
     if (this.#kept !== undefined && this.#backing.end > 0) return this.#home.read(this.#kept, start, end);
-    return this.#spool.read(start, end);
+    return this.spool.read(start, end);
   }
 
   async commit(response: StoredResponse): Promise<boolean> {
@@ -66,7 +71,7 @@ export class DiskWriter implements BodyWriter {
       this.abort(error);
       throw error;
     }
-    if (!this.#spool.open) return false;
+    if (!this.spool.open) return false;
     try {
       const body = await this.#finish();
       const kept = body !== undefined && (await this.#home.keep(response, body));
@@ -82,20 +87,20 @@ export class DiskWriter implements BodyWriter {
    * The body is complete but must not be kept: its readers get all of it, and its file is deleted.
    */
   endUnkept(): void {
-    if (!this.#spool.open) return;
-    this.#spool.end();
+    if (!this.spool.open) return;
+    this.spool.end();
     this.#letGo();
   }
 
   abort(reason: Error): void {
-    if (!this.#spool.open) return;
-    this.#spool.abort(reason);
+    if (!this.spool.open) return;
+    this.spool.abort(reason);
     this.#letGo();
   }
 
   /** Writes the last bytes next to the first. Returns undefined if the body is not to be kept. */
   async #finish(): Promise<FinishedBody | undefined> {
-    const { held, passing } = this.#spool;
+    const { held, passing } = this.spool;
     try {
       if (passing) return undefined;
       if (this.#backing.end === 0 && this.length <= this.#home.inlineBytes) {
@@ -106,7 +111,7 @@ export class DiskWriter implements BodyWriter {
       // The readers get everything from memory; only the file is incomplete.
       return undefined;
     } finally {
-      this.#spool.end();
+      this.spool.end();
     }
   }
 
@@ -115,7 +120,7 @@ export class DiskWriter implements BodyWriter {
     if (this.#over) return;
     this.#over = true;
     this.#backing.discard(this.#kept !== undefined);
-    this.#spool.release();
+    this.spool.release();
     this.#home.ended(this);
   }
 }

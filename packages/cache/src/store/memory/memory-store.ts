@@ -32,7 +32,7 @@
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import { compact } from '../chunk-list.ts';
 import { tellListeners } from '../key-listeners.ts';
-import type { BodyReader, LowerStore, StoreStatistics } from '../response-store.ts';
+import type { BodyReader, BodyWishes, LowerStore, StoreStatistics } from '../response-store.ts';
 import { newestFirstIndex, sameResponse, sameVariant } from '../variants.ts';
 import { FlatReader, GoneReader } from './flat-reader.ts';
 import { type MemoryHolder, MemoryWriter } from './memory-writer.ts';
@@ -145,8 +145,8 @@ export class MemoryStore implements LowerStore {
     return body === undefined ? new GoneReader(response.key) : new FlatReader(body, this.#holder, start, end);
   }
 
-  create(_key: string, expectedLength: number | undefined): MemoryWriter {
-    return new MemoryWriter(this.#holder, expectedLength);
+  create(_key: string, expectedLength: number | undefined, wishes?: BodyWishes): MemoryWriter {
+    return new MemoryWriter(this.#holder, expectedLength, wishes?.spool);
   }
 
   /**

@@ -20,34 +20,35 @@ export interface MemoryHolder extends ReaderTally, PendingBodies {
 export class MemoryWriter implements BodyWriter {
   readonly #holder: MemoryHolder;
   readonly #backing: MemoryBacking;
-  readonly #spool: Spool;
+  readonly spool: Spool;
 
-  constructor(holder: MemoryHolder, expectedLength: number | undefined) {
+  constructor(holder: MemoryHolder, expectedLength: number | undefined, spool?: Spool) {
     this.#holder = holder;
     this.#backing = new MemoryBacking(holder);
-    this.#spool = new Spool(this.#backing, holder);
-    if (expectedLength !== undefined && expectedLength > holder.maxBodyBytes) this.#spool.letThrough();
+    spool?.moveTo(this.#backing);
+    this.spool = spool ?? new Spool(this.#backing, holder);
+    if (expectedLength !== undefined && expectedLength > holder.maxBodyBytes) this.spool.letThrough();
   }
 
   get length(): number {
-    return this.#spool.length;
+    return this.spool.length;
   }
 
   /** Whether `more` bytes can be written and the body can still be kept. */
   fits(more: number): boolean {
-    return !this.#spool.passing && this.#backing.fits(this.length + more);
+    return !this.spool.passing && this.#backing.fits(this.length + more);
   }
 
   write(chunk: Uint8Array): Promise<void> | undefined {
-    return this.#spool.push(chunk);
+    return this.spool.push(chunk);
   }
 
   read(start?: number, end?: number): BodyReader {
-    return this.#spool.read(start, end);
+    return this.spool.read(start, end);
   }
 
   commit(response: StoredResponse): boolean {
-    if (!this.#spool.open) return false;
+    if (!this.spool.open) return false;
     if (response.bodyLength !== this.length) {
       const error = new RangeError(
         `Expected a response with a body of ${this.length} bytes, got one of ${response.bodyLength}`,
@@ -64,12 +65,12 @@ export class MemoryWriter implements BodyWriter {
    * through or was aborted.
    */
   finish(): Uint8Array | undefined {
-    if (!this.#spool.open) return undefined;
-    this.#spool.end();
-    this.#spool.release();
-    if (this.#spool.passing) return undefined;
+    if (!this.spool.open) return undefined;
+    this.spool.end();
+    this.spool.release();
+    if (this.spool.passing) return undefined;
     this.#backing.dismiss();
-    return this.#spool.held.flatten();
+    return this.spool.held.flatten();
   }
 
   endUnkept(): void {
@@ -77,7 +78,7 @@ export class MemoryWriter implements BodyWriter {
   }
 
   abort(reason: Error): void {
-    this.#spool.abort(reason);
-    this.#spool.release();
+    this.spool.abort(reason);
+    this.spool.release();
   }
 }

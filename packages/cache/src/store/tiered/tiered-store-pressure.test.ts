@@ -190,8 +190,8 @@ class SlowStore {
     this.store = store;
     this.shut();
     const create = store.create.bind(store);
-    store.create = (key, expectedLength) => {
-      const writer = create(key, expectedLength);
+    store.create = (...input) => {
+      const writer = create(...input);
       const commit = writer.commit.bind(writer);
       (writer as BodyWriter).commit = async (response) => {
         this.waitingBytes += response.bodyLength;

@@ -375,8 +375,8 @@ function largeStore(): MemoryStore {
 class FailingStore extends MemoryStore {
   failing = false;
 
-  override create(key: string, expectedLength: number | undefined) {
-    const writer = super.create(key, expectedLength);
+  override create(...input: Parameters<MemoryStore['create']>) {
+    const writer = super.create(...input);
     const write = writer.write.bind(writer);
     (writer as BodyWriter).write = (chunk) => {
       if (!this.failing) return write(chunk);

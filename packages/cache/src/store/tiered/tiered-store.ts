@@ -59,7 +59,7 @@ import type { Admission } from './admission.ts';
 import { DiskTier } from './disk-tier.ts';
 import { KeyQueue } from './key-queue.ts';
 import { PromotingReader } from './promoting-reader.ts';
-import { endUnkept, TieredWriter } from './tiered-writer.ts';
+import { TieredWriter } from './tiered-writer.ts';
 
 export interface TieredStoreOptions {
   /** Usually an `Admission`. */
@@ -184,9 +184,10 @@ export class TieredStore implements ResponseStore {
     return new TieredWriter(
       {
         memory: this.#memory,
-        spool: (length) => {
+        onDisk: (length, spool) => {
           if (this.#tier.failure !== undefined) return undefined;
-          return this.#disk.create(key, length, { mayEvict: admitted || this.#disk.has(key) });
+          const mayEvict = admitted || this.#disk.has(key);
+          return this.#disk.create(key, length, spool === undefined ? { mayEvict } : { mayEvict, spool });
         },
         keepInMemory: (response, body) => this.#keepInMemory(response, body, admitted),
         keepOnDisk: (response, spooled) => this.#keepOnDisk(response, spooled, admitted),
@@ -331,7 +332,7 @@ export class TieredStore implements ResponseStore {
       const kept = await this.#tier.do(false, async () => {
         if (seen || this.#disk.has(key)) return spooled.commit(response);
         if (this.#tier.hasRoomToSpare(response.bodyLength)) return this.#tier.commitSpare(response, spooled);
-        await endUnkept(spooled, response, this.#disk);
+        await spooled.endUnkept();
         return false;
       });
       if (!kept) await this.#tier.dropVariant(response);
