@@ -141,7 +141,7 @@ describe('FlightBody', () => {
     const body = new FlightBody(store().create('k', undefined), 6, () => abandoned++);
     const slow = body.read();
     const eager = all(body.read());
-    const chunk = Buffer.alloc(600_000, 'x');
+    const chunk = Buffer.alloc(150_000, 'x');
     expect(body.write(chunk)).toBeUndefined();
     const wait = body.write(chunk);
     expect(wait).toBeInstanceOf(Promise);
@@ -154,12 +154,12 @@ describe('FlightBody', () => {
     slow.close();
     await wait;
     body.end(response);
-    expect((await eager).length).toBe(1_200_000);
+    expect((await eager).length).toBe(300_000);
     expect(abandoned).toBe(0);
   });
 
   describe('after an overflow', () => {
-    const chunk = Buffer.alloc(300_000, 'x');
+    const chunk = Buffer.alloc(75_000, 'x');
 
     /** Who has taken one chunk and who takes all; the origin waits for the first. */
     async function heldUp() {
@@ -193,14 +193,14 @@ describe('FlightBody', () => {
     it('who holds up others for ten seconds is left behind', async () => {
       const { kept, body, slow, eager, read, went } = await heldUp();
       await vi.advanceTimersByTimeAsync(9_999);
-      expect([went(), body.readers, read()]).toEqual([false, 2, 1_200_000]);
+      expect([went(), body.readers, read()]).toEqual([false, 2, 300_000]);
       await vi.advanceTimersByTimeAsync(1);
       expect([went(), body.readers]).toEqual([true, 1]);
       await expect(slow.next()).rejects.toMatchObject({ code: 'gone' });
       for (let i = 0; i < 10; i++) await body.write(chunk);
       body.end(response);
       await eager;
-      expect(read()).toBe(14 * 300_000);
+      expect(read()).toBe(14 * 75_000);
       slow.close();
       expect(kept.inUse).toEqual({ readers: 0, pendingBytes: 0 });
     });
@@ -210,7 +210,7 @@ describe('FlightBody', () => {
       let taken = 0;
       for (let round = 0; round < 10; round++) {
         await vi.advanceTimersByTimeAsync(9_000);
-        while (taken < body.length - 500_000) taken += (await slow.next())!.length;
+        while (taken < body.length - 125_000) taken += (await slow.next())!.length;
         expect(body.readers).toBe(2);
         await vi.advanceTimersByTimeAsync(0);
         // Until the window is full again.
@@ -227,15 +227,15 @@ describe('FlightBody', () => {
       for (let i = 0; i < 4; i++) body.write(chunk);
       await vi.advanceTimersByTimeAsync(100_000);
       expect(body.readers).toBe(1);
-      expect((await slow.next())!.length).toBe(300_000);
+      expect((await slow.next())!.length).toBe(75_000);
       body.fail(new Error('over'));
     });
 
     it('who waits for a part further on holds up nobody', async () => {
       const body = new FlightBody(store().create('k', undefined), 6, () => {});
-      const part = all(body.read(2_999_999, 3_000_001));
+      const part = all(body.read(749_999, 750_001));
       for (let i = 0; i < 9; i++) expect(body.write(chunk)).toBeUndefined();
-      for (const end of ['a', 'b']) body.write(Buffer.alloc(300_000, end));
+      for (const end of ['a', 'b']) body.write(Buffer.alloc(75_000, end));
       body.end(response);
       expect(await part).toBe('ab');
     });
