@@ -25,7 +25,6 @@ export {
   applyDelta,
   type DeltaOptions,
   deltaEnds,
-  frameSum,
   makeDelta,
   OtherSnapshotError,
 } from './coding/delta.ts';
@@ -40,6 +39,7 @@ export {
   planBits,
 } from './coding/encode-bits.ts';
 export { type FittedMessage, fitMessage } from './coding/fit-message.ts';
+export { frameSum } from './coding/snapshot.ts';
 export { Publisher, type PublisherOptions } from './sync/publisher.ts';
 export {
   Subscriber,

@@ -11,7 +11,7 @@ import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CountingBloomFilter } from '../../src/filters/counting/counting-bloom-filter.ts';
 import { useKernel } from '../../src/kernel/wasm/kernel-choice.ts';
-import { frameSum } from '../../src/wire/coding/delta.ts';
+import { frameSum } from '../../src/wire/coding/snapshot.ts';
 import { Publisher } from '../../src/wire/sync/publisher.ts';
 import { Subscriber } from '../../src/wire/sync/subscriber.ts';
 import {

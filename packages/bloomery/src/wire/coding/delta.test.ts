@@ -7,7 +7,8 @@ import { BlockedBloomFilter } from '../../filters/blocked-bloom-filter.ts';
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
 import { FrameError, writeChecksum } from '../../frames/envelope.ts';
 import { deltaBits, deltaBitsDeviation } from '../../math/entropy.ts';
-import { applyDelta, deltaEnds, frameSum, makeDelta, OtherSnapshotError } from './delta.ts';
+import { applyDelta, deltaEnds, makeDelta, OtherSnapshotError } from './delta.ts';
+import { frameSum } from './snapshot.ts';
 
 function snapshots(n: number, replaced: number, bits: number, hashes: number, seed = 0) {
   const set = new CountingBloomFilter({ counters: bits, hashes, counterBits: 8, seed });

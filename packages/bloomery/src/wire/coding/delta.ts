@@ -23,20 +23,18 @@ import {
   CHECKSUM,
   checkChecksum,
   checkEnvelope,
-  checkLength,
   DELTA_MAGIC,
   decoding,
   refuse,
   VERSION,
   writeChecksum,
 } from '../../frames/envelope.ts';
-import { checkPlain, kindAmong, readHead } from '../../frames/frame.ts';
+import { readHead } from '../../frames/frame.ts';
 import { BLOCKED_FRAME, BLOOM_FRAME } from '../../frames/frame-kinds.ts';
-import { hashScheme } from '../../hashing/hash-scheme.ts';
-import { hashBytesInto, hashOut } from '../../kernel/batches/hash-key.ts';
 import { decodeBits } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';
 import { type Effort, encodeBits } from './encode-bits.ts';
+import { Snapshot } from './snapshot.ts';
 
 /**
  * Thrown for a delta that does not start from the given snapshot. The caller should request the
@@ -55,38 +53,32 @@ export interface DeltaOptions {
 export function makeDelta(from: Uint8Array, to: Uint8Array, options: DeltaOptions = {}): Uint8Array {
   checkOptions('makeDelta', options, ['effort']);
   const { effort = 'small' } = options;
-  const { start, bits } = shapeOf(from);
-  shapeOf(to);
-  if (from.length !== to.length || !sameBytes(from, to, start)) {
+  const [before, after] = [bitsSnapshot(from), bitsSnapshot(to)];
+  if (from.length !== to.length || !sameBytes(from, to, before.head.start)) {
     throw new RangeError('A delta leads from a frame to another one with the same parameters, seed and size');
   }
-  const kind = kindAmong(KINDS, from);
-  const changed = wordsOf(checkPlain(kind, from).payload);
-  const target = wordsOf(checkPlain(kind, to).payload);
+  const changed = wordsOf(before.check().payload);
+  const target = wordsOf(after.check().payload);
   for (let i = 0; i < changed.length; i++) changed[i] ^= target[i];
-  return assemble(frameSum(from), frameSum(to), encodeBits(changed, bits, effort));
+  return assemble(before.sum, after.sum, encodeBits(changed, before.bits, effort));
 }
 
 /** Returns the frame that a delta leads to. */
 export function applyDelta(from: Uint8Array, delta: Uint8Array): Uint8Array {
-  const { start, bits } = shapeOf(from);
+  const before = bitsSnapshot(from);
   const { base, result, code } = readDelta(delta);
-  const own = frameSum(from);
-  if (own !== base) {
-    throw new OtherSnapshotError(`The delta starts from snapshot ${hex(base)}, this one is ${hex(own)}`);
-  }
-  const changed = decoding('delta', () => decodeBits(code, bits, CODE_START));
-  const to = Uint8Array.from(from);
-  const bytes = new Uint8Array(changed.buffer);
-  for (let i = start; i < to.length - CHECKSUM; i++) to[i] ^= bytes[i - start];
-  writeChecksum(to);
-  const reached = frameSum(to);
-  if (reached !== result) {
-    decoding('delta', () =>
-      refuse('payload', CODE_START, `a way to snapshot ${hex(result)}`, `to ${hex(reached)}`),
+  if (before.sum !== base) {
+    throw new OtherSnapshotError(
+      `The delta starts from snapshot ${hex(base)}, this one is ${hex(before.sum)}`,
     );
   }
-  return to;
+  return decoding('delta', () => {
+    const after = before.xor(decodeBits(code, before.bits, CODE_START));
+    if (after.sum !== result) {
+      refuse('payload', CODE_START, `a way to snapshot ${hex(result)}`, `to ${hex(after.sum)}`);
+    }
+    return after.frame;
+  });
 }
 
 /** The `frameSum` of the frames that a delta starts from and leads to. */
@@ -95,21 +87,13 @@ export function deltaEnds(delta: Uint8Array): { readonly base: bigint; readonly 
   return { base, result };
 }
 
-/** The checksum that identifies a snapshot: 64 bits of Forge64, seed 0, of a whole plain frame. */
-export function frameSum(frame: Uint8Array): bigint {
-  hashBytesInto(frame, hashScheme());
-  return (BigInt(hashOut[1] >>> 0) << 32n) | BigInt(hashOut[0] >>> 0);
-}
-
 const CODE_START = 21;
 const KINDS = [BLOOM_FRAME, BLOCKED_FRAME];
 
-function shapeOf(frame: Uint8Array): { start: number; bits: number } {
-  const kind = kindAmong(KINDS, frame);
-  const { start, variant, parameters } = readHead(kind, frame);
-  const bits = kind.payloadBits(variant, parameters);
-  checkLength(frame.length, start + Math.ceil(bits / 8) + CHECKSUM);
-  return { start, bits };
+function bitsSnapshot(frame: Uint8Array): Snapshot {
+  const snapshot = new Snapshot(frame);
+  if (!KINDS.includes(snapshot.kind)) readHead(KINDS[0], frame); // throws
+  return snapshot;
 }
 
 function readDelta(delta: Uint8Array) {

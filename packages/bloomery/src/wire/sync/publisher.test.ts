@@ -6,7 +6,7 @@ import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filte
 import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { decodeBits } from '../coding/bit-code.ts';
 import { codingOf, expandFrame } from '../coding/compressed-frame.ts';
-import { frameSum } from '../coding/delta.ts';
+import { frameSum } from '../coding/snapshot.ts';
 import { Publisher, type PublisherOptions } from './publisher.ts';
 import {
   type DeltaMessage,

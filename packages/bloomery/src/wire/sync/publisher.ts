@@ -45,17 +45,17 @@
 
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
 import { checkOptions } from '../../filters/shared/options.ts';
-import { FrameError, writeChecksum } from '../../frames/envelope.ts';
-import { readHead } from '../../frames/frame.ts';
-import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
+import { FrameError } from '../../frames/envelope.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
+import { onesIn } from '../../kernel/coders/coders.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger } from '../../math/checks.ts';
 import { binaryEntropy } from '../../math/entropy.ts';
+import { wordsOf } from '../coding/byte-stream.ts';
 import { compressFrame } from '../coding/compressed-frame.ts';
-import { frameSum } from '../coding/delta.ts';
 import { type Effort, encodeBits } from '../coding/encode-bits.ts';
+import { Snapshot } from '../coding/snapshot.ts';
 import { ChangeHistory } from './sync-history.ts';
 import {
   checkUnsigned64,
@@ -107,7 +107,7 @@ export class Publisher {
     this.#lastEpoch = epoch + EPOCHS - 1n;
     this.#filter = checkFilter(filter);
     this.#published = this.#publishWhole(filter);
-    this.#generation = { epoch, sequence: 0, sum: frameSum(this.#published.frame) };
+    this.#generation = { epoch, sequence: 0, sum: this.#published.snapshot.sum };
   }
 
   /** The set itself; see `replace`. */
@@ -171,15 +171,12 @@ export class Publisher {
     const changed = this.#filter.takeChanges();
     if (changed.length === 0) return null;
     const { epoch, sequence } = this.#generation;
-    const { history } = this.#published;
-    history.push(this.#generation, changed);
-    const ones = this.#published.ones + flipBits(this.#published, changed);
-    this.#published = { ...this.#published, ones, coded: undefined, deltas: new Map(), deltaBytes: 0 };
-    this.#generation = { epoch, sequence: sequence + 1, sum: frameSum(this.#published.frame) };
-    return this.#deltaOrFull(
-      sequence,
-      encodeBits(bitsAt(changed, this.#filter.bits), this.#filter.bits, this.#effort),
-    );
+    this.#published.history.push(this.#generation, changed);
+    const bits = bitsAt(changed, this.#filter.bits);
+    const snapshot = this.#published.snapshot.xor(bits);
+    this.#published = { ...this.#published, snapshot, coded: undefined, deltas: new Map(), deltaBytes: 0 };
+    this.#generation = { epoch, sequence: sequence + 1, sum: snapshot.sum };
+    return this.#deltaOrFull(sequence, encodeBits(bits, this.#filter.bits, this.#effort));
   }
 
   /**
@@ -193,7 +190,7 @@ export class Publisher {
     }
     this.#published = this.#publishWhole(checkFilter(filter));
     this.#filter = filter;
-    this.#generation = { epoch, sequence: 0, sum: frameSum(this.#published.frame) };
+    this.#generation = { epoch, sequence: 0, sum: this.#published.snapshot.sum };
     return this.full();
   }
 
@@ -255,7 +252,7 @@ export class Publisher {
 
   #full(question: number | undefined): Uint8Array {
     const { publisherId } = this;
-    this.#published.coded ??= compressFrame(this.#published.frame, { effort: this.#effort });
+    this.#published.coded ??= compressFrame(this.#published.snapshot.frame, { effort: this.#effort });
     const { coded: frame } = this.#published;
     return writeSyncMessage({ type: 'full', publisherId, generation: this.#generation, question, frame });
   }
@@ -273,7 +270,8 @@ export class Publisher {
     // The full state is coded only if it could be smaller. Its size is known well enough
     // beforehand.
     const { bits } = this.#filter;
-    if (2 * delta.length < (bits * binaryEntropy(this.#published.ones / bits)) / 8) return delta;
+    const ones = onesIn(wordsOf(this.#published.snapshot.payload));
+    if (2 * delta.length < (bits * binaryEntropy(ones / bits)) / 8) return delta;
     const full = this.#full(question);
     return full.length < delta.length ? full : delta;
   }
@@ -293,15 +291,12 @@ export class Publisher {
 
   /** Makes a generation that has nothing to do with the ones before. */
   #publishWhole(filter: CountingBloomFilter): Published {
-    const snapshot = filter.snapshot();
-    const frame = snapshot.encode();
+    const snapshot = new Snapshot(filter.snapshot().encode());
     filter.takeChanges();
     PUBLISHERS.set(filter, this);
-    const historyBytes = this.#historyBytes ?? 2 * frame.length;
+    const historyBytes = this.#historyBytes ?? 2 * snapshot.frame.length;
     return {
-      frame,
-      start: readHead(BLOOM_FRAME, frame).start,
-      ones: snapshot.onesCount(),
+      snapshot,
       history: new ChangeHistory(snapshot.bits, this.#historyGenerations, historyBytes),
       historyBytes,
       coded: undefined,
@@ -313,11 +308,7 @@ export class Publisher {
 
 /** The last published state, and the messages that were made from it. */
 interface Published {
-  /** The plain frame of the generation, changed in place by the next one. */
-  readonly frame: Uint8Array;
-  /** Where its bits begin. */
-  readonly start: number;
-  readonly ones: number;
+  readonly snapshot: Snapshot;
   readonly history: ChangeHistory;
   readonly historyBytes: number;
   /** The coded frame, once it has been needed. */
@@ -341,19 +332,6 @@ function checkFilter(filter: CountingBloomFilter): CountingBloomFilter {
   if (!filter.trackChanges)
     throw new TypeError('filter must track its changes: make it with trackChanges: true');
   return filter;
-}
-
-/** Flips bits of a frame. Returns the increase of the number of ones. */
-function flipBits({ frame, start }: Published, positions: Float64Array): number {
-  let grown = 0;
-  for (let i = 0; i < positions.length; i++) {
-    const at = start + Math.floor(positions[i] / 8);
-    const mask = 1 << (positions[i] % 8);
-    grown += frame[at] & mask ? -1 : 1;
-    frame[at] ^= mask;
-  }
-  writeChecksum(frame);
-  return grown;
 }
 
 function bitsAt(positions: Float64Array, bits: number): Uint32Array {

@@ -14,7 +14,7 @@ import { hashKey } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';
 import { packKeys } from '../../keys/packed-keys.ts';
 import { compressFrame } from '../coding/compressed-frame.ts';
-import { frameSum } from '../coding/delta.ts';
+import { frameSum } from '../coding/snapshot.ts';
 import { Publisher } from './publisher.ts';
 import { Subscriber, type SyncVerdict } from './subscriber.ts';
 import { type Generation, readSyncMessage, type SyncMessage, writeSyncMessage } from './sync-message.ts';

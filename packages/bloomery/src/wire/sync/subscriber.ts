@@ -42,7 +42,7 @@
 
 import { BloomFilter } from '../../filters/bloom-filter.ts';
 import { checkOptions } from '../../filters/shared/options.ts';
-import { FrameError, type FrameErrorCode, writeChecksum } from '../../frames/envelope.ts';
+import { FrameError, type FrameErrorCode } from '../../frames/envelope.ts';
 import { CODED, readHead } from '../../frames/frame.ts';
 import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
 import { HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
@@ -54,7 +54,7 @@ import type { Key } from '../../keys/key.ts';
 import { checkNumber } from '../../math/checks.ts';
 import { decodeBits } from '../coding/bit-code.ts';
 import { expandFrame } from '../coding/compressed-frame.ts';
-import { frameSum } from '../coding/delta.ts';
+import { Snapshot } from '../coding/snapshot.ts';
 import {
   checkSyncChecksum,
   checkUnsigned64,
@@ -236,7 +236,7 @@ export class Subscriber {
     }
     const plain = expandFrame(frame, { maxBytes: this.maxBytes });
     const summary = this.#decode(plain);
-    if (frameSum(plain) !== generation.sum) {
+    if (new Snapshot(plain).sum !== generation.sum) {
       throw new FrameError('payload', 0, `expected the summary that was announced, got another one`);
     }
     this.#held = { generation, summary };
@@ -245,19 +245,10 @@ export class Subscriber {
 
   #takeDelta({ code, generation }: DeltaMessage): SyncVerdict {
     const { summary } = this.#held!;
-    const frame = summary.encode();
-    try {
-      const { start } = readHead(BLOOM_FRAME, frame);
-      const changed = new Uint8Array(decodeBits(code, summary.bits).buffer);
-      for (let i = 0, end = Math.ceil(summary.bits / 8); i < end; i++) frame[start + i] ^= changed[i];
-    } catch (error) {
-      // It arrived as it was sent, so it is a delta of another summary.
-      if (error instanceof FrameError) return this.#drop();
-      throw error;
-    }
-    writeChecksum(frame);
-    if (frameSum(frame) !== generation.sum) return this.#drop();
-    this.#held = { generation, summary: this.#decode(frame) };
+    const after = tryDelta(new Snapshot(summary.encode()), code);
+    // It arrived as it was sent, so a delta that leads elsewhere is a delta of another summary.
+    if (after?.sum !== generation.sum) return this.#drop();
+    this.#held = { generation, summary: this.#decode(after.frame) };
     return 'taken';
   }
 
@@ -296,6 +287,16 @@ interface Held {
 }
 
 const MAX_BYTES = 2 ** 27;
+
+/** The snapshot that the changed bits lead to, or undefined if they are not a code of that many. */
+function tryDelta(from: Snapshot, code: Uint8Array): Snapshot | undefined {
+  try {
+    return from.xor(decodeBits(code, from.bits));
+  } catch (error) {
+    if (error instanceof FrameError) return undefined;
+    throw error;
+  }
+}
 
 function isSame(a: GenerationName, b: GenerationName | undefined): boolean {
   return b !== undefined && compareGenerations(a, b) === 0;
