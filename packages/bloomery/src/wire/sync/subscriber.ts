@@ -113,6 +113,8 @@ export class Subscriber {
   #held: Held | undefined;
   /** The latest generation that the publisher is known to have reached. */
   #heard: Generation | undefined;
+  /** The last request that was written, and the state that it tells. */
+  #asked: Asked | undefined;
 
   constructor(options: SubscriberOptions = {}) {
     checkOptions('Subscriber', options, ['publisherId', 'key', 'maxBytes']);
@@ -167,10 +169,7 @@ export class Subscriber {
    * time.
    */
   request(): Uint8Array {
-    const { publisherId } = this;
-    const held = this.#held?.generation;
-    const heard = this.#heard === undefined || isSame(this.#heard, held) ? undefined : this.#heard;
-    return writeSyncMessage({ type: 'request', publisherId, held, heard });
+    return Uint8Array.from(this.#ownRequest());
   }
 
   /** Processes a message of any content. Throws only if the argument is not bytes. */
@@ -200,9 +199,24 @@ export class Subscriber {
     return `Subscriber(${this.publisherId}, ${this.status}${held})`;
   }
 
+  /**
+   * The request for the present state. It is kept, so that an answer is compared with it and no
+   * second one is written.
+   */
+  #ownRequest(): Uint8Array {
+    const held = this.#held?.generation;
+    if (this.#asked === undefined || this.#asked.held !== held || this.#asked.heard !== this.#heard) {
+      const { publisherId } = this;
+      const heard = this.#heard === undefined || isSame(this.#heard, held) ? undefined : this.#heard;
+      const bytes = writeSyncMessage({ type: 'request', publisherId, held, heard });
+      this.#asked = { held, heard: this.#heard, bytes };
+    }
+    return this.#asked.bytes;
+  }
+
   #judge(message: PublisherMessage): SyncVerdict {
     const { generation: said, question } = message;
-    const isAnswer = question !== undefined && question === questionOf(this.request());
+    const isAnswer = question !== undefined && question === questionOf(this.#ownRequest());
     if (isAnswer || this.#heard === undefined || compareGenerations(said, this.#heard) > 0)
       this.#heard = said;
     const held = this.#held?.generation;
@@ -284,6 +298,12 @@ export class Subscriber {
 interface Held {
   readonly generation: Generation;
   readonly summary: BloomFilter;
+}
+
+interface Asked {
+  readonly held: Generation | undefined;
+  readonly heard: Generation | undefined;
+  readonly bytes: Uint8Array;
 }
 
 const MAX_BYTES = 2 ** 27;
