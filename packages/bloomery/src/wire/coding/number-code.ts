@@ -28,9 +28,10 @@
 
 import { onesIn } from '../../kernel/coders/coders.ts';
 import { binaryEntropy } from '../../math/entropy.ts';
-import { decodeBits } from './bit-code.ts';
+import { getField, putField } from './bit-fields.ts';
 import type { ByteReader, ByteWriter } from './byte-stream.ts';
-import { type Effort, encodeBits } from './encode-bits.ts';
+import type { Effort } from './encode-bits.ts';
+import { needSizedBits, readSizedBits, writeSizedBits } from './sized-bits.ts';
 
 /** Integers from 0 to 2^53 - 1. */
 export type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
@@ -57,7 +58,7 @@ export function writeNumbers(writer: ByteWriter, values: Numbers, digits: number
   let rest = values;
   for (let length = 0; length < digits && rest.length > 0; length++) {
     const plane = bitsWhere(rest, (value) => digitsOf(value) > length);
-    writeBits(writer, plane, rest.length, effort);
+    writeSizedBits(writer, plane, rest.length, effort);
     const [ended, longer] = split(rest, plane);
     if (length > 1) trees.push(planNode(ended, length - 1));
     rest = longer;
@@ -69,7 +70,7 @@ export function writeNumbers(writer: ByteWriter, values: Numbers, digits: number
   let at = 0;
   for (const tree of trees) {
     eachRaw(tree, (value, count) => {
-      putDigits(raw, at, value, count);
+      putField(raw, at, count, value);
       at += count;
     });
   }
@@ -93,7 +94,7 @@ export function readNumbers(reader: ByteReader, count: number, digits: number): 
   let at = 0;
   for (const { places, left } of raws) {
     for (const place of places) {
-      values[place] = values[place] * 2 ** left + getDigits(raw, at, left);
+      values[place] = values[place] * 2 ** left + getField(raw, at, left);
       at += left;
     }
   }
@@ -144,7 +145,7 @@ function writeNode(writer: ByteWriter, node: Node, effort: Effort): number {
     writer.number(0);
     return node.count * node.left;
   }
-  writeBits(writer, node.bits, node.count, effort);
+  writeSizedBits(writer, node.bits, node.count, effort);
   return (node.children ?? []).reduce((sum, child) => sum + writeNode(writer, child, effort), 0);
 }
 
@@ -164,8 +165,7 @@ function readLengths(reader: ByteReader, count: number, digits: number): Group[]
   const groups: Group[] = [];
   let places: Uint32Array | undefined;
   for (let length = 0; length < digits && (places?.length ?? count) > 0; length++) {
-    const plane = readBits(reader, places?.length ?? count, 'lengths');
-    if (plane === null) reader.fail('payload', 'expected a code of lengths, got none');
+    const plane = needSizedBits(reader, places?.length ?? count, 'lengths');
     const [ended, longer] = places === undefined ? [undefined, placesIn(plane)] : split(places, plane);
     if (ended !== undefined && ended.length > 0) groups.push({ places: ended, left: length - 1 });
     places = longer;
@@ -176,7 +176,7 @@ function readLengths(reader: ByteReader, count: number, digits: number): Group[]
 
 function readNode(reader: ByteReader, values: Numbers, { places, left }: Group, raws: Group[]): void {
   if (places.length === 0 || left === 0) return;
-  const bits = readBits(reader, places.length, 'digits');
+  const bits = readSizedBits(reader, places.length, 'digits');
   if (bits === null) {
     raws.push({ places, left });
     return;
@@ -188,29 +188,15 @@ function readNode(reader: ByteReader, values: Numbers, { places, left }: Group, 
   readNode(reader, values, { places: ones, left: left - 1 }, raws);
 }
 
-/** Writes a bit code after its length. */
-function writeBits(writer: ByteWriter, bits: Uint32Array, count: number, effort: Effort): void {
-  const code = encodeBits(bits, count, effort);
-  writer.number(code.length);
-  writer.bytes(code);
-}
-
-/** Reads a bit code after its length. Returns null if the length is 0. */
-function readBits(reader: ByteReader, count: number, what: string): Uint32Array | null {
-  const length = reader.number(`the length of a code of ${what}`, reader.left);
-  if (length === 0) return null;
-  const at = reader.offset;
-  return decodeBits(reader.bytes(length, `a code of ${what}`), count, at);
-}
-
-function bitsWhere(values: Numbers, isSet: (value: number) => boolean): Uint32Array {
+/** One bit per element. */
+export function bitsWhere(values: Numbers, isSet: (value: number) => boolean): Uint32Array {
   const bits = new Uint32Array(Math.ceil(values.length / 32));
   for (let i = 0; i < values.length; i++) if (isSet(values[i])) bits[i >>> 5] |= 1 << (i & 31);
   return bits;
 }
 
 /** Splits an array into the elements whose bit is 0 and those whose bit is 1. */
-function split<A extends Numbers>(values: A, bits: Uint32Array): [A, A] {
+export function split<A extends Numbers>(values: A, bits: Uint32Array): [A, A] {
   const ones = onesIn(bits);
   const sides = [values.slice(0, values.length - ones), values.slice(0, ones)] as [A, A];
   const used = [0, 0];
@@ -230,27 +216,4 @@ function placesIn(bits: Uint32Array): Uint32Array {
     }
   }
   return places;
-}
-
-/** Sets the bits from `at` on, least significant digit first. */
-function putDigits(bytes: Uint8Array, at: number, value: number, digits: number): void {
-  let rest = value;
-  for (let done = 0; done < digits; ) {
-    const shift = (at + done) % 8;
-    const taken = Math.min(8 - shift, digits - done);
-    bytes[Math.floor((at + done) / 8)] |= (rest % 2 ** taken) << shift;
-    rest = Math.floor(rest / 2 ** taken);
-    done += taken;
-  }
-}
-
-function getDigits(bytes: Uint8Array, at: number, digits: number): number {
-  let value = 0;
-  for (let done = 0; done < digits; ) {
-    const shift = (at + done) % 8;
-    const taken = Math.min(8 - shift, digits - done);
-    value += ((bytes[Math.floor((at + done) / 8)] >>> shift) & (2 ** taken - 1)) * 2 ** done;
-    done += taken;
-  }
-  return value;
 }
