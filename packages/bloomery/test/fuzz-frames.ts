@@ -35,6 +35,7 @@ import {
   readSyncMessage,
   Subscriber,
 } from '../src/wire/index.ts';
+import { SAMPLES } from './sample-filters.ts';
 
 export interface FrameSubject {
   readonly name: string;
@@ -100,16 +101,15 @@ export const FRAME_SUBJECTS: readonly FrameSubject[] = [
     file: compressFrame(filled(CountingBloomFilter.forCapacity({ ...SIZE, counterBits })).encode()),
     read: (bytes: Uint8Array) => expandFrame(bytes, LIMIT),
   })),
-  {
-    name: 'frame to be coded',
-    file: filled(BloomFilter.forCapacity(SIZE)).encode(),
-    // What can be coded comes back.
-    read: (bytes) => {
-      const coded = compressFrame(bytes);
-      return coded[6] === bytes[6] ? bytes : expandFrame(coded, LIMIT);
-    },
-    rewrites: true,
-  },
+  ...['SpectralBloomFilter', 'CountMinSketch', 'StaticFilter', 'RotatingBloomFilter', 'HeavyHitters'].map(
+    (name) => ({
+      name: `coded ${name}`,
+      file: compressFrame(SAMPLES[name]().encode()),
+      read: (bytes: Uint8Array) => expandFrame(bytes, LIMIT),
+    }),
+  ),
+  toBeCoded('frame to be coded', filled(BloomFilter.forCapacity(SIZE))),
+  ...Object.keys(SAMPLES).map((name) => toBeCoded(`${name} to be coded`, SAMPLES[name]())),
   {
     // Without a limit: what it unpacks for a lookup is a small part, whatever is declared.
     name: 'filter that stays compressed',
@@ -203,6 +203,19 @@ function inChunks(sample: { encode(): Uint8Array }): FrameSubject {
       const assembler = new FilterAssembler(LIMIT);
       for (let at = 0; at < bytes.length; at += 7) assembler.push(bytes.subarray(at, at + 7));
       return assembler.finish().encode();
+    },
+    rewrites: true,
+  };
+}
+
+/** A frame that is coded: if it can be, it comes back. */
+function toBeCoded(name: string, sample: { encode(): Uint8Array }): FrameSubject {
+  return {
+    name,
+    file: sample.encode(),
+    read: (bytes) => {
+      const coded = compressFrame(bytes);
+      return coded[6] === bytes[6] ? bytes : expandFrame(coded, LIMIT);
     },
     rewrites: true,
   };

@@ -3,7 +3,13 @@ import { SAMPLE_KEY, SAMPLES } from '../../test/sample-filters.ts';
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import { compressFrame } from '../wire/coding/compressed-frame.ts';
 import { FrameError } from './envelope.ts';
-import { canBeCoded, type FrameHead, frameHeadBytes, readFrameHead } from './frame-head.ts';
+import {
+  canBeCoded,
+  type FrameHead,
+  frameHeadBytes,
+  readFrameHead,
+  type StructureName,
+} from './frame-head.ts';
 
 const NUMBERS = Object.keys(SAMPLES).map((name, i) => [name, i + 1] as const);
 
@@ -52,14 +58,14 @@ test('the hash is told with its seed, or with the check value of the key', () =>
 });
 
 test('a coded frame has the parameters of the plain one', () => {
-  for (const name of ['BloomFilter', 'BlockedBloomFilter', 'CountingBloomFilter'] as const) {
-    expect(canBeCoded(name)).toBe(true);
+  for (const [name] of NUMBERS) {
+    expect(canBeCoded(name as StructureName)).toBe(true);
+    if (name === 'HashList') continue; // 30 positions are too few to gain
     const plain = readFrameHead(SAMPLES[name]().encode());
     const coded = readFrameHead(compressFrame(SAMPLES[name]().encode()));
     expect({ ...coded, coded: false, end: plain.end }).toEqual(plain);
     expect([coded.coded, coded.end]).toEqual([true, undefined]);
   }
-  expect(canBeCoded('HashList')).toBe(false);
 });
 
 test('bytes that are no head are FrameErrors', () => {

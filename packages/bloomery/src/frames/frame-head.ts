@@ -141,7 +141,7 @@ export function readFrameHead(bytes: Uint8Array): FrameHead {
   const kind = kindOfFrame(bytes);
   const { variant, parameters, start } = readHead(kind, bytes);
   const structure = kind.name as StructureName;
-  const coded = variant >= CODED && canBeCoded(structure);
+  const coded = variant >= CODED;
   const plain = coded ? variant - CODED : variant;
   const end = start + Math.ceil(kind.payloadBits(plain, parameters) / 8);
   const code = bytes[7];
@@ -164,9 +164,13 @@ export function frameHeadBytes(bytes: Uint8Array): number {
   return bytes.length < HEADER ? HEADER : headLength(kindOfFrame(bytes));
 }
 
-/** Whether frames of a structure have a coded form (docs/spec/wire.md). */
+/**
+ * Whether frames of a structure have a coded form (docs/spec/wire.md).
+ *
+ * @deprecated Every structure has one.
+ */
 export function canBeCoded(structure: StructureName): boolean {
-  return CODABLE.includes(structure);
+  return structure in NAMED;
 }
 
 /** @internal The kind of a frame, by its first bytes. */
@@ -176,8 +180,6 @@ export function kindOfFrame(bytes: Uint8Array): FrameKind {
   if (kind === undefined) throw new FrameError('structure', 5, `no structure has the number ${bytes[5]}`);
   return kind;
 }
-
-const CODABLE: readonly StructureName[] = ['BloomFilter', 'BlockedBloomFilter', 'CountingBloomFilter'];
 
 const KINDS: readonly FrameKind[] = [
   BLOOM_FRAME,
