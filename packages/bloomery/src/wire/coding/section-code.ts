@@ -35,6 +35,9 @@ export const STORED = 0;
 /** The mode of a section: a code that stands on its own. */
 export const CODE = 1;
 
+/** The highest note of a nested filter. */
+export const MOST_NOTE = 2 ** 48 - 1;
+
 /** Codes a payload. Returns null if the code would not be smaller. */
 export function codeSections(
   sections: readonly Section[],
@@ -137,8 +140,6 @@ export function putFilters(reader: ByteReader, filters: readonly FrameWithNote[]
   }
   into.set(bytes);
 }
-
-const MOST_NOTE = 2 ** 48 - 1;
 
 function writeUnits(writer: ByteWriter, bytes: Uint8Array, code: Uint8Array | null): void {
   const coded = code !== null && code.length < bytes.length;
