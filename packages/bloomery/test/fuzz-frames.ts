@@ -117,6 +117,9 @@ export const FRAME_SUBJECTS: readonly FrameSubject[] = [
     read: (bytes) => new CompressedBloomFilter(bytes).hasMany(KEYS),
   },
   delta(),
+  ...['CountingBloomFilter', 'CountMinSketch', 'HashList', 'ScalableBloomFilter', 'HeavyHitters'].map(
+    structureDelta,
+  ),
   {
     name: 'sync message',
     file: publisher().full(),
@@ -232,6 +235,14 @@ function delta(): FrameSubject {
   const to = filled(from.copy());
   const file = makeDelta(from.encode(), to.encode());
   return { name: 'delta', file, read: (bytes) => applyDelta(from.encode(), bytes) };
+}
+
+function structureDelta(name: string): FrameSubject {
+  const filter = SAMPLES[name]() as { encode(): Uint8Array; addMany(keys: string[]): unknown };
+  const from = filter.encode();
+  filter.addMany(KEYS.map((key) => `another ${key}`));
+  const file = makeDelta(from, filter.encode());
+  return { name: `delta of ${name}`, file, read: (bytes) => applyDelta(from, bytes, LIMIT) };
 }
 
 function publisher(): Publisher {

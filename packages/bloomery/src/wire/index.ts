@@ -22,6 +22,7 @@ export {
   expandFrame,
 } from './coding/compressed-frame.ts';
 export {
+  type ApplyOptions,
   applyDelta,
   type DeltaOptions,
   deltaEnds,

@@ -1,12 +1,14 @@
 /**
- * The changes between two snapshots of a filter (Mitzenmacher, compressed IV): the XOR of their
- * bits, which is sparse and so codes far below either of them.
+ * The changes between two snapshots of a filter (Mitzenmacher, compressed IV). For Bloom filters
+ * they are the XOR of the bits, which is sparse and so codes far below either of them. For the other
+ * structures they are differences of counters, moved positions, and changed or added nested filters
+ * (section-changes.ts).
  *
  *     0   4  magic 'BLMD' (42 4C 4D 44)
  *     4   1  version: 1
  *     5   8  the checksum of the frame it starts from: 64 bits of Forge64, seed 0, of all its bytes
  *     13  8  the checksum of the frame it leads to
- *     21  …  the changed bits, as a bit code (bit-code.ts)
+ *     21  …  the changes (snapshot-changes.ts)
  *         4  checksum of the bytes before, as in a frame
  *
  * A delta can be applied only to the snapshot that it was made from: the first checksum is compared
@@ -14,8 +16,7 @@
  * never a filter that has lost keys. (The checksums guard against mistakes, not against forgers. If
  * an attacker can change messages, the transport must be authenticated.)
  *
- * Both functions work on plain frames (`filter.encode()`), so every filter whose payload is bits
- * can be updated with deltas.
+ * Both functions work on plain frames (`filter.encode()`) of every structure.
  */
 
 import { checkOptions } from '../../filters/shared/options.ts';
@@ -29,12 +30,10 @@ import {
   VERSION,
   writeChecksum,
 } from '../../frames/envelope.ts';
-import { readHead } from '../../frames/frame.ts';
-import { BLOCKED_FRAME, BLOOM_FRAME } from '../../frames/frame-kinds.ts';
-import { decodeBits } from './bit-code.ts';
-import { wordsOf } from './byte-stream.ts';
-import { type Effort, encodeBits } from './encode-bits.ts';
+import { checkNumber } from '../../math/checks.ts';
+import type { Effort } from './encode-bits.ts';
 import { Snapshot } from './snapshot.ts';
+import { encodeChanges, followChanges, isRelated } from './snapshot-changes.ts';
 
 /**
  * Thrown for a delta that does not start from the given snapshot. The caller should request the
@@ -49,23 +48,31 @@ export interface DeltaOptions {
   readonly effort?: Effort;
 }
 
-/** Makes the delta that leads from one plain frame to another of the same parameters. */
+export interface ApplyOptions {
+  /**
+   * Deltas that lead to a larger payload than this are refused, unless it is no larger than that of
+   * the frame at hand. Default 128 MiB.
+   */
+  readonly maxBytes?: number;
+}
+
+/** Makes the delta that leads from one plain frame to another of the same structure and settings. */
 export function makeDelta(from: Uint8Array, to: Uint8Array, options: DeltaOptions = {}): Uint8Array {
   checkOptions('makeDelta', options, ['effort']);
   const { effort = 'small' } = options;
-  const [before, after] = [bitsSnapshot(from), bitsSnapshot(to)];
-  if (from.length !== to.length || !sameBytes(from, to, before.head.start)) {
+  const [before, after] = [new Snapshot(from), new Snapshot(to)];
+  if (!isRelated(before, after)) {
     throw new RangeError('A delta leads from a frame to another one with the same parameters, seed and size');
   }
-  const changed = wordsOf(before.check().payload);
-  const target = wordsOf(after.check().payload);
-  for (let i = 0; i < changed.length; i++) changed[i] ^= target[i];
-  return assemble(before.sum, after.sum, encodeBits(changed, before.bits, effort));
+  return assemble(before.sum, after.sum, encodeChanges(before.check(), after.check(), effort));
 }
 
 /** Returns the frame that a delta leads to. */
-export function applyDelta(from: Uint8Array, delta: Uint8Array): Uint8Array {
-  const before = bitsSnapshot(from);
+export function applyDelta(from: Uint8Array, delta: Uint8Array, options: ApplyOptions = {}): Uint8Array {
+  checkOptions('applyDelta', options, ['maxBytes']);
+  const { maxBytes = MAX_BYTES } = options;
+  checkNumber('maxBytes', maxBytes, 0, Number.POSITIVE_INFINITY);
+  const before = new Snapshot(from);
   const { base, result, code } = readDelta(delta);
   if (before.sum !== base) {
     throw new OtherSnapshotError(
@@ -73,7 +80,7 @@ export function applyDelta(from: Uint8Array, delta: Uint8Array): Uint8Array {
     );
   }
   return decoding('delta', () => {
-    const after = before.xor(decodeBits(code, before.bits, CODE_START));
+    const after = followChanges(before, code, CODE_START, maxBytes);
     if (after.sum !== result) {
       refuse('payload', CODE_START, `a way to snapshot ${hex(result)}`, `to ${hex(after.sum)}`);
     }
@@ -88,13 +95,7 @@ export function deltaEnds(delta: Uint8Array): { readonly base: bigint; readonly 
 }
 
 const CODE_START = 21;
-const KINDS = [BLOOM_FRAME, BLOCKED_FRAME];
-
-function bitsSnapshot(frame: Uint8Array): Snapshot {
-  const snapshot = new Snapshot(frame);
-  if (!KINDS.includes(snapshot.kind)) readHead(KINDS[0], frame); // throws
-  return snapshot;
-}
+const MAX_BYTES = 2 ** 27;
 
 function readDelta(delta: Uint8Array) {
   return decoding('delta', () => {
@@ -118,11 +119,6 @@ function assemble(base: bigint, result: bigint, code: Uint8Array): Uint8Array {
   bytes.set(code, CODE_START);
   writeChecksum(bytes);
   return bytes;
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array, length: number): boolean {
-  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }
 
 function hex(sum: bigint): string {
