@@ -1,6 +1,6 @@
 /**
- * `delta` and `apply`: write the changes between two snapshots of a filter, and apply them
- * (Mitzenmacher, compressed IV). A peer that holds yesterday's filter needs only today's delta.
+ * `delta` and `apply`: write the changes between two snapshots of a filter or sketch of any
+ * structure, and apply them (Mitzenmacher, compressed IV). A peer that holds yesterday's filter needs only today's delta.
  * With 5 % of the keys changed, it is a few per cent of the file.
  *
  * A delta carries the checksums of the old and the new snapshot. `apply` refuses any other
@@ -56,17 +56,10 @@ async function runDelta(
   checkInputs([oldPath, newPath]);
   const from = await readFrame(oldPath);
   const to = await readFrame(newPath);
-  checkDeltable(from);
-  checkDeltable(to);
   // Damage must be reported as damage, not as different parameters.
   for (const file of [from, to]) verifyPlain(file);
-  if (from.frame.length !== to.frame.length || !sameBytes(from.frame, to.frame, from.head.start)) {
-    throw new UsageError(
-      `a delta needs the same parameters on both sides: ${oldPath} is a ${describeFrame(from)}, ${newPath} a ${describeFrame(to)}`,
-    );
-  }
-  const bytes = makeDelta(from.frame, to.frame, { effort: options.fast ? 'fast' : 'small' });
-  const changed = changedBits(from.frame, to.frame);
+  const bytes = deltaBetween(from, to, options.fast ? 'fast' : 'small');
+  const changed = changedBits(from, to.frame);
   const bits = 8 * payloadOf(from.frame).length;
   const { base, result } = deltaEnds(bytes);
   finishOutput(
@@ -80,7 +73,9 @@ async function runDelta(
       result: hex(result),
     },
     [
-      `${formatCount(changed)} bits changed (${((100 * changed) / bits).toPrecision(3)} %)`,
+      ...(changed === undefined
+        ? []
+        : [`${formatCount(changed)} bits changed (${((100 * changed) / bits).toPrecision(3)} %)`]),
       `${formatBytes(bytes.length)} instead of ${formatBytes(to.bytes.length)}`,
     ],
   );
@@ -90,13 +85,14 @@ async function runApply(oldPath: string, deltaPath: string, options: MadeFileOpt
   checkOutput(options);
   checkInputs([oldPath, deltaPath]);
   const from = await readFrame(oldPath);
-  checkDeltable(from);
   const delta = await readDelta(deltaPath);
   const { base, result } = naming(deltaPath, () => deltaEnds(delta));
   const own = frameSum(from.frame);
   if (own !== base) refuse(from, deltaPath, own, base, result);
-  const frame = naming(deltaPath, () => applyDelta(from.frame, delta));
-  const changed = changedBits(from.frame, frame);
+  const frame = naming(deltaPath, () =>
+    applyDelta(from.frame, delta, { maxBytes: Number.POSITIVE_INFINITY }),
+  );
+  const changed = changedBits(from, frame);
   finishOutput(
     options,
     frame,
@@ -107,7 +103,7 @@ async function runApply(oldPath: string, deltaPath: string, options: MadeFileOpt
       base: hex(base),
       result: hex(result),
     },
-    [`${formatCount(changed)} bits changed`],
+    changed === undefined ? [] : [`${formatCount(changed)} bits changed`],
   );
 }
 
@@ -134,23 +130,26 @@ async function readDelta(path: string): Promise<Uint8Array> {
   throw new UsageError(`${path} is ${bytes.length === 0 ? 'empty' : 'not a delta made by bloomery delta'}`);
 }
 
-function checkDeltable({ path, structure }: FrameFile): void {
-  const { name } = structure;
-  if (name === 'BloomFilter' || name === 'BlockedBloomFilter') return;
-  const snapshots = name === 'CountingBloomFilter';
-  const instead = snapshots ? '; make deltas of its snapshots: bloomery convert --to bloom' : '';
-  throw new UsageError(`${path} is a ${name}; deltas are for BloomFilter and BlockedBloomFilter${instead}`);
+/** Makes the delta. Files that no delta connects are refused with the parameters of both. */
+function deltaBetween(from: FrameFile, to: FrameFile, effort: 'small' | 'fast'): Uint8Array {
+  try {
+    return makeDelta(from.frame, to.frame, { effort });
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new UsageError(
+      `a delta needs the same parameters on both sides: ${from.path} is a ${describeFrame(from)}, ${to.path} a ${describeFrame(to)}`,
+      { cause },
+    );
+  }
 }
 
-function changedBits(a: Uint8Array, b: Uint8Array): number {
-  const [before, after] = [payloadOf(a), payloadOf(b)];
+/** The number of bits that differ, or undefined for structures whose payload is not one bit array. */
+function changedBits({ structure, frame }: FrameFile, other: Uint8Array): number | undefined {
+  if (structure.name !== 'BloomFilter' && structure.name !== 'BlockedBloomFilter') return undefined;
+  const [before, after] = [payloadOf(frame), payloadOf(other)];
   let count = 0;
   for (let i = 0; i < before.length; i++) count += ONES[before[i] ^ after[i]];
   return count;
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array, length: number): boolean {
-  return a.subarray(0, length).every((byte, i) => byte === b[i]);
 }
 
 function hex(sum: bigint): string {

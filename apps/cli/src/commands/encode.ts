@@ -1,6 +1,6 @@
 /**
- * `encode` turns a filter into a message: it codes the bits to within a byte or so of their entropy
- * (docs/spec/wire.md). `decode` is the way back. In a filter planned for memory half of the bits
+ * `encode` turns a filter or sketch of any structure into a message: it codes the contents close to
+ * their entropy, bits to within a byte or so (docs/spec/wire.md). `decode` is the way back. In a filter planned for memory half of the bits
  * are ones, so it does not shrink. A filter planned for the wire (`bloomery plan --for
  * transmission`) shrinks to a fraction of its size. Every command reads coded files, so `decode` is
  * only for other programs, and for changing a file in place.
@@ -11,7 +11,7 @@
  */
 
 import { BloomFilter } from 'bloomery';
-import { canBeCoded, readFrameHead } from 'bloomery/frames';
+import { readFrameHead } from 'bloomery/frames';
 import { compressFrame, fitMessage } from 'bloomery/wire';
 import type { Command } from 'commander';
 import { parseCount, withExamples, withJson, withKeyFile, withOutput } from '../command-options.ts';
@@ -25,7 +25,7 @@ import { UsageError } from '../usage-error.ts';
 export function register(program: Command): void {
   const encode = program
     .command('encode')
-    .description('make a filter small for sending: code its bits close to their entropy')
+    .description('make a filter or sketch small for sending: code it close to its entropy')
     .argument('<filter>', 'a filter made by bloomery; - is standard input')
     .option('--fast', 'several times as fast, within 1 % of the smallest')
     .option('--max-bytes <bytes>', 'make it fit: halve the filter until it does', parseCount(LEAST_MESSAGE))
@@ -55,11 +55,6 @@ async function runEncode(path: string, options: EncodeOptions): Promise<void> {
   checkInputs([path]);
   const file = await readFrame(path);
   const { structure, frame, bytes } = file;
-  if (!canBeCoded(structure.name)) {
-    throw new UsageError(
-      `${path} is a ${structure.name}, which has no coded form; BloomFilter, BlockedBloomFilter and CountingBloomFilter have`,
-    );
-  }
   const effort = options.fast ? 'fast' : 'small';
   const coded = naming(path, () => compressFrame(frame, { effort }));
   const fitted = fit(file, coded, options, effort);
@@ -83,7 +78,7 @@ async function runEncode(path: string, options: EncodeOptions): Promise<void> {
         ? {}
         : { estimatedFalsePositiveRateBefore: rates.before, estimatedFalsePositiveRate: rates.after }),
     },
-    [sizeLine(frame.length, message.length), ...hints(frame, message)],
+    [sizeLine(frame.length, message.length), ...hints(file, message)],
   );
 }
 
@@ -114,12 +109,9 @@ function fit(
   if (maxBytes === undefined || coded.length <= maxBytes)
     return { message: coded, halvings: 0, saturated: false };
   if (structure.name !== 'BloomFilter') {
-    const smaller =
-      structure.name === 'BlockedBloomFilter'
-        ? 'halve it first: bloomery halve'
-        : 'take a snapshot: bloomery convert --to bloom';
+    const smaller = SMALLER[structure.name] ?? '';
     throw new UsageError(
-      `${path} takes ${coded.length} bytes coded, more than ${maxBytes}; a ${structure.name} is not made to fit by itself; ${smaller}`,
+      `${path} takes ${coded.length} bytes coded, more than ${maxBytes}; a ${structure.name} is not made to fit by itself${smaller}`,
     );
   }
   const key = keyFile === undefined ? {} : { key: readSecretKey(keyFile) };
@@ -134,12 +126,24 @@ function sizeLine(before: number, after: number): string {
   return `${formatBytes(before)} -> ${formatBytes(after)} (${share} %)`;
 }
 
-function hints(frame: Uint8Array, message: Uint8Array): string[] {
+function hints({ frame, structure }: FrameFile, message: Uint8Array): string[] {
   if (message.length < 0.98 * frame.length) return [];
+  const isBits = structure.name === 'BloomFilter' || structure.name === 'BlockedBloomFilter';
   return [
-    'half of its bits are ones, so there is little to gain: bloomery plan --for transmission makes one for sending',
+    isBits
+      ? 'half of its bits are ones, so there is little to gain: bloomery plan --for transmission makes one for sending'
+      : `its contents are close to random, so there is little to gain`,
   ];
 }
+
+/** How a structure is made smaller, by its name. */
+const SMALLER: Readonly<Record<string, string>> = {
+  BlockedBloomFilter: '; halve it first: bloomery halve',
+  CountingBloomFilter: '; take a snapshot: bloomery convert --to bloom',
+  SpectralBloomFilter: '; take a snapshot: bloomery convert --to bloom',
+  HashList: '; make a filter of it: bloomery convert --to bloom',
+  RotatingBloomFilter: '; make one filter of it: bloomery convert --to bloom',
+};
 
 function rateChange(rates: Fitted['rates']): string {
   return rates === undefined

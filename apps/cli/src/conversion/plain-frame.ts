@@ -82,7 +82,12 @@ export function naming<T>(path: string, work: () => T): T {
  */
 export function describeFrame({ head }: FrameFile): string {
   const { structure, parameters, hash } = head;
-  if (structure !== 'BloomFilter' && structure !== 'BlockedBloomFilter') return structure;
+  if (structure !== 'BloomFilter' && structure !== 'BlockedBloomFilter') {
+    const settings = Object.entries(parameters)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `${name} ${value}`);
+    return `${structure}(${[...settings, describeHash(hash)].join(', ')})`;
+  }
   const { hashes, layout, capacity } = parameters;
   const size =
     'blocks' in parameters

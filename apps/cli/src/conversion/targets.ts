@@ -23,7 +23,6 @@ import { GuavaFilter, type GuavaFunnel } from 'bloomery/formats/guava';
 import { ParquetFilter } from 'bloomery/formats/parquet';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { SquidDigest } from 'bloomery/formats/squid';
-import { canBeCoded } from 'bloomery/frames';
 import { rateAsymptotic } from 'bloomery/math';
 import { compressFrame } from 'bloomery/wire';
 import { eachKey } from '../checking/ask.ts';
@@ -78,10 +77,9 @@ export const TARGETS: readonly Target[] = [
   {
     name: 'coded',
     what: 'as bloomery encode makes it',
-    bridges: 'bloom, blocked, counting',
+    bridges: 'all of bloomery',
     hash: 'forge64',
-    bridge: (file) =>
-      file.format === 'bloomery' && canBeCoded(file.structure.name) ? compressFrame(file.frame) : undefined,
+    bridge: (file) => (file.format === 'bloomery' ? compressFrame(file.frame) : undefined),
   },
   {
     name: 'bloom',

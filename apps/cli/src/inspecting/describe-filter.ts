@@ -8,7 +8,7 @@
  * from the ones.
  */
 
-import { canBeCoded, readFrameHead } from 'bloomery/frames';
+import { readFrameHead } from 'bloomery/frames';
 import { binaryEntropy } from 'bloomery/math';
 import { compressFrame } from 'bloomery/wire';
 import type { FilterFile } from '../files/filter-file.ts';
@@ -104,7 +104,7 @@ export function describeFilter(file: FilterFile): FilterDescription {
 
 function compressedBytes(frame: Uint8Array): number | undefined {
   // The small coding runs at 16 MB/s, the fast one at 190 MB/s.
-  if (!canBeCoded(readFrameHead(frame).structure) || frame.length > LARGEST_FAST) return undefined;
+  if (frame.length > LARGEST_FAST) return undefined;
   return compressFrame(frame, { effort: frame.length > LARGEST_SMALL ? 'fast' : 'small' }).length;
 }
 
