@@ -140,6 +140,12 @@ inBothKernels('number codes', () => {
     expect(accepted).toBeGreaterThan(0);
   });
 
+  test('the example of docs/spec/wire.md', () => {
+    const code = Uint8Array.of(2, 0, 0x0d, 2, 0, 5, 1, 2, 1, 1, 0, 1);
+    expect(codeOf(Uint8Array.of(5, 0, 1, 4), 8)).toEqual(code);
+    expect(numbersIn(code, 4, 8)).toEqual(Uint8Array.of(5, 0, 1, 4));
+  });
+
   test('a length of 0 in place of lengths, and digits beyond the last, are refused', () => {
     expect(() => numbersIn(Uint8Array.of(0), 5, 8)).toThrow(/expected a code of lengths, got none/);
     // One number of two digits: lengths 1, 1 (full), its digit raw, and a bit beyond it.
