@@ -6,6 +6,7 @@
 import { withEffort } from '@bloomery/testkit/effort';
 import { expectNormal, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
+import { verificationValue } from '../../test/verification-value.ts';
 import { forge64Words } from './forge64.ts';
 
 const out = new Int32Array(2);
@@ -44,6 +45,17 @@ function avalanche(
   // The largest of n normal deviates, n >= 512, exceeds this less than once in a hundred thousand times.
   expect(worst).toBeLessThan(Math.sqrt(2 * Math.log(follows.length)) + 2.2);
 }
+
+// bench/smhasher/forge64.cpp registers the same value, so the suite's results are about this hash.
+test('Forge64 has SMHasher’s verification value EB6DA71F', () => {
+  const forge64 = (bytes: Uint8Array, seed: number) => {
+    const words = new Int32Array(Math.ceil(bytes.length / 4) + 4);
+    new Uint8Array(words.buffer).set(bytes);
+    forge64Words(words, bytes.length, seed, 0, out);
+    return (BigInt(out[1] >>> 0) << 32n) | BigInt(out[0] >>> 0);
+  };
+  expect(verificationValue(forge64)).toBe(0xeb6da71f);
+});
 
 describe('avalanche', () => {
   const trials = withEffort(2000);

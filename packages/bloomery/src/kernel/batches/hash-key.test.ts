@@ -2,6 +2,7 @@ import { Random } from '@bloomery/testkit/statistics';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { awkwardStrings } from '../../../test/keys.ts';
 import { referenceForge64, referenceXxh64 } from '../../../test/reference.ts';
+import { verificationValue } from '../../../test/verification-value.ts';
 import { parquetHash } from '../../hashing/parquet-hash.ts';
 import { SecretKey } from '../../hashing/secret-key.ts';
 import { keyBytes } from '../../keys/key.ts';
@@ -46,6 +47,10 @@ describe.each(['wasm', 'javascript'] as const)('hashing in %s', (kernel) => {
     ['https://example.org/a/b/c/d/e/f', 1, 0x146fdbd33a5795e7n],
   ])('Forge64 of %j with seed %i', (text, seed, expected) => {
     expect(value(hashKey(text, { seed }))).toBe(expected);
+  });
+
+  test('Forge64 has SMHasher’s verification value EB6DA71F', () => {
+    expect(verificationValue((bytes, seed) => value(hashKey(bytes, { seed })))).toBe(0xeb6da71f);
   });
 
   // The first 16 vectors of the SipHash reference implementation: key 00..0f, message 00..(length - 1).
