@@ -1,6 +1,6 @@
 /** Bloomery as built (`npm run build` in the root), each layout with all its ways in. */
 
-import { parquetHash } from '../../packages/bloomery/dist/hashing/parquet-hash.js';
+import { parquetHash } from '../../packages/bloomery/dist/hashing/xxh64-scheme.js';
 import {
   BlockedBloomFilter,
   BloomFilter,

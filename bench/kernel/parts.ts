@@ -1,6 +1,6 @@
 /** The parts measured by kernel.ts: `node kernel-parts.mjs PART` prints one table as JSON. */
 
-import { parquetHash } from '../../packages/bloomery/dist/hashing/parquet-hash.js';
+import { parquetHash } from '../../packages/bloomery/dist/hashing/xxh64-scheme.js';
 import {
   BlockedBloomFilter,
   BloomFilter,

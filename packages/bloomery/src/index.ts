@@ -91,8 +91,8 @@ export { StaticFilter, type StaticFilterOptions } from './filters/static-filter.
 export { FrameError, type FrameErrorCode } from './frames/envelope.ts';
 export { type FrameLayout, type FrameLayoutOptions, readFrameLayout } from './frames/frame-layout.ts';
 export { type HashOptions, type HashScheme, hashScheme } from './hashing/hash-scheme.ts';
-export { parquetHash } from './hashing/parquet-hash.ts';
 export { SecretKey } from './hashing/secret-key.ts';
+export { parquetHash } from './hashing/xxh64-scheme.ts';
 export type { KeyBatch, KeyLines } from './kernel/batches/batch.ts';
 export { hashKey, type KeyHash } from './kernel/batches/hash-key.ts';
 export { hashKeys, type KeyHashes } from './kernel/batches/hash-keys.ts';

@@ -20,7 +20,7 @@
 import { checkParameters, decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
 import { BLOCKED_FRAME, BLOCKED_LAYOUTS, MAX_BLOCK_HASHES } from '../frames/frame-kinds.ts';
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
-import { parquetHash } from '../hashing/parquet-hash.ts';
+import { parquetHash } from '../hashing/xxh64-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { andInto, countOnes, countSharedOnes, isSubset, orInto } from '../kernel/bits/bit-operations.ts';

@@ -28,8 +28,8 @@
  */
 
 import type { HashScheme } from '../hashing/hash-scheme.ts';
-import { parquetHash } from '../hashing/parquet-hash.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
+import { parquetHash } from '../hashing/xxh64-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
 import { BLOCK_BITS, blockedAdd, SPLIT_BLOCK_BITS, splitBlockAdd } from '../kernel/bits/blocked.ts';
 import { classicAdd, type SetBit } from '../kernel/bits/classic.ts';
