@@ -191,6 +191,6 @@ export function blockedHasOne(
 }
 
 export function splitBlockHasOne(pointer: usize, length: u32, filter: usize, blockCount: u32): u32 {
-  const h = xxh64(pointer, length);
+  const h = xxh64(pointer, length, 0);
   return hasInSplitBlock(blockAddress(filter, h, blockCount, 5), h);
 }

@@ -7,6 +7,8 @@ import { xxh64 } from './xxh64';
 
 export { streamBlocks, streamStart } from './forge64';
 
+const FORGE64: u32 = 1;
+const XXH64: u32 = 3;
 const HIGH_WORD: usize = 16; // where a one-key call leaves the upper 32 bits; it returns the lower ones
 const SIP_KEY: usize = 32; // 16 bytes, written before each keyed call and wiped after it
 
@@ -28,16 +30,15 @@ export function hashKey(pointer: usize, length: u32, seedLow: u32, seedHigh: u32
   return forge64(pointer, length, join(seedLow, seedHigh));
 }
 
-export function hashOneForge(pointer: usize, length: u32, seedLow: u32, seedHigh: u32): u32 {
-  return leave(hashKey(pointer, length, seedLow, seedHigh));
+// The other hashes, by their numbers in frames. SipHash takes its key from memory.
+function hashOther(pointer: usize, length: u32, code: u32, seed: u64): u64 {
+  if (code == XXH64) return xxh64(pointer, length, seed);
+  return sipHash24(pointer, length, load<u64>(SIP_KEY), load<u64>(SIP_KEY, 8));
 }
 
-export function hashOneXxh64(pointer: usize, length: u32): u32 {
-  return leave(xxh64(pointer, length));
-}
-
-export function hashOneSip(pointer: usize, length: u32): u32 {
-  return leave(sipHash24(pointer, length, load<u64>(SIP_KEY), load<u64>(SIP_KEY, 8)));
+export function hashOne(pointer: usize, length: u32, code: u32, seedLow: u32, seedHigh: u32): u32 {
+  if (code == FORGE64) return leave(hashKey(pointer, length, seedLow, seedHigh));
+  return leave(hashOther(pointer, length, code, join(seedLow, seedHigh)));
 }
 
 export function streamEnd(): u32 {
@@ -47,34 +48,18 @@ export function streamEnd(): u32 {
 // Key i is the bytes from bounds[i] up to bounds[i + 1] - gap, counted from `base`: gap 0 for packed keys,
 // 1 for lines, whose terminator does not belong to the key.
 
-export function hashSpansForge(
-  base: usize, bounds: usize, count: u32, gap: u32, hashes: usize, seedLow: u32, seedHigh: u32,
+export function hashSpans(
+  base: usize, bounds: usize, count: u32, gap: u32, hashes: usize, code: u32, seedLow: u32, seedHigh: u32,
 ): void {
   const seed = join(seedLow, seedHigh);
   let start = load<u32>(bounds);
   for (let i: u32 = 0; i < count; i++) {
     const next = load<u32>(bounds + ((i + 1) << 2));
-    store<u64>(hashes + (i << 3), forge64(base + start, next - gap - start, seed));
-    start = next;
-  }
-}
-
-export function hashSpansXxh64(base: usize, bounds: usize, count: u32, gap: u32, hashes: usize): void {
-  let start = load<u32>(bounds);
-  for (let i: u32 = 0; i < count; i++) {
-    const next = load<u32>(bounds + ((i + 1) << 2));
-    store<u64>(hashes + (i << 3), xxh64(base + start, next - gap - start));
-    start = next;
-  }
-}
-
-export function hashSpansSip(base: usize, bounds: usize, count: u32, gap: u32, hashes: usize): void {
-  const k0 = load<u64>(SIP_KEY);
-  const k1 = load<u64>(SIP_KEY, 8);
-  let start = load<u32>(bounds);
-  for (let i: u32 = 0; i < count; i++) {
-    const next = load<u32>(bounds + ((i + 1) << 2));
-    store<u64>(hashes + (i << 3), sipHash24(base + start, next - gap - start, k0, k1));
+    // The branch goes the same way for all keys of a call, so the processor predicts it.
+    const pointer = base + start;
+    const length = next - gap - start;
+    const h = code == FORGE64 ? forge64(pointer, length, seed) : hashOther(pointer, length, code, seed);
+    store<u64>(hashes + (i << 3), h);
     start = next;
   }
 }

@@ -1,5 +1,5 @@
-// XXH64 (Yann Collet, 2012; specification: xxHash repository, doc/xxhash_spec.md) with seed 0,
-// written from the specification: Parquet's hash. Twin: src/hashing/xxh64.ts.
+// XXH64 (Yann Collet, 2012; specification: xxHash repository, doc/xxhash_spec.md), written from the
+// specification. Twin: src/hashing/xxh64.ts.
 
 const P1: u64 = 0x9e3779b185ebca87;
 const P2: u64 = 0xc2b2ae3d27d4eb4f;
@@ -19,15 +19,15 @@ function mergeRound(hash: u64, accumulator: u64): u64 {
   return (hash ^ round(0, accumulator)) * P1 + P4;
 }
 
-export function xxh64(pointer: usize, length: u32): u64 {
+export function xxh64(pointer: usize, length: u32, seed: u64): u64 {
   let p = pointer;
   const end = p + length;
-  let h = P5;
+  let h = seed + P5;
   if (length >= 32) {
-    let a = P1 + P2;
-    let b = P2;
-    let c: u64 = 0;
-    let d: u64 = 0 - P1;
+    let a = seed + P1 + P2;
+    let b = seed + P2;
+    let c = seed;
+    let d = seed - P1;
     const lastStripe = end - 32;
     do {
       a = round(a, load<u64>(p));

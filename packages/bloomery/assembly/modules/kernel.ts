@@ -6,6 +6,5 @@ export {
 } from '../bits/blocked';
 export { classicAdd, classicHas, classicHasOne } from '../bits/classic';
 export {
-  boundsRise, hashOneForge, hashOneSip, hashOneXxh64, hashSpansForge, hashSpansSip, hashSpansXxh64, splitLines, streamBlocks,
-  streamEnd, streamStart,
+  boundsRise, hashOne, hashSpans, splitLines, streamBlocks, streamEnd, streamStart,
 } from '../hashing/hash-keys';

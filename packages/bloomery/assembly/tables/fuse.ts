@@ -18,16 +18,17 @@ function answer(h: u64, table: usize, length: u64, segments: u64, attempt: u32, 
 }
 
 // The kernel's own: it returns the lower half of the hash and leaves the upper one at HIGH_WORD.
-@external('env', 'hashOneForge')
-declare function hashOneForge(pointer: usize, length: u32, seedLow: u32, seedHigh: u32): u32;
+@external('env', 'hashOne')
+declare function hashOne(pointer: usize, length: u32, code: u32, seedLow: u32, seedHigh: u32): u32;
 const HIGH_WORD: usize = 16;
+const FORGE64: u32 = 1;
 
 // The answer for one key, hashed here.
 export function fuseKey(
   pointer: usize, bytes: u32, seedLow: u32, seedHigh: u32,
   table: usize, length: u32, segments: u32, attempt: u32, stride: u32, width: u32,
 ): u32 {
-  const low = hashOneForge(pointer, bytes, seedLow, seedHigh);
+  const low = hashOne(pointer, bytes, FORGE64, seedLow, seedHigh);
   return fuseOne(low, load<u32>(HIGH_WORD), table, length, segments, attempt, stride, width);
 }
 

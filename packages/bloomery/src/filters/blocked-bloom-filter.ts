@@ -19,7 +19,7 @@
 
 import { checkParameters, decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
 import { BLOCKED_FRAME, BLOCKED_LAYOUTS, MAX_BLOCK_HASHES } from '../frames/frame-kinds.ts';
-import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
+import { checkSameScheme, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import { parquetHash } from '../hashing/xxh64-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
@@ -98,9 +98,12 @@ export class BlockedBloomFilter {
     this.hashes = checkHashes(this.layout, options.hashes);
     this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
     const foreign = this.layout === 'split-block';
-    if (foreign && (options.seed || options.key)) {
+    if (
+      foreign &&
+      (options.seed || options.key || hashScheme({ hash: 'xxh64', ...options }) !== parquetHash())
+    ) {
       throw new RangeError(
-        "The split-block layout is Parquet's, which has neither seed nor key; use 'blocked'",
+        "The split-block layout is Parquet's XXH64, which has neither seed nor key; use 'blocked'",
       );
     }
     [this.#store, this.scheme] =
@@ -321,10 +324,10 @@ export class BlockedBloomFilter {
   /** Reads a frame. Throws a `FrameError` if it is invalid; a keyed filter needs its key. */
   static decode(frame: Uint8Array, { key, ...options }: DecodeOptions = {}): BlockedBloomFilter {
     checkOptions('BlockedBloomFilter.decode', options, ['shared', 'overfull']);
-    const { variant, parameters, payload, scheme } = decodeFrame(BLOCKED_FRAME, frame, key, parquetHash());
+    const { variant, parameters, payload, scheme } = decodeFrame(BLOCKED_FRAME, frame, key);
     const [blocks, hashes, capacity] = parameters;
     const layout = BLOCKED_LAYOUTS[variant];
-    const fits = (layout === 'blocked') !== (scheme === parquetHash());
+    const fits = layout === 'blocked' || scheme === parquetHash();
     checkParameters(fits, `layout ${layout} and ${scheme.id}`);
     const store = BitStore.allocate(8 * payload.length, options.shared);
     store.setBytes(payload);

@@ -217,8 +217,11 @@ describe('what is no such frame', () => {
     );
     expect(codeOf(changed(frame, 6, 2))).toBe('parameters');
     expect(codeOf(changed(frame, 7, 9))).toBe('hash');
-    expect(codeOf(changed(frame, 7, 3))).toBe('hash'); // XXH64 is for split blocks only
-    expect(codeOf(changed(changed(blocked, 7, 3), 8, 0))).toBe('parameters');
+    const split = new BlockedBloomFilter({ blocks: 2, layout: 'split-block' }).encode();
+    expect(codeOf(changed(split, 7, 1))).toBe('parameters'); // split blocks are by XXH64 with seed 0
+    expect(codeOf(changed(split, 8, 1))).toBe('parameters');
+    expect(readFrameLayout(changed(frame, 7, 3)).scheme.id).toMatch(/^xxh64\//);
+    expect(readFrameLayout(changed(blocked, 7, 3)).scheme.id).toMatch(/^xxh64\//);
     expect(codeOf(changed(frame, 21, 0))).toBe('parameters'); // no hashes
     expect(codeOf(changed(frame, 20, 255))).toBe('parameters'); // more than 2^36 bits
     expect(codeOf(changed(blocked, 20, 25))).toBe('parameters');

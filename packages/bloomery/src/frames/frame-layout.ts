@@ -89,10 +89,9 @@ export function readFrameLayout(head: Uint8Array, { key }: FrameLayoutOptions = 
   if (variant >= CODED) throw new FrameError('payload', 6, 'expected a plain payload, got a coded one');
   const end = start + Math.ceil(kind.payloadBits(variant, parameters) / 8);
   const blocked = kind === BLOCKED_FRAME;
-  const scheme = readScheme(head, key, blocked ? parquetHash() : undefined);
+  const scheme = readScheme(head, key);
   const layout = (blocked ? BLOCKED_LAYOUTS : BLOOM_LAYOUTS)[variant];
-  const fits = (layout === 'split-block') === (scheme === parquetHash());
-  checkParameters(fits, `layout ${layout} and ${scheme.id}`);
+  checkParameters(layout !== 'split-block' || scheme === parquetHash(), `layout ${layout} and ${scheme.id}`);
 
   const [size, hashes, capacity] = parameters;
   const bits = blocked ? size * (layout === 'blocked' ? BLOCK_BITS : SPLIT_BLOCK_BITS) : size;

@@ -22,7 +22,13 @@
  * returned half loaded.
  */
 
-import { type HashScheme, hashScheme, SIPHASH24 } from '../hashing/hash-scheme.ts';
+import {
+  type HashScheme,
+  hashScheme,
+  IMPORT_XXH64,
+  SEEDED_SCHEMES,
+  SIPHASH24,
+} from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import {
   CHECKSUM,
@@ -145,32 +151,28 @@ export function checkUnusedBits(last: number, bits: number, at: number): void {
   if (bits % 8 && last >>> (bits % 8)) refuse('payload', at, `zeros beyond the last of ${bits} bits`, last);
 }
 
-/**
- * Reads a frame. `foreign` is a hash that is allowed besides the library's own. The payload is a
- * view of `bytes`.
- */
+/** Reads a frame. The payload is a view of `bytes`. */
 export function decodeFrame(
   kind: FrameKind,
   bytes: Uint8Array,
   key: SecretKey | undefined,
-  foreign?: HashScheme,
 ): PlainFrame & FrameContent<Uint8Array> {
   // The property is added to the object, because a copy by spreading costs half a microsecond.
   const frame = checkPlain(kind, bytes) as PlainFrame & { scheme: HashScheme };
-  frame.scheme = readScheme(bytes, key, foreign);
+  frame.scheme = readScheme(bytes, key);
   return frame;
 }
 
 /** The hash scheme that the head names. */
-export function readScheme(bytes: Uint8Array, key: SecretKey | undefined, foreign?: HashScheme): HashScheme {
+export function readScheme(bytes: Uint8Array, key: SecretKey | undefined): HashScheme {
   const code = bytes[7];
   const seed = readSeed(bytes);
   const keyed = code === SIPHASH24;
   if (keyed !== (key !== undefined))
     refuse('key', 7, keyed ? 'a secret key' : 'no key', keyed ? 'none' : 'one');
-  const scheme = foreign?.code === code ? foreign : hashScheme(key === undefined ? { seed } : { key });
-  if (scheme.code !== code) refuse('hash', 7, `hash ${scheme.code}`, code);
-  if (scheme.seed !== seed) refuse(keyed ? 'key' : 'hash', 8, scheme.id, seed.toString(16));
+  const scheme = keyed ? hashScheme({ key: key! }) : SEEDED_SCHEMES[code]?.(seed);
+  if (scheme === undefined) refuse('hash', 7, `hash 1 or ${IMPORT_XXH64}`, code);
+  if (scheme.seed !== seed) refuse('key', 8, scheme.id, seed.toString(16));
   return scheme;
 }
 

@@ -7,7 +7,7 @@
 import { forge64Words } from './forge64.ts';
 import type { SecretKey } from './secret-key.ts';
 
-/** The numbers of the hashes in frames: with a seed, with a secret key, and Parquet's. */
+/** The numbers of the hashes in frames: two with a seed, and one with a secret key. */
 export const FORGE64 = 1;
 export const SIPHASH24 = 2;
 export const XXH64 = 3;
@@ -26,21 +26,36 @@ export interface HashOptions {
   readonly seed?: number | bigint;
   /** Hashes with SipHash-2-4 under a secret key instead, for keys that an adversary may choose. */
   readonly key?: SecretKey;
+  /**
+   * The hash: 'forge64' (default), or 'xxh64', which others have published and reviewed. A bundle
+   * holds XXH64 only if the program imports 'bloomery/xxh64'. A whole `scheme.id` is allowed as
+   * well, and detects a wrong seed and a wrong or missing key.
+   */
+  readonly hash?: string;
 }
 
-/** Hashes the first `length` bytes of little-endian `words`. */
-export type HashWords = (words: Int32Array, length: number, out: HashOut) => void;
+/** Hashes the first `length` bytes of little-endian `words` under a seed, given by its halves. */
+export type HashWords = (
+  words: Int32Array,
+  length: number,
+  seedLow: number,
+  seedHigh: number,
+  out: HashOut,
+) => void;
 
 export class HashScheme {
+  // `declare` keeps the names out of the bundle, where each counts.
   /** The seed, or for a keyed scheme the check value of the key. */
-  readonly seed: bigint;
+  declare readonly seed: bigint;
   /**
    * The hash and its seed or check value. Equal for two schemes exactly when they give the same
    * hashes.
    */
-  readonly id: string;
-  /** @internal The number of the hash in frames. */ readonly code: number;
-  /** @internal */ readonly hashWords: HashWords;
+  declare readonly id: string;
+  /** @internal The number of the hash in frames. */ declare readonly code: number;
+  /** @internal */ declare readonly hashWords: HashWords;
+  /** @internal The lower half of the seed, as an int32. */ declare readonly seedLow: number;
+  /** @internal The upper half of the seed, as an int32. */ declare readonly seedHigh: number;
   // A private name, so that logging or serialising a filter does not show the secret.
   readonly #secret: Int32Array | null;
 
@@ -51,8 +66,8 @@ export class HashScheme {
     hashWords: HashWords,
     secret: Int32Array | null = null,
   ) {
-    if (new Uint8Array(Uint32Array.of(1).buffer)[0] === 0)
-      throw new Error('bloomery needs a little-endian machine');
+    if (halves(1n)[0] === 0) throw new Error('bloomery needs a little-endian machine');
+    [this.seedLow, this.seedHigh] = halves(seed);
     this.seed = seed;
     this.code = code;
     this.id = `${name}/${seed.toString(16)}`;
@@ -67,33 +82,44 @@ export class HashScheme {
 }
 
 /** The scheme that the options ask for. */
-export function hashScheme({ seed = 0, key }: HashOptions = {}): HashScheme {
+export function hashScheme({ seed = 0, key, hash }: HashOptions = {}): HashScheme {
+  let scheme: HashScheme | undefined = key?.scheme;
   if (key !== undefined) {
     if (seed !== 0) throw new TypeError('Give a seed or a key, not both');
-    if (!(key?.scheme instanceof HashScheme))
-      throw new TypeError('key must be a SecretKey: new SecretKey(bytes)');
-    return key.scheme;
+    if (!(scheme instanceof HashScheme)) throw new TypeError('key must be a SecretKey: new SecretKey(bytes)');
+  } else {
+    if (!(typeof seed === 'bigint' || Number.isSafeInteger(seed)) || seed < 0 || seed >= 2n ** 64n) {
+      throw new RangeError(`seed must be an integer from 0 to 2^64 - 1, got ${seed}`);
+    }
+    scheme = SEEDED_SCHEMES[`${hash}`.startsWith('xxh64') ? XXH64 : FORGE64]?.(BigInt(seed));
   }
-  if (!(typeof seed === 'bigint' || Number.isSafeInteger(seed)) || seed < 0 || seed >= 2n ** 64n) {
-    throw new RangeError(`seed must be an integer from 0 to 2^64 - 1, got ${seed}`);
-  }
-  const value = BigInt(seed);
-  // The default scheme is a single object, so that comparing schemes is fast.
-  return value === 0n ? (unseeded ??= forge64Scheme(0n)) : forge64Scheme(value);
+  // `hash` is the name of the scheme or its whole id.
+  if (scheme && `${scheme.id}/`.startsWith(`${hash ?? scheme.id}/`)) return scheme;
+  throw new RangeError(`Cannot hash: expected ${scheme ? scheme.id : IMPORT_XXH64}, got hash ${hash}`);
 }
+
+/**
+ * The schemes of the hashes with a seed that this program holds, by their numbers in frames.
+ * xxh64-scheme.ts adds its own when it is loaded, so that programs without XXH64 do not carry its
+ * code.
+ */
+export const SEEDED_SCHEMES: Record<number, ((seed: bigint) => HashScheme) | undefined> = {
+  // The default scheme is a single object, because `hashKey` without options asks for it each time.
+  [FORGE64]: (seed) => (seed ? forge64Scheme(seed) : (unseeded ??= forge64Scheme(seed))),
+};
 
 let unseeded: HashScheme | undefined;
 
 function forge64Scheme(seed: bigint): HashScheme {
-  const [low, high] = halves(seed);
-  return new HashScheme(FORGE64, 'forge64', seed, (words, length, out) =>
-    forge64Words(words, length, low, high, out),
-  );
+  return new HashScheme(FORGE64, 'forge64', seed, forge64Words);
 }
 
-/** A seed as two int32. */
-export function halves(seed: bigint): readonly [low: number, high: number] {
-  return [Number(BigInt.asIntN(32, seed)), Number(BigInt.asIntN(32, seed >> 32n))];
+/** The import that makes XXH64 available, for messages. */
+export const IMPORT_XXH64 = "import 'bloomery/xxh64'";
+
+/** A seed as two int32. The lower half comes first, because the machine is little-endian. */
+export function halves(seed: bigint): Int32Array {
+  return new Int32Array(BigInt64Array.of(seed).buffer);
 }
 
 /**
@@ -101,7 +127,7 @@ export function halves(seed: bigint): readonly [low: number, high: number] {
  * answer "no".
  */
 export function checkSameScheme(ofHash: HashScheme, ofFilter: HashScheme): void {
-  if (ofHash !== ofFilter && ofHash?.id !== ofFilter.id) {
+  if (ofHash?.id !== ofFilter.id) {
     throw new RangeError(
       `The hash is by ${ofHash?.id}, the filter by ${ofFilter.id}: hash with filter.scheme`,
     );

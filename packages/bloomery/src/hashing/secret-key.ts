@@ -23,7 +23,7 @@ export class SecretKey {
       SIPHASH24,
       'siphash-2-4',
       checkValue(words),
-      (message, length, out) => sipHash24Words(message, length, words, out),
+      (message, length, _low, _high, out) => sipHash24Words(message, length, words, out),
       words,
     );
   }

@@ -123,6 +123,6 @@ function integerBytes(value: bigint): Uint8Array {
 }
 
 function describe(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
-  return value.constructor?.name ?? 'object';
+  if (value === null) return 'null';
+  return typeof value === 'object' ? (value.constructor?.name ?? 'object') : typeof value;
 }

@@ -17,8 +17,6 @@ export interface FilterOptions extends HashOptions {
    * The shared buffer of another filter with the same parameters. Both then work on the same bits.
    */
   readonly buffer?: SharedArrayBuffer;
-  /** The `scheme.id` that seed or key must give. Detects a wrong or missing key. */
-  readonly hash?: string;
   /** 'allow' (default), 'warn' (once, on the console) or 'throw' (an `OverfullError`). */
   readonly overfull?: OverfullPolicy;
 }

@@ -20,10 +20,7 @@ export function openStore(
   options: FilterOptions,
   scheme: HashScheme = hashScheme(options),
 ): [store: BitStore, scheme: HashScheme] {
-  const { buffer, shared, hash } = options;
-  if (hash !== undefined && hash !== scheme.id) {
-    throw new RangeError(`The filter is by ${hash}, seed and key give ${scheme.id}`);
-  }
+  const { buffer, shared } = options;
   if (buffer === undefined) return [BitStore.allocate(bits, shared), scheme];
   const store = new BitStore(new Uint32Array(buffer));
   if (!store.shared || store.wordCount !== Math.ceil(bits / 32)) {
@@ -41,6 +38,6 @@ export function sharedOptions({ shared, words }: BitStore, { secret, seed, id }:
   return {
     buffer: words.buffer as SharedArrayBuffer,
     hash: id,
-    ...(secret === null && seed !== 0n ? { seed } : {}),
+    ...(secret === null && { seed }),
   };
 }

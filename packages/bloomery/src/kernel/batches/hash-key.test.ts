@@ -53,6 +53,11 @@ describe.each(['wasm', 'javascript'] as const)('hashing in %s', (kernel) => {
     expect(verificationValue((bytes, seed) => value(hashKey(bytes, { seed })))).toBe(0xeb6da71f);
   });
 
+  test('XXH64 has SMHasher’s verification value 024B7CF4', () => {
+    const hash = 'xxh64';
+    expect(verificationValue((bytes, seed) => value(hashKey(bytes, { hash, seed })))).toBe(0x024b7cf4);
+  });
+
   // The first 16 vectors of the SipHash reference implementation: key 00..0f, message 00..(length - 1).
   test.each(
     [
@@ -87,6 +92,8 @@ describe.each(['wasm', 'javascript'] as const)('hashing in %s', (kernel) => {
       const seed = (BigInt(random.bits()) << 32n) | BigInt(random.bits());
       expect(value(hashKey(bytes, { seed })), `${length} bytes`).toBe(referenceForge64(bytes, seed));
       expect(value(hashKey(bytes, parquetHash())), `${length} bytes`).toBe(referenceXxh64(bytes, 0n));
+      const hash = value(hashKey(bytes, { hash: 'xxh64', seed }));
+      expect(hash, `${length} bytes`).toBe(referenceXxh64(bytes, seed));
     }
   });
 
@@ -152,7 +159,7 @@ describe.each(['wasm', 'javascript'] as const)('hashing in %s', (kernel) => {
     expect(() => hashKey('a', { key: sipBytes as never })).toThrow(/new SecretKey/);
   });
 
-  test.each([{}, { seed: 7 }, { key: sipKey }])(
+  test.each([{}, { seed: 7 }, { key: sipKey }, { hash: 'xxh64', seed: 2n ** 63n + 9n }])(
     'a batch hashes like its keys one by one, with %o',
     (options) => {
       const keys = [

@@ -30,16 +30,10 @@ export const hashOut = /* @__PURE__ */ new Int32Array(2);
 export function hashInto(key: Key, scheme: HashScheme): void {
   const wasm = wasmKernel();
   const done =
-    WASM_POSSIBLE && wasm !== null ? wasm.hashKey(key, scheme, hashOut) : hashInScratch(key, scheme);
+    WASM_POSSIBLE && wasm !== null
+      ? wasm.hashKey(key, scheme, hashOut)
+      : hashInTarget((scratch ??= keyTarget(1024)), key, scheme);
   if (!done) hashBytesInto(keyBytes(key), scheme);
-}
-
-/** Hashes a key in JavaScript, if it fits into the scratch buffer. */
-function hashInScratch(key: Key, scheme: HashScheme): boolean {
-  scratch ??= keyTarget(1024);
-  const length = writeKey(key, scratch);
-  if (length >= 0) scheme.hashWords(scratch.words, length, hashOut);
-  return length >= 0;
 }
 
 /** @internal The same for bytes of any length. */
@@ -49,8 +43,16 @@ export function hashBytesInto(bytes: Uint8Array, scheme: HashScheme): void {
     wasm.hashLong(bytes, scheme, hashOut);
     return;
   }
-  const target = keyTarget(4 * Math.ceil(bytes.length / 16) + 4); // whole blocks: the hashes read in blocks
-  scheme.hashWords(target.words, writeKey(bytes, target), hashOut);
+  // Whole blocks, because the hashes read in blocks.
+  hashInTarget(keyTarget(4 * Math.ceil(bytes.length / 16) + 4), bytes, scheme);
+}
+
+/** Hashes a key in JavaScript. Returns false if its bytes do not fit into the target. */
+function hashInTarget(target: KeyTarget, key: Key, scheme: HashScheme): boolean {
+  const length = writeKey(key, target);
+  if (length < 0) return false;
+  scheme.hashWords(target.words, length, scheme.seedLow, scheme.seedHigh, hashOut);
+  return true;
 }
 
 /**

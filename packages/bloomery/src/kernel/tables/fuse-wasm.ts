@@ -40,7 +40,7 @@ export function fuseKeyInWasm(
 ): number {
   const length = wasm.placeKey(key, scheme);
   if (length < 0) return -1;
-  const { seedLow, seedHigh } = wasm;
+  const { seedLow, seedHigh } = scheme;
   const found = call(wasm).fuseKey(
     INPUT,
     length,
@@ -189,7 +189,7 @@ function link(memory: WasmMemory): FuseExports {
   const wasm = platform.WebAssembly!;
   compiled ??= new wasm.Module(Uint8Array.from(platform.atob(FUSE_BASE64), (c) => c.charCodeAt(0)));
   // The solver never hashes.
-  return new wasm.Instance(compiled, { env: { memory, hashOneForge: () => 0 } }).exports as FuseExports;
+  return new wasm.Instance(compiled, { env: { memory, hashOne: () => 0 } }).exports as FuseExports;
 }
 
 let compiled: object | undefined;

@@ -26,7 +26,7 @@
  * be disposed of.
  */
 
-import { FORGE64, type HashOut, type HashScheme, halves } from '../../hashing/hash-scheme.ts';
+import { FORGE64, type HashOut, type HashScheme } from '../../hashing/hash-scheme.ts';
 import { type Key, writeKey } from '../../keys/key.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
 import { platform, textEncoder, type WasmMemory } from '../../keys/platform.ts';
@@ -84,10 +84,6 @@ export class WasmKernel {
   #bounds!: Uint32Array;
   #high!: Int32Array;
   #sipKey!: Int32Array;
-  #seedOf: HashScheme | undefined;
-  /** The halves of the seed that was used last. */
-  seedLow = 0;
-  seedHigh = 0;
   readonly #memory: WasmMemory;
   #residents: WeakRef<Movable>[] = [];
   #free = ARENA;
@@ -111,14 +107,11 @@ export class WasmKernel {
   hashKey(key: Key, scheme: HashScheme, out: HashOut): boolean {
     const length = writeKey(key, this.#input);
     if (length < 0) return false;
-    const { secret, code } = scheme;
-    if (secret !== null) {
-      out[0] = this.#withSecret(secret, () => this.#call.hashOneSip(INPUT, length));
-    } else if (code === FORGE64) {
-      this.#useSeed(scheme);
-      out[0] = this.#call.hashOneForge(INPUT, length, this.seedLow, this.seedHigh);
-    } else {
-      out[0] = this.#call.hashOneXxh64(INPUT, length);
+    this.#enter(scheme);
+    try {
+      out[0] = this.#call.hashOne(INPUT, length, scheme.code, scheme.seedLow, scheme.seedHigh);
+    } finally {
+      this.#leave(scheme);
     }
     out[1] = this.#high[0];
     return true;
@@ -130,8 +123,7 @@ export class WasmKernel {
    */
   hashLong(bytes: Uint8Array, scheme: HashScheme, out: HashOut): void {
     const input = this.#input.bytes;
-    this.#useSeed(scheme);
-    this.#call.streamStart(this.seedLow, this.seedHigh, bytes.length);
+    this.#call.streamStart(scheme.seedLow, scheme.seedHigh, bytes.length);
     for (let at = 0; at === 0 || at < bytes.length; at += INPUT_BYTES) {
       const piece = bytes.subarray(at, at + INPUT_BYTES);
       input.set(piece);
@@ -266,7 +258,8 @@ export class WasmKernel {
 
   // The probes of a chunk. `address` is the result of `admit`. `…Has` leaves one byte per key in
   // `results`, `…Add` returns how many keys changed a bit. `…HasKey` hashes and looks up one key in
-  // a single call: 1 or 0, or -1 if it cannot (a key longer than the input region, a keyed scheme).
+  // a single call: 1 or 0, or -1 if it cannot (a key longer than the input region, another hash than
+  // Forge64).
 
   classicHas(count: number, address: number, range: number, stride: number, k: number): void {
     this.#call.classicHas(HASH_CHUNK, count, address, range, stride, k, RESULTS);
@@ -282,7 +275,8 @@ export class WasmKernel {
   ): number {
     const length = this.placeKey(key, scheme);
     if (length < 0) return -1;
-    return this.#call.classicHasOne(INPUT, length, this.seedLow, this.seedHigh, address, range, stride, k);
+    const { seedLow, seedHigh } = scheme;
+    return this.#call.classicHasOne(INPUT, length, seedLow, seedHigh, address, range, stride, k);
   }
 
   classicAdd(count: number, address: number, range: number, stride: number, k: number): number {
@@ -296,7 +290,7 @@ export class WasmKernel {
   blockedHasKey(key: Key, scheme: HashScheme, address: number, blocks: number, k: number): number {
     const length = this.placeKey(key, scheme);
     if (length < 0) return -1;
-    return this.#call.blockedHasOne(INPUT, length, this.seedLow, this.seedHigh, address, blocks, k);
+    return this.#call.blockedHasOne(INPUT, length, scheme.seedLow, scheme.seedHigh, address, blocks, k);
   }
 
   blockedAdd(count: number, address: number, blocks: number, k: number): number {
@@ -342,49 +336,32 @@ export class WasmKernel {
   }
 
   /**
-   * Puts a key at INPUT for a call that hashes and looks up at once, and its seed into `seedLow`
-   * and `seedHigh`. Returns the number of bytes of the key, or -1 if this is not possible: a key
-   * longer than the input region, a keyed scheme.
+   * Puts a key at INPUT for a call that hashes and looks up at once. Returns the number of bytes of
+   * the key, or -1 if this is not possible: a key longer than the input region, a scheme other than
+   * Forge64.
    */
   placeKey(key: Key, scheme: HashScheme): number {
-    if (scheme.secret !== null) return -1;
-    this.#useSeed(scheme);
-    return writeKey(key, this.#input);
+    return scheme.code === FORGE64 ? writeKey(key, this.#input) : -1;
   }
 
   #hashSpans(base: number, count: number, gap: number, scheme: HashScheme): void {
-    const { secret, code } = scheme;
-    if (secret !== null) {
-      this.#withSecret(secret, () => {
-        this.#call.hashSpansSip(base, BOUNDS, count, gap, HASH_CHUNK);
-        return 0;
-      });
-    } else if (code === FORGE64) {
-      this.#useSeed(scheme);
-      this.#call.hashSpansForge(base, BOUNDS, count, gap, HASH_CHUNK, this.seedLow, this.seedHigh);
-    } else {
-      this.#call.hashSpansXxh64(base, BOUNDS, count, gap, HASH_CHUNK);
-    }
-  }
-
-  /**
-   * Sets the halves of the seed. A seed is a bigint, and splitting it costs more than a hash, so
-   * the last halves are kept.
-   */
-  #useSeed(scheme: HashScheme): void {
-    if (scheme === this.#seedOf) return;
-    [this.seedLow, this.seedHigh] = halves(scheme.seed);
-    this.#seedOf = scheme;
-  }
-
-  /** Runs `work` with the secret key in memory, and erases it afterwards. */
-  #withSecret(secret: Int32Array, work: () => number): number {
-    this.#sipKey.set(secret);
+    this.#enter(scheme);
     try {
-      return work();
+      const { code, seedLow, seedHigh } = scheme;
+      this.#call.hashSpans(base, BOUNDS, count, gap, HASH_CHUNK, code, seedLow, seedHigh);
     } finally {
-      this.#sipKey.fill(0);
+      this.#leave(scheme);
     }
+  }
+
+  /** Puts the secret key of a keyed scheme into memory, for a call that hashes. */
+  #enter({ secret }: HashScheme): void {
+    if (secret !== null) this.#sipKey.set(secret);
+  }
+
+  /** Erases the secret key after such a call. */
+  #leave({ secret }: HashScheme): void {
+    if (secret !== null) this.#sipKey.fill(0);
   }
 
   #evictAll(): void {
@@ -445,20 +422,17 @@ export function linkModule<Exports>(base64: string, memory: WasmMemory, function
 }
 
 interface KernelExports {
-  hashOneForge(pointer: number, length: number, seedLow: number, seedHigh: number): number;
-  hashOneXxh64(pointer: number, length: number): number;
-  hashOneSip(pointer: number, length: number): number;
-  hashSpansForge(
+  hashOne(pointer: number, length: number, code: number, seedLow: number, seedHigh: number): number;
+  hashSpans(
     base: number,
     bounds: number,
     count: number,
     gap: number,
     hashes: number,
+    code: number,
     seedLow: number,
     seedHigh: number,
   ): void;
-  hashSpansXxh64(base: number, bounds: number, count: number, gap: number, hashes: number): void;
-  hashSpansSip(base: number, bounds: number, count: number, gap: number, hashes: number): void;
   streamStart(seedLow: number, seedHigh: number, total: number): void;
   streamBlocks(pointer: number, length: number): void;
   streamEnd(): number;
