@@ -20,7 +20,7 @@ import {
 export const SAMPLE_KEY = new SecretKey(Uint8Array.from({ length: 16 }, (_, i) => 5 * i + 1));
 const KEYS = Array.from({ length: 30 }, (_, i) => `key-${i}`);
 
-type Hashing = { readonly key?: SecretKey; readonly seed?: number };
+type Hashing = { readonly key?: SecretKey; readonly seed?: number; readonly hash?: string };
 
 /** By structure; each takes a seed or a key. */
 export const SAMPLES: Readonly<Record<string, (hashing?: Hashing) => AnyFilter>> = {

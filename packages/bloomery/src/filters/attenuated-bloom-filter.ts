@@ -276,8 +276,8 @@ export class AttenuatedBloomFilter {
 }
 
 const MAX_LEVELS = 255;
-const OPTIONS = ['levels', 'bits', 'hashes', 'layout', 'capacity', 'seed', 'key'];
-const CAPACITY_OPTIONS = ['levels', 'capacity', 'falsePositiveRate', 'layout', 'seed', 'key'];
+const OPTIONS = ['levels', 'bits', 'hashes', 'layout', 'capacity', 'seed', 'key', 'hash'];
+const CAPACITY_OPTIONS = ['levels', 'capacity', 'falsePositiveRate', 'layout', 'seed', 'key', 'hash'];
 
 function emptyLevels(options: AttenuatedBloomFilterOptions): BloomFilter[] {
   checkOptions('AttenuatedBloomFilter', options, OPTIONS);

@@ -317,7 +317,7 @@ export class BloomierFilter {
   }
 }
 
-const OPTIONS = ['valueBits', 'checkBits', 'falsePositiveRate', 'seed', 'key'];
+const OPTIONS = ['valueBits', 'checkBits', 'falsePositiveRate', 'seed', 'key', 'hash'];
 
 /** The number of check bits that the options ask for. */
 function checkBitsOf({ checkBits, falsePositiveRate }: BloomierFilterOptions): number {

@@ -336,6 +336,7 @@ const OPTIONS = [
   'layout',
   'seed',
   'key',
+  'hash',
 ] as const;
 
 /** The hashes that no filter holds. */

@@ -181,7 +181,7 @@ export class StaticFilter {
   }
 }
 
-const OPTIONS = ['fingerprintBits', 'falsePositiveRate', 'seed', 'key'];
+const OPTIONS = ['fingerprintBits', 'falsePositiveRate', 'seed', 'key', 'hash'];
 /** The number of bits in a fingerprint that the options ask for. */
 function widthOf({ fingerprintBits, falsePositiveRate }: StaticFilterOptions): number {
   if (falsePositiveRate === undefined) {

@@ -10,6 +10,7 @@ import { expectBinomial, expectNormal } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { BlockedBloomFilter } from '../../src/filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../../src/filters/bloom-filter.ts';
+import '../../src/xxh64.ts';
 import { hashKeys } from '../../src/kernel/batches/hash-keys.ts';
 import type { Key } from '../../src/keys/key.ts';
 
@@ -44,9 +45,13 @@ const families: Record<string, (i: number) => Key> = {
     'a'.repeat(1 + (i % 500)) + String.fromCharCode(98 + Math.floor(i / 500)),
 };
 
-describe.each(Object.entries(families))('%s', (_, keyAt) => {
+const subjects = Object.entries(families).flatMap(([name, keyAt]) =>
+  ['forge64', 'xxh64'].map((hash) => ({ name, hash, keyAt })),
+);
+
+describe.each(subjects)('$name by $hash', ({ hash, keyAt }) => {
   const keys = Array.from({ length: COUNT }, (_unused, i) => keyAt(i));
-  const { words } = hashKeys(keys);
+  const { words } = hashKeys(keys, { hash });
 
   test('64 bits never collide, each half as often as chance', () => {
     const whole = new Float64Array(COUNT);
@@ -62,7 +67,7 @@ describe.each(Object.entries(families))('%s', (_, keyAt) => {
   test('filters keep their rate on keys of the same family', () => {
     const inside = keys.filter((_unused, i) => i % 2 === 0);
     const outside = keys.filter((_unused, i) => i % 2 === 1);
-    const options = { capacity: inside.length, falsePositiveRate: 0.02 };
+    const options = { capacity: inside.length, falsePositiveRate: 0.02, hash };
     for (const filter of [BloomFilter.forCapacity(options), BlockedBloomFilter.forCapacity(options)]) {
       filter.addMany(inside);
       const found = filter.hasMany(outside).reduce((sum, answer) => sum + answer, 0);

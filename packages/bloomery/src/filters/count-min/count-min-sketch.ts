@@ -361,7 +361,7 @@ export class CountMinSketch {
 }
 
 const MAX_DEPTH = 255;
-const COMMON_OPTIONS = ['update', 'counterBits', 'seed', 'key'];
+const COMMON_OPTIONS = ['update', 'counterBits', 'seed', 'key', 'hash'];
 const OPTIONS = ['width', 'depth', ...COMMON_OPTIONS];
 const ERROR_OPTIONS = ['epsilon', 'delta', ...COMMON_OPTIONS];
 function countersOptions({

@@ -490,7 +490,7 @@ export class CountingBloomFilter {
 }
 
 const MAX_HASHES = 255;
-const COMMON = ['counterBits', 'layout', 'trackChanges', 'overfull', 'seed', 'key'];
+const COMMON = ['counterBits', 'layout', 'trackChanges', 'overfull', 'seed', 'key', 'hash'];
 const OPTIONS = ['counters', 'hashes', 'capacity', ...COMMON];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'maxHashes', ...COMMON];
 

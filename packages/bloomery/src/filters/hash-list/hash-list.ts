@@ -358,8 +358,8 @@ export class HashList {
 }
 
 const MAX_HASHES = 255;
-const OPTIONS = ['bits', 'hashes', 'capacity', 'overfull', 'seed', 'key'];
-const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'overfull', 'seed', 'key'];
+const OPTIONS = ['bits', 'hashes', 'capacity', 'overfull', 'seed', 'key', 'hash'];
+const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'overfull', 'seed', 'key', 'hash'];
 
 /**
  * The smallest k for which 2^36 bits are enough, by survey 2.1. Undefined if there is none; sizing

@@ -385,7 +385,7 @@ export class HeavyHitters {
 
 /** How many keys of an iterable are added together. */
 const PENDING_KEYS = 1024;
-const COMMON_OPTIONS = ['threshold', 'update', 'counterBits', 'seed', 'key'];
+const COMMON_OPTIONS = ['threshold', 'update', 'counterBits', 'seed', 'key', 'hash'];
 const OPTIONS = ['width', 'depth', ...COMMON_OPTIONS];
 const THRESHOLD_OPTIONS = ['epsilon', 'delta', ...COMMON_OPTIONS];
 function packedKeys({ bytes, offsets }: PackedKeys): (i: number) => Uint8Array {

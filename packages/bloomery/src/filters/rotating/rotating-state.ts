@@ -58,6 +58,7 @@ const OPTIONS = [
   'layout',
   'seed',
   'key',
+  'hash',
 ] as const;
 
 export function rotatingState(options: RotatingBloomFilterOptions): RotatingState {
