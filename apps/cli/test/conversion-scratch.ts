@@ -149,7 +149,7 @@ export function keys(from: number, to: number): string[] {
 }
 
 /** A filter for 10,000 keys at 1 % that halves three times, with some keys in it. */
-export function bloom(from: number, to: number, options: { seed?: number } = {}): BloomFilter {
+export function bloom(from: number, to: number, options: { seed?: number; hash?: string } = {}): BloomFilter {
   const filter = BloomFilter.forCapacity({
     capacity: 10_000,
     falsePositiveRate: 0.01,

@@ -38,6 +38,7 @@ export interface BuildParameters {
   readonly hashes?: number | undefined;
   readonly layout?: string | undefined;
   readonly seed?: bigint | undefined;
+  readonly hash?: string | undefined;
   readonly key?: SecretKey | undefined;
   readonly halvings?: number | undefined;
   readonly counterBits?: number | undefined;
@@ -136,9 +137,10 @@ const BUILDERS: Record<string, (parameters: BuildParameters) => Builder> = {
   blocked: (p) => {
     const layout = layoutOf(p, ['blocked', 'split-block'], 'blocked') as 'blocked' | 'split-block';
     const scheme = layout === 'split-block' ? {} : hashing(p);
-    if (layout === 'split-block' && (p.seed !== undefined || p.key !== undefined)) {
+    const parquet = p.seed === undefined && p.key === undefined && (p.hash ?? 'xxh64') === 'xxh64';
+    if (layout === 'split-block' && !parquet) {
       throw new UsageError(
-        '--layout split-block has a hash of its own (Parquet): neither --seed nor --key-file',
+        '--layout split-block has a hash of its own (Parquet): neither --seed nor --key-file nor --hash forge64',
       );
     }
     const { bits, capacity, hashes, halvings } = p;
@@ -308,9 +310,9 @@ function adding(filter: OwnFilter & { addMany(keys: KeyBatch): unknown; scheme: 
   };
 }
 
-function hashing({ seed, key }: BuildParameters): { seed?: bigint; key?: SecretKey } {
+function hashing({ seed, hash, key }: BuildParameters): { seed?: bigint; hash?: string; key?: SecretKey } {
   if (key !== undefined) return { key };
-  return seed === undefined ? {} : { seed };
+  return { ...given('seed', seed), ...given('hash', hash) };
 }
 
 /**

@@ -93,6 +93,12 @@ export function register(program: Command): void {
       'classic or partitioned; of blocked filters blocked or split-block (Parquet)',
     )
     .option('--halvings <count>', 'a size that can be halved so many times (bloomery halve)', parseCount(0))
+    .addOption(
+      new Option('--hash <name>', 'the hash (default: forge64); xxh64 is one that others published').choices([
+        'forge64',
+        'xxh64',
+      ]),
+    )
     .option('--seed <number>', 'another hash function; public, written into the file', parseSeed);
   withKeyFile(command)
     .option(
@@ -164,9 +170,11 @@ async function run(files: string[], options: BuildOptions): Promise<void> {
 }
 
 function parametersOf(options: BuildOptions, files: number): BuildParameters {
-  const { seed, keyFile } = options;
+  const { seed, hash, keyFile } = options;
   if (seed !== undefined && keyFile !== undefined)
     throw new UsageError('--seed and --key-file exclude each other');
+  if (hash !== undefined && keyFile !== undefined)
+    throw new UsageError('--hash and --key-file exclude each other: a secret key belongs to SipHash-2-4');
   if (options.bits !== undefined && options.rate !== undefined && options.structure !== 'static') {
     throw new UsageError('--bits and --rate exclude each other: one follows from the other (bloomery plan)');
   }

@@ -146,7 +146,7 @@ async function rebuild(
   }
   const design = chooseDesign(file, options);
   const { funnel, key } = options;
-  const created = target.create({ ...design, funnel, ...seedOf(file), key });
+  const created = target.create({ ...design, funnel, ...hashOf(file), key });
   const misses = missesOf(file, funnel);
   let [count, missing] = [0, 0];
   const progress = startProgress({ what: 'reading keys', total: sizeOf(paths), enabled: !options.json });
@@ -199,9 +199,12 @@ function chooseDesign(file: FilterFile, { capacity, rate }: ConvertOptions): Des
   return { capacity: keys, falsePositiveRate };
 }
 
-function seedOf({ filter }: FilterFile): Pick<CreateOptions, 'seed'> {
+/** The hash and the seed of an own filter. Split blocks have Parquet's, which is for them alone. */
+function hashOf({ filter }: FilterFile): Pick<CreateOptions, 'hash' | 'seed'> {
   const scheme = 'scheme' in filter ? filter.scheme : undefined;
-  return scheme?.id.startsWith('forge64') ? { seed: scheme.seed } : {};
+  const split = 'layout' in filter && filter.layout === 'split-block';
+  if (scheme === undefined || split || scheme.id.startsWith('siphash')) return {};
+  return { hash: scheme.id, seed: scheme.seed };
 }
 
 /**

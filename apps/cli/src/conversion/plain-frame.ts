@@ -105,5 +105,6 @@ export function describeFrame({ head }: FrameFile): string {
 
 function describeHash({ name, keyed, seed }: FrameHash): string {
   if (keyed) return `secret key with check value ${seed.toString(16)}`;
-  return name === 'xxh64' ? 'XXH64' : `seed ${seed.toString(16)}`;
+  if (name === 'xxh64') return seed === 0n ? 'XXH64' : `XXH64 with seed ${seed.toString(16)}`;
+  return `seed ${seed.toString(16)}`;
 }

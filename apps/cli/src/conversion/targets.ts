@@ -42,8 +42,10 @@ export interface NewFilter {
 export interface CreateOptions extends Design {
   readonly funnel: GuavaFunnel;
   /**
-   * For the library's own structures: the seed, or the secret key, of the filter that is converted.
+   * For the library's own structures: the hash and its seed, or the secret key, of the filter that
+   * is converted.
    */
+  readonly hash?: string;
   readonly seed?: bigint;
   readonly key?: SecretKey | undefined;
 }
@@ -254,8 +256,9 @@ function asIs(key: Uint8Array): Uint8Array {
   return key;
 }
 
-function sizing({ capacity, falsePositiveRate, seed, key }: CreateOptions) {
-  const hashing = key !== undefined ? { key } : seed !== undefined ? { seed } : {};
+function sizing({ capacity, falsePositiveRate, hash, seed, key }: CreateOptions) {
+  const hashing =
+    key !== undefined ? { key } : hash !== undefined && seed !== undefined ? { hash, seed } : {};
   return { capacity, falsePositiveRate, ...hashing };
 }
 

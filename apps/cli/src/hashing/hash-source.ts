@@ -3,21 +3,20 @@
  * from its file again, so that no message holds the key.
  */
 
-import { type HashScheme, hashScheme, parquetHash } from 'bloomery';
+import { type HashScheme, hashScheme } from 'bloomery';
+import 'bloomery/xxh64';
 import { readSecretKey } from '../files/secret-key-file.ts';
 
 export type HashSource =
-  | { readonly kind: 'seed'; readonly seed: bigint }
-  | { readonly kind: 'key-file'; readonly path: string }
-  | { readonly kind: 'split-block' };
+  | { readonly kind: 'seed'; readonly hash: string; readonly seed: bigint }
+  | { readonly kind: 'key-file'; readonly path: string };
 
 export function schemeOf(source: HashSource): HashScheme {
   if (source.kind === 'key-file') return readSecretKey(source.path).scheme;
-  return source.kind === 'split-block' ? parquetHash() : hashScheme({ seed: source.seed });
+  return hashScheme({ hash: source.hash, seed: source.seed });
 }
 
 /** The source that gives a filter's own scheme. */
-export function sourceOf(scheme: HashScheme, keyFile: string | undefined): HashSource {
-  if (keyFile !== undefined) return { kind: 'key-file', path: keyFile };
-  return scheme.id.startsWith('forge64') ? { kind: 'seed', seed: scheme.seed } : { kind: 'split-block' };
+export function sourceOf({ id, seed }: HashScheme, keyFile: string | undefined): HashSource {
+  return keyFile === undefined ? { kind: 'seed', hash: id, seed } : { kind: 'key-file', path: keyFile };
 }

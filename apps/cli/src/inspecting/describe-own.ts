@@ -29,8 +29,10 @@ export function describeOwn(file: OwnFile): FilterDetails {
 
 /** Reads the hash from the frame, because the filter may have been read without its key. */
 function hashOf({ frame }: OwnFile): { hash: string; seed?: string } {
-  const { name, seed } = readFrameHead(frame).hash;
-  return name === 'forge64' ? { hash: name, seed: String(seed) } : { hash: name };
+  const { hash, parameters } = readFrameHead(frame);
+  // The seed of split blocks is always 0, and the one of a keyed filter is no seed.
+  const fixed = hash.keyed || ('layout' in parameters && parameters.layout === 'split-block');
+  return fixed ? { hash: hash.name } : { hash: hash.name, seed: String(hash.seed) };
 }
 
 type Details = Omit<FilterDetails, 'hash' | 'seed'>;

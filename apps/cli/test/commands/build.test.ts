@@ -40,6 +40,32 @@ describe('what comes out', () => {
     expect(built([...options, at('keys.txt')])).toEqual(blocked.encode());
   });
 
+  test('is hashed by XXH64 with --hash xxh64, on any number of threads', () => {
+    const options = { capacity: KEYS.length, falsePositiveRate: 0.0001, hash: 'xxh64', seed: 9 };
+    const filter = BloomFilter.forCapacity(options);
+    filter.addMany(KEYS);
+    for (const threads of ['0', '2']) {
+      const args = ['-r', '1e-4', '--hash', 'xxh64', '--seed', '9', '--threads', threads];
+      expect(built([...args, at('keys.txt')])).toEqual(filter.encode());
+    }
+    expect(bloomery(['info', at('out.blm')]).stdout).toMatch(/^hash +xxh64, seed 9$/m);
+    expect(bloomery(['check', at('out.blm'), '--count'], { input: KEYS.join('\n') }).stdout).toBe('5000\n');
+    expect(bloomery(['add', at('out.blm'), '-'], { input: 'one more\n' }).code).toBe(0);
+    expect(bloomery(['check', at('out.blm')], { input: 'one more\n' }).stdout).toBe('one more\n');
+    filter.add('one more');
+    expect(Uint8Array.from(readFileSync(at('out.blm')))).toEqual(filter.encode());
+  });
+
+  test.each(['counting', 'static', 'count-min', 'heavy-hitters', 'scalable', 'hash-list', 'spectral'])(
+    'is a %s filter by XXH64 that finds its keys',
+    (structure) => {
+      built(['-s', structure, '--hash', 'xxh64', at('keys.txt')]);
+      expect(JSON.parse(bloomery(['info', at('out.blm'), '--json']).stdout)).toMatchObject({ hash: 'xxh64' });
+      const { stdout } = bloomery(['check', at('out.blm'), '--count'], { input: KEYS.join('\n') });
+      expect(stdout).toBe('5000\n');
+    },
+  );
+
   test('is the same for any number of threads, and for packed inputs', () => {
     const lines = Array.from({ length: 120_000 }, (_, i) => `key number ${i}`).join('\n');
     writeFileSync(at('many.txt'), lines);
@@ -200,6 +226,15 @@ describe('what cannot be', () => {
     refused(
       ['keys.txt', '-o', 'x.blm', '-s', 'bloom', '-l', 'blocked'],
       /--layout for --structure bloom is classic or partitioned/,
+    );
+    refused(['keys.txt', '-o', 'x.blm', '--hash', 'md5'], /Allowed choices are forge64, xxh64/);
+    refused(
+      ['keys.txt', '-o', 'x.blm', '--hash', 'xxh64', '--key-file', 'secret'],
+      /--hash and --key-file exclude each other/,
+    );
+    refused(
+      ['keys.txt', '-o', 'x.blm', '-s', 'blocked', '-l', 'split-block', '--hash', 'forge64'],
+      /--layout split-block has a hash of its own/,
     );
     refused(['keys.txt', '-o', 'x.blm', '-s', 'bloomier'], /needs --column .* --value-column/);
     refused(['keys.txt', '-o', 'x.blm', '--structur', 'static'], /unknown option '--structur'/);

@@ -186,6 +186,7 @@ describe('intersect', () => {
 
 describe('what cannot be combined', () => {
   scratch.put('seed.blm', bloom(0, 10, { seed: 7 }));
+  scratch.put('xxh64.blm', bloom(0, 10, { hash: 'xxh64' }));
   scratch.put('half.blm', a.halve());
   const counting = new CountingBloomFilter({ counters: a.bits, hashes: a.hashes });
   scratch.put('counting.blm', counting);
@@ -195,6 +196,7 @@ describe('what cannot be combined', () => {
   scratch.put('flipped.blm', a.encode().with(500, a.encode()[500] ^ 1));
   scratch.put('empty.blm', '');
   const cases: [line: string, message: RegExp][] = [
+    ['union a.blm xxh64.blm -o x', /classic, forge64\/0\) and BloomFilter\(.*classic, xxh64\/0\)/],
     [
       'union a.blm seed.blm -o x',
       /cannot unite a\.blm and seed\.blm: BloomFilter\(95936 bits, 7 hashes, classic, forge64\/0\) and BloomFilter\(95936 bits, 7 hashes, classic, forge64\/7\).*same structure, size, hashes and seed/,
