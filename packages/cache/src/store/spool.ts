@@ -21,9 +21,9 @@
  * and a file (file-backing.ts). A body may move from the first to the second while it is read.
  *
  * Bound on memory. A kept body in memory is bounded by its backing, and one in a file holds
- * 256 KiB and one chunk. A body that passes through holds the window of 256 KiB and one chunk; if
- * it was kept in memory before and a reader is still there, it holds those bytes until the reader
- * has them, and grows no further.
+ * 256 KiB and one chunk. A body that passes through holds the window of 256 KiB and two chunks: the
+ * one in which the slowest reader is, and the newest. If it was kept in memory before and a reader
+ * is still there, it holds those bytes until the reader has them, and grows no further.
  *
  * The rule for slow readers:
  * - A reader slower than the writer delays nothing while the body is kept: it reads from the backing
@@ -173,9 +173,9 @@ export class Spool {
     if (this.#state !== 'open') return Promise.reject(this.#failure ?? endedError(this.length));
     if (chunk.length === 0) return undefined;
     const kept = !this.#passing && this.#backing.admit(this.length + chunk.length);
+    if (this.#readers.size === 0) this.#watchUnread();
     this.#held.push(chunk);
     for (const reader of this.#readers) reader.wake();
-    if (this.#readers.size === 0) this.#watchUnread();
     if (!kept) {
       this.letThrough();
       return this.room();
@@ -270,7 +270,11 @@ export class Spool {
     if (at >= this.length) return undefined;
     const view = this.#held.view(at, end, hint);
     if (view !== undefined) return view;
-    if (at < this.#backing.end) return this.#backing.read(at, Math.min(end, this.#backing.end));
+    const kept = this.#backing.end;
+    // A reader that came late finds a hole after the kept bytes. It is told before its first byte.
+    if (at < kept && (kept === this.#held.start || end <= kept)) {
+      return this.#backing.read(at, Math.min(end, kept));
+    }
     const held = `only those from ${this.#held.start} on`;
     return Promise.reject(new BodyError('gone', `Byte ${at} of the body is not held any more, ${held}`));
   }
