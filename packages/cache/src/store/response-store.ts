@@ -157,3 +157,10 @@ export class BodyError extends Error {
     this.code = code;
   }
 }
+
+/** The error of a commit whose response describes another body than the one that was written. */
+export function lengthError(length: number, { bodyLength }: StoredResponse): RangeError {
+  return new RangeError(
+    `Cannot commit a body: expected a response with ${length} bytes, got one with ${bodyLength}`,
+  );
+}

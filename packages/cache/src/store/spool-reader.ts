@@ -22,7 +22,7 @@ export class SpoolReader implements BodyReader {
   /** Set while a read of the backing is under way. */
   #reading = false;
   #waiter: { resolve(bytes: Bytes | Promise<Bytes>): void; reject(error: unknown): void } | undefined;
-  /** The answer to every read after it has left. */
+  /** The answer to every read after it has left; undefined if it was closed. */
   #error: Error | undefined;
 
   constructor(spool: Spool, start: number, end: number) {
@@ -34,7 +34,7 @@ export class SpoolReader implements BodyReader {
 
   next(): Bytes | Promise<Bytes> {
     if (this.#reading || this.#waiter !== undefined) {
-      return Promise.reject(new TypeError('next() was called again before the last one was answered'));
+      return Promise.reject(calledTwiceError());
     }
     const bytes = this.#take();
     if (bytes !== undefined) return bytes;
@@ -44,7 +44,7 @@ export class SpoolReader implements BodyReader {
   }
 
   close(): void {
-    this.#leave(new BodyError('gone', 'The reader was closed before the end of the body'));
+    this.#leave();
   }
 
   /** @internal Called after a change; answers a waiting `next`. */
@@ -60,14 +60,16 @@ export class SpoolReader implements BodyReader {
 
   /** @internal The other readers go on without this one, which does not get the rest. */
   leaveBehind(): void {
-    this.#leave(new BodyError('gone', 'This reader held up others for too long'));
+    const message =
+      'Cannot read on: expected a reader that keeps up, got one that held up others for too long';
+    this.#leave(new BodyError('gone', message));
   }
 
   /** The next bytes, null at the end, or undefined if there are none yet. */
   #take(): Bytes | Promise<Bytes> | undefined {
     const spool = this.#spool;
     if (this.#finished || this.position >= this.#end) return this.#finish(spool);
-    if (spool === undefined) return Promise.reject(this.#error);
+    if (spool === undefined) return Promise.reject(this.#error ?? closedError());
     if (spool.failure !== undefined) return this.#fail(spool.failure);
     const bytes = spool.bytesAt(this.position, this.#end, this.#hint);
     if (bytes instanceof Promise) return this.#whenRead(bytes);
@@ -82,7 +84,7 @@ export class SpoolReader implements BodyReader {
     this.#reading = true;
     try {
       const bytes = await reading;
-      if (this.#spool === undefined) throw this.#error;
+      if (this.#spool === undefined) throw this.#error ?? closedError();
       return this.#give(this.#spool, bytes);
     } catch (error) {
       this.#leave(error as Error);
@@ -109,7 +111,7 @@ export class SpoolReader implements BodyReader {
     return Promise.reject(error);
   }
 
-  #leave(error: Error): void {
+  #leave(error?: Error): void {
     const spool = this.#spool;
     if (spool === undefined) return;
     this.#spool = undefined;
@@ -117,13 +119,21 @@ export class SpoolReader implements BodyReader {
     spool.left(this);
     const waiter = this.#waiter;
     this.#waiter = undefined;
-    waiter?.reject(error);
+    waiter?.reject(error ?? closedError());
   }
 }
 
 /** Throws unless the bytes from `start` to `end` are a range. */
 export function checkRange(start: number, end: number): void {
   if (!(start >= 0 && end >= start)) {
-    throw new RangeError(`Expected 0 <= start <= end, got start ${start} and end ${end}`);
+    throw new RangeError(`Cannot read a body: expected 0 <= start <= end, got start ${start} and end ${end}`);
   }
+}
+
+export function closedError(): BodyError {
+  return new BodyError('gone', 'Cannot read on: expected an open reader, got a closed one');
+}
+
+export function calledTwiceError(): TypeError {
+  return new TypeError('Cannot read on: expected one call of next() at a time, got a second one');
 }

@@ -36,7 +36,7 @@
  *   itself may be as slow as its client's own timeout allows. We refused to leave slow readers
  *   behind at once, because a phone would never get a body that a server requests at the same time.
  *   We refused to let the window grow, because it exists to bound memory.
- * - Nobody reads: a kept body goes on for later clients as long as 64 KB arrive in ten seconds. A
+ * - No client reads: a kept body goes on for later clients as long as 64 KB arrive in ten seconds. A
  *   body that passes through is abandoned, at once when it stops being kept or when its last reader
  *   leaves, and after at most ten seconds if no reader ever came. This holds for a spool that is
  *   attended (`attend`), because an abandoned body must have a fetch that can be ended.
@@ -62,6 +62,7 @@ const HOLD_MS = 10_000;
 /** Without readers, this many bytes must arrive in this time. */
 const UNREAD_MS = 10_000;
 const UNREAD_BYTES = 65_536;
+const UNKEPT = 'expected one that is kept, got one that passes through';
 
 /** The place that keeps the bytes of a spool. */
 export interface Backing {
@@ -214,7 +215,7 @@ export class Spool {
     this.#passingFromStart = this.length === 0;
     this.#backing.dismiss();
     this.#trim();
-    if (this.#readers.size === 0) this.#abandon('Nobody reads a body that cannot be stored');
+    if (this.#readers.size === 0) this.#abandon(UNKEPT);
   }
 
   /** The body is kept in another place from now on, which takes over the bytes so far. */
@@ -239,9 +240,11 @@ export class Spool {
     this.#failure =
       reason instanceof BodyError
         ? reason
-        : new BodyError('aborted', `The body was aborted after ${this.length} bytes: ${reason.message}`, {
-            cause: reason,
-          });
+        : new BodyError(
+            'aborted',
+            `Cannot read a body: expected all of it, got ${this.length} bytes (${reason.message})`,
+            { cause: reason },
+          );
     this.#held.clear();
     this.#backing.dismiss();
     this.#settle();
@@ -275,8 +278,8 @@ export class Spool {
     if (at < kept && (kept === this.#held.start || end <= kept)) {
       return this.#backing.read(at, Math.min(end, kept));
     }
-    const held = `only those from ${this.#held.start} on`;
-    return Promise.reject(new BodyError('gone', `Byte ${at} of the body is not held any more, ${held}`));
+    const held = `a byte from ${this.#held.start} on, which is held, got byte ${at}`;
+    return Promise.reject(new BodyError('gone', `Cannot read a body: expected ${held}`));
   }
 
   /** @internal A reader has advanced. */
@@ -291,7 +294,7 @@ export class Spool {
     this.moved();
     if (this.#readers.size > 0) return;
     if (this.#released) this.#backing.close();
-    if (this.#passing) this.#abandon('Nobody reads a body that is not kept any more');
+    if (this.#passing) this.#abandon(UNKEPT);
     else this.#watchUnread();
   }
 
@@ -329,14 +332,14 @@ export class Spool {
       const came = this.length - before;
       before = this.length;
       if (this.#readers.size > 0) return;
-      if (this.#passing) this.#abandon('Nobody reads a body that cannot be stored');
-      else if (came < UNREAD_BYTES) this.#abandon('Nobody waited for a body that came too slowly');
+      if (this.#passing) this.#abandon(UNKEPT);
+      else if (came < UNREAD_BYTES) this.#abandon(`expected ${UNREAD_BYTES} bytes in 10 s, got ${came}`);
     }, UNREAD_MS).unref();
   }
 
   #abandon(why: string): void {
     if (this.#state !== 'open' || this.#rules === undefined) return;
-    this.#rules.abandoned(new Error(why));
+    this.#rules.abandoned(new Error(`Cannot go on with a body that is not read: ${why}`));
   }
 
   #settle(): void {
@@ -348,5 +351,6 @@ export class Spool {
 }
 
 function endedError(length: number): BodyError {
-  return new BodyError('aborted', `Cannot add bytes: expected an open body, got one that ended at ${length}`);
+  const message = `Cannot add bytes to a body: expected an open one, got one that ended at ${length}`;
+  return new BodyError('aborted', message);
 }

@@ -9,7 +9,7 @@
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
-import type { BodyReader, BodyWishes, BodyWriter } from '../response-store.ts';
+import { type BodyReader, type BodyWishes, type BodyWriter, lengthError } from '../response-store.ts';
 import { Spool } from '../spool.ts';
 import { FileBacking, type FileHome, type FinishedFile } from './bodies/file-backing.ts';
 
@@ -65,9 +65,7 @@ export class DiskWriter implements BodyWriter {
 
   async commit(response: StoredResponse): Promise<boolean> {
     if (response.bodyLength !== this.length) {
-      const error = new RangeError(
-        `Expected a response with a body of ${this.length} bytes, got one of ${response.bodyLength}`,
-      );
+      const error = lengthError(this.length, response);
       this.abort(error);
       throw error;
     }

@@ -5,7 +5,7 @@
 
 import { BodyError, type BodyReader } from '../response-store.ts';
 import type { ReaderTally } from '../spool.ts';
-import { checkRange } from '../spool-reader.ts';
+import { checkRange, closedError } from '../spool-reader.ts';
 
 /**
  * Reads from a complete body. It holds the bytes, so they stay readable even if the entry is
@@ -51,8 +51,4 @@ export class GoneReader implements BodyReader {
   }
 
   close(): void {}
-}
-
-function closedError(): BodyError {
-  return new BodyError('gone', 'The reader was closed before the end of the body');
 }

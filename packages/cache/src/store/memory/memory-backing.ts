@@ -42,7 +42,9 @@ export class MemoryBacking implements Backing {
   settle(): undefined {}
 
   read(at: number): Promise<never> {
-    return Promise.reject(new RangeError(`Expected a byte in a file, got byte ${at} of a body in memory`));
+    return Promise.reject(
+      new RangeError(`Cannot read a file: expected a byte in it, got byte ${at} of a body in memory`),
+    );
   }
 
   dismiss(): void {

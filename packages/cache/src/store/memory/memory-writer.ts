@@ -7,7 +7,7 @@
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
-import type { BodyReader, BodyWriter } from '../response-store.ts';
+import { type BodyReader, type BodyWriter, lengthError } from '../response-store.ts';
 import { type ReaderTally, Spool } from '../spool.ts';
 import { MemoryBacking, type PendingBodies } from './memory-backing.ts';
 
@@ -50,9 +50,7 @@ export class MemoryWriter implements BodyWriter {
   commit(response: StoredResponse): boolean {
     if (!this.spool.open) return false;
     if (response.bodyLength !== this.length) {
-      const error = new RangeError(
-        `Expected a response with a body of ${this.length} bytes, got one of ${response.bodyLength}`,
-      );
+      const error = lengthError(this.length, response);
       this.abort(error);
       throw error;
     }

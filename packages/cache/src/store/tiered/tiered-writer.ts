@@ -10,7 +10,7 @@
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { MemoryWriter } from '../memory/memory-writer.ts';
-import { BodyError, type BodyReader, type BodyWriter } from '../response-store.ts';
+import { BodyError, type BodyReader, type BodyWriter, lengthError } from '../response-store.ts';
 import type { Spool } from '../spool.ts';
 
 /** The parts of the store that a writer needs. */
@@ -71,9 +71,7 @@ export class TieredWriter implements BodyWriter {
   commit(response: StoredResponse): Promise<boolean> | boolean {
     if (this.#ended) return false;
     if (response.bodyLength !== this.length) {
-      const error = new RangeError(
-        `Expected a response with a body of ${this.length} bytes, got one of ${response.bodyLength}`,
-      );
+      const error = lengthError(this.length, response);
       this.abort(error);
       throw error;
     }

@@ -95,7 +95,8 @@ export class FileBacking implements Backing {
 
   async read(at: number, end: number): Promise<Uint8Array> {
     const file = this.#file?.retain();
-    if (file === undefined) throw new BodyError('gone', 'The body was read after it was committed');
+    if (file === undefined)
+      throw new BodyError('gone', 'Cannot read a body: expected an open file, got a closed one');
     try {
       // While it is being written, the file ends with a whole block. A read ends there as well, so
       // that no block is read twice.
@@ -141,7 +142,7 @@ export class FileBacking implements Backing {
     if (!(await this.#home.reserve(wanted, this.#mayEvict))) return false;
     if (this.#dismissed) {
       this.#home.unreserve(wanted, this.#mayEvict);
-      throw new Error('the body was given up');
+      throw givenUpError();
     }
     this.#reserved += wanted;
     const file = (this.#file ?? (await this.#open())).retain();
@@ -153,7 +154,7 @@ export class FileBacking implements Backing {
     } finally {
       file.release();
     }
-    if (this.#dismissed) throw new Error('the body was given up');
+    if (this.#dismissed) throw givenUpError();
     this.end += count;
     held.drop(count);
     return true;
@@ -165,7 +166,7 @@ export class FileBacking implements Backing {
     if (this.#dismissed) {
       file.release();
       remove(path);
-      throw new Error('the body was given up');
+      throw givenUpError();
     }
     this.#path = path;
     this.#file = file;
@@ -200,6 +201,10 @@ export class FileBacking implements Backing {
     }
     this.#checksums[block] = sum;
   }
+}
+
+function givenUpError(): Error {
+  return new Error('the body was given up');
 }
 
 function remove(path: string): void {

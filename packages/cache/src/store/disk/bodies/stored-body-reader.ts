@@ -14,6 +14,7 @@
 
 import { errorCode } from '@bloomery/files';
 import { BodyError, type BodyReader } from '../../response-store.ts';
+import { calledTwiceError, checkRange, closedError } from '../../spool-reader.ts';
 import { BLOCK_BYTES, readChecked, readChecksums } from './body-file.ts';
 import { giveBack } from './lent-memory.ts';
 import type { SharedFile } from './open-files.ts';
@@ -59,17 +60,14 @@ export class StoredBodyReader implements BodyReader {
 
   /** `find` is called at the first `next`; it throws `BodyError` if the body is gone. */
   constructor(find: () => Promise<BodySource> | BodySource, start: number, end: number) {
-    if (!(start >= 0 && end >= start)) {
-      throw new RangeError(`Expected 0 <= start <= end, got start ${start} and end ${end}`);
-    }
+    checkRange(start, end);
     this.#find = find;
     this.#at = start;
     this.#end = end;
   }
 
   next(): Uint8Array | null | Promise<Uint8Array | null> {
-    if (this.#busy)
-      return Promise.reject(new TypeError('next() was called again before the last one was answered'));
+    if (this.#busy) return Promise.reject(calledTwiceError());
     if (this.#state === 'finished') return null;
     if (this.#state === 'closed') return Promise.reject(closedError());
     if (this.#source === undefined) {
@@ -203,8 +201,4 @@ function bodyError(error: unknown): BodyError {
     return new BodyError('gone', `The file of the body is missing: ${message}`, { cause: error });
   }
   return new BodyError('read-failed', `Cannot read a body from the disk: ${message}`, { cause: error });
-}
-
-function closedError(): BodyError {
-  return new BodyError('gone', 'The reader was closed before the end of the body');
 }
