@@ -46,7 +46,7 @@ function avalanche(
   expect(worst).toBeLessThan(Math.sqrt(2 * Math.log(follows.length)) + 2.2);
 }
 
-// bench/smhasher/forge64.cpp registers the same value, so the suite's results are about this hash.
+// tools/smhasher/forge64.cpp registers the same value, so the suite's results are about this hash.
 test('Forge64 has SMHasher’s verification value EB6DA71F', () => {
   const forge64 = (bytes: Uint8Array, seed: number) => {
     const words = new Int32Array(Math.ceil(bytes.length / 4) + 4);
