@@ -91,10 +91,10 @@ export function hashScheme({ seed = 0, key, hash }: HashOptions = {}): HashSchem
     if (!(typeof seed === 'bigint' || Number.isSafeInteger(seed)) || seed < 0 || seed >= 2n ** 64n) {
       throw new RangeError(`seed must be an integer from 0 to 2^64 - 1, got ${seed}`);
     }
-    scheme = SEEDED_SCHEMES[`${hash}`.startsWith('xxh64') ? XXH64 : FORGE64]?.(BigInt(seed));
+    scheme = SEEDED_SCHEMES[hash && `${hash}`.startsWith('xxh64') ? XXH64 : FORGE64]?.(BigInt(seed));
   }
   // `hash` is the name of the scheme or its whole id.
-  if (scheme && `${scheme.id}/`.startsWith(`${hash ?? scheme.id}/`)) return scheme;
+  if (scheme && (hash === undefined || `${scheme.id}/`.startsWith(`${hash}/`))) return scheme;
   throw new RangeError(`Cannot hash: expected ${scheme ? scheme.id : IMPORT_XXH64}, got hash ${hash}`);
 }
 
@@ -127,7 +127,7 @@ export function halves(seed: bigint): Int32Array {
  * answer "no".
  */
 export function checkSameScheme(ofHash: HashScheme, ofFilter: HashScheme): void {
-  if (ofHash?.id !== ofFilter.id) {
+  if (ofHash !== ofFilter && ofHash?.id !== ofFilter.id) {
     throw new RangeError(
       `The hash is by ${ofHash?.id}, the filter by ${ofFilter.id}: hash with filter.scheme`,
     );

@@ -7,11 +7,12 @@
 import type { Movable } from '../wasm/wasm-kernel.ts';
 
 export class BitStore implements Movable {
-  words: Uint32Array;
+  // `declare` keeps the names out of the bundle.
+  declare words: Uint32Array;
   address = 0;
   demand = 0;
-  readonly wordCount: number;
-  readonly shared: boolean;
+  declare readonly wordCount: number;
+  declare readonly shared: boolean;
 
   constructor(words: Uint32Array) {
     this.words = words;
