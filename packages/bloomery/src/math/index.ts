@@ -31,6 +31,12 @@ export {
 } from './bounds.ts';
 export { MAX_BITS } from './checks.ts';
 export {
+  counterBits,
+  counterBitsDeviation,
+  counterDeltaBits,
+  counterDeltaBitsDeviation,
+} from './counter-messages.ts';
+export {
   binaryEntropy,
   bitsAtConfidence,
   compressedBits,
