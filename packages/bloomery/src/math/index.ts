@@ -75,6 +75,7 @@ export {
   type PlanGoal,
   type PlanLayout,
   type PlanRequest,
+  type PlanStructure,
   plan,
 } from './plan/plan.ts';
 export {

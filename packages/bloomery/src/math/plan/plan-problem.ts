@@ -6,13 +6,16 @@
  * RangeError.
  */
 
-import { checkInteger, checkNumber, checkRate, MAX_BITS } from '../checks.ts';
+import { checkChoice, checkInteger, checkNumber, checkRate, MAX_BITS } from '../checks.ts';
 import { type LayoutModel, layoutModel, type PlanLayout } from './plan-layout.ts';
 
 /**
  * Which resource is scarce: memory, the size of the filter sent whole, or the size of its changes.
  */
 export type PlanGoal = 'memory' | 'transmission' | 'delta';
+
+/** The structure that is planned: an array of bits, or of counters. */
+export type PlanStructure = 'bloom' | 'counting';
 
 export interface PlanRequest {
   /** n, the number of distinct keys. If it is missing, the planner finds the largest possible. */
@@ -39,6 +42,11 @@ export interface PlanRequest {
   readonly fitProbability?: number | undefined;
   readonly maxHashes?: number | undefined;
   readonly maxBits?: number | undefined;
+  /**
+   * Default 'bloom'. With 'counting', `bits` and `maxBits` are numbers of counters, and messages are
+   * those of the coded counters.
+   */
+  readonly structure?: PlanStructure | undefined;
   /** Default 'classic'. */
   readonly layout?: PlanLayout | undefined;
   /**
@@ -62,6 +70,7 @@ export type PlanBinding =
 export interface Problem extends PlanRequest {
   readonly model: LayoutModel;
   readonly goal: PlanGoal;
+  readonly structure: PlanStructure;
   readonly fitProbability: number;
   /** The most hash functions to propose: maxHashes, or a practical limit. */
   readonly hashLimit: number;
@@ -89,6 +98,7 @@ export function checkPlanRequest(request: PlanRequest): Problem {
   }
   const { capacity, falsePositiveRate, bits, hashes, transmissionBits, changedFraction } = request;
   const { maxMessageBytes, fitProbability = 0.99, maxHashes, maxBits, layout = 'classic' } = request;
+  const { structure = 'bloom' } = request;
   if (capacity !== undefined) checkInteger('capacity', capacity, 1);
   if (falsePositiveRate !== undefined) checkRate('falsePositiveRate', falsePositiveRate);
   if (bits !== undefined) checkInteger('bits', bits, 1, MAX_BITS);
@@ -107,11 +117,17 @@ export function checkPlanRequest(request: PlanRequest): Problem {
   if (bits !== undefined && maxBits !== undefined && bits > maxBits) {
     throw new RangeError(`bits ${bits} and maxBits ${maxBits} contradict`);
   }
+  checkChoice('structure', structure, ['bloom', 'counting']);
+  if (structure === 'counting' && !model.sendable) {
+    throw new RangeError(
+      `structure 'counting' and layout '${model.name}' contradict: use 'classic' or 'partitioned'`,
+    );
+  }
   const goal = request.goal ?? inferGoal(request);
   checkGoal(goal, request, model);
   checkSufficient(request);
   const hashLimit = Math.min(maxHashes ?? model.practicalHashes, model.mostHashes);
-  return { ...request, model, goal, fitProbability, hashLimit };
+  return { ...request, model, goal, structure, fitProbability, hashLimit };
 }
 
 const FIELDS: readonly string[] = [
@@ -125,6 +141,7 @@ const FIELDS: readonly string[] = [
   'fitProbability',
   'maxHashes',
   'maxBits',
+  'structure',
   'layout',
   'goal',
 ];

@@ -12,6 +12,7 @@
  * - transmissionBits or maxMessageBytes: the lowest rate for that message; with changedFraction,
  *   for that delta.
  * - goal 'transmission' or 'delta' with a rate: the smallest message.
+ * - structure 'counting': the same for counting filters (compressed V).
  *
  * All promises are made on the true rate; the textbook rates are reported next to it. `binding`
  * names the field that keeps the result from being better. The notes say what relaxing it would
@@ -19,7 +20,6 @@
  */
 
 import { lowerBoundBits } from '../bounds.ts';
-import { compressedBits, deltaBits } from '../entropy.ts';
 import { rateAsymptotic, rateExact } from '../rates.ts';
 import type { PlanLayout } from './plan-layout.ts';
 import { solveMemory } from './plan-memory.ts';
@@ -30,18 +30,21 @@ import {
   type PlanGoal,
   type PlanOutcome,
   type PlanRequest,
+  type PlanStructure,
   type Problem,
 } from './plan-problem.ts';
-import { messageBitsAtConfidence, solveTransmission } from './plan-transmission.ts';
+import { changedBits, messageBitsAtConfidence, solveTransmission, wholeBits } from './plan-transmission.ts';
 
 export type { PlanLayout } from './plan-layout.ts';
-export type { PlanBinding, PlanGoal, PlanRequest } from './plan-problem.ts';
+export type { PlanBinding, PlanGoal, PlanRequest, PlanStructure } from './plan-problem.ts';
 export { DEFAULT_SPREAD } from './plan-transmission.ts';
 
 export interface Plan {
   readonly layout: PlanLayout;
   readonly goal: PlanGoal;
+  readonly structure: PlanStructure;
   readonly capacity: number;
+  /** m, the number of bits; of a counting filter, the number of counters. */
   readonly bits: number;
   readonly hashes: number;
   /** The true rate at capacity, for this layout. */
@@ -54,10 +57,13 @@ export interface Plan {
   readonly bitsPerKey: number;
   /** Expected share of ones at capacity. */
   readonly expectedFill: number;
-  /** m·H(p), p = e^(-kn/m): the expected size of the whole filter with an ideal coder. */
+  /**
+   * m·H(p), p = e^(-kn/m): the expected size of the whole filter with an ideal coder. Of a counting
+   * filter, m times the entropy of a counter.
+   */
   readonly expectedTransmissionBits: number;
   readonly transmissionBitsPerKey: number;
-  /** m·H(q), the expected size of a delta; only with changedFraction. */
+  /** m·H(q), or its counterpart for counters: the expected size of a delta; only with changedFraction. */
   readonly expectedDeltaBits?: number;
   /**
    * Bytes that a message for the goal does not exceed with fitProbability; absent for the goal
@@ -104,15 +110,16 @@ function largestCapacity(solve: (n: number) => PlanOutcome): number {
 }
 
 function describe(problem: Problem, n: number, { bits: m, hashes: k, binding, notes }: Choice): Plan {
-  const { model, goal, changedFraction } = problem;
+  const { model, goal, structure, changedFraction } = problem;
   const rate = model.rate(m, k, n);
-  const sent = compressedBits(m, k, n);
+  const sent = wholeBits(problem, m, k, n);
   // A full filter (rate 1) needs no bits at all. A rate of 0 means that it is below the smallest
   // double.
   const bound = rate < 1 && rate > 0 ? lowerBoundBits(n, rate) : rate === 0 ? Number.POSITIVE_INFINITY : 0;
   return {
     layout: model.name,
     goal,
+    structure,
     capacity: n,
     bits: m,
     hashes: k,
@@ -123,7 +130,7 @@ function describe(problem: Problem, n: number, { bits: m, hashes: k, binding, no
     expectedFill: model.fill(m, k, n),
     expectedTransmissionBits: sent,
     transmissionBitsPerKey: sent / n,
-    ...(changedFraction === undefined ? {} : { expectedDeltaBits: deltaBits(m, k, n, changedFraction) }),
+    ...(changedFraction === undefined ? {} : { expectedDeltaBits: changedBits(problem, m, k, n) }),
     ...(goal === 'memory'
       ? {}
       : { transmissionBytesAtConfidence: Math.ceil(messageBitsAtConfidence(problem, m, k, n) / 8) }),
