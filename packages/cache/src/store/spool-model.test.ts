@@ -66,8 +66,10 @@ interface Follower {
   got: number;
   busy: boolean;
   result: 'ended' | 'closed' | BodyError | undefined;
-  /** Set if the rules allow the error `gone`. */
-  mayBeGone: boolean;
+  /** Set if its first bytes were dropped before it came: it must be told before any byte. */
+  readonly late: boolean;
+  /** Set if it held up others for too long. */
+  leftBehind: boolean;
 }
 
 class Run {
@@ -149,7 +151,8 @@ class Run {
       got: 0,
       busy: false,
       result: undefined,
-      mayBeGone: !held,
+      late: !held,
+      leftBehind: false,
     });
   }
 
@@ -211,7 +214,7 @@ class Run {
       const waiting = open.some((one) => one.start + one.got >= spool.length);
       for (const one of open) {
         if (!waiting || spool.length - one.start - one.got <= WINDOW / 2) continue;
-        one.mayBeGone = true;
+        one.leftBehind = true;
         this.#events.add('left behind');
       }
     }
@@ -280,13 +283,13 @@ class Run {
   /** Whether the rules allow what a reader got in the end. */
   #judge(one: Follower): void {
     const { spool } = this.#bench;
-    const { result, got, start, end, mayBeGone } = one;
+    const { result, got, start, end, late, leftBehind } = one;
     if (result === 'ended') {
       const all = spool.failure === undefined ? Math.min(end, spool.length) : end;
       expect(got, `bytes from ${start} to ${end}`).toBe(Math.max(0, all - start));
     } else if (result instanceof BodyError && result.code === 'gone') {
-      expect(mayBeGone, `gone without a reason: ${result.message}`).toBe(true);
-      if (got === 0) this.#events.add('joined too late');
+      expect(leftBehind || (late && got === 0), `gone after ${got} bytes: ${result.message}`).toBe(true);
+      if (late) this.#events.add('joined too late');
     } else if (result instanceof BodyError) {
       expect([result.code, spool.failure === result]).toEqual(['aborted', true]);
     }

@@ -53,7 +53,8 @@ function inMemory(trouble: Trouble): SpoolBench {
     spool,
     backing,
     release: () => {
-      inner.dismiss();
+      // As the writer does: an abort must stop the count by itself.
+      if (spool.failure === undefined) inner.dismiss();
       spool.release();
     },
     left: () => ({ readers: pending.readers, bytes: pending.pendingBytes }),
