@@ -38,6 +38,7 @@ export {
   type ResponseStore,
   type StoreStatistics,
 } from './store/response-store.ts';
+export { type Backing, Spool, type SpoolRules } from './store/spool.ts';
 export { Admission, type AdmissionOptions } from './store/tiered/admission.ts';
 export { TieredStore, type TieredStoreOptions } from './store/tiered/tiered-store.ts';
 

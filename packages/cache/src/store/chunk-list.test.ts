@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { bodyBytes, expectBytes } from '../../test/store/stored-responses.ts';
 import { ChunkList, compact } from './chunk-list.ts';
 
-/** Reads the bytes from `at` to `end` view by view, with the hints of a reader that goes in order. */
+/** Reads the bytes from `at` to `end`, view by view, with the hints of a reader. */
 function readViews(list: ChunkList, at: number, end: number): Uint8Array {
   const views: Uint8Array[] = [];
   let hint = 0;

@@ -1,6 +1,6 @@
 /**
- * A run of bytes in memory, as the list of chunks in which they came. Bytes are added at the end and
- * dropped at the beginning. Readers get views of the chunks; nothing is copied for them.
+ * A run of bytes in memory, as the list of chunks in which they came. Bytes are added at the end
+ * and dropped at the beginning. Readers get views of the chunks; nothing is copied for them.
  *
  * A body that arrives in tiny chunks would become a list of a million of them. Each 256 chunks of
  * less than 64 KiB together are therefore joined into one. A byte is copied by this at most once.

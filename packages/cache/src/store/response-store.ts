@@ -4,10 +4,10 @@
  *
  * A key has several responses when they vary by request fields; the policy chooses among them. A
  * body is written while it arrives from the origin. Many clients can read it from its first byte
- * on, each at its own pace: a slow reader reads the stored bytes later, and delays no other. A
- * response becomes visible when it is committed. A crash before that leaves nothing behind; a crash
- * after it loses nothing. Readers get exactly the bytes that were written: a store on a medium that
- * can decay checks bytes before it returns them.
+ * on, each at its own pace (spool.ts): a slow reader reads the stored bytes later, and delays no
+ * other. A response becomes visible when it is committed. A crash before that leaves nothing
+ * behind; a crash after it loses nothing. Readers get exactly the bytes that were written: a store
+ * on a medium that can decay checks bytes before it returns them.
  *
  * Results are returned at once if they are in memory, and as promises if a disk must be read: a hit
  * in memory must not wait for a turn of the event loop.

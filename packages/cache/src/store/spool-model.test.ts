@@ -4,8 +4,8 @@
  * the backing admits no more, has no room, or fails.
  *
  * Checked at each step: each reader gets the bytes of its range in order, and memory is bounded.
- * Checked at the end: each reader has all its bytes and an end, or an error that the rules allow; the
- * writer does not wait for anything; and nothing is left in use.
+ * Checked at the end: each reader has all its bytes and an end, or an error that the rules allow;
+ * the writer does not wait for anything; and nothing is left in use.
  *
  * Time passes in steps of the patience, so that it is known which readers must be left behind.
  */

@@ -1,4 +1,6 @@
-/** The rules of spool.ts, one by one, on both backings. `spool-model.test.ts` mixes them at random. */
+/**
+ * The rules of spool.ts, one by one, on both backings. `spool-model.test.ts` mixes them at random.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

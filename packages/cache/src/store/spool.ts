@@ -3,8 +3,8 @@
  * arriving body is a spool: in memory, on the disk, or kept nowhere and only shared.
  *
  * ```
- *   0 .......... backing.end ......... held.start ......... length
- *   in the backing (a file)   dropped           in memory          not here yet
+ *   0 ............. backing.end ........ held.start ......... length ............
+ *   in the backing (a file)     dropped             in memory          not here yet
  *
  *   open ──► ended     the writer called `end`: readers get all bytes, then null
  *     │
@@ -14,32 +14,32 @@
  *   on it *passes through*, and never becomes kept again.
  * ```
  *
- * Who does what. One writer adds bytes and waits for the promise of `push` before it adds more: that
- * is the flow control toward the origin. Readers (spool-reader.ts) take views of the bytes. The
- * backing decides whether the body can be kept, and moves bytes out of memory (`Backing`). There are
- * two of them: memory (memory-backing.ts), which leaves all bytes where they are and counts them,
- * and a file (file-backing.ts). A body may move from the first to the second while it is read.
+ * Roles. One writer adds bytes and waits for the promise of `push` before it adds more: that is the
+ * flow control toward the origin. Readers (spool-reader.ts) take views of the bytes. The backing
+ * decides whether the body can be kept, and moves bytes out of memory (`Backing`). There are two of
+ * them: memory (memory-backing.ts), which leaves all bytes where they are and counts them, and a
+ * file (file-backing.ts). A body may move from the first to the second while it is read.
  *
- * Bound on memory. A kept body in memory is bounded by its backing, and one in a file holds
- * 256 KiB and one chunk. A body that passes through holds the window of 256 KiB and two chunks: the
- * one in which the slowest reader is, and the newest. If it was kept in memory before and a reader
- * is still there, it holds those bytes until the reader has them, and grows no further.
+ * Bound on memory. A kept body in memory is bounded by its backing, and one in a file holds 256 KiB
+ * and one chunk. A body that passes through holds the window of 256 KiB and two chunks: the one in
+ * which the slowest reader is, and the newest. If it was kept in memory before and a reader is
+ * still there, it holds those bytes until the reader has them, and grows no further.
  *
  * The rule for slow readers:
- * - A reader slower than the writer delays nothing while the body is kept: it reads from the backing
- *   what it missed. While the body passes through, bytes that all readers have are dropped as far
- *   as the window requires, and the writer waits for the slowest reader when the window is full. It
- *   goes on when half of the window is free.
+ * - A reader slower than the writer delays nothing while the body is kept: it reads from the
+ *   backing what it missed. While the body passes through, bytes that all readers have are dropped
+ *   as far as the window requires, and the writer waits for the slowest reader when the window is
+ *   full. It goes on when half of the window is free.
  * - While the writer waits and some reader has read everything, the readers in the way must free
  *   half of the window within `holdMs`. A reader that does not is left behind: its next read is an
  *   error. With ten seconds, the other readers are guaranteed 13 KB/s. A reader that delays only
  *   itself may be as slow as its client's own timeout allows. We refused to leave slow readers
  *   behind at once, because a phone would never get a body that a server requests at the same time.
  *   We refused to let the window grow, because it exists to bound memory.
- * - No client reads: a kept body goes on for later clients as long as 64 KB arrive in ten seconds. A
- *   body that passes through is abandoned, at once when it stops being kept or when its last reader
- *   leaves, and after at most ten seconds if no reader ever came. This holds for a spool that is
- *   attended (`attend`), because an abandoned body must have a fetch that can be ended.
+ * - No client reads: a kept body goes on for later clients as long as 64 KB arrive in ten seconds.
+ *   A body that passes through is abandoned, at once when it stops being kept or when its last
+ *   reader leaves, and after at most ten seconds if no reader ever came. This holds for a spool
+ *   that is attended (`attend`), because an abandoned body must have a fetch that can be ended.
  * - The first reader has no special part: the others go on when it leaves.
  * - The backing has no room, or fails in the middle: the body passes through from that byte on, and
  *   all current readers get every byte, the earlier ones from the backing.
@@ -57,9 +57,9 @@ import { SpoolReader } from './spool-reader.ts';
 
 /** Bytes held for the slowest reader of a body that passes through. */
 const WINDOW_BYTES = 256 * 1024;
-/** How long readers may hold up others, unless the rules say otherwise. */
+/** Time for which readers may hold up others, unless the rules say otherwise. */
 const HOLD_MS = 10_000;
-/** Without readers, this many bytes must arrive in this time. */
+/** Without readers, `UNREAD_BYTES` must arrive in this time. */
 const UNREAD_MS = 10_000;
 const UNREAD_BYTES = 65_536;
 const UNKEPT = 'expected one that is kept, got one that passes through';
@@ -87,7 +87,7 @@ export interface Backing {
 }
 
 export interface SpoolRules {
-  /** How long readers may hold up others. */
+  /** Time for which readers may hold up others; default 10 s. */
   readonly holdMs?: number;
   /**
    * Called when there are no readers and the body is not kept, or arrives too slowly. It must abort

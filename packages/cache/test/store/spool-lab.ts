@@ -1,4 +1,7 @@
-/** Spools for tests: on each of the two backings, and on backings that give trouble at a chosen byte. */
+/**
+ * Spools for tests: on each of the two backings, and on backings that give trouble at a chosen
+ * byte.
+ */
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,12 +20,12 @@ export interface SpoolBench {
   readonly backing: Backing;
   /** Ends the part of the writer, after `end` or `abort`. */
   release(): void;
-  /** Everything that is still in use: readers, counted bytes, reserved bytes, descriptors, files. */
+  /** Everything that is still in use: readers, counted and reserved bytes, descriptors, files. */
   left(): Record<string, number>;
   dispose(): void;
 }
 
-/** Where the backing gives trouble: at the first byte after this position. */
+/** Positions after which the backing gives trouble. */
 export interface Trouble {
   /** It does not admit a longer body. */
   readonly refuseAfter?: number;

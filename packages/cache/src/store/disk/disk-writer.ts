@@ -5,7 +5,8 @@
  *
  * When the disk fails (for example because it is full), the write rejects. A spool that is attended
  * goes on without the disk: it passes through, and its readers get every byte. Any other body is
- * here only to be stored, so it is aborted: its readers get the same error, and the file is deleted.
+ * here only to be stored, so it is aborted: its readers get the same error, and the file is
+ * deleted.
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';

@@ -31,8 +31,8 @@
  * the disk fails, everything continues in memory: the disk is no longer read or written,
  * `onDiskFailure` is called once, and keys that are only there are reported as removed. Removals
  * are still tried, because an invalidated response must not reappear at the next start; where they
- * fail, `remove` rejects. A body that is being written to the disk at that moment is lost: its
- * readers get the error.
+ * fail, `remove` rejects. A body that is being written to the disk at that moment is not kept; if a
+ * flight attends it, it passes through, and its readers get all of it (spool.ts).
  *
  * The disk answers at once from its own index which keys it has (`LowerStore.has`); no key is read
  * to open the store. That answer decides what listeners are told about both tiers together, so it

@@ -17,8 +17,8 @@ import type { Spool } from '../spool.ts';
 export interface TieredHome {
   readonly memory: MemoryStore;
   /**
-   * A writer on the disk, which takes over `spool` if there is one. Undefined if there is no working
-   * disk.
+   * A writer on the disk, which takes over `spool` if there is one. Undefined if there is no
+   * working disk.
    */
   onDisk(expectedLength: number | undefined, spool?: Spool): BodyWriter | undefined;
   /** `body` is undefined if it passed through, so that it cannot be kept. */
