@@ -272,6 +272,24 @@ describe('FlightBody', () => {
     },
   );
 
+  it('is not abandoned when it is complete and waits to be committed', async () => {
+    let abandoned = 0;
+    const writer = store().create('k', undefined);
+    let commit = (): void => {};
+    const turn = new Promise<void>((resolve) => {
+      commit = resolve;
+    });
+    const later = writer.endUnkept.bind(writer);
+    (writer as BodyWriter).endUnkept = () => turn.then(later);
+    const body = new FlightBody(writer, 2, () => abandoned++);
+    const reader = body.read();
+    await body.write(bytes('abc'));
+    const ended = body.end(response);
+    reader.close();
+    commit();
+    expect([await ended, abandoned]).toEqual([false, 0]);
+  });
+
   it('is not abandoned between two parts that one client reads', async () => {
     let abandoned = 0;
     const kept = store();

@@ -31,7 +31,9 @@ export class FlightBody {
     writer.spool.attend({
       ...(holdMs === undefined ? {} : { holdMs }),
       abandoned: (reason) => {
-        this.fail(reason);
+        // A complete body may still wait for its turn to be committed.
+        if (this.#ended) return;
+        writer.abort(reason);
         abandoned();
       },
     });
