@@ -12,40 +12,11 @@ import { BlockedBloomFilter } from '../../src/filters/blocked-bloom-filter.ts';
 import { BloomFilter } from '../../src/filters/bloom-filter.ts';
 import '../../src/xxh64.ts';
 import { hashKeys } from '../../src/kernel/batches/hash-keys.ts';
-import type { Key } from '../../src/keys/key.ts';
+import { STRUCTURED_FAMILIES } from '../structured-families.ts';
 
 const COUNT = Math.round(200_000 * Math.min(EFFORT, 5));
 
-function bytesOf(length: number, fill: (bytes: Uint8Array) => void): Uint8Array {
-  const bytes = new Uint8Array(length);
-  fill(bytes);
-  return bytes;
-}
-
-const families: Record<string, (i: number) => Key> = {
-  'integers, one after the other': (i) => i,
-  'integers far apart': (i) => i * 2 ** 21,
-  'decimal strings': (i) => String(i),
-  'hexadecimal strings': (i) => i.toString(16).padStart(16, '0'),
-  'dotted addresses': (i) => `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`,
-  'the same head': (i) => `https://example.org/a/rather/long/path/that/never/changes/${i}`,
-  'the same tail': (i) => `${i}/a/rather/long/path/that/never/changes/index.html`,
-  'one column of several blocks': (i) => bytesOf(64, (b) => new DataView(b.buffer).setUint32(36, i)),
-  'two columns that move together': (i) =>
-    bytesOf(64, (b) => {
-      new DataView(b.buffer).setUint32(0, i);
-      new DataView(b.buffer).setUint32(32, i);
-    }),
-  'two ones among two thousand zeros': (i) =>
-    bytesOf(256, (b) => {
-      b[(i % 1000) >> 3] = 1 << ((i % 1000) & 7);
-      b[128 + (Math.floor(i / 1000) >> 3)] = 1 << (Math.floor(i / 1000) & 7);
-    }),
-  'lengths of a single letter': (i) =>
-    'a'.repeat(1 + (i % 500)) + String.fromCharCode(98 + Math.floor(i / 500)),
-};
-
-const subjects = Object.entries(families).flatMap(([name, keyAt]) =>
+const subjects = Object.entries(STRUCTURED_FAMILIES).flatMap(([name, keyAt]) =>
   ['forge64', 'xxh64'].map((hash) => ({ name, hash, keyAt })),
 );
 
