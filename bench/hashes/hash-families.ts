@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { hashKey, hashScheme } from 'bloomery';
 import { mulHigh } from '../../packages/bloomery/dist/hashing/mul-high.js';
 import { probeIndex } from '../../packages/bloomery/dist/kernel/bits/classic.js';
-import { randomWord } from './random-word.ts';
+import { randomWords } from './random-words.ts';
 
 /** Writes the k places of a key into `places`. */
 export type Places = (key: Uint8Array, k: number, m: number, places: Float64Array) => void;
@@ -93,11 +93,10 @@ function wordsOf(key: Uint8Array): Int32Array {
   return words;
 }
 
-/** The coefficients, random 32-bit numbers: number j of function i. */
+/** The coefficients of multiply-shift: number j of function i, for keys of up to 1000 bytes. */
 function coefficient(i: number, j: number): number {
-  const row = (coefficients[i] ??= []);
-  while (row.length <= j) row.push(randomWord(i, row.length));
-  return row[j];
+  coefficients[i] ??= randomWords(i, 512);
+  return coefficients[i][j] | 0;
 }
 
-const coefficients: number[][] = [];
+const coefficients: Uint32Array[] = [];

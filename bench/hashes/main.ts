@@ -20,7 +20,7 @@ import { rateTrue, rateTrueVariance } from 'bloomery/math';
 import { encodeBits } from 'bloomery/wire';
 import { STRUCTURED_FAMILIES } from '../../packages/bloomery/test/structured-families.ts';
 import { HASH_FAMILIES, type Places } from './hash-families.ts';
-import { randomWord } from './random-word.ts';
+import { randomWords } from './random-words.ts';
 
 const { values: options } = parseArgs({
   options: { keys: { type: 'string', default: '100000' }, markdown: { type: 'string' } },
@@ -31,7 +31,7 @@ const SHAPES = [
   { name: 'compressed', bitsPerKey: 14, k: 2 },
 ] as const;
 /** Arrays of random bits that show how much coded sizes vary. */
-const RANDOM_ARRAYS = 20;
+const RANDOM_ARRAYS = 50;
 const SIGMAS = 5;
 
 interface Measure {
@@ -106,8 +106,8 @@ function measure(keys: readonly Uint8Array[], placesOf: Places, k: number, m: nu
 function randomSize(m: number, k: number): Measure {
   const sizes = Array.from({ length: RANDOM_ARRAYS }, (_, array) => {
     const words = new Uint32Array(Math.ceil(m / 32));
-    for (let i = 0; i < k * n; i++) {
-      const place = Math.floor(((randomWord(1000 + array, i) >>> 0) * m) / 2 ** 32);
+    for (const random of randomWords(1000 + array, k * n)) {
+      const place = Math.floor((random * m) / 2 ** 32);
       words[place >>> 5] |= 1 << (place & 31);
     }
     return (8 * encodeBits(words, m, 'small').length) / n;
