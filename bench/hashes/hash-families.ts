@@ -17,7 +17,7 @@ export const HASH_FAMILIES: Readonly<Record<string, Places>> = {
   XXH64: own('xxh64'),
   'MD5 words': md5Words,
   'salted SHA-1': saltedSha1,
-  'multiply-shift': multiplyShift,
+  'multiply-shift': multiplyShift(0),
   'weak hash': weakHash,
 };
 
@@ -56,22 +56,27 @@ function saltedSha1(key: Uint8Array, k: number, m: number, places: Float64Array)
 /**
  * Multiply-shift for vectors (Dietzfelbinger 1996): the sum of a_j x_j over the 32-bit words of the
  * key and its length, with random 64-bit a_j, modulo 2^64. Its upper 32 bits are uniform on 0 … m - 1
- * by a product. Any two keys have independent hashes; more than two need not.
+ * by a product. Any two keys have independent hashes; more than two need not. `draw` is the number of
+ * the random coefficients, for keys of up to 1000 bytes.
  */
-function multiplyShift(key: Uint8Array, k: number, m: number, places: Float64Array): void {
-  const words = wordsOf(key);
-  for (let i = 0; i < k; i++) {
-    let low = coefficient(i, 0);
-    let high = coefficient(i, 1);
-    for (let j = 0; j < words.length; j++) {
-      const a = coefficient(i, 2 * j + 2);
-      const product = Math.imul(a, words[j]);
-      low = (low + product) | 0;
-      const carry = low >>> 0 < product >>> 0 ? 1 : 0;
-      high = (high + mulHigh(a, words[j]) + Math.imul(coefficient(i, 2 * j + 3), words[j]) + carry) | 0;
+export function multiplyShift(draw: number): Places {
+  const coefficients: Uint32Array[] = [];
+  return (key, k, m, places) => {
+    const words = wordsOf(key);
+    for (let i = 0; i < k; i++) {
+      coefficients[i] ??= randomWords(256 * draw + i, 512);
+      const a = coefficients[i];
+      let low = a[0] | 0;
+      let high = a[1] | 0;
+      for (let j = 0; j < words.length; j++) {
+        const product = Math.imul(a[2 * j + 2], words[j]);
+        low = (low + product) | 0;
+        const carry = low >>> 0 < product >>> 0 ? 1 : 0;
+        high = (high + mulHigh(a[2 * j + 2], words[j]) + Math.imul(a[2 * j + 3], words[j]) + carry) | 0;
+      }
+      places[i] = Math.floor(((high >>> 0) * m) / 2 ** 32);
     }
-    places[i] = Math.floor(((high >>> 0) * m) / 2 ** 32);
-  }
+  };
 }
 
 /**
@@ -92,11 +97,3 @@ function wordsOf(key: Uint8Array): Int32Array {
   words[words.length - 1] = key.length;
   return words;
 }
-
-/** The coefficients of multiply-shift: number j of function i, for keys of up to 1000 bytes. */
-function coefficient(i: number, j: number): number {
-  coefficients[i] ??= randomWords(i, 512);
-  return coefficients[i][j] | 0;
-}
-
-const coefficients: Uint32Array[] = [];

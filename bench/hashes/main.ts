@@ -15,11 +15,11 @@
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { packKeys } from 'bloomery';
+import { type Key, packKeys } from 'bloomery';
 import { rateTrue, rateTrueVariance } from 'bloomery/math';
 import { encodeBits } from 'bloomery/wire';
 import { STRUCTURED_FAMILIES } from '../../packages/bloomery/test/structured-families.ts';
-import { HASH_FAMILIES, type Places } from './hash-families.ts';
+import { HASH_FAMILIES, multiplyShift, type Places } from './hash-families.ts';
 import { randomWords } from './random-words.ts';
 
 const { values: options } = parseArgs({
@@ -33,6 +33,8 @@ const SHAPES = [
 /** Arrays of random bits that show how much coded sizes vary. */
 const RANDOM_ARRAYS = 50;
 const SIGMAS = 5;
+/** Draws of the coefficients of multiply-shift, each on a tenth of the keys. */
+const DRAWS = 50;
 
 interface Measure {
   readonly mean: number;
@@ -48,6 +50,7 @@ const text = [
   '# Hash families on structured keys',
   `Written by \`npm run bench:hashes -- --markdown results/hashes.md\`; the head of [main.ts](../hashes/main.ts) says why. ${n} keys are stored, ${n} others of the same family are asked for. ▲ and ▼ mark values that lie more than ${SIGMAS} standard deviations above and below the theory of random functions: for rates the exact rate with its variance over filters, for sizes the mean of ${RANDOM_ARRAYS} arrays of random places, coded by the same coder.`,
   ...SHAPES.flatMap(tablesOf),
+  ...drawsOfMultiplyShift(),
 ].join('\n\n');
 console.log(text);
 if (options.markdown !== undefined) writeFileSync(options.markdown, `${text}\n`);
@@ -58,8 +61,7 @@ function tablesOf({ name, bitsPerKey, k }: (typeof SHAPES)[number]): string[] {
   const deviation = Math.sqrt((rate * (1 - rate)) / n + rateTrueVariance(m, k, n));
   const size = randomSize(m, k);
   const rows = Object.entries(STRUCTURED_FAMILIES).map(([family, keyAt]) => {
-    const { bytes, offsets } = packKeys(Array.from({ length: 2 * n }, (_, i) => keyAt(i)));
-    const keys = Array.from({ length: 2 * n }, (_, i) => bytes.subarray(offsets[i], offsets[i + 1]));
+    const keys = keysOf(keyAt, 2 * n);
     const cells = Object.entries(HASH_FAMILIES).map(([hash, places]) => {
       process.stderr.write(`${name}, ${family}, ${hash}\n`);
       return measure(keys, places, k, m);
@@ -85,6 +87,37 @@ function tablesOf({ name, bitsPerKey, k }: (typeof SHAPES)[number]): string[] {
   ];
 }
 
+/** How much the rate under multiply-shift depends on the coefficients that were drawn. */
+function drawsOfMultiplyShift(): string[] {
+  const few = Math.ceil(n / 10);
+  const rows = Object.entries(STRUCTURED_FAMILIES).map(([family, keyAt]) => {
+    process.stderr.write(`${DRAWS} draws of multiply-shift, ${family}\n`);
+    const keys = keysOf(keyAt, 2 * few);
+    const cells = SHAPES.flatMap(({ bitsPerKey, k }) => {
+      const rates = Array.from(
+        { length: DRAWS },
+        (_, draw) => measure(keys, multiplyShift(draw), k, bitsPerKey * few).rate,
+      ).sort((a, b) => a - b);
+      return [rates[0], rates[DRAWS / 2], rates[DRAWS - 1]].map(percent);
+    });
+    return [family, ...cells];
+  });
+  const head = SHAPES.flatMap(({ name }) =>
+    ['lowest', 'median', 'highest'].map((which) => `${name}, ${which}`),
+  );
+  return [
+    `## Multiply-shift: ${DRAWS} draws of its coefficients, ${few} keys`,
+    'False positive rate.',
+    table(['keys', ...head], rows),
+  ];
+}
+
+/** The bytes of the first keys of a family. */
+function keysOf(keyAt: (i: number) => Key, count: number): Uint8Array[] {
+  const { bytes, offsets } = packKeys(Array.from({ length: count }, (_, i) => keyAt(i)));
+  return Array.from({ length: count }, (_, i) => bytes.subarray(offsets[i], offsets[i + 1]));
+}
+
 /** Stores the even keys, asks for the odd ones, and codes the array. */
 function measure(keys: readonly Uint8Array[], placesOf: Places, k: number, m: number): Cell {
   const words = new Uint32Array(Math.ceil(m / 32));
@@ -100,7 +133,8 @@ function measure(keys: readonly Uint8Array[], placesOf: Places, k: number, m: nu
   if (!has(keys[0])) throw new Error('Cannot go on: expected a stored key to be found, got a false negative');
   let wrong = 0;
   for (let i = 1; i < keys.length; i += 2) if (has(keys[i])) wrong++;
-  return { rate: wrong / n, bitsPerKey: (8 * encodeBits(words, m, 'small').length) / n };
+  const asked = keys.length / 2;
+  return { rate: wrong / asked, bitsPerKey: (8 * encodeBits(words, m, 'small').length) / asked };
 }
 
 function randomSize(m: number, k: number): Measure {
