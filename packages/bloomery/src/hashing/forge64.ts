@@ -6,8 +6,8 @@
  * finishes a key byte by byte, and real keys, which have different lengths, make the processor
  * mispredict at every step. Forge64 takes the last 16 bytes under one mask, and has one 64-bit
  * product for every eight bytes where XXH64 has three; in JavaScript each of them costs seven
- * 32-bit ones. Hashing URLs of 44 to 56 bytes takes 22 ns against 25 in WebAssembly, copying
- * included, and 195 against 664 in JavaScript (npm run bench:kernel -- --only hash). The price is
+ * 32-bit ones. Hashing URLs of 44 to 56 bytes takes 13 ns against 18 in WebAssembly, copying
+ * included, and 137 against 454 in JavaScript (npm run bench:kernel -- --only hash). The price is
  * that other languages have to implement these lines; docs/spec/frame.md has them.
  *
  *     a = seed ^ K0;  b = rotl(seed, 32) ^ length * K3                    all modulo 2^64

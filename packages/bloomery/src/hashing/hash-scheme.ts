@@ -35,13 +35,7 @@ export interface HashOptions {
 }
 
 /** Hashes the first `length` bytes of little-endian `words` under a seed, given by its halves. */
-export type HashWords = (
-  words: Int32Array,
-  length: number,
-  seedLow: number,
-  seedHigh: number,
-  out: HashOut,
-) => void;
+type HashWords = (words: Int32Array, length: number, seedLow: number, seedHigh: number, out: HashOut) => void;
 
 export class HashScheme {
   // `declare` keeps the names out of the bundle, where each counts.
