@@ -2,7 +2,8 @@
  * `npm run bench:coding`: the coder of bit arrays beside the general compressors, on arrays of
  * independent bits from 0.1 % to 50 % ones and from 10 kbit to 100 Mbit: size over entropy, and
  * speed of coding and decoding in MB of plain bits a second. Every round runs all contenders in
- * turn; the median of the rounds counts.
+ * turn; the median of the rounds counts. At the end, the sizes of frames and deltas of every structure
+ * (structure-table.ts).
  */
 
 import { spawnSync } from 'node:child_process';
@@ -12,10 +13,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from 'node:zlib';
 import { decodeBits, encodeBits } from 'bloomery/wire';
+import { STRUCTURES_HEADING, structureLines } from './structure-table.ts';
 
 const HELP = `npm run bench:coding -- [options]
 
   --quick            to 1 Mbit, fewer rounds, no brotli -11: half a minute
+  --structures       only the sizes of frames and deltas: a minute; with --markdown, the rest of FILE stays
   --markdown FILE    write the tables
   --help`;
 
@@ -38,6 +41,7 @@ interface Cell {
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    structures: { type: 'boolean', default: false },
     markdown: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -72,6 +76,26 @@ const contenders: Contender[] = [
 ];
 
 function main(): void {
+  const lines = options.structures ? [] : arrayLines();
+  const compressors = contenders.filter(({ name }) => ['gzip -9', 'brotli -11', 'zstd -19'].includes(name));
+  const others = compressors.map(({ name, encode }) => ({
+    name,
+    encode: (bytes: Uint8Array) => encode(bytes, new Uint32Array(0), 8 * bytes.length),
+  }));
+  const text = [...lines, ...structureLines(others, (name) => process.stderr.write(`${name}\n`))].join('\n');
+  console.log(text);
+  if (options.markdown !== undefined) {
+    writeFileSync(options.markdown, options.structures ? partBefore(options.markdown) + text : text);
+  }
+}
+
+/** The results of the arrays, which `--structures` keeps. */
+function partBefore(path: string): string {
+  const [arrays] = readFileSync(path, 'utf8').split(`${STRUCTURES_HEADING}\n`);
+  return `${arrays.trimEnd()}\n\n`;
+}
+
+function arrayLines(): string[] {
   const lines: string[] = [
     '# The coder of bit arrays',
     '',
@@ -97,10 +121,8 @@ function main(): void {
     }
     lines.push('');
   }
-  lines.push(...verdicts.lines());
-  const text = lines.join('\n');
-  console.log(text);
-  if (options.markdown !== undefined) writeFileSync(options.markdown, `${text}\n`);
+  lines.push(...verdicts.lines(), '');
+  return lines;
 }
 
 function measure(bits: number, density: number): Map<string, Cell> {
