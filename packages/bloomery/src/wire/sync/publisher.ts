@@ -45,37 +45,22 @@
 
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
 import { checkOptions } from '../../filters/shared/options.ts';
-import { FrameError } from '../../frames/envelope.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import { onesIn } from '../../kernel/coders/coders.ts';
 import type { Key } from '../../keys/key.ts';
-import { checkChoice, checkInteger } from '../../math/checks.ts';
+import { checkInteger } from '../../math/checks.ts';
 import { binaryEntropy } from '../../math/entropy.ts';
 import { wordsOf } from '../coding/byte-stream.ts';
-import { compressFrame } from '../coding/compressed-frame.ts';
-import { type Effort, encodeBits } from '../coding/encode-bits.ts';
+import { encodeBits } from '../coding/encode-bits.ts';
 import { Snapshot } from '../coding/snapshot.ts';
+import { Announcer, type AnnouncerOptions } from './announcer.ts';
 import { ChangeHistory } from './sync-history.ts';
-import {
-  checkUnsigned64,
-  type Generation,
-  questionOf,
-  type RequestMessage,
-  readSyncHead,
-  readSyncMessage,
-  writeSyncMessage,
-} from './sync-message.ts';
+import type { Generation } from './sync-message.ts';
 
-export interface PublisherOptions {
+export interface PublisherOptions extends AnnouncerOptions {
   /** The set. It must track its changes, which only the publisher may take. */
   readonly filter: CountingBloomFilter;
-  /** A number that no earlier run of this publisher had, from 0 to 2^48 - 1; best if it rises. */
-  readonly incarnation: number;
-  /** Distinguishes publishers that share a channel: an unsigned 64-bit integer. Default 0. */
-  readonly publisherId?: number | bigint;
-  /** How messages are coded; see `compressFrame`. Default 'small'. */
-  readonly effort?: Effort;
   /** The largest number of past generations that a delta can start from. Default 64. */
   readonly historyGenerations?: number;
   /**
@@ -86,28 +71,25 @@ export interface PublisherOptions {
 }
 
 export class Publisher {
-  readonly publisherId: bigint;
-  readonly #effort: Effort;
+  readonly #announcer: Announcer;
   readonly #historyGenerations: number;
   readonly #historyBytes: number | undefined;
-  readonly #lastEpoch: bigint;
-  #generation: Generation;
   #filter: CountingBloomFilter;
-  #published: Published;
+  #past: Past;
 
   constructor(options: PublisherOptions) {
     checkOptions('Publisher', options, OPTIONS);
-    const { filter, incarnation, publisherId = 0, effort = 'small' } = options;
-    const { historyGenerations = 64, historyBytes } = options;
-    this.publisherId = checkUnsigned64('publisherId', publisherId);
-    this.#effort = checkChoice('effort', effort, ['small', 'fast']);
+    const { filter, historyGenerations = 64, historyBytes } = options;
     this.#historyGenerations = checkInteger('historyGenerations', historyGenerations, 0, 2 ** 20);
     this.#historyBytes = historyBytes === undefined ? undefined : checkInteger('historyBytes', historyBytes);
-    const epoch = BigInt(checkInteger('incarnation', incarnation, 0, 2 ** 48 - 1)) * EPOCHS;
-    this.#lastEpoch = epoch + EPOCHS - 1n;
     this.#filter = checkFilter(filter);
-    this.#published = this.#publishWhole(filter);
-    this.#generation = { epoch, sequence: 0, sum: this.#published.snapshot.sum };
+    const snapshot = snapshotOf(filter);
+    this.#announcer = new Announcer(options, snapshot);
+    this.#past = this.#takeOver(filter, snapshot);
+  }
+
+  get publisherId(): bigint {
+    return this.#announcer.publisherId;
   }
 
   /** The set itself; see `replace`. */
@@ -117,12 +99,12 @@ export class Publisher {
 
   /** The last closed generation. */
   get generation(): Generation {
-    return this.#generation;
+    return this.#announcer.generation;
   }
 
   /** The number of past generations that a delta can start from now. */
   get historyLength(): number {
-    return this.#published.history.length;
+    return this.#past.history.length;
   }
 
   /**
@@ -170,13 +152,12 @@ export class Publisher {
     }
     const changed = this.#filter.takeChanges();
     if (changed.length === 0) return null;
-    const { epoch, sequence } = this.#generation;
-    this.#published.history.push(this.#generation, changed);
-    const bits = bitsAt(changed, this.#filter.bits);
-    const snapshot = this.#published.snapshot.xor(bits);
-    this.#published = { ...this.#published, snapshot, coded: undefined, deltas: new Map(), deltaBytes: 0 };
-    this.#generation = { epoch, sequence: sequence + 1, sum: snapshot.sum };
-    return this.#deltaOrFull(sequence, encodeBits(bits, this.#filter.bits, this.#effort));
+    const { generation, snapshot, effort } = this.#announcer;
+    this.#past.history.push(generation, changed);
+    this.#past = { ...this.#past, deltas: new Map(), deltaBytes: 0 };
+    const bits = bitsAt(changed, snapshot.bits);
+    this.#announcer.advance(snapshot.xor(bits));
+    return this.#deltaOrFull(generation.sequence, encodeBits(bits, snapshot.bits, effort));
   }
 
   /**
@@ -184,13 +165,11 @@ export class Publisher {
    * state.
    */
   replace(filter: CountingBloomFilter): Uint8Array {
-    const epoch = this.#generation.epoch + 1n;
-    if (epoch > this.#lastEpoch) {
-      throw new RangeError(`A publisher can be replaced ${EPOCHS - 1n} times: make one of a new incarnation`);
-    }
-    this.#published = this.#publishWhole(checkFilter(filter));
+    this.#announcer.checkRestart();
+    const snapshot = snapshotOf(checkFilter(filter));
+    this.#past = this.#takeOver(filter, snapshot);
     this.#filter = filter;
-    this.#generation = { epoch, sequence: 0, sum: this.#published.snapshot.sum };
+    this.#announcer.restart(snapshot);
     return this.full();
   }
 
@@ -199,7 +178,7 @@ export class Publisher {
    * one.
    */
   full(): Uint8Array {
-    return this.#full(undefined);
+    return this.#announcer.full();
   }
 
   /**
@@ -207,7 +186,7 @@ export class Publisher {
    * dozen bytes.
    */
   heartbeat(): Uint8Array {
-    return this.#heartbeat(undefined);
+    return this.#announcer.heartbeat();
   }
 
   /**
@@ -216,103 +195,52 @@ export class Publisher {
    * request to this publisher; `readSyncMessage` says what they are.
    */
   answer(request: Uint8Array): Uint8Array | null {
-    const asked = this.#readRequest(request);
-    if (asked === null) return null;
-    const { held } = asked;
-    const question = questionOf(request);
-    if (held === undefined) return this.#full(question);
-    // The sum decides, under any name: a subscriber believes an answer even if it gives the bits an
-    // earlier name.
-    if (held.sum === this.#generation.sum) return this.#heartbeat(question);
-    if (held.epoch !== this.#generation.epoch || !this.#published.history.knows(held))
-      return this.#full(question);
-    return this.#deltaOrFull(held.sequence, this.#codeSince(held.sequence), question);
+    return this.#announcer.answer(request, (held, question) =>
+      this.#past.history.knows(held)
+        ? this.#deltaOrFull(held.sequence, this.#codeSince(held.sequence), question)
+        : undefined,
+    );
   }
 
   toString(): string {
-    const { epoch, sequence } = this.#generation;
+    const { epoch, sequence } = this.generation;
     return `Publisher(${this.publisherId}, generation ${epoch}/${sequence}, ${this.#filter})`;
   }
 
-  #readRequest(bytes: Uint8Array): RequestMessage | null {
-    try {
-      const { type, publisherId } = readSyncHead(bytes);
-      if (type !== 'request' || publisherId !== this.publisherId) return null;
-      return readSyncMessage(bytes) as RequestMessage;
-    } catch (error) {
-      if (error instanceof FrameError) return null;
-      throw error;
-    }
-  }
-
-  #heartbeat(question: number | undefined): Uint8Array {
-    const { publisherId } = this;
-    return writeSyncMessage({ type: 'heartbeat', publisherId, generation: this.#generation, question });
-  }
-
-  #full(question: number | undefined): Uint8Array {
-    const { publisherId } = this;
-    this.#published.coded ??= compressFrame(this.#published.snapshot.frame, { effort: this.#effort });
-    const { coded: frame } = this.#published;
-    return writeSyncMessage({ type: 'full', publisherId, generation: this.#generation, question, frame });
-  }
-
   #deltaOrFull(base: number, code: Uint8Array, question?: number): Uint8Array {
-    const { publisherId } = this;
-    const delta = writeSyncMessage({
-      type: 'delta',
-      publisherId,
-      generation: this.#generation,
-      question,
-      base,
-      code,
-    });
-    // The full state is coded only if it could be smaller. Its size is known well enough
-    // beforehand.
-    const { bits } = this.#filter;
-    const ones = onesIn(wordsOf(this.#published.snapshot.payload));
-    if (2 * delta.length < (bits * binaryEntropy(ones / bits)) / 8) return delta;
-    const full = this.#full(question);
-    return full.length < delta.length ? full : delta;
+    // The size of the full state is known well enough beforehand.
+    const { bits, payload } = this.#announcer.snapshot;
+    const fullBytes = () => (bits * binaryEntropy(onesIn(wordsOf(payload)) / bits)) / 8;
+    return this.#announcer.deltaOrFull(base, code, fullBytes, question);
   }
 
   /** The code of the changes since a generation that the history knows. */
   #codeSince(sequence: number): Uint8Array {
-    const { history, deltas, historyBytes } = this.#published;
+    const { history, deltas, historyBytes } = this.#past;
     const known = deltas.get(sequence);
     if (known !== undefined) return known;
-    const code = encodeBits(history.changesSince(sequence), this.#filter.bits, this.#effort);
-    if (this.#published.deltaBytes + code.length <= historyBytes) {
+    const code = encodeBits(history.changesSince(sequence), this.#filter.bits, this.#announcer.effort);
+    if (this.#past.deltaBytes + code.length <= historyBytes) {
       deltas.set(sequence, code);
-      this.#published.deltaBytes += code.length;
+      this.#past.deltaBytes += code.length;
     }
     return code;
   }
 
-  /** Makes a generation that has nothing to do with the ones before. */
-  #publishWhole(filter: CountingBloomFilter): Published {
-    const snapshot = new Snapshot(filter.snapshot().encode());
+  /** Takes the changes of a filter from now on. Its past begins with the given snapshot. */
+  #takeOver(filter: CountingBloomFilter, { bits, frame }: Snapshot): Past {
     filter.takeChanges();
     PUBLISHERS.set(filter, this);
-    const historyBytes = this.#historyBytes ?? 2 * snapshot.frame.length;
-    return {
-      snapshot,
-      history: new ChangeHistory(snapshot.bits, this.#historyGenerations, historyBytes),
-      historyBytes,
-      coded: undefined,
-      deltas: new Map(),
-      deltaBytes: 0,
-    };
+    const historyBytes = this.#historyBytes ?? 2 * frame.length;
+    const history = new ChangeHistory(bits, this.#historyGenerations, historyBytes);
+    return { history, historyBytes, deltas: new Map(), deltaBytes: 0 };
   }
 }
 
-/** The last published state, and the messages that were made from it. */
-interface Published {
-  readonly snapshot: Snapshot;
+/** The changes since earlier generations, and the deltas that were made from them. */
+interface Past {
   readonly history: ChangeHistory;
   readonly historyBytes: number;
-  /** The coded frame, once it has been needed. */
-  coded: Uint8Array | undefined;
   /**
    * The codes of the changes since earlier generations, as far as they were requested and
    * `historyBytes` allows.
@@ -324,14 +252,15 @@ interface Published {
 const OPTIONS = ['filter', 'incarnation', 'publisherId', 'effort', 'historyGenerations', 'historyBytes'];
 /** The publisher that takes the changes of a filter. */
 const PUBLISHERS = /* @__PURE__ */ new WeakMap<CountingBloomFilter, Publisher>();
-/** The number of epochs of an incarnation. */
-const EPOCHS = 2n ** 16n;
-
 function checkFilter(filter: CountingBloomFilter): CountingBloomFilter {
   if (!(filter instanceof CountingBloomFilter)) throw new TypeError('filter must be a CountingBloomFilter');
   if (!filter.trackChanges)
     throw new TypeError('filter must track its changes: make it with trackChanges: true');
   return filter;
+}
+
+function snapshotOf(filter: CountingBloomFilter): Snapshot {
+  return new Snapshot(filter.snapshot().encode());
 }
 
 function bitsAt(positions: Float64Array, bits: number): Uint32Array {
