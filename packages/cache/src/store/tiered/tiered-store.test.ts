@@ -314,6 +314,21 @@ describe('TieredStore', () => {
     expect((await storeBody(store, { key: KEY, bodyLength: 100, time: 1 })).kept).toBe(true);
   });
 
+  test('a disk that failed under another body: the readers of a complete long body get all of it', async () => {
+    const disk = new FailingStore({ capacityBytes: 10_000_000 });
+    const { store } = await tiers({ admission: EVERYTHING }, disk);
+    const [body, other] = [store.create(KEY, 200_000), store.create(`${KEY}other`, 200_000)];
+    const follower = readAll(body.read());
+    const bytes = bodyBytes(200_000, 1);
+    await body.write(bytes);
+    disk.failing = true;
+    await expect(other.write(bodyBytes(1000, 2))).rejects.toMatchObject({ code: 'write-failed' });
+    other.abort(new Error('the disk failed'));
+    expect(store.diskFailure).toBeDefined();
+    expect(await body.commit(storedResponse({ key: KEY, bodyLength: 200_000, time: 1 }))).toBe(false);
+    expectBytes(await follower, bytes);
+  });
+
   test('damage on a real disk: an error, and it is gone everywhere', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tiered-'));
     cleanup.push(() => rm(folder, { recursive: true, force: true }));

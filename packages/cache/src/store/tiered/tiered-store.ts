@@ -335,7 +335,11 @@ export class TieredStore implements ResponseStore {
         await spooled.endUnkept();
         return false;
       });
-      if (!kept) await this.#tier.dropVariant(response);
+      if (!kept) {
+        // If the disk was out of use, nothing has told the readers that the body is complete.
+        await spooled.endUnkept();
+        await this.#tier.dropVariant(response);
+      }
       const inMemory = this.#memory.peekVariant(response);
       if (inMemory !== undefined && inMemory.body === outdated) this.#memory.remove(inMemory.response);
       if (kept && this.#memory.has(key)) this.#mix(key);
