@@ -218,6 +218,23 @@ describe('single flight', () => {
     expect(lab.store.statistics.responses).toBe(0);
   });
 
+  test('a request with a condition cannot be shared, and does not end the sharing of others', async () => {
+    const door = gate();
+    origin.on('/a', async (request) => {
+      const headers = ['Cache-Control', 'max-age=60', 'ETag', '"1"'];
+      if (request.header('if-none-match') === '"1"') return { status: 304, headers };
+      await door.opened;
+      return { headers, body: 'whole' };
+    });
+    const revalidated = await lab.get(origin.url('/a'), ['If-None-Match', '"1"']);
+    expect(revalidated.status).toBe(304);
+    const replies = many(20, () => lab.get(origin.url('/a')));
+    await eventually(() => lab.asked() === 21);
+    door.open();
+    for (const { text } of await replies) expect(text).toBe('whole');
+    expect(origin.count('/a')).toBe(2);
+  });
+
   describe('with a response for each language', () => {
     const languages = Array.from({ length: 64 }, (_, index) => `l${index}`);
     const askInAll = () =>

@@ -363,9 +363,9 @@ export class FetchJob implements SourceHandler {
   #giveToOwner(head: ResponseHead): void {
     const { flights } = this.#context;
     const { owner, request, flight, decision } = this.#order;
-    if (request.method === 'GET' && decision.reason !== 'bypass' && head.status < 500) {
-      flights.markBarren(request.key);
-    }
+    // A request that could not be shared (a condition, a range) says nothing about those that can.
+    const couldShare = decision.kind === 'validate' || decision.shareable;
+    if (request.method === 'GET' && couldShare && head.status < 500) flights.markBarren(request.key);
     if (owner === null || !flight.firstWaits) {
       this.#state = OVER;
       this.#fetch.abort();
