@@ -244,7 +244,12 @@ export class RequestFlow {
     const { origins, sourcesBeforeOrigin } = this.#context;
     const origin = new OriginSource(origins, route);
     if (hasBody || sourcesBeforeOrigin === undefined) return [origin];
-    return [...sourcesBeforeOrigin(request, route, decision), origin];
+    try {
+      return [...sourcesBeforeOrigin(request, route, decision), origin];
+    } catch (problem) {
+      this.#context.observer.event('error', 'source-failed', { key: request.key, problem });
+      return [origin];
+    }
   }
 
   #answerShared(

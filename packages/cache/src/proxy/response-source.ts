@@ -19,7 +19,11 @@ import type { OriginError } from './origin/origin-error.ts';
 export interface ResponseSource {
   /** The source in messages and logs: an origin as `http://example.org:8080`. */
   readonly name: string;
-  /** Begins to ask. The handler may be called before `ask` returns. */
+  /**
+   * Begins to ask. `onSent`, `onInterim` and `onError` may be called before `ask` returns, the other
+   * functions of the handler may not. A source ends the fetch itself if it takes too long, because
+   * the request that waits first has no time limit of its own.
+   */
   ask(request: SourceRequest, handler: SourceHandler): SourceFetch;
 }
 
@@ -53,7 +57,7 @@ export interface SourceFetch {
   abort(): void;
   /** Ends the fetch with an error for the handler. */
   fail(error: OriginError): void;
-  /** Holds the body back. */
+  /** Holds `onData` and `onEnd` back until `resume`. */
   pause(): void;
   resume(): void;
 }

@@ -137,6 +137,17 @@ describe('ranges', () => {
     expect(failed.map(({ level, fields }) => [level, fields.code])).toEqual([['debug', 'gone']]);
   });
 
+  it('a useless answer that breaks off is no failure: the whole is fetched', async () => {
+    await lab.get(origin.url('/a'), ['Range', 'bytes=0-7']);
+    origin.on('/a', (request, count) =>
+      count === 2
+        ? { raw: (socket) => socket.end('HTTP/1.1 416 No\r\nContent-Length: 10\r\n\r\nshort') }
+        : ranged(request.header('range'), request.header('if-range')),
+    );
+    const whole = await lab.get(origin.url('/a'));
+    expect([whole.status, whole.text, origin.count('/a')]).toEqual([200, body, 3]);
+  });
+
   it('a part of another version is replaced by all of the new one', async () => {
     await lab.get(origin.url('/a'), ['Range', 'bytes=0-7']);
     tag = '"2"';

@@ -121,6 +121,21 @@ describe('a plan of sources', () => {
     expect(origin.count('/a')).toBe(0);
   });
 
+  test('goes on to the origin if a source, or the choice of sources, throws', async () => {
+    origin.on('/a', { body: 'far' });
+    const broken = () => {
+      throw new Error('broken');
+    };
+    for (const sourcesBeforeOrigin of [broken, () => [{ name: 'broken', ask: broken }]]) {
+      await lab.close();
+      lab = await startProxy({ sourcesBeforeOrigin });
+      expect((await lab.get(origin.url('/a'))).text).toBe('far');
+      const failed = lab.events.filter(({ name }) => name === 'source-failed');
+      expect(failed).toMatchObject([{ level: 'error', fields: { problem: { message: 'broken' } } }]);
+      expect(lab.proxy.activity).toMatchObject({ fetches: 0, flights: 0 });
+    }
+  });
+
   test('has only the origin for a request with a body, which can be sent once', async () => {
     origin.on('/a', { body: 'posted' });
     const reply = await lab.ask({ target: origin.url('/a'), method: 'POST', body: 'x' });

@@ -82,7 +82,7 @@ export class FetchJob implements SourceHandler {
   readonly #context: ProxyContext;
   readonly #order: FetchOrder;
   #mode: Mode;
-  #fetch!: SourceFetch;
+  #fetch: SourceFetch = NOT_ASKED;
   /**
    * The request as the policy sees it: the client's fields, with the conditions and ranges of this
    * node.
@@ -120,15 +120,15 @@ export class FetchJob implements SourceHandler {
     this.#asked = { method: request.method, key: request.key, headers };
     this.#safe = safeguardFields(headers, request.method);
     this.#requestTime = clock();
-    this.#fetch = sources[this.#source]!.ask(
-      {
-        method: request.method,
-        headers: withoutFields(requestFieldsToForward(this.#safe.headers, policy), FRAMING),
-        body,
-        bodyLength,
-      },
-      this,
-    );
+    const fields = withoutFields(requestFieldsToForward(this.#safe.headers, policy), FRAMING);
+    const question = { method: request.method, headers: fields, body, bodyLength };
+    try {
+      this.#fetch = sources[this.#source]!.ask(question, this);
+    } catch (problem) {
+      // The waiting requests must be answered whatever a source does.
+      this.#event('error', 'source-failed', { problem });
+      this.onError(new OriginError('proxy_internal_error', 'This node could not ask for the response'));
+    }
   }
 
   /** No request waits for the result any more. */
@@ -203,6 +203,11 @@ export class FetchJob implements SourceHandler {
   onError(error: OriginError): void {
     const state = this.#state;
     if (state.at === 'settled') return;
+    if (state.at === 'emptying') {
+      // The response was of no use anyway.
+      this.#askPlainly();
+      return;
+    }
     if (state.at === 'asking' && this.#source + 1 < this.#order.sources.length) {
       this.#source++;
       // A source may fail before `ask` has returned, so the next one is asked afterwards.
@@ -442,5 +447,7 @@ function isAboutTheResource(status: number): boolean {
 
 /** Aborting costs a new connection, so up to this length the rest is read. */
 const WORTH_READING_BYTES = 65_536;
+/** Before the first source has been asked, there is nothing to end or to hold back. */
+const NOT_ASKED: SourceFetch = { abort() {}, fail() {}, pause() {}, resume() {} };
 const PRIVATE = { kind: 'private' } as const;
 const FRAMING: ReadonlySet<string> = new Set(['host', 'content-length']);

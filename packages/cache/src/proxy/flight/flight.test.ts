@@ -60,6 +60,17 @@ describe('Flight', () => {
     expect(heard).toEqual(['other private']);
   });
 
+  test('tells all waiters although one of them throws, and throws then', () => {
+    const flight = new Flight<string, string>('k');
+    const heard: string[] = [];
+    flight.waitFirst(() => {
+      throw new Error('broken');
+    });
+    flight.wait(1000, ({ kind }) => heard.push(kind));
+    expect(() => flight.land({ kind: 'private' })).toThrow('broken');
+    expect(heard).toEqual(['private']);
+  });
+
   describe('without waiters', () => {
     beforeEach(() => {
       vi.useFakeTimers();

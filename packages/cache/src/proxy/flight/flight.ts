@@ -159,10 +159,17 @@ export class Flight<Shared, Own> {
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     this.#first = null;
+    let thrown: { readonly problem: unknown } | null = null;
     for (const each of waiting) {
       clearTimeout(each.timer);
-      each.landed(each === first ? forFirst : landing, each.early);
+      // An error of one waiter must not keep the result from the others.
+      try {
+        each.landed(each === first ? forFirst : landing, each.early);
+      } catch (problem) {
+        thrown ??= { problem };
+      }
     }
+    if (thrown !== null) throw thrown.problem;
   }
 
   doom(): void {

@@ -45,6 +45,8 @@ export class StoreJob {
   readonly #context: ProxyContext;
   readonly #options: StoreJobOptions;
   #came = 0;
+  /** No more bytes are taken: the body failed, or it was abandoned. */
+  #over = false;
   /** Bytes of an old part that follow the new ones. */
   #after: OldBytes | null = null;
 
@@ -89,6 +91,7 @@ export class StoreJob {
   }
 
   #letGo(): void {
+    this.#over = true;
     this.#after?.reader.close();
     this.#after = null;
   }
@@ -124,6 +127,10 @@ export class StoreJob {
     const opening = [before, after].map((piece) => (piece === null ? null : this.#open(stored, piece)));
     Promise.all(opening)
       .then(async ([head, tail]) => {
+        if (this.#over) {
+          for (const one of [head, tail]) one?.reader.close();
+          return;
+        }
         this.#after = tail ?? null;
         if (head) await this.#copy(head);
         fetch.resume();
