@@ -119,7 +119,10 @@ class RunningProxy implements CacheProxy {
     if (known && (method === 'GET' || method === 'HEAD') && clients.allows(client)) {
       const found = this.#context.store.find(request.key);
       if (found instanceof Promise) {
-        this.#flow.await(new Exchange({ req, res, client, request, route, at: now, name, observer }), found);
+        this.#flow.decideWhenFound(
+          new Exchange({ req, res, client, request, route, at: now, name, observer }),
+          found,
+        );
         return;
       }
       const decision = decide(request, found, now, this.#context.policy);

@@ -28,7 +28,7 @@ import { type Exchange, hasBody } from './client/exchange.ts';
 import { countForwards } from './client/options-and-trace.ts';
 import { BodyTooLongError, RequestBody } from './client/request-body.ts';
 import { FetchJob } from './flight/fetch-job.ts';
-import { type Fetched, StatusError } from './flight/fetch-order.ts';
+import { type FetchDecision, StatusError } from './flight/fetch-order.ts';
 import {
   isPersonal,
   type ProxyContext,
@@ -57,12 +57,12 @@ export class RequestFlow {
 
   lookUp(exchange: Exchange): void {
     const found = this.#context.store.find(exchange.request.key);
-    if (found instanceof Promise) this.await(exchange, found);
+    if (found instanceof Promise) this.decideWhenFound(exchange, found);
     else this.#decide(exchange, found);
   }
 
   /** Continues when the store has answered. */
-  await(exchange: Exchange, found: Promise<readonly StoredResponse[]>): void {
+  decideWhenFound(exchange: Exchange, found: Promise<readonly StoredResponse[]>): void {
     exchange.follow();
     found.then(
       (responses) => this.#decide(exchange, responses),
@@ -127,7 +127,7 @@ export class RequestFlow {
   };
 
   /** Fetches from the origin, by joining a running fetch or with one of its own. */
-  fetch(exchange: Exchange, decision: Fetched): void {
+  fetch(exchange: Exchange, decision: FetchDecision): void {
     exchange.follow();
     const { flights, limits } = this.#context;
     const { request } = exchange;
@@ -165,7 +165,7 @@ export class RequestFlow {
     exchange: Exchange,
     landing: ProxyLanding,
     early: boolean,
-    decision: Fetched,
+    decision: FetchDecision,
     flight: ProxyFlight,
   ): void {
     if (exchange.over) return;
@@ -184,7 +184,7 @@ export class RequestFlow {
   }
 
   /** Starts a fetch of which the exchange is the owner, and waits for it first. */
-  #start(exchange: Exchange, request: RequestHead, decision: Fetched, flight: ProxyFlight): void {
+  #start(exchange: Exchange, request: RequestHead, decision: FetchDecision, flight: ProxyFlight): void {
     const { req, route } = exchange;
     const leave = flight.waitFirst((landing, early) => {
       stopListening();
@@ -233,14 +233,19 @@ export class RequestFlow {
   }
 
   /** The variant that the request will get, as far as it is known (`flight/flights.ts`). */
-  #variant({ key, headers }: RequestHead, decision: Fetched): string {
+  #variant({ key, headers }: RequestHead, decision: FetchDecision): string {
     const stored = decision.kind === 'validate' ? namesOf(decision.response.varied) : decision.variedBy;
     const names = this.#context.flights.selectors(key) ?? stored;
     return names === undefined ? '' : variantText(variedFor(names, headers));
   }
 
   /** The sources of a fetch. The origin is the last, and the only one that gets a body. */
-  #plan(request: RequestHead, route: Route, decision: Fetched, hasBody: boolean): readonly ResponseSource[] {
+  #plan(
+    request: RequestHead,
+    route: Route,
+    decision: FetchDecision,
+    hasBody: boolean,
+  ): readonly ResponseSource[] {
     const { origins, sourcesBeforeOrigin } = this.#context;
     const origin = new OriginSource(origins, route);
     if (hasBody || sourcesBeforeOrigin === undefined) return [origin];
@@ -255,7 +260,7 @@ export class RequestFlow {
   #answerShared(
     exchange: Exchange,
     shared: SharedResponse,
-    decision: Fetched,
+    decision: FetchDecision,
     collapsed: boolean,
     fields?: string[],
   ): void {
@@ -283,7 +288,7 @@ export class RequestFlow {
    * The origin failed: the stored response may be served instead (RFC 9111, 4.2.4; RFC 5861, 4),
    * otherwise the client gets an error.
    */
-  #failed(exchange: Exchange, error: Error, decision: Fetched): void {
+  #failed(exchange: Exchange, error: Error, decision: FetchDecision): void {
     const { policy, clock } = this.#context;
     const failure = error instanceof OriginError ? error : null;
     if (decision.kind === 'validate' && failure?.code !== 'destination_ip_prohibited') {
@@ -352,7 +357,7 @@ export class RequestFlow {
 }
 
 /** Whether other requests may wait for the answer to this request. */
-function isShareable(request: RequestHead, decision: Fetched): boolean {
+function isShareable(request: RequestHead, decision: FetchDecision): boolean {
   if (decision.kind === 'fetch') return decision.shareable;
   // For a stored part, the client's own range is requested; for a complete response, the whole.
   return request.method === 'GET' && decision.response.range === null;

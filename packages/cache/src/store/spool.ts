@@ -11,7 +11,7 @@
  *     └────► failed    the writer called `abort`: readers get a `BodyError`, at once
  *
  *   An open spool is *kept* (it has a backing that takes all bytes) until `letThrough`; from then
- *   on it *passes through*, and never becomes kept again.
+ *   on it *passes through*, and never becomes kept again. Bytes are dropped only while it does.
  * ```
  *
  * Roles. One writer adds bytes and waits for the promise of `push` before it adds more: that is the
@@ -38,8 +38,8 @@
  *   We refused to let the window grow, because it exists to bound memory.
  * - No client reads: a kept body goes on for later clients as long as 64 KB arrive in ten seconds.
  *   A body that passes through is abandoned, at once when it stops being kept or when its last
- *   reader leaves, and after at most ten seconds if no reader ever came. This holds for a spool
- *   that is attended (`attend`), because an abandoned body must have a fetch that can be ended.
+ *   reader leaves, and after at most ten seconds if no reader ever came. Only an
+ *   attended spool (`attend`) is abandoned, because its fetch must be ended as well.
  * - The first reader has no special part: the others go on when it leaves.
  * - The backing has no room, or fails in the middle: the body passes through from that byte on, and
  *   all current readers get every byte, the earlier ones from the backing.

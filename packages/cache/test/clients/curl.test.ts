@@ -38,7 +38,7 @@ afterAll(async () => {
   await origin?.close();
 });
 
-interface Fetched {
+interface FetchDecision {
   readonly status: number;
   /** The last head, as it came. */
   readonly head: string;
@@ -48,7 +48,7 @@ interface Fetched {
 
 let files = 0;
 
-async function curl(...args: string[]): Promise<Fetched> {
+async function curl(...args: string[]): Promise<FetchDecision> {
   const name = join(folder, String(++files));
   const common = ['-sS', '-m', '30', '-D', `${name}.head`, '-w', '%{http_code}'];
   if (!args.includes('-o') && !args.includes('-I')) common.push('-o', name);

@@ -23,7 +23,7 @@ import {
   withoutFields,
 } from '../../policy/index.ts';
 import type { BodyReader } from '../../store/response-store.ts';
-import type { Fetched } from '../flight/fetch-order.ts';
+import type { FetchDecision } from '../flight/fetch-order.ts';
 import type { SourceFetch } from '../response-source.ts';
 import { mapFields } from '../route.ts';
 import type { Exchange } from './exchange.ts';
@@ -126,7 +126,7 @@ export function sendStored(exchange: Exchange, reader: BodyReader, options: Send
 export function beginStream(
   exchange: Exchange,
   head: ResponseHead,
-  decision: Fetched,
+  decision: FetchDecision,
   policy: PolicyOptions,
 ): void {
   const { reason } = decision;

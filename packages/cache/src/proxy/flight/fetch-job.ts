@@ -4,23 +4,27 @@
  * completes a part, or the fetch fails.
  *
  * ```
- *            ┌──── next source, or the plain request ────┐
- *            ▼                                           │
- *   start ─► asking ──head──► held ──► (judged) ──┬──► emptying    the head is useless
+ *            next source
+ *             ┌─────┐   ┌────────── the plain request ───────────┐
+ *             │     ▼   ▼                                        │
+ *   start ─► asking ──head──► held ──► (judged) ──┬──► emptying ─┘ the head is useless
  *               │     │                  ▲        ├──► storing     stored, all read it from there
  *               │     └──────────────────┘        ├──► streaming   the owner alone gets it
- *               │                                 └──► settled     a 304: the head is everything
+ *               │                                 └──► settled     the head is everything
  *               │                                           │
- *               └── every source failed, or abandoned ──► over ◄── end, or an error on the way
+ *               └── every source failed ────────────────► over ◄── end, or an error on the way
  * ```
+ *
+ * Every state before the landing also goes to *over* if no request waits any more.
  *
  * - *asking*: a source of the plan was asked and has not answered. If it fails, the next is asked.
  * - *held*: the head is here, and waits until the responses that it invalidates are removed (RFC
  *   9111, 4.4). The owner may ask again as soon as it sees the head, and must not find them then.
  * - *emptying*: the response is of no use. Its short rest is read, so that the connection can be
- *   used again, and then the whole is requested without conditions.
+ *   used again (a long one is aborted instead), and then the whole is requested without conditions.
  * - *storing*, *streaming*: the body goes to the store or to the owner.
- * - *settled*: the result stands, and the rest of the response changes nothing.
+ * - *settled*: the result stands, and the rest of the response changes nothing. The head was a 304,
+ *   or an error for which the stored response stands in.
  *
  * Who owns what: the job owns the question to the source (`SourceFetch`), the flight, which it
  * lands and ends, and the store job, which owns the body from then on. The *owner* is the request
@@ -98,7 +102,7 @@ export class FetchJob implements SourceHandler {
     this.#context = context;
     this.#order = order;
     this.#mode = modeOf(order);
-    order.flight.abandoned = () => this.#abandon();
+    order.flight.unwaited = () => this.#abandon();
   }
 
   start(): void {

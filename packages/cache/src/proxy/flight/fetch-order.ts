@@ -1,6 +1,6 @@
 /**
- * The order for a fetch from an origin, which `fetch-job.ts` carries out: what it must bring, for
- * which request, and why.
+ * The commission for a fetch, which `request-flow.ts` writes and `fetch-job.ts` carries out: what it
+ * must bring, from which sources, for which request, and why.
  */
 
 import { completionFields, type Decision, type RequestHead } from '../../policy/index.ts';
@@ -12,7 +12,7 @@ import type { Route } from '../route.ts';
 import type { ProxyFlight } from './shared-response.ts';
 
 /** Decisions of the policy that lead to the origin. */
-export type Fetched = Extract<Decision, { kind: 'fetch' | 'validate' }>;
+export type FetchDecision = Extract<Decision, { kind: 'fetch' | 'validate' }>;
 
 /**
  * The origin answered a validation with an error for which a stored response may be served instead.
@@ -32,10 +32,10 @@ export interface FetchOrder {
   readonly route: Route;
   /** The plan: sources to ask, in this order (`response-source.ts`). At least one. */
   readonly sources: readonly ResponseSource[];
-  readonly decision: Fetched;
+  readonly decision: FetchDecision;
   /**
    * The request that caused the fetch, which is the flight's first waiter. Null for a background
-   * revalidation.
+   * revalidation. (It has nothing to do with the worker that owns a key.)
    */
   readonly owner: Exchange | null;
   /**

@@ -83,7 +83,7 @@ describe('Flight', () => {
     function begun(kind: FlightKind) {
       const flight = new Flight<string, string>('k', kind);
       const count = { abandoned: 0 };
-      flight.abandoned = () => {
+      flight.unwaited = () => {
         count.abandoned++;
         flight.end();
       };

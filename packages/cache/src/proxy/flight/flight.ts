@@ -6,13 +6,15 @@
  * ```
  *              markSent           land             end
  *   gathering ─────────► sent ─────────► landed ─────────► ended
- *       │                 │                                  ▲
- *       └─────────────────┴── end, because no request waits ─┘
+ *       │ │                │               ▲                 ▲
+ *       │ └─ land: failed ─┼───────────────┘                 │
+ *       └──────────────────┴── end, because no request waits ┘
  * ```
  *
- * A flight belongs to its fetch (`fetch-job.ts`): the fetch alone calls `markSent`, `land` and,
- * through the table, `end`. The flight owns its waiters and calls the fetch back in one case only,
- * `abandoned`, when no request waits for a result any more.
+ * A flight belongs to its fetch (`fetch-job.ts`): the fetch alone calls `markSent` and `land`. The
+ * fetch ends it through the table, or its store job does (`store-job.ts`), when the body is stored.
+ * The flight owns its waiters and calls the fetch back in one case only, `unwaited`, when no request
+ * waits for a result any more.
  *
  * The request that caused the fetch is the *first* waiter. It has no time limit of its own, because
  * the limits of the fetch apply to it, and it is told the result before all others. Other requests
@@ -26,8 +28,9 @@
  * - *private*: the others get nothing, because the response is only for the first. They fetch for
  *   themselves. The key is remembered for a while as barren, so that no request waits for it in
  *   vain again.
- * - *failed*: no source can be reached. All waiters get the same failure, because separate attempts
- *   would only put more load on an origin that is down.
+ * - *failed*: no source gave an answer, or the origin answered an error for which a stored response
+ *   may stand in. All waiters get the same failure, because separate attempts would only put more
+ *   load on an origin that is down.
  *
  * A waiter that arrived before the flight's request was sent to the origin is *early*: the origin
  * answers after that waiter asked. The response is therefore as good for it as one validated on its
@@ -78,15 +81,15 @@ export class Flight<Shared, Own> {
   readonly kind: FlightKind;
   /** The variant of its response as far as it is known; only the table (`flights.ts`) sets it. */
   variant: string;
-  /** Called at most once, and never after `land`. Set by the fetch. */
-  abandoned: () => void = () => {};
+  /** Called at most once, when the flight is to be abandoned. Set by the fetch. */
+  unwaited: () => void = () => {};
   #state: 'gathering' | 'sent' | 'landed' | 'ended' = 'gathering';
   #doomed = false;
   #landing: Landing<Shared, Own> | null = null;
   #first: Waiting<Shared, Own> | null = null;
   /** The first waiter, if there is one, and the others, in the order in which they came. */
   readonly #waiting = new Set<Waiting<Shared, Own>>();
-  #unwaited: NodeJS.Timeout | undefined;
+  #abandoning: NodeJS.Timeout | undefined;
 
   constructor(key: string, kind: FlightKind = 'joinable', variant = '') {
     this.key = key;
@@ -154,7 +157,7 @@ export class Flight<Shared, Own> {
     if (this.#landing !== null || this.#state === 'ended') return;
     this.#landing = landing;
     this.#state = 'landed';
-    clearTimeout(this.#unwaited);
+    clearTimeout(this.#abandoning);
     const first = this.#first;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
@@ -180,12 +183,12 @@ export class Flight<Shared, Own> {
   end(): boolean {
     if (this.#state === 'ended') return false;
     this.#state = 'ended';
-    clearTimeout(this.#unwaited);
+    clearTimeout(this.#abandoning);
     return true;
   }
 
   #add(waiting: Waiting<Shared, Own>): () => void {
-    clearTimeout(this.#unwaited);
+    clearTimeout(this.#abandoning);
     this.#waiting.add(waiting);
     return () => {
       clearTimeout(waiting.timer);
@@ -197,9 +200,9 @@ export class Flight<Shared, Own> {
 
   #left(): void {
     if (this.#waiting.size > 0 || this.kind === 'background') return;
-    if (this.#state === 'gathering' || (this.#state === 'sent' && this.kind === 'alone')) this.abandoned();
+    if (this.#state === 'gathering' || (this.#state === 'sent' && this.kind === 'alone')) this.unwaited();
     else if (this.#state === 'sent') {
-      this.#unwaited = setTimeout(() => this.abandoned(), UNWAITED_MS).unref();
+      this.#abandoning = setTimeout(() => this.unwaited(), UNWAITED_MS).unref();
     }
   }
 }

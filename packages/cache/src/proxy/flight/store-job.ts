@@ -60,8 +60,7 @@ export class StoreJob {
       this.#letGo();
       this.#endFlight();
     };
-    // A client that delays others has less time than one that delays none: ten seconds instead of
-    // two minutes.
+    // A client that delays others has a twelfth of the time of one that delays none.
     const holdMs = Math.ceil(limits.clientStallMs / 12);
     const writer = store.create(final.key, length);
     this.body = new FlightBody(writer, limits.storedObjectBytes, abandoned, holdMs);
