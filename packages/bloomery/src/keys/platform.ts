@@ -20,9 +20,22 @@ interface WebAssemblyLike {
   Memory: new (descriptor: { initial: number; maximum?: number }) => WasmMemory;
 }
 
+/** A pair of Web streams, as far as the library uses them. */
+export interface ByteTransform {
+  readonly writable: { getWriter(): { write(chunk: Uint8Array): Promise<void>; close(): Promise<void> } };
+  readonly readable: {
+    getReader(): {
+      read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: undefined }>;
+      cancel(): Promise<void>;
+    };
+  };
+}
+
 interface Platform {
   TextEncoder: new () => TextEncoderLike;
   WebAssembly?: WebAssemblyLike;
+  readonly CompressionStream: new (format: string) => ByteTransform;
+  readonly DecompressionStream: new (format: string) => ByteTransform;
   atob(base64: string): string;
   readonly console?: { warn(message: string): void };
 }

@@ -5,6 +5,7 @@
  * above it.
  */
 
+import { type ByteTransform, platform } from '../../keys/platform.ts';
 import { type ForeignFormat, FormatError } from './format-error.ts';
 
 /** Whether the bytes begin as gzip files do. */
@@ -14,7 +15,7 @@ export function isGzip(bytes: Uint8Array): boolean {
 
 export async function gzip(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   return collect(
-    new streams.CompressionStream('gzip'),
+    new platform.CompressionStream('gzip'),
     bytes,
     Number.MAX_SAFE_INTEGER,
     () => undefined as never,
@@ -27,7 +28,7 @@ export async function gunzip(
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   // Outside the try block, because a platform without this class is not the file's fault.
-  const unpacking = new streams.DecompressionStream('gzip');
+  const unpacking = new platform.DecompressionStream('gzip');
   try {
     return await collect(unpacking, bytes, maxBytes, () => {
       throw new FormatError(format, 'limit', 0, `expected at most ${maxBytes} bytes out of gzip, got more`);
@@ -75,18 +76,3 @@ async function collect(
   }
   return all;
 }
-
-interface ByteTransform {
-  readonly writable: { getWriter(): { write(chunk: Uint8Array): Promise<void>; close(): Promise<void> } };
-  readonly readable: {
-    getReader(): {
-      read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: undefined }>;
-      cancel(): Promise<void>;
-    };
-  };
-}
-
-const streams = globalThis as unknown as {
-  readonly CompressionStream: new (format: string) => ByteTransform;
-  readonly DecompressionStream: new (format: string) => ByteTransform;
-};
