@@ -3,9 +3,11 @@
 // and would not follow a change there. This program reads the sources and refuses such lines. It
 // knows patterns, not types, and looks for the ways in which this was done before.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseSource } from './source/parse-source.mjs';
+import { isCode, repositoryFiles } from './source/repository-files.mjs';
 import { readWorkspaces } from './workspaces.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -46,7 +48,8 @@ const problems = [];
 let count = 0;
 for (const { folder } of readWorkspaces(root)) {
   if (folder === 'packages/testkit') continue;
-  for (const path of sources(join(root, folder, 'src'))) check(path);
+  const paths = repositoryFiles(root, `${folder}/src`);
+  for (const path of paths.filter((path) => isCode(path) && !path.endsWith('.test.ts'))) check(path);
 }
 if (problems.length > 0) {
   console.error(problems.join('\n'));
@@ -57,26 +60,25 @@ if (problems.length > 0) {
 }
 console.log(`frames: ${count} files leave the bytes of frames to ${HOME}`);
 
-function check(path) {
-  const name = relative(root, path).replaceAll('\\', '/');
+/** @param {string} name */
+function check(name) {
   if (name.startsWith(HOME) || OTHERS.some((room) => name.startsWith(room))) return;
   count++;
-  for (const [i, line] of withoutComments(readFileSync(path, 'utf8')).split('\n').entries()) {
+  const source = parseSource(name, readFileSync(join(root, name), 'utf8'));
+  for (const [i, line] of withoutComments(source).split('\n').entries()) {
     for (const { what, pattern } of RULES) {
       if (pattern.test(line)) problems.push(`${name}:${i + 1} has ${what}: ${line.trim()}`);
     }
   }
 }
 
-function sources(folder) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(({ name }) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-}
-
-/** Comments become empty lines, so that the numbers of lines stay right. */
-function withoutComments(text) {
-  return text
-    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ''))
-    .replace(/^\s*\/\/.*$/gm, '');
+/**
+ * Text whose comments are blank, so that the numbers of lines stay right.
+ * @param {import('./source/parse-source.mjs').Source} source
+ */
+function withoutComments({ text, comments }) {
+  let code = text;
+  for (const { start, end } of comments)
+    code = code.slice(0, start) + code.slice(start, end).replace(/[^\n]/g, ' ') + code.slice(end);
+  return code;
 }

@@ -1,18 +1,17 @@
 // Checks that every relative link in a Markdown page, and every path of this repository that a page
 // names, exists. Files move, and no compiler checks the pages that name them.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkReferences } from './links/check-references.mjs';
+import { repositoryFiles } from './source/repository-files.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Folders that are not part of the repository. */
-const SKIPPED = ['node_modules', 'dist', 'build', 'coverage', '.git', '.vite'];
 /** Paths that pages name although they are gone: the changelog says what moved. */
 const FORMER_PATHS = [];
 
-const files = filesIn('');
+const files = repositoryFiles(root);
 const pages = new Map(
   files.filter((path) => path.endsWith('.md')).map((path) => [path, readFileSync(join(root, path), 'utf8')]),
 );
@@ -22,12 +21,3 @@ if (problems.length > 0) {
   process.exit(1);
 }
 console.log(`links: those of ${pages.size} pages resolve`);
-
-/** @param {string} folder @returns {string[]} */
-function filesIn(folder) {
-  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = posix.join(folder, entry.name);
-    if (entry.isDirectory()) return SKIPPED.includes(entry.name) ? [] : filesIn(path);
-    return [path];
-  });
-}

@@ -3,11 +3,12 @@
 // in three minutes, for daily work. Both end with the slowest files and with one line that counts
 // the tests. docs/notes/tests.md has the measurements.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setUp, step } from './setup.mjs';
+import { repositoryFiles } from './source/repository-files.mjs';
 import { countLine, overBudget, slowestFiles } from './test-report.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -54,10 +55,7 @@ console.log(`\nAll ${quick ? 'quick ' : ''}checks passed in ${seconds} s.`);
 console.log(countLine(report));
 
 function leftOut() {
-  const isTest = (name) => /\.test\.(ts|mjs)$/.test(name) && !name.includes('node_modules');
-  const all = ['packages', 'apps', 'tools'].flatMap((shelf) =>
-    readdirSync(join(root, shelf), { recursive: true }).filter(isTest),
-  );
+  const all = repositoryFiles(root).filter((path) => /\.test\.(ts|mjs)$/.test(path));
   const ran = new Set(report.testResults.map(({ name }) => name)).size;
   return [
     `Left out: ${all.length - ran} of ${all.length} test files (notQuick in vitest.config.ts), most repetitions of`,
