@@ -1,17 +1,17 @@
 // Checks that imports point only down: between packages, between the rooms of a package, and
-// between files. The rules are in tools/boundaries, the order of packages and rooms in
-// tools/boundaries/tables.mjs.
+// between files. Checks also that pure rooms load nothing impure, and where tests lie. The rules are
+// in tools/boundaries, the order of packages and rooms in tools/boundaries/tables.mjs.
 
 import { fileURLToPath } from 'node:url';
 import { checkCycles } from './boundaries/check-cycles.mjs';
-import { checkLibrary } from './boundaries/check-library.mjs';
 import { checkPackages } from './boundaries/check-packages.mjs';
 import { checkPlaces } from './boundaries/check-places.mjs';
+import { checkPurity } from './boundaries/check-purity.mjs';
 import { checkRooms } from './boundaries/check-rooms.mjs';
 import { readWorkspace } from './boundaries/read-workspace.mjs';
 
 const workspace = readWorkspace(fileURLToPath(new URL('..', import.meta.url)));
-const problems = [checkPackages, checkRooms, checkCycles, checkPlaces, checkLibrary].flatMap((check) =>
+const problems = [checkPackages, checkRooms, checkCycles, checkPlaces, checkPurity].flatMap((check) =>
   check(workspace),
 );
 if (problems.length > 0) {

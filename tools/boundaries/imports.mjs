@@ -1,117 +1,79 @@
-// Finds the imports of a TypeScript file: statements, `export … from`, `import()` and `new
-// URL('./x.ts', import.meta.url)`. TypeScript 7 has no JavaScript API to ask, and a lexer would be
-// a dependency, so this blanks the text that can hide or fake an import (comments, templates,
-// regular expressions) and finds imports in the rest by patterns. It does not see
-// `import(variable)`.
+// Finds the imports of a source: statements, `export … from`, `import()`, types by `import('…')` and
+// `new URL('./x.ts', import.meta.url)`. It does not see `import(variable)`.
 
+import { isNode, visitNodes } from '../source/parse-source.mjs';
+
+/** @typedef {import('../source/parse-source.mjs').Node} Node */
 /** @typedef {'value' | 'type' | 'dynamic' | 'url'} ImportKind */
-/** @typedef {{ specifier: string, kind: ImportKind }} Import */
+/** @typedef {{ specifier: string, kind: ImportKind, line: number }} Import */
 
 /**
  * Returns the imports. An import is of kind `type` if it does not exist at run time.
- * @param {string} text
+ * @param {import('../source/parse-source.mjs').Source} source
  * @returns {Import[]}
  */
-export function importsOf(text) {
-  const code = blanked(text);
+export function importsOf(source) {
+  /** @type {Import[]} */
   const found = [];
-  for (const [, keyword, clause, specifier] of code.matchAll(STATEMENT)) {
-    if (keyword === 'export' && clause === undefined) continue; // export 'x' is no statement
-    found.push({ specifier, kind: isTypeOnly(clause ?? '') ? 'type' : 'value' });
-  }
-  for (const [, asType, specifier, member] of code.matchAll(CALL)) {
-    const kind = asType !== undefined || /^\.[A-Z]/.test(member ?? '') ? 'type' : 'dynamic';
-    found.push({ specifier, kind });
-  }
-  for (const [, specifier] of code.matchAll(ADDRESS)) found.push({ specifier, kind: 'url' });
+  visitNodes(source, (node) => {
+    const kind = kindOf(node);
+    if (kind === null) return;
+    const specifier = textOf(kind === 'url' ? argumentsOf(node)[0] : node.source);
+    if (specifier !== null) found.push({ specifier, kind, line: source.lineOf(node.start) });
+  });
   return found;
 }
 
-const STATEMENT = /^[ \t]*(import|export)\b(?:\s*([^'"`;()=]*?)\bfrom)?\s*['"]([^'"\n]+)['"]/gm;
-const CALL = /(\btypeof\s+)?\bimport\(\s*['"]([^'"\n]+)['"]\s*\)(\.\w+)?/g;
-const ADDRESS = /\bnew URL\(\s*['"](\.[^'"\n]+)['"]\s*,\s*import\.meta\.url/g;
-
-/** @param {string} clause what stands between `import` and `from` */
-function isTypeOnly(clause) {
-  if (/^type\b/.test(clause.trim())) return true;
-  const braces = /^\s*\{([^}]*)\}\s*$/.exec(clause);
-  const names = braces?.[1].split(',').filter((name) => name.trim() !== '') ?? [];
-  return names.length > 0 && names.every((name) => /^\s*type\s/.test(name));
+/**
+ * @param {Node} node
+ * @returns {ImportKind | null}
+ */
+function kindOf(node) {
+  switch (node.type) {
+    case 'ImportDeclaration':
+      return node.importKind === 'type' || areTypes(node.specifiers, 'importKind') ? 'type' : 'value';
+    case 'ExportNamedDeclaration':
+    case 'ExportAllDeclaration':
+      return node.exportKind === 'type' || areTypes(node.specifiers, 'exportKind') ? 'type' : 'value';
+    case 'ImportExpression':
+      return 'dynamic';
+    case 'TSImportType':
+      return 'type';
+    case 'NewExpression':
+      return isAddress(node) ? 'url' : null;
+    default:
+      return null;
+  }
 }
 
 /**
- * Returns the text without comments, with empty templates and regular expressions. Quoted strings
- * stay, because specifiers are among them. Code inside a template's `${}` is blanked as well.
- * @param {string} text
+ * True if there are specifiers and each is marked as a type.
+ * @param {unknown} specifiers
+ * @param {string} kind
  */
-export function blanked(text) {
-  let result = '';
-  let i = 0;
-  while (i < text.length) {
-    const end = endOfToken(text, i, result);
-    const token = text.slice(i, end);
-    const isQuoted = token[0] === "'" || token[0] === '"';
-    result += token.length === 1 || isQuoted ? token : token.replace(/[^\n]/g, ' ');
-    i = end;
-  }
-  return result;
+function areTypes(specifiers, kind) {
+  if (!Array.isArray(specifiers) || specifiers.length === 0) return false;
+  return specifiers.every((specifier) => specifier[kind] === 'type');
 }
 
-/** @param {string} text @param {number} i @param {string} before */
-function endOfToken(text, i, before) {
-  const two = text.slice(i, i + 2);
-  if (two === '//') return indexOr(text, '\n', i);
-  if (two === '/*') return indexOr(text, '*/', i + 2) + 2;
-  if (text[i] === "'" || text[i] === '"') return endOfQuoted(text, i);
-  if (text[i] === '`') return endOfTemplate(text, i);
-  // After a value a slash divides; after an operator, a bracket or a keyword it opens a regular
-  // expression.
-  if (text[i] === '/' && /(?:^|[=(,:;!&|?{}[+~<>-]|=>|\breturn|\btypeof|\bcase)\s*$/.test(before.slice(-40)))
-    return endOfPattern(text, i);
-  return i + 1;
+/**
+ * True for `new URL('./x', import.meta.url)`.
+ * @param {Node} node
+ */
+function isAddress(node) {
+  const [path, base] = argumentsOf(node);
+  if (!isNode(node.callee) || node.callee.name !== 'URL' || !isNode(base)) return false;
+  const isOfModule =
+    base.type === 'MemberExpression' && isNode(base.object) && base.object.type === 'MetaProperty';
+  return isOfModule && textOf(path)?.startsWith('.') === true;
 }
 
-function indexOr(text, wanted, from) {
-  const index = text.indexOf(wanted, from);
-  return index < 0 ? text.length : index;
+/** @param {Node} node @returns {unknown[]} */
+function argumentsOf(node) {
+  return Array.isArray(node.arguments) ? node.arguments : [];
 }
 
-function endOfQuoted(text, start) {
-  for (let i = start + 1; i < text.length; i++) {
-    if (text[i] === '\\') i++;
-    else if (text[i] === text[start] || text[i] === '\n') return i + 1;
-  }
-  return text.length;
-}
-
-function endOfTemplate(text, start) {
-  for (let i = start + 1; i < text.length; i++) {
-    if (text[i] === '\\') i++;
-    else if (text[i] === '`') return i + 1;
-    else if (text.startsWith('${', i)) i = endOfSubstitution(text, i + 2) - 1;
-  }
-  return text.length;
-}
-
-/** Finds the end of a `${}`, whose code may hold braces, strings and templates itself. */
-function endOfSubstitution(text, start) {
-  let depth = 1;
-  let i = start;
-  while (i < text.length && depth > 0) {
-    if (text[i] === '{') depth++;
-    if (text[i] === '}') depth--;
-    i = endOfToken(text, i, text.slice(start, i));
-  }
-  return i;
-}
-
-function endOfPattern(text, start) {
-  let isClass = false;
-  for (let i = start + 1; i < text.length && text[i] !== '\n'; i++) {
-    if (text[i] === '\\') i++;
-    else if (text[i] === '[') isClass = true;
-    else if (text[i] === ']') isClass = false;
-    else if (text[i] === '/' && !isClass) return i + 1;
-  }
-  return start + 1; // no end on this line, so the slash was a division
+/** @param {unknown} node @returns {string | null} */
+function textOf(node) {
+  return isNode(node) && typeof node.value === 'string' ? node.value : null;
 }

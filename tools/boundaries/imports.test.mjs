@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { blanked, importsOf } from './imports.mjs';
+import { parseSource } from '../source/parse-source.mjs';
+import { importsOf } from './imports.mjs';
+
+/** @param {string} text */
+function found(text) {
+  return importsOf(parseSource('a.ts', text)).map(({ specifier, kind }) => ({ specifier, kind }));
+}
 
 test('importsOf finds statements of every form', () => {
   const text = `
@@ -13,7 +19,7 @@ import {
 export * from './d.ts';
 export { e } from "./e.ts";
 `;
-  expect(importsOf(text)).toEqual(
+  expect(found(text)).toEqual(
     ['effect', 'a', 'b', 'c', 'd', 'e'].map((name) => ({ specifier: `./${name}.ts`, kind: 'value' })),
   );
 });
@@ -26,17 +32,17 @@ export type { D } from './d.ts';
 let e: import('./e.ts').E;
 type F = typeof import('./f.ts');
 `;
-  expect(importsOf(text).map(({ specifier, kind }) => `${kind} ${specifier}`)).toEqual(
+  expect(found(text).map(({ specifier, kind }) => `${kind} ${specifier}`)).toEqual(
     ['a', 'b', 'd', 'e', 'f'].map((name) => `type ./${name}.ts`),
   );
 });
 
 test('importsOf finds import() and the URLs of worker files', () => {
-  expect(importsOf(`const a = await import('./a.ts');`)).toEqual([{ specifier: './a.ts', kind: 'dynamic' }]);
-  expect(importsOf(`new Worker(new URL('./w.ts', import.meta.url))`)).toEqual([
+  expect(found(`const a = await import('./a.ts');`)).toEqual([{ specifier: './a.ts', kind: 'dynamic' }]);
+  expect(found(`new Worker(new URL('./w.ts', import.meta.url))`)).toEqual([
     { specifier: './w.ts', kind: 'url' },
   ]);
-  expect(importsOf(`new URL('/path', base)`)).toEqual([]);
+  expect(found(`new URL('/path', base)`)).toEqual([]);
 });
 
 test('importsOf leaves out comments, templates and regular expressions', () => {
@@ -50,14 +56,15 @@ test('importsOf leaves out comments, templates and regular expressions', () => {
     `const half = total / 2; const other = \`\${half / 2}\`;`,
     "import './last.ts';",
   ].join('\n');
-  expect(importsOf(text)).toEqual([{ specifier: './last.ts', kind: 'value' }]);
+  expect(found(text)).toEqual([{ specifier: './last.ts', kind: 'value' }]);
 });
 
-test('blanked keeps the lines where they were', () => {
-  expect(blanked("a; // b\n/* c\n */ 'd'")).toBe("a;     \n    \n    'd'");
+test('importsOf tells the line of each import', () => {
+  const text = "// first\nimport './a.ts';\n\nconst b = await import('./b.ts');";
+  expect(importsOf(parseSource('a.ts', text)).map(({ line }) => line)).toEqual([2, 4]);
 });
 
 test('importsOf takes no declaration for an import', () => {
   const text = `export const from = 'somewhere';\nexport function f() { return 'x'; }\nArray.from('abc');`;
-  expect(importsOf(text)).toEqual([]);
+  expect(found(text)).toEqual([]);
 });

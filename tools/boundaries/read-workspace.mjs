@@ -1,8 +1,9 @@
 // Reads the packages and their source files from the disk. assembly/ is not read, because
 // AssemblyScript has its own rules.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join, relative, sep } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { repositoryFiles } from '../source/repository-files.mjs';
 import { readWorkspaces } from '../workspaces.mjs';
 import { sourceFile } from './workspace.mjs';
 
@@ -17,13 +18,8 @@ export function readWorkspace(root) {
   const files = packages
     .flatMap(({ home }) => [`${home}/src`, `${home}/test`])
     .filter((folder) => existsSync(join(root, folder)))
-    .flatMap((folder) => typeScriptIn(join(root, folder)))
-    .map((path) => sourceFile(relative(root, path).split(sep).join('/'), readFileSync(path, 'utf8')));
+    .flatMap((folder) => repositoryFiles(root, folder))
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8')));
   return { packages, files, testTools: Object.keys(devDependencies) };
-}
-
-function typeScriptIn(folder) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }

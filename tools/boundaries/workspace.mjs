@@ -2,18 +2,19 @@
 // read-workspace.mjs reads it from the disk; the tests write it by hand.
 
 import { posix } from 'node:path';
-import { blanked, importsOf } from './imports.mjs';
+import { parseSource } from '../source/parse-source.mjs';
+import { importsOf } from './imports.mjs';
 
 /**
- * @typedef {object} SourceFile
- * @property {string} path from the root of the repository, such as packages/cache/src/policy/age.ts
+ * @typedef {object} Place
  * @property {string} home the folder of its package, such as packages/cache
  * @property {string} package the name of that folder, such as cache
  * @property {boolean} isTest
- * @property {string} code the text without comments
- * @property {{ specifier: string, kind: import('./imports.mjs').ImportKind, target: string | null }[]} imports
- *   `target` is the path that a relative specifier means
+ * @property {(import('./imports.mjs').Import & { target: string | null })[]} imports `target` is the
+ *   path that a relative specifier means
  */
+
+/** @typedef {import('../source/parse-source.mjs').Source & Place} SourceFile */
 
 /**
  * @typedef {object} Package
@@ -26,14 +27,15 @@ import { blanked, importsOf } from './imports.mjs';
 
 /** @param {string} path @param {string} text @returns {SourceFile} */
 export function sourceFile(path, text) {
+  const source = parseSource(path, text);
   const home = path.split('/').slice(0, 2).join('/');
-  const imports = importsOf(text).map((found) => ({
+  const imports = importsOf(source).map((found) => ({
     ...found,
     target: found.specifier.startsWith('.') ? posix.join(posix.dirname(path), found.specifier) : null,
   }));
   const name = home.split('/')[1];
   const isTest = name === 'testkit' || /\.test\.ts$/.test(path) || path.startsWith(`${home}/test/`);
-  return { path, home, package: name, isTest, code: blanked(text), imports };
+  return { ...source, home, package: name, isTest, imports };
 }
 
 /** Source files that the product consists of. @param {Workspace} workspace */
