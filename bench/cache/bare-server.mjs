@@ -10,8 +10,8 @@ const bodies = new Map([
 const small = Buffer.alloc(200, 'key ');
 const modified = new Date(Date.now() - 86_400_000).toUTCString();
 
-createServer((request, response) => {
-  const body = bodies.get(request.url) ?? (request.url.startsWith('/n/') ? small : undefined);
+createServer(({ url = '/' }, response) => {
+  const body = bodies.get(url) ?? (url.startsWith('/n/') ? small : undefined);
   if (body === undefined) {
     response.writeHead(404).end();
     return;

@@ -18,6 +18,7 @@ process.on('message', (message) => {
   // Buffers are freed by finalisers of the first; the second sees their objects gone.
   gc();
   const { heapUsed, external, rss } = process.memoryUsage();
+  /** @type {Record<string, number>} */
   const resources = {};
   for (const name of process.getActiveResourcesInfo()) resources[name] = (resources[name] ?? 0) + 1;
   delay.reset();
