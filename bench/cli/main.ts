@@ -162,11 +162,12 @@ function run(command: string): Measured | undefined {
 
 function table(title: string, measured: Map<string, Measured>, base: string): string[] {
   const reference = measured.get(base)!.seconds;
-  const rows = [...measured].map(([name, { seconds, kilobytes }]) =>
-    Number.isNaN(seconds)
-      ? `| ${name} | failed: out of 12 GB of memory, or of 5 minutes | | | |`
-      : `| ${name} | ${seconds.toFixed(2)} | ${(LINES / seconds / 1e6).toFixed(2)} | ${(reference / seconds).toFixed(1)} | ${megabytes(1024 * kilobytes)} |`,
-  );
+  const rows = [...measured].map(([name, { seconds, kilobytes }]) => {
+    const cell = name.replaceAll('|', '\\|');
+    return Number.isNaN(seconds)
+      ? `| ${cell} | failed: out of 12 GB of memory, or of 5 minutes | | | |`
+      : `| ${cell} | ${seconds.toFixed(2)} | ${(LINES / seconds / 1e6).toFixed(2)} | ${(reference / seconds).toFixed(1)} | ${megabytes(1024 * kilobytes)} |`;
+  });
   return [
     `| ${title} | seconds | million lines a second | times ${base} | MB |`,
     '|---|---|---|---|---|',

@@ -43,7 +43,7 @@ const LINK = /\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g;
 const PATH = /^(?:[\w.@-]+\/)+(?:[\w.@-]+)?(?::\d+)?$/;
 
 /** @param {string} text @returns {[number, string][]} */
-function linesOutsideBlocks(text) {
+export function linesOutsideBlocks(text) {
   let fence = null;
   return [...text.split('\n').entries()].filter(([, line]) => {
     const mark = /^\s*(```+|~~~+)/.exec(line)?.[1] ?? null;
