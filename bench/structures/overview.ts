@@ -9,7 +9,7 @@ import type { FormName } from '../shared/subject.ts';
 export const OVERVIEW_FORMS = ['scalar', 'batch', 'packed'] as const satisfies readonly FormName[];
 
 /** ns per key, median of the rounds; null where there is no such call. */
-export type Speeds = Readonly<Record<(typeof OVERVIEW_FORMS)[number], number | null>>;
+type Speeds = Readonly<Record<(typeof OVERVIEW_FORMS)[number], number | null>>;
 
 export interface OverviewEntry {
   readonly question: string;

@@ -33,7 +33,7 @@ import type { AnyFilter, Design } from './filter-facts.ts';
 import { funnelOfBytes, guavaKey, textOf } from './guava-keys.ts';
 
 /** A new filter, empty at first, to which the keys are added. */
-export interface NewFilter {
+interface NewFilter {
   readonly filter: AnyFilter;
   addMany(keys: KeyBatch): void;
   encode(): Uint8Array | Promise<Uint8Array>;

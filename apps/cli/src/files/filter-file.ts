@@ -95,13 +95,6 @@ export async function openFilter(path: string, options: OpenOptions = {}): Promi
   }
 }
 
-/** Reads a frame of the library, and refuses other formats. */
-export async function openOwnFilter(path: string, options: OpenOptions = {}): Promise<OwnFile> {
-  const file = await openFilter(path, options);
-  if (file.format === 'bloomery') return file;
-  throw new UsageError(`${path} is a ${file.format} file; this needs a filter made by bloomery`);
-}
-
 export async function readFilterBytes(path: string): Promise<Uint8Array> {
   const bytes = path === '-' ? readStandardInput() : await readFile(path);
   // A plain Uint8Array, because `slice` and `toString` of a Buffer work differently.

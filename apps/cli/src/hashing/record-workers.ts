@@ -155,7 +155,7 @@ export class RecordWorkers {
 }
 
 /** All cores but the one of the main thread, from 1 to 16. */
-export function defaultThreads(): number {
+function defaultThreads(): number {
   return Math.min(16, Math.max(1, availableParallelism() - 1));
 }
 

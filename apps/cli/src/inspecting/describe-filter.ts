@@ -62,7 +62,7 @@ export interface FilterPart {
   readonly promisedFalsePositiveRate?: number | undefined;
 }
 
-export interface FilterBytes {
+interface FilterBytes {
   readonly file: number;
   /** Size of the plain frame. */
   readonly plain: number;

@@ -26,7 +26,7 @@ export const BYTE_CHECKS: readonly SelfCheck[] = [
 ];
 
 /** Number of keys in the pinned frames. */
-export const GOLDEN_KEYS = 20;
+const GOLDEN_KEYS = 20;
 
 function checkHashes(): string {
   for (const { key, seed, hash } of GOLDEN_HASHES) {

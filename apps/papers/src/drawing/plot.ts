@@ -1,6 +1,6 @@
 /** Plots as data: axes, series, marks. svg-plot.ts and terminal-plot.ts draw them. */
 
-export type Scale = 'linear' | 'log';
+type Scale = 'linear' | 'log';
 
 export interface Axis {
   readonly label: string;
@@ -28,7 +28,7 @@ export interface Series {
 }
 
 /** A vertical line with a word beside it. */
-export interface Mark {
+interface Mark {
   readonly x: number;
   readonly label: string;
   readonly anchor?: 'start' | 'end';

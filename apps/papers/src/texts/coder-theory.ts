@@ -43,7 +43,7 @@ export interface CodedShape {
 }
 
 /** Bytes of the end of a code beyond its information: 1/2 - 1/(8 ln 2). */
-export const END_BYTES = 0.5 - 1 / (8 * Math.LN2);
+const END_BYTES = 0.5 - 1 / (8 * Math.LN2);
 
 /** Expected bytes of the range code of a whole array. */
 export function expectedCodeBytes(shape: CodedShape): number {
@@ -61,7 +61,7 @@ export function appendixBits(bits: number, ones: number): number {
 }
 
 /** Mean and variance of the number of ones that are coded. */
-export function codedOnes({ bits, hashes, keys, replaced }: CodedShape): { mean: number; variance: number } {
+function codedOnes({ bits, hashes, keys, replaced }: CodedShape): { mean: number; variance: number } {
   if (replaced === 0) {
     const balls = hashes * keys;
     return { mean: occupancyMean(bits, balls), variance: occupancyVariance(bits, balls) };
@@ -79,7 +79,7 @@ export function codedOnes({ bits, hashes, keys, replaced }: CodedShape): { mean:
  * Bits that coding by words of 32 costs above coding by single bits, at density p, at the end of an
  * array.
  */
-export function staleBits(p: number, bits: number): number {
+function staleBits(p: number, bits: number): number {
   let cost = 0;
   let left = 0;
   // Beyond 300 words before the end all the rest adds 0.001 bits.
@@ -93,7 +93,7 @@ export function staleBits(p: number, bits: number): number {
 }
 
 /** log2 of m over x, for real x. */
-export function log2Binomial(m: number, x: number): number {
+function log2Binomial(m: number, x: number): number {
   return (logFactorial(m) - logFactorial(x) - logFactorial(m - x)) * Math.LOG2E;
 }
 

@@ -131,7 +131,7 @@ function report(results: Results): Report {
 }
 
 /** m/n such that k functions make an array that codes to `sent` bits per element. */
-export function arrayBits(sent: number, k: number): number {
+function arrayBits(sent: number, k: number): number {
   const coded = (bits: number) => bits * binaryEntropy(smallSide(k / bits));
   let low = 0.1;
   let high = 1;

@@ -16,10 +16,7 @@ export const perl: Part = {
 };
 
 /** The article's search: m = -kn/ln(1-c^(1/k)) for k = 1 to 100, the smallest wins. */
-export function shortestFilter(
-  keys: number,
-  rate: number,
-): { readonly bits: number; readonly hashes: number } {
+function shortestFilter(keys: number, rate: number): { readonly bits: number; readonly hashes: number } {
   let best = { bits: Number.POSITIVE_INFINITY, hashes: 0 };
   for (let hashes = 1; hashes <= 100; hashes++) {
     const bits = (-hashes * keys) / Math.log(1 - rate ** (1 / hashes));

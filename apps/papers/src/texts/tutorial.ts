@@ -26,7 +26,7 @@ const ERROR_RATES = [0.1, 0.01, 0.001, 0.0001];
 const ENOUGH = 100;
 
 /** m/n = -k / ln(1 - p^(1/k)): equation (3), with its sign corrected. */
-export function bitsPerEntry(k: number, rate: number): number {
+function bitsPerEntry(k: number, rate: number): number {
   return -k / Math.log(-Math.expm1(Math.log(rate) / k));
 }
 

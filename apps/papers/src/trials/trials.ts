@@ -29,7 +29,7 @@ interface Shape {
  * A filter of `keys` keys, or the difference between two of them that have all but `replaced` keys
  * in common.
  */
-export interface FilterJob extends Shape {
+interface FilterJob extends Shape {
   readonly kind: 'filter';
   readonly replaced: number;
   readonly partitioned: boolean;
@@ -38,23 +38,23 @@ export interface FilterJob extends Shape {
 }
 
 /** A counting filter: its fullest counter. */
-export interface CountersJob extends Shape {
+interface CountersJob extends Shape {
   readonly kind: 'counters';
 }
 
 /** Two filters of `keys` keys, `shared` of them in both. */
-export interface PairJob extends Shape {
+interface PairJob extends Shape {
   readonly kind: 'pair';
   readonly shared: number;
 }
 
 /** A filter, its half, and the filter that has half the bits from the start. */
-export interface HalvingJob extends Shape {
+interface HalvingJob extends Shape {
   readonly kind: 'halving';
 }
 
 /** A static filter with fingerprints of `hashes` bits. */
-export interface StaticJob extends Shape {
+interface StaticJob extends Shape {
   readonly kind: 'static';
 }
 

@@ -87,7 +87,7 @@ export function initialAge(headers: FieldList, times: Times): number {
  * The value of Age in seconds. 5.1: the first member of a list counts; an unreadable value is
  * ignored.
  */
-export function ageValue(headers: FieldList): number {
+function ageValue(headers: FieldList): number {
   const value = fieldValue(headers, 'age');
   if (value === undefined) return 0;
   const comma = value.indexOf(',');

@@ -38,7 +38,7 @@ export function requestedRanges(value: string, length: number): ByteRange[] | 'a
   return ranges.length === 1 ? ranges : joined(ranges);
 }
 
-export interface RangeSpec {
+interface RangeSpec {
   /** The first byte, or null for a suffix of `last` bytes. */
   readonly first: number | null;
   /** The last byte (inclusive), or null for all bytes up to the end. */

@@ -36,7 +36,7 @@ import { parseContentRange } from './ranges.ts';
 import { requestFacts } from './request-facts.ts';
 import { isHeuristicallyCacheable, isNeverStored, isUnderstood } from './statuses.ts';
 import type { FieldList, StoredResponse } from './stored-response.ts';
-import { type Varied, variedBy } from './vary.ts';
+import { variedBy } from './vary.ts';
 
 /**
  * The response to store, or null if it must not be stored or is not worth storing. `bodyLength` is
@@ -197,7 +197,7 @@ export function redescribed(
   return forbidden ? { ...stored, flags: stored.flags | FORGET | NO_CACHE } : stored;
 }
 
-export type { Frame, Varied };
+export type { Frame };
 
 /**
  * 3.1: neither hop-by-hop fields nor those named by no-cache="…" or private="…". Age is computed

@@ -64,7 +64,7 @@ export function matchesVaried(varied: Varied, requestHeaders: FieldList): boolea
  * The normalised value, or null if the request has no such field. Null matches only requests that
  * lack the field as well (4.1).
  */
-export function normalisedValue(headers: FieldList, lowerName: string): string | null {
+function normalisedValue(headers: FieldList, lowerName: string): string | null {
   const value = combinedValue(headers, lowerName);
   if (value === undefined) return null;
   if (WEIGHTED.has(lowerName)) return weightedList(value);

@@ -51,7 +51,7 @@ export function bundleNode(): NodeProgram {
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-export interface LogLine {
+interface LogLine {
   readonly level: string;
   readonly event: string;
   readonly [field: string]: unknown;
@@ -127,7 +127,7 @@ export async function startChaosNode(
 }
 
 /** Of a process of this machine; where there is no /proc, nothing is open. */
-export function descriptorsOf(pid: number): Record<'socket' | 'file' | 'other', number> {
+function descriptorsOf(pid: number): Record<'socket' | 'file' | 'other', number> {
   const count = { socket: 0, file: 0, other: 0 };
   let names: string[];
   try {

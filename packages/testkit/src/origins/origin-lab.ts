@@ -48,7 +48,7 @@ export interface LabAnswer {
   readonly raw?: (socket: Socket, request: LabRequest) => void;
 }
 
-export type LabScript = LabAnswer | ((request: LabRequest, count: number) => LabAnswer | Promise<LabAnswer>);
+type LabScript = LabAnswer | ((request: LabRequest, count: number) => LabAnswer | Promise<LabAnswer>);
 
 export interface OriginLab extends AsyncDisposable {
   /** `http://127.0.0.1:port`. */

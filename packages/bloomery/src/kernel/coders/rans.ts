@@ -24,7 +24,7 @@
 
 import { onesOf } from '../bits/bit-operations.ts';
 
-export const SCALE_BITS = 14;
+const SCALE_BITS = 14;
 const SCALE = 1 << SCALE_BITS;
 const LOWER = 2 ** 16;
 

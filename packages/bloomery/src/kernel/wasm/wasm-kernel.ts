@@ -42,7 +42,6 @@ const SIP_KEY = 32;
 const BOUNDS = 1024;
 /** Exported for the modules of other structures. */
 export const RESULTS = 8192;
-export const SCRATCH = 9216;
 export const HASH_CHUNK = 16384;
 export const VALUES = 24576;
 export const INPUT = 32768;

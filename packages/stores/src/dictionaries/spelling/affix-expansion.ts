@@ -26,7 +26,7 @@ export type EmitForm = (form: string, rules: readonly AffixRule[]) => void;
  * with more than a million and is refused: such a language needs a program that strips affixes, not
  * a set.
  */
-export const MOST_FORMS_OF_A_STEM = 100_000;
+const MOST_FORMS_OF_A_STEM = 100_000;
 
 /**
  * The limit for the expansion of a whole dictionary. en_US makes 0.2 million forms in a million
@@ -170,7 +170,7 @@ function licences(inner: Chain, ofStem: readonly string[]): readonly string[] {
 }
 
 /** The form that a rule makes, or undefined if the rule does not apply. */
-export function apply(
+function apply(
   { prefix, strip, add, applies }: AffixRule,
   form: string,
   fullStrip: boolean,

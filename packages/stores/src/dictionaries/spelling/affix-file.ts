@@ -69,7 +69,7 @@ export interface AffixFile {
 }
 
 /** The most bytes of an .aff file; the largest known one (Hungarian) has 2 MB. */
-export const MOST_AFFIX_BYTES = 2 ** 26;
+const MOST_AFFIX_BYTES = 2 ** 26;
 
 export function readAffixFile(bytes: Uint8Array, what = 'the affix file'): AffixFile {
   if (bytes.length > MOST_AFFIX_BYTES) {

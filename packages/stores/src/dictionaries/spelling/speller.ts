@@ -181,7 +181,7 @@ export const UPPER_ONLY = '\u0002';
  * The most parts of a hyphenated word in the dictionary, such as jack-of-all-trades; `check` tries
  * no more.
  */
-export const MOST_JOINED = 4;
+const MOST_JOINED = 4;
 const NUMBER = /^\p{N}[\p{N}.,:-]*$/u;
 /** Ordinals that the compound rules of en_US make from digits: 1st, 12th, 123rd. */
 const ORDINAL = /^\d*(?:1\dth|(?:^|[02-9])(?:1st|2nd|3rd|[04-9]th))$/;

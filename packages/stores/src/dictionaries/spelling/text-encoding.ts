@@ -33,7 +33,7 @@ export function decodeText(bytes: Uint8Array, encoding: string, what: string): s
  * (Hungarian) write flags as bytes. Such a byte b becomes the lone surrogate U+DC00 + b, which no
  * text has; `bytesOf` turns it back.
  */
-export function decodeWithBytes(bytes: Uint8Array): string {
+function decodeWithBytes(bytes: Uint8Array): string {
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let text = '';
   for (let at = 0; at < bytes.length; ) {

@@ -60,7 +60,7 @@ export class WordScanner {
 }
 
 /** Replaces addresses by spaces. The length stays the same. */
-export function maskAddresses(line: string): string {
+function maskAddresses(line: string): string {
   if (!/@|:\/\/|www\.|\//i.test(line)) return line;
   return line.replace(/\S+/g, (run) => maskMail(maskUrl(maskPaths(run))));
 }
