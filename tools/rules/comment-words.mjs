@@ -15,7 +15,7 @@ const FIRST_WORDS = [
 ];
 
 /** Words, and what takes their place. */
-export const WORDS = [
+const WORDS = [
   { words: 'nobody|somebody|everybody|anybody|whoever|whomever', instead: 'the actor by its name' },
   { words: 'strangers?', instead: 'a non-member key, or untrusted input' },
   { words: 'anew', instead: 'again' },

@@ -1,0 +1,60 @@
+// The configuration of knip, which finds exports that no other file uses, and files that no entry
+// loads: `npx knip --config tools/knip.config.mjs`, a part of `npm test`. An export that is used only
+// in its own file is dead as well: it makes readers look for callers that do not exist.
+//
+// knip counts tests as users. It does not check dependencies here, because check-boundaries.mjs does.
+
+import { fileURLToPath } from 'node:url';
+import { UNDER_REPAIR } from './rules/exceptions.mjs';
+import { readWorkspaces } from './workspaces.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const ISSUES = ['files', 'exports', 'types', 'duplicates'];
+const TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts'];
+
+/** Files that are started by their names, as threads, processes or commands. */
+const STARTED = {
+  'apps/cli': ['src/main.ts', 'src/hashing/hash-worker.ts'],
+  'apps/papers': ['src/main.ts', 'src/trials/trial-worker.ts'],
+  'packages/bloomery': ['test/fuzz-subjects.ts', 'test/fuzz-frames.ts'],
+  'packages/cache': ['src/node/workers/worker-process.ts'],
+};
+
+/**
+ * Sources of a package's public entries: `./dist/wire/index.js` is built from `src/wire/index.ts`.
+ * @param {{ exports?: Record<string, string | { default: string }> }} manifest
+ */
+function publicEntries({ exports = {} }) {
+  return Object.values(exports)
+    .map((target) => (typeof target === 'string' ? target : target.default))
+    .map((path) =>
+      path
+        .replace(/^\.\/dist\//, 'src/')
+        .replace(/^\.\//, '')
+        .replace(/\.js$/, '.ts'),
+    );
+}
+
+const packages = readWorkspaces(root).map(({ folder, manifest }) => {
+  const entry = [...publicEntries(manifest), ...(STARTED[folder] ?? []), ...TESTS];
+  const project = ['src/**/*.ts', 'test/**/*.ts', '!src/**/*-binary.ts'];
+  // Everything in the test kit is for this repository, so it must be used here.
+  return [folder, { entry, project, includeEntryExports: folder === 'packages/testkit' }];
+});
+
+export default {
+  include: ISSUES,
+  ignoreIssues: {
+    // The rules take these modules whole, as a value with a field for each list.
+    'tools/{boundaries/tables,rules/exceptions}.mjs': ['exports'],
+    ...Object.fromEntries(UNDER_REPAIR.map((folder) => [`${folder}**`, ISSUES])),
+  },
+  workspaces: {
+    '.': { entry: ['tools/*.mjs', 'tools/**/*.test.mjs'], project: ['tools/**/*.mjs'] },
+    ...Object.fromEntries(packages),
+    bench: {
+      entry: ['{.,*}/main.ts', 'lane-process.ts', 'kernel/parts.ts', 'cache/eviction.mjs'],
+      project: ['**/*.{ts,mjs}'],
+    },
+  },
+};
