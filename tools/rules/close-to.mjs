@@ -1,8 +1,8 @@
 // Refuses `toBeCloseTo` without an error bound. Its default is two digits, which is right for
 // hardly any number, and a number of digits that was picked until the test passed cannot fail for a
 // reason. So it is given the number of digits, and a comment at the end of its line or above its
-// statement says where the error comes from. One comment serves the statements that follow directly.
-// Measured numbers are tested by the 5-sigma functions of the test kit instead.
+// statement says where the error comes from. One comment serves the statements that follow
+// directly. Measured numbers are tested by the 5-sigma functions of the test kit instead.
 
 import { isNode, visitNodes } from '../source/parse-source.mjs';
 

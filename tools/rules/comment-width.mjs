@@ -1,8 +1,11 @@
 // Refuses comments that go past column 100. Code may go to 110, which Biome keeps, but prose is
-// harder to read in long lines. A word that does not fit into any line, such as an address, may
-// stick out, and so may a directive to a tool, which must stay in one line.
+// harder to read in long lines. Tables and examples, indented or fenced, count as code. A word that
+// does not fit into any line, such as an address, may stick out, and so may a directive to a tool,
+// which must stay in one line.
 
 const MOST_COLUMNS = 100;
+const MOST_CODE_COLUMNS = 110;
+const EXAMPLE = /^\s*(?:\/\/|\*)(?: {4}| \|)/;
 const DIRECTIVE = /^[/*\s]*(?:biome-ignore|@ts-|eslint-|v8 ignore|<reference)/;
 
 /** @type {import('./rule.mjs').Rule} */
@@ -11,14 +14,17 @@ export function commentWidth({ text, comments, lineOf }) {
   return comments.flatMap(({ start, end }) => {
     const first = lineOf(start);
     const last = lineOf(end);
+    let isFenced = false;
     return lines.slice(first - 1, last).flatMap((line, i) => {
       const from = i === 0 ? start - startOfLine(text, start) : 0;
       const to = first + i === last ? end - startOfLine(text, end) : line.length;
       const comment = line.slice(from, to);
-      if (to <= MOST_COLUMNS || DIRECTIVE.test(comment) || !canBreak(comment, MOST_COLUMNS - from)) return [];
+      if (/^\s*\* ```/.test(comment)) isFenced = !isFenced;
+      const most = isFenced || EXAMPLE.test(comment) ? MOST_CODE_COLUMNS : MOST_COLUMNS;
+      if (to <= most || DIRECTIVE.test(comment) || !canBreak(comment, most - from)) return [];
       return {
         line: first + i,
-        text: `Cannot accept a comment: expected at most ${MOST_COLUMNS} columns, got ${to}`,
+        text: `Cannot accept a comment: expected at most ${most} columns, got ${to}`,
       };
     });
   });

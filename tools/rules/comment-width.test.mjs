@@ -27,3 +27,22 @@ test('a long address and a directive may stick out', () => {
   expect(refusalsOf(commentWidth, `// biome-ignore lint/style/x: ${words}\nconst a = 1;`)).toEqual([]);
   expect(refusalsOf(commentWidth, `// see ${address}`)).toHaveLength(1);
 });
+
+test('a fenced example may be as wide as code', () => {
+  expect(
+    refusalsOf(commentWidth, `/**\n * \`\`\`ts\n * ${line(105)}\n * \`\`\`\n * ${line(105)}\n */`),
+  ).toEqual([expect.stringMatching(/^5: .* 100 columns, got 108$/)]);
+});
+
+test('an indented example and a table may be as wide as code', () => {
+  for (const mark of ['//     ', ' *     ', ' * | ']) {
+    const text = (/** @type {number} */ columns) => {
+      const comment = mark + line(columns - mark.length);
+      return mark.startsWith('/') ? comment : `/**\n${comment}\n */`;
+    };
+    expect(refusalsOf(commentWidth, text(110))).toEqual([]);
+    expect(refusalsOf(commentWidth, text(111))).toEqual([
+      expect.stringMatching(/expected at most 110 columns, got 111$/),
+    ]);
+  }
+});

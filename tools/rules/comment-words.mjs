@@ -1,9 +1,9 @@
 // Refuses first words of doc comments and words of comments and test titles that STYLE.md names.
 //
-// A doc comment names its subject first: a noun, or a verb in the third person. "Of all bytes but the
-// last four" makes the reader wait for the noun. Words such as "nobody" hide who acts, and the field
-// has its own word for a "stranger". Quoted words and code in backticks pass, so that a comment can
-// speak about them.
+// A doc comment names its subject first: a noun, or a verb in the third person. The readers of a
+// comment that begins with "Of" wait for the noun. Words such as "nobody" hide who acts, and the
+// field has its own word for a "stranger". Quoted words and code in backticks pass, so that a
+// comment can speak about them.
 
 import { commentBlocks, matchesIn } from '../source/comment-blocks.mjs';
 import { isNode, visitNodes } from '../source/parse-source.mjs';

@@ -1,10 +1,10 @@
 // Refuses error messages that do not follow the grammar of STYLE.md:
 // `Cannot <do what>: <what was expected>, got <what came> (<where>)`, without a full stop.
 //
-// The rule reads `new …Error(…)` and the `super(…)` of error classes, where the message is a text or a
-// template. A message that is computed elsewhere cannot be read here. A class whose `super(…)` begins
-// with "Cannot" writes the first half itself, so its callers give the rest. Classes with a grammar of
-// their own are listed in exceptions.mjs.
+// The rule reads `new …Error(…)` and the `super(…)` of error classes, where the message is a text
+// or a template. A message that is computed elsewhere cannot be read here. A class whose `super(…)`
+// begins with "Cannot" writes the first half itself, so its callers give the rest. Classes with a
+// grammar of their own are listed in exceptions.mjs.
 
 import { isNode, visitNodes } from '../source/parse-source.mjs';
 import { isTestCode } from './rule.mjs';

@@ -1,8 +1,8 @@
-// Refuses real time in tests: setTimeout, setInterval, node:timers/promises and Atomics.wait. A pause
-// that is long enough on an idle machine is too short on a busy one, and makes every run as slow as
-// the slowest machine. A test waits for an event, or asks for it by `eventually` of the test kit; code
-// that measures time is given a virtual clock. Files that need real time are listed in exceptions.mjs,
-// with the number of their uses and a reason.
+// Refuses real time in tests: setTimeout, setInterval, node:timers/promises and Atomics.wait. A
+// pause that is long enough on an idle machine is too short on a busy one, and makes every run as
+// slow as the slowest machine. A test waits for an event, or asks for it by `eventually` of the
+// test kit; code that measures time is given a virtual clock. Files that need real time are listed
+// in exceptions.mjs, with the number of their uses and a reason.
 
 import { isNode, visitNodes } from '../source/parse-source.mjs';
 import { isTestCode } from './rule.mjs';

@@ -1,5 +1,5 @@
-// A rule takes a parsed source and returns what it refuses, each with its line. check-rules.mjs adds
-// the path, takes out the exceptions, and prints.
+// A rule takes a parsed source and returns what it refuses, each with its line. check-rules.mjs
+// adds the path, takes out the exceptions, and prints.
 
 /** @typedef {{ line: number, text: string }} Refusal */
 
