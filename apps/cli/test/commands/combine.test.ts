@@ -51,7 +51,8 @@ describe('union', () => {
       overfull: false,
     });
     expect(report.bytes).toBe(scratch.get('json.blm').length);
-    expect(report.estimatedSize).toBeCloseTo(a.union(b).estimatedSize());
+    // The same formulas on the same bits, so the difference is rounding, below 5e-10 and 5e-13.
+    expect(report.estimatedSize).toBeCloseTo(a.union(b).estimatedSize(), 9);
     expect(report.estimatedFalsePositiveRate).toBeCloseTo(a.union(b).estimatedFalsePositiveRate(), 12);
   });
 

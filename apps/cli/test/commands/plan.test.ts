@@ -49,6 +49,7 @@ describe('the rest comes out', () => {
   test('as in the papers: figure 1 of compressed at one hash function', () => {
     const found = planned('--capacity 10k --message-bits-per-key 8');
     expect(found).toMatchObject({ goal: 'transmission', hashes: 1 });
+    // The planner takes whole bits for 10,000 keys; the rate is known to five digits.
     expect(found.bitsPerKey).toBeCloseTo(96.91, 1);
     expect(found.falsePositiveRate).toBeCloseTo(0.01027, 5);
   });

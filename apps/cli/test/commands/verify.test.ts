@@ -31,7 +31,7 @@ writeFileSync(at('keys.txt'), lines(KEYS));
 writeFileSync(at('others.txt'), lines(OTHERS));
 
 describe('kept', () => {
-  test('all keys found, random strangers at the rate: exit code 0', () => {
+  test('all keys found, random non-member keys at the rate: exit code 0', () => {
     const { code, stdout, stderr } = verify('good.blm', '--keys', 'keys.txt', '--json');
     expect(stderr).toBe('');
     expect(code).toBe(0);
@@ -67,7 +67,7 @@ describe('kept', () => {
     expect(wrong('--seed', '2')).not.toBe(first);
   });
 
-  test('strangers from files are all counted', () => {
+  test('non-member keys from files are all counted', () => {
     const { code, stdout } = verify('good.blm', '--absent', 'others.txt', '--json');
     expect(code).toBe(0);
     const maybe = filter.hasMany(OTHERS).reduce((sum, answer) => sum + answer, 0);
@@ -140,7 +140,7 @@ describe('broken: exit code 1', () => {
     expect(stdout).toMatch(/broken: it holds more keys than it was made for/);
   });
 
-  test('strangers that were added after all', () => {
+  test('non-member keys that were added after all', () => {
     writeFileSync(at('mixed.txt'), lines([...OTHERS.slice(0, 10_000), ...KEYS.slice(0, 300)]));
     const { code, stdout } = verify('good.blm', '--absent', 'mixed.txt');
     expect(code).toBe(1);
@@ -204,7 +204,8 @@ describe('the interval', () => {
     expect(fiveSigma(1e6, 0)).toEqual({ low: 0, high: 0 });
     expect(fiveSigma(1e6, 1)).toEqual({ low: 1e6, high: 1e6 });
     expect(fiveSigma(1e6, 1e-15)).toEqual({ low: 0, high: 0 });
-    // One is expected: nine are possible, ten are not. (Five deviations of a normal one would be six.)
+    // One is expected: nine are possible, ten are not. (Five deviations of a normal one would be
+    // six.)
     expect(fiveSigma(1e6, 1e-6)).toEqual({ low: 0, high: 9 });
   });
 });
@@ -256,6 +257,7 @@ describe('the verdict', () => {
     const sketch = new CountMinSketch({ width: 2000, depth: 3 });
     sketch.addMany(KEYS);
     expect(trial(sketch, 100_000).kept).toBe(true);
+    // The same power of e: rounding only, below 5e-11.
     expect(trial(sketch, 100_000).verdict.promised?.rate).toBeCloseTo(Math.exp(-3), 10);
     const { kept, subject } = trial(StaticFilter.from(KEYS), 300_000);
     expect(kept).toBe(true);

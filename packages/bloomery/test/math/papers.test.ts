@@ -181,12 +181,14 @@ const SIMULATIONS = [
 ] as const;
 
 /**
- * What is compared. The range code of m bits with x ones takes log2 C(m,x) bits, some bits because
- * its probability is taken anew only for every 32 bits (`staleBits`), and 1/2 - 1/(8 ln 2) bytes
- * for its end (`END_BYTES`). So
- * - code - log2 C(m,x)/8, filter by filter, must be (stale bits)/8 + END_BYTES on the average: whatever the ones are;
+ * The comparison: The range code of m bits with x ones takes log2 C(m,x) bits, some bits because
+ * its probability is computed again only for every 32 bits (`staleBits`), and 1/2 - 1/(8 ln 2)
+ * bytes for its end (`END_BYTES`). So
+ * - code - log2 C(m,x)/8, filter by filter, must be (stale bits)/8 + END_BYTES on the average:
+ *   whatever the ones are;
  * - the number of ones must have the mean of the occupancy problem;
- * - the mean of all codes must be E log2 C(m,X)/8 and those two: the theory of the coder and of the filter together;
+ * - the mean of all codes must be E log2 C(m,X)/8 and those two: the theory of the coder and of the
+ *   filter together;
  * - the deviation must be that of m·H(X/m).
  * What is sent is the code with a header of at most 4 bytes.
  */
@@ -286,6 +288,7 @@ describe('survey', () => {
         tail(m, k, n, distance / m),
       );
       expect(share).toBeLessThanOrEqual(tight);
+      // The same exponential, taken four times or once: rounding only, below 5e-13.
       expect(tight / 2).toBeCloseTo((loose / 2) ** 4, 12);
     }
   });
@@ -320,9 +323,11 @@ describe('survey', () => {
       overlaps.push(overlap.value);
       products.push(onesAnd);
       [sizeError, overlapError] = [size.standardError, overlap.standardError];
-      // As the survey writes it: (1/m)(1-1/m)^(-k|S₁∩S₂|) = (Z₁+Z₂-Z₁₂)/(Z₁Z₂), Z₁₂ the zeros of the AND.
+      // As the survey writes it: (1/m)(1-1/m)^(-k|S₁∩S₂|) = (Z₁+Z₂-Z₁₂)/(Z₁Z₂), Z₁₂ the zeros of
+      // the AND.
       const left = (1 / m) * (1 - 1 / m) ** (-k * overlap.value);
       const zeros = [ones1, ones2, onesAnd].map((ones) => m - ones);
+      // A power of some thousand, whose relative error is below 5e-10.
       expect(left / ((zeros[0] + zeros[1] - zeros[2]) / (zeros[0] * zeros[1]))).toBeCloseTo(1, 9);
     }
     const root = Math.sqrt(trials);
@@ -361,6 +366,7 @@ describe('tutorial', () => {
     for (const k of [2, 4, 8, 16, 32]) {
       for (const rate of [0.1, 0.001, 1e-6]) {
         const corrected = -k / Math.log(1 - Math.exp(Math.log(rate) / k));
+        // A formula and its inverse: the relative rounding error is below 5e-11.
         expect(rateAsymptotic(corrected, k, 1) / rate).toBeCloseTo(1, 10);
         expect(-k / Math.log(1 - Math.exp(-Math.log(rate) / k))).toBeNaN();
       }
@@ -404,7 +410,8 @@ describe('perl, table 1', () => {
     const digits = printed.split('.')[1]?.length ?? 0;
     expect((best.m / 8 / 1024).toFixed(digits)).toBe(kibibytes);
     expect((best.m / 8 / keys).toFixed(2)).toBe(bytesPerKey);
-    // Where the printed sizes come from: bits divided by 5 · 1024, the rest cut off (to three digits).
+    // Where the printed sizes come from: bits divided by 5 · 1024, the rest cut off (to three
+    // digits).
     const unit = 10 ** (Math.floor(Math.log10(best.m / 5120)) - 2);
     expect(Math.floor(best.m / 5120 / unit)).toBe(Math.round(Number(printed) / unit));
   });
@@ -435,7 +442,9 @@ function wordsOf(m: number, k: number, seed: number, first: number): Uint32Array
   return words;
 }
 
-/** Ones of a filter, or changed bits of a delta: zero before and not after, or the other way round. */
+/**
+ * Ones of a filter, or changed bits of a delta: zero before and not after, or the other way round.
+ */
 function onesOf(m: number, k: number, c: number): { mean: number; deviation: number } {
   const settings = k * N;
   if (c === 0) {

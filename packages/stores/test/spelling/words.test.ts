@@ -1,5 +1,5 @@
 /**
- * What the speller says of words: case, hyphens, possessives; and the statistics of a real
+ * Verdicts of the speller on words: case, hyphens, possessives; and the statistics of a real
  * dictionary, Debian's en_US.
  */
 
@@ -300,6 +300,7 @@ describe("Debian's en_US", () => {
       'misspellings with a capital',
     );
     expect(speller.slipRate('slip')).toBe(1 / 32);
+    // Two roundings of a number below 1, together below 5e-13.
     expect(speller.slipRate('Slip')).toBeCloseTo(1 - (31 / 32) ** 2, 12);
     // The groups halve what the filter lets through, at least.
     expect(asked.slips[1] / asked.slips[0]).toBeLessThan(0.55 / 32);
