@@ -35,7 +35,8 @@ const { metafile } = await build({
   outdir: bin,
   bundle: true,
   splitting: true,
-  // In one folder with the entries: code finds a thread's file beside its own, in whichever chunk it is.
+  // In one folder with the entries: code finds a thread's file beside its own, in whichever chunk
+  // it is.
   chunkNames: '[name]-[hash]',
   format: 'esm',
   platform: 'node',

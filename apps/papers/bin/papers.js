@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The papers as a program of their own: `node apps/papers/bin/papers.js --help`. It runs the build of
-// src/main.ts.
+// The papers as a program of their own: `node apps/papers/bin/papers.js --help`. It runs the build
+// of src/main.ts.
 
 import { existsSync } from 'node:fs';
 

@@ -3,9 +3,9 @@
 export interface Records {
   readonly records: Uint8Array;
   readonly count: number;
-  /** Where each record ends. */
+  /** Ends of the records. */
   readonly ends: Uint32Array;
-  /** Where the first record begins, after a header if there is one. */
+  /** Start of the first record, after a header if there is one. */
   readonly start: number;
 }
 

@@ -19,7 +19,7 @@ import { UsageError } from '../usage-error.ts';
 interface CheckResult {
   readonly name: string;
   readonly outcome: 'passed' | 'failed' | 'skipped';
-  /** What was seen, what went wrong, or why it could not be checked. */
+  /** Result, fault, or the reason why it could not be checked. */
   readonly detail: string;
   readonly seconds: number;
 }

@@ -55,7 +55,9 @@ export interface Target {
   readonly what: string;
   /** The sources that need no keys, for `--list`. */
   readonly bridges: string;
-  /** The hash and how indices come from it, for the error that says why bits cannot be converted. */
+  /**
+   * The hash and how indices come from it, for the error that says why bits cannot be converted.
+   */
   readonly hash: string;
   /** Returns the new file if no keys are needed, otherwise undefined. */
   bridge(file: FilterFile): Uint8Array | Promise<Uint8Array> | undefined;

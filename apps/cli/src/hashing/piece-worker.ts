@@ -27,9 +27,9 @@ export interface HashedRecords extends CountedRecords {
   readonly path: string;
   /** The records as they stand in the input, if their ends were wanted. */
   readonly records: Uint8Array<ArrayBuffer>;
-  /** Where each record ends, or null if the ends were not wanted. */
+  /** Ends of the records, or null if they were not wanted. */
   readonly ends: Uint32Array | null;
-  /** Where the first record begins, after a header if there is one. */
+  /** Start of the first record, after a header if there is one. */
   readonly start: number;
   /** The hashes, as returned by `hashKeys`. */
   readonly words: Int32Array;

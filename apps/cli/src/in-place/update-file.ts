@@ -6,8 +6,8 @@
  * MiB on, as long as no more than a quarter of the pages is touched. Otherwise the whole file is
  * loaded and replaced. The number of touched pages is known only while keys come in. If there are
  * too many, the rest of the file is loaded around the changed pages, and the work goes on. Files
- * of Bloom and blocked filters beyond 2 GiB are always changed in place, because loading takes three
- * times their size in memory.
+ * of Bloom and blocked filters beyond 2 GiB are always changed in place, because loading takes
+ * three times their size in memory.
  *
  * The lock is held from before the first byte is read until the last byte is written, even while
  * keys come from a slow pipe. Readers do not wait for the lock. They wait only while pages are
@@ -49,7 +49,7 @@ export interface Update {
    * cannot tell.
    */
   readonly effective: number | undefined;
-  /** What was written, or would have been in a dry run. */
+  /** The part that was written, or would have been in a dry run. */
   readonly written: 'pages' | 'file' | 'nothing';
   readonly pagesRead: number;
   readonly pagesWritten: number;

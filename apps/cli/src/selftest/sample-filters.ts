@@ -23,7 +23,7 @@ import { keysUpTo } from './self-check.ts';
 /** A public key for tests: the bytes 0 to 15. */
 export const SAMPLE_KEY = new SecretKey(Uint8Array.from({ length: 16 }, (_, i) => i));
 
-/** By name, a function that builds a filter of `keysUpTo(count)` with that capacity. */
+/** For each name, a function that builds a filter of `keysUpTo(count)` with that capacity. */
 export const SAMPLES: Readonly<Record<string, (count: number) => OwnFilter>> = {
   bloom: (count) => filled(BloomFilter.forCapacity({ ...at(count) }), count),
   'bloom, partitioned': (count) =>

@@ -18,7 +18,7 @@ export interface Progress {
 }
 
 export interface ProgressOptions {
-  /** What is being done, such as 'building'. */
+  /** The work that is being done, such as 'building'. */
   readonly what: string;
   /** The total number of units; 0 or undefined if it is unknown. */
   readonly total?: number | undefined;

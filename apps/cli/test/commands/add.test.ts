@@ -450,7 +450,7 @@ describe('what cannot be done is said in one line, and nothing changes', () => {
     expect(traces()).toEqual([]);
   });
 
-  test('somebody else who changes the file is waited for so long as was said', async () => {
+  test('another process that changes the file is waited for as long as --wait says', async () => {
     const start = readFileSync(`/proc/${process.pid}/stat`, 'latin1').split(') ')[1].split(' ')[19];
     const host = execFileSync('hostname').toString().trim();
     symlinkSync(`${process.pid} ${start} ${host} 01234567`, at('.good.blm.bloomery-lock'));
@@ -533,7 +533,7 @@ describe('several at once', () => {
     const counting = new CountingBloomFilter({ counters: 20_000, hashes: 4, counterBits: 16 });
     writeFileSync(at('shared.blm'), large.encode());
     writeFileSync(at('counted.blm'), counting.encode());
-    // A lock of somebody who died waits for all of them.
+    // The lock of a process that died waits for all of them.
     const gone = Number(execFileSync('sh', ['-c', 'echo $$']).toString());
     const host = execFileSync('hostname').toString().trim();
     symlinkSync(`${gone} ? ${host} 01234567`, at('.shared.blm.bloomery-lock'));

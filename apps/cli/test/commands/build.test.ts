@@ -26,7 +26,8 @@ describe('what comes out', () => {
     const usual = BlockedBloomFilter.forCapacity({ capacity: KEYS.length, falsePositiveRate: 0.01 });
     usual.addMany(KEYS);
     expect(built([at('keys.txt')])).toEqual(usual.encode());
-    expect(built(['-'], KEYS.join('\n'))).toEqual(usual.encode()); // from a pipe, without the last newline
+    // From a pipe, without the last newline.
+    expect(built(['-'], KEYS.join('\n'))).toEqual(usual.encode());
     const small = BloomFilter.forCapacity({ capacity: KEYS.length, falsePositiveRate: 0.0001 });
     small.addMany(KEYS);
     expect(built([at('keys.txt'), '--rate', '1e-4'])).toEqual(small.encode());
@@ -78,7 +79,8 @@ describe('what comes out', () => {
   });
 
   test('is the same for a file of many pieces', () => {
-    // Five million keys. Lines differ in length, so that they lie across every place where the file is cut.
+    // Five million keys. Lines differ in length, so that they lie across every place where the file
+    // is cut.
     const parts: string[] = [];
     for (let i = 0; i < 5_000_000; i += 1000) {
       parts.push(Array.from({ length: 1000 }, (_, j) => `${(i + j) * 7919}\n`).join(''));

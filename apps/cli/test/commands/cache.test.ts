@@ -29,9 +29,9 @@ interface Running {
   readonly port: number;
   stdout: string;
   stderr: string;
-  /** Of the log. */
+  /** Lines of the log. */
   events(name: string): Record<string, unknown>[];
-  /** Its exit code, or the signal that ended it. */
+  /** The exit code, or the signal that ended the node. */
   end(): Promise<number | string>;
 }
 
@@ -76,7 +76,8 @@ async function startOrigin(listener: RequestListener): Promise<{ url: string; as
     asked.push(`${incoming.method} ${incoming.url}`);
     listener(incoming, response);
   });
-  server.keepAliveTimeout = 0; // never: otherwise it closes a connection after 5 s, maybe while it is asked again
+  // Never: otherwise it closes a connection after 5 s, maybe while it is asked again.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   opened.push(() => {
@@ -254,7 +255,7 @@ describe('bloomery cache', () => {
     expect(cache.stderr + readFileSync(`${log}.0`, 'utf8')).not.toMatch(/hidden|Debugger listening/);
   });
 
-  it('goes on when nobody reads its output any more', async () => {
+  it('goes on when the reader of its output is gone', async () => {
     const cache = await start([]);
     cache.child.stdout.destroy();
     cache.child.stderr.destroy();
@@ -351,7 +352,7 @@ describe('bloomery cache --workers 2', () => {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A zombie, whom nobody has waited for, is gone too.
+    // A zombie, for which no parent has waited, counts as gone.
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;

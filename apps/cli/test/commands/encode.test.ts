@@ -45,7 +45,7 @@ describe('encode', () => {
     expect(bytes).toBeLessThan(10_000);
   });
 
-  it('codes blocked and counting filters, and codes coded ones anew', async () => {
+  it('codes blocked and counting filters, and codes coded ones again', async () => {
     const blocked = new BlockedBloomFilter({ blocks: 40, hashes: 2 });
     const counting = CountingBloomFilter.forCapacity({ capacity: 500, falsePositiveRate: 0.01 });
     blocked.addMany(keys(0, 500));

@@ -71,7 +71,8 @@ describe('files of the library', () => {
       }
     }
     const byName = Object.fromEntries(names.map((name, i) => [name, all[i]]));
-    // The sample is made for 1 % at the number of keys that it holds; sizes come in steps, never above.
+    // The sample is made for 1 % at the number of keys that it holds; sizes come in steps, never
+    // above.
     for (const name of [
       'bloom',
       'bloom, partitioned',

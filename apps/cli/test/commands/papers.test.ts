@@ -67,7 +67,7 @@ describe('on the screen', () => {
     expect(JSON.parse(papers('--list', '--json', 'perl').stdout)).toMatchObject([{ name: 'perl' }]);
   });
 
-  it('ends quietly when nobody reads on', () => {
+  it('ends quietly when the reader of its output is gone', () => {
     const line = `"${process.execPath}" "${COMMAND}" papers compressed-tables simulations survey --trials 10 | head -5; echo "\${PIPESTATUS[0]}"`;
     const { stdout, stderr } = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
     expect(stderr).toBe('');
@@ -100,8 +100,8 @@ describe('for programs', () => {
   });
 
   it('ends with 1 if the filters are not what theory says', () => {
-    // A library that says "maybe" to one stranger in fifty too many.
-    // A copy of the command in which every filter says "maybe" to one stranger in fifty.
+    // A library that says "maybe" to one non-member key in fifty too many.
+    // A copy of the command in which every filter says "maybe" to one non-member key in fifty.
     const liar = join(folder, 'liar');
     for (const part of ['bin', 'package.json'])
       cpSync(join(PACKAGE, part), join(liar, part), { recursive: true });

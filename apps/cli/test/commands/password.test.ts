@@ -1,4 +1,7 @@
-/** `bloomery password`, as people run it: in a directory of its own, with pipes, and in a terminal (tmux). */
+/**
+ * `bloomery password`, as people run it: in a directory of its own, with pipes, and in a terminal
+ * (tmux).
+ */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -251,7 +254,10 @@ describe('in a terminal', () => {
   const line = `${process.execPath} ${COMMAND} password check -b bad.blpw`;
   let starts = 0;
 
-  /** Types a line, and waits until it asks: for this question, not for one that is still on the screen. */
+  /**
+   * Types a line, and waits until it asks: for this question, not for one that is still on the
+   * screen.
+   */
   async function askFor(rest: string): Promise<void> {
     const mark = `begin${++starts}`;
     tmux('send-keys', `clear; echo ${mark}; ${line}; ${rest}`, 'Enter');
@@ -325,7 +331,7 @@ describe('in a terminal', () => {
   });
 });
 
-test('editing a line that nobody sees', () => {
+test('editing a line that is not shown', () => {
   const typed = (...inputs: string[]) =>
     inputs.reduce(type, { text: '', state: 'typing' } as Parameters<typeof type>[0]);
   expect(typed('ab', 'c\r')).toEqual({ text: 'abc', state: 'entered' });

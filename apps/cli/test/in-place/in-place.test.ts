@@ -41,7 +41,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const at = (name: string) => join(directory, name);
 
-/** What is written on standard error while `work` runs. */
+/** The text that is written on standard error while `work` runs. */
 async function warningsOf(work: () => void | Promise<void>): Promise<string> {
   const spy = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {
@@ -261,7 +261,8 @@ describe('a crash at every step', () => {
       expect(Buffer.compare(readFileSync(path), other.encode())).toBe(0);
       expect(existsSync(journalName(path))).toBe(false);
     }
-    // Each of the three is looked at: the same checksum behind other first bytes, and in a longer file.
+    // Each of the three is looked at: the same checksum behind other first bytes, and in a longer
+    // file.
     const otherHead = Uint8Array.from(before);
     otherHead[20] ^= 1;
     const longer = Buffer.concat([before, before.subarray(-4)]);
@@ -330,7 +331,7 @@ describe('torn journals', () => {
     expect(existsSync(journalName(link))).toBe(true);
   });
 
-  test('a journal that is a link, or that belongs to a stranger, is not followed', async (context) => {
+  test('a journal that is a link, or that belongs to another user, is not followed', async (context) => {
     const { path, before, journal } = journalOf('stranger.blm');
     unlinkSync(journalName(path));
     writeFileSync(at('planted'), journal);
@@ -384,7 +385,7 @@ describe('the lock', () => {
       ]) {
         symlinkSync(holder, lockName(at('stale')));
         (await take('stale')).release();
-        // Somebody died while removing it.
+        // A process died while removing it.
         symlinkSync(holder, lockName(at('stale')));
         symlinkSync(holder, `${lockName(at('stale'))}-stale`);
         (await take('stale')).release();
@@ -399,7 +400,7 @@ describe('the lock', () => {
   });
 
   test('of a living process, of another host or container and of an unknown kind is respected', async () => {
-    // Nobody here has that number, but who counts processes anew may have.
+    // No process here has that number, but a process in another namespace may have it.
     const gone = 2 ** 22 + 1;
     const holders = {
       [`${process.pid} ${startOf(process.pid)} ${hostname()} 01234567`]: `process ${process.pid} and`,
@@ -422,7 +423,8 @@ describe('readers beside a writer', () => {
   test('a reader waits for a writer that is writing its pages, and only then', async () => {
     const { path, paged } = change('waits.blm', new BloomFilter({ bits: 70_003, hashes: 7 }), ['a']);
     const lock = await lockFile(path, { waitMs: 0 });
-    expect((await readSettled(path)).length).toBe(paged.layout.length); // a lock alone does not stop a reader
+    // A lock alone does not stop a reader.
+    expect((await readSettled(path)).length).toBe(paged.layout.length);
     const steps = writeSteps(paged.changes());
     while (steps.next().value !== 'directory synced');
     await expect(recoverFile(path, { waitMs: 30 })).rejects.toThrow(

@@ -1,6 +1,6 @@
 /**
- * What people give a command by accident: pipes with names, marks of other systems, quotes, files
- * that are no files.
+ * Inputs that people give a command by accident: pipes with names, marks of other systems, quotes,
+ * files that are no files.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -47,7 +47,7 @@ test('devices are no filters: one that never ends would never be read', () => {
   refused(['check', '/dev/zero', 'keys.txt'], /device, expected a filter file/);
 });
 
-test('lists of passwords may come from other systems, and nobody is warned', () => {
+test('lists of passwords may come from other systems, without a warning', () => {
   const { code, stderr } = run(['password', 'build', '-o', 'marked.blpw'], '\ufeffpassword\r\nletmein\r\n');
   expect(stderr).toBe('');
   expect(code).toBe(0);
@@ -55,7 +55,7 @@ test('lists of passwords may come from other systems, and nobody is warned', () 
 });
 
 describe('standard input', () => {
-  test('is read once only, whoever asks twice', () => {
+  test('is read once only, and a second request for it is refused', () => {
     refused(['build', '-', '-', '-o', 'no.blm'], /standard input can be read once only/, 'x\n');
     refused(['add', 'keys.blm', '-', '-'], /standard input can be read once only/, 'x\n');
     expect(existsSync(at('no.blm'))).toBe(false);
@@ -82,7 +82,7 @@ describe('standard input', () => {
 });
 
 describe('named pipes', () => {
-  /** Runs a line of shell in the folder, with `bloomery` as a command, and not for ever. */
+  /** Runs a line of shell in the folder, with `bloomery` as a command, and with a deadline. */
   function shell(line: string): { code: number | null; stdout: string } {
     const script = `bloomery() { "${process.execPath}" "${COMMAND}" "$@"; }; ${line}`;
     const { status, stdout } = spawnSync('bash', ['-c', script], { cwd: folder, timeout: 30_000 });
@@ -94,7 +94,7 @@ describe('named pipes', () => {
     const line = 'cat keys.txt > in & bloomery build in --json -o piped.blm';
     expect(JSON.parse(shell(line).stdout)).toMatchObject({ keys: 3 });
     expect(found('piped.blm', 'one\ntwo\nthree\n')).toBe('3');
-    // The exit code of `cat`: 0, as nobody went away before it had written.
+    // The exit code of `cat`: 0, because its reader stayed until it had written.
     expect(shell('cat keys.txt > in & bloomery check keys.blm in --count; wait $!').code).toBe(0);
   });
 
@@ -135,7 +135,7 @@ describe('files that are replaced', () => {
     expect(statSync(at('kept.blm')).mode & 0o777).toBe(0o600);
   });
 
-  test('what a dead process left and nobody may remove does not matter', () => {
+  test('a file that a dead process left and that may not be removed does not matter', () => {
     // A directory of that name is as stubborn as the file of another user in /tmp, also for root.
     mkdirSync(at('.stubborn.blm.99999999.bloomery-tmp'));
     writeFileSync(at('.stubborn.blm.99999998.bloomery-tmp'), 'left behind');
@@ -162,7 +162,7 @@ describe('files that are replaced', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('.late'))).toEqual([]);
   });
 
-  test('and what somebody else changes while keys are added is not undone', async () => {
+  test('and a change by another process while keys are added is not undone', async () => {
     writeFileSync(at('changed.blm'), readFileSync(at('keys.blm')));
     const child = startBloomery(['add', at('changed.blm')]);
     let stderr = '';
@@ -331,7 +331,7 @@ test('options that would be passed over are refused', () => {
   refused(['add', 'keys.blm', '--jsonl', 'a..b'], /--jsonl must be a path such as/);
 });
 
-test('a journal of somebody else, or one that is no file, keeps nobody from reading or writing', (context) => {
+test('a journal of another user, or one that is no file, does not stop reading or writing', (context) => {
   const large = new BlockedBloomFilter({ blocks: 20_000, hashes: 7 });
   large.add('one');
   for (const name of ['pipe.blm', 'stranger.blm']) writeFileSync(at(name), large.encode());

@@ -64,7 +64,10 @@ export async function npm(cwd: string, args: readonly string[]): Promise<string>
   return stdout;
 }
 
-/** Without what `npm test` tells its scripts: a nested npm would take this repository for its folder. */
+/**
+ * Without what `npm test` tells its scripts: a nested npm would take this repository for its
+ * folder.
+ */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const inherited = /^(npm_(package|lifecycle|config_(local_prefix|workspace|prefix))|INIT_CWD|NODE_PATH)/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !inherited.test(name)));

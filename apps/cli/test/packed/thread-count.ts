@@ -9,7 +9,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { cleanEnvironment } from './tarballs.ts';
 
-/** Loaded before the command: every Worker counts its answers, and the sums are written at the end. */
+/**
+ * Loaded before the command: every Worker counts its answers, and the sums are written at the end.
+ */
 const HOOK = `
 import { writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -34,7 +36,9 @@ if (threads.isMainThread && process.argv[1]?.endsWith('bloomery')) {
 }
 `;
 
-/** The environment for a command whose threads are counted, and the file where the count will be. */
+/**
+ * The environment for a command whose threads are counted, and the file where the count will be.
+ */
 export function countThreads(folder: string): { readonly env: NodeJS.ProcessEnv; readonly log: string } {
   const hook = join(folder, 'count-threads.mjs');
   const log = join(folder, 'threads.json');

@@ -8,7 +8,7 @@ scratch.put('completion.bash', script);
 scratch.put('words.blm', '');
 scratch.put('with blank.blm', '');
 
-/** What bash offers for the last word, as its completion calls the function. */
+/** Words that bash offers for the last one, as its completion calls the function. */
 function offered(...words: string[]): string[] {
   const ask = `
     source completion.bash
@@ -137,7 +137,8 @@ describe('completion of the whole program', () => {
   });
 });
 
-// zsh and fish are not among the packages that the tests install; where they are, they read their scripts.
+// zsh and fish are not among the packages that the tests install; where they are, they read their
+// scripts.
 describe.each([
   ['zsh', ['-n']],
   ['fish', ['--no-execute']],

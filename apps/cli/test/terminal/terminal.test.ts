@@ -1,4 +1,7 @@
-/** As a person sees it: in a real terminal (tmux), with colours, progress and keys pressed. */
+/**
+ * The command as a person sees it: in a real terminal (tmux), with colours, progress and keys
+ * pressed.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -67,7 +70,8 @@ test('progress while it works, a summary when it is done, and no trace of the ba
 });
 
 test('errors are red on a terminal, and not with NO_COLOR', async () => {
-  // Another word each time: what is still on the screen from before must not be taken for the answer.
+  // Another word each time: what is still on the screen from before must not be taken for the
+  // answer.
   type('clear; bloomery check nowhere.blm keys.txt; echo red=$?');
   expect(await screen(/red=2/, true)).toContain('\u001b[31merror:');
   type('clear; NO_COLOR=1 bloomery check nowhere.blm keys.txt; echo plain=$?');

@@ -37,7 +37,8 @@ test('fittedPlot is logarithmic where values span more than a factor of five', (
     '0.0001',
   ]);
   const straight = drawPlot({ ...options, series: series([1, 2, 3]) });
-  expect(straight.filter((line) => line.includes('*')).length).toBe(4); // three rows, and the legend
+  // Three rows, and the legend.
+  expect(straight.filter((line) => line.includes('*')).length).toBe(4);
 });
 
 test('fittedPlot leaves out what has no place: zeros, infinities, and everything where there is no room', () => {

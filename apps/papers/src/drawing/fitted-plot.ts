@@ -84,5 +84,5 @@ function evenTicks(low: number, high: number): number[] {
   return ticks.length > 1 ? ticks : [low, high];
 }
 
-/** As many labels as a terminal of 80 columns has room for. */
+/** Number of labels for which a terminal of 80 columns has room. */
 const MOST_TICKS = 16;

@@ -5,13 +5,16 @@
  * The coder (kernel/coders/range-coder.ts) is told the number of ones c of m bits and codes each
  * bit with the probability "ones left / bits left", computed again every 32 bits. Its code has
  *
- *     log2 C(m, c)      bits if the probability were computed for every bit: all arrays with c ones are equally likely
- *   + stale             because it is not: within a word the coder pretends that bits are drawn with replacement.
- *                       A word of s bits with c of L left costs s·H(c/L) on average. That exceeds what the bits carry
- *                       by almost nothing far from the end, and by 0.5 to 2.5 bits in all over the last words
- *   + 1/2 - 1/(8 ln 2)  bytes for the end: an interval of width w = 2^-I contains a number of ⌈I/8⌉ bytes, and one of a
- *                       byte less with probability w·256^(⌈I/8⌉-1), and so on. With I uniform modulo 8 the mean excess
- *                       over I/8 is 1/2 less the integral of 256^(u-1)·(1 + 1/256 + …), u from 0 to 1: 0.3197 bytes.
+ *     log2 C(m, c)      bits if the probability were computed for every bit: all arrays with c ones
+ *                       are equally likely
+ *   + stale             because it is not: within a word the coder pretends that bits are drawn
+ *                       with replacement. A word of s bits with c of L left costs s·H(c/L) on average.
+ *                       That exceeds what the bits carry by almost nothing far from the end, and by
+ *                       0.5 to 2.5 bits in all over the last words
+ *   + 1/2 - 1/(8 ln 2)  bytes for the end: an interval of width w = 2^-I contains a number of ⌈I/8⌉
+ *                       bytes, and one of a byte less with probability w·256^(⌈I/8⌉-1), and so on.
+ *                       With I uniform modulo 8 the mean excess over I/8 is 1/2 less the integral of
+ *                       256^(u-1)·(1 + 1/256 + …), u from 0 to 1: 0.3197 bytes.
  *
  * Left out, since all together stay below a hundredth of a bit here: probabilities in 65536ths, the
  * 32-bit range.
@@ -69,7 +72,8 @@ function codedOnes({ bits, hashes, keys, replaced }: CodedShape): { mean: number
   // Zero in one of the two filters and not in their OR, on either side.
   const zeros = zeroProbabilityExact(bits, hashes, keys);
   const mean = 2 * bits * (zeros - zeroProbabilityExact(bits, hashes, keys + replaced));
-  // The library gives the deviation of the size, |H'(q)|·sd; divided by the slope it is that of the number.
+  // The library gives the deviation of the size, |H'(q)|·sd; divided by the slope it is that of the
+  // number.
   const c = replaced / keys;
   const q = deltaDensity(zeroProbability(bits, hashes, keys), c);
   return { mean, variance: (deltaBitsDeviation(bits, hashes, keys, c) / Math.log2((1 - q) / q)) ** 2 };

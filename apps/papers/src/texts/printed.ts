@@ -1,10 +1,10 @@
 /**
  * The numbers that the papers print, digit by digit, errors included.
  *
- * compressed: M. Mitzenmacher, Compressed Bloom Filters, IEEE/ACM Transactions on Networking 10(5), 2002.
- * survey:     A. Broder, M. Mitzenmacher, Network Applications of Bloom Filters: A Survey, 2004.
- * perl:       M. Ceglowski, Using Bloom Filters, perl.com, April 2004.
- * tutorial:   M. Ripeanu, A. Iamnitchi, Bloom Filters: Short Tutorial.
+ * compressed: M. Mitzenmacher, Compressed Bloom Filters, IEEE/ACM Transactions on Networking 10(5),
+ * 2002. survey: A. Broder, M. Mitzenmacher, Network Applications of Bloom Filters: A Survey, 2004.
+ * perl: M. Ceglowski, Using Bloom Filters, perl.com, April 2004. tutorial: M. Ripeanu, A.
+ * Iamnitchi, Bloom Filters: Short Tutorial.
  */
 
 export interface PrintedColumn {

@@ -47,7 +47,8 @@ function report(results: Results): Report {
     const real = samples.summary('ones', (ones) => (bits * binaryEntropy(ones / bits)) / 8);
     const appendix = samples.summary('ones', (ones) => Math.ceil(appendixBits(bits, ones) / 8));
     const what = `simulation m = ${bits}, k = ${hashes}`;
-    // A sample's deviation scatters by 1/√(2 trials) of itself; whole bytes add 1/12 to the variance.
+    // A sample's deviation scatters by 1/√(2 trials) of itself; whole bytes add 1/12 to the
+    // variance.
     const wholeBytes = Math.hypot(deviation, Math.sqrt(1 / 12));
     const distance = (code.deviation / wholeBytes - 1) * Math.sqrt(2 * samples.trials);
     comparisons.push(compareMean(`${what}: mean size`, code, theory, wholeBytes));
