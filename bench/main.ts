@@ -14,7 +14,9 @@ import { asMarkdown, asText, machineLine } from './shared/report.ts';
 import { type Results, type Section, sizeName } from './shared/results.ts';
 import { STRUCTURES_BENCH } from './structures/structures-bench.ts';
 
-/** Held-out keys: enough that a rate of 1 % is known to within 0.02 percentage points (one sigma). */
+/**
+ * Held-out keys: enough that a rate of 1 % is known to within 0.02 percentage points (one sigma).
+ */
 const HELD_OUT = 1 << 18;
 /** Keys of one timed call, and of one batch. */
 const CHUNK = 1 << 13;
@@ -74,7 +76,8 @@ async function main(): Promise<void> {
   const plan: Omit<Plan, 'progress'> = {
     rounds: positive('--rounds', options.rounds) ?? (options.quick ? 15 : 31),
     buildRounds: options.quick ? 3 : 9,
-    // Short slices and many rounds: this kind of machine has slow seconds, and a round should fit into one.
+    // Short slices and many rounds: this kind of machine has slow seconds, and a round should fit
+    // into one.
     sliceMs: options.quick ? 2 : 3,
     warmUpMs: options.quick ? 20 : 40,
     quick: options.quick,
@@ -177,7 +180,8 @@ function chosenSets(): KeySetPlan[] {
 
 function keySet(stored: KeyFiles, heldOut: KeyFiles, size: number): KeySet {
   const chunkKeys = Math.min(size, CHUNK);
-  // Chunks from all over the set, 262,144 keys together: enough to visit all memory of a filter of 10 M keys.
+  // Chunks from all over the set, 262,144 keys together: enough to visit all memory of a filter of
+  // 10 M keys.
   const count = size < CHUNKS * CHUNK ? 1 : CHUNKS;
   const starts = Array.from({ length: count }, (_, i) =>
     Math.floor((i * (size - chunkKeys)) / Math.max(1, count - 1)),

@@ -1,5 +1,5 @@
 /**
- * Which eviction policy the memory store should have: hit ratio and cost of a hit, on traces like
+ * Eviction policies for the memory store: hit ratio and cost of a hit, on traces like
  * those of the web.
  *
  *     cd bench && node cache/eviction.mjs [--quick]
@@ -13,7 +13,7 @@
  * median of 8 KB, cut at 1 MB.
  *
  * Compared: FIFO, LRU, segmented LRU (80 % protected), W-TinyLFU (1 % window, segmented main part,
- * admission by the library's Count-Min sketch, halved by starting anew each 10 times the entries),
+ * admission by the library's Count-Min sketch, halved by starting again each 10 times the entries),
  * S3-FIFO with an exact ghost and without the bound on work, and S3-FIFO as the store has it
  * (packages/cache/src/store/memory/s3-fifo.ts, compiled here). Bytes are the capacity for all of
  * them; the ratio is of requests.
@@ -100,7 +100,8 @@ function makeTrace({ exponent, wonders, scans }) {
   return { trace, sizes, workingBytes };
 }
 
-// ---------------------------------------------------------------- policies: hit(key) → boolean, add(key, size)
+// ---------------------------------------------------------------- policies:
+// hit(key) → boolean, add(key, size)
 
 /** A map and a list through its nodes, oldest first. */
 class Queue {

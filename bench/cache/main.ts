@@ -183,7 +183,10 @@ function verdicts(small: Contender[], large: Contender[], disk: Contender[]): st
   ];
 }
 
-/** Random hits among more and more objects of two hundred bytes; the bare server beside it in each round. */
+/**
+ * Random hits among more and more objects of two hundred bytes; the bare server beside it in each
+ * round.
+ */
 async function costByObjects(origin: RunningServer): Promise<string[]> {
   const rows: string[] = [];
   let first: number | undefined;

@@ -1,7 +1,7 @@
 /**
- * The servers of the comparison, each in a process of its own, on loopback, on ports that nobody
- * has: an origin, a bare Node `http` server that sends the same bytes from memory, the node of this
- * repository, and Squid (Debian: squid) as a reverse proxy. All answer the same URLs: `/10k`,
+ * The servers of the comparison, each in a process of its own, on loopback, on ports that are
+ * free: an origin, a bare Node `http` server that sends the same bytes from memory, the node of
+ * this repository, and Squid (Debian: squid) as a reverse proxy. All answer the same URLs: `/10k`,
  * `/50m`, and `/n/<number>` with two hundred bytes.
  */
 

@@ -19,7 +19,7 @@ export interface Line {
   /** Per hour. */
   readonly slope: number;
   readonly standardError: number;
-  /** Of the mean, from the first sample to the last. */
+  /** Growth from the first sample to the last, as a share of the mean. */
   readonly growth: number;
   readonly verdict: 'grows' | 'does not grow' | 'too short to tell';
 }

@@ -11,7 +11,7 @@ import type { SoakSample } from './soak.ts';
 
 const PROBE = new URL('./soak-probe.mjs', import.meta.url).href;
 
-/** What soak-probe.mjs tells. */
+/** A message of soak-probe.mjs. */
 interface ProbeAnswer {
   readonly heapUsed: number;
   readonly external: number;
@@ -55,7 +55,7 @@ export class SoakNode {
       const timer = setTimeout(() => reject(new Error('no node after 30 s')), 30_000);
       createInterface({ input: child.stderr! }).on('line', (line) => {
         const entry = line.startsWith('{') ? JSON.parse(line) : { level: 'error' };
-        // Evicted between being found and being read: it is fetched again, and nobody notices.
+        // Evicted between being found and being read: it is fetched again, and no client notices.
         const evicted = entry.event === 'stored-body-failed' && entry.code === 'gone';
         if (entry.level !== 'info' && entry.level !== 'debug' && !evicted) complaints.push(line);
         if (entry.event !== 'listening') return;

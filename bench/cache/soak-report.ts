@@ -1,10 +1,12 @@
-/** The report of a soak, in Markdown: the verdict first, then the figures, then some of the samples. */
+/**
+ * The report of a soak, in Markdown: the verdict first, then the figures, then some of the samples.
+ */
 
 import { cpus } from 'node:os';
 import type { SoakResult } from './soak.ts';
 import type { Line } from './soak-line.ts';
 
-/** Of the samples, so many are shown. */
+/** Number of samples that are shown. */
 const ROWS = 20;
 
 export function renderSoak(result: SoakResult): string {

@@ -35,7 +35,7 @@ import { renderSoak } from './soak-report.ts';
 const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
 /** Connections to the origin are kept for four seconds. */
 const SETTLE_MS = 6000;
-/** Of the time, before the stores are full and tables have their size. */
+/** Share of the time before the stores are full and tables have their size. */
 const WARM_UP = 0.35;
 
 export interface SoakOptions {
@@ -47,7 +47,7 @@ export interface SoakOptions {
   /** Bytes. */
   readonly memory?: number;
   readonly disk?: number;
-  /** What Node runs, with the settings of the node; default: the command, as built. */
+  /** Arguments for Node, from the settings of the node; default: the command, as built. */
   readonly program?: (settings: Record<string, unknown>) => string[];
   readonly progress?: (line: string) => void;
 }
@@ -77,7 +77,7 @@ export interface SoakResult {
   readonly left: number;
   readonly originRequests: number;
   readonly evictions: Readonly<Record<string, number>>;
-  /** What was wrong, the first hundred. */
+  /** The first hundred faults. */
   readonly wrong: readonly string[];
   readonly leaked: {
     readonly sockets: number;

@@ -58,7 +58,7 @@ interface Contender {
   readonly name: string;
   /** A shell command in the folder. */
   readonly command: string;
-  /** Too slow or too large to run on every occasion. */
+  /** Rounds for a program that is too slow or too large to run on every occasion. */
   readonly rounds?: number;
 }
 
@@ -193,7 +193,10 @@ function verdicts(built: Map<string, Measured>, checked: Map<string, Measured>, 
   ];
 }
 
-/** Whether time goes with the input: the straight line through the times, and how far they are from it. */
+/**
+ * Whether time goes with the input: the straight line through the times, and how far they are from
+ * it.
+ */
 function scaling(): string[] {
   const rows: string[] = [];
   const points: { lines: number; build: number; check: number; megabytes: number }[] = [];

@@ -26,7 +26,10 @@ interface Contender {
   readonly name: string;
   readonly encode: (bytes: Uint8Array, words: Uint32Array, bits: number) => Uint8Array;
   readonly decode?: (code: Uint8Array, bits: number) => unknown;
-  /** Too slow for the largest arrays, or only its size is wanted: rounds, or none above this many bits. */
+  /**
+   * Rounds of a coder that is too slow for the largest arrays, or whose size alone is wanted; none
+   * above this many bits.
+   */
   readonly rounds?: number;
   readonly mostBits?: number;
 }
@@ -159,7 +162,7 @@ function measure(bits: number, density: number): Map<string, Cell> {
   );
 }
 
-/** What the coder was asked for, and whether every array shows it. */
+/** The demands on the coder, and whether every array shows that they are met. */
 class Verdicts {
   readonly #failures: Record<string, string[]> = {
     'small: within 0.3 % of the entropy, plus 16 bytes': [],

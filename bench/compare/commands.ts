@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { keyText } from '../shared/keys.ts';
 import type { Checkouts, Compared } from './libraries.ts';
 
-/** Where the command has stood; the first that exists is taken. */
+/** Former and present places of the command; the first that exists is taken. */
 const PLACES = ['apps/cli/bin/bloomery.js', 'packages/cli/bin/bloomery.js'];
 
 export function compareCommands(folders: Checkouts, lines: number, rounds: number): Compared[] {

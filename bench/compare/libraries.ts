@@ -1,4 +1,6 @@
-/** Two builds of the library in two processes that are measured in turn, a few milliseconds each. */
+/**
+ * Two builds of the library in two processes that are measured in turn, a few milliseconds each.
+ */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +44,8 @@ export async function compareSubject(
       }
       for (let round = 0; round < rounds; round++) {
         for (const [i, row] of rows.entries()) {
-          // The one that runs second finds the machine's caches as the first left them: they take turns.
+          // The one that runs second finds the machine's caches as the first left them: they take
+          // turns.
           if (round % 2 === 0) row.here.push(await here.time(i, SLICE_MS));
           row.there.push(await there.time(i, SLICE_MS));
           if (round % 2 === 1) row.here.push(await here.time(i, SLICE_MS));

@@ -1,5 +1,5 @@
 /**
- * What is compared: operations of one built library, by subject. Each gets its keys before the
+ * Operations of one built library that are compared, by subject. Each gets its keys before the
  * clock starts.
  */
 
@@ -76,7 +76,10 @@ function filterOperations(subject: 'BloomFilter' | 'BlockedBloomFilter', library
   ];
 }
 
-/** A megabit at the densities that matter: a sparse delta, a summary tuned for the wire, a full filter. */
+/**
+ * A megabit at the densities that matter: a sparse delta, a summary tuned for the wire, a full
+ * filter.
+ */
 function codingOperations({ encodeBits, decodeBits }: Wire): Operation[] {
   const bits = 1_000_000;
   return [0.01, 0.1, 0.5].flatMap((density) => {

@@ -1,6 +1,6 @@
 /**
- * The peers, through the calls that their own documentation shows, sized by their own functions for the same
- * number of keys and the same rate.
+ * The peers, through the calls that their own documentation shows, sized by their own functions for
+ * the same number of keys and the same rate.
  */
 
 import { createBloomFilter, createCuckooFilter } from '@libp2p/utils';
@@ -74,7 +74,10 @@ export function libp2pBloom(capacity: number): Subject {
   };
 }
 
-/** The cuckoo filter of @libp2p/utils: objects, not a bit array, so its memory is what the heap grew by. */
+/**
+ * The cuckoo filter of @libp2p/utils: objects, not a bit array, so its memory is what the heap grew
+ * by.
+ */
 export function libp2pCuckoo(capacity: number): Subject {
   const make = () => createCuckooFilter(capacity, RATE);
   const full = make();
@@ -95,9 +98,9 @@ export function libp2pCuckoo(capacity: number): Subject {
 }
 
 /**
- * The built-in Set: exact, and what a program would otherwise use. It keeps the strings alive, so they count
- * as its memory. V8 stores a string's hash in the string: from the second time on that the same string object
- * is asked, it is not hashed at all, which flatters Set here.
+ * The built-in Set: exact, and what a program would otherwise use. It keeps the strings alive, so
+ * they count as its memory. V8 stores a string's hash in the string: from the second time on that
+ * the same string object is asked, it is not hashed at all, which flatters Set here.
  */
 export function builtInSet(): Subject {
   const full = new Set<string>();

@@ -16,7 +16,7 @@ import type { Table } from '../shared/report.ts';
 import { median } from '../shared/statistics.ts';
 
 interface Variant {
-  /** Where the result goes: row and column. */
+  /** Row and column of the result. */
   readonly row: string;
   readonly column: string;
   readonly keys: number;
@@ -79,8 +79,9 @@ function textsBetween(shortest: number, longest: number): string[] {
 }
 
 /**
- * How a short string gets into memory: a loop over charCodeAt, which costs by the character, or encodeInto,
- * which costs a call out of V8. Where the lines cross is where SHORT_TEXT in keys/key.ts belongs.
+ * How a short string gets into memory: a loop over charCodeAt, which costs by the character, or
+ * encodeInto, which costs a call out of V8. Where the lines cross is where SHORT_TEXT in
+ * keys/key.ts belongs.
  */
 function textPart(): Table {
   const words = new Int32Array(1024);
@@ -198,9 +199,9 @@ function randomHashes(filter: BloomFilter | BlockedBloomFilter, length: number, 
 }
 
 /**
- * What moving into WebAssembly memory costs and gains. A filter that was read from bytes is asked
- * with batches of several sizes: the first call may move it, the later ones profit, unless the
- * batch is too small to pay.
+ * The cost and the gain of moving into WebAssembly memory. A filter that was read from bytes is
+ * asked with batches of several sizes: the first call may move it, the later ones profit, unless
+ * the batch is too small to pay.
  */
 function residencyPart(): Table {
   useKernel('wasm');

@@ -1,6 +1,7 @@
 /**
- * The rows of the native yardstick. Its filters take the parameters of the library's own, and their bytes are
- * compared with the library's: the same filter, or the comparison of speeds would mean nothing.
+ * The rows of the native yardstick. Its filters take the parameters of the library's own, and their
+ * bytes are compared with the library's: the same filter, or the comparison of speeds would mean
+ * nothing.
  */
 
 import type { RunningRow } from '../shared/interleave.ts';
@@ -9,7 +10,10 @@ import type { NativeProcess } from '../shared/processes.ts';
 import { emptyRounds } from '../shared/results.ts';
 import type { NativeTwin } from '../shared/subject.ts';
 
-/** The native filter that is the library's split-block layout with a hash that only native code runs fast. */
+/**
+ * The native filter that is the library's split-block layout with a hash that only native code runs
+ * fast.
+ */
 export const NATIVE_FAST = 'native split-block, fast hash';
 
 const NATIVE_LANES: Readonly<Record<NativeTwin['layout'], string>> = {

@@ -1,5 +1,5 @@
 /**
- * What a benchmark is: suites of lanes that are measured side by side, the key sets they get, and
+ * A benchmark: suites of lanes that are measured side by side, the key sets they get, and
  * the tables that come of it. There are two (filters/filters-bench.ts,
  * structures/structures-bench.ts); all the machinery is common.
  */
@@ -17,8 +17,8 @@ export interface Lane {
   /** Unique among all benchmarks: a process finds its lane by it. */
   readonly name: string;
   /**
-   * Too slow to be filled with millions of keys: gets fewer operations, and above `fillLimit` only
-   * the sample.
+   * True for a structure that is too slow to be filled with millions of keys. It gets fewer
+   * operations, and above `fillLimit` only the sample.
    */
   readonly slow?: boolean;
   /** The largest key set it is measured with. */
@@ -56,9 +56,9 @@ export interface Bench {
   readonly about: { readonly quick: string; readonly only: string; readonly full: string };
   readonly quick: readonly KeySetPlan[];
   readonly full: readonly KeySetPlan[];
-  /** What the columns mean. */
+  /** Meanings of the columns. */
   readonly legend: (results: Results) => string[];
   readonly tables: (results: Results) => { readonly targets: Table; readonly sections: readonly Table[] };
-  /** What --json has besides every single measurement. */
+  /** The part of --json besides the single measurements. */
   readonly summary?: (results: Results) => object;
 }

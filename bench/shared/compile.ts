@@ -1,4 +1,7 @@
-/** Compiles what the processes run: the lanes' TypeScript with esbuild, the native yardstick with g++. */
+/**
+ * Compiles what the processes run: the lanes' TypeScript with esbuild, the native yardstick with
+ * g++.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';

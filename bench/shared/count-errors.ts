@@ -2,7 +2,9 @@
 
 import type { CountErrors } from './results.ts';
 
-/** Count-Min sketches: estimates are at most 0.01 % of the stream too high, for 999 keys in 1000. */
+/**
+ * Count-Min sketches: estimates are at most 0.01 % of the stream too high, for 999 keys in 1000.
+ */
 export const EPSILON = 0.0001;
 export const DELTA = 0.001;
 

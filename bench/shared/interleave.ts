@@ -1,7 +1,8 @@
 /**
- * One key set, all lanes, several rounds. In each round every operation of every lane gets one slice of a few
- * milliseconds, one after the other, so that a noisy second of the machine hits all alike; the order is
- * rotated from round to round, so that nobody always runs after the same neighbour.
+ * One key set, all lanes, several rounds. In each round every operation of every lane gets one
+ * slice of a few milliseconds, one after the other, so that a noisy second of the machine hits all
+ * alike; the order is rotated from round to round, so that no lane always runs after the same
+ * neighbour.
  */
 
 import { nativeRows } from '../native/native-rows.ts';
@@ -36,7 +37,7 @@ interface Operation {
   readonly times: number[];
 }
 
-/** A row that is measured by somebody: `name` is what that somebody calls it. */
+/** A row that a process measures; `name` is the name that the process has for it. */
 export interface RunningRow {
   readonly row: Row;
   readonly runner: Measurable;
@@ -44,7 +45,7 @@ export interface RunningRow {
   readonly actions: readonly Action[];
 }
 
-/** Null if `--only` leaves nothing of the suite. */
+/** Results of the suite, or null if `--only` leaves nothing of it. */
 export async function measureSection(keys: KeySet, suite: Suite, plan: Plan): Promise<Section | null> {
   const notes: string[] = [];
   const running: RunningRow[] = [];

@@ -1,10 +1,11 @@
 /**
- * The keys that everybody is asked about. They are made once a run, written to two files (bytes and offsets),
- * and read from there by every process, native code included: same keys for all, and no process holds more
- * of them than it needs.
+ * The keys that every lane is asked about. They are made once a run, written to two files (bytes
+ * and offsets), and read from there by every process, native code included: same keys for all, and
+ * no process holds more of them than it needs.
  *
- * Keys are a bijection of their number, so they are distinct, in no order that a hash could profit from, and
- * held-out keys (numbers from 2^31) differ from the stored ones as those differ from each other.
+ * Keys are a bijection of their number, so they are distinct, in no order that a hash could profit
+ * from, and held-out keys (numbers from 2^31) differ from the stored ones as those differ from each
+ * other.
  */
 
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
@@ -19,7 +20,7 @@ export const KEY_KINDS: Readonly<Record<KeyKind, string>> = {
   stream: 'occurrences of URLs, Zipf-distributed',
 };
 
-/** Where the keys of one kind are: `bytes` end to end, and n + 1 offsets as 32-bit integers. */
+/** Files of the keys of one kind: `bytes` end to end, and n + 1 offsets as 32-bit integers. */
 export interface KeyFiles {
   readonly kind: KeyKind;
   readonly count: number;
@@ -77,9 +78,10 @@ export function readKeys(files: KeyFiles, start: number, count: number): Packed 
 }
 
 /**
- * Strings as most programs hold them: flat, one byte a character. That is not a matter of course. What
- * `slice`, `split` or `+` return are sliced and cons strings, on which `charCodeAt` takes twice as long; a
- * benchmark that queries with such strings measures them. Strings made from a Buffer are always flat.
+ * Strings as most programs hold them: flat, one byte a character. That is not a matter of course.
+ * What `slice`, `split` or `+` return are sliced and cons strings, on which `charCodeAt` takes
+ * twice as long; a benchmark that queries with such strings measures them. Strings made from a
+ * Buffer are always flat.
  */
 export function flatStrings({ bytes, offsets }: Packed): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -100,8 +102,9 @@ export function lines({ bytes, offsets }: Packed): Uint8Array {
 }
 
 /**
- * A 64-bit integer for each key, as who uses a structure that takes nothing else would make it. Two hashes of
- * 32 bits (FNV-1a's step, two multipliers, MurmurHash3's end); no two keys of this benchmark meet.
+ * A 64-bit integer for each key, as who uses a structure that takes nothing else would make it. Two
+ * hashes of 32 bits (FNV-1a's step, two multipliers, MurmurHash3's end); no two keys of this
+ * benchmark meet.
  */
 export function integers({ bytes, offsets }: Packed): bigint[] {
   const out = new Array<bigint>(offsets.length - 1);
@@ -151,7 +154,10 @@ const STREAM_KEYS = 1_000_000;
 const STREAM_SEED = 0x5eed;
 let zipfSums: Float64Array | undefined;
 
-/** The key at place i of a stream: rank r (from 0) has a share proportional to 1 / (r + 1), Zipf's law. */
+/**
+ * The key at place i of a stream: rank r (from 0) has a share proportional to 1 / (r + 1), Zipf's
+ * law.
+ */
 function zipfRank(i: number): number {
   if (zipfSums === undefined) {
     zipfSums = new Float64Array(STREAM_KEYS);

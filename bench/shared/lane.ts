@@ -19,7 +19,7 @@ import {
   type Subject,
 } from './subject.ts';
 
-/** What is asked about: where the keys are and which of them form the sample that is timed. */
+/** The files of the keys, and which of the keys form the sample that is timed. */
 export interface KeySet {
   readonly stored: KeyFiles;
   readonly heldOut: KeyFiles;
@@ -102,7 +102,7 @@ const SLOW_RATE_KEYS = 100_000;
  */
 const FILL_BATCH = 1 << 21;
 const REHEARSAL = 100;
-/** So many keys are asked for to see that what was built is not empty. */
+/** Number of keys that are asked for to see that the structure is not empty. */
 const BUILT_CHECK = 100;
 
 let lanes: readonly Lane[];
@@ -126,8 +126,9 @@ async function prepare(
   chunks.hit = chunks.delete = starts.map((start) => new Chunk(readKeys(stored, start, chunkKeys)));
   chunks.miss = starts.map((_, i) => new Chunk(readKeys(heldOut, i * chunkKeys, chunkKeys)));
 
-  // Where the heap will be asked, a rehearsal loads and compiles, so that code is not taken for memory of the
-  // structure. Only there: what V8 learns from a tiny filter may slow down a large one.
+  // Where the heap will be asked, a rehearsal loads and compiles, so that code is not taken for
+  // memory of the structure. Only there: what V8 learns from a tiny filter may slow down a large
+  // one.
   const rehearsal = await lane.make(REHEARSAL);
   if (rehearsal.bits === undefined) {
     rehearsal.fill(new Chunk(readKeys(stored, 0, Math.min(REHEARSAL, size))));
@@ -254,8 +255,8 @@ function operation(form: Form, action: Action): ((chunk: Chunk) => unknown) | un
 }
 
 /**
- * Goes through the sample until the budget is spent; the next slice goes on where this one stopped. The first
- * milliseconds do not count: this process slept, and others have used the caches.
+ * Goes through the sample until the budget is spent; the next slice goes on where this one stopped.
+ * The first milliseconds do not count: this process slept, and others have used the caches.
  */
 function time(formName: FormName, action: Action, budgetMs: number): Slice {
   const form = forms.get(formName)!;
@@ -264,7 +265,8 @@ function time(formName: FormName, action: Action, budgetMs: number): Slice {
   let cursor = cursors.get(name) ?? 0;
   let keys = 0;
   let spent = 0;
-  // A slow call, and one that builds a whole structure, is too long to be thrown away, and to be cold.
+  // A slow call, and one that builds a whole structure, is too long to be thrown away, and to be
+  // cold.
   let settled = lane.slow === true || action === 'build';
   const began = { at: performance.now(), cpu: process.cpuUsage() };
   do {

@@ -7,7 +7,10 @@ import { type HashScheme, hashKeys, type KeyBatch } from '../../packages/bloomer
 import type { Packed } from './keys.ts';
 import { type Answers, type Chunk, type Form, type FormName, scalarForm } from './subject.ts';
 
-/** What a structure can do, one key a call and many. `has` is whatever is asked: has, count, get. */
+/**
+ * The calls of a structure, for one key and for many. `has` stands for its question: has, count,
+ * get.
+ */
 export interface Calls {
   readonly add?: (key: string) => unknown;
   readonly addMany?: (keys: KeyBatch) => unknown;
@@ -18,7 +21,7 @@ export interface Calls {
   readonly build?: (keys: KeyBatch, count: number) => (keys: KeyBatch) => Answers;
 }
 
-/** What the `hashes` form of a structure works on. */
+/** Hashes for the `hashes` form of a structure. */
 export function hasher(scheme: HashScheme): (packed: Packed) => KeyBatch {
   return (packed) => hashKeys(packed, scheme);
 }

@@ -1,4 +1,4 @@
-/** What a run leaves: plain data, for the tables, for the targets and for --json. */
+/** The result of a run: plain data, for the tables, for the targets and for --json. */
 
 import type { KeyKind } from './keys.ts';
 import { ACTIONS, type Action, type FormName } from './subject.ts';
@@ -12,7 +12,7 @@ export interface Row {
   /** Measured after the rounds. */
   rate: number | null;
   rateKeys: number;
-  /** Of structures that count; measured after the rounds. */
+  /** Errors of a structure that counts, measured after the rounds. */
   counts: CountErrors | null;
   readonly parameters: string;
   readonly figures: Readonly<Record<string, number>>;
@@ -27,7 +27,7 @@ export interface CountErrors {
   readonly under: number;
   /** The share of keys whose estimate is too high by more than Count-Min's ε times the stream. */
   readonly beyond: number;
-  /** By how much the estimates are too high, on average. */
+  /** Average excess of the estimates. */
   readonly meanError: number;
 }
 
@@ -48,7 +48,10 @@ export interface Section {
   readonly distinct: number;
   readonly rows: Row[];
   readonly trials: Trials[];
-  /** What a reader of the table must know: lost keys, filters that were not filled, checks that passed. */
+  /**
+   * Facts that a reader of the table must know: lost keys, filters that were not filled, checks
+   * that passed.
+   */
   readonly notes: string[];
 }
 
@@ -58,7 +61,7 @@ export interface Machine {
   readonly memoryGb: number;
   readonly node: string;
   readonly v8: string;
-  /** Of the native yardstick; null where none was wanted. */
+  /** Compiler of the native yardstick; null where none was wanted. */
   readonly compiler: string | null;
   readonly date: string;
 }
@@ -79,7 +82,7 @@ export function hasRounds(row: Row): number[] {
   return row.rounds.hit.map((hit, i) => (hit + row.rounds.miss[i]) / 2);
 }
 
-/** What a ratio can be about. */
+/** Operations that a ratio can compare. */
 export type Measure = 'add' | 'has' | 'delete' | 'build';
 
 export function actionRounds(row: Row, measure: Measure): number[] {

@@ -1,4 +1,7 @@
-/** Medians of interleaved rounds: on a machine shared with others a mean says how busy the others were. */
+/**
+ * Medians of interleaved rounds: on a machine shared with others a mean says how busy the others
+ * were.
+ */
 
 export function median(values: readonly number[]): number {
   if (values.length === 0) return Number.NaN;

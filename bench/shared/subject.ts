@@ -1,4 +1,7 @@
-/** What is measured: a filter (or something else that answers `has`), and the ways keys get into it. */
+/**
+ * The subject of a measurement: a filter (or something else that answers `has`), and the ways keys
+ * get into it.
+ */
 
 import { flatStrings, integers, lines, type Packed } from './keys.ts';
 
@@ -17,13 +20,16 @@ export const FORMS: Readonly<Record<FormName, string>> = {
 export const FORM_NAMES = Object.keys(FORMS) as readonly FormName[];
 
 /**
- * What is timed, in ns per key. 'hit' and 'miss' ask for stored keys and for others, whatever the question is
- * (has, count, get); 'build' makes a whole structure of all keys.
+ * The operations that are timed, in ns per key. 'hit' and 'miss' ask for stored keys and for
+ * others, whatever the question is (has, count, get); 'build' makes a whole structure of all keys.
  */
 export const ACTIONS = ['add', 'hit', 'miss', 'delete', 'build'] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** A run of keys in the shapes the forms need, each made when it is first asked for (outside the timing). */
+/**
+ * A run of keys in the shapes the forms need, each made when it is first asked for (outside the
+ * timing).
+ */
 export class Chunk {
   readonly packed: Packed;
   readonly count: number;
@@ -50,7 +56,7 @@ export class Chunk {
     return (this.#integers ??= integers(this.packed));
   }
 
-  /** What `hash` made of the packed keys, computed once. */
+  /** Result of `hash` for the packed keys, computed once. */
   hashed<T>(hash: (packed: Packed) => T): T {
     this.#hashes ??= hash(this.packed);
     return this.#hashes as T;
@@ -62,7 +68,10 @@ export type Answers = number | ArrayLike<number>;
 
 export interface Form {
   readonly name: FormName;
-  /** Adds all keys of the chunk to the scratch filter (see `Subject`). Absent where that makes no sense. */
+  /**
+   * Adds all keys of the chunk to the scratch filter (see `Subject`). Absent where that makes no
+   * sense.
+   */
   readonly add?: (chunk: Chunk) => void;
   /** Asks the full filter for all keys. Answers are counted outside the timing. */
   readonly has: (chunk: Chunk) => Answers;
@@ -71,13 +80,16 @@ export interface Form {
    * puts them back.
    */
   readonly delete?: (chunk: Chunk) => number;
-  /** Makes a structure of all keys of the chunk, for those that are made at once, and returns its `has`. */
+  /**
+   * Makes a structure of all keys of the chunk, for those that are made at once, and returns its
+   * `has`.
+   */
   readonly build?: (chunk: Chunk) => (chunk: Chunk) => Answers;
 }
 
 /**
- * Two filters of the same parameters: the full one holds the whole key set and is queried; the scratch one is
- * what `add` works on, emptied whenever the sample of keys has been added.
+ * Two filters of the same parameters: the full one holds the whole key set and is queried; the
+ * scratch one is what `add` works on, emptied whenever the sample of keys has been added.
  *
  * A structure that can forget needs no second one. It says how to `undo`, and `add` then adds keys
  * that are not in to the full one.
@@ -94,22 +106,25 @@ export interface Subject {
   readonly undo?: { readonly add: (chunk: Chunk) => void; readonly delete: (chunk: Chunk) => void };
   /** The answer that means "certainly not": 0 if absent. */
   readonly no?: number;
-  /** What `hashes` forms work on, computed outside the timing. */
+  /** Input of the `hashes` forms, computed outside the timing. */
   hash?(packed: Packed): unknown;
   /**
    * The estimate of each key's count, of structures that count. Compared with the true ones after
    * the rounds.
    */
   counts?(keys: readonly string[]): ArrayLike<number>;
-  /** Where its counts end: that many or more. */
+  /** Largest count, which means that many or more. */
   readonly maxCount?: number;
-  /** Its counts may be too low, and it says so. */
+  /** True if its counts may be too low, and it says so. */
   readonly mayCountLow?: boolean;
-  /** Memory of the structure in bits; undefined where it consists of objects and the heap has to be asked. */
+  /**
+   * Memory of the structure in bits; undefined where it consists of objects and the heap has to be
+   * asked.
+   */
   bits?(): number;
   /** The parameters, for people. */
   describe(): string;
-  /** What else is known of it, such as bits per counter. */
+  /** Further figures, such as bits per counter. */
   figures?(): Readonly<Record<string, number>>;
   /**
    * For the native twin: its parameters, and the XXH64 of the filter's bytes, by which the two are

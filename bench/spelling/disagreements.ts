@@ -1,4 +1,6 @@
-/** Why two spell checkers disagree about a word, as far as it can be told from outside. */
+/**
+ * Reasons why two spell checkers disagree about a word, as far as they can be told from outside.
+ */
 
 import type { Speller } from '../../packages/stores/dist/dictionaries/spelling/index.js';
 

@@ -5,7 +5,7 @@ import { actionRounds, findRow, type Measure, type Section } from '../shared/res
 import { median } from '../shared/statistics.ts';
 import type { FormName } from '../shared/subject.ts';
 
-/** Of the many ways in, those that a reader has to choose from. */
+/** Forms that a reader has to choose from, among the many ways in. */
 export const OVERVIEW_FORMS = ['scalar', 'batch', 'packed'] as const satisfies readonly FormName[];
 
 /** ns per key, median of the rounds; null where there is no such call. */
@@ -17,11 +17,17 @@ export interface OverviewEntry {
   readonly structure: string;
   readonly parameters: string;
   readonly bitsPerKey: number | null;
-  /** Of structures that are made at once: building, by the number of keys. */
+  /**
+   * Time per added key. For a structure that is built at once: building, divided by the number of
+   * keys.
+   */
   readonly nsPerAdd: Speeds;
   readonly nsPerHas: Speeds;
   readonly measuredRate: number | null;
-  /** Of structures that count: shares of stored keys whose count is wrong, and by how much on average. */
+  /**
+   * Shares of stored keys whose count is wrong, and by how much on average, for structures that
+   * count.
+   */
   readonly tooHigh: number | null;
   readonly tooLow: number | null;
   readonly tooHighByEpsilon: number | null;

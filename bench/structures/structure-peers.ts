@@ -1,6 +1,6 @@
 /**
- * The peers of the other structures, through the calls that their own documentation shows, sized by their own
- * functions for the same keys.
+ * The peers of the other structures, through the calls that their own documentation shows, sized by
+ * their own functions for the same keys.
  */
 
 import { createCuckooFilter } from '@libp2p/utils';

@@ -1,4 +1,6 @@
-/** `npm run bench:structures`: the structures that are not a plain Bloom filter, beside their peers. */
+/**
+ * `npm run bench:structures`: the structures that are not a plain Bloom filter, beside their peers.
+ */
 
 import type { Bench, Suite } from '../shared/bench.ts';
 import { DELTA, EPSILON } from '../shared/count-errors.ts';
