@@ -1,6 +1,6 @@
 /**
  * The contract of every foreign format, run on a file that the real program wrote: it is read,
- * answers as it should and is written back bit for bit; and bytes from strangers are
+ * answers as it should and is written back bit for bit; and untrusted bytes are
  * `FormatError`s, at once and without memory.
  */
 
@@ -90,7 +90,7 @@ export function foreignContract<K>(subject: ForeignSubject<K>): void {
   });
 }
 
-/** What `work` throws, if it does. */
+/** The error that `work` throws, if it does. */
 export function errorOf(work: () => unknown): unknown {
   try {
     work();

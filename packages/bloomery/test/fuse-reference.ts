@@ -33,7 +33,7 @@ export function referenceSlots(
   return { slots, fingerprint: Number(y >> BigInt(32 - table.width)) };
 }
 
-/** What the slots and the fingerprint of a hash XOR to; `bytes` are the slots as they are in a frame. */
+/** XOR of the slots and the fingerprint of a hash; `bytes` are the slots as they are in a frame. */
 export function referenceAnswer(table: ReferenceTable, bytes: Uint8Array, hash: bigint): number {
   const { slots, fingerprint } = referenceSlots(table, hash);
   const fields = slots.map((slot) => referenceField(bytes, slot * table.stride, table.width));

@@ -17,7 +17,9 @@ export interface FuzzSubject {
   readonly decode: (bytes: Uint8Array) => ForeignFilter<never>;
   /** A key that it takes. */
   readonly probe: unknown;
-  /** Whether a file that is read may be written with other bytes: JSON has many forms for one value. */
+  /**
+   * Whether a file that is read may be written with other bytes: JSON has many forms for one value.
+   */
   readonly manyForms?: boolean;
 }
 

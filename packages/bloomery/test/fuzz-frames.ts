@@ -1,7 +1,7 @@
 /**
  * Random and mutated bytes for everything that reads frames and messages of our own. Whatever
  * comes, the answer must be a structure that writes the same bytes again, or a typed error. Half of
- * the mutated frames get a right checksum, as a stranger would give them, so that what lies behind
+ * the mutated frames get a right checksum, as an attacker would give them, so that what lies behind
  * it is reached.
  */
 
@@ -44,14 +44,14 @@ export interface FrameSubject {
   readonly read: (bytes: Uint8Array) => unknown;
   /** Whether `read` returns bytes, which must be the same again. */
   readonly rewrites?: boolean;
-  /** Where a frame with a checksum of its own begins inside the file. */
+  /** Offset in the file of a frame with a checksum of its own. */
   readonly inner?: number;
 }
 
 const KEYS = Array.from({ length: 20 }, (_, i) => `key-${i}`);
 const SIZE = { capacity: 20, falsePositiveRate: 0.05 };
 /**
- * Where the frame stands in a full state: behind the head, the epoch, a sequence number of one byte
+ * Offset of the frame in a full state: behind the head, the epoch, a sequence number of one byte
  * and the sum.
  */
 const FULL_FRAME = 14 + 8 + 1 + 8;
@@ -129,7 +129,7 @@ export const FRAME_SUBJECTS: readonly FrameSubject[] = [
     name: 'subscriber',
     file: publisher().full(),
     inner: FULL_FRAME,
-    // Strangers' messages are outcomes and not errors, and do no harm to what it holds.
+    // Untrusted messages are outcomes and not errors, and do no harm to the state.
     read: receive,
   },
   {

@@ -1,4 +1,4 @@
-/** What every runtime has, and `lib: ES2022` does not say. */
+/** Properties that every runtime has, and `lib: ES2022` does not declare. */
 interface ImportMeta {
   readonly url: string;
 }

@@ -1,6 +1,6 @@
 /**
- * The slow and obvious versions of what the kernels do, straight from the specifications in BigInt, for tests
- * to compare with. They share no code with the kernels.
+ * The slow and obvious versions of what the kernels do, straight from the specifications in BigInt,
+ * for tests to compare with. They share no code with the kernels.
  */
 
 const MASK = (1n << 64n) - 1n;

@@ -1,4 +1,7 @@
-/** A small filter of every structure, with some keys in it: for tests of what all frames have in common. */
+/**
+ * A small filter of every structure, with some keys in it: for tests of what all frames have in
+ * common.
+ */
 
 import type { AnyFilter } from '../src/filters/decode-filter.ts';
 import {
@@ -22,7 +25,7 @@ const KEYS = Array.from({ length: 30 }, (_, i) => `key-${i}`);
 
 type Hashing = { readonly key?: SecretKey; readonly seed?: number; readonly hash?: string };
 
-/** By structure; each takes a seed or a key. */
+/** A function for each structure, which takes a seed or a key. */
 export const SAMPLES: Readonly<Record<string, (hashing?: Hashing) => AnyFilter>> = {
   BloomFilter: (h) => filled(new BloomFilter({ bits: 301, hashes: 5, capacity: 30, ...h })),
   BlockedBloomFilter: (h) => filled(new BlockedBloomFilter({ blocks: 3, hashes: 6, ...h })),

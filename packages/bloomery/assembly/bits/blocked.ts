@@ -1,5 +1,5 @@
-// Probes of the blocked layout (512-bit blocks) and of Parquet's split-block layout. The derivation is
-// explained, and has its twin, in src/kernel/bits/blocked.ts.
+// Probes of the blocked layout (512-bit blocks) and of Parquet's split-block layout. The derivation
+// is explained, and has its twin, in src/kernel/bits/blocked.ts.
 
 import { hashKey } from '../hashing/hash-keys';
 import { xxh64 } from '../hashing/xxh64';
@@ -13,8 +13,9 @@ function blockAddress(filter: usize, h: u64, blocks: u64, shift: usize): usize {
   return filter + ((<usize>(((h >> 32) * blocks) >> 32)) << shift);
 }
 
-// WebAssembly has no prefetch instruction: reading one word of each block of a group before the probes lets
-// the processor fetch the lines side by side. The sum is stored so that the reads are not optimised away.
+// WebAssembly has no prefetch instruction: reading one word of each block of a group before the
+// probes lets the processor fetch the lines side by side. The sum is stored so that the reads are
+// not optimised away.
 // @ts-ignore: decorator
 @inline
 function touch(hashes: usize, from: u32, to: u32, filter: usize, blocks: u64, shift: usize): void {
@@ -28,7 +29,8 @@ function touch(hashes: usize, from: u32, to: u32, filter: usize, blocks: u64, sh
 // @ts-ignore: decorator
 @inline
 function test(block: usize, word: u64, shift: u64): u32 {
-  // Bits 5 to 8 of the probe choose the word: shifted two places less, they are its offset in bytes.
+  // Bits 5 to 8 of the probe choose the word: shifted two places less, they are its offset in
+  // bytes.
   return load<u32>(block + (<usize>(word >> (shift + 3)) & 60)) >> <u32>(word >> shift);
 }
 
@@ -68,7 +70,8 @@ export function blockedHas(
   hashes: usize, count: u32, filter: usize, blockCount: u32, k: u32, results: usize,
 ): u32 {
   const blocks = <u64>blockCount;
-  const ahead = blockCount > 8192; // half a mebibyte: beyond that the second-level cache no longer hides it
+  // Half a mebibyte: beyond that the second-level cache no longer hides it.
+  const ahead = blockCount > 8192;
   let found: u32 = 0;
   for (let group: u32 = 0; group < count; group += GROUP) {
     const end = min<u32>(count, group + GROUP);
@@ -116,9 +119,9 @@ export function blockedAdd(hashes: usize, count: u32, filter: usize, blockCount:
   return fresh;
 }
 
-// One bit in each of eight 32-bit words. WebAssembly cannot shift lanes by different amounts; the masks come
-// from a byte table instead: byte b of a lane is 1 << (n - 8b) where that lies in 0..7, else 0, and
-// swizzle answers 0 for every index that is out of range.
+// One bit in each of eight 32-bit words. WebAssembly cannot shift lanes by different amounts; the
+// masks come from a byte table instead: byte b of a lane is 1 << (n - 8b) where that lies in 0..7,
+// else 0, and swizzle answers 0 for every index that is out of range.
 // @ts-ignore: decorator
 @inline
 function laneMask(low: u32, saltA: u32, saltB: u32, saltC: u32, saltD: u32): v128 {

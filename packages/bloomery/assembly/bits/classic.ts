@@ -1,5 +1,5 @@
-// Probes of the classic and of the partitioned layout. The derivation of the indices is explained, and has
-// its twin, in src/kernel/bits/classic.ts.
+// Probes of the classic and of the partitioned layout. The derivation of the indices is explained,
+// and has its twin, in src/kernel/bits/classic.ts.
 
 import { hashKey } from '../hashing/hash-keys';
 import { probeIndex } from './probe-index';

@@ -1,8 +1,10 @@
 // The frequencies of the rANS model: bytes with equally many ones form a class, and share one
 // frequency. Twin: classFrequencies in src/kernel/coders/rans.ts.
 
-// Where the frequencies and the working values stand: see the map in src/kernel/coders/entropy-wasm.ts.
-export const CLASSES: usize = 16896; // for j ones: 9 words, the frequency; then 9 products of 8 bytes
+// Where the frequencies and the working values stand: see the map in
+// src/kernel/coders/entropy-wasm.ts.
+// For j ones: 9 words, the frequency; then 9 products of 8 bytes.
+export const CLASSES: usize = 16896;
 export const PRODUCTS: usize = 16936;
 
 // Integers here, exact doubles in the twin: shares are 2^38 times as large.

@@ -17,7 +17,8 @@ export function golombEncode(source: usize, length: u32, parameter: u32, b: u32,
       const quotient: u32 = gap / parameter;
       const remainder: u32 = gap - quotient * parameter;
       at += quotient;
-      // Without a branch, as in decoding. Of a parameter of 1 there is no remainder: b and cut are 0.
+      // Without a branch, as in decoding. Of a parameter of 1 there is no remainder: b and cut are
+      // 0.
       const long = <u32>(remainder >= cut) & <u32>(b > 0);
       const w = remainder + cut;
       const put = 1 | select<u64>((<u64>(w >> 1) << 1) | (<u64>(w & 1) << b), <u64>remainder << 1, long);

@@ -4,13 +4,17 @@
 import { CLASSES, classFrequencies, PRODUCTS } from './class-frequencies';
 
 // Where the tables of the rANS model stand: see the map in src/kernel/coders/entropy-wasm.ts.
-const SYMBOLS: usize = 0; // the byte value of each of the 2^14 slots; the last store may go 15 bytes beyond
+// The byte value of each of the 2^14 slots; the last store may go 15 bytes beyond.
+const SYMBOLS: usize = 0;
 const SPREADS: usize = 16640; // 16 masks of 16 bytes
 const STATES: usize = 17024; // 16 words
-const TABLE: usize = 17408; // for decoding, 256 words: frequency (16 bits) and first slot (16 bits) of each byte value
-const STEPS: usize = 18432; // for encoding, 16 bytes each: 2^46 / frequency rounded up (8), frequency (4), first slot (4)
+// For decoding, 256 words: frequency (16 bits) and first slot (16 bits) of each byte value.
+const TABLE: usize = 17408;
+// For encoding, 16 bytes each: 2^46 / frequency rounded up (8), frequency (4), first slot (4).
+const STEPS: usize = 18432;
 
-// The tables of the model for a share of ones, out of 2^16; those that only decoding needs if asked for.
+// The tables of the model for a share of ones, out of 2^16; those that only decoding needs if asked
+// for.
 export function ransModel(share: u32, decoding: bool): void {
   classFrequencies(share);
   if (!decoding) {
@@ -35,7 +39,8 @@ export function ransModel(share: u32, decoding: bool): void {
     at += f;
   }
   if (!decoding) return;
-  // For each set of states that need a word: where in the next words each finds its own, and zeros elsewhere.
+  // For each set of states that need a word: where in the next words each finds its own, and zeros
+  // elsewhere.
   for (let need: u32 = 0; need < 16; need++) {
     let word: u32 = 0;
     for (let lane: u32 = 0; lane < 4; lane++) {

@@ -116,7 +116,8 @@ function remove(a: u32, b: u32, filter: usize, m: u64, step: u64, k: u32, w: u32
   return 1;
 }
 
-// Leaves the bit offsets and the counters of a key in the scratch region; returns the smallest counter.
+// Leaves the bit offsets and the counters of a key in the scratch region; returns the smallest
+// counter.
 // @ts-ignore: decorator
 @inline
 function read(filter: usize, a: u32, b: u32, m: u64, step: u64, k: u32, w: u32): u32 {

@@ -1,4 +1,5 @@
-// Forge64, the library's own hash. Why, how it works and how it was tested: src/hashing/forge64.ts, its twin.
+// Forge64, the library's own hash. Why, how it works and how it was tested: src/hashing/forge64.ts,
+// its twin.
 
 const K0: u64 = 0x9e3779b97f4a7c15;
 const K1: u64 = 0xbf58476d1ce4e5b9;
@@ -41,7 +42,8 @@ export function forge64(pointer: usize, length: u32, seed: u64): u64 {
     p += 16;
     left -= 16;
   }
-  // The last 16 bytes or fewer, the rest of them zero: one mask instead of a branch for every length.
+  // The last 16 bytes or fewer, the rest of them zero: one mask instead of a branch for every
+  // length.
   const kept = i8x16.lt_u(i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), i8x16.splat(<i8>left));
   const tail = v128.and(v128.load(p), kept);
   const w1 = <u64>i64x2.extract_lane(tail, 1);

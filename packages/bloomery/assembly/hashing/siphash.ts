@@ -1,6 +1,7 @@
 // SipHash-2-4 (Aumasson, Bernstein 2012): the keyed hash for keys that an adversary may choose.
-// Additions, rotations and exclusive ors only. Twin: src/hashing/siphash.ts. The state lives in locals (a
-// helper function for the round would need globals, which are memory), hence one long function.
+// Additions, rotations and exclusive ors only. Twin: src/hashing/siphash.ts. The state lives in
+// locals (a helper function for the round would need globals, which are memory), hence one long
+// function.
 
 export function sipHash24(pointer: usize, length: u32, k0: u64, k1: u64): u64 {
   let v0: u64 = k0 ^ 0x736f6d6570736575;

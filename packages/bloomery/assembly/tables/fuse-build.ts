@@ -1,4 +1,5 @@
-// Solving a binary fuse table by peeling: explained, and with its twin, in src/kernel/tables/fuse-build.ts.
+// Solving a binary fuse table by peeling: explained, and with its twin, in
+// src/kernel/tables/fuse-build.ts.
 //
 // The loops are functions that work on a block of keys or slots, exported so that the optimiser
 // leaves them functions. An engine compiles a module quickly first and well later, and takes up the

@@ -82,7 +82,7 @@ export const CANDIDATE_BYTES = 21;
 
 /** A candidate of HeavyHitters as written in a frame. */
 export interface CandidateRecord {
-  /** Where it begins. */
+  /** Offset of its first byte. */
   readonly at: number;
   /** The number of the key's type. */
   readonly type: number;

@@ -4,7 +4,8 @@
  * structure), and needs neither the payload nor a secret key.
  *
  *     const head = readFrameHead(bytes);
- *     if (head.structure === 'BloomFilter') head.parameters.bits;          // typed by the structure
+ // Typed by the structure.
+ *     if (head.structure === 'BloomFilter') head.parameters.bits;
  *
  * The bytes after the head are not checked here; `checkFrame` does that. The head of a coded frame
  * (docs/spec/wire.md) gives the parameters of the filter in it, but no end, because only its writer
@@ -119,10 +120,10 @@ export interface FrameHeadOf<S extends StructureName> {
   readonly coded: boolean;
   readonly hash: FrameHash;
   readonly parameters: FrameParameters[S];
-  /** Where the payload begins. */
+  /** Offset of the payload. */
   readonly start: number;
   /**
-   * Where the payload ends and the checksum begins. Undefined for a coded frame, whose end only its
+   * End of the payload, where the checksum begins. Undefined for a coded frame, whose end only its
    * length tells.
    */
   readonly end: number | undefined;

@@ -21,7 +21,9 @@ type Filter = BloomFilter | BlockedBloomFilter;
 
 const secret = new SecretKey(Uint8Array.from({ length: 16 }, (_, i) => 7 * i));
 
-/** Every layout, with payloads that end in, at and behind the border of a page, and within a byte. */
+/**
+ * Every layout, with payloads that end in, at and behind the border of a page, and within a byte.
+ */
 const FILTERS: readonly (readonly [string, () => Filter, SecretKey?])[] = [
   ['classic', () => new BloomFilter({ bits: 100_003, hashes: 7, capacity: 10_000 })],
   ['classic, one bit', () => new BloomFilter({ bits: 1, hashes: 1 })],
@@ -38,7 +40,7 @@ const FILTERS: readonly (readonly [string, () => Filter, SecretKey?])[] = [
   ['split-block', () => new BlockedBloomFilter({ blocks: 1_001, layout: 'split-block', capacity: 9 })],
 ];
 
-/** Changes a frame as somebody would who has pages only: reads and writes nothing but those of the keys. */
+/** Changes a frame by pages only: reads and writes nothing but the pages of the keys. */
 function addInPlace(frame: Uint8Array, layout: FrameLayout, offsets: Float64Array): void {
   const sums = new DataView(frame.buffer, frame.byteOffset, frame.length);
   let sum = sums.getUint32(layout.end, true);

@@ -1,6 +1,6 @@
 /**
- * Where a key's bits lie in the frame of a filter, for programs that change a file without reading
- * all of it.
+ * Positions of a key's bits in the frame of a filter, for programs that change a file without
+ * reading all of it.
  *
  * A `BloomFilter` or a `BlockedBloomFilter` is written as an array of bits, and a key changes a few
  * of them. The first bytes of the frame (28 at most) say where. `readFrameLayout` reads them, and
@@ -9,8 +9,10 @@
  * one number per page (frame.ts). So a page that changes from `old` to `new` changes the checksum
  * by `pageSum(page, old) ^ pageSum(page, new)`, whatever the other pages contain:
  *
- *     const layout = readFrameLayout(head);                           // head: the first 64 bytes of a file, say
- *     for (const bit of layout.bitOffsets(['So What'])) …             // page: floor(bit / 8 / layout.pageLength)
+ // Head: the first 64 bytes of a file, say.
+ *     const layout = readFrameLayout(head);
+ // Page: floor(bit / 8 / layout.pageLength).
+ *     for (const bit of layout.bitOffsets(['So What'])) …
  *     // OR the bits into their pages, write those back, and the checksum at layout.end
  *
  * What it promises. The bits are the ones that `add` sets, in both kernels, because the same
@@ -53,9 +55,9 @@ export interface FrameLayout {
   readonly hashes: number;
   readonly capacity: number | undefined;
   readonly scheme: HashScheme;
-  /** Where the payload begins. */
+  /** Offset of the payload. */
   readonly start: number;
-  /** Where the payload ends and the checksum begins, which has four bytes, little-endian. */
+  /** End of the payload, where the checksum begins, which has four bytes, little-endian. */
   readonly end: number;
   /** Length of the whole frame. */
   readonly length: number;

@@ -45,7 +45,7 @@ inBothKernels('frame', () => {
     expect(() => BloomFilter.decode(swapped)).toThrow(/checksum/);
   });
 
-  test('whoever changes a page knows the new checksum from that page alone', () => {
+  test('the new checksum after a change follows from the changed page alone', () => {
     const random = new Random(3);
     const before = filterOfBytes(30_000, random);
     const frame = before.encode();

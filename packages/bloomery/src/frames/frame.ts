@@ -9,8 +9,8 @@
  *     8   8  seed of the hash; for a keyed hash, the check value of the key (never the key)
  *     16  …  the structure's parameters, each with its own width
  *         …  payload
- *         4  checksum of everything before: the XOR over its pages of 4096 bytes of the lower 32 bits of Forge64,
- *            with the number of the page as seed
+ *         4  checksum of everything before: the XOR over its pages of 4096 bytes of the lower 32 bits
+ *            of Forge64, with the number of the page as seed
  *
  * Integers are little-endian. A frame holds everything that lookups in the filter need, except a
  * secret key, and nothing else. So the same keys under the same parameters give the same bytes on
@@ -104,7 +104,7 @@ export function encodeHead(
 export interface RawHead {
   readonly variant: number;
   readonly parameters: readonly number[];
-  /** Where the payload begins. */
+  /** Offset of the payload. */
   readonly start: number;
 }
 

@@ -1,4 +1,7 @@
-/** The contract of everything that is written to bytes and read back, perhaps by or from a stranger. */
+/**
+ * The contract of everything that is written to bytes and read back, perhaps from an untrusted
+ * source.
+ */
 
 import { withEffort } from '@bloomery/testkit/effort';
 import { expectSameBytes } from '@bloomery/testkit/same-bytes';
@@ -12,7 +15,9 @@ import { awkwardStrings } from '../keys.ts';
 import { type CodecSubject, inBothKernels } from './subject.ts';
 
 export interface Golden {
-  /** The frame of an unseeded filter for 20 keys at 1 % with the keys 'key-0' … 'key-19', in hex. */
+  /**
+   * The frame of an unseeded filter for 20 keys at 1 % with the keys 'key-0' … 'key-19', in hex.
+   */
   readonly hex: string;
   /**
    * The first ten numbers i for which 'other-i' is a false positive in a structure of 'key-0' …
@@ -71,7 +76,7 @@ export function codecContract<S extends { encode(): Uint8Array; readonly scheme:
       expectSameBytes(filter.encode(), bytes);
     });
 
-    test('golden bytes: what was written once can be read for ever, and is written the same again', () => {
+    test('golden bytes: what was written once can be read forever, and is written the same again', () => {
       const bytes = Uint8Array.from(golden.hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
       expect(answers(decode(bytes), numbered(20)).every(Boolean)).toBe(true);
       expect(decode(bytes).encode()).toEqual(bytes);

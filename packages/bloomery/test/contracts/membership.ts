@@ -1,4 +1,6 @@
-/** The contract of every filter that keys can be added to: no false negative, by whichever way in. */
+/**
+ * The contract of every filter that keys can be added to: no false negative, by whichever way in.
+ */
 
 import { withEffort } from '@bloomery/testkit/effort';
 import { expectSameBytes } from '@bloomery/testkit/same-bytes';
@@ -148,7 +150,8 @@ export function membershipContract<F extends Membership>(subject: Subject<F>): v
       filter.addMany(counterKeys(15_000, 0, 5));
       const estimate = subject.sizeEstimate ?? ((f: F, o: object) => sizeEstimate(f as never, o));
       const { value, low, high } = estimate(filter, { confidence: 1 - 5.7e-7 });
-      expect(Math.abs(value / filter.estimatedSize() - 1)).toBeLessThan(1e-12); // the same formula twice
+      // The same formula twice.
+      expect(Math.abs(value / filter.estimatedSize() - 1)).toBeLessThan(1e-12);
       expect(low <= 15_000 && 15_000 <= high, `${low} <= 15000 <= ${high}`).toBe(true);
       expect(low < value && value < high && high - low < 3000).toBe(true);
     });

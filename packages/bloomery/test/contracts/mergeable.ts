@@ -6,7 +6,10 @@ import { inBothKernels, type Membership, type Mergeable, type Subject } from './
 
 export function mergeableContract<F extends Membership & Mergeable<F>>(
   subject: Subject<F>,
-  /** Filters that differ from `create({ capacity: 500, falsePositiveRate: 0.01 })` in one parameter each. */
+  /**
+   * Filters that differ from `create({ capacity: 500, falsePositiveRate: 0.01 })` in one parameter
+   * each.
+   */
   unlike: () => F[],
 ): void {
   const options = { capacity: 500, falsePositiveRate: 0.01 };

@@ -8,7 +8,8 @@
  *
  * 1. the false positives of all filters together against theory, where the deviation is that of the
  *    questions (binomial) and that of the filters (their sample variance) together;
- * 2. the false positives of each question against the filter's own rate, which follows from its bits exactly:
+ * 2. the false positives of each question against the filter's own rate, which follows from its
+ * bits exactly:
  *    this has no variance from the filters and is the sharper test of the probes.
  */
 
@@ -24,7 +25,10 @@ const RATES = [0.5, 0.1, 0.01, 1e-3, 1e-5];
 export interface RateContractOptions<F> {
   /** Another filter of the same size, with another seed where the layout has one. */
   readonly again: (filter: F, seed: number) => F;
-  /** Other sizes than the usual ones, for structures whose bits are those of a structure tested in full. */
+  /**
+   * Other sizes than the usual ones, for structures whose bits are those of a structure tested in
+   * full.
+   */
   readonly capacities?: readonly number[];
 }
 

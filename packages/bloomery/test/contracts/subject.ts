@@ -1,6 +1,6 @@
 /**
- * What the contracts ask of a structure under test. A structure's own test file describes it once as a
- * `Subject` and runs the contracts that fit: membership, mergeable, codec, rate.
+ * The demands of the contracts on a structure under test. A structure's own test file describes it
+ * once as a `Subject` and runs the contracts that fit: membership, mergeable, codec, rate.
  */
 
 import { afterAll, beforeAll, describe } from 'vitest';
@@ -56,7 +56,10 @@ export interface Subject<F extends Membership> {
   readonly decode: (bytes: Uint8Array, options?: DecodeOptions) => F;
   /** Whether the layout takes a seed and a key. */
   readonly seedable: boolean;
-  /** False where there is no fixed size that could be overfull: no `overfull` option, never saturated. */
+  /**
+   * False where there is no fixed size that could be overfull: no `overfull` option, never
+   * saturated.
+   */
   readonly fixedSize?: boolean;
   /** True where adding a key twice is not the same as adding it once. */
   readonly multiset?: boolean;
@@ -68,14 +71,17 @@ export interface Subject<F extends Membership> {
   readonly theory: (filter: F, n: number) => number;
 }
 
-/** What the codec contract asks of a structure, which need not be a filter that keys can be added to. */
+/**
+ * The demands of the codec contract on a structure, which need not be a filter that keys can be
+ * added to.
+ */
 export interface CodecSubject<S extends { encode(): Uint8Array; readonly scheme: HashScheme }> {
   readonly name: string;
   readonly seedable: boolean;
   /** A structure of these keys (at least one), sized for exactly as many at the rate. */
   readonly build: (keys: readonly string[], options: Omit<CreateOptions, 'capacity'>) => S;
   readonly decode: (bytes: Uint8Array, options?: DecodeOptions) => S;
-  /** What it answers for each of the keys: 0, false or undefined for "no". */
+  /** Answers for the keys: 0, false or undefined for "no". */
   readonly answers: (structure: S, keys: readonly string[]) => readonly unknown[];
 }
 

@@ -1,6 +1,7 @@
 /**
- * The chosen-insertion attack (Gerbet, Kumar, Lauradoux 2015): whoever can compute the indices adds keys that
- * each set k bits nobody set before, and the filter fills faster than random keys would fill it.
+ * The chosen-insertion attack (Gerbet, Kumar, Lauradoux 2015): an attacker who can compute the
+ * indices adds keys that each set k bits that were not set before, and the filter fills faster than
+ * random keys would fill it.
  */
 
 import { expectBinomial } from '@bloomery/testkit/statistics';

@@ -1,4 +1,6 @@
-/** A filter of a gigabyte: beyond 2^33 bits, where 32-bit indices reach a part of the array only. */
+/**
+ * A filter of a gigabyte: beyond 2^33 bits, where 32-bit indices reach a part of the array only.
+ */
 
 import { expectNormal, expectUniform } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * What every decoder promises about the bytes it is given, whatever kind of Uint8Array they come
+ * Promises of every decoder about the bytes it is given, whatever kind of Uint8Array they come
  * in. Files most often come as Node's Buffer, whose `slice` is a view and which lies somewhere in a
  * pool that it shares with others.
  */

@@ -16,7 +16,10 @@ import {
 } from '../../src/formats/shared/foreign-key.ts';
 import { Modulus } from '../../src/formats/shared/modulus.ts';
 
-/** SMHasher's VerificationTest: hashes of 256 keys under 256 seeds, hashed together; the first four bytes. */
+/**
+ * SMHasher's VerificationTest: hashes of 256 keys under 256 seeds, hashed together; the first four
+ * bytes.
+ */
 function verification(hash: (bytes: Uint8Array, seed: number) => Uint8Array): number {
   const width = hash(new Uint8Array(0), 0).length;
   const all = new Uint8Array(256 * width);
@@ -113,7 +116,7 @@ test('keys become the bytes that the programs hash', () => {
 });
 
 test('bits beyond 2^32 have places of their own', () => {
-  // Half a gigabyte that nobody touches but for two pages.
+  // Half a gigabyte, of which only two pages are touched.
   for (const order of ['bytes', 'big-endian words'] as const) {
     const bits = ForeignBits.zeros(2 ** 29 + 64, order);
     const index = 2 ** 32 + 13;

@@ -8,7 +8,9 @@ import { useKernel } from '../../src/kernel/wasm/kernel-choice.ts';
 import type { Key } from '../../src/keys/key.ts';
 import { awkwardStrings } from '../keys.ts';
 
-/** A million keys: ASCII and not, empty, lone surrogates, integers, bytes, and some of a megabyte. */
+/**
+ * A million keys: ASCII and not, empty, lone surrogates, integers, bytes, and some of a megabyte.
+ */
 function millionKeys(): Key[] {
   const awkward: Key[] = awkwardStrings(200_000, 42);
   const keys = awkward.concat(
@@ -60,7 +62,7 @@ test('both kernels give identical bytes for a million keys of every kind', () =>
 test('filters move in and out of linear memory without losing a bit', () => {
   useKernel('wasm');
   const keys = Array.from({ length: 30_000 }, (_, i) => `key ${i}`);
-  // 24 MB each: the arena of 512 MB overflows after twenty-one of them and everybody moves out.
+  // 24 MB each: the arena of 512 MB overflows after twenty-one of them, and all filters move out.
   const filters = Array.from(
     { length: 30 },
     (_, seed) => new BlockedBloomFilter({ blocks: 390_625, hashes: 6, seed }),

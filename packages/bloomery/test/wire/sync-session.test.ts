@@ -3,7 +3,7 @@
  * damages and replays messages, while both sides restart and the filter is replaced. After every
  * message each subscriber is compared with what the publisher's set really was: the keys of that
  * generation, and its bits. In the end the network heals, and a heartbeat, a request and an answer
- * must be enough for everybody.
+ * must be enough for all of them.
  */
 
 import { EFFORT, withEffort } from '@bloomery/testkit/effort';
@@ -349,7 +349,8 @@ class Schedule {
 
   /** The network heals. */
   #settle(): void {
-    // What is still on its way arrives, in any order, or is lost; and that comes to an end by itself.
+    // What is still on its way arrives, in any order, or is lost; and that comes to an end by
+    // itself.
     if (this.#random.below(2) === 0) this.#network = [];
     let most = 4 * this.#network.length + 8;
     while (this.#network.length > 0) {

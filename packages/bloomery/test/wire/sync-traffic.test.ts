@@ -1,7 +1,7 @@
 /**
- * What a session costs, next to tables VI and VII of the paper (compressed IV): real delta messages
- * of a real publisher, 5 % and 1 % of whose 10,000 keys were replaced. The full form of the tests
- * prints the table.
+ * The cost of a session, next to tables VI and VII of the paper (compressed IV): real delta
+ * messages of a real publisher, 5 % and 1 % of whose 10,000 keys were replaced. The full form of
+ * the tests prints the table.
  *
  * Two of the paper's figures stand in each other's column (m/n = 12 and 32 of table VI); they are
  * corrected here.
@@ -49,7 +49,8 @@ inBothKernels('the traffic of a session', (kernel) => {
       const { delta, full } = exchange(m, k, c, 100 * ratio + trial);
       const { code } = readSyncMessage(delta) as DeltaMessage;
       const entropy = m * binaryEntropy(countOnes(decodeBits(code, m)) / m);
-      // The coder is exact: what it says beside the bits themselves is a handful of bytes for each piece.
+      // The coder is exact: what it says beside the bits themselves is a handful of bytes for each
+      // piece.
       expect(code.length - entropy / 8).toBeGreaterThan(-4);
       expect(code.length - entropy / 8).toBeLessThan(12);
       expect(delta.length - code.length).toBe(36);

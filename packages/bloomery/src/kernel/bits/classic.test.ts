@@ -49,7 +49,8 @@ test('halving the range halves the index: OR-ing neighbours loses no key', () =>
   }
 });
 
-// Where peers break: 32-bit indices reach only a part of the array, and its low bits are not uniform.
+// Where peers break: 32-bit indices reach only a part of the array, and its low bits are not
+// uniform.
 test.each([
   2 ** 31 - 1,
   2 ** 31,

@@ -28,7 +28,10 @@ function bytesOf(words: Uint32Array, bits: number): Uint8Array {
   return new Uint8Array(words.buffer, 0, Math.ceil(bits / 8));
 }
 
-/** log2 of the number of arrays with that many ones: what an exact code takes on the average over them. */
+/**
+ * log2 of the number of arrays with that many ones: what an exact code takes on the average over
+ * them.
+ */
 function exactBits(bits: number, ones: number): number {
   let sum = 0;
   for (let i = 1; i <= Math.min(ones, bits - ones); i++) {
@@ -144,7 +147,7 @@ inBothKernels('coders', (kernel) => {
   });
 });
 
-/** What comes out of a rANS code of which one bit, given by the noise, is another; null if it is refused. */
+/** Decodes a rANS code in which the noise flipped one bit; null if it is refused. */
 function readChanged(
   words: Uint32Array,
   bits: number,

@@ -31,7 +31,10 @@ import {
 
 const WIDTHS: readonly SketchCounterBits[] = [8, 16, 32, 64];
 
-/** The definition: plain numbers, sets of indices, one rule a method. Shares no code with the kernels. */
+/**
+ * The definition: plain numbers, sets of indices, one rule a method. Shares no code with the
+ * kernels.
+ */
 class Model {
   readonly cells: number[];
   readonly shape: SketchShape;

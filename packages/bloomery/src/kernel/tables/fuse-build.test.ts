@@ -20,7 +20,7 @@ const plan = (width: number, ownIndex = false, stride = width): FusePlan => ({
 });
 
 inBothKernels('building a fuse table', (kernel) => {
-  test('every key gets 0, or the number of a slot that is its own and nobody else’s', () => {
+  test('every key gets 0, or the number of a slot that no other key has', () => {
     for (const n of [1, 2, 3, 7, 64, 500, 3000, 20_000]) {
       for (const [width, stride] of [
         [1, 1],
@@ -169,13 +169,15 @@ describe('the two solvers', () => {
   test.runIf(wasmKernel() !== null)(
     'where memory ends, before or after the sort, JavaScript takes over',
     () => {
-      const keys = hashes(280_000); // leaves a memory that is too large to be kept for the next construction
+      // Leaves a memory that is too large to be kept for the next construction.
+      const keys = hashes(280_000);
       const rich = buildFuse(keys, plan(8));
       const real = platform.WebAssembly!;
       const pages = (bytes: number) => Math.ceil(bytes / 65536);
       for (const maximum of [0, 2, pages(24 * 280_000)]) {
         const Memory = function limited() {
-          return new real.Memory({ initial: 1, maximum }); // 0 is refused: there is no memory at all
+          // 0 is refused: there is no memory at all.
+          return new real.Memory({ initial: 1, maximum });
         };
         platform.WebAssembly = { Module: real.Module, Instance: real.Instance, Memory: Memory as never };
         try {

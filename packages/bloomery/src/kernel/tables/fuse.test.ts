@@ -78,7 +78,8 @@ describe('the slots of a hash', () => {
     }
   });
 
-  // The keys are counters, as in life. The sizes are multiples of 5, so that fifths are equally likely.
+  // The keys are counters, as in life. The sizes are multiples of 5, so that fifths are equally
+  // likely.
   test.each([0, 1, 17])(
     'are uniform, and independent of each other and of the fingerprint (attempt %i)',
     (attempt) => {

@@ -14,7 +14,8 @@
  *     u = (H + t * low half of z) mod 2^32
  *     segment = floor(u * segments / 2^32);  r = u * segments mod 2^32
  *     slot 0 = segment * L           + floor(r * L / 2^32)
- *     slot i = (segment + i) * L     + floor(z_i * L / 2^21)    z_1, z_2, z_3: bits 43.., 22.., 1.. of z, 21 each
+ *     slot i = (segment + i) * L     + floor(z_i * L / 2^21)
+ *              z_1, z_2, z_3: bits 43.., 22.., 1.. of z, 21 each
  *     fingerprint = upper `width` bits of mix(low half of z + 0x9E3779B1 * upper half of z)
  *
  * Why not as in the paper. There L is a power of two, hence the number of slots jumps with the
