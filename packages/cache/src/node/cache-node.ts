@@ -11,7 +11,7 @@ import type { Log } from './log/log.ts';
 import type { Team } from './workers/team.ts';
 
 export interface CacheNode {
-  /** Where the node listens, with the actual ports. */
+  /** Addresses on which the node listens, with the actual ports. */
   readonly listen: readonly ListenAddress[];
   readonly adminListen: ListenAddress | null;
   /** The folder for responses on disk, or null if there is none. */
@@ -38,7 +38,7 @@ export interface CacheNode {
   close(deadlineMs?: number): Promise<void>;
 }
 
-/** Where to listen, in place of the configuration's values. */
+/** Addresses to listen on, in place of the configuration's values. */
 export type ListenPlaces = Pick<NodeConfig, 'listen' | 'adminListen' | 'listenDefaulted'>;
 
 export interface StartOptions {

@@ -1,5 +1,5 @@
 /**
- * The folder on disk: made, claimed by one node at a time, refused if it is somebody else's, and
+ * The folder on disk: made, claimed by one node at a time, refused if it has other files in it, and
  * arranged for the number of workers.
  */
 

@@ -9,7 +9,7 @@ import {
 } from './cache-control.ts';
 import { DEFAULT_POLICY } from './policy-options.ts';
 
-/** What a value changes of the directives of an empty one. */
+/** Directives of a value that differ from those of an empty one. */
 function read(value: string): Partial<Directives> {
   return changed(parseCacheControl(value));
 }

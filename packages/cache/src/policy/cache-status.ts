@@ -21,7 +21,7 @@ export function hitStatus(name: string, stored: StoredResponse, now: number): st
 }
 
 export interface Forwarded {
-  /** Why the request was forwarded (2.2). */
+  /** Reason why the request was forwarded (2.2). */
   readonly fwd: FetchReason;
   /**
    * The origin's status, if the client got another one (2.3): 304 when a validated response is

@@ -1,5 +1,5 @@
 /**
- * Which fields are forwarded to the next hop (RFC 9110, 7.6), in requests and in responses.
+ * Fields that are forwarded to the next hop (RFC 9110, 7.6), in requests and in responses.
  *
  * Fields that concern one connection are dropped: those of 7.6.1, and those that Connection names.
  * Connection cannot be used to remove fields that the message depends on. Via is added (7.6.3).

@@ -37,7 +37,7 @@ export const HEURISTIC = 8;
 export const FORGET = 16;
 
 export interface Times {
-  /** When the request was sent, and when the head of the response arrived. */
+  /** Times at which the request was sent and the head of the response arrived. */
   readonly requestTime: number;
   readonly responseTime: number;
 }

@@ -1,5 +1,5 @@
 /**
- * Which stored responses are invalidated by a request that changed something (RFC 9111, 4.4).
+ * Stored responses that are invalidated by a request that changed something (RFC 9111, 4.4).
  *
  * A method that is not known to be safe, answered with 2xx or 3xx, invalidates the URI that it was
  * for. It also invalidates the URIs of Location and Content-Location, but only those of the same

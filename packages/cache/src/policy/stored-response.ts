@@ -26,7 +26,7 @@ export interface StoredResponse {
    * the request, or null if the request had none.
    */
   readonly varied: readonly (readonly [name: string, value: string | null])[];
-  /** When the request was sent and when the head of the response arrived. */
+  /** Times at which the request was sent and the head of the response arrived. */
   readonly requestTime: number;
   readonly responseTime: number;
   /** The age on arrival in ms (RFC 9111, 4.2.3: corrected_initial_age). */

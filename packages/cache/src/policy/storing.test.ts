@@ -9,7 +9,7 @@ const now = Date.UTC(2025, 0, 1);
 const at = (seconds: number) => formatHttpDate(now + seconds * 1000);
 const key = 'http://a/b';
 
-/** What is stored of a response at `now`; fields as pairs in a row. */
+/** The part of a response that is stored at `now`; fields as pairs in a row. */
 function stored(
   headers: string[],
   { status = 200, method = 'GET', request = [] as string[], delayMs = 0, options = DEFAULT_POLICY } = {},
@@ -281,7 +281,7 @@ describe('parts (RFC 9111, 3.3)', () => {
     expect(part(headers)).toBeNull();
   });
 
-  it('are not stored if nobody asked for one', () => {
+  it('are not stored if no request asked for one', () => {
     expect(part(['Content-Range', 'bytes 0-4/10'], [])).toBeNull();
   });
 

@@ -1,6 +1,6 @@
 /**
- * Which stored responses are the same, which replace each other, and which is the newest: the rules
- * that all stores share.
+ * Rules that all stores share: which stored responses are the same, which replace each other, and
+ * which is the newest.
  *
  * Two responses of a key are the same variant if their `varied` lists are equal; a new one then
  * replaces the old one. They are the same response if their heads do not differ. Objects are

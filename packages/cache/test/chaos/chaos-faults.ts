@@ -1,5 +1,5 @@
 /**
- * What an origin can do wrong, and what a client must see of it: an error in the node's own words
+ * Faults of an origin, and what a client must see of them: an error in the node's own words
  * (`refused`, with its status and the error type of RFC 9209), an answer that is cut off (`cut`),
  * or either, since it depends on what was sent already.
  */

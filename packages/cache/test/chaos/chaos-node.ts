@@ -62,7 +62,7 @@ export interface ChaosNode {
   readonly pid: number;
   /** Lines of its log. */
   readonly log: LogLine[];
-  /** What it said otherwise: a stack, when it crashed. */
+  /** Other output: a stack, when it crashed. */
   readonly said: string[];
   readonly running: boolean;
   status(): Promise<NodeStatus>;
@@ -126,7 +126,7 @@ export async function startChaosNode(
   };
 }
 
-/** Of a process of this machine; where there is no /proc, nothing is open. */
+/** Open descriptors of a process of this machine; none where there is no /proc. */
 function descriptorsOf(pid: number): Record<'socket' | 'file' | 'other', number> {
   const count = { socket: 0, file: 0, other: 0 };
   let names: string[];

@@ -86,7 +86,7 @@ async function close(node: CacheNode): Promise<void> {
   await node.close(0);
 }
 
-/** What is wrong with the answers, if they are all asked for; an error of the node's is wrong, too. */
+/** Faults in the answers, if they are all asked for; an error of the node counts as one. */
 async function askAll(port: number, ids: readonly number[] = IDS): Promise<string[]> {
   const wrong: string[] = [];
   const rest = [...ids];
@@ -191,8 +191,9 @@ describe('a folder that was damaged between two runs', () => {
     ],
     ['all zeros', (path) => writeFileSync(path, Buffer.alloc(statSync(path).size))],
   ])('has a file that is %s, whichever', async (name, change) => {
-    // Without the file that says that the folder is a cache's, it might be anybody's, and is
-    // refused. An index that cannot even be read (not: that is damaged) keeps a node from starting.
+    // Without the file that says that the folder is a cache's, it might belong to another program,
+    // and is refused. An index that cannot even be read (not: that is damaged) keeps a node from
+    // starting.
     const left = name === 'a folder' ? /lock|\.json|index\// : /lock|bloomery-cache\.json/;
     const files = filesIn(filled).filter((file) => !left.test(file));
     const bodies = files.filter((file) => file.includes('bodies/'));

@@ -4,7 +4,7 @@
  * object has a body of its own, named by its ETag, so that an answer put together of two fetches
  * would be seen.
  *
- * Promised: nobody gets wrong bytes, a failed fetch fails visibly, nobody waits for ever, the
+ * Promised: no client gets wrong bytes, a failed fetch fails visibly, no client waits forever, the
  * origin is asked far less often than there are clients and for one object hardly ever twice at a
  * time, and at the end all is as if nothing had been.
  */
@@ -111,7 +111,7 @@ function get(path: string, leaveMs: number | null): Promise<Got> {
     }, leaveMs ?? 30_000);
     const done = (kind: Got['kind'], wrong: string | null = null) => {
       clearTimeout(leaving);
-      // Nobody but those who wanted to leave may have to wait that long.
+      // Only clients that wanted to leave may have to wait that long.
       if (left) resolve({ kind: 'left', wrong: leaveMs === null ? `${path}: no end after 30 s` : wrong });
       else resolve({ kind, wrong });
     };

@@ -85,7 +85,7 @@ interface Outcome {
   readonly proxyStatus: string;
 }
 
-/** By hand, so that an answer that is cut off is seen as what it is. */
+/** Asks by hand, so that an answer that is cut off is seen as such. */
 async function ask(target: string): Promise<Outcome> {
   const began = performance.now();
   const raw = await rawConnection(node.port);
@@ -196,7 +196,10 @@ async function allReleased(): Promise<void> {
   });
 }
 
-/** Its listening socket, and what libuv and standard streams have. Told once, before the first fault. */
+/**
+ * Descriptors of an idle node: its listening socket, libuv's and the standard streams. Counted
+ * once, before the first fault.
+ */
 let idle = 0;
 function idleSockets(): number {
   return idle;

@@ -113,7 +113,8 @@ it('gets an index of that mirror directly, as often as the mirror wants it asked
   need(context, 'apt-get', 'curl');
   const mirror = await findMirror(context);
   if (mirror.proxy !== undefined) context.skip('the mirror is reached by another proxy only');
-  // Also where the mirror's address is one that the node takes for special: private, or kept for documents.
+  // Also where the mirror's address is one that the node takes for special: private, or kept for
+  // documents.
   const addresses = await lookup(mirror.uri.hostname, { all: true });
   const allowed = addresses.flatMap(({ address }) => ['--allow-address', address]);
   await using node = await startClientNode('--allow-private', ...allowed);
@@ -130,7 +131,10 @@ it('gets an index of that mirror directly, as often as the mirror wants it asked
   expect(requests).toMatchObject(kept ? { miss: 1, total: 2 } : { miss: 2, total: 2 });
 });
 
-/** The first plain http source of this machine, and of its suites the one with updates: the smallest. */
+/**
+ * The first plain http source of this machine, and of its suites the one with updates: the
+ * smallest.
+ */
 async function findMirror(context: TestContext): Promise<Mirror> {
   const found = readSources().find(({ uri }) => uri.protocol === 'http:');
   if (found === undefined) return context.skip('apt of this machine has no source by plain http');
@@ -175,7 +179,7 @@ function readSources(): Omit<Mirror, 'proxy'>[] {
   return found.filter(({ keyring }) => existsSync(keyring));
 }
 
-/** Of the index that apt has just fetched. */
+/** The smallest package of the index that apt has just fetched. */
 async function smallestPackage(root: string, context: TestContext): Promise<string> {
   const env = { APT_CONFIG: join(root, 'apt.conf') };
   const { stdout } = await run('apt-cache', ['dumpavail'], { env });

@@ -118,7 +118,7 @@ function pngChunk(type: string, data: Buffer): Buffer {
   return framed;
 }
 
-/** Of PNG (annex D): Node has one from 20.15 and 22.2 on, but not in all types. */
+/** The checksum of PNG (annex D): Node has one from 20.15 and 22.2 on, but not in all types. */
 function crc32(data: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of data) {

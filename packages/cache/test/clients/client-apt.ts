@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { type ProgramRun, run, sha256 } from '@bloomery/testkit/programs/client-program';
 
 export interface AptRoot {
-  /** Where `apt-get download` puts its files. */
+  /** Folder in which `apt-get download` puts its files. */
   readonly downloads: string;
   get(...args: string[]): Promise<ProgramRun>;
 }

@@ -23,7 +23,7 @@ export interface ClientNode extends AsyncDisposable {
   readonly port: number;
   /** `http://127.0.0.1:port`. */
   readonly url: string;
-  /** What it logged with level warn or error. */
+  /** Lines that it logged with level warn or error. */
   readonly complaints: string[];
   status(): Promise<NodeStatus>;
   /** The most memory it ever had resident, in bytes; null where /proc does not tell. */

@@ -247,7 +247,7 @@ it('tunnels to a TLS origin on an allowed port only; below a prefix the same ori
   for (let time = 1; time <= 2; time++) {
     const fetched = await curl('-x', other.url, '--cacert', cert, secure.url('/a'));
     expect([fetched.status, fetched.sha256]).toEqual([200, sha256(content)]);
-    // What is in a tunnel nobody on the way can read, so nobody can keep it.
+    // No proxy on the way can read the bytes in a tunnel, so none can keep them.
     expect(secure.count('/a')).toBe(time);
   }
   for (let time = 0; time < 2; time++) {

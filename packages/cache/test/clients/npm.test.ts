@@ -45,7 +45,7 @@ async function install(name: string, what: string, registry: string, ...args: st
   return project;
 }
 
-/** Of every file of an installed package, by its path. */
+/** Checksums of the files of an installed package, by their paths. */
 function sumsOf(project: string, name: string): Record<string, string> {
   const root = join(project, 'node_modules', name);
   const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());

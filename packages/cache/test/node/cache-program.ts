@@ -47,7 +47,7 @@ export interface RunningProgram {
   readonly pid: number;
   readonly port: number;
   events(name: string): Record<string, unknown>[];
-  /** Its exit code or signal. */
+  /** The exit code or the signal. */
   readonly ended: Promise<number | string>;
 }
 
@@ -103,7 +103,7 @@ export async function startProgram(
   return running;
 }
 
-/** A zombie, whom nobody has waited for, is gone too. */
+/** True for a running process; a zombie, for which no parent has waited, counts as gone. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -67,7 +67,7 @@ describe('a node', () => {
     expect(origin.asked).toEqual([]);
   });
 
-  it('takes the next port when nobody chose one, and says whose it is when somebody did', async () => {
+  it('takes the next port when none was chosen, and says whose it is when one was', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     cleanUp(() => taken.close());
@@ -284,7 +284,7 @@ describe('metrics', () => {
   });
 });
 
-/** By the grammar of the text format 0.0.4; throws at the first line that is none of it. */
+/** Parses the text format 0.0.4; throws at the first line that does not follow its grammar. */
 function parseExposition(text: string): Map<string, number> {
   const samples = new Map<string, number>();
   const types = new Map<string, string>();
@@ -371,7 +371,7 @@ describe('stopping', () => {
     expect(node.lines.find(({ event }) => event === 'stopped')).toMatchObject({ cut: 0 });
   });
 
-  it('cuts what is left at the deadline, so that nobody takes it for whole', {
+  it('cuts what is left at the deadline, so that no client takes it for whole', {
     timeout: 50_000,
   }, async () => {
     const { origin } = await slowOrigin();

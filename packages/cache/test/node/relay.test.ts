@@ -21,11 +21,11 @@ let pairs = 0;
 interface Pair {
   readonly origin: Origin;
   readonly nodes: CacheNode[];
-  /** Of the two nodes. */
+  /** Ports of the two nodes. */
   readonly ports: number[];
   /** A path that belongs to a worker. */
   pathOf(worker: number, name?: string): string;
-  /** Its socket is taken away, as if it were being restarted. */
+  /** Takes the socket of a worker away, as if it were being restarted. */
   takeDown(worker: number): void;
   readonly accessLog: string;
 }

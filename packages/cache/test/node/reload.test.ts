@@ -15,7 +15,8 @@ const folder = scratchFolder();
 async function startWith(): Promise<{ node: TestNode; reload: (limits: string[]) => string[] }> {
   const origin = await startOrigin();
   const flags = { upstream: [origin.url], disk: false, listen: ['127.0.0.1:0'] };
-  // Long enough that only limits that were reloaded can end a connection before the deadline of a test.
+  // Long enough that only limits that were reloaded can end a connection before the deadline of a
+  // test.
   const limits = ['headTimeoutMs=20m', 'requestTimeoutMs=20m', 'idleTimeoutMs=20m'];
   const node = await startTestNode({ ...flags, limits });
   return { node, reload: (limits) => node.reload(loadConfig({ flags: { ...flags, limits } })) };

@@ -84,7 +84,8 @@ export async function startOrigin(listener?: RequestListener): Promise<Origin> {
     if (listener !== undefined) listener(incoming, response);
     else response.writeHead(200, { 'Cache-Control': 'max-age=600' }).end(`${incoming.url} ${asked.length}`);
   });
-  server.keepAliveTimeout = 0; // never: otherwise it closes a connection after 5 s, maybe while it is asked again
+  // Never: otherwise it closes a connection after 5 s, maybe while it is asked again.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   cleanUp(() => {

@@ -63,7 +63,8 @@ describe('counters of a node with workers', () => {
     const first = await counters(node);
     expect(first.get('bloomery_cache_requests_total{outcome="miss"}')).toBe(10);
     const { workers } = await status(node);
-    // It hangs: connections are handed to it all the same, so the question may have to be asked again.
+    // It hangs: connections are handed to it all the same, so the question may have to be asked
+    // again.
     process.kill(workers[1].pid, 'SIGSTOP');
     const hanging = await Promise.any([1, 2, 3, 4].map(() => status(node)));
     expect(hanging.requests.total).toBe(20);
@@ -83,12 +84,13 @@ describe('counters of a node with workers', () => {
     expect(last.workers).toHaveLength(2);
   });
 
-  it('outlive a worker that nobody has ever asked', async () => {
+  it('outlive a worker that was never asked', async () => {
     const origin = await startOrigin();
     const node = await startProgram(program, { upstream: [origin.url], workers: 2 });
     const pids = node.events('listening').map(({ pid }) => Number(pid));
     for (let i = 0; i < 10; i++) await ask(node.port, `/${i}`);
-    // They tell by themselves every 2 s. Nothing outside shows that they did, so this waits twice as long.
+    // They tell by themselves every 2 s. Nothing outside shows that they did, so this waits twice
+    // as long.
     await new Promise((resolve) => setTimeout(resolve, 4000));
     // One after the other: with the last one the port would go.
     for (const [i, pid] of pids.entries()) {
@@ -255,7 +257,7 @@ describe('a primary that is killed', () => {
 });
 
 describe('folders of sockets that were left behind', () => {
-  it('are removed if nobody listens there, and no others', async () => {
+  it('are removed if no process listens there, and no others', async () => {
     const parent = mkdtempSync(join(folder, 'left-'));
     const make = (name: string, ageSeconds = 60) => {
       const path = join(parent, name);

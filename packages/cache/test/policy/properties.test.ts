@@ -1,5 +1,5 @@
 /**
- * What holds of every request and response, tried on many made at random (a fixed seed), and on
+ * Properties of every request and response, tried on many made at random (a fixed seed), and on
  * values made to hurt.
  */
 

@@ -1,4 +1,7 @@
-/** The proxy as a forward proxy: what goes to the origin, what comes back, and what is answered here. */
+/**
+ * The proxy as a forward proxy: what goes to the origin, what comes back, and what is answered
+ * here.
+ */
 
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';

@@ -1,4 +1,6 @@
-/** Plain hits, whose heads are kept for a second: they must say what a head made again would say. */
+/**
+ * Plain hits, whose heads are kept for a second: they must say what a head made again would say.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { answerFrom, DEFAULT_POLICY, hitStatus, toStore, withBody } from '../../src/policy/index.ts';

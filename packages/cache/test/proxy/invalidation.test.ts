@@ -1,5 +1,5 @@
 /**
- * An invalidation reaches every fetch of its key, also those that nobody can join: what was said
+ * An invalidation reaches every fetch of its key, also those that cannot be joined: what was said
  * before a change is not stored after it.
  */
 

@@ -28,7 +28,10 @@ async function start(options: ProxyLabOptions = {}): Promise<{ origin: OriginLab
 }
 
 const get = (url: string) => `GET ${url} HTTP/1.1\r\nHost: x\r\n\r\n`;
-/** For itself alone: what could be stored is waited for until its head comes, whoever has left. */
+/**
+ * A request for itself alone: a response that could be stored is waited for until its head comes,
+ * even if all clients have left.
+ */
 const getAlone = (url: string) => `GET ${url} HTTP/1.1\r\nHost: x\r\nCache-Control: no-store\r\n\r\n`;
 const noStore = ['Cache-Control', 'no-store'];
 const megabyte = Buffer.alloc(1_000_000, 'b');
@@ -75,7 +78,7 @@ describe('pipelined requests', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('whose fetches wait for a connection wait for nobody when their client goes; those that were sent go on for seconds', async () => {
+  it('whose fetches wait for a connection do not wait when their client goes; those that were sent go on for seconds', async () => {
     const { origin, lab } = await start();
     origin.on('/never', { raw: () => {} });
     const clients = await Promise.all(Array.from({ length: 5 }, () => rawConnection(lab.port)));
@@ -104,7 +107,7 @@ describe('pipelined requests', () => {
     origin.on('/third', { headers: noStore, body: 'the third' });
     const raw = await rawConnection(lab.port);
     raw.socket.write(get(origin.url('/first')) + get(origin.url('/big')) + get(origin.url('/third')));
-    // Nobody takes the second one's bytes for 150 ms.
+    // No client takes the second one's bytes for 150 ms.
     await eventually(() => lab.records.some(({ url }) => url.includes('/big')), 20_000);
     expect(lab.records.find(({ url }) => url.includes('/big'))).toMatchObject({ aborted: true });
     await eventually(() => lab.proxy.activity.fetches === 1, 20_000);

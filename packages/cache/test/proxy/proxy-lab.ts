@@ -23,7 +23,7 @@ export interface ProxyLab extends AsyncDisposable {
   readonly store: ResponseStore;
   /** The number of requests that reached the proxy so far. */
   asked(): number;
-  /** What the observer was told. */
+  /** Records that the observer got. */
   readonly records: AnswerRecord[];
   readonly events: {
     readonly level: string;

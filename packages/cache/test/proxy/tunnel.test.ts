@@ -101,7 +101,7 @@ describe('tunnels', () => {
     expect(text.length).toBe('HTTP/1.1 200 Connection Established\r\n\r\n'.length + size);
   });
 
-  it('end when nobody says anything', async () => {
+  it('end when neither side says anything', async () => {
     const port = await listen(() => {});
     const raw = await tunnel(port, { limits: { idleTimeoutMs: 150 } });
     await raw.until(/200/);
@@ -195,7 +195,8 @@ async function fullBacklog(): Promise<AsyncDisposable & { readonly port: number 
     const socket = connect({ port, host: '127.0.0.1' });
     waiting.push(socket.on('error', () => {}));
     return new Promise((resolve) => {
-      // Not at once: after a pause of this process, a connection that is there is told after the timer.
+      // Not at once: after a pause of this process, a connection that is there is told after the
+      // timer.
       const timer = setTimeout(() => setImmediate(() => resolve(false)), 100);
       socket.once('connect', () => {
         clearTimeout(timer);

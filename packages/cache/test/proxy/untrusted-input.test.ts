@@ -47,7 +47,7 @@ describe('who asks', () => {
     },
   );
 
-  it('a cookie that came with a 304 is not everybody’s', async () => {
+  it('a cookie that came with a 304 goes to one client only', async () => {
     origin.on('/page', (request) =>
       request.header('if-none-match') === undefined
         ? { headers: ['Cache-Control', 'max-age=60', 'ETag', '"1"'], body: 'page' }
@@ -263,7 +263,8 @@ describe('parts', () => {
 });
 
 describe('an origin that closes while its body is held back', () => {
-  // undici asserts that its parser is not paused when a connection ends: that would end the process.
+  // undici asserts that its parser is not paused when a connection ends: that would end the
+  // process.
   it.each([
     ['Connection: close', 'Content-Length: 5\r\nConnection: close\r\n\r\nhello'],
     ['a body that the end of the connection ends', 'Connection: close\r\n\r\nhello'],

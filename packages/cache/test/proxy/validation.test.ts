@@ -1,4 +1,7 @@
-/** Validation of what is stale, what stands in when the origin fails, and revalidation in the background. */
+/**
+ * Validation of what is stale, what stands in when the origin fails, and revalidation in the
+ * background.
+ */
 
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

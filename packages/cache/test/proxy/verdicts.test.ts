@@ -1,5 +1,5 @@
 /**
- * What the head of a response means for what is stored, where it is not as simple as a 200: a 304
+ * Meanings of the head of a response for the store, where it is not as simple as a 200: a 304
  * with a length, cookies without freshness, an older response that ends later, a part that ends
  * after the whole, updates that came to one person, a resource that is gone.
  */

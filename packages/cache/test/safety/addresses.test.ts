@@ -1,6 +1,6 @@
 /**
- * Which addresses are open and which are shut, in every spelling, and that the socket goes only
- * where the guard looked.
+ * Addresses that are open and addresses that are shut, in every spelling, and that the socket goes
+ * only where the guard looked.
  */
 
 import { once } from 'node:events';
@@ -168,7 +168,8 @@ describe('the address guard', () => {
       });
       for (const words of [range.words, last]) {
         const text = formatAddress({ family: range.family, words });
-        // Teredo addresses lie in the protocol assignments and are judged by what they carry: 0.0.0.0 here.
+        // Teredo addresses lie in the protocol assignments and are judged by what they carry:
+        // 0.0.0.0 here.
         expect(strict.allows(text), `${text} of /${range.prefix} of ${width}: ${what}`).toBe(false);
       }
     }

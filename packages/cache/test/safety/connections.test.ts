@@ -40,8 +40,8 @@ async function start(chosen: Partial<Limits>, shared = new ConnectionCounter(), 
 }
 
 /**
- * Sends `bytes` and listens until the server closes the connection or `enough` holds. The deadline is 30 s;
- * the slowest answer here takes 3 s.
+ * Sends `bytes` and listens until the server closes the connection or `enough` holds. The deadline
+ * is 30 s; the slowest answer here takes 3 s.
  */
 async function talk(port: number, bytes: string, enough = (_text: string) => false, from?: string) {
   const socket = connect({ port, host: '127.0.0.1', ...(from === undefined ? {} : { localAddress: from }) });

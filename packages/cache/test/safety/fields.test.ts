@@ -191,7 +191,8 @@ describe('unkeyed fields', () => {
         .filter((name) => !/^(?:host|connection|accept)$/i.test(name));
       res.end(`page made of: ${seen.join()}`);
     });
-    origin.keepAliveTimeout = 0; // never: otherwise it closes a connection after 5 s, maybe while it is asked again
+    // Never: otherwise it closes a connection after 5 s, maybe while it is asked again.
+    origin.keepAliveTimeout = 0;
     origin.listen(0, '127.0.0.1');
     await once(origin, 'listening');
     const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/`;
@@ -210,7 +211,7 @@ describe('unkeyed fields', () => {
   });
 });
 
-/** By whom it is stopped; measured, so that a change of undici is noticed. */
+/** The part that stops each head; measured, so that a change of undici is noticed. */
 const heads: readonly (readonly [name: string, head: string, by: 'undici' | 'guard' | 'nobody'])[] = [
   ['plain', 'Content-Length: 2\r\n', 'nobody'],
   ['obs-text in a value', 'Content-Length: 2\r\nX: caf\xe9\r\n', 'nobody'],

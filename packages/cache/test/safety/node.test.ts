@@ -28,7 +28,8 @@ beforeAll(async () => {
       res.end('from the origin');
     });
   });
-  origin.keepAliveTimeout = 0; // never: otherwise it closes a connection after 5 s, maybe while it is asked again
+  // Never: otherwise it closes a connection after 5 s, maybe while it is asked again.
+  origin.keepAliveTimeout = 0;
   origin.listen(0, '127.0.0.1');
   await once(origin, 'listening');
   authority = `127.0.0.1:${(origin.address() as AddressInfo).port}`;
@@ -61,7 +62,8 @@ describe('ambiguous requests', () => {
     expect(closed, 'the node closes').toBe(true);
     const statuses = [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]));
     expect(statuses.length).toBeLessThanOrEqual(1);
-    // The proxy may have begun to answer, or have cut the connection, when a body turns out to be wrong.
+    // The proxy may have begun to answer, or have cut the connection, when a body turns out to be
+    // wrong.
     if (!each.body) expect(statuses).toHaveLength(1);
     for (const status of statuses) expect(status >= 400 && status !== 502 && status !== 500, text).toBe(true);
     await settle();

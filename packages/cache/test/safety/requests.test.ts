@@ -257,7 +257,8 @@ describe('fuzz', () => {
       return best;
     };
     for (const [at, raw] of worst(400_000).entries()) {
-      // 400 KB in 100 ms is 250 ns a byte, far above what is measured; a quadratic step would take minutes.
+      // 400 KB in 100 ms is 250 ns a byte, far above what is measured; a quadratic step would take
+      // minutes.
       expect(await fastest(raw), `case ${at}`).toBeLessThan(100);
     }
   });

@@ -1,7 +1,7 @@
 /**
- * What each store of responses must do, whatever it is made of: one suite, run on each of them.
+ * The contract of every store of responses, in memory or on disk: one suite, run on each of them.
  *
- *     storeContract('MemoryStore', async ({ capacityBytes, variantsPerKey }) => ({ store: new MemoryStore(…) }));
+ *     storeContract('MemoryStore', async ({ capacityBytes }) => ({ store: new MemoryStore(…) }));
  *
  * `open` gives an empty store each time. `openReaders`, if there is one, tells how many readers (or
  * files held for them) are open now: the suite wants 0 of them at the end of each test. A store
@@ -11,8 +11,10 @@
  *
  * Points that the interface leaves open and the suite decides:
  * - newest first is by `responseTime`, not by the order of commits;
- * - a response is recognised by what it says, not by which object it is: one that went through JSON is as good;
- * - a commit whose `bodyLength` is not the length that was written throws or rejects with a RangeError and stores nothing;
+ * - a response is recognised by what it says, not by which object it is: one that went through JSON
+ *   is as good;
+ * - a commit whose `bodyLength` is not the length that was written throws or rejects with a
+ *   RangeError and stores nothing;
  * - after `abort`, `commit` gives false;
  * - when a commit gives false, what it would have replaced may be gone or not.
  */
@@ -52,11 +54,14 @@ export interface StoreContractOptions {
   readonly commands?: number;
   /** Bytes of the store in the test of eviction; bodies of 1/40 of it are put in. Default 1 MiB. */
   readonly smallCapacity?: number;
-  /** `statistics.responses` counts each response once; false: as often as it is stored. Default true. */
+  /**
+   * `statistics.responses` counts each response once; false: as often as it is stored. Default
+   * true.
+   */
   readonly countsOnce?: boolean;
 }
 
-/** What the parts of the suite share. */
+/** Values that the parts of the suite share. */
 export interface ContractContext {
   readonly key: string;
   readonly keepsAll: boolean;

@@ -10,7 +10,7 @@ import type { BodyReader, ResponseStore } from '../../src/store/response-store.t
 export interface ResponseWish {
   readonly key: string;
   readonly bodyLength: number;
-  /** Its time and its name in the header. */
+  /** Time of the response, and its name in the header. */
   readonly time: number;
   readonly varied?: StoredResponse['varied'];
   readonly headers?: readonly string[];
@@ -54,7 +54,7 @@ export function bodyBytes(length: number, seed: number): Uint8Array {
   return bytes;
 }
 
-/** That bytes are equal. `toEqual` takes 100 times as long, and prints them all. */
+/** Expects bytes to be equal. `toEqual` takes 100 times as long, and prints them all. */
 export function expectBytes(got: Uint8Array, expected: Uint8Array, what = 'bytes'): void {
   if (Buffer.compare(got, expected) === 0) return;
   let at = 0;
@@ -84,7 +84,9 @@ export interface StoreWish extends ResponseWish {
   readonly seed?: number;
 }
 
-/** Stores a body made of its seed (default: its time), and gives what was stored and whether it was. */
+/**
+ * Stores a body made of its seed (default: its time), and gives what was stored and whether it was.
+ */
 export async function storeBody(
   store: ResponseStore,
   wish: StoreWish,

@@ -1,4 +1,4 @@
-/** What is purged must not come back by what was on its way, whichever configuration it began under. */
+/** A purged response must not come back by a fetch that was on its way, under any configuration. */
 
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';

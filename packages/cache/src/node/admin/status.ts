@@ -11,7 +11,7 @@ export interface MemberReport {
   /** Counted from 0. */
   readonly worker: number;
   readonly pid: number;
-  /** When the report was made. */
+  /** Time of the report. */
   readonly at: number;
   readonly snapshot: MetricsSnapshot;
 }

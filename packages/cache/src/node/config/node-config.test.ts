@@ -152,7 +152,7 @@ describe('sources', () => {
       heuristicFraction: '0.2',
     });
     const again = loadConfig({ file: file('printed.json', printConfig(config)) });
-    // Now somebody chose them.
+    // Now they are chosen by a setting.
     expect(again).toEqual({ ...config, listenDefaulted: false, diskDefaulted: false });
     expect(again.limits).toMatchObject({ connections: 1000, originHeadTimeoutMs: 20_000, urlBytes: 4096 });
   });

@@ -1,5 +1,5 @@
 /**
- * Which settings a running node does not take from a new configuration: ports, and stores, which
+ * Settings that a running node does not take from a new configuration: ports, and stores, which
  * would have to be emptied or moved. It takes all others. The operator is told the names as in the
  * file.
  */

@@ -1,5 +1,5 @@
 /**
- * The access log where writing is hard: full disks, pipes that nobody reads, files that are moved
+ * The access log where writing is hard: full disks, pipes without a reader, files that are moved
  * away meanwhile. No line is lost without being counted.
  */
 
@@ -144,7 +144,7 @@ describe('a pipe', () => {
     const { log, seen, add } = openLog(fifo.path);
     add(250);
     log.flush();
-    // Full, in the middle of a line: the kernel lets nobody read while it fills a pipe.
+    // Full, in the middle of a line: the kernel lets no process read while it fills a pipe.
     let text = '';
     await until('the pipe to be full', () => (text = fifo.readByte()) !== '');
     fifo.leave();
@@ -165,7 +165,7 @@ describe('a pipe', () => {
     expect(whole.length - 1 + seen.dropped).toBe(250);
   });
 
-  it('that nobody reads is refused at once, instead of waiting for somebody', () => {
+  it('without a reader is refused at once, instead of waiting for one', () => {
     const fifo = pipe();
     fifo.leave();
     expect(() => openLog(fifo.path)).toThrow(
@@ -222,7 +222,7 @@ describe('of a node', () => {
     expect((await node.status()).accessLogDropped).toBe(3);
   });
 
-  it('on a standard output that is read slowly loses nothing, and stops when nobody reads it', async () => {
+  it('on a standard output that is read slowly loses nothing, and stops when its reader is gone', async () => {
     const program = bundleProgram(join(folder, 'program'));
     const origin = await startOrigin();
     const flags = { listen: ['127.0.0.1:0'], disk: false, upstream: [origin.url], accessLog: '-' };

@@ -44,9 +44,9 @@ const MOST_WAITING = 100_000;
 interface Member {
   readonly index: number;
   worker: Worker | null;
-  /** It takes requests of the other workers. */
+  /** True if it takes requests of the other workers. */
   prepared: boolean;
-  /** It takes requests of clients. */
+  /** True if it takes requests of clients. */
   ready: boolean;
   startedAt: number;
   /** How many times in a row it died young. */

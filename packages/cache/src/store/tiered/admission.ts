@@ -1,5 +1,5 @@
 /**
- * Which responses may go to the disk: those whose key is seen for the second time within a window.
+ * Responses that may go to the disk: those whose key is seen for the second time within a window.
  * Most objects in a large cache are requested only once (Maggs and Sitaraman, "Algorithmic nuggets
  * in content delivery", CCR 2015, who put such a filter in front of their disks). Writing them
  * would wear out the disk for nothing and evict objects that are wanted.

@@ -35,7 +35,7 @@ export class DiskTier {
     this.#options = options;
   }
 
-  /** Why the disk is out of use, or undefined if it works. */
+  /** Reason why the disk is out of use, or undefined if it works. */
   get failure(): Error | undefined {
     return this.#failure;
   }

@@ -54,8 +54,8 @@ test(`${ENTRIES} entries on disk: none is read, and all are known`, async () => 
     // Heads and bodies are 8 MB; what is counted here is what the test runner reads meanwhile.
     expect([listed, bytesRead() - before < 1_000_000]).toEqual([0, true]);
     for (let i = 0; i < ENTRIES; i += 997) expect(await store.find(keyOf(i))).toHaveLength(1);
-    // A key on disk is known to be there from the first moment: it is written through, and nobody
-    // is told of it as new.
+    // A key on disk is known to be there from the first moment: it is written through, and no
+    // observer is told of it as new.
     const told: string[] = [];
     store.watch((key, change) => told.push(`${change} ${key}`));
     const { response } = await storeBody(store, { key: keyOf(5), bodyLength: 200, time: 9_999 });

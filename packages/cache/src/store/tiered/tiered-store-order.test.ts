@@ -1,6 +1,6 @@
 /**
- * What happens at the same time in two tiers must come out as if it had happened one after the
- * other: the newer stays, and whoever lists the keys misses none.
+ * Operations at the same time in two tiers must come out as if they had happened one after the
+ * other: the newer stays, and a listing of the keys misses none.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * What one tier must not do to the other: push out what is wanted for what is not, or pile up what
- * waits for a slow disk.
+ * Harm that one tier must not do to the other: push out responses that are wanted for others that
+ * are not, or pile up writes for a slow disk.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -74,7 +74,7 @@ describe('bodies that are not admitted', () => {
     expectBytes(await readAll(slow), body);
   });
 
-  test('do not drop what somebody has yet to read who began while they were in memory', async () => {
+  test('do not drop a body while a reader that began in memory has yet to read it', async () => {
     const { store } = await fullDisk();
     const body = bodyBytes(3_500_000, 6);
     const writer = store.create('http://once/moving', undefined);

@@ -135,7 +135,7 @@ export class TieredStore implements ResponseStore {
     return new TieredStore(memory, disk, options);
   }
 
-  /** Why there is only memory, or undefined if the disk works. */
+  /** Reason why there is only memory, or undefined if the disk works. */
   get diskFailure(): Error | undefined {
     return this.#tier.failure;
   }
