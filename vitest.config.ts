@@ -12,7 +12,7 @@ if (!(effort > 0))
 
 const isomorphicTests = ['packages/bloomery/{src,test}/**/*.test.ts'];
 
-/** What the quick form leaves out. A new file takes part in it until it is listed here. */
+/** Files that the quick form leaves out. A new file takes part in it until it is listed here. */
 const notQuick = [
   // Programs that run, are killed, or fill a disk.
   'packages/cache/test/{chaos,clients,node}/**',

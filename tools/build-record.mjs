@@ -32,7 +32,9 @@ export function startBuildRecord(root) {
   return { finish: () => renameSync(unfinished, record) };
 }
 
-/** Why npm's packages must be installed, or undefined if they are those of package-lock.json. */
+/**
+ * Reason why npm's packages must be installed, or undefined if they are those of package-lock.json.
+ */
 export function reasonToInstall(root) {
   const installed = timeOf(join(root, 'node_modules/.package-lock.json'));
   if (installed === undefined) return 'node_modules is not there';
@@ -41,7 +43,7 @@ export function reasonToInstall(root) {
   return undefined;
 }
 
-/** Why the workspaces must be built, or undefined if the last build still holds. */
+/** Reason why the workspaces must be built, or undefined if the last build still holds. */
 export function reasonToBuild(root) {
   const builtAt = timeOf(join(root, RECORD));
   if (builtAt === undefined) return 'they were not built yet';

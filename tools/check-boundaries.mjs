@@ -1,6 +1,6 @@
 // Checks that imports point only down: between packages, between the rooms of a package, and
-// between files. Checks also that pure rooms load nothing impure, and where tests lie. The rules are
-// in tools/boundaries, the order of packages and rooms in tools/boundaries/tables.mjs.
+// between files. Checks also that pure rooms load nothing impure, and where tests lie. The rules
+// are in tools/boundaries, the order of packages and rooms in tools/boundaries/tables.mjs.
 
 import { fileURLToPath } from 'node:url';
 import { checkCycles } from './boundaries/check-cycles.mjs';

@@ -1,6 +1,6 @@
 // Checks that every relative link in a Markdown page, and every path of this repository that a page
-// names, exists, and that every table is whole. Files move, and no compiler checks the pages that name
-// them.
+// names, exists, and that every table is whole. Files move, and no compiler checks the pages that
+// name them.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
 // `npm run check:types`: checks the types of every package with a tsconfig.json, tests included, of
 // the tools and of the benchmarks. A package that is added takes part by itself.
 //
-// The benchmarks import other libraries, which `npm ci` does not install. So they are checked against
-// bench/peers, which declares the parts that are used; `npm --prefix bench run check` takes the
-// libraries' own types.
+// The benchmarks import other libraries, which `npm ci` does not install. So they are checked
+// against bench/peers, which declares the parts that are used; `npm --prefix bench run check` takes
+// the libraries' own types.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,8 +1,9 @@
 // The configuration of knip, which finds exports that no other file uses, and files that no entry
-// loads: `npx knip --config tools/knip.config.mjs`, a part of `npm test`. An export that is used only
-// in its own file is dead as well: it makes readers look for callers that do not exist.
+// loads: `npx knip --config tools/knip.config.mjs`, a part of `npm test`. An export that is used
+// only in its own file is dead as well: it makes readers look for callers that do not exist.
 //
-// knip counts tests as users. It does not check dependencies here, because check-boundaries.mjs does.
+// knip counts tests as users. It does not check dependencies here, because check-boundaries.mjs
+// does.
 
 import { fileURLToPath } from 'node:url';
 import { UNDER_REPAIR } from './rules/exceptions.mjs';

@@ -1,5 +1,5 @@
-// Finds the imports of a source: statements, `export … from`, `import()`, types by `import('…')` and
-// `new URL('./x.ts', import.meta.url)`. It does not see `import(variable)`.
+// Finds the imports of a source: statements, `export … from`, `import()`, types by `import('…')`
+// and `new URL('./x.ts', import.meta.url)`. It does not see `import(variable)`.
 
 import { isNode, visitNodes } from '../source/parse-source.mjs';
 

@@ -7,7 +7,9 @@ import { repositoryFiles } from '../source/repository-files.mjs';
 import { readWorkspaces } from '../workspaces.mjs';
 import { sourceFile } from './workspace.mjs';
 
-/** @param {string} root the root of the repository @returns {import('./workspace.mjs').Workspace} */
+/**
+ * @param {string} root the root of the repository @returns {import('./workspace.mjs').Workspace}
+ */
 export function readWorkspace(root) {
   const packages = readWorkspaces(root).map(({ folder, manifest }) => ({
     home: folder,

@@ -87,7 +87,9 @@ export const ROOMS = {
   papers: [['drawing', 'trials'], 'findings', ['forms', 'texts']],
 };
 
-/** Imports against the order of the rooms. An entry that is no longer needed is a problem as well. */
+/**
+ * Imports against the order of the rooms. An entry that is no longer needed is a problem as well.
+ */
 export const ROOM_EXCEPTIONS = [];
 
 /**

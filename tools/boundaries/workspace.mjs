@@ -10,7 +10,8 @@ import { importsOf } from './imports.mjs';
  * @property {string} home the folder of its package, such as packages/cache
  * @property {string} package the name of that folder, such as cache
  * @property {boolean} isTest
- * @property {(import('./imports.mjs').Import & { target: string | null })[]} imports `target` is the
+ * @property {(import('./imports.mjs').Import & { target: string | null })[]} imports `target` is
+ * the
  *   path that a relative specifier means
  */
 

@@ -9,7 +9,8 @@ import { anchorsOf, referencesIn } from './references.mjs';
 const SOURCE = /\.(?:ts|mjs|md|cpp|lua)$/;
 
 /**
- * @param {{ pages: Map<string, string>, files: string[] }} repository pages: the texts of the Markdown files by path;
+ * @param {{ pages: Map<string, string>, files: string[] }} repository pages: the texts of the
+ * Markdown files by path;
  *   files: the paths of all files
  * @param {string[]} formerPaths mentions that pages make of what is no longer there
  * @returns {string[]} problems

@@ -1,7 +1,7 @@
-// Refuses tables of Markdown pages that do not look as their author meant. GitHub ends a cell at every
-// `|` that has no backslash, inside backticks as well. It drops the cells that the header lacks, fills
-// up those that a row lacks, and shows a table without its line of dashes, or with a blank line in it,
-// as text.
+// Refuses tables of Markdown pages that do not look as their author meant. GitHub ends a cell at
+// every `|` that has no backslash, inside backticks as well. It drops the cells that the header
+// lacks, fills up those that a row lacks, and shows a table without its line of dashes, or with a
+// blank line in it, as text.
 
 import { linesOutsideBlocks } from './references.mjs';
 

@@ -4,7 +4,8 @@
 /**
  * @typedef {object} CommentBlock
  * @property {boolean} isDoc true for a doc comment, which begins with two stars
- * @property {{ number: number, text: string }[]} lines the number of each line, and its text without marks
+ * @property {{ number: number, text: string }[]} lines the number of each line, and its text
+ * without marks
  */
 
 /**
@@ -36,8 +37,8 @@ export function commentBlocks({ text, comments, lineOf }) {
 }
 
 /**
- * Matches of a pattern in the running text of a block, each with its line. A phrase may go on in the
- * next line.
+ * Matches of a pattern in the running text of a block, each with its line. A phrase may go on in
+ * the next line.
  * @param {CommentBlock} block
  * @param {RegExp} pattern with the flag g
  * @returns {{ number: number, match: string }[]}

@@ -19,7 +19,9 @@ export function temporaryName(place: string): string {
   return join(dirname(place), `${prefixOf(place)}${process.pid}-${ownNamespace()}-${token}${SUFFIX}`);
 }
 
-/** Whether a name in a folder belongs to a file that is being written, or was when its process died. */
+/**
+ * Whether a name in a folder belongs to a file that is being written, or was when its process died.
+ */
 export function isTemporaryName(name: string): boolean {
   return name.startsWith('.') && name.endsWith(SUFFIX);
 }

@@ -8,7 +8,9 @@ declare const __BLOOMERY_EFFORT__: number;
 
 export const EFFORT: number = __BLOOMERY_EFFORT__;
 
-/** True in the quick form, which skips single tests that take seconds and cannot be made smaller. */
+/**
+ * True in the quick form, which skips single tests that take seconds and cannot be made smaller.
+ */
 export const QUICK: boolean = EFFORT < 0.2;
 
 /**

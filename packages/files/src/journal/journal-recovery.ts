@@ -39,7 +39,7 @@ import {
 } from './page-journal.ts';
 
 /**
- * What was done with the journal that was found. `finished` means that the change was carried out.
+ * The outcome for the journal that was found. `finished` means that the change was carried out.
  * With `not begun` and `of another file`, the journal was removed and the file is unchanged. A
  * journal that is `not ours` belongs to another user or is not a regular file, and was left alone.
  */
@@ -78,7 +78,8 @@ export async function recoverFile(path: string, options: RecoveryOptions = {}): 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') throw error;
-    if (!isThere(journalName(place))) return; // its writer has just finished, so the lock is not needed any more
+    // Its writer has just finished, so the lock is not needed any more.
+    if (!isThere(journalName(place))) return;
     throw new FileError(
       'interrupted',
       place,

@@ -1,6 +1,6 @@
 /**
- * Who owns a folder: seen across containers, given back by the kernel, and never taken from one who
- * lives.
+ * The owner of a folder: seen across containers, released by the kernel, and never replaced while
+ * it lives.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -94,7 +94,7 @@ test('a process that lives keeps it; after kill -9 the next one has it at once',
 });
 
 test('a process of another container keeps it, whatever its number is here; when it is killed, the next one has it at once', async (context) => {
-  // The first process of a namespace has number 1, which is somebody else here.
+  // The first process of a namespace has number 1, which is another process here.
   const command = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
   if (spawnSync(command[0]!, [...command.slice(1), 'true']).status !== 0)
     context.skip('no namespaces here: unshare needs root');
@@ -151,7 +151,7 @@ test('a folder with a long name', async () => {
 });
 
 describe('an owner that cannot be seen', () => {
-  // Of another machine: its boot is another one, and its socket answers nobody here.
+  // A lock of another machine: its boot is another one, and its socket answers no process here.
   const other = JSON.stringify({
     pid: 1,
     began: '1',

@@ -110,7 +110,9 @@ export class LockCandidate {
   }
 }
 
-/** True if `make` made the lock, false if there is one; undefined if such a link is impossible here. */
+/**
+ * True if `make` made the lock, false if there is one; undefined if such a link is impossible here.
+ */
 function attempt(make: () => void, mustWork: boolean): boolean | undefined {
   try {
     make();

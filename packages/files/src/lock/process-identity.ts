@@ -34,7 +34,7 @@ export function processState(pid: number, began: string): ProcessState {
 }
 
 /**
- * When a process began, in ticks since the boot: field 22 of its stat file (proc(5)). The name in
+ * Start of a process, in ticks since the boot: field 22 of its stat file (proc(5)). The name in
  * field 2 may contain blanks and parentheses. Empty if the system does not tell.
  */
 export function beginningOf(pid: number): string {

@@ -18,7 +18,7 @@ import { containerPrefix, countAndDie, killed, scratchFolder, startHolder, type 
 
 interface LockUse {
   readonly use: Use;
-  /** What is locked in a folder. */
+  /** The place in a folder that is locked. */
   readonly placeIn: (folder: string) => string;
   readonly lockIn: (folder: string) => string;
   readonly take: (place: string) => Promise<{ release(): void } | undefined>;

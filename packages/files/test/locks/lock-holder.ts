@@ -87,7 +87,7 @@ export function scratchFolder(): string {
 
 export interface Holder {
   readonly child: ChildProcess;
-  /** Its number as it sees itself. */
+  /** The number of the process as it sees itself. */
   readonly pid: number;
   release(): Promise<void>;
 }

@@ -302,7 +302,9 @@ function formsOf(dictionary: HunspellDictionary): Set<string> {
   return new Set([...dictionary.forms()].map(({ form }) => form));
 }
 
-/** Every stem with up to one affix of all in front and two behind, whether a rule allows it or not. */
+/**
+ * Every stem with up to one affix of all in front and two behind, whether a rule allows it or not.
+ */
 function mixtures(aff: string, dic: string): string[] {
   const added = (kind: string) => [
     '',

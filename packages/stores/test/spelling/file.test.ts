@@ -1,4 +1,4 @@
-/** The dictionary file: what comes back, and what strangers can send. */
+/** The dictionary file: what comes back, and which untrusted bytes are refused. */
 
 import { readFileSync } from 'node:fs';
 import { Random } from '@bloomery/testkit/statistics';
@@ -129,7 +129,7 @@ test('what was written can be read, whatever the affix file says', () => {
     expect(() => encodeSpeller(speller(lines))).toThrow(message);
     expect(() => encodeSpeller(speller(lines))).toThrow(expect.objectContaining({ code: 'limit' }));
   }
-  // Two parts become one, which is too long: by whoever can compute a checksum.
+  // Two parts become one, which is too long. An attacker can compute its checksum.
   const long = encodeSpeller(speller(pairs('ICONV', 2, 'b'.repeat(200))));
   const first = long.indexOf(0x1f, 28);
   const second = long.indexOf(0x1f, first + 1);

@@ -1,4 +1,4 @@
-/** Where words are: lines and columns, Markdown, addresses. */
+/** Places of words: lines and columns, Markdown, addresses. */
 
 import { cpuMs } from '@bloomery/testkit/cpu-time';
 import { describe, expect, test } from 'vitest';

@@ -66,7 +66,7 @@ export interface Verdict {
   readonly cut: boolean;
   /** Whether the client left in the middle. */
   readonly left: boolean;
-  /** What is wrong with the answer, or null if it is right. */
+  /** The fault of the answer, or null if it is right. */
   readonly wrong: string | null;
 }
 

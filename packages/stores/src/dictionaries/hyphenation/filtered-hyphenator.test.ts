@@ -60,7 +60,8 @@ describe("Bloom's experiment with Debian's files", () => {
       hyphenator.estimatedFalseDropRate(),
       'false drops of this filter',
     );
-    // Against the plan: the rate of a filter varies with its bits, by far less than the sampling does.
+    // Against the plan: the rate of a filter varies with its bits, by far less than the sampling
+    // does.
     const planned = 0.02;
     expect(hyphenator.estimatedFalseDropRate()).toBeLessThan(1.1 * planned);
     const saved = (1 - filter.estimatedFalsePositiveRate()) * others;
@@ -165,7 +166,7 @@ describe('a small file', () => {
   });
 });
 
-describe('rules of a stranger', () => {
+describe('untrusted rules', () => {
   const fileOf = (patterns: string[], noHyphen: string[] = []) => {
     const rules = new Hyphenator({ patterns, leftMinimum: 1, rightMinimum: 1, noHyphen });
     return encodeHyphenation({

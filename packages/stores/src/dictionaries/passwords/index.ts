@@ -1,4 +1,6 @@
-/** Passwords that must not be chosen, as a small file: the entry point `@bloomery/stores/passwords`. */
+/**
+ * Passwords that must not be chosen, as a small file: the entry point `@bloomery/stores/passwords`.
+ */
 
 export { BlocklistBuilder, type BlocklistOptions, type SkippedWords } from './blocklist-builder.ts';
 export { type NormalizeOptions, normalizePassword } from './normalize-password.ts';

@@ -60,7 +60,8 @@ test('random passwords are refused by mistake as often as the formula says, at e
   const letters = [...'abcdefghijklmnopqrstuvwxyz0123456789'];
   const word = (length: number) => Array.from({ length }, () => random.pick(letters)).join('');
   const list = Array.from({ length: 3000 }, () => word(5 + random.below(20)));
-  for (const rare of 'éøü') list.push(word(9) + rare + word(9)); // so that there are wildcards as well
+  // So that there are wildcards as well.
+  for (const rare of 'éøü') list.push(word(9) + rare + word(9));
   const blocklist = PasswordBlocklist.from(list, { refusalRate: 0.1, typicalLength: 14 });
   expect(blocklist.parameters.wildcards).toBe(true);
   expect(blocklist.estimatedRefusalRate(14)).toBeLessThanOrEqual(0.1);

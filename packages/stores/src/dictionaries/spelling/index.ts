@@ -4,7 +4,8 @@
  * @example
  * ```ts
  * import { readFileSync } from 'node:fs';
- * import { decodeSpeller, encodeSpeller, spellerFromHunspell, wordsOf } from '@bloomery/stores/spelling';
+ * import { decodeSpeller, encodeSpeller, spellerFromHunspell, wordsOf } from
+ * '@bloomery/stores/spelling';
  *
  * const speller = spellerFromHunspell(readFileSync('en_US.dic'), readFileSync('en_US.aff'));
  * speller.check('necessary'); // true: maybe. false: certainly not in the dictionary
