@@ -115,10 +115,10 @@ function refuse(from: FrameFile, deltaPath: string, own: bigint, base: bigint, r
       `${from.path} is at snapshot ${hex(own)} already, where ${deltaPath} leads to; nothing to do`,
     );
   }
-  const error = new OtherSnapshotError(
+  throw new UsageError(
     `${deltaPath} starts from snapshot ${hex(base)}, ${from.path} is ${hex(own)}; apply it to the file it was made from, or fetch the whole filter`,
+    { cause: new OtherSnapshotError(`Cannot apply the delta: expected ${hex(base)}, got ${hex(own)}`) },
   );
-  throw new UsageError(error.message, { cause: error });
 }
 
 async function readDelta(path: string): Promise<Uint8Array> {

@@ -151,8 +151,8 @@ function finish(builder: BlocklistBuilder): PasswordBlocklist {
   try {
     return builder.build();
   } catch (error) {
-    if (error instanceof RangeError && error.message.startsWith('refusalRate')) {
-      throw new UsageError(`--rate is too small: ${error.message}`);
+    if (error instanceof RangeError && error.message.includes('refusalRate')) {
+      throw new UsageError(`--rate is too small: ${error.message.replace(/^Cannot [^:]*: /, '')}`);
     }
     throw error;
   }

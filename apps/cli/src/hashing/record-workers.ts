@@ -195,7 +195,11 @@ class WorkerPool {
       });
       worker.on('error', (error) => this.#fail(error));
       // The remaining jobs would never be answered.
-      worker.on('exit', (code) => this.#fail(new Error(`a hashing thread ended early (code ${code})`)));
+      worker.on('exit', (code) =>
+        this.#fail(
+          new Error(`Cannot hash the keys: expected the thread to go on, but it ended (code ${code})`),
+        ),
+      );
       return worker;
     });
   }

@@ -111,6 +111,6 @@ function* bytesOf(keys: KeyBatch): Generator<Uint8Array> {
   } else if (bytes !== undefined && offsets !== undefined) {
     for (let i = 0; i + 1 < offsets.length; i++) yield bytes.subarray(offsets[i], offsets[i + 1]);
   } else {
-    throw new TypeError('expected lines or packed keys');
+    throw new TypeError('Cannot add the keys: expected lines or packed keys, got another form');
   }
 }

@@ -14,7 +14,7 @@ import { UsageError } from '../usage-error.ts';
 /** Reads one line. Standard input must be a terminal. Ctrl-D on an empty line is a `UsageError`. */
 export async function readSecret(prompt: string, what: string): Promise<string> {
   const { stdin, stderr } = process;
-  if (!stdin.isTTY) throw new TypeError('readSecret reads from a terminal');
+  if (!stdin.isTTY) throw new TypeError('Cannot read a secret: expected a terminal, got another stream');
   let outcome: Outcome = { text: '', state: 'typing' };
   // Raw mode starts before the prompt, so that text typed at once is not shown either.
   stdin.setRawMode(true);

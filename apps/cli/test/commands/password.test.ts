@@ -100,7 +100,7 @@ describe('build', () => {
     [['words.txt', '-o', 'bad.blpw'], 'bad.blpw exists already; --force replaces it, nothing was changed'],
     [
       ['words.txt', '-o', 'bad.blpw', '--force', '--rate', '1e-12'],
-      '--rate is too small: refusalRate must be at least',
+      '--rate is too small: expected refusalRate to be at least',
     ],
     [['missing.txt', '-o', 'new.blpw'], 'missing.txt: no such file or directory'],
     [['.', '-o', 'new.blpw'], '. is a directory'],

@@ -62,7 +62,8 @@ export type Results = ReadonlyMap<string, Samples>;
 
 export function resultOf(results: Results, { id }: Job): Samples {
   const samples = results.get(id);
-  if (samples === undefined) throw new Error(`${id} was not run`);
+  if (samples === undefined)
+    throw new Error(`Cannot report ${id}: expected its trials, but they were not run`);
   return samples;
 }
 

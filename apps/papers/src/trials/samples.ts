@@ -28,7 +28,8 @@ export class Samples {
   column(name: Column): Float64Array {
     const columns: readonly Column[] = COLUMNS[this.job.kind];
     const at = columns.indexOf(name);
-    if (at < 0) throw new Error(`${this.job.kind} has no ${name}`);
+    if (at < 0)
+      throw new Error(`Cannot report ${name}: expected it from the trial, but ${this.job.kind} has none`);
     return Float64Array.from({ length: this.trials }, (_, t) => this.#numbers[t * columns.length + at]);
   }
 

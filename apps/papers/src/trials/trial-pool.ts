@@ -102,7 +102,11 @@ function ask(thread: Worker, order: Order): Promise<Float64Array> {
     };
     thread.once('message', (numbers: Float64Array) => settle(() => resolve(numbers)));
     thread.once('error', (error) => settle(() => reject(error)));
-    thread.once('exit', (code) => settle(() => reject(new Error(`a worker ended with code ${code}`))));
+    thread.once('exit', (code) =>
+      settle(() =>
+        reject(new Error(`Cannot run the trials: expected the worker to go on, but it ended (code ${code})`)),
+      ),
+    );
     thread.postMessage(order);
   });
 }

@@ -83,7 +83,7 @@ export function decoding<T>(what: string, decode: () => T, part = '', start = 0)
 
 /** Throws if bytes have another magic or version, or are shorter than `least`. */
 export function checkEnvelope(magic: Magic, bytes: Uint8Array, least: number): void {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected bytes as a Uint8Array');
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('Cannot decode: expected a Uint8Array');
   for (let i = 0; i < 4 && i < bytes.length; i++) {
     if (bytes[i] !== magic[i]) refuse('not-a-frame', i, `the magic bytes ${magic}`, bytes[i]);
   }

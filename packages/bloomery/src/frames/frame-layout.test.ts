@@ -261,9 +261,13 @@ describe('what is no such frame', () => {
     const layout = readFrameLayout(new BloomFilter({ bits: 8 * 5000, hashes: 2 }).encode());
     const sums = [0, 1].map((page) => layout.pageSum(page, new Uint8Array(page === 0 ? 4096 : 932)));
     expect(sums).toEqual([hashKey(new Uint8Array(4096)).low, hashKey(new Uint8Array(932), { seed: 1 }).low]);
-    expect(() => layout.pageSum(1, new Uint8Array(936))).toThrow('Page 1 has 932 bytes, got 936');
+    expect(() => layout.pageSum(1, new Uint8Array(936))).toThrow(
+      'Cannot sum page 1: expected 932 bytes, got 936',
+    );
     for (const page of [-1, 2, 0.5, Number.NaN]) {
-      expect(() => layout.pageSum(page, new Uint8Array(4096)), `${page}`).toThrow(/page must be from 0 to 1/);
+      expect(() => layout.pageSum(page, new Uint8Array(4096)), `${page}`).toThrow(
+        /^Cannot sum the page: expected a number from 0 to 1, got /,
+      );
     }
   });
 });

@@ -114,9 +114,12 @@ export function readFrameLayout(head: Uint8Array, { key }: FrameLayoutOptions = 
     bitOffsets: (keys) => bitOffsets(keys, scheme, prober(layout, size, hashes), hashes, 8 * start),
     pageSum: (page, contents) => {
       const length = Number.isInteger(page) && page >= 0 ? Math.min(PAGE, end - page * PAGE) : 0;
-      if (!(length > 0)) throw new RangeError(`page must be from 0 to ${pageCount - 1}, got ${page}`);
+      if (!(length > 0))
+        throw new RangeError(
+          `Cannot sum the page: expected a number from 0 to ${pageCount - 1}, got ${page}`,
+        );
       if (contents.length !== length) {
-        throw new RangeError(`Page ${page} has ${length} bytes, got ${contents.length}`);
+        throw new RangeError(`Cannot sum page ${page}: expected ${length} bytes, got ${contents.length}`);
       }
       return pageSum(page, contents) >>> 0;
     },

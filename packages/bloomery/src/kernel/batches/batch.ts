@@ -63,7 +63,7 @@ let hashesOutside: Int32Array | undefined;
 /** Visits the hashes of any iterable of keys. The iterable's own code runs only between chunks. */
 function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: VisitChunk): void {
   if (typeof keys === 'string' || keys instanceof Uint8Array || !keys?.[Symbol.iterator]) {
-    throw new TypeError('Expected an iterable of keys, packed keys, { lines } or hashes');
+    throw new TypeError('Cannot read keys: expected an iterable, packed keys, { lines } or hashes');
   }
   if (Array.isArray(keys)) {
     const inWasm: HashInWasm | null = WASM_POSSIBLE
@@ -85,7 +85,7 @@ function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: VisitChunk
 function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk): void {
   const { bytes, offsets } = keys;
   if (!(bytes instanceof Uint8Array && offsets instanceof Uint32Array && offsets.length > 0)) {
-    throw new TypeError('Packed keys are bytes (Uint8Array) and offsets (Uint32Array)');
+    throw new TypeError('Cannot read keys: expected bytes (Uint8Array) and offsets (Uint32Array)');
   }
   const inWasm: HashInWasm | null = WASM_POSSIBLE
     ? (wasm, start) => wasm.hashPacked(keys, start, scheme)
@@ -93,7 +93,9 @@ function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk
   const total = offsets.length - 1;
   const check = (offset: number, least: number) => {
     if (offset < least || offset > bytes.length) {
-      throw new RangeError(`offsets must rise to at most ${bytes.length}, got ${offset} after ${least}`);
+      throw new RangeError(
+        `Cannot read keys: expected rising offsets of at most ${bytes.length}, got ${offset} after ${least}`,
+      );
     }
   };
   check(offsets[total], 0);
@@ -105,7 +107,7 @@ function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk
 }
 
 function eachLineChunk(bytes: Uint8Array, scheme: HashScheme, visit: VisitChunk): void {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected a Uint8Array of newline-separated keys');
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('Cannot read keys: expected lines as a Uint8Array');
   const wasm = wasmKernel();
   if (WASM_POSSIBLE && wasm !== null) wasm.eachLineChunk(bytes, scheme, visit, eachKeyChunk);
   else eachKeyChunk(linesOf(bytes), scheme, visit);

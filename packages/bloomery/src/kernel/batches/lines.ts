@@ -51,8 +51,9 @@ function findNewlines(bytes: Uint8Array, ends: Uint32Array): void {
 let instance: LineKernel | undefined;
 
 function lineKernel(bytes: Uint8Array): LineKernel | null {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected a Uint8Array of newline-separated keys');
-  if (bytes.length > 0xffffffff) throw new RangeError(`Lines take at most 4 GiB, got ${bytes.length} bytes`);
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('Cannot read keys: expected lines as a Uint8Array');
+  if (bytes.length > 0xffffffff)
+    throw new RangeError(`Cannot read lines: expected at most 4 GiB, got ${bytes.length} bytes`);
   if (!WASM_POSSIBLE || wasmKernel() === null) return null;
   return (instance ??= new LineKernel());
 }

@@ -2,8 +2,10 @@ import { expect, test } from 'vitest';
 import { BitStore } from './bit-store.ts';
 
 test('more than the machine can give is a clear error', () => {
-  expect(() => BitStore.allocate(2 ** 50)).toThrow(new RangeError(`Cannot allocate ${2 ** 47} bytes`));
-  expect(() => BitStore.allocate(2 ** 50, true)).toThrow(/^Cannot allocate \d+ shared bytes$/);
+  expect(() => BitStore.allocate(2 ** 50)).toThrow(
+    new RangeError(`Cannot allocate: no room for ${2 ** 47} bytes`),
+  );
+  expect(() => BitStore.allocate(2 ** 50, true)).toThrow(/^Cannot allocate: no room for \d+ shared bytes$/);
 });
 
 test('bytes go in and out in frame order, at any position in a buffer', () => {

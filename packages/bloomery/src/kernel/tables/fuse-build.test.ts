@@ -104,7 +104,7 @@ inBothKernels('building a fuse table', (kernel) => {
   test('the loop ends: a table that is too small is an error, not a wrong table', () => {
     const tiny = { ...plan(8), shapeOf: () => ({ segments: 1, segmentLength: 20 }) };
     expect(() => buildFuse(hashes(100), tiny)).toThrow(
-      `No table for these 100 keys in ${MOST_ATTEMPTS} attempts`,
+      `Cannot build a table for these 100 keys: ${MOST_ATTEMPTS} attempts failed`,
     );
     // More than 63 keys in a slot overflow its count.
     for (const n of [63, 64, 65, 128, 256, 300]) {

@@ -85,7 +85,7 @@ export function buildFuse(hashes: Int32Array, plan: FusePlan): FuseTable {
     if (words) return { layout, words, size: solver.size };
   }
   throw new RangeError(
-    `No table for these ${solver.size} keys in ${MOST_ATTEMPTS} attempts: their hashes were chosen to collide; use another seed or a key`,
+    `Cannot build a table for these ${solver.size} keys: ${MOST_ATTEMPTS} attempts failed, so their hashes were chosen to collide; use another seed or a key`,
   );
 }
 

@@ -38,7 +38,9 @@ export function kernelInUse(): 'wasm' | 'javascript' {
  */
 export function useKernel(wanted: KernelChoice): void {
   if (wanted !== 'auto' && wanted !== 'javascript' && wanted !== 'wasm') {
-    throw new TypeError(`kernel must be 'auto', 'javascript' or 'wasm', got ${String(wanted)}`);
+    throw new TypeError(
+      `Cannot choose a kernel: expected 'auto', 'javascript' or 'wasm', got ${String(wanted)}`,
+    );
   }
   const before = choice;
   choice = wanted;
@@ -49,7 +51,7 @@ export function useKernel(wanted: KernelChoice): void {
   loaded = instance ?? undefined;
   if (wanted === 'wasm' && wasmKernel() === null) {
     choice = before;
-    throw new Error('WebAssembly cannot be compiled here (a Content-Security-Policy, or no SIMD)');
+    throw new Error('Cannot compile WebAssembly: a Content-Security-Policy, or no SIMD');
   }
 }
 
