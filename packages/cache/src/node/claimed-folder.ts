@@ -110,7 +110,7 @@ function checkOurs(folder: string): { readonly names: readonly string[]; readonl
   const before = names.includes(MARKER) ? readMarker(join(folder, MARKER)) : null;
   if (before === null && names.length > 0) {
     throw new Error(
-      `The folder ${folder} has other files in it (${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}): expected an empty one, or one that a cache has made`,
+      `Cannot use the folder ${folder}: expected an empty one, or one that a cache has made, got other files in it (${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''})`,
     );
   }
   return { names, before };
@@ -143,7 +143,7 @@ function readMarker(path: string): number {
   }
   if (typeof content.format === 'number' && content.format > FORMAT) {
     throw new Error(
-      `${path} was written by a later version (format ${content.format}, expected ${FORMAT}); use another folder, or remove it`,
+      `Cannot read ${path}: expected format ${FORMAT}, got format ${content.format} of a later version; use another folder, or remove it`,
     );
   }
   return typeof content.workers === 'number' ? content.workers : 0;
@@ -161,7 +161,7 @@ async function lockFolder(folder: string): Promise<FolderLock> {
       );
     }
     throw new FolderInUseError(
-      `The folder ${folder} is in use by another node (${error.who}); choose another one with --disk, or --no-disk`,
+      `Cannot use the folder ${folder}: it is in use by another node (${error.who}); choose another one with --disk, or --no-disk`,
       { cause: error },
     );
   }

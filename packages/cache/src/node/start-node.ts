@@ -114,7 +114,7 @@ class RunningNode implements CacheNode {
   }
 
   get store(): ResponseStore {
-    if (this.#open === null) throw new Error('The node has not been started');
+    if (this.#open === null) throw new Error('Cannot use the store: the node has not been started');
     return this.#open.store;
   }
 

@@ -176,7 +176,7 @@ describe('purging', () => {
     });
     expect(await post('/.bloomery/purge?url=nothing', admin)).toMatchObject({
       status: 400,
-      body: 'Expected an http or https URL, got "nothing"\n',
+      body: 'Cannot purge: expected an http or https URL, got "nothing"\n',
     });
     expect(await post('/.bloomery/purge?url=/a', admin)).toMatchObject({
       status: 400,

@@ -316,7 +316,9 @@ describe('folders of sockets that were left behind', () => {
   it('a temporary folder with too long a name is told as such', async () => {
     const parent = join(folder, 'a'.repeat(90));
     mkdirSync(parent);
-    await expect(openWorkersFolder(parent)).rejects.toThrow(/too long a name for sockets: .* set TMPDIR/);
+    await expect(openWorkersFolder(parent)).rejects.toThrow(
+      /Cannot make sockets in the temporary folder .*: expected at most .* set TMPDIR/,
+    );
     expect(readdirSync(parent)).toEqual([]);
   });
 });

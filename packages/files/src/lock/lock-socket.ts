@@ -81,7 +81,9 @@ async function withAddress<T>(folder: string, name: string, use: (path: string) 
   const path = join(folder, name);
   if (Buffer.byteLength(path) <= MOST_ADDRESS_BYTES) return use(path);
   if (!existsSync('/proc/self/fd'))
-    throw new Error(`Expected a path of ${MOST_ADDRESS_BYTES} bytes, got ${path}`);
+    throw new Error(
+      `Cannot listen on a lock's socket: expected a path of ${MOST_ADDRESS_BYTES} bytes, got ${path}`,
+    );
   const fd = openSync(folder, 'r');
   try {
     return await use(`/proc/self/fd/${fd}/${name}`);

@@ -17,7 +17,9 @@ export function purgeKey(text: string, router: Router): string {
   const scheme = match?.[1].toLowerCase() as 'http' | 'https';
   const root = match === null ? '' : `${scheme}://${match[2]}/`;
   if (match === null || !URL.canParse(root))
-    throw new TypeError(`Expected an http or https URL, got ${JSON.stringify(text.slice(0, 200))}`);
+    throw new TypeError(
+      `Cannot purge: expected an http or https URL, got ${JSON.stringify(text.slice(0, 200))}`,
+    );
   // Normalised as in the routing of a request: 127.1 is 127.0.0.1, and names are in lower case.
   return cacheKey(scheme, new URL(root).host, match[3]);
 }

@@ -68,7 +68,11 @@ export class AccessLog {
   add(record: AnswerRecord): void {
     if (this.#lines.length > MOST_WAITING) {
       this.#options.dropped(1);
-      this.#fail(new Error('lines are dropped: the access log is written more slowly than they come'));
+      this.#fail(
+        new Error(
+          'Cannot write all lines: the access log is written more slowly than they come, so some are dropped',
+        ),
+      );
       return;
     }
     this.#lines += this.#options.format === 'json' ? jsonLine(record) : textLine(record);

@@ -124,7 +124,8 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.over || this.#response.destroyed) controller.abort(new Error('The client left'));
+    if (this.over || this.#response.destroyed)
+      controller.abort(new Error('Cannot relay the answer: the client left'));
   }
 
   onResponseStart(
@@ -192,7 +193,7 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
   readonly #left = (): void => {
     if (this.over) return;
     this.#end();
-    this.#controller?.abort(new Error('The client left'));
+    this.#controller?.abort(new Error('Cannot relay the answer: the client left'));
   };
 
   #end(): void {

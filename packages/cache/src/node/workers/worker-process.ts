@@ -97,7 +97,10 @@ async function start({ config, index, size, folder, removeFirst }: Start): Promi
     socketPath: (worker) => join(folder, `${worker}.sock`),
     removeKey: async (owner, key) => {
       const answer = await ask({ kind: 'remove', id: ++lastId, owner, key }, REMOVE_MS);
-      if (answer === null) throw new Error(`Worker ${owner} did not answer in ${REMOVE_MS / 1000} s`);
+      if (answer === null)
+        throw new Error(
+          `Cannot remove the key: expected an answer of worker ${owner} in ${REMOVE_MS / 1000} s, got none`,
+        );
       const { count, problem } = answer as Extract<ToWorker, { kind: 'removed' }>;
       if (problem !== null) throw new Error(problem);
       return count;
@@ -105,7 +108,9 @@ async function start({ config, index, size, folder, removeFirst }: Start): Promi
     collect: async (own) => {
       const answer = await ask({ kind: 'collect', id: ++lastId, report: own() }, COLLECT_MS);
       if (answer === null)
-        throw new Error(`The primary process did not answer in ${COLLECT_MS / 1000} s; ask again`);
+        throw new Error(
+          `Cannot collect the figures: expected an answer of the primary process in ${COLLECT_MS / 1000} s, got none; ask again`,
+        );
       return (answer as Extract<ToWorker, { kind: 'collected' }>).report;
     },
     drained: async () => {

@@ -47,7 +47,7 @@ export async function openWorkersFolder(parent: string = tmpdir()): Promise<Work
     const socket = join(path, OWN_SOCKET);
     if (Buffer.byteLength(socket) > LONGEST_PATH) {
       throw new Error(
-        `The temporary folder ${parent} has too long a name for sockets: expected at most ${LONGEST_PATH} bytes for ${socket}, got ${Buffer.byteLength(socket)}; set TMPDIR to another one`,
+        `Cannot make sockets in the temporary folder ${parent}: expected at most ${LONGEST_PATH} bytes for ${socket}, got ${Buffer.byteLength(socket)}; set TMPDIR to another one`,
       );
     }
     await new Promise<void>((resolve, reject) => {

@@ -217,14 +217,18 @@ export class Workers {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         worker.process.kill('SIGKILL');
-        reject(new Error(`Worker ${member.index} was not ready after ${START_MS / 1000} s`));
+        reject(
+          new Error(
+            `Cannot start worker ${member.index}: expected it ready after ${START_MS / 1000} s, but it was not`,
+          ),
+        );
       }, START_MS);
       const ended = (how: string | number) => {
         clearTimeout(timer);
         // It is unknown whether they were removed: repeat at the next start.
         if (!member.ready) member.waiting.unshift(...removals);
         this.#exited(member, worker, how);
-        reject(new Error(`Worker ${member.index} ended at its start (${how})`));
+        reject(new Error(`Cannot start worker ${member.index}: it ended at its start (${how})`));
       };
       worker.once('exit', (code, signal) => ended(signal ?? code));
       worker.on('error', (error: Error) => {
