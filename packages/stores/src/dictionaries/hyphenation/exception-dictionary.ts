@@ -127,7 +127,7 @@ function encodeRecord(text: string, points: readonly number[]) {
   const word = ENCODER.encode(text);
   if (word.length === 0 || word.length > 255 || points.length > 255 || points.some((point) => point > 255)) {
     throw new RangeError(
-      `A word of the dictionary has 1 to 255 bytes, got ${word.length}: ${text.slice(0, 40)}`,
+      `Cannot keep the word: expected 1 to 255 bytes, got ${word.length} (${text.slice(0, 40)})`,
     );
   }
   return { word, bytes: Uint8Array.from([word.length, ...word, points.length, ...points]) };

@@ -180,11 +180,11 @@ describe('untrusted rules', () => {
   test('have limits, for those who write and for those who read', () => {
     const unbroken = (count: number) => Array.from({ length: count }, (_, i) => `x${i}`);
     expect(() => fileOf(['1'.padEnd(256, 'a')])).toThrow(
-      'Rules in a file have patterns of at most 255 characters, got one of 256',
+      'Cannot write the rules: they have patterns of at most 255 characters, got one of 256',
     );
     expect(() => fileOf(['1a'], unbroken(257))).toThrow('at most 256 strings without breaks around them');
     expect(() => fileOf(Array.from({ length: 9000 }, (_, i) => `${i}`.padEnd(240, 'a')))).toThrow(
-      /^Rules in a file have at most 2097152 bytes, got \d+$/,
+      /^Cannot write the rules: they have at most 2097152 bytes, got \d+$/,
     );
     const most = fileOf(['1'.padEnd(255, 'a'), '1b'], unbroken(256));
     expect(openHyphenation(inMemory(most)).rules.noHyphen).toHaveLength(256);

@@ -51,7 +51,7 @@ export function encodeHyphenation({
 }: HyphenationContent): Uint8Array<ArrayBuffer> {
   const text = ENCODER.encode([rules.noHyphen.join(','), ...rules.patterns].join('\n'));
   const excess = excessOf(rules.noHyphen, rules.patterns, text.length);
-  if (excess !== undefined) throw new RangeError(`Rules in a file have ${excess}`);
+  if (excess !== undefined) throw new RangeError(`Cannot write the rules: they have ${excess}`);
   const frame = filter.encode();
   const pages = encodeExceptions(exceptions);
   const start = roundUp(HEADER + text.length + frame.length);

@@ -40,7 +40,9 @@ describe("Liang's algorithm", () => {
     expect(rules(everywhere, 2, 3).isShort('aaaa')).toBe(true);
     expect(rules(everywhere, 2, 3).isShort('🔑🔑🔑🔑')).toBe(true);
     expect(rules(everywhere, 2, 3).isShort('aaaaa')).toBe(false);
-    expect(() => rules(everywhere, 0)).toThrow('leftMinimum must be a whole number from 1 to 255, got 0');
+    expect(() => rules(everywhere, 0)).toThrow(
+      'Cannot hyphenate: expected a whole number from 1 to 255 as leftMinimum, got 0',
+    );
   });
 
   test('letters are code points; no break comes before a mark', () => {

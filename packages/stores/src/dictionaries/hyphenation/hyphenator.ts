@@ -42,7 +42,9 @@ export class Hyphenator {
   constructor({ patterns, leftMinimum, rightMinimum, noHyphen = [] }: HyphenatorOptions) {
     for (const [name, value] of Object.entries({ leftMinimum, rightMinimum })) {
       if (!(Number.isInteger(value) && value >= 1 && value <= 255)) {
-        throw new RangeError(`${name} must be a whole number from 1 to 255, got ${value}`);
+        throw new RangeError(
+          `Cannot hyphenate: expected a whole number from 1 to 255 as ${name}, got ${value}`,
+        );
       }
     }
     this.patterns = patterns;

@@ -58,7 +58,8 @@ export class BlocklistBuilder {
   }
 
   add(word: string): void {
-    if (typeof word !== 'string') throw new TypeError(`A word is a string, got ${typeof word}`);
+    if (typeof word !== 'string')
+      throw new TypeError(`Cannot add the word: expected a string, got ${typeof word}`);
     const text = normalizePassword(word, this.#options);
     const length = codePoints(text);
     if (length === 0) this.#empty++;
@@ -129,7 +130,7 @@ export class BlocklistBuilder {
     const fingerprintBits = Math.max(1, Math.ceil(-Math.log2(rate)));
     if (fingerprintBits > MOST_BITS) {
       throw new RangeError(
-        `refusalRate must be at least ${(refusalRate * (2 ** -MOST_BITS / rate)).toPrecision(2)} for this list and ` +
+        `Cannot build the blocklist: expected refusalRate to be at least ${(refusalRate * (2 ** -MOST_BITS / rate)).toPrecision(2)} for this list and ` +
           `typicalLength ${typicalLength}, got ${refusalRate}`,
       );
     }
@@ -239,7 +240,9 @@ class HashColumn {
 function checked(options: BlocklistOptions): Required<Omit<BlocklistOptions, 'key'>> {
   for (const name of Object.keys(options)) {
     if (!OPTIONS.includes(name)) {
-      throw new TypeError(`PasswordBlocklist has no option '${name}'; it takes ${OPTIONS.join(', ')}`);
+      throw new TypeError(
+        `Cannot build the blocklist: expected the options ${OPTIONS.join(', ')}, got '${name}'`,
+      );
     }
   }
   const {
@@ -250,11 +253,15 @@ function checked(options: BlocklistOptions): Required<Omit<BlocklistOptions, 'ke
     caseSensitive = false,
   } = options;
   if (!(refusalRate > 0 && refusalRate < 1)) {
-    throw new RangeError(`refusalRate must be between 0 and 1, got ${refusalRate}`);
+    throw new RangeError(
+      `Cannot build the blocklist: expected refusalRate to be between 0 and 1, got ${refusalRate}`,
+    );
   }
   for (const [name, value] of Object.entries({ typicalLength, nearMinimum, longest })) {
     if (!(Number.isInteger(value) && value >= 1 && value <= 255)) {
-      throw new RangeError(`${name} must be a whole number from 1 to 255, got ${value}`);
+      throw new RangeError(
+        `Cannot build the blocklist: expected a whole number from 1 to 255 as ${name}, got ${value}`,
+      );
     }
   }
   return { refusalRate, typicalLength, nearMinimum, longest, caseSensitive };

@@ -299,12 +299,12 @@ describe('bytes', () => {
 
 describe('options', () => {
   test.each([
-    [{ refusalRate: 0 }, /refusalRate must be between 0 and 1, got 0/],
+    [{ refusalRate: 0 }, /expected refusalRate to be between 0 and 1, got 0/],
     [{ refusalRate: 1 }, /between 0 and 1/],
-    [{ typicalLength: 0 }, /typicalLength must be a whole number from 1 to 255, got 0/],
+    [{ typicalLength: 0 }, /expected a whole number from 1 to 255 as typicalLength, got 0/],
     [{ nearMinimum: 256 }, /nearMinimum/],
     [{ longest: 1.5 }, /longest/],
-    [{ refusalrate: 0.1 }, /has no option 'refusalrate'/],
+    [{ refusalrate: 0.1 }, /expected the options .*, got 'refusalrate'/],
     [{ key: 'secret' }, /SecretKey/],
   ])('%j is refused', (options, message) => {
     expect(() => PasswordBlocklist.from(['word'], options as never)).toThrow(message);
@@ -312,13 +312,15 @@ describe('options', () => {
 
   test('a rate beyond the filter is refused with the least possible one', () => {
     expect(() => PasswordBlocklist.from(manyWords(), { refusalRate: 1e-9 })).toThrow(
-      /^refusalRate must be at least 7.3e-8 for this list and typicalLength 12, got 1e-9$/,
+      /^Cannot build the blocklist: expected refusalRate to be at least 7.3e-8 for this list and typicalLength 12, got 1e-9$/,
     );
   });
 
   test('a password that is no string is no password, and is not told', () => {
     const blocklist = PasswordBlocklist.from(['word']);
-    expect(() => blocklist.refuses(12345 as never)).toThrow(/^A password is a string, got number$/);
+    expect(() => blocklist.refuses(12345 as never)).toThrow(
+      /^Cannot check the password: expected a string, got number$/,
+    );
   });
 
   test('no words refuse nothing', () => {

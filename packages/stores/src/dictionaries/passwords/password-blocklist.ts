@@ -93,7 +93,8 @@ export class PasswordBlocklist {
    * Says whether a password must not be chosen, and the reason as far as the filter can know it.
    */
   refuses(password: string): PasswordVerdict {
-    if (typeof password !== 'string') throw new TypeError(`A password is a string, got ${typeof password}`);
+    if (typeof password !== 'string')
+      throw new TypeError(`Cannot check the password: expected a string, got ${typeof password}`);
     const text = normalizePassword(password, this.parameters);
     if (text === '') return { refused: true, reason: 'empty' };
     const { longest } = this.parameters;
