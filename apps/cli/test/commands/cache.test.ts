@@ -15,6 +15,7 @@ import {
 } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
+import { until } from '@bloomery/testkit/eventually';
 import { afterEach, describe, expect, it } from 'vitest';
 import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
@@ -104,14 +105,6 @@ async function ask(port: number, path: string, options: RequestOptions = {}) {
   let body = '';
   for await (const chunk of response) body += chunk;
   return { status: response.statusCode, headers: response.headers, body };
-}
-
-async function until(what: string, condition: () => unknown, timeoutMs = 30_000): Promise<void> {
-  const end = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 describe('bloomery cache', () => {

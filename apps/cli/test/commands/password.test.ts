@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { eventually } from '@bloomery/testkit/eventually';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type } from '../../src/terminal/secret-prompt.ts';
 
@@ -265,14 +266,10 @@ describe('in a terminal', () => {
   }
 
   async function waitFor(pattern: RegExp): Promise<string> {
-    for (
-      const started = Date.now();
-      Date.now() - started < 30_000;
-      await new Promise((r) => setTimeout(r, 50))
-    ) {
-      if (pattern.test(screen())) return screen();
-    }
-    return expect.fail(`${pattern} did not come; the screen shows:\n${screen()}`);
+    await eventually(() => pattern.test(screen()), 30_000).catch(() => {
+      expect.fail(`${pattern} did not come; the screen shows:\n${screen()}`);
+    });
+    return screen();
   }
 
   beforeAll(() => {

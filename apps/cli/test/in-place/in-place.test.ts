@@ -19,9 +19,9 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { journalName, lockName, writePages, writeSteps } from '@bloomery/files';
+import { eventually } from '@bloomery/testkit/eventually';
 import { Random } from '@bloomery/testkit/statistics';
 import { BlockedBloomFilter, BloomFilter, SecretKey } from 'bloomery';
 import { buildSync } from 'esbuild';
@@ -377,7 +377,7 @@ describe('the lock', () => {
     const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 20']);
     try {
       const zombie = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)));
-      while (!readFileSync(`/proc/${zombie}/stat`, 'latin1').includes(') Z ')) await setTimeout(20);
+      await eventually(() => readFileSync(`/proc/${zombie}/stat`, 'latin1').includes(') Z '));
       for (const holder of [
         `${gone} ? ${hostname()} 01234567`,
         `${zombie} ${startOf(zombie)} ${hostname()} 01234567`,

@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { eventually } from '@bloomery/testkit/eventually';
 import { describe, expect, it } from 'vitest';
 import { Scratch } from '../conversion-scratch.ts';
 
@@ -62,12 +63,12 @@ describe('completion in bash', () => {
     const server = ['-L', `bloomery-test-${process.pid}`];
     const tmux = (...args: string[]) => execFileSync('tmux', [...server, ...args]).toString();
     const seen = async (expected: string) => {
-      for (let i = 0; i < 100; i++) {
-        const screen = tmux('capture-pane', '-p');
-        if (screen.includes(expected)) return screen;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      throw new Error(`expected ${expected} on the screen, got ${tmux('capture-pane', '-p')}`);
+      let screen = '';
+      await eventually(() => {
+        screen = tmux('capture-pane', '-p');
+        return screen.includes(expected);
+      }, 30_000).catch(() => expect.fail(`expected ${expected} on the screen, got ${screen}`));
+      return screen;
     };
     tmux(
       '-f',

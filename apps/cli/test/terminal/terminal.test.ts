@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { eventually } from '@bloomery/testkit/eventually';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bloomery, COMMAND, temporaryFolder } from '../run-command.ts';
 
@@ -50,12 +51,10 @@ function type(line: string): void {
 /** Waits until the screen shows something; `escapes` keeps colour codes. */
 async function screen(wanted: RegExp, escapes = false): Promise<string> {
   let shown = '';
-  for (let tries = 0; tries < 400; tries++) {
+  await eventually(() => {
     shown = tmux('capture-pane', '-p', ...(escapes ? ['-e'] : []));
-    if (wanted.test(shown)) return shown;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  expect(shown).toMatch(wanted);
+    return wanted.test(shown);
+  }, 30_000).catch(() => expect(shown).toMatch(wanted));
   return shown;
 }
 

@@ -123,11 +123,4 @@ export function scratchFolder(): string {
   return folder;
 }
 
-/** Waits for something to become true, and says what if it does not. */
-export async function until(what: string, condition: () => unknown, timeoutMs = 100_000): Promise<void> {
-  const end = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
+export { until } from '@bloomery/testkit/eventually';

@@ -5,6 +5,7 @@
 
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { eventually } from '@bloomery/testkit/eventually';
 import { DEFAULT_POLICY } from '../../src/policy/policy-options.ts';
 import { type CacheProxy, createProxy } from '../../src/proxy/cache-proxy.ts';
 import type { AnswerRecord } from '../../src/proxy/proxy-observer.ts';
@@ -180,19 +181,7 @@ export async function rawConnection(port: number): Promise<{
   };
 }
 
-/** Asks every few milliseconds until there is an answer. */
-export async function eventually<T>(
-  ask: () => T | undefined | false | Promise<T | undefined | false>,
-  ms = 50_000,
-): Promise<T> {
-  const until = Date.now() + ms;
-  for (;;) {
-    const answer = await ask();
-    if (answer !== undefined && answer !== false) return answer;
-    if (Date.now() > until) throw new Error(`Waited ${ms} ms in vain for: ${ask}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
+export { eventually };
 
 function toReply(
   res: IncomingMessage,

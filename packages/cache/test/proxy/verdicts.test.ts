@@ -135,7 +135,7 @@ describe('a response that ends late', () => {
     expect((await lab.get(target)).text).toBe('v2 end');
     release();
     expect((await first).text).toBe('v1 end');
-    await sleep(50);
+    await eventually(() => lab.proxy.activity.flights === 0);
     const after = await lab.get(target);
     expect(after.text).toBe('v2 end');
     expect(after.header('cache-status')).toContain('hit');
@@ -166,7 +166,7 @@ describe('a response that ends late', () => {
       expect((await lab.get(target)).header('cache-status')).toContain('hit');
       release();
       expect((await part).text).toBe('x');
-      await sleep(50);
+      await eventually(() => lab.proxy.activity.flights === 0);
       const after = await lab.get(target);
       expect(after.header('cache-status')).toContain('hit');
       expect(after.text).toBe(whole);
@@ -226,7 +226,7 @@ describe('what came to one person', () => {
     const target = `${origin.origin}/g`;
     await lab.get(target);
     await lab.ask({ target, method: 'HEAD', headers: ['Cookie', 'user=alice', 'Cache-Control', 'no-cache'] });
-    await sleep(20);
+    await eventually(() => lab.proxy.activity.flights === 0);
     const hit = await lab.get(target);
     expect(hit.header('cache-status')).toContain('hit');
     expect(hit.header('x-user')).toBe('nobody');

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { eventually } from '@bloomery/testkit/eventually';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ConnectionCounter, clientKey, limitConnections } from '../../src/safety/connection-limits.ts';
 import { guardServer } from '../../src/safety/guard-server.ts';
@@ -52,7 +53,7 @@ async function talk(port: number, bytes: string, enough = (_text: string) => fal
   socket.on('data', (chunk) => (text += chunk));
   socket.on('close', () => (closed = true));
   if (bytes !== '') socket.write(bytes);
-  await until(() => closed || enough(text));
+  await eventually(() => closed || enough(text));
   return { socket, text: () => text, closed };
 }
 
@@ -70,7 +71,7 @@ describe('connections', () => {
     expect(refused.text()).toMatch(/^HTTP\/1\.1 503 [\s\S]*Connection: close[\s\S]*Too many connections/);
     expect(counts).toMatchObject({ open: 3, refused: 1 });
     held[0]!.socket.destroy();
-    await until(() => counts.open === 2);
+    await eventually(() => counts.open === 2);
     expect((await talk(port, hello, served)).text()).toMatch(/served/);
     expect(handled).toEqual(['/']);
   });
@@ -104,7 +105,7 @@ describe('connections', () => {
     ];
     expect((await talk(two.port, '')).text()).toMatch(/^HTTP\/1\.1 503 /);
     for (const { socket } of held) socket.destroy();
-    await until(() => shared.open === 0);
+    await eventually(() => shared.open === 0);
     expect(shared).toMatchObject({ open: 0, clients: 0, refused: 1 });
   });
 
@@ -146,9 +147,9 @@ describe('requests that wait for their answers on one connection', () => {
     const { port, held, refused } = await startHolding({ pipelinedRequests: 4 });
     const { socket, text } = await talk(port, ask.repeat(4), () => held.length === 4);
     for (let round = 1; round <= 3; round++) {
-      await until(() => held.length === 4);
+      await eventually(() => held.length === 4);
       for (const [at, res] of held.splice(0).reverse().entries()) res.end(`answer ${round}-${4 - at}`);
-      await until(() => text().includes(`answer ${round}-4`));
+      await eventually(() => text().includes(`answer ${round}-4`));
       if (round < 3) socket.write(ask.repeat(4));
     }
     expect(text().match(/answer \d-\d/g)).toEqual(
@@ -160,8 +161,8 @@ describe('requests that wait for their answers on one connection', () => {
   it('one more is refused when those before it are answered, and ends the connection', async () => {
     const { port, held, refused } = await startHolding({ pipelinedRequests: 4 });
     const { socket, text } = await talk(port, ask.repeat(7), () => refused.length === 1);
-    await until(() => held.length === 4);
-    await until(() => refused.length === 1);
+    await eventually(() => held.length === 4);
+    await eventually(() => refused.length === 1);
     expect(text()).toBe('');
     for (const res of held) res.end('answered');
     await once(socket, 'close');
@@ -181,7 +182,7 @@ describe('requests that wait for their answers on one connection', () => {
     const behind = await talk(port, ask + hello.repeat(50), () => held.length === 1);
     expect(behind.text()).toBe('');
     held[0]!.end('held');
-    await until(() => behind.text().match(/at once/g)?.length === 50);
+    await eventually(() => behind.text().match(/at once/g)?.length === 50);
     expect(refused).toEqual([]);
   });
 
@@ -265,11 +266,3 @@ describe('settings', () => {
     expect(aborted).toBe(true);
   });
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error('Waited 30 s for a condition that did not come');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

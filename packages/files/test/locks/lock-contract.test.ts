@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '@bloomery/testkit/eventually';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { lockFile } from '../../src/lock/file-lock.ts';
 import { FolderLock } from '../../src/lock/folder-lock.ts';
@@ -92,7 +92,7 @@ describe.each(USES)('the lock of a $use', ({ use, placeIn, lockIn, take, writeOl
   test('stays with a holder that was stopped', async () => {
     const { child, pid, release } = await startHolder(use, place);
     child.kill('SIGSTOP');
-    while (!/\) [Tt] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))) await sleep(1);
+    await eventually(() => /\) [Tt] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1')));
     await isHeldBy(pid);
     child.kill('SIGCONT');
     await release();
@@ -129,11 +129,8 @@ describe.each(USES)('the lock of a $use', ({ use, placeIn, lockIn, take, writeOl
     await isHeldBy(1, ' of another container');
     await killed(child);
     // The namespace ends a moment after `unshare`.
-    for (;;) {
-      const lock = await take(place).catch(() => undefined);
-      if (lock !== undefined) return lock.release();
-      await sleep(5);
-    }
+    const lock = await eventually(() => take(place).catch(() => undefined));
+    lock.release();
   });
 
   test('that version 0.1.0 left is free if its holder is gone, and respected if it lives', async () => {
