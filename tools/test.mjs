@@ -19,6 +19,7 @@ setUp({ tests: !quick });
 step('checking format and lint', 'npx', ['biome', 'ci', '--error-on-warnings', '.']);
 step('checking types', 'npm', ['run', '--silent', 'check:types']);
 step('checking package boundaries', 'node', ['tools/check-boundaries.mjs']);
+step('checking the rules of STYLE.md', 'node', ['tools/check-rules.mjs']);
 step('checking that every export is used', 'npm', ['run', '--silent', 'check:exports']);
 step('checking that frames keep their bytes', 'node', ['tools/check-frames.mjs']);
 step('checking the links of the pages', 'node', ['tools/check-links.mjs']);

@@ -1,8 +1,9 @@
 // Refuses real time in tests: setTimeout, setInterval, node:timers/promises and Atomics.wait. A
 // pause that is long enough on an idle machine is too short on a busy one, and makes every run as
 // slow as the slowest machine. A test waits for an event, or asks for it by `eventually` of the
-// test kit; code that measures time is given a virtual clock. Files that need real time are listed
-// in exceptions.mjs, with the number of their uses and a reason.
+// test kit; code that measures time is given a virtual clock. A timer that is kept in a variable
+// and cleared is a deadline, and passes. Files that need real time are listed in exceptions.mjs,
+// with the number of their uses and a reason.
 
 import { isNode, visitNodes } from '../source/parse-source.mjs';
 import { isTestCode } from './rule.mjs';
@@ -17,7 +18,8 @@ export function realTimers(source) {
   const found = [];
   /** Names under which this file imports timers. */
   const imported = new Set();
-  visitNodes(source, (node) => {
+  const cleared = clearedNames(source);
+  visitNodes(source, (node, [parent]) => {
     if (
       node.type === 'ImportDeclaration' &&
       isNode(node.source) &&
@@ -28,6 +30,8 @@ export function realTimers(source) {
     if (node.type !== 'CallExpression' || !isNode(node.callee)) return;
     const name = calledName(node.callee);
     if (!imported.has(name) && !TIMERS.includes(name) && name !== 'Atomics.wait') return;
+    if (parent.type === 'VariableDeclarator' && isNode(parent.id) && cleared.has(String(parent.id.name)))
+      return;
     found.push({
       line: source.lineOf(node.start),
       text: `Cannot accept a wait in a test: expected it to wait for an event, got ${name}`,
@@ -42,4 +46,19 @@ function calledName({ type, name, object, property }) {
   if (type !== 'MemberExpression' || !isNode(object) || !isNode(property)) return '';
   const isGlobal = object.name === 'globalThis' || object.name === 'window';
   return isGlobal ? String(property.name) : `${object.name}.${property.name}`;
+}
+
+/**
+ * Names of variables that are passed to clearTimeout or clearInterval.
+ * @param {import('./rule.mjs').Source} source
+ */
+function clearedNames(source) {
+  const names = new Set();
+  visitNodes(source, (node) => {
+    if (node.type !== 'CallExpression' || !isNode(node.callee) || !Array.isArray(node.arguments)) return;
+    if (!['clearTimeout', 'clearInterval'].includes(calledName(node.callee))) return;
+    const [timer] = node.arguments;
+    if (isNode(timer) && timer.type === 'Identifier') names.add(String(timer.name));
+  });
+  return names;
 }

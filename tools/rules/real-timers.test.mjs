@@ -33,3 +33,9 @@ test('code that only tests use counts as a test', () => {
   for (const path of ['packages/testkit/src/a.ts', 'apps/cli/test/a.ts', 'tools/a.test.mjs'])
     expect(refusalsOf(realTimers, 'setTimeout(f, 1);', path)).toHaveLength(1);
 });
+
+test('a timer that is cleared is a deadline, one that is only kept is not', () => {
+  const kept = 'const timer = setTimeout(() => child.kill(), 10_000);\nawait gone;\n';
+  expect(refusalsOf(realTimers, `${kept}clearTimeout(timer);`, TEST)).toEqual([]);
+  expect(refusalsOf(realTimers, kept, TEST)).toHaveLength(1);
+});
