@@ -6,7 +6,11 @@
 import * as tables from './tables.mjs';
 import { productFiles, unusedExceptions } from './workspace.mjs';
 
-/** @param {import('./workspace.mjs').Workspace} workspace @returns {string[]} problems */
+/**
+ * @param {import('./workspace.mjs').Workspace} workspace
+ * @param {Pick<typeof tables, 'CYCLE_EXCEPTIONS'>} [lists]
+ * @returns {string[]} problems
+ */
 export function checkCycles(workspace, { CYCLE_EXCEPTIONS } = tables) {
   const whole = new Map(productFiles(workspace).map((file) => [file.path, loadedBy(file)]));
   const used = new Set(
@@ -29,24 +33,36 @@ export function checkCycles(workspace, { CYCLE_EXCEPTIONS } = tables) {
   }
   return [...problems, ...unusedExceptions(CYCLE_EXCEPTIONS, used, 'CYCLE_EXCEPTIONS')];
 
+  /**
+   * @param {string} path
+   * @param {string} target
+   */
   function isExcepted(path, target) {
     return CYCLE_EXCEPTIONS.some(({ from, to }) => from === path && to === target);
   }
 }
 
+/** @param {import('./workspace.mjs').SourceFile} file */
 function loadedBy({ imports }) {
   return imports
-    .filter(({ kind, target }) => target !== null && (kind === 'value' || kind === 'dynamic'))
-    .map(({ target }) => target);
+    .filter(({ kind }) => kind === 'value' || kind === 'dynamic')
+    .map(({ target }) => target)
+    .filter((target) => target !== null);
 }
 
-/** The shortest path from one file to another, both included; null if there is none. */
+/**
+ * The shortest path from one file to another, both included; null if there is none.
+ * @param {Map<string, string[]>} graph
+ * @param {string} from
+ * @param {string} to
+ * @returns {string[] | null}
+ */
 function pathTo(graph, from, to) {
-  const before = new Map([[from, null]]);
+  const before = new Map([[from, /** @type {string | null} */ (null)]]);
   for (const path of before.keys()) {
     if (path === to) {
-      const found = [];
-      for (let step = path; step !== null; step = before.get(step)) found.unshift(step);
+      const found = [path];
+      for (let step = before.get(path); step; step = before.get(step)) found.unshift(step);
       return found;
     }
     for (const next of graph.get(path) ?? []) if (!before.has(next)) before.set(next, path);

@@ -6,7 +6,11 @@ import { TABLES } from './workspace.mjs';
 
 const SCOPE = '@bloomery/';
 
-/** @param {import('./workspace.mjs').Workspace} workspace @returns {string[]} problems */
+/**
+ * @param {import('./workspace.mjs').Workspace} workspace
+ * @param {Pick<typeof tables, 'RANKS' | 'SIDEWAYS' | 'SYSTEM_RANK' | 'OUTSIDE_EXCEPTIONS'>} [lists]
+ * @returns {string[]} problems
+ */
 export function checkPackages(workspace, { RANKS, SIDEWAYS, SYSTEM_RANK, OUTSIDE_EXCEPTIONS } = tables) {
   const problems = [];
   const known = new Map(workspace.packages.map((one) => [one.manifest.name, one]));
@@ -17,7 +21,8 @@ export function checkPackages(workspace, { RANKS, SIDEWAYS, SYSTEM_RANK, OUTSIDE
       problems.push(`${home}: declares dependencies, which the library has none of`);
   }
   for (const file of workspace.files) {
-    const { manifest } = workspace.packages.find(({ home }) => home === file.home);
+    const manifest = workspace.packages.find(({ home }) => home === file.home)?.manifest;
+    if (manifest === undefined) continue;
     for (const { specifier, kind, target } of file.imports) {
       const reason = target === null ? refusal(file, manifest, specifier) : outside(file, kind, target);
       if (reason !== null) problems.push(`${file.path}: imports ${specifier}, which ${reason}`);
@@ -25,6 +30,11 @@ export function checkPackages(workspace, { RANKS, SIDEWAYS, SYSTEM_RANK, OUTSIDE
   }
   return problems;
 
+  /**
+   * @param {import('./workspace.mjs').SourceFile} file
+   * @param {import('../workspaces.mjs').Manifest} manifest
+   * @param {string} specifier
+   */
   function refusal(file, manifest, specifier) {
     if (specifier.startsWith('node:'))
       return file.package === 'bloomery' && !file.isTest ? 'the library does not use' : null;
@@ -38,6 +48,10 @@ export function checkPackages(workspace, { RANKS, SIDEWAYS, SYSTEM_RANK, OUTSIDE
     return known.has(target) ? against(file, name) : null;
   }
 
+  /**
+   * @param {import('./workspace.mjs').SourceFile} file
+   * @param {string} name
+   */
   function against(file, name) {
     const isSystem = RANKS[file.package] === SYSTEM_RANK;
     if (name === 'sim' && isSystem && !file.isTest && !file.path.startsWith(`${file.home}/src/simulation/`))
@@ -46,7 +60,12 @@ export function checkPackages(workspace, { RANKS, SIDEWAYS, SYSTEM_RANK, OUTSIDE
     return RANKS[name] >= RANKS[file.package] ? `does not stand below ${file.package}` : null;
   }
 
-  // A URL in a test names a file to read or a program to run, such as a page of docs/.
+  /**
+   * A URL in a test names a file to read or a program to run, such as a page of docs/.
+   * @param {import('./workspace.mjs').SourceFile} file
+   * @param {import('./imports.mjs').ImportKind} kind
+   * @param {string} target
+   */
   function outside(file, kind, target) {
     if (`${target}/`.startsWith(`${file.home}/`)) return null;
     if (/^(?:packages|apps)\/[^/]+\/test\//.test(target)) return 'lies in the tests of another package';
@@ -56,10 +75,15 @@ export function checkPackages(workspace, { RANKS, SIDEWAYS, SYSTEM_RANK, OUTSIDE
   }
 }
 
+/**
+ * @param {import('../workspaces.mjs').Manifest} manifest
+ * @returns {Record<string, string>}
+ */
 function dependenciesOf({ dependencies, peerDependencies }) {
   return { ...dependencies, ...peerDependencies };
 }
 
+/** @param {string} specifier */
 function packageName(specifier) {
   return specifier
     .split('/')

@@ -2,7 +2,12 @@ import { expect, test } from 'vitest';
 import { checkPackages } from './check-packages.mjs';
 import { plantedWorkspace } from './planted-workspace.mjs';
 
-/** The problems of one file that imports one thing, with its dependencies declared. */
+/**
+ * The problems of one file that imports one thing, with its dependencies declared.
+ * @param {string} path
+ * @param {string} specifier
+ * @param {{ declared?: string[], others?: string[] }} [options]
+ */
 function problemsOf(path, specifier, { declared = [specifier], others = [] } = {}) {
   const home = path.split('/').slice(0, 2).join('/');
   const dependencies = Object.fromEntries(declared.map((name) => [name, '1']));

@@ -7,7 +7,11 @@ import { posix } from 'node:path';
 import * as tables from './tables.mjs';
 import { productFiles, TABLES } from './workspace.mjs';
 
-/** @param {import('./workspace.mjs').Workspace} workspace @returns {string[]} problems */
+/**
+ * @param {import('./workspace.mjs').Workspace} workspace
+ * @param {Pick<typeof tables, 'MOST_FILES' | 'CROWDED_EXCEPTIONS'>} [lists]
+ * @returns {string[]} problems
+ */
 export function checkPlaces(workspace, { MOST_FILES, CROWDED_EXCEPTIONS } = tables) {
   const paths = new Set(workspace.files.map(({ path }) => path));
   const problems = [];
@@ -22,12 +26,21 @@ export function checkPlaces(workspace, { MOST_FILES, CROWDED_EXCEPTIONS } = tabl
 
 const TEST = /(?:\.node|\.browser)?\.test\.ts$/;
 
+/**
+ * @param {string} path
+ * @param {Set<string>} paths
+ */
 function hasModule(path, paths) {
   const folder = posix.dirname(path);
   const words = posix.basename(path).replace(TEST, '').split('-');
   return words.some((_, i) => paths.has(`${folder}/${words.slice(0, i + 1).join('-')}.ts`));
 }
 
+/**
+ * @param {import('./workspace.mjs').Workspace} workspace
+ * @param {number} most
+ * @param {{ folder: string }[]} exceptions
+ */
 function crowded(workspace, most, exceptions) {
   const counts = new Map();
   for (const { path } of productFiles(workspace)) {

@@ -4,7 +4,11 @@
 import * as tables from './tables.mjs';
 import { productFiles, TABLES, unusedExceptions } from './workspace.mjs';
 
-/** @param {import('./workspace.mjs').Workspace} workspace @returns {string[]} problems */
+/**
+ * @param {import('./workspace.mjs').Workspace} workspace
+ * @param {Pick<typeof tables, 'ROOMS' | 'ROOM_EXCEPTIONS'>} [lists]
+ * @returns {string[]} problems
+ */
 export function checkRooms(workspace, { ROOMS, ROOM_EXCEPTIONS } = tables) {
   const problems = [];
   const unknown = new Set();
@@ -33,7 +37,12 @@ export function checkRooms(workspace, { ROOMS, ROOM_EXCEPTIONS } = tables) {
   return [...problems, ...unusedExceptions(ROOM_EXCEPTIONS, used, 'ROOM_EXCEPTIONS')];
 }
 
-/** The room of a path, or null for a folder that no list names. */
+/**
+ * The room of a path, or null for a folder that no list names.
+ * @param {string} home
+ * @param {string} path
+ * @param {import('./tables.mjs').RoomList} [rooms]
+ */
 function roomOf(home, path, rooms = []) {
   const inside = path.slice(`${home}/src/`.length);
   let best = null;

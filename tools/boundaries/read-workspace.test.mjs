@@ -8,7 +8,7 @@ test('readWorkspace finds the packages, their files and the imports in them', ()
   expect(testTools).toContain('vitest');
   const barrel = files.find(({ path }) => path === 'packages/bloomery/src/index.ts');
   expect(barrel).toMatchObject({ home: 'packages/bloomery', package: 'bloomery', isTest: false });
-  expect(barrel.imports.map(({ target }) => target)).toContain(
+  expect(barrel?.imports.map(({ target }) => target)).toContain(
     'packages/bloomery/src/filters/bloom-filter.ts',
   );
   expect(files.filter(({ path }) => path.includes('/assembly/'))).toEqual([]);

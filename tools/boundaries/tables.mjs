@@ -1,7 +1,10 @@
 // The order of packages and rooms, from low to high, and the exceptions. A new package or room is
 // entered here.
 
-/** Packages import those of lower rank. The test kit has no rank: only tests import it. */
+/**
+ * Packages import those of lower rank. The test kit has no rank: only tests import it.
+ * @type {Record<string, number>}
+ */
 export const RANKS = {
   bloomery: 0,
   // ground
@@ -22,15 +25,23 @@ export const RANKS = {
   annotator: 3,
 };
 
+/** @typedef {(string | string[])[]} RoomList */
+
+/** @typedef {{ from: string, to: string, why: string }} ImportException */
+
 export const SYSTEM_RANK = 2;
 
-/** Imports between packages of the same rank. */
+/**
+ * Imports between packages of the same rank.
+ * @type {Record<string, string[]>}
+ */
 export const SIDEWAYS = { delivery: ['reconcile'], cli: ['papers'] };
 
 /**
  * The rooms of each package, from low to high. Rooms in one inner list have the same level and do
  * not import each other. An entry is a folder of `src` or one of its files; the deepest entry that
  * matches counts. Files directly in `src` that are not listed are above all rooms.
+ * @type {Record<string, RoomList>}
  */
 export const ROOMS = {
   bloomery: [
@@ -89,12 +100,14 @@ export const ROOMS = {
 
 /**
  * Imports against the order of the rooms. An entry that is no longer needed is a problem as well.
+ * @type {ImportException[]}
  */
 export const ROOM_EXCEPTIONS = [];
 
 /**
  * Imports that close a cycle between two files. An entry that is no longer needed is a problem as
  * well.
+ * @type {ImportException[]}
  */
 export const CYCLE_EXCEPTIONS = [
   {
@@ -104,7 +117,10 @@ export const CYCLE_EXCEPTIONS = [
   },
 ];
 
-/** Relative imports that leave their package. */
+/**
+ * Relative imports that leave their package.
+ * @type {ImportException[]}
+ */
 export const OUTSIDE_EXCEPTIONS = [
   {
     from: 'packages/cache/test/chaos/soak.test.ts',
@@ -113,9 +129,16 @@ export const OUTSIDE_EXCEPTIONS = [
   },
 ];
 
+/**
+ * Source files in one folder.
+ * @type {number}
+ */
 export const MOST_FILES = 20;
 
-/** Folders that hold more than MOST_FILES source files. */
+/**
+ * Folders that hold more than MOST_FILES source files.
+ * @type {{ folder: string, why: string }[]}
+ */
 export const CROWDED_EXCEPTIONS = [
   { folder: 'packages/cache/src/policy', why: 'one rule of RFC 9111 a file' },
 ];

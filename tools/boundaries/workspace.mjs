@@ -21,7 +21,7 @@ import { importsOf } from './imports.mjs';
  * @typedef {object} Package
  * @property {string} home
  * @property {string} name
- * @property {object} manifest its package.json
+ * @property {import('../workspaces.mjs').Manifest} manifest its package.json
  */
 
 /** @typedef {{ packages: Package[], files: SourceFile[], testTools: string[] }} Workspace */
@@ -48,6 +48,7 @@ export function productFiles({ files }) {
  * Exceptions that no import needed.
  * @param {{ from: string, to: string }[]} all
  * @param {Set<object>} used
+ * @param {string} list the name of the list
  */
 export function unusedExceptions(all, used, list) {
   return all

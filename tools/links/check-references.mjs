@@ -9,15 +9,15 @@ import { anchorsOf, referencesIn } from './references.mjs';
 const SOURCE = /\.(?:ts|mjs|md|cpp|lua)$/;
 
 /**
- * @param {{ pages: Map<string, string>, files: string[] }} repository pages: the texts of the
- * Markdown files by path;
- *   files: the paths of all files
+ * @param {{ pages: Map<string, string>, files: string[] }} repository the texts of the Markdown files
+ *   by path, and the paths of all files
  * @param {string[]} formerPaths mentions that pages make of what is no longer there
  * @returns {string[]} problems
  */
 export function checkReferences({ pages, files }, formerPaths = []) {
   const known = new Set(files.flatMap(withFolders));
   const rooms = new Set(files.filter((path) => path.includes('/')).map((path) => path.split('/')[0]));
+  /** @type {string[]} */
   const problems = [];
   for (const [page, text] of pages) {
     for (const { line, kind, target } of referencesIn(text)) {
@@ -27,14 +27,22 @@ export function checkReferences({ pages, files }, formerPaths = []) {
   }
   return problems;
 
+  /**
+   * @param {string} page
+   * @param {string} target
+   */
   function linkProblem(page, target) {
     const [path, anchor] = target.split('#');
     const file = path === '' ? page : posix.join(posix.dirname(page), path).replace(/\/$/, '');
     if (!known.has(file)) return 'which does not exist';
     if (anchor === undefined || !pages.has(file)) return null;
-    return anchorsOf(pages.get(file)).has(anchor) ? null : `but ${file} has no such heading`;
+    return anchorsOf(pages.get(file) ?? '').has(anchor) ? null : `but ${file} has no such heading`;
   }
 
+  /**
+   * @param {string} page
+   * @param {string} target
+   */
   function mentionProblem(page, target) {
     const path = target.replace(/\/$/, '');
     const besides = posix.join(posix.dirname(page), path);
@@ -45,7 +53,10 @@ export function checkReferences({ pages, files }, formerPaths = []) {
   }
 }
 
-/** A path and the folders above it. */
+/**
+ * A path and the folders above it.
+ * @param {string} path
+ */
 function withFolders(path) {
   const parts = path.split('/');
   return parts.map((_, i) => parts.slice(0, i + 1).join('/'));

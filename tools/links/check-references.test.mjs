@@ -8,7 +8,12 @@ const FILES = [
   'packages/cache/src/policy/age.ts',
 ];
 
-/** The problems of one page in a repository of four files. */
+/**
+ * The problems of one page in a repository of four files.
+ * @param {string} text
+ * @param {string} [page]
+ * @param {string[]} [formerPaths]
+ */
 function problemsOf(text, page = 'docs/guide/a.md', formerPaths = []) {
   const pages = new Map([
     ['README.md', '# The start'],

@@ -5,6 +5,7 @@
 
 /** @param {string} text @returns {Reference[]} */
 export function referencesIn(text) {
+  /** @type {Reference[]} */
   const found = [];
   for (const [i, line] of linesOutsideBlocks(text)) {
     const prose = line.replace(CODE, (code) => ' '.repeat(code.length));
@@ -44,6 +45,7 @@ const PATH = /^(?:[\w.@-]+\/)+(?:[\w.@-]+)?(?::\d+)?$/;
 
 /** @param {string} text @returns {[number, string][]} */
 export function linesOutsideBlocks(text) {
+  /** @type {string | null} */
   let fence = null;
   return [...text.split('\n').entries()].filter(([, line]) => {
     const mark = /^\s*(```+|~~~+)/.exec(line)?.[1] ?? null;
