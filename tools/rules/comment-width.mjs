@@ -1,11 +1,11 @@
 // Refuses comments that go past column 100. Code may go to 110, which Biome keeps, but prose is
-// harder to read in long lines. Tables and examples, indented or fenced, count as code. A word that
-// does not fit into any line, such as an address, may stick out, and so may a directive to a tool,
-// which must stay in one line.
+// harder to read in long lines. Tables, types and examples, indented or fenced, count as code. A
+// word that does not fit into any line, such as an address, may stick out, and so may a directive
+// to a tool, which must stay in one line.
 
 const MOST_COLUMNS = 100;
 const MOST_CODE_COLUMNS = 110;
-const EXAMPLE = /^\s*(?:\/\/|\*)(?: {4}| \|)/;
+const EXAMPLE = /^\s*(?:\/\/|\/?\*+)(?: {4}| \|| @\w+ \{)/;
 const DIRECTIVE = /^[/*\s]*(?:biome-ignore|@ts-|eslint-|v8 ignore|<reference)/;
 
 /** @type {import('./rule.mjs').Rule} */

@@ -35,7 +35,7 @@ test('a fenced example may be as wide as code', () => {
 });
 
 test('an indented example and a table may be as wide as code', () => {
-  for (const mark of ['//     ', ' *     ', ' * | ']) {
+  for (const mark of ['//     ', ' *     ', ' * | ', ' * @param {A} ']) {
     const text = (/** @type {number} */ columns) => {
       const comment = mark + line(columns - mark.length);
       return mark.startsWith('/') ? comment : `/**\n${comment}\n */`;
