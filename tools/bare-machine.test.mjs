@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-const bareMachine = (...args) =>
+const bareMachine = (/** @type {string[]} */ ...args) =>
   spawnSync(fileURLToPath(new URL('bare-machine', import.meta.url)), args, { encoding: 'utf8' });
 
 test('tools/bare-machine --help explains every option, without root', () => {

@@ -21,6 +21,7 @@ const RECORD = 'node_modules/.cache/bloomery/built';
 /**
  * Marks the start of a build and removes the record of the one before. `finish` records that this
  * one succeeded.
+ * @param {string} root
  */
 export function startBuildRecord(root) {
   const record = join(root, RECORD);
@@ -34,16 +35,20 @@ export function startBuildRecord(root) {
 
 /**
  * Reason why npm's packages must be installed, or undefined if they are those of package-lock.json.
+ * @param {string} root
  */
 export function reasonToInstall(root) {
   const installed = timeOf(join(root, 'node_modules/.package-lock.json'));
   if (installed === undefined) return 'node_modules is not there';
-  if (installed < timeOf(join(root, 'package-lock.json')))
+  if (installed < (timeOf(join(root, 'package-lock.json')) ?? 0))
     return 'package-lock.json is newer than node_modules';
   return undefined;
 }
 
-/** Reason why the workspaces must be built, or undefined if the last build still holds. */
+/**
+ * Reason why the workspaces must be built, or undefined if the last build still holds.
+ * @param {string} root
+ */
 export function reasonToBuild(root) {
   const builtAt = timeOf(join(root, RECORD));
   if (builtAt === undefined) return 'they were not built yet';
@@ -52,7 +57,7 @@ export function reasonToBuild(root) {
   const missing = outputs.find((path) => !existsSync(join(root, path)));
   if (missing !== undefined) return `${missing} is not there`;
   const sources = ['package.json', 'tsconfig.base.json', ...packages.flatMap((one) => sourcesOf(root, one))];
-  const changed = sources.find((path) => timeOf(join(root, path)) >= builtAt);
+  const changed = sources.find((path) => (timeOf(join(root, path)) ?? 0) >= builtAt);
   if (changed !== undefined) return `${changed} is newer`;
   return undefined;
 }
@@ -60,6 +65,7 @@ export function reasonToBuild(root) {
 /**
  * A build makes the files that package.json promises to importers and to the shell, or else the
  * folder `dist`.
+ * @param {import('./workspaces.mjs').WorkspaceFolder} workspace
  */
 function outputsOf({ folder, manifest }) {
   const promised = filesIn([manifest.main, manifest.bin, manifest.exports]);
@@ -69,6 +75,8 @@ function outputsOf({ folder, manifest }) {
 
 /**
  * All paths in a tree of conditions; a pattern such as `./dist/*.js` does not name a single file.
+ * @param {unknown} value
+ * @returns {string[]}
  */
 function filesIn(value) {
   if (typeof value === 'string') return value.includes('*') ? [] : [value];
@@ -77,6 +85,8 @@ function filesIn(value) {
 
 /**
  * The settings next to package.json and everything in src, except for tests, which are not built.
+ * @param {string} root
+ * @param {import('./workspaces.mjs').WorkspaceFolder} workspace
  */
 function sourcesOf(root, { folder }) {
   const settings = readdirSync(join(root, folder)).filter((name) => /\.(?:json|m?js)$/.test(name));
@@ -87,6 +97,7 @@ function sourcesOf(root, { folder }) {
     .map((path) => `${folder}/${path}`);
 }
 
+/** @param {string} path */
 function timeOf(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }

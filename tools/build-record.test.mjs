@@ -5,9 +5,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { reasonToBuild, reasonToInstall, startBuildRecord } from './build-record.mjs';
 
 const RECORD = 'node_modules/.cache/bloomery/built';
-let root;
+let root = '';
 
-/** Writes a file whose time is `minute` minutes after some moment. */
+/**
+ * Writes a file whose time is `minute` minutes after some moment.
+ * @param {string} path
+ * @param {number} minute
+ * @param {string | object} [content]
+ */
 function write(path, minute, content = '') {
   const file = join(root, path);
   mkdirSync(dirname(file), { recursive: true });

@@ -10,8 +10,12 @@ import { keepPart } from './written-part.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const JS_ONLY = { __BLOOMERY_WASM__: 'false' };
 
+/** @typedef {{ label: string, code: string, define?: Record<string, string>, budget: number }} Entry */
+/** @typedef {{ label: string, budget: number, raw: number, gzip: number }} Row */
+
 // Budgets in bytes of gzip. The first line is a promise of the project (8 kB); the others keep the
 // bundles from growing unnoticed.
+/** @type {Entry[]} */
 const ENTRIES = [
   {
     label: "`{ BloomFilter } from 'bloomery'`, JavaScript kernel",
@@ -98,6 +102,10 @@ const kept = keepPart({
 });
 if (over || !kept) process.exitCode = 1;
 
+/**
+ * @param {Entry} entry
+ * @returns {Promise<Row>}
+ */
 async function measure({ label, code, define = {}, budget }) {
   const result = await build({
     stdin: { contents: code, resolveDir: root },
@@ -112,10 +120,13 @@ async function measure({ label, code, define = {}, budget }) {
   return { label, budget, raw: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length };
 }
 
-// One decimal, because zlib versions differ by some bytes, and the table should not change with
-// them.
+/**
+ * The table, with one decimal, because zlib versions differ by some bytes, and it should not change
+ * with them.
+ * @param {Row[]} rows
+ */
 function table(rows) {
-  const kB = (bytes) => (bytes / 1000).toFixed(1);
+  const kB = (/** @type {number} */ bytes) => (bytes / 1000).toFixed(1);
   const lines = rows.map(({ label, raw, gzip }) => `| ${label} | ${kB(raw)} kB | ${kB(gzip)} kB |`);
   return ['| import | minified | gzip |', '|---|---|---|', ...lines].join('\n');
 }

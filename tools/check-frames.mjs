@@ -44,6 +44,7 @@ const RULES = [
   { what: 'a checksum by hand', pattern: /hashKey\([^)]*\)\.low/ },
 ];
 
+/** @type {string[]} */
 const problems = [];
 let count = 0;
 for (const { folder } of readWorkspaces(root)) {

@@ -10,7 +10,10 @@ import { checkTables } from './links/check-tables.mjs';
 import { repositoryFiles } from './source/repository-files.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Paths that pages name although they are gone: the changelog says what moved. */
+/**
+ * Paths that pages name although they are gone: the changelog says what moved.
+ * @type {string[]}
+ */
 const FORMER_PATHS = [];
 
 const files = repositoryFiles(root);

@@ -13,6 +13,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 const [rounds = '10000000', only = '', seed = '1'] = process.argv.slice(2);
+/** @typedef {{ name: string }} Subject */
+
 /** Rounds without a pause. */
 const SLICE = 10_000;
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-fuzz-'));
@@ -20,8 +22,8 @@ try {
   const { SUBJECTS, fuzzDecoder } = await load('fuzz-subjects.ts');
   const { FRAME_SUBJECTS, fuzzReader } = await load('fuzz-frames.ts');
   const all = [
-    ...FRAME_SUBJECTS.map((subject) => ({ subject, fuzz: fuzzReader })),
-    ...SUBJECTS.map((subject) => ({ subject, fuzz: fuzzDecoder })),
+    ...FRAME_SUBJECTS.map((/** @type {Subject} */ subject) => ({ subject, fuzz: fuzzReader })),
+    ...SUBJECTS.map((/** @type {Subject} */ subject) => ({ subject, fuzz: fuzzDecoder })),
   ];
   const chosen = all.filter(({ subject }) => only === '' || subject.name === only);
   if (chosen.length === 0)
@@ -48,6 +50,7 @@ try {
   rmSync(folder, { recursive: true });
 }
 
+/** @param {string} file */
 async function load(file) {
   const outfile = join(folder, `${file}.mjs`);
   const entry = fileURLToPath(new URL(`../packages/bloomery/test/${file}`, import.meta.url));

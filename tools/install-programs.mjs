@@ -13,9 +13,11 @@ const LOCK_SECONDS = 300;
 const PAUSE_SECONDS = 5;
 
 /**
- * @param runApt runs apt-get and answers 'done', 'failed' or 'locked'
- * @param pause waits this many seconds
- * @returns what is wrong, or undefined if the tests can run
+ * @param {object} [world]
+ * @param {import('./required-programs.mjs').Machine} [world.machine]
+ * @param {(args: string[]) => 'done' | 'failed' | 'locked'} [world.runApt] runs apt-get
+ * @param {(seconds: number) => void} [world.pause] waits this many seconds
+ * @returns {string | undefined} the problem, or undefined if the tests can run
  */
 export function installPrograms({ machine = thisMachine(), runApt = runAptHere, pause = pauseHere } = {}) {
   const plan = planPrograms(machine);
@@ -23,7 +25,7 @@ export function installPrograms({ machine = thisMachine(), runApt = runAptHere, 
   if (plan.action === 'fail') return plan.message;
   // We tried DPkg::Lock::Timeout: apt-get then waits for the lock of dpkg, but not for those of its
   // lists and archives.
-  const patiently = (what, args) => {
+  const patiently = (/** @type {string} */ what, /** @type {string[]} */ args) => {
     console.log(`\n— ${what}`);
     for (let waited = 0; ; waited += PAUSE_SECONDS) {
       const outcome = runApt(args);
@@ -42,6 +44,7 @@ export function installPrograms({ machine = thisMachine(), runApt = runAptHere, 
   return problemAfterInstall(machine, { aptFailed: !installed });
 }
 
+/** @returns {import('./required-programs.mjs').Machine} */
 function thisMachine() {
   return {
     chromiumPath: process.env.CHROMIUM_PATH,
@@ -51,7 +54,11 @@ function thisMachine() {
   };
 }
 
-/** The program that a shell would start for this name. */
+/**
+ * The program that a shell would start for this name.
+ * @param {string} name
+ * @param {string} [path]
+ */
 export function findOnPath(name, path = process.env.PATH ?? '') {
   return path
     .split(delimiter)
@@ -60,6 +67,7 @@ export function findOnPath(name, path = process.env.PATH ?? '') {
     .find(isExecutable);
 }
 
+/** @param {string} path */
 function isExecutable(path) {
   try {
     accessSync(path, constants.X_OK);
@@ -69,6 +77,10 @@ function isExecutable(path) {
   }
 }
 
+/**
+ * @param {string[]} args
+ * @returns {'done' | 'failed' | 'locked'}
+ */
 function runAptHere(args) {
   const { status, error, stderr } = spawnSync('apt-get', args, {
     stdio: ['ignore', 'inherit', 'pipe'],
@@ -81,6 +93,7 @@ function runAptHere(args) {
   return /Could not get lock/.test(stderr) ? 'locked' : 'failed';
 }
 
+/** @param {number} seconds */
 function pauseHere(seconds) {
   console.log(`waiting ${seconds} s for it`);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000 * seconds);

@@ -8,13 +8,24 @@ import { findOnPath, installPrograms } from './install-programs.mjs';
  * A machine that lacks `missing`, with an apt-get that installs everything except `broken`, and
  * that fails at the steps in `failing`. Another apt-get holds the lock for the first `lockedFor`
  * calls. `calls` collects what apt-get was asked to do, and the pauses between.
+ * @param {object} options
+ * @param {string[]} options.missing
+ * @param {string[]} [options.broken]
+ * @param {(string | undefined)[]} [options.failing]
+ * @param {number} [options.lockedFor]
+ * @param {boolean} [options.isRoot]
  */
 function bareMachine({ missing, broken = [], failing = [], lockedFor = 0, isRoot = true }) {
   const lacking = new Set(missing);
+  /** @type {(string | number)[][]} */
   const calls = [];
-  const has = (name) => !lacking.has(name);
+  const has = (/** @type {string} */ name) => !lacking.has(name);
   let locked = lockedFor;
-  const pause = (seconds) => calls.push(['pause', seconds]);
+  const pause = (/** @type {number} */ seconds) => calls.push(['pause', seconds]);
+  /**
+   * @param {string[]} args
+   * @returns {'done' | 'failed' | 'locked'}
+   */
   const runApt = (args) => {
     calls.push(args);
     if (locked-- > 0) return 'locked';
@@ -22,7 +33,8 @@ function bareMachine({ missing, broken = [], failing = [], lockedFor = 0, isRoot
     if (args[0] === 'install') for (const name of missing) if (!broken.includes(name)) lacking.delete(name);
     return 'done';
   };
-  return { calls, options: { machine: { isRoot, hasCommand: has, hasFile: has }, runApt, pause } };
+  const machine = { chromiumPath: undefined, isRoot, hasCommand: has, hasFile: has };
+  return { calls, options: { machine, runApt, pause } };
 }
 
 test('installPrograms succeeds on a machine that lacked a command and a file', () => {
@@ -72,7 +84,7 @@ test('installPrograms waits no longer than five minutes for each step', () => {
   const { calls, options } = bareMachine({ missing: ['pip'], lockedFor: Number.POSITIVE_INFINITY });
   expect(installPrograms(options)).toContain('apt-get could not install them');
   const pauses = calls.filter(([action]) => action === 'pause').map(([, seconds]) => seconds);
-  expect(pauses.reduce((sum, seconds) => sum + seconds, 0)).toBe(2 * 300);
+  expect(pauses.map(Number).reduce((sum, seconds) => sum + seconds, 0)).toBe(2 * 300);
 });
 
 test('installPrograms reports a program that is still missing after apt-get succeeded', () => {
@@ -83,8 +95,10 @@ test('installPrograms reports a program that is still missing after apt-get succ
   expect(problem).not.toContain('  pip (');
 });
 
-let folder;
-afterEach(() => folder && rmSync(folder, { recursive: true }));
+let folder = '';
+afterEach(() => {
+  if (folder !== '') rmSync(folder, { recursive: true });
+});
 
 test('findOnPath finds an executable file in any folder of the path, and nothing else', () => {
   folder = mkdtempSync(join(tmpdir(), 'bloomery-path-'));

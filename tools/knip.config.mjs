@@ -13,7 +13,10 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const ISSUES = ['files', 'exports', 'types', 'duplicates'];
 const TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts'];
 
-/** Files that are started by their names, as threads, processes or commands. */
+/**
+ * Files that are started by their names, as threads, processes or commands.
+ * @type {Record<string, string[]>}
+ */
 const STARTED = {
   'apps/cli': ['src/main.ts', 'src/hashing/hash-worker.ts'],
   'apps/papers': ['src/main.ts', 'src/trials/trial-worker.ts'],
@@ -23,7 +26,7 @@ const STARTED = {
 
 /**
  * Sources of a package's public entries: `./dist/wire/index.js` is built from `src/wire/index.ts`.
- * @param {{ exports?: Record<string, string | { default: string }> }} manifest
+ * @param {import('./workspaces.mjs').Manifest} manifest
  */
 function publicEntries({ exports = {} }) {
   return Object.values(exports)
@@ -36,6 +39,9 @@ function publicEntries({ exports = {} }) {
     );
 }
 
+/** @typedef {{ entry: string[], project: string[], includeEntryExports?: boolean }} Workspace */
+
+/** @type {[folder: string, workspace: Workspace][]} */
 const packages = readWorkspaces(root).map(({ folder, manifest }) => {
   const entry = [...publicEntries(manifest), ...(STARTED[folder] ?? []), ...TESTS];
   const project = ['src/**/*.ts', 'test/**/*.ts', '!src/**/*-binary.ts'];

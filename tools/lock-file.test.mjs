@@ -38,6 +38,7 @@ test('lockFileProblems finds an optional package in the folder of its user and i
 });
 
 test('lockFileProblems names a download address and a missing checksum', () => {
+  /** @type {Record<string, import('./lock-file.mjs').LockEntry & { version?: string }>} */
   const packages = {
     '': {},
     'packages/own': {},

@@ -4,6 +4,8 @@
  *
  * Understands the two forms that we use, `^20.19` and `>=24`, joined by `||`. npm's own semver
  * package would do more, but this runs before any package is installed.
+ * @param {string} version
+ * @param {string} range
  */
 export function nodeVersionProblem(version, range) {
   const parts = range.split('||').map((part) => part.trim());
@@ -11,6 +13,10 @@ export function nodeVersionProblem(version, range) {
   return `Cannot run with this Node: expected ${parts.map(inWords).join(' or ')}, got ${version}`;
 }
 
+/**
+ * @param {string} version
+ * @param {string} part
+ */
 function isAllowed(version, part) {
   const { form, major, minor } = parse(part);
   const [ownMajor, ownMinor] = version.split('.').map(Number);
@@ -18,12 +24,14 @@ function isAllowed(version, part) {
   return form === '>=' && ownMajor > major;
 }
 
+/** @param {string} part */
 function inWords(part) {
   const { form, major, minor } = parse(part);
   if (form === '>=') return `${major}.${minor} or later`;
   return `${major}.${minor} to ${major}.x`;
 }
 
+/** @param {string} part */
 function parse(part) {
   const [, form, major, minor = '0'] = /^(\^|>=)(\d+)(?:\.(\d+))?$/.exec(part) ?? [];
   if (form === undefined)

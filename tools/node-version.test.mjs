@@ -32,7 +32,7 @@ test('nodeVersionProblem refuses a range that it cannot read', () => {
 
 test('package.json asks for the versions that vite and vitest ask for', () => {
   // .npmrc has engine-strict: with any other version, npm ci fails on these two packages.
-  const asked = (name) => lock.packages[`node_modules/${name}`].engines.node;
+  const asked = (/** @type {string} */ name) => lock.packages[`node_modules/${name}`].engines.node;
   expect([asked('vite'), asked('vitest')]).toEqual([
     '^20.19.0 || >=22.12.0',
     '^20.0.0 || ^22.0.0 || >=24.0.0',

@@ -7,9 +7,28 @@
  * real machine and runs the commands. tools/bare-machine tries all of it on a bare Debian.
  */
 
+/** @typedef {{ command?: string, file?: string, package: string, for: string }} Program */
+
+/**
+ * A machine, as far as the set-up asks about it.
+ * @typedef {object} Machine
+ * @property {string | undefined} chromiumPath the value of CHROMIUM_PATH
+ * @property {(name: string) => boolean} hasCommand tells whether a program of this name is on the PATH
+ * @property {(path: string) => boolean} hasFile tells whether this file exists
+ * @property {boolean} isRoot true if this process may install packages
+ */
+
+/** @typedef {{ action: 'fail', message: string }} Failure */
+
+/**
+ * The next step for a machine.
+ * @typedef {{ action: 'ready' } | Failure | { action: 'install', packages: string[] }} Plan
+ */
+
 /**
  * Programs that tests start by their name (`command`) and files that tests read (`file`), each with
  * the Debian package that contains it.
+ * @type {Program[]}
  */
 const PROGRAMS = [
   { command: 'tmux', package: 'tmux', for: 'the tests of the command in a terminal' },
@@ -26,7 +45,11 @@ const PROGRAMS = [
   { command: 'git', package: 'git', for: 'the tests of the cache with clients' },
 ];
 
-/** The list for one machine. CHROMIUM_PATH replaces Debian's Chromium. */
+/**
+ * The list for one machine. CHROMIUM_PATH replaces Debian's Chromium.
+ * @param {string} [chromiumPath]
+ * @returns {Program[]}
+ */
 export function requiredPrograms(chromiumPath) {
   const chromium = {
     file: chromiumPath ?? '/usr/bin/chromium',
@@ -40,10 +63,8 @@ export function requiredPrograms(chromiumPath) {
  * The next step for a machine: `ready`, `install` with the Debian packages to install, or `fail`
  * with a message.
  *
- * @param machine.chromiumPath the value of CHROMIUM_PATH, or undefined
- * @param machine.hasCommand whether a program of this name is on the PATH
- * @param machine.hasFile whether this file exists
- * @param machine.isRoot whether this process may install packages
+ * @param {Machine} machine
+ * @returns {Plan}
  */
 export function planPrograms(machine) {
   const { chromiumPath, hasCommand, hasFile, isRoot } = machine;
@@ -67,7 +88,11 @@ export function planPrograms(machine) {
   return { action: 'install', packages };
 }
 
-/** The message after an installation, or undefined if nothing is missing now. */
+/**
+ * The message after an installation, or undefined if nothing is missing now.
+ * @param {Machine} machine
+ * @param {{ aptFailed: boolean }} outcome
+ */
 export function problemAfterInstall(machine, { aptFailed }) {
   const missing = missingPrograms(machine);
   if (missing.length === 0) return undefined;
@@ -78,12 +103,17 @@ export function problemAfterInstall(machine, { aptFailed }) {
   return describe(missing, how);
 }
 
+/** @param {Machine} machine */
 function missingPrograms({ chromiumPath, hasCommand, hasFile }) {
   return requiredPrograms(chromiumPath).filter(({ command, file }) =>
-    command === undefined ? !hasFile(file) : !hasCommand(command),
+    command === undefined ? !hasFile(file ?? '') : !hasCommand(command),
   );
 }
 
+/**
+ * @param {Program[]} missing
+ * @param {string} how
+ */
 function describe(missing, how) {
   const lines = missing.map(
     (program) =>
@@ -98,6 +128,10 @@ function describe(missing, how) {
   ].join('\n');
 }
 
+/**
+ * @param {string[]} packages
+ * @param {string} [prefix]
+ */
 function aptCommand(packages, prefix = '') {
   return `${prefix}apt-get update && ${prefix}apt-get install --no-install-recommends ${packages.join(' ')}`;
 }

@@ -1,13 +1,24 @@
 import { expect, test } from 'vitest';
 import { planPrograms, problemAfterInstall, requiredPrograms } from './required-programs.mjs';
 
-/** A machine that has everything, except for the given names and for what `changes` overrides. */
+/**
+ * A machine that has everything, except for the given names and for what `changes` overrides.
+ * @param {Partial<import('./required-programs.mjs').Machine> & { without?: string[] }} [options]
+ */
 function machine({ without = [], ...changes } = {}) {
-  const has = (name) => !without.includes(name);
+  const has = (/** @type {string} */ name) => !without.includes(name);
   return { chromiumPath: undefined, isRoot: true, hasCommand: has, hasFile: has, ...changes };
 }
 
-const all = requiredPrograms().map(({ command, file }) => command ?? file);
+const all = requiredPrograms().map(({ command, file }) => command ?? file ?? '');
+
+/**
+ * The message of a plan that fails, or undefined.
+ * @param {import('./required-programs.mjs').Plan} plan
+ */
+function messageOf(plan) {
+  return plan.action === 'fail' ? plan.message : undefined;
+}
 
 test('requiredPrograms gives each entry one command or one file, a package and a purpose', () => {
   for (const { command, file, package: name, for: purpose } of requiredPrograms()) {
@@ -33,8 +44,9 @@ test('planPrograms installs every package on a machine that has nothing', () => 
 });
 
 test('planPrograms gives a user who is not root the line to type', () => {
-  const { action, message } = planPrograms(machine({ isRoot: false, without: ['pip', 'git'] }));
-  expect(action).toBe('fail');
+  const plan = planPrograms(machine({ isRoot: false, without: ['pip', 'git'] }));
+  expect(plan.action).toBe('fail');
+  const message = messageOf(plan);
   expect(message).toContain(
     '\n  pip (Debian package python3-pip), for the tests of the cache with clients\n',
   );
@@ -45,8 +57,9 @@ test('planPrograms gives a user who is not root the line to type', () => {
 
 test('planPrograms does not speak of apt-get install on a system without apt-get', () => {
   for (const isRoot of [true, false]) {
-    const { action, message } = planPrograms(machine({ isRoot, without: ['tmux', 'apt-get'] }));
-    expect(action).toBe('fail');
+    const plan = planPrograms(machine({ isRoot, without: ['tmux', 'apt-get'] }));
+    expect(plan.action).toBe('fail');
+    const message = messageOf(plan);
     expect(message).toContain('  tmux (Debian package tmux), for');
     expect(message).toContain('This system has no apt-get');
     expect(message).not.toContain('apt-get install');
@@ -65,7 +78,9 @@ test.each(['/opt/no-such-file', ''])(
   (path) => {
     const plan = planPrograms(machine({ chromiumPath: path, without: [path, 'pip'] }));
     expect(plan.action).toBe('fail');
-    expect(plan.message).toContain(`CHROMIUM_PATH to name a Chromium or Chrome, got ${JSON.stringify(path)}`);
+    expect(messageOf(plan)).toContain(
+      `CHROMIUM_PATH to name a Chromium or Chrome, got ${JSON.stringify(path)}`,
+    );
   },
 );
 
@@ -92,8 +107,8 @@ test('no message names an undefined program', () => {
   const lists = [all, ...all.map((name) => [name])];
   for (const without of lists) {
     const texts = [
-      planPrograms(machine({ isRoot: false, without })).message,
-      planPrograms(machine({ without: [...without, 'apt-get'] })).message,
+      messageOf(planPrograms(machine({ isRoot: false, without }))),
+      messageOf(planPrograms(machine({ without: [...without, 'apt-get'] }))),
       problemAfterInstall(machine({ without }), { aptFailed: false }),
     ];
     for (const text of texts) {

@@ -9,15 +9,24 @@
 import { Server } from 'node:http';
 
 const used = new WeakSet();
-const emit = Server.prototype.emit;
+const { emit } = Server.prototype;
 
-Server.prototype.emit = function (event, ...args) {
-  if (event !== 'request') return emit.call(this, event, ...args);
-  const { socket } = args[0];
-  if (used.has(socket)) {
-    socket.resetAndDestroy();
-    return true;
+Object.assign(Server.prototype, { emit: emitOrReset });
+
+/**
+ * @this {Server}
+ * @param {string} event
+ * @param {unknown[]} args
+ * @returns {boolean}
+ */
+function emitOrReset(event, ...args) {
+  if (event === 'request') {
+    const { socket } = /** @type {import('node:http').IncomingMessage} */ (args[0]);
+    if (used.has(socket)) {
+      socket.resetAndDestroy();
+      return true;
+    }
+    used.add(socket);
   }
-  used.add(socket);
-  return emit.call(this, event, ...args);
-};
+  return Reflect.apply(emit, this, [event, ...args]);
+}

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const reset = new URL('reset-reused-connections.mjs', import.meta.url).href;
-const run = (...args) => spawnSync(process.execPath, ['--import', reset, ...args], { encoding: 'utf8' });
+const run = (/** @type {string[]} */ ...args) =>
+  spawnSync(process.execPath, ['--import', reset, ...args], { encoding: 'utf8' });
 
 test('reset-reused-connections.mjs lets the first request of a connection pass and resets the second', () => {
   const program = `

@@ -30,6 +30,11 @@ rmSync(scratch, { recursive: true });
 console.log(`examples: ${ran - failed} of ${ran} ran`);
 if (failed > 0) process.exit(1);
 
+/**
+ * @param {string} title
+ * @param {string} source
+ * @param {boolean} isTypeScript
+ */
 async function run(title, source, isTypeScript) {
   ran++;
   const { code } = isTypeScript ? await transform(source, { loader: 'ts', format: 'esm' }) : { code: source };

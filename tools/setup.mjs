@@ -35,7 +35,13 @@ export function setUp({ tests = false } = {}) {
   if (problem !== undefined) fail(problem);
 }
 
-/** Runs a command; if it fails, ends this program with a message and with `hint`. */
+/**
+ * Runs a command; if it fails, ends this program with a message and with `hint`.
+ * @param {string} what
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ hint?: string }} [options]
+ */
 export function step(what, command, args, { hint } = {}) {
   console.log(`\n— ${what}`);
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
@@ -43,6 +49,10 @@ export function step(what, command, args, { hint } = {}) {
   if (status !== 0) fail([`Failed: ${command} ${args.join(' ')} (${what})`, hint].filter(Boolean).join('\n'));
 }
 
+/**
+ * @param {string} message
+ * @returns {never}
+ */
 export function fail(message) {
   console.error(`\n${message}`);
   process.exit(1);

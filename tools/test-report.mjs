@@ -3,6 +3,14 @@
 import { relative } from 'node:path';
 
 /**
+ * The fields of Vitest's report that are read here.
+ * @typedef {object} Report
+ * @property {{ name: string, startTime: number, endTime: number }[]} testResults
+ */
+
+/** @typedef {{ numPassedTests: number, numFailedTests: number, numPendingTests: number }} Counts */
+
+/**
  * Seconds on two idle cores. Exceeding them is a warning and not a failure, because a busy machine
  * is not the fault of a change. docs/notes/tests.md says what to do about it.
  */
@@ -11,6 +19,9 @@ export const BUDGETS = { quick: 3 * 60, whole: 35 * 60 };
 /**
  * One line for each of the ten files that took longest. A file that ran in Node and in Chromium
  * counts once, by its sum.
+ * @param {Report} report
+ * @param {string} root
+ * @param {number} [count]
  */
 export function slowestFiles(report, root, count = 10) {
   const times = new Map();
@@ -24,7 +35,11 @@ export function slowestFiles(report, root, count = 10) {
     .map(([path, ms]) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${path}`);
 }
 
-/** The warning for a run that took `seconds`, or undefined if it kept its budget. */
+/**
+ * The warning for a run that took `seconds`, or undefined if it kept its budget.
+ * @param {number} seconds
+ * @param {boolean} quick
+ */
 export function overBudget(seconds, quick) {
   const budget = quick ? BUDGETS.quick : BUDGETS.whole;
   if (seconds <= budget) return undefined;
@@ -35,6 +50,7 @@ export function overBudget(seconds, quick) {
   );
 }
 
+/** @param {Counts} counts */
 export function countLine({ numPassedTests, numFailedTests, numPendingTests }) {
   return `tests: ${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped`;
 }

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { BUDGETS, countLine, overBudget, slowestFiles } from './test-report.mjs';
 
-const ran = (name, ms) => ({ name: `/clone/${name}`, startTime: 1000, endTime: 1000 + ms });
+const ran = (/** @type {string} */ name, /** @type {number} */ ms) => ({
+  name: `/clone/${name}`,
+  startTime: 1000,
+  endTime: 1000 + ms,
+});
 
 test('slowestFiles adds up what a file took in Node and in Chromium, and begins with the slowest', () => {
   const testResults = [

@@ -45,6 +45,7 @@ step(what, 'npx', [
   '--reporter=json',
   `--outputFile.json=${file}`,
 ]);
+/** @type {import('./test-report.mjs').Report & import('./test-report.mjs').Counts} */
 const report = JSON.parse(readFileSync(file, 'utf8'));
 rmSync(folder, { recursive: true });
 

@@ -16,7 +16,12 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const WORDS = '/usr/share/dict/american-english-huge';
 
-/** Each line is typed into a shell and must end with exit code 0. */
+/** @typedef {{ line: string, comment?: undefined } | { comment: string }} Step */
+
+/**
+ * Lines that are typed into a shell. Each must end with exit code 0.
+ * @type {Record<string, Step[]>}
+ */
 const TRANSCRIPTS = {
   'README.md': [
     { line: `bloomery build ${WORDS} -o words.blm` },
@@ -55,7 +60,10 @@ for (const [page, session] of Object.entries(TRANSCRIPTS)) {
 }
 console.log(`transcript: ${commands} commands run as ${Object.keys(TRANSCRIPTS).join(' and ')} show them`);
 
-/** Calls `work` with a new folder that holds the command and a text, and removes the folder. */
+/**
+ * Calls `work` with a new folder that holds the command and a text, and removes the folder.
+ * @param {(folder: string) => string} work
+ */
 function inFolder(work) {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-transcript-'));
   try {
@@ -69,8 +77,13 @@ function inFolder(work) {
   }
 }
 
-function run(folder, { line, comment }) {
-  if (comment !== undefined) return `\n# ${comment}\n`;
+/**
+ * @param {string} folder
+ * @param {Step} step
+ */
+function run(folder, step) {
+  if (step.comment !== undefined) return `\n# ${step.comment}\n`;
+  const { line } = step;
   commands++;
   const { status, stdout, stderr } = spawnSync('bash', ['-o', 'pipefail', '-c', line], {
     cwd: folder,
@@ -86,6 +99,10 @@ function run(folder, { line, comment }) {
   return `$ ${line}\n${stdout}`;
 }
 
+/**
+ * @param {string} page
+ * @param {string} text
+ */
 function write(page, text) {
   const path = join(root, page);
   const before = readFileSync(path, 'utf8');

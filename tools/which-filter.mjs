@@ -32,7 +32,21 @@ const keys = hashKeys(numbered('key', KEYS));
 const strangers = hashKeys(numbered('stranger', STRANGERS));
 const asked = { capacity: KEYS, falsePositiveRate: RATE };
 
-// Each row has a name, the requested rate, and a function that fills its structure.
+/** @typedef {ReturnType<typeof hashKeys>} Hashes */
+
+/**
+ * A structure as far as the table asks about it.
+ * @typedef {object} Structure
+ * @property {Hashes['scheme']} scheme
+ * @property {number} byteLength
+ * @property {(batch: Hashes) => Uint8Array} hasMany
+ * @property {() => Uint8Array} encode
+ */
+
+/**
+ * Rows: a name, the requested rate, and a function that fills its structure.
+ * @type {[name: string, rate: number, make: () => Structure][]}
+ */
 const ROWS = [
   ['`BloomFilter`', RATE, () => filled(BloomFilter.forCapacity(asked))],
   ['`BlockedBloomFilter`', RATE, () => filled(BlockedBloomFilter.forCapacity(asked))],
@@ -100,10 +114,12 @@ function sketches() {
   const careful = CountMinSketch.forError({ epsilon: 0.001, delta: 0.01, update: 'conservative' });
   sketch.addMany(stream);
   careful.addMany(stream);
+  /** @type {Map<string, number>} */
   const truth = new Map();
   for (const key of stream) truth.set(key, (truth.get(key) ?? 0) + 1);
-  const meanError = (counts) =>
-    counts.reduce((sum, count, i) => sum + count - [...truth.values()][i], 0) / truth.size;
+  const exact = [...truth.values()];
+  const meanError = (/** @type {ArrayLike<number>} */ counts) =>
+    Array.from(counts).reduce((sum, count, i) => sum + count - exact[i], 0) / truth.size;
   const heavy = HeavyHitters.forThreshold({ threshold: 0.01 });
   heavy.addMany(stream);
   const trulyHeavy = [...truth.values()].filter((count) => count >= 0.01 * stream.length).length;
@@ -118,12 +134,21 @@ function sketches() {
   ];
 }
 
+/**
+ * Adds the keys, in the form that the structure takes.
+ * @template {Structure & { addMany(batch: Hashes): unknown }} T
+ * @param {T} structure
+ * @param {(batch: Hashes, structure: Structure) => Hashes} [form]
+ */
 function filled(structure, form = (batch) => batch) {
   structure.addMany(form(keys, structure));
   return structure;
 }
 
-/** Fills each generation with a quarter of the keys. */
+/**
+ * Fills each generation with a quarter of the keys.
+ * @param {RotatingBloomFilter} structure
+ */
 function rotated(structure) {
   for (let part = 0; part < 4; part++) {
     if (part > 0) structure.rotate();
@@ -133,7 +158,10 @@ function rotated(structure) {
   return structure;
 }
 
-/** Adds the keys at distance 0, and as many others at each greater distance. */
+/**
+ * Adds the keys at distance 0, and as many others at each greater distance.
+ * @param {AttenuatedBloomFilter} structure
+ */
 function levelled(structure) {
   structure.addMany(keys);
   for (let distance = 1; distance < 3; distance++)
@@ -141,11 +169,19 @@ function levelled(structure) {
   return structure;
 }
 
-/** The hashes in the scheme of the structure: Parquet's layout has its own hash. */
+/**
+ * The hashes in the scheme of the structure: Parquet's layout has its own hash.
+ * @param {Structure} structure
+ * @param {Hashes} batch
+ */
 function own(structure, batch) {
   return structure.scheme.id === batch.scheme.id ? batch : rehash(batch, structure);
 }
 
+/**
+ * @param {Hashes} batch
+ * @param {Structure} structure
+ */
 function rehash(batch, structure) {
   return hashKeys(numbered(batch === keys ? 'key' : 'stranger', batch.length), structure.scheme);
 }
@@ -154,11 +190,19 @@ function byteValues() {
   return Uint8Array.from({ length: KEYS }, (_, i) => i);
 }
 
+/**
+ * @param {string} name
+ * @param {number} count
+ */
 function numbered(name, count) {
   return Array.from({ length: count }, (_, i) => `${name} ${i}`);
 }
 
-/** A fixed sequence of keys, in which key r comes with a probability proportional to 1/r. */
+/**
+ * A fixed sequence of keys, in which key r comes with a probability proportional to 1/r.
+ * @param {number} length
+ * @param {number} distinct
+ */
 function zipf(length, distinct) {
   const sums = new Float64Array(distinct);
   for (let r = 0, sum = 0; r < distinct; r++) sums[r] = sum += 1 / (r + 1);
@@ -176,6 +220,7 @@ function zipf(length, distinct) {
   });
 }
 
+/** @param {number} rate */
 function percent(rate) {
   return `${(100 * rate).toPrecision(3)} %`;
 }

@@ -4,9 +4,31 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Every workspace: its folder, relative to the root, and its package.json. */
+/**
+ * The fields of a package.json that the tools read.
+ * @typedef {object} Manifest
+ * @property {string} name
+ * @property {boolean} [private]
+ * @property {string[]} [workspaces]
+ * @property {string} [main]
+ * @property {string | Record<string, string>} [bin]
+ * @property {Record<string, string | Record<string, string>>} [exports]
+ * @property {Record<string, string>} [scripts]
+ * @property {Record<string, string>} [dependencies]
+ * @property {Record<string, string>} [devDependencies]
+ * @property {Record<string, string>} [peerDependencies]
+ * @property {Record<string, string>} [optionalDependencies]
+ */
+
+/** @typedef {{ folder: string, manifest: Manifest }} WorkspaceFolder */
+
+/**
+ * Every workspace: its folder, relative to the root, and its package.json.
+ * @param {string} root
+ * @returns {WorkspaceFolder[]}
+ */
 export function readWorkspaces(root) {
-  const { workspaces } = readManifest(root);
+  const { workspaces = [] } = readManifest(root);
   return workspaces
     .flatMap((pattern) => (pattern.endsWith('/*') ? foldersIn(root, pattern.slice(0, -2)) : [pattern]))
     .filter((folder) => existsSync(join(root, folder, 'package.json')))
@@ -18,11 +40,13 @@ export function readWorkspaces(root) {
  *
  * Development dependencies do not count: only tests need them, and tests are not built. They may
  * also point both ways, as between the library and the test kit.
+ * @param {WorkspaceFolder[]} workspaces
  */
 export function inBuildOrder(workspaces) {
   const byName = new Map(workspaces.map((workspace) => [workspace.manifest.name, workspace]));
+  /** @type {WorkspaceFolder[]} */
   const order = [];
-  const visit = (workspace, path) => {
+  const visit = (/** @type {WorkspaceFolder} */ workspace, /** @type {string[]} */ path) => {
     if (order.includes(workspace)) return;
     const { name, dependencies, peerDependencies, optionalDependencies } = workspace.manifest;
     if (path.includes(name)) {
@@ -30,7 +54,8 @@ export function inBuildOrder(workspaces) {
       throw new Error(`Cannot order the packages: expected no circle of dependencies, got ${circle}`);
     }
     for (const needed of Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies })) {
-      if (byName.has(needed)) visit(byName.get(needed), [...path, name]);
+      const next = byName.get(needed);
+      if (next !== undefined) visit(next, [...path, name]);
     }
     order.push(workspace);
   };
@@ -38,10 +63,15 @@ export function inBuildOrder(workspaces) {
   return order;
 }
 
+/** @param {Pick<WorkspaceFolder, 'manifest'>} workspace */
 export function isBuilt({ manifest }) {
   return manifest.scripts?.build !== undefined;
 }
 
+/**
+ * @param {string} root
+ * @param {string} parent
+ */
 function foldersIn(root, parent) {
   if (!existsSync(join(root, parent))) return [];
   return readdirSync(join(root, parent), { withFileTypes: true })
@@ -50,6 +80,10 @@ function foldersIn(root, parent) {
     .sort();
 }
 
+/**
+ * @param {string} folder
+ * @returns {Manifest}
+ */
 function readManifest(folder) {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }

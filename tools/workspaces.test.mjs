@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { inBuildOrder, readWorkspaces } from './workspaces.mjs';
 
-const built = (name, dependencies = [], more = {}) => ({
+const built = (/** @type {string} */ name, /** @type {string[]} */ dependencies = [], more = {}) => ({
   folder: `packages/${name}`,
   manifest: {
     name,
@@ -14,7 +14,8 @@ const built = (name, dependencies = [], more = {}) => ({
     ...more,
   },
 });
-const names = (workspaces) => workspaces.map(({ manifest }) => manifest.name);
+const names = (/** @type {import('./workspaces.mjs').WorkspaceFolder[]} */ workspaces) =>
+  workspaces.map(({ manifest }) => manifest.name);
 
 test('inBuildOrder puts each package after the packages it depends on', () => {
   const packages = [
@@ -53,12 +54,14 @@ test('this repository is built from the library up to the command', () => {
   expect(order.indexOf('@bloomery/cache')).toBeGreaterThan(0);
 });
 
-let root;
-afterEach(() => root && rmSync(root, { recursive: true }));
+let root = '';
+afterEach(() => {
+  if (root !== '') rmSync(root, { recursive: true });
+});
 
 test('readWorkspaces reads patterns and single folders, and skips folders without a package.json', () => {
   root = mkdtempSync(join(tmpdir(), 'bloomery-workspaces-'));
-  const write = (folder, manifest) => {
+  const write = (/** @type {string} */ folder, /** @type {object | undefined} */ manifest = undefined) => {
     mkdirSync(join(root, folder), { recursive: true });
     if (manifest) writeFileSync(join(root, folder, 'package.json'), JSON.stringify(manifest));
   };
