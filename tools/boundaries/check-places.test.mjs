@@ -7,8 +7,24 @@ import { plantedWorkspace } from './planted-workspace.mjs';
  * @param {{ folder: string, why: string }[]} [crowdedExceptions]
  */
 function problemsOf(paths, crowdedExceptions = []) {
-  const files = Object.fromEntries(paths.map((path) => [`packages/cache/${path}`, '']));
-  return checkPlaces(plantedWorkspace(files), { MOST_FILES: 2, CROWDED_EXCEPTIONS: crowdedExceptions });
+  return problemsIn(Object.fromEntries(paths.map((path) => [path, ''])), { crowdedExceptions });
+}
+
+/**
+ * @param {Record<string, string>} texts
+ * @param {object} [exceptions]
+ * @param {{ folder: string, why: string }[]} [exceptions.crowdedExceptions]
+ * @param {{ path: string, why: string }[]} [exceptions.placeExceptions]
+ */
+function problemsIn(texts, { crowdedExceptions = [], placeExceptions = [] } = {}) {
+  const files = Object.fromEntries(
+    Object.entries(texts).map(([path, text]) => [`packages/cache/${path}`, text]),
+  );
+  return checkPlaces(plantedWorkspace(files), {
+    MOST_FILES: 2,
+    CROWDED_EXCEPTIONS: crowdedExceptions,
+    PLACE_EXCEPTIONS: placeExceptions,
+  });
 }
 
 test('a test in src stands beside the module that it names', () => {
@@ -40,5 +56,34 @@ test('an exception lets a crowded folder pass, and is itself a problem when it i
   expect(problemsOf(['src/a.ts', 'src/b.ts', 'src/c.ts'], [exception])).toEqual([]);
   expect(problemsOf(['src/a.ts'], [exception])).toEqual([
     'packages/cache/src: no longer needs its exception: remove it from CROWDED_EXCEPTIONS in tools/boundaries/tables.mjs',
+  ]);
+});
+
+test('a test of one module lies beside it, unless it is a barrel', () => {
+  const path = 'test/proxy/a.test.ts';
+  const one = "import { expect } from 'vitest';\nimport { a } from '../../src/a.ts';";
+  const problem =
+    'packages/cache/test/proxy/a.test.ts: tests one module, expected its place beside packages/cache/src/a.ts';
+  expect(problemsIn({ [path]: one })).toEqual([problem]);
+  expect(problemsIn({ [path]: `${one}\nimport { b } from '../../src/b.ts';` })).toEqual([]);
+  expect(problemsIn({ [path]: `${one}\nimport { lab } from './lab.ts';` })).toEqual([]);
+  expect(problemsIn({ [path]: `${one}\nimport { plan } from 'bloomery';` })).toEqual([]);
+  expect(problemsIn({ [path]: "import { a } from '../../src/index.ts';" })).toEqual([]);
+});
+
+test('an exception lets a test of one module stay, and is itself a problem when it is not needed', () => {
+  const exception = { path: 'packages/cache/test/proxy/a.test.ts', why: 'a test' };
+  const texts = { 'test/proxy/a.test.ts': "import { a } from '../../src/a.ts';" };
+  expect(problemsIn(texts, { placeExceptions: [exception] })).toEqual([]);
+  expect(problemsIn({ 'src/a.ts': '' }, { placeExceptions: [exception] })).toEqual([
+    'packages/cache/test/proxy/a.test.ts: no longer needs its exception: remove it from PLACE_EXCEPTIONS in tools/boundaries/tables.mjs',
+  ]);
+});
+
+test('only tests and their helpers import vitest', () => {
+  const text = "import { expect } from 'vitest';";
+  expect(problemsIn({ 'test/lab.ts': text, 'src/a.ts': '', 'src/a.test.ts': text })).toEqual([]);
+  expect(problemsIn({ 'src/lab.ts': text })).toEqual([
+    'packages/cache/src/lab.ts: imports vitest, expected it in test/ or in packages/testkit',
   ]);
 });

@@ -143,6 +143,14 @@ export const CROWDED_EXCEPTIONS = [
   { folder: 'packages/cache/src/policy', why: 'one rule of RFC 9111 a file' },
 ];
 
+/**
+ * Tests in test/ that import one module only.
+ * @type {{ path: string, why: string }[]}
+ */
+export const PLACE_EXCEPTIONS = [
+  { path: 'apps/cli/test/commands/password.test.ts', why: 'it runs the built command in a terminal' },
+];
+
 /** Globals that pure rooms do not touch: clocks, randomness, I/O, and the way to all of them. */
 export const IMPURE_GLOBALS = [
   'performance',
