@@ -11,6 +11,13 @@ const root = fileURLToPath(new URL('..', import.meta.url));
  * Compares `text` with the part of `page` between `begin` and `end`. With `write`, it writes the
  * page and returns true. Otherwise it returns whether they are the same, and prints how to update
  * the page if they are not. Throws if the page has no such part.
+ * @param {object} part
+ * @param {string} part.page
+ * @param {string} part.begin
+ * @param {string} part.end
+ * @param {string} part.text
+ * @param {string} part.tool
+ * @param {boolean} [part.write]
  */
 export function keepPart({ page, begin, end, text, tool, write = process.argv.includes('--write') }) {
   const name = relative(root, page);
