@@ -1,7 +1,7 @@
 /**
  * `delta` and `apply`: write the changes between two snapshots of a filter or sketch of any
- * structure, and apply them (Mitzenmacher, compressed IV). A peer that holds yesterday's filter needs only today's delta.
- * With 5 % of the keys changed, it is a few per cent of the file.
+ * structure, and apply them (Mitzenmacher, compressed IV). A peer that holds yesterday's filter
+ * needs only today's delta. With 5 % of the keys changed, it is a few per cent of the file.
  *
  * A delta carries the checksums of the old and the new snapshot. `apply` refuses any other
  * snapshot, with both checksums in the message, because the result would have lost keys. Both files
@@ -143,7 +143,9 @@ function deltaBetween(from: FrameFile, to: FrameFile, effort: 'small' | 'fast'):
   }
 }
 
-/** The number of bits that differ, or undefined for structures whose payload is not one bit array. */
+/**
+ * The number of bits that differ, or undefined for structures whose payload is not one bit array.
+ */
 function changedBits({ structure, frame }: FrameFile, other: Uint8Array): number | undefined {
   if (structure.name !== 'BloomFilter' && structure.name !== 'BlockedBloomFilter') return undefined;
   const [before, after] = [payloadOf(frame), payloadOf(other)];

@@ -1,9 +1,9 @@
 /**
  * `encode` turns a filter or sketch of any structure into a message: it codes the contents close to
- * their entropy, bits to within a byte or so (docs/spec/wire.md). `decode` is the way back. In a filter planned for memory half of the bits
- * are ones, so it does not shrink. A filter planned for the wire (`bloomery plan --for
- * transmission`) shrinks to a fraction of its size. Every command reads coded files, so `decode` is
- * only for other programs, and for changing a file in place.
+ * their entropy, bits to within a byte or so (docs/spec/wire.md). `decode` is the way back. In a
+ * filter planned for memory half of the bits are ones, so it does not shrink. A filter planned for
+ * the wire (`bloomery plan --for transmission`) shrinks to a fraction of its size. Every command
+ * reads coded files, so `decode` is only for other programs, and for changing a file in place.
  *
  * `--max-bytes` makes the message fit. If it is too large, the filter is halved until it fits
  * (fewer bits, the same keys, a higher rate). If that fails, the message says "maybe" to every key,

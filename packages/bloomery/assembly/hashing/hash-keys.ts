@@ -1,5 +1,5 @@
-// From bytes to 64-bit hashes, one key or a chunk of keys at a time. Everything works on linear memory that
-// the caller has filled; src/kernel/wasm/wasm-kernel.ts draws the map of it.
+// From bytes to 64-bit hashes, one key or a chunk of keys at a time. Everything works on linear
+// memory that the caller has filled; src/kernel/wasm/wasm-kernel.ts draws the map of it.
 
 import { forge64, streamHash } from './forge64';
 import { sipHash24 } from './siphash';
@@ -9,7 +9,8 @@ export { streamBlocks, streamStart } from './forge64';
 
 const FORGE64: u32 = 1;
 const XXH64: u32 = 3;
-const HIGH_WORD: usize = 16; // where a one-key call leaves the upper 32 bits; it returns the lower ones
+// Where a one-key call leaves the upper 32 bits; it returns the lower ones.
+const HIGH_WORD: usize = 16;
 const SIP_KEY: usize = 32; // 16 bytes, written before each keyed call and wiped after it
 
 // @ts-ignore: decorator
@@ -45,8 +46,8 @@ export function streamEnd(): u32 {
   return leave(streamHash());
 }
 
-// Key i is the bytes from bounds[i] up to bounds[i + 1] - gap, counted from `base`: gap 0 for packed keys,
-// 1 for lines, whose terminator does not belong to the key.
+// Key i is the bytes from bounds[i] up to bounds[i + 1] - gap, counted from `base`: gap 0 for
+// packed keys, 1 for lines, whose terminator does not belong to the key.
 
 export function hashSpans(
   base: usize, bounds: usize, count: u32, gap: u32, hashes: usize, code: u32, seedLow: u32, seedHigh: u32,

@@ -220,7 +220,8 @@ describe('what is no such frame', () => {
     expect(codeOf(changed(frame, 6, 2))).toBe('parameters');
     expect(codeOf(changed(frame, 7, 9))).toBe('hash');
     const split = new BlockedBloomFilter({ blocks: 2, layout: 'split-block' }).encode();
-    expect(codeOf(changed(split, 7, 1))).toBe('parameters'); // split blocks are by XXH64 with seed 0
+    // Split blocks are by XXH64 with seed 0.
+    expect(codeOf(changed(split, 7, 1))).toBe('parameters');
     expect(codeOf(changed(split, 8, 1))).toBe('parameters');
     expect(readFrameLayout(changed(frame, 7, 3)).scheme.id).toMatch(/^xxh64\//);
     expect(readFrameLayout(changed(blocked, 7, 3)).scheme.id).toMatch(/^xxh64\//);

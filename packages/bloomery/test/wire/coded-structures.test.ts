@@ -118,7 +118,8 @@ inBothKernels('coded frames of every structure', () => {
       }
       for (let bit = 0; bit < 8 * coded.length; bit++) {
         coded[bit >> 3] ^= 1 << (bit & 7);
-        // The bit that says "coded" makes it a plain frame, which is returned and which decode refuses.
+        // The bit that says "coded" makes it a plain frame, which is returned and which decode
+        // refuses.
         const read = () => (bit === 6 * 8 + 7 ? decodeFilter(coded) : expandFrame(coded));
         expect(read, `${name}, bit ${bit}`).toThrow(FrameError);
         coded[bit >> 3] ^= 1 << (bit & 7);

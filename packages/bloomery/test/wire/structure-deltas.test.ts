@@ -209,8 +209,8 @@ test('a delta that declares gigabytes is refused before anything is allocated', 
 });
 
 test('counting filters: a delta is between the entropy of the changes and 3 % above it', () => {
-  // Counters are Poisson of mean x before. Of the keys a share c is replaced, so a counter at j rises
-  // by Poisson(c·x) and falls by Binomial(j, c).
+  // Counters are Poisson of mean x before. Of the keys a share c is replaced, so a counter at j
+  // rises by Poisson(c·x) and falls by Binomial(j, c).
   const [n, c, hashes, counters] = [50_000, 0.05, 4, 400_000];
   const filter = new CountingBloomFilter({ counters, hashes });
   filter.addMany(keys(n));

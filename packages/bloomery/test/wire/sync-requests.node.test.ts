@@ -1,4 +1,6 @@
-/** How often a subscriber writes a request: only when it sends one, or has something new to tell. */
+/**
+ * How often a subscriber writes a request: only when it sends one, or has something new to tell.
+ */
 
 import { expect, test, vi } from 'vitest';
 import { CountingBloomFilter } from '../../src/filters/counting/counting-bloom-filter.ts';

@@ -161,7 +161,9 @@ describe('FlightBody', () => {
   describe('after an overflow', () => {
     const chunk = Buffer.alloc(75_000, 'x');
 
-    /** Who has taken one chunk and who takes all; the origin waits for the first. */
+    /**
+     * One reader that has taken one chunk, and one that takes all; the origin waits for the first.
+     */
     async function heldUp() {
       const kept = store();
       const body = new FlightBody(kept.create('k', undefined), 6, () => {});
@@ -221,7 +223,7 @@ describe('FlightBody', () => {
       await expect(eager).rejects.toThrow('over');
     });
 
-    it('who holds up nobody but itself is not', async () => {
+    it('that holds up only itself is not', async () => {
       const body = new FlightBody(store().create('k', undefined), 6, () => {});
       const slow = body.read();
       for (let i = 0; i < 4; i++) body.write(chunk);
@@ -231,7 +233,7 @@ describe('FlightBody', () => {
       body.fail(new Error('over'));
     });
 
-    it('who waits for a part further on holds up nobody', async () => {
+    it('that waits for a part further on does not hold up others', async () => {
       const body = new FlightBody(store().create('k', undefined), 6, () => {});
       const part = all(body.read(749_999, 750_001));
       for (let i = 0; i < 9; i++) expect(body.write(chunk)).toBeUndefined();
@@ -262,7 +264,7 @@ describe('FlightBody', () => {
       reader?.close();
       expect(abandoned).toBe(1);
       expect(body.write(Buffer.alloc(2_000_000))).toBeUndefined();
-      // Nobody should come any more; who does must not wait for bytes that nobody fetches.
+      // No reader should come any more; one that does must not wait for bytes that are not fetched.
       for (const late of [body.read(), body.read(5)]) {
         await expect(all(late)).rejects.toMatchObject({ code: 'aborted' });
         late.close();
@@ -304,7 +306,7 @@ describe('FlightBody', () => {
       await body.write(bytes(piece));
     }
     expect(await text).toBe('<abcde|ij>');
-    // It has left now, and nobody else reads.
+    // It has left now, and there is no other reader.
     expect(abandoned).toBe(1);
     expect(kept.inUse).toEqual({ readers: 0, pendingBytes: 0 });
   });

@@ -58,7 +58,8 @@ describe.each(['wasm', 'javascript'] as const)('hashing in %s', (kernel) => {
     expect(verificationValue((bytes, seed) => value(hashKey(bytes, { hash, seed })))).toBe(0x024b7cf4);
   });
 
-  // The first 16 vectors of the SipHash reference implementation: key 00..0f, message 00..(length - 1).
+  // The first 16 vectors of the SipHash reference implementation: key 00..0f, message 00..(length -
+  // 1).
   test.each(
     [
       '310e0edd47db6f72',

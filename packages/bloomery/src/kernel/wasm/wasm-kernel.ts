@@ -257,8 +257,8 @@ export class WasmKernel {
 
   // The probes of a chunk. `address` is the result of `admit`. `…Has` leaves one byte per key in
   // `results`, `…Add` returns how many keys changed a bit. `…HasKey` hashes and looks up one key in
-  // a single call: 1 or 0, or -1 if it cannot (a key longer than the input region, another hash than
-  // Forge64).
+  // a single call: 1 or 0, or -1 if it cannot (a key longer than the input region, another hash
+  // than Forge64).
 
   classicHas(count: number, address: number, range: number, stride: number, k: number): void {
     this.#call.classicHas(HASH_CHUNK, count, address, range, stride, k, RESULTS);
