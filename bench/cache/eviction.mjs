@@ -26,7 +26,7 @@ import { fileURLToPath } from 'node:url';
 import { CountMinSketch } from 'bloomery';
 import { build } from 'esbuild';
 
-const here = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+const here = (/** @type {string} */ relative) => fileURLToPath(new URL(relative, import.meta.url));
 const quick = process.argv.includes('--quick');
 const REQUESTS = quick ? 200_000 : 1_000_000;
 const OBJECTS = 100_000;
@@ -45,10 +45,14 @@ await build({
   target: 'node20',
   packages: 'external',
 });
-const { S3Fifo, markUsed, MemoryStore } = await import('../build/memory-store.mjs');
+/** @typedef {typeof import('../../packages/cache/src/store/memory/s3-fifo.ts')} Fifo */
+/** @typedef {typeof import('../../packages/cache/src/store/memory/memory-store.ts')} Memory */
+const built = new URL('../build/memory-store.mjs', import.meta.url).href;
+const { S3Fifo, markUsed, MemoryStore } = /** @type {Fifo & Memory} */ (await import(built));
 
 // ---------------------------------------------------------------- traces
 
+/** @param {number} seed */
 function generator(seed) {
   let state = seed >>> 0;
   return () => {
@@ -59,7 +63,10 @@ function generator(seed) {
   };
 }
 
-/** Numbers of objects, one for each request. */
+/**
+ * Numbers of objects, one for each request.
+ * @param {{ exponent: number, wonders: number, scans: boolean }} wish
+ */
 function makeTrace({ exponent, wonders, scans }) {
   const random = generator(42);
   const cumulative = new Float64Array(OBJECTS);
@@ -103,20 +110,29 @@ function makeTrace({ exponent, wonders, scans }) {
 // ---------------------------------------------------------------- policies:
 // hit(key) → boolean, add(key, size)
 
+/** @typedef {{ key: string, size: number, previous: QueueNode, next: QueueNode }} QueueNode */
+/** @typedef {{ hit(key: string): boolean, add(key: string, size: number): void }} Policy */
+
 /** A map and a list through its nodes, oldest first. */
 class Queue {
+  /** @type {Map<string, QueueNode>} */
   map = new Map();
   bytes = 0;
-  #ends = { previous: undefined, next: undefined };
+  #ends = /** @type {QueueNode} */ ({ key: '', size: 0 });
   constructor() {
     this.#ends.previous = this.#ends.next = this.#ends;
   }
+  /**
+   * @param {string} key
+   * @param {number} size
+   */
   push(key, size) {
     const node = { key, size, previous: this.#ends.previous, next: this.#ends };
     node.previous.next = this.#ends.previous = node;
     this.map.set(key, node);
     this.bytes += size;
   }
+  /** @param {string} key */
   remove(key) {
     const node = this.map.get(key);
     if (node === undefined) return undefined;
@@ -127,13 +143,15 @@ class Queue {
     return node.size;
   }
   get oldest() {
-    return this.#ends.next.key;
+    return this.map.size === 0 ? undefined : this.#ends.next.key;
   }
+  /** @returns {[key: string, size: number]} */
   shift() {
     const { key, size } = this.#ends.next;
     this.remove(key);
     return [key, size];
   }
+  /** @param {string} key */
   touch(key) {
     const node = this.map.get(key);
     if (node === undefined) return false;
@@ -146,6 +164,7 @@ class Queue {
   }
 }
 
+/** @type {Record<string, (capacity: number) => Policy>} */
 const policies = {
   FIFO: (capacity) => {
     const queue = new Queue();
@@ -188,7 +207,7 @@ const policies = {
     let sketch = make();
     let older = make();
     let counted = 0;
-    const count = (key) => {
+    const count = (/** @type {string} */ key) => {
       sketch.add(key);
       if (++counted > 5 * entries) {
         [older, sketch] = [sketch, older];
@@ -196,7 +215,7 @@ const policies = {
         counted = 0;
       }
     };
-    const frequency = (key) => sketch.count(key) + older.count(key) / 2;
+    const frequency = (/** @type {string} */ key) => sketch.count(key) + older.count(key) / 2;
     return {
       hit(key) {
         count(key);
@@ -225,11 +244,12 @@ const policies = {
     const small = new Queue();
     const main = new Queue();
     const ghost = new Queue();
+    /** @type {Map<string, number>} */
     const uses = new Map();
     function evictOne() {
       if (small.bytes > capacity * 0.1 || main.map.size === 0) {
         const [key, size] = small.shift();
-        if (uses.get(key) >= 1) {
+        if ((uses.get(key) ?? 0) >= 1) {
           uses.set(key, 0);
           main.push(key, size);
         } else {
@@ -240,8 +260,9 @@ const policies = {
         return;
       }
       const [key, size] = main.shift();
-      if (uses.get(key) > 0) {
-        uses.set(key, uses.get(key) - 1);
+      const used = uses.get(key) ?? 0;
+      if (used > 0) {
+        uses.set(key, used - 1);
         main.push(key, size);
       } else {
         uses.delete(key);
@@ -263,6 +284,7 @@ const policies = {
   },
   'S3-FIFO, ours': (capacity) => {
     const policy = new S3Fifo({ expectedEntries: capacity / 4096 });
+    /** @type {Map<string, import('../../packages/cache/src/store/memory/s3-fifo.ts').QueueEntry>} */
     const entries = new Map();
     return {
       hit(key) {
@@ -273,7 +295,7 @@ const policies = {
       },
       add(key, cost) {
         const entry = { key, cost, uses: 0, queue: undefined, previous: undefined, next: undefined };
-        while (policy.bytes + cost > capacity - policy.ghostBytes) entries.delete(policy.evict().key);
+        while (policy.bytes + cost > capacity - policy.ghostBytes) entries.delete(policy.evict()?.key ?? '');
         entries.set(key, entry);
         policy.add(entry);
       },
@@ -281,9 +303,11 @@ const policies = {
   },
 };
 
+/** @param {number} protectedLimit */
 function segmented(protectedLimit) {
   const probation = new Queue();
   const main = new Queue();
+  /** @param {string} key */
   function hit(key) {
     if (main.touch(key)) return true;
     const size = probation.remove(key);
@@ -353,7 +377,7 @@ for (const count of quick ? [1_000, 100_000] : [1_000, 10_000, 100_000, 1_000_00
   let bytes = 0;
   for (let round = 0; round < 7; round++) {
     let begin = process.hrtime.bigint();
-    for (const i of order) bytes += store.bodyInMemory(store.find(keys[i])[0]).length;
+    for (const i of order) bytes += store.bodyInMemory(store.find(keys[i])[0])?.length ?? 0;
     ns.hit = Math.min(ns.hit, Number(process.hrtime.bigint() - begin) / order.length);
     begin = process.hrtime.bigint();
     for (let i = 0; i < order.length; i++) bytes += store.find(absent[i & 0xffff]).length;
@@ -363,6 +387,10 @@ for (const count of quick ? [1_000, 100_000] : [1_000, 10_000, 100_000, 1_000_00
   console.log(`${String(count).padStart(9)} entries: hit ${ns.hit.toFixed(0)}, miss ${ns.miss.toFixed(0)}`);
 }
 
+/**
+ * @param {string} key
+ * @param {number} time
+ */
 function response(key, time) {
   return {
     key,
