@@ -1,4 +1,5 @@
-// Refuses first words of doc comments and words of comments and test titles that STYLE.md names.
+// Refuses first words of doc comments, and words of comments, messages and test titles, that
+// STYLE.md names.
 //
 // A doc comment names its subject first: a noun, or a verb in the third person. The readers of a
 // comment that begins with "Of" wait for the noun. Words such as "nobody" hide who acts, and the
@@ -7,6 +8,7 @@
 
 import { commentBlocks, matchesIn } from '../source/comment-blocks.mjs';
 import { isNode, visitNodes } from '../source/parse-source.mjs';
+import { isTestCode } from './rule.mjs';
 
 /** First words of doc comments, in lower case. */
 const FIRST_WORDS = [
@@ -28,7 +30,7 @@ const WORDS = [
 export function commentWords(source) {
   return [
     ...commentBlocks(source).flatMap((block) => [...firstWord(block), ...refusedWords(block)]),
-    ...titles(source),
+    ...texts(source),
   ];
 }
 
@@ -63,25 +65,40 @@ function refusedWords(block) {
 }
 
 /**
- * Refused words in the titles of tests.
+ * Refused words in the titles of tests, and in the texts of the product that have a space:
+ * messages, help and reports. A text without a space is a name.
  * @param {import('../source/parse-source.mjs').Source} source
  */
-function titles(source) {
+function texts(source) {
+  const isProduct = /^(?:packages|apps)\/[^/]+\/src\//.test(source.path) && !isTestCode(source.path);
   /** @type {import('./rule.mjs').Refusal[]} */
   const found = [];
-  visitNodes(source, (node) => {
-    if (node.type !== 'CallExpression' || !isNode(node.callee) || !Array.isArray(node.arguments)) return;
-    const [title] = node.arguments;
-    if (!['test', 'it', 'describe'].includes(String(node.callee.name)) || !isNode(title)) return;
-    const text = source.text.slice(title.start, title.end);
+  visitNodes(source, (node, ancestors) => {
+    const isText =
+      node.type === 'TemplateElement' || (node.type === 'Literal' && typeof node.value === 'string');
+    if (!isText || !(isProduct || isTitle(node, ancestors))) return;
+    const text = source.text.slice(node.start, node.end);
+    if (!text.includes(' ')) return;
     for (const { words, instead } of WORDS) {
-      const match = new RegExp(`\\b(?:${words})\\b`, 'i').exec(text)?.[0];
-      if (match === undefined) continue;
-      const line = source.lineOf(title.start);
-      found.push({ line, text: `Cannot accept the title of a test: expected ${instead}, got "${match}"` });
+      const match = new RegExp(`\\b(?:${words})\\b`, 'i').exec(text);
+      if (match === null) continue;
+      const what = isProduct ? 'a text' : 'the title of a test';
+      const line = source.lineOf(node.start + match.index);
+      found.push({ line, text: `Cannot accept ${what}: expected ${instead}, got "${match[0]}"` });
     }
   });
   return found;
+}
+
+/**
+ * True for the first argument of a test, also for a part of a template.
+ * @param {import('../source/parse-source.mjs').Node} node
+ * @param {import('../source/parse-source.mjs').Node[]} ancestors
+ */
+function isTitle(node, [parent, above]) {
+  const [text, call] = parent.type === 'TemplateLiteral' ? [parent, above] : [node, parent];
+  if (call.type !== 'CallExpression' || !isNode(call.callee) || !Array.isArray(call.arguments)) return false;
+  return call.arguments[0] === text && ['test', 'it', 'describe'].includes(String(call.callee.name));
 }
 
 /** @param {string} text */

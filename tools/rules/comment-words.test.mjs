@@ -38,8 +38,20 @@ test('code, quotations and other words pass', () => {
 });
 
 test('the title of a test has none of the words either', () => {
-  const text = "test('nobody waits', () => {});\ndescribe('a client', () => {});";
-  expect(refusalsOf(commentWords, text)).toEqual([
-    '1: Cannot accept the title of a test: expected the actor by its name, got "nobody"',
+  const text =
+    "test('nobody waits', () => {});\ntest(`${a}: nobody waits`, f);\ndescribe('a client', f);\nf('nobody waits');";
+  const refusal = 'Cannot accept the title of a test: expected the actor by its name, got "nobody"';
+  expect(refusalsOf(commentWords, text, 'packages/cache/test/proxy/a.test.ts')).toEqual([
+    `1: ${refusal}`,
+    `2: ${refusal}`,
   ]);
+});
+
+test('messages and other texts of the product have none of the words', () => {
+  const text = "f('read by somebody');\nf(`${a} stays for\\never, for ever`);\nf('nobody', { nobody: 1 });";
+  expect(refusalsOf(commentWords, text)).toEqual([
+    '1: Cannot accept a text: expected the actor by its name, got "somebody"',
+    '2: Cannot accept a text: expected forever, got "for ever"',
+  ]);
+  expect(refusalsOf(commentWords, text, 'packages/cache/test/proxy/a.test.ts')).toEqual([]);
 });
