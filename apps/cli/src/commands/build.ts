@@ -142,7 +142,7 @@ hash-list (nearly empty filters).`,
     ['zcat access.log.gz | cut -d" " -f1 | bloomery build --rate 1e-4 -o visitors.blm', 'from a pipe'],
     ['bloomery build users.csv --column email -s static --rate 0.1% -o emails.blm', 'a column of a CSV file'],
     ['bloomery build events.jsonl.zst --jsonl .user.id -s counting -o users.blm', 'a field of JSON lines'],
-    ['bloomery build keys.txt --key-file secret -o keyed.blm', 'nobody can choose keys that collide'],
+    ['bloomery build keys.txt --key-file secret -o keyed.blm', 'an attacker cannot choose keys that collide'],
   ]);
 }
 

@@ -84,14 +84,14 @@ function registerBuild(parent: Command): void {
   command.addHelpText(
     'after',
     `
-Words and passwords are compared after NFKC and case folding. The file is not the list, but whoever has it can test guesses
+Words and passwords are compared after NFKC and case folding. The file is not the list, but a thief of it can test guesses
 against it: publish that of a public list, and use --key-file for a list that is a secret.`,
   );
   withExamples(command, [
     ['bloomery password build rockyou.txt.gz -o bad.blpw', 'one mistaken refusal in 10,000 passwords'],
     [
       'bloomery password build names.txt --key-file secret -o names.blpw',
-      'useless to whoever has only the file',
+      'useless to a thief who has only the file',
     ],
   ]);
 }
@@ -193,7 +193,7 @@ function registerCheck(parent: Command): void {
 async function check(options: CheckOptions, command: Command): Promise<void> {
   if (command.args.length > 0) {
     throw new UsageError(
-      'password check takes no arguments but its options (--help): a password on the command line is seen by everybody ' +
+      'password check takes no arguments but its options (--help): a password on the command line is seen by all users ' +
         'in ps and stays in the history; type it when asked, or pipe it in',
     );
   }

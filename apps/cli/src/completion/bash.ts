@@ -16,7 +16,7 @@ export function bashCompletion(tree: CommandTree): string {
   const { name } = tree;
   return `# Completion of ${name} for bash. Made by: ${name} completion bash
 # Load it now:   source <(${name} completion bash)
-# Or for ever:   ${name} completion bash > ~/.local/share/bash-completion/completions/${name}
+# Or forever:    ${name} completion bash > ~/.local/share/bash-completion/completions/${name}
 
 _${name}() {
   local current=\${COMP_WORDS[COMP_CWORD]} option=\${COMP_WORDS[COMP_CWORD-1]}

@@ -6,7 +6,7 @@ export function fishCompletion(tree: CommandTree): string {
   const { name } = tree;
   return `# Completion of ${name} for fish. Made by: ${name} completion fish
 # Load it now:   ${name} completion fish | source
-# Or for ever:   ${name} completion fish > ~/.config/fish/completions/${name}.fish
+# Or forever:    ${name} completion fish > ~/.config/fish/completions/${name}.fish
 
 complete -c ${name} -e
 ${tree.options.map((option) => optionLine(name, '__fish_use_subcommand', option)).join('\n')}

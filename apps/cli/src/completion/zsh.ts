@@ -10,7 +10,7 @@ export function zshCompletion(tree: CommandTree): string {
   return `#compdef ${name}
 # Completion of ${name} for zsh. Made by: ${name} completion zsh
 # Load it now:   source <(${name} completion zsh)
-# Or for ever:   ${name} completion zsh > "\${fpath[1]}/_${name}"
+# Or forever:    ${name} completion zsh > "\${fpath[1]}/_${name}"
 
 _${name}() {
   local curcontext=$curcontext state line

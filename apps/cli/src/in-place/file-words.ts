@@ -29,7 +29,7 @@ const JOURNAL_WORDS: Record<JournalOutcome, (place: string) => string> = {
     `${place}: removed the journal of a change that was not begun; the file is as it was`,
   'of another file': (place) =>
     `${place}: removed the journal of a change that belonged to another file; the file is as it was`,
-  'not ours': (place) => `${journalName(place)} belongs to somebody else and was left alone`,
+  'not ours': (place) => `${journalName(place)} belongs to another user and was left alone`,
 };
 
 /** Returns the error to show to the user. Errors without a text here are returned unchanged. */
@@ -43,7 +43,7 @@ export function inWords(error: unknown): unknown {
       `${path}: the change is written down beside it but could not be carried out (${reason}); it will be at the next use`,
     interrupted: () =>
       `${path} has a change that was interrupted (${journalName(path)}), and you may not write there; ` +
-      'somebody who may finishes it by opening the filter once: bloomery info',
+      'a user who may finishes it by opening the filter once: bloomery info',
     changing: () => `${path} changes faster than it can be read; try again when its writers have finished`,
     size: () => `${path} has ${statSync(path).size} bytes, more than this machine can hold at once`,
   };

@@ -227,7 +227,7 @@ export class PagedFrame {
     const [ours, found] = [fstatSync(this.#descriptor), statSync(this.place, { throwIfNoEntry: false })];
     if (found?.ino !== ours.ino || found.dev !== ours.dev || found.size !== ours.size) {
       throw new UsageError(
-        `${this.place} was replaced by somebody else in the meantime; nothing was changed`,
+        `${this.place} was replaced by another process in the meantime; nothing was changed`,
       );
     }
   }

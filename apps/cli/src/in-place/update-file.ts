@@ -207,7 +207,7 @@ async function replaceFile(
   return writeFile(file, path, wanted, report, options, () => {
     const now = statSync(path, { bigint: true, throwIfNoEntry: false });
     if (now?.ino !== before.ino || now.mtimeNs !== before.mtimeNs || now.size !== before.size) {
-      throw new UsageError(`${path} was changed by somebody else in the meantime; nothing was changed`);
+      throw new UsageError(`${path} was changed by another process in the meantime; nothing was changed`);
     }
   });
 }

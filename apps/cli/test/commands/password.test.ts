@@ -173,7 +173,7 @@ describe('check, from a pipe', () => {
     (args) => {
       const { stdout, stderr, status } = run(['check', ...args]);
       expect({ stdout, status }).toEqual({ stdout: '', status: 2 });
-      expect(stderr).toContain('a password on the command line is seen by everybody in ps');
+      expect(stderr).toContain('a password on the command line is seen by all users in ps');
       expect(stderr).not.toContain('hunter2');
     },
   );

@@ -129,7 +129,7 @@ describe('PagedFrame', () => {
     unlinkSync(at('replaced.blm'));
     writeFileSync(at('replaced.blm'), frame);
     expect(() => paged.commit()).toThrow(
-      /was replaced by somebody else in the meantime; nothing was changed/,
+      /was replaced by another process in the meantime; nothing was changed/,
     );
     paged.close();
     writeFileSync(at('replaced.blm'), frame.subarray(0, -1));
@@ -336,13 +336,13 @@ describe('torn journals', () => {
     unlinkSync(journalName(path));
     writeFileSync(at('planted'), journal);
     symlinkSync(at('planted'), journalName(path));
-    expect(await warningsOf(() => recoverFile(path))).toMatch(/belongs to somebody else and was left alone/);
+    expect(await warningsOf(() => recoverFile(path))).toMatch(/belongs to another user and was left alone/);
     expect(Buffer.compare(readFileSync(path), before)).toBe(0);
     unlinkSync(journalName(path));
-    if (process.getuid?.() !== 0) context.skip('only root can make a file that belongs to somebody else');
+    if (process.getuid?.() !== 0) context.skip('only root can make a file that belongs to another user');
     writeFileSync(journalName(path), journal);
     chownSync(journalName(path), 12_345, 12_345);
-    expect(await warningsOf(() => recoverFile(path))).toMatch(/belongs to somebody else and was left alone/);
+    expect(await warningsOf(() => recoverFile(path))).toMatch(/belongs to another user and was left alone/);
     expect(Buffer.compare(readFileSync(path), before)).toBe(0);
     chownSync(journalName(path), 0, 0);
     expect(await warningsOf(() => recoverFile(path))).toMatch(/finished a change/);
@@ -407,7 +407,7 @@ describe('the lock', () => {
       [`1 ? ${hostname()} 01234567`]: 'process 1 and',
       '77 5 far.example 01234567': `process 77 on far.example and was not free within 0.05 s; nothing was changed, try again later or with a longer --wait; if that one is gone, remove ${lockName(at('held'))}`,
       [`${gone} ? ${hostname()}/1 01234567`]: `process ${gone} of another container and was not free`,
-      'something else': 'somebody else and',
+      'something else': 'another process and',
     };
     for (const [holder, message] of Object.entries(holders)) {
       symlinkSync(holder, lockName(at('held')));

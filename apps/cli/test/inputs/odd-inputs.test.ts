@@ -127,7 +127,7 @@ describe('files that are replaced', () => {
     expect(run(['add', 'kept.blm'], 'four\n').code).toBe(0);
     expect(found('kept.blm', 'four\n')).toBe('1');
     expect(statSync(at('kept.blm')).mode & 0o777).toBe(0o664);
-    if (process.getuid?.() !== 0) context.skip('only root can change a file of somebody else');
+    if (process.getuid?.() !== 0) context.skip('only root can change a file of another user');
     chmodSync(at('kept.blm'), 0o600);
     chownSync(at('kept.blm'), 12_345, 12_346);
     expect(run(['add', 'kept.blm'], 'five\n').code).toBe(0);
@@ -175,7 +175,9 @@ describe('files that are replaced', () => {
     writeFileSync(at('changed.blm'), 'precious');
     child.stdin.end();
     expect(await ended).toBe(2);
-    expect(stderr).toMatch(/changed\.blm was changed by somebody else in the meantime; nothing was changed/);
+    expect(stderr).toMatch(
+      /changed\.blm was changed by another process in the meantime; nothing was changed/,
+    );
     expect(readFileSync(at('changed.blm'), 'utf8')).toBe('precious');
   });
 
@@ -338,15 +340,15 @@ test('a journal of another user, or one that is no file, does not stop reading o
   execFileSync('mkfifo', [at('.pipe.blm.bloomery-journal')]);
   const { code, stdout, stderr } = run(['check', 'pipe.blm'], 'one\n');
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'one\n' });
-  expect(stderr).toMatch(/^[^\n]*journal belongs to somebody else and was left alone\n$/);
+  expect(stderr).toMatch(/^[^\n]*journal belongs to another user and was left alone\n$/);
   expect(run(['add', 'pipe.blm'], 'two\n').code).toBe(0);
   expect(found('pipe.blm', 'one\ntwo\n')).toBe('2');
-  if (process.getuid?.() !== 0) context.skip('only root can make a file that belongs to somebody else');
+  if (process.getuid?.() !== 0) context.skip('only root can make a file that belongs to another user');
   writeFileSync(at('.stranger.blm.bloomery-journal'), 'rubbish');
   chownSync(at('.stranger.blm.bloomery-journal'), 12_345, 12_345);
   expect(run(['check', 'stranger.blm'], 'one\n')).toMatchObject({
     code: 0,
     stdout: 'one\n',
-    stderr: expect.stringMatching(/^[^\n]*journal belongs to somebody else and was left alone\n$/),
+    stderr: expect.stringMatching(/^[^\n]*journal belongs to another user and was left alone\n$/),
   });
 });

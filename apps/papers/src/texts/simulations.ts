@@ -89,7 +89,7 @@ function report(results: Results): Report {
           'Columns. Entropy: m·H(p)/8 by the formula, and the mean over the real arrays. Appendix: the adaptive coder of the ' +
             "paper's appendix, ⌈log2((m+1)!/(c!(m-c)!))⌉ + 1 bits in whole bytes, for the arrays of this run. Code: one range code " +
             'of the whole array, by theory (`apps/papers/src/texts/coder-theory.ts`: expected log2 of m over c, about 2 bits for taking the ' +
-            'probability anew only every 32 bits, 0.32 bytes for the end) and measured; σ is the distance of the two in standard ' +
+            'probability again only every 32 bits, 0.32 bytes for the end) and measured; σ is the distance of the two in standard ' +
             'errors. Payload: the bit code that is sent, which names its coding, the size of a piece and the number of ones; ' +
             'arrays whose code is longer than some 16 KiB are cut into pieces.',
         ],

@@ -161,7 +161,7 @@ function ratePlot(asked: Point[], filled: Point[]): Plot {
         colour: 0,
         points: curve({ ...x, from: 1 }, (k) => rateAsymptotic(PER_ENTRY, k, 1)),
       },
-      { name: 'measured: strangers asked', kind: 'dots', colour: 1, points: asked },
+      { name: 'measured: other keys asked', kind: 'dots', colour: 1, points: asked },
       { name: 'measured: by the fill of real filters', kind: 'rings', colour: 1, points: filled },
     ],
   };

@@ -116,7 +116,7 @@ describe('what needs a restart', () => {
     const node = await startTestNode({});
     node.reload(loadConfig({ flags: { disk: false, allowClient: ['all'] } }));
     expect(node.lines.find(({ event }) => event === 'configuration')).toMatchObject({
-      warning: expect.stringContaining('anybody who reaches this node'),
+      warning: expect.stringContaining('every client that reaches this node'),
     });
   });
 });

@@ -120,7 +120,7 @@ test('a folder in which nothing can be made: the error of the system, with the n
 describe('what has the name of the lock', () => {
   test('a pipe is respected and not waited for', async () => {
     execFileSync('mkfifo', [lockName(place)]);
-    await expect(take()).rejects.toThrow('somebody else has it');
+    await expect(take()).rejects.toThrow('another process has it');
   });
 
   test('a file that cannot be understood is free when it has not changed for a second', async () => {
@@ -138,7 +138,7 @@ describe('what has the name of the lock', () => {
 
   test('a link that cannot be understood is respected', async () => {
     symlinkSync('somewhere else', lockName(place));
-    await expect(take()).rejects.toThrow('somebody else has it');
+    await expect(take()).rejects.toThrow('another process has it');
   });
 
   const record = (fields: object) =>

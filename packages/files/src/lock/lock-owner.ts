@@ -106,7 +106,7 @@ export const UNKNOWN_HOLDER: LockHolder = { pid: undefined, where: 'here', host:
 
 /** For example `process 12 of another container`. */
 export function describeHolder({ pid, where, host }: LockHolder): string {
-  if (pid === undefined) return 'somebody else';
+  if (pid === undefined) return 'another process';
   if (where === 'here') return `process ${pid}`;
   return `process ${pid} ${host === '' ? `of ${where}` : `on ${host}`}`;
 }

@@ -163,7 +163,9 @@ describe('sources', () => {
   });
 
   it('an open proxy is told to be one', () => {
-    expect(withFlags({ allowClient: ['all'] }).warnings.join()).toMatch(/anybody who reaches this node/);
+    expect(withFlags({ allowClient: ['all'] }).warnings.join()).toMatch(
+      /every client that reaches this node/,
+    );
     expect(withFlags({ allowClient: ['10.0.0.0/8'] }).warnings).toEqual([]);
   });
 });

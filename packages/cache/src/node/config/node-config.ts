@@ -185,7 +185,7 @@ function interpret(reader: SettingReader, written: WrittenSettings): NodeConfig 
   const allowClients = networks(reader, 'allowClient') ?? parseNetworks('loopback');
   const warnings: string[] = [];
   if (forward && allowClients.some((network) => network.endsWith('/0'))) {
-    warnings.push('anybody who reaches this node can use it as a proxy (--allow-client all)');
+    warnings.push('every client that reaches this node can use it as a proxy (--allow-client all)');
   }
   if (diskFolder === null && written.has('diskSize'))
     warnings.push('diskSize has no effect without a disk folder');

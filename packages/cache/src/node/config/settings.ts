@@ -143,7 +143,7 @@ export const SETTINGS: readonly Setting[] = [
     several: true,
     initial: 'loopback',
     live: true,
-    help: 'who may read status and metrics and purge; "none" for nobody (can be repeated)',
+    help: 'who may read status and metrics and purge; "none" for no client (can be repeated)',
   },
   {
     key: 'adminHost',

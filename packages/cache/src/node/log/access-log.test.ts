@@ -169,7 +169,7 @@ describe('a pipe', () => {
     const fifo = pipe();
     fifo.leave();
     expect(() => openLog(fifo.path)).toThrow(
-      `Cannot open the access log ${fifo.path}: it is a pipe that nobody reads (ENXIO)`,
+      `Cannot open the access log ${fifo.path}: it is a pipe without a reader (ENXIO)`,
     );
   });
 });

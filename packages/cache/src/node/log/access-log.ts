@@ -177,7 +177,7 @@ export function openAccessLog(path: string): number {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why =
-      code === 'ENXIO' ? 'it is a pipe that nobody reads (ENXIO)' : (code ?? (error as Error).message);
+      code === 'ENXIO' ? 'it is a pipe without a reader (ENXIO)' : (code ?? (error as Error).message);
     throw new Error(`Cannot open the access log ${path}: ${why}`, { cause: error });
   }
 }
