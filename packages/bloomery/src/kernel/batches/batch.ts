@@ -107,7 +107,7 @@ function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk
 }
 
 function eachLineChunk(bytes: Uint8Array, scheme: HashScheme, visit: VisitChunk): void {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('Cannot read keys: expected lines as a Uint8Array');
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('Cannot read keys: expected a Uint8Array of lines');
   const wasm = wasmKernel();
   if (WASM_POSSIBLE && wasm !== null) wasm.eachLineChunk(bytes, scheme, visit, eachKeyChunk);
   else eachKeyChunk(linesOf(bytes), scheme, visit);

@@ -44,6 +44,6 @@ inBothKernels('lines', () => {
   test('nothing has no lines; anything but bytes is refused', () => {
     expect(countLines(new Uint8Array(0))).toBe(0);
     expect(lineEnds(new Uint8Array(0)).length).toBe(0);
-    expect(() => countLines('a\n' as never)).toThrow('Cannot read keys: expected lines as a Uint8Array');
+    expect(() => countLines('a\n' as never)).toThrow('Cannot read keys: expected a Uint8Array of lines');
   });
 });

@@ -51,7 +51,7 @@ function findNewlines(bytes: Uint8Array, ends: Uint32Array): void {
 let instance: LineKernel | undefined;
 
 function lineKernel(bytes: Uint8Array): LineKernel | null {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('Cannot read keys: expected lines as a Uint8Array');
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('Cannot read keys: expected a Uint8Array of lines');
   if (bytes.length > 0xffffffff)
     throw new RangeError(`Cannot read lines: expected at most 4 GiB, got ${bytes.length} bytes`);
   if (!WASM_POSSIBLE || wasmKernel() === null) return null;

@@ -3,9 +3,9 @@ import { BitStore } from './bit-store.ts';
 
 test('more than the machine can give is a clear error', () => {
   expect(() => BitStore.allocate(2 ** 50)).toThrow(
-    new RangeError(`Cannot allocate: no room for ${2 ** 47} bytes`),
+    new RangeError(`Cannot allocate: expected ${2 ** 47} bytes`),
   );
-  expect(() => BitStore.allocate(2 ** 50, true)).toThrow(/^Cannot allocate: no room for \d+ shared bytes$/);
+  expect(() => BitStore.allocate(2 ** 50, true)).toThrow(/^Cannot allocate: expected \d+ shared bytes$/);
 });
 
 test('bytes go in and out in frame order, at any position in a buffer', () => {

@@ -28,7 +28,7 @@ export class BitStore implements Movable {
     } catch (cause) {
       // There is no SharedArrayBuffer (in browsers: the page is not cross-origin isolated), or not
       // enough memory.
-      throw new RangeError(`Cannot allocate: no room for ${bytes}${shared ? ' shared' : ''} bytes`, {
+      throw new RangeError(`Cannot allocate: expected ${bytes}${shared ? ' shared' : ''} bytes`, {
         cause,
       });
     }
