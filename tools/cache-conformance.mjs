@@ -3,12 +3,12 @@
 //
 //     npm run conformance -- --checkout DIR [--write]
 //
-// Starts the suite's server, a built node with its store in memory as a reverse proxy before it, and
-// the suite's client, all on 127.0.0.1. Prints "159 of 160 required, 98 of 105 optimal" and exits
-// with 1 if a test does not do what tools/conformance/differences.json says, in either direction.
-// Tests that surprise are run a second time, alone: on a busy machine a test of freshness may come
-// too late. `--write` writes the figures into the list, and figures and table into the page
-// docs/spec/cache-conformance.md. No part of the suite is in this repository.
+// Starts the suite's server, a built node with its store in memory as a reverse proxy before it,
+// and the suite's client, all on 127.0.0.1. Prints "159 of 160 required, 98 of 105 optimal" and
+// exits with 1 if a test does not do what tools/conformance/differences.json says, in either
+// direction. Tests that surprise are run a second time, alone: on a busy machine a test of
+// freshness may come too late. `--write` writes the figures into the list, and figures and table
+// into the page docs/spec/cache-conformance.md. No part of the suite is in this repository.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { keepPage, summaryOf, verdictOf } from './conformance/verdict.mjs';
 
-const at = (path) => fileURLToPath(new URL(path, import.meta.url));
+/**
+ * A test of the suite, as far as it is read here.
+ * @typedef {{ id: string, kind?: 'required' | 'optimal' | 'check', browser_only?: boolean }} SuiteTest
+ */
+
+const at = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 const LIST = at('./conformance/differences.json');
 const PAGE = at('../docs/spec/cache-conformance.md');
 const COMMAND = at('../apps/cli/bin/bloomery.js');
@@ -39,6 +44,7 @@ for (const path of ['test-engine/server/server.mjs', 'tests/index.mjs', 'node_mo
 if (!existsSync(COMMAND)) fail(`${COMMAND} is missing: npm run build`);
 const expected = JSON.parse(readFileSync(LIST, 'utf8'));
 
+/** @type {import('node:child_process').ChildProcess[]} */
 const children = [];
 let exitCode = 1;
 try {
@@ -78,26 +84,26 @@ async function main() {
 
 /** The suite's own client. Its results count a test whose dependency fails as not shown. */
 async function loadSuite() {
-  const load = (path) => import(pathToFileURL(join(checkout, path)).href);
+  const load = (/** @type {string} */ path) => import(pathToFileURL(join(checkout, path)).href);
+  /** @type {{ default: { tests: SuiteTest[] }[] }} */
   const { default: tests } = await load('tests/index.mjs');
   const { runTests } = await load('test-engine/client/runner.mjs');
   const { testResults } = await load('test-engine/client/test.mjs');
   const { determineTestResult, resultTypes } = await load('test-engine/lib/results.mjs');
   // A run writes dates into the tests, so a second run needs them as they were.
   const fresh = structuredClone(tests).flatMap((set) => set.tests);
-  const runAgain = async ({ id }, base) => {
+  const runAgain = async (/** @type {SuiteTest} */ { id }, /** @type {string} */ base) => {
     delete testResults[id]; // the client refuses a test that has a result
     await runTests([{ tests: fresh.filter((test) => test.id === id) }], false, base);
   };
   const results = () =>
     tests
       .flatMap((set) => set.tests)
-      .filter(({ id, kind }) => id in testResults && kind !== 'check')
-      .map(({ id, kind = 'required' }) => ({
-        id,
-        kind,
-        passed: determineTestResult(tests, id, testResults) === resultTypes.pass,
-      }));
+      .filter(({ id }) => id in testResults)
+      .flatMap(({ id, kind = 'required' }) => {
+        if (kind === 'check') return [];
+        return { id, kind, passed: determineTestResult(tests, id, testResults) === resultTypes.pass };
+      });
   return { tests, runTests, runAgain, results };
 }
 
@@ -117,6 +123,7 @@ async function startOrigin() {
   return `http://127.0.0.1:${port}`;
 }
 
+/** @param {string} origin */
 async function startNode(origin) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -146,14 +153,23 @@ async function startNode(origin) {
   }
 }
 
+/**
+ * @param {string[]} args
+ * @param {import('node:child_process').SpawnOptions} options
+ */
 function start(args, options) {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], ...options });
   children.push(child);
   return child;
 }
 
-/** Waits for a line of a program, and reads the others too, so that the program never blocks. */
+/**
+ * Waits for a line of a program, and reads the others too, so that the program never blocks.
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {RegExp} pattern
+ */
 async function lineOf(child, pattern) {
+  if (child.stdout === null) throw new Error("Cannot read the suite's server: expected a pipe, got none");
   const lines = createInterface({ input: child.stdout });
   const found = new Promise((done) => lines.on('line', (line) => pattern.test(line) && done(true)));
   const ended = once(child, 'exit').then(() => false);
@@ -165,12 +181,13 @@ async function lineOf(child, pattern) {
 async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address();
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   server.close();
   await once(server, 'close');
   return port;
 }
 
+/** @param {string} folder */
 function commitOf(folder) {
   try {
     return execFileSync('git', ['-C', folder, 'rev-parse', '--short=12', 'HEAD'], {
@@ -181,6 +198,10 @@ function commitOf(folder) {
   }
 }
 
+/**
+ * @param {string} message
+ * @returns {never}
+ */
 function fail(message) {
   console.error(message);
   process.exit(2);

@@ -1,12 +1,14 @@
-// The quality of Forge64 in SMHasher3 (fwojcik/smhasher3), in a checkout of it that was built as its
-// README says, with tools/smhasher/forge64.cpp among its hashes (docs/notes/hash.md has the steps):
+// The quality of Forge64 in SMHasher3 (fwojcik/smhasher3), in a checkout of it that was built as
+// its README says, with tools/smhasher/forge64.cpp among its hashes (docs/notes/hash.md has the
+// steps):
 //
 //     npm run smhasher -- --checkout DIR [--hash Forge64,XXH-64] [--threads 2] [--output DIR] [--write]
 //
 // Runs every group of the suite's set "All" that judges a hash; speed is measured in bench/. Each
 // group is one run of the built program, whose output stays in a file, so an interrupted run
 // continues where it was. All groups take about an hour on one core. `--write` writes
-// bench/results/smhasher.md. No part of the suite is in this repository, and nothing here builds it.
+// bench/results/smhasher.md. No part of the suite is in this repository, and nothing here builds
+// it.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -57,6 +59,7 @@ const output = resolve(values.output ?? join(checkout, 'build', 'bloomery'));
 const names = values.hash.split(',');
 checkBuild();
 
+/** @type {Record<string, Record<string, import('./smhasher/read-output.mjs').Outcome | null>>} */
 const outcomes = {};
 for (const hash of names)
   outcomes[hash] = Object.fromEntries(GROUPS.map((group) => [group, run(hash, group)]));
@@ -79,7 +82,11 @@ function checkBuild() {
   }
 }
 
-/** The outcome of a group, from its file or from a run now. Null if it did not come to its end. */
+/**
+ * The outcome of a group, from its file or from a run now. Null if it did not come to its end.
+ * @param {string} hash
+ * @param {string} group
+ */
 function run(hash, group) {
   const folder = join(output, hash);
   const path = join(folder, `${group}.txt`);
@@ -107,6 +114,10 @@ function about() {
   ];
 }
 
+/**
+ * @param {string} message
+ * @returns {never}
+ */
 function fail(message) {
   console.error(message);
   process.exit(2);

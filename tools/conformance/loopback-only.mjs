@@ -4,8 +4,16 @@
 import { Server } from 'node:net';
 
 const { listen } = Server.prototype;
-Server.prototype.listen = function listenOnLoopback(port, ...rest) {
-  return typeof rest[0] === 'string'
-    ? listen.call(this, port, ...rest)
-    : listen.call(this, port, '127.0.0.1', ...rest);
-};
+
+Object.assign(Server.prototype, { listen: listenOnLoopback });
+
+/**
+ * @this {Server}
+ * @param {unknown} port
+ * @param {unknown[]} rest
+ * @returns {Server}
+ */
+function listenOnLoopback(port, ...rest) {
+  const address = typeof rest[0] === 'string' ? [] : ['127.0.0.1'];
+  return Reflect.apply(listen, this, [port, ...address, ...rest]);
+}

@@ -21,6 +21,7 @@ import { keepPart } from '../written-part.mjs';
 export function verdictOf(results, { required, optimal, differences }) {
   const listed = new Set(differences.flatMap(({ tests }) => tests));
   const counts = { required: countOf(results, 'required'), optimal: countOf(results, 'optimal') };
+  /** @type {string[]} */
   const surprises = [];
   for (const { id, kind, passed } of results) {
     if (!passed && !listed.has(id)) surprises.push(`${id} (${kind}) fails, and the list does not say so`);
@@ -28,9 +29,9 @@ export function verdictOf(results, { required, optimal, differences }) {
     listed.delete(id);
   }
   for (const id of listed) surprises.push(`${id} is in the list, and the suite has no such test`);
-  for (const [kind, count, was] of [
-    ['required', counts.required, required],
-    ['optimal', counts.optimal, optimal],
+  for (const { kind, count, was } of [
+    { kind: 'required', count: counts.required, was: required },
+    { kind: 'optimal', count: counts.optimal, was: optimal },
   ]) {
     if (count.all !== was.all)
       surprises.push(`The suite has ${count.all} ${kind} tests, the list ${was.all}`);
@@ -38,7 +39,10 @@ export function verdictOf(results, { required, optimal, differences }) {
   return { counts, surprises };
 }
 
-/** The one line that a run is about, such as `159 of 160 required, 98 of 105 optimal`. */
+/**
+ * The one line that a run is about, such as `159 of 160 required, 98 of 105 optimal`.
+ * @param {Pick<Expected, 'required' | 'optimal'>} counts
+ */
 export function summaryOf({ required, optimal }) {
   return `${required.shown} of ${required.all} required, ${optimal.shown} of ${optimal.all} optimal`;
 }
@@ -61,7 +65,12 @@ export function partsOf({ required, optimal, differences }) {
   };
 }
 
-/** Compares the page with the list, or writes it; see `keepPart`. */
+/**
+ * Compares the page with the list, or writes it; see `keepPart`.
+ * @param {string} page
+ * @param {Expected} expected
+ * @param {boolean} write
+ */
 export function keepPage(page, expected, write) {
   const kept = Object.entries(partsOf(expected)).map(([name, text]) =>
     keepPart({
@@ -76,6 +85,10 @@ export function keepPage(page, expected, write) {
   return kept.every(Boolean);
 }
 
+/**
+ * @param {readonly Result[]} results
+ * @param {Result['kind']} kind
+ */
 function countOf(results, kind) {
   const ofKind = results.filter((result) => result.kind === kind);
   return { shown: ofKind.filter(({ passed }) => passed).length, all: ofKind.length };

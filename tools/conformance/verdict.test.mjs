@@ -8,12 +8,14 @@ const EXPECTED = {
   optimal: { shown: 1, all: 1 },
   differences: [{ tests: ['b'], kind: 'required', reason: 'on purpose' }],
 };
+/** @type {import('./verdict.mjs').Result[]} */
 const RESULTS = [
   { id: 'a', kind: 'required', passed: true },
   { id: 'b', kind: 'required', passed: false },
   { id: 'c', kind: 'optimal', passed: true },
 ];
-const changed = (id, passed) => RESULTS.map((result) => (result.id === id ? { ...result, passed } : result));
+const changed = (/** @type {string} */ id, /** @type {boolean} */ passed) =>
+  RESULTS.map((result) => (result.id === id ? { ...result, passed } : result));
 
 test('verdictOf finds nothing where all results are as listed', () => {
   const { counts, surprises } = verdictOf(RESULTS, EXPECTED);
@@ -49,7 +51,7 @@ test('partsOf writes figures and table from the list', () => {
 });
 
 test('the page of the cache has the figures and the table of the list', () => {
-  const at = (path) => fileURLToPath(new URL(path, import.meta.url));
+  const at = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
   const list = JSON.parse(readFileSync(at('./differences.json'), 'utf8'));
   expect(keepPage(at('../../docs/spec/cache-conformance.md'), list, false)).toBe(true);
 });

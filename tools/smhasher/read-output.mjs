@@ -1,6 +1,6 @@
-// Reads what SMHasher3 prints with --time-tests, and writes it as a page. Each test ends with a line
-// `Elapsed: 4.34 seconds [SeedBlockLen 30]`; between two of these lines, `!!!!!` marks a failure. The
-// last line of a run gives the time that it took; a run without it was interrupted.
+// Reads what SMHasher3 prints with --time-tests, and writes it as a page. Each test ends with a
+// line `Elapsed: 4.34 seconds [SeedBlockLen 30]`; between two of these lines, `!!!!!` marks a
+// failure. The last line of a run gives the time that it took; a run without it was interrupted.
 
 /**
  * @typedef {{ tests: number, failed: string[], seconds: number, verification: string | null }} Outcome
@@ -16,6 +16,7 @@ export function readOutput(text) {
   const took = /Testing took ([\d.]+) seconds/.exec(text);
   if (took === null) return null;
   const sections = text.split(/^(Elapsed: .*)$/m);
+  /** @type {string[]} */
   const failed = [];
   let tests = 0;
   for (let i = 1; i < sections.length; i += 2) {
@@ -37,20 +38,22 @@ export function readOutput(text) {
  */
 export function pageOf(about, groups, hashes) {
   const names = Object.keys(hashes);
-  const cell = (outcome) => {
+  const cell = (/** @type {Outcome | null | undefined} */ outcome) => {
     if (outcome === null || outcome === undefined) return 'not run';
     const { tests, failed } = outcome;
     return failed.length === 0
       ? `${tests} passed`
       : `**${failed.length} of ${tests} failed**: ${failed.join(', ')}`;
   };
-  const total = (name) => {
-    const outcomes = groups.map((group) => hashes[name][group]).filter((outcome) => outcome);
+  const total = (/** @type {string} */ name) => {
+    const outcomes = groups
+      .map((group) => hashes[name][group])
+      .filter((outcome) => outcome !== null && outcome !== undefined);
     const tests = outcomes.reduce((sum, { tests }) => sum + tests, 0);
     const failed = outcomes.reduce((sum, { failed }) => sum + failed.length, 0);
     return `${tests - failed} of ${tests} passed, ${outcomes.length} of ${groups.length} groups run`;
   };
-  const verified = (name) =>
+  const verified = (/** @type {string} */ name) =>
     groups.map((group) => hashes[name][group]?.verification).find(Boolean) ?? 'not run';
   const rows = [
     ['verification value', ...names.map(verified)],
