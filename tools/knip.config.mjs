@@ -57,7 +57,10 @@ export default {
     ...Object.fromEntries(UNDER_REPAIR.map((folder) => [`${folder}**`, ISSUES])),
   },
   workspaces: {
-    '.': { entry: ['tools/*.mjs', 'tools/**/*.test.mjs'], project: ['tools/**/*.mjs'] },
+    '.': {
+      entry: ['tools/*.mjs', 'tools/conformance/loopback-only.mjs', 'tools/**/*.test.mjs'],
+      project: ['tools/**/*.mjs'],
+    },
     ...Object.fromEntries(packages),
     bench: {
       entry: ['{.,*}/main.ts', 'lane-process.ts', 'kernel/parts.ts', 'cache/eviction.mjs'],
