@@ -87,7 +87,7 @@ function slotsOf({
   return (segments + 3) * segmentLength;
 }
 
-/** Which slots are used, and the used ones as they are. */
+/** Entropy of the choice of used slots, and of the used ones as they are. */
 function slotEntropy(payload: Uint8Array, width: number, count: number): number {
   let used = 0;
   for (let i = 0; i < count; i++) if (fieldAt(payload, i * width, width) !== 0n) used++;

@@ -2,8 +2,8 @@
  * `npm run bench:coding`: the coder of bit arrays beside the general compressors, on arrays of
  * independent bits from 0.1 % to 50 % ones and from 10 kbit to 100 Mbit: size over entropy, and
  * speed of coding and decoding in MB of plain bits a second. Every round runs all contenders in
- * turn; the median of the rounds counts. At the end, the sizes of frames and deltas of every structure
- * (structure-table.ts).
+ * turn; the median of the rounds counts. At the end, the sizes of frames and deltas of every
+ * structure (structure-table.ts).
  */
 
 import { spawnSync } from 'node:child_process';

@@ -1,7 +1,8 @@
 /**
  * Coded frames and deltas of every structure at realistic loads, beside the entropy of their
- * contents and beside the general compressors. Sizes only, of payloads without the head: they do not
- * depend on the machine. 100,000 keys; streams have a million events whose keys follow Zipf's law.
+ * contents and beside the general compressors. Sizes only, of payloads without the head: they do
+ * not depend on the machine. 100,000 keys; streams have a million events whose keys follow Zipf's
+ * law.
  */
 
 import {

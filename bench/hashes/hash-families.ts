@@ -1,6 +1,7 @@
 /**
  * Six ways from a key to the k places of its bits in m: two of this library, three that the papers
- * name, and a weak one. Each is as its author describes it, with its own way to the range 0 … m - 1.
+ * name, and a weak one. Each is as its author describes it, with its own way to the range 0 … m -
+ * 1.
  */
 
 import { hash } from 'node:crypto';
@@ -55,9 +56,9 @@ function saltedSha1(key: Uint8Array, k: number, m: number, places: Float64Array)
 
 /**
  * Multiply-shift for vectors (Dietzfelbinger 1996): the sum of a_j x_j over the 32-bit words of the
- * key and its length, with random 64-bit a_j, modulo 2^64. Its upper 32 bits are uniform on 0 … m - 1
- * by a product. Any two keys have independent hashes; more than two need not. `draw` is the number of
- * the random coefficients, for keys of up to 1000 bytes.
+ * key and its length, with random 64-bit a_j, modulo 2^64. Its upper 32 bits are uniform on 0 … m -
+ * 1 by a product. Any two keys have independent hashes; more than two need not. `draw` is the
+ * number of the random coefficients, for keys of up to 1000 bytes.
  */
 export function multiplyShift(draw: number): Places {
   const coefficients: Uint32Array[] = [];

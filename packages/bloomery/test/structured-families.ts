@@ -1,6 +1,6 @@
 /**
- * Families of keys as programs have them: counters, addresses, names that differ in one place. Key i
- * of a family differs from its other keys below 500,000. structured-keys.test.ts asks whether
+ * Families of keys as programs have them: counters, addresses, names that differ in one place. Key
+ * i of a family differs from its other keys below 500,000. structured-keys.test.ts asks whether
  * filters keep their rate on them; `npm run bench:hashes` compares hashes on them.
  */
 

@@ -27,11 +27,11 @@ export interface SpoolBench {
 
 /** Positions after which the backing gives trouble. */
 export interface Trouble {
-  /** It does not admit a longer body. */
+  /** Position after which it does not admit a longer body. */
   readonly refuseAfter?: number;
-  /** It finds no room. */
+  /** Position after which it finds no room. */
   readonly fullAfter?: number;
-  /** It fails. */
+  /** Position after which it fails. */
   readonly failAfter?: number;
 }
 
