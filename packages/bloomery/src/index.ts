@@ -99,5 +99,6 @@ export { hashKeys, type KeyHashes } from './kernel/batches/hash-keys.ts';
 export { countLines, lineEnds } from './kernel/batches/lines.ts';
 export { type KernelChoice, kernelInUse, useKernel } from './kernel/wasm/kernel-choice.ts';
 export type { Key } from './keys/key.ts';
+export { eachLine } from './keys/lines.ts';
 export { type PackedKeys, packKeys } from './keys/packed-keys.ts';
 export type { Estimate } from './math/estimators.ts';

@@ -6,6 +6,7 @@
 
 import { countOf, type KeyBatch, type KeyLines } from '../../kernel/batches/batch.ts';
 import type { Key } from '../../keys/key.ts';
+import { lineEnd } from '../../keys/lines.ts';
 import { checkInteger } from '../../math/checks.ts';
 
 /** One count for all keys of a batch, or one for each key in order. */
@@ -68,10 +69,6 @@ function numberOf(keys: KeyBatch): number | undefined {
 
 function lineCount(lines: Uint8Array): number {
   let count = 0;
-  let start = 0;
-  for (; start < lines.length; count++) {
-    const newline = lines.indexOf(10, start);
-    start = newline < 0 ? lines.length : newline + 1;
-  }
+  for (let start = 0; start < lines.length; count++) start = lineEnd(lines, start) + 1;
   return count;
 }

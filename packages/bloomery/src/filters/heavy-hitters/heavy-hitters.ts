@@ -53,6 +53,7 @@ import { type HashOptions, type HashScheme, hashScheme } from '../../hashing/has
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import type { KeyBatch, KeyLines } from '../../kernel/batches/batch.ts';
 import type { Key } from '../../keys/key.ts';
+import { lineEnd } from '../../keys/lines.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
 import { checkRate } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
@@ -396,8 +397,7 @@ function packedKeys({ bytes, offsets }: PackedKeys): (i: number) => Uint8Array {
 function lineKeys(lines: Uint8Array): (i: number) => Uint8Array {
   let [number, start] = [0, 0];
   return (i) => {
-    for (; number < i; number++) start = lines.indexOf(10, start) + 1;
-    const newline = lines.indexOf(10, start);
-    return lines.subarray(start, newline < 0 ? lines.length : newline);
+    for (; number < i; number++) start = lineEnd(lines, start) + 1;
+    return lines.subarray(start, lineEnd(lines, start));
   };
 }

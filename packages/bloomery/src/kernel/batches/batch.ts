@@ -6,6 +6,7 @@
 
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import type { Key } from '../../keys/key.ts';
+import { eachLine } from '../../keys/lines.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
 import { CHUNK_KEYS, type VisitChunk } from '../wasm/chunk.ts';
 import { wasmKernel } from '../wasm/kernel-choice.ts';
@@ -110,7 +111,7 @@ function eachLineChunk(bytes: Uint8Array, scheme: HashScheme, visit: VisitChunk)
   if (!(bytes instanceof Uint8Array)) throw new TypeError('Cannot read keys: expected a Uint8Array of lines');
   const wasm = wasmKernel();
   if (WASM_POSSIBLE && wasm !== null) wasm.eachLineChunk(bytes, scheme, visit, eachKeyChunk);
-  else eachKeyChunk(linesOf(bytes), scheme, visit);
+  else eachKeyChunk(eachLine(bytes), scheme, visit);
 }
 
 /** Visits hashes that were computed before: `words` holds low and high halves in turn. */
@@ -151,14 +152,5 @@ function eachIndexedChunk(
     }
     visit(count, wasm);
     start += count;
-  }
-}
-
-function* linesOf(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.length; ) {
-    const newline = bytes.indexOf(10, start);
-    const end = newline < 0 ? bytes.length : newline;
-    yield bytes.subarray(start, end);
-    start = end + 1;
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { type HashOptions, HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import { NEWLINE } from '../../keys/lines.ts';
 import { CHUNK_KEYS } from '../wasm/chunk.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch, type KeyLines } from './batch.ts';
 
@@ -51,6 +52,6 @@ export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme, roo
 function expectedLines(bytes: Uint8Array): number {
   const looked = Math.min(bytes.length, 4096);
   let newlines = 1;
-  for (let i = 0; i < looked; i++) if (bytes[i] === 10) newlines++;
+  for (let i = 0; i < looked; i++) if (bytes[i] === NEWLINE) newlines++;
   return Math.ceil((1.1 * bytes.length * newlines) / looked) || 0;
 }

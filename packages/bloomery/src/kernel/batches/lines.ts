@@ -7,6 +7,7 @@
  * assembly/batches/lines.ts.
  */
 
+import { NEWLINE } from '../../keys/lines.ts';
 import { wasmKernel } from '../wasm/kernel-choice.ts';
 import { WASM_POSSIBLE } from '../wasm/wasm-possible.ts';
 import { LineKernel } from './lines-wasm.ts';
@@ -30,8 +31,6 @@ export function lineEnds(bytes: Uint8Array): Uint32Array<ArrayBuffer> {
   if (unended(bytes) === 1) ends[newlines] = bytes.length;
   return ends;
 }
-
-const NEWLINE = 10;
 
 function unended(bytes: Uint8Array): number {
   return bytes.length > 0 && bytes[bytes.length - 1] !== NEWLINE ? 1 : 0;

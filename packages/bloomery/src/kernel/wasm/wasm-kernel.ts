@@ -28,6 +28,7 @@
 
 import { FORGE64, type HashOut, type HashScheme } from '../../hashing/hash-scheme.ts';
 import { type Key, writeKey } from '../../keys/key.ts';
+import { lineEnd, NEWLINE } from '../../keys/lines.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
 import { platform, textEncoder, type WasmMemory } from '../../keys/platform.ts';
 import { CHUNK_KEYS, type VisitChunk } from './chunk.ts';
@@ -54,7 +55,6 @@ const ARENA_LIMIT = 1 << 29;
  * then, would be a leak of its own.
  */
 const MOST_RESIDENTS = 10_000;
-const NEWLINE = 10;
 
 /** An object that moves in and out: the words of a filter, wherever they are at the moment. */
 export interface Movable {
@@ -246,8 +246,7 @@ export class WasmKernel {
         visit(count, this);
         start += used;
       } else if (window === longest) {
-        const newline = bytes.indexOf(NEWLINE, start);
-        const end = newline < 0 ? bytes.length : newline;
+        const end = lineEnd(bytes, start);
         eachKeyChunk([bytes.subarray(start, end)], scheme, visit);
         start = end + 1;
       }
