@@ -8,7 +8,7 @@
  * repetitions.
  */
 
-import { type HashScheme, hashKeys, type KeyHashes, type SecretKey, StaticFilter } from 'bloomery';
+import { eachLine, type HashScheme, hashKeys, type KeyHashes, type SecretKey, StaticFilter } from 'bloomery';
 import { mostNeighboursUpTo } from './neighbours.ts';
 import { normalizePassword, WILDCARD } from './normalize-password.ts';
 import { PasswordBlocklist } from './password-blocklist.ts';
@@ -82,12 +82,7 @@ export class BlocklistBuilder {
       for (const line of splitLines(text)) this.add(line);
       return;
     }
-    for (let at = 0; at < lines.length; ) {
-      const newline = lines.indexOf(10, at);
-      const end = newline < 0 ? lines.length : newline;
-      this.addBytes(lines.subarray(at, end));
-      at = end + 1;
-    }
+    for (const line of eachLine(lines)) this.addBytes(line);
   }
 
   /** Adds one word, as UTF-8 or otherwise Latin-1. */

@@ -5,6 +5,7 @@
  * encoding is an error if it is in a word, because half of a word is worse than a message.
  */
 
+import { eachLine } from 'bloomery';
 import { SpellingError } from './spelling-error.ts';
 
 /** Decodes bytes by hunspell's name of the encoding. For UTF-8 see `decodeWithBytes`. */
@@ -36,18 +37,15 @@ export function decodeText(bytes: Uint8Array, encoding: string, what: string): s
 function decodeWithBytes(bytes: Uint8Array): string {
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let text = '';
-  for (let at = 0; at < bytes.length; ) {
-    const newline = bytes.indexOf(10, at);
-    const end = newline < 0 ? bytes.length : newline + 1;
-    const line = bytes.subarray(at, end);
+  for (const line of eachLine(bytes)) {
     try {
       text += strict.decode(line);
     } catch {
       text += decodeLine(line, strict);
     }
-    at = end;
+    text += '\n';
   }
-  return text;
+  return text.slice(0, bytes.at(-1) === 10 ? undefined : -1);
 }
 
 /** The bytes of a text that may contain such bytes, each as a separate character. */

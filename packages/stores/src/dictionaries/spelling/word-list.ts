@@ -3,6 +3,7 @@
  * used as they are, except for spaces around them.
  */
 
+import { eachLine } from 'bloomery';
 import type { DictionaryForm } from './hunspell-dictionary.ts';
 import { SpellingError } from './spelling-error.ts';
 
@@ -13,13 +14,10 @@ import { SpellingError } from './spelling-error.ts';
 export function* readWordList(bytes: Uint8Array, what = 'the word list'): Generator<DictionaryForm> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 0;
-  for (let at = 0; at < bytes.length; ) {
+  for (const bytesOfLine of eachLine(bytes)) {
     line++;
-    const newline = bytes.indexOf(10, at);
-    const end = newline < 0 ? bytes.length : newline;
-    const word = decodeLine(decoder, bytes.subarray(at, end), what, line);
+    const word = decodeLine(decoder, bytesOfLine, what, line);
     if (word !== '') yield { form: word, keepCase: false, noSuggest: false };
-    at = end + 1;
   }
 }
 
