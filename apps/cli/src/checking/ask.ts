@@ -3,8 +3,9 @@
  * can. Filters of other systems are asked key by key, in the form of a key that their format uses.
  */
 
-import { CountMinSketch, HeavyHitters, type KeyBatch, type PackedKeys } from 'bloomery';
+import { CountMinSketch, HeavyHitters, type KeyBatch } from 'bloomery';
 import type { FilterFile, ForeignFile } from '../files/filter-file.ts';
+import { eachKey } from '../keys/each-key.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface Asker {
@@ -33,22 +34,6 @@ export function askerOf(file: FilterFile): Asker {
     };
   }
   return { takesHashes: true, ask: (keys) => filter.hasMany(keys) };
-}
-
-/** The keys of a batch of lines or of packed keys, as bytes. */
-export function* eachKey(keys: KeyBatch): Generator<Uint8Array> {
-  const { lines } = keys as { lines?: Uint8Array };
-  if (lines !== undefined) {
-    for (let at = 0; at < lines.length; ) {
-      const newline = lines.indexOf(10, at);
-      const end = newline < 0 ? lines.length : newline;
-      yield lines.subarray(at, end);
-      at = end + 1;
-    }
-    return;
-  }
-  const { bytes, offsets } = keys as PackedKeys;
-  for (let i = 0; i + 1 < offsets.length; i++) yield bytes.subarray(offsets[i], offsets[i + 1]);
 }
 
 function foreignAsker(file: ForeignFile): (key: Uint8Array) => boolean {

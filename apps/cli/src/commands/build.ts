@@ -18,7 +18,6 @@ import {
   needsCapacity,
   takesHashes,
 } from '../building/builder.ts';
-import { eachKey } from '../checking/ask.ts';
 import {
   parseCount,
   parseRate,
@@ -34,6 +33,7 @@ import { sourceOf } from '../hashing/hash-source.ts';
 import { HashSpool } from '../hashing/hash-spool.ts';
 import { RecordWorkers } from '../hashing/record-workers.ts';
 import { BufferPool } from '../keys/buffer-pool.ts';
+import { eachKey } from '../keys/each-key.ts';
 import { type ColumnNames, extractKeys } from '../keys/extract-keys.ts';
 import { type Input, inputsOf } from '../keys/input.ts';
 import { type KeyOptions, withKeyOptions } from '../keys/key-options.ts';

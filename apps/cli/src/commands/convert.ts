@@ -23,7 +23,7 @@ import { cannotConvert } from 'bloomery/formats';
 import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
 import { GuavaFilter, type GuavaFunnel } from 'bloomery/formats/guava';
 import { type Command, Option } from 'commander';
-import { type Asker, askerOf, eachKey } from '../checking/ask.ts';
+import { type Asker, askerOf } from '../checking/ask.ts';
 import {
   FORMATS,
   parseCount,
@@ -46,6 +46,7 @@ import { checkInputs, checkOutput, finishOutput, type MadeFileOptions } from '..
 import { type CreateOptions, READ_ONLY, TARGETS, type Target } from '../conversion/targets.ts';
 import { type FilterFile, openFilter } from '../files/filter-file.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
+import { eachKey } from '../keys/each-key.ts';
 import { type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts';
 import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
 import { startProgress } from '../terminal/progress.ts';

@@ -10,12 +10,12 @@
 import { formatPairs } from '@bloomery/papers/drawing';
 import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { type Command, Option } from 'commander';
-import { eachKey } from '../checking/ask.ts';
 import { parseCount, withExamples, withFormat, withJson, withKeyFile } from '../command-options.ts';
 import { funnelOfBytes } from '../conversion/guava-keys.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
 import { type FilterFile, openFilter } from '../files/filter-file.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
+import { eachKey } from '../keys/each-key.ts';
 import { type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts';
 import { formatCount, formatRate } from '../terminal/format-values.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';

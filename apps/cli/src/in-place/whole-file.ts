@@ -7,12 +7,13 @@
  * A filter that cannot be changed is refused, with a hint what to do instead.
  */
 
-import { type KeyBatch, type KeyLines, type PackedKeys, RotatingBloomFilter } from 'bloomery';
+import { type KeyBatch, RotatingBloomFilter } from 'bloomery';
 import type { DcsoFilter } from 'bloomery/formats/dcso';
 import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { compressFrame } from 'bloomery/wire';
 import { guavaKey, textOf } from '../conversion/guava-keys.ts';
 import type { FilterFile } from '../files/filter-file.ts';
+import { eachKey } from '../keys/each-key.ts';
 import { UsageError } from '../usage-error.ts';
 
 /**
@@ -83,7 +84,7 @@ function foreignAdder(path: string, format: string, filter: object): TakeKeys {
   return (keys) =>
     explained(path, () => {
       let fresh = 0;
-      for (const key of bytesOf(keys)) if (add.call(filter, keyOf(key))) fresh++;
+      for (const key of eachKey(keys)) if (add.call(filter, keyOf(key))) fresh++;
       return fresh;
     });
 }
@@ -95,22 +96,5 @@ function explained<T>(path: string, work: () => T): T {
   } catch (cause) {
     if (!(cause instanceof RangeError || cause instanceof TypeError)) throw cause;
     throw new UsageError(`${path}: ${cause.message}; nothing was changed`, { cause });
-  }
-}
-
-/** The keys of a batch of lines or of packed keys, one by one. */
-function* bytesOf(keys: KeyBatch): Generator<Uint8Array> {
-  const { lines, bytes, offsets } = keys as Partial<KeyLines & PackedKeys>;
-  if (lines !== undefined) {
-    for (let start = 0; start < lines.length; ) {
-      const newline = lines.indexOf(10, start);
-      const end = newline < 0 ? lines.length : newline;
-      yield lines.subarray(start, end);
-      start = end + 1;
-    }
-  } else if (bytes !== undefined && offsets !== undefined) {
-    for (let i = 0; i + 1 < offsets.length; i++) yield bytes.subarray(offsets[i], offsets[i + 1]);
-  } else {
-    throw new TypeError('Cannot add the keys: expected lines or packed keys, got another form');
   }
 }

@@ -1,8 +1,8 @@
 import { cpuMs } from '@bloomery/testkit/cpu-time';
 import type { PackedKeys } from 'bloomery';
 import { describe, expect, test } from 'vitest';
-import { eachKey } from '../checking/ask.ts';
 import { UsageError } from '../usage-error.ts';
+import { eachKey } from './each-key.ts';
 import { type ColumnNames, extractKeys, nameColumns } from './extract-keys.ts';
 import { parseJsonPath } from './json-path.ts';
 import type { KeyOptions } from './key-options.ts';

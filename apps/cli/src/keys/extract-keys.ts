@@ -6,7 +6,7 @@
  * else, and numbers beyond 2^53, because several of them would become one key.
  */
 
-import { countLines, type KeyBatch, type PackedKeys } from 'bloomery';
+import { countLines, eachLine, type KeyBatch, type PackedKeys } from 'bloomery';
 import { UsageError } from '../usage-error.ts';
 import { fieldOf, parseJsonPath } from './json-path.ts';
 import { delimiterOf, isWholeLine, type KeyOptions } from './key-options.ts';
@@ -200,10 +200,9 @@ function jsonKeys({ bytes, path, first }: RecordChunk, { jsonl }: KeyOptions): C
   const text = new TextEncoder();
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 0;
-  for (let at = 0; at < bytes.length; ) {
-    const found = bytes.indexOf(NEWLINE, at);
-    const next = found < 0 ? bytes.length : found + 1;
-    const record = bytes.subarray(at, found < 0 ? next : found);
+  let at = 0;
+  for (const record of eachLine(bytes)) {
+    const next = Math.min(at + record.length + 1, bytes.length);
     line++;
     const fail = (what: string) => {
       const where = first ? `line ${line}` : `a line that begins with ${excerpt(bytes, at)}`;

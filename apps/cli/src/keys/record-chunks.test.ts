@@ -1,8 +1,8 @@
 import { cpuMs } from '@bloomery/testkit/cpu-time';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
-import { eachKey } from '../checking/ask.ts';
 import { BufferPool } from './buffer-pool.ts';
+import { eachKey } from './each-key.ts';
 import { type ColumnNames, extractKeys } from './extract-keys.ts';
 import type { Input } from './input.ts';
 import type { KeyOptions } from './key-options.ts';

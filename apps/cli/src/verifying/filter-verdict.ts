@@ -18,11 +18,12 @@
 
 import { CountMinSketch, HeavyHitters, type KeyBatch } from 'bloomery';
 import { occupancyVariance } from 'bloomery/math';
-import { askerOf, eachKey } from '../checking/ask.ts';
+import { askerOf } from '../checking/ask.ts';
 import type { FilterFile } from '../files/filter-file.ts';
 import { bitArraysOf } from '../inspecting/bit-arrays.ts';
 import { describeForeign } from '../inspecting/describe-foreign.ts';
 import { describeOwn } from '../inspecting/describe-own.ts';
+import { eachKey } from '../keys/each-key.ts';
 import { onesBetween } from '../terminal/bit-picture.ts';
 import { type BinomialInterval, fiveSigma } from './binomial-interval.ts';
 
