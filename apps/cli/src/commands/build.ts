@@ -17,7 +17,7 @@ import {
   createBuilder,
   needsCapacity,
   takesHashes,
-} from '../building/builder.ts';
+} from '../building/open-structure.ts';
 import {
   parseCount,
   parseRate,
