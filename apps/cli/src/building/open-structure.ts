@@ -1,5 +1,5 @@
 /**
- * Builders of the structures: which parameters each structure needs beforehand, and how keys are
+ * Structures that are open for keys: which parameters each needs beforehand, and how keys are
  * added. Most structures take hashes, which workers compute. `heavy-hitters` and `bloomier` need
  * the keys themselves, or more than one key per record, and are built on one thread.
  */
@@ -51,7 +51,8 @@ export interface BuildParameters {
   readonly files: number;
 }
 
-export interface Builder {
+/** A structure that takes keys until it is finished. */
+export interface OpenStructure {
   /** The scheme that hashes the keys. */
   readonly scheme: HashScheme;
   /** Adds keys of file number `file`, with a value per key if the structure has values. */
@@ -73,13 +74,11 @@ export function takesHashes({ structure }: BuildParameters): boolean {
   return structure !== 'heavy-hitters' && structure !== 'bloomier';
 }
 
-/**
- * Creates a builder with an empty structure. `capacity` must be given if `needsCapacity` says so.
- */
-export function createBuilder(parameters: BuildParameters): Builder {
+/** Makes an empty structure. `capacity` must be given if `needsCapacity` says so. */
+export function openStructure(parameters: BuildParameters): OpenStructure {
   checkFit(parameters);
-  const make = BUILDERS[parameters.structure];
-  return make(parameters);
+  const open = OPENERS[parameters.structure];
+  return open(parameters);
 }
 
 const SIZED = ['bloom', 'blocked', 'counting', 'spectral', 'hash-list'];
@@ -118,7 +117,7 @@ const OPTION_OF: Record<string, true> = Object.fromEntries(
   [...new Set(Object.values(MEANT).flat())].map((name) => [name, true]),
 );
 
-const BUILDERS: Record<string, (parameters: BuildParameters) => Builder> = {
+const OPENERS: Record<string, (parameters: BuildParameters) => OpenStructure> = {
   bloom: (p) => {
     const layout = layoutOf(p, ['classic', 'partitioned'], 'classic');
     const { bits, capacity, halvings } = p;
@@ -299,8 +298,8 @@ const BUILDERS: Record<string, (parameters: BuildParameters) => Builder> = {
 const METHODS = ['minimum-selection', 'minimal-increase', 'recurring-minimum'];
 const UPDATES = ['plain', 'conservative'];
 
-/** Builder for a structure that adds each batch at once. */
-function adding(filter: OwnFilter & { addMany(keys: KeyBatch): unknown; scheme: HashScheme }): Builder {
+/** A structure that adds each batch at once. */
+function adding(filter: OwnFilter & { addMany(keys: KeyBatch): unknown; scheme: HashScheme }): OpenStructure {
   return {
     scheme: filter.scheme,
     add: (keys) => {

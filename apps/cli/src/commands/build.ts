@@ -11,13 +11,8 @@
 import { hashKeys } from 'bloomery';
 import { frameChunks } from 'bloomery/frames';
 import { type Command, Option } from 'commander';
-import {
-  type Builder,
-  type BuildParameters,
-  createBuilder,
-  needsCapacity,
-  takesHashes,
-} from '../building/open-structure.ts';
+import { FileBuilder } from '../building/file-builder.ts';
+import type { BuildParameters } from '../building/open-structure.ts';
 import {
   parseCount,
   parseRate,
@@ -152,12 +147,10 @@ async function run(files: string[], options: BuildOptions): Promise<void> {
   if (json && output === '-') throw new UsageError('--json and -o - both want standard output');
   checkTarget(output, options);
   const inputs = inputsOf(files);
-  const parameters = parametersOf(options, inputs.length);
-  if (needsCapacity(parameters))
-    createBuilder({ ...parameters, capacity: 1 }); // reports wrong options before anything is read
-  else createBuilder(parameters);
+  // Wrong options are reported before anything is read.
+  const builder = new FileBuilder(parametersOf(options, inputs.length));
   checkValues(options);
-  const { filter, count } = await build(inputs, parameters, options);
+  const { filter, count } = await build(builder, inputs, options);
   let bytes = 0;
   function* chunks() {
     for (const chunk of frameChunks(filter)) {
@@ -182,13 +175,13 @@ function parametersOf(options: BuildOptions, files: number): BuildParameters {
   return { ...options, structure, key: keyFile === undefined ? undefined : readSecretKey(keyFile), files };
 }
 
-/** Puts all keys into a new structure, by the way that reads the least. */
+/** Adds all keys, by the way that reads the least, and finishes the structure. */
 async function build(
+  builder: FileBuilder,
   inputs: readonly Input[],
-  parameters: BuildParameters,
   options: BuildOptions,
 ): Promise<{ filter: OwnFilter; count: number }> {
-  const counts = needsCapacity(parameters);
+  const counts = builder.needsCapacity;
   const twice = counts && inputs.every(({ plainFile }) => plainFile);
   const total = inputs.reduce((sum, { bytes }) => sum + (bytes ?? Number.NaN), 0) * (twice ? 2 : 1);
   const progress = startProgress({
@@ -197,16 +190,16 @@ async function build(
     enabled: !options.quiet && !options.json && (options.output !== '-' || outputIsFile()),
   });
   const onRead = (bytes: number) => progress.advance(bytes);
-  const { scheme } = createBuilder({ ...parameters, ...(counts ? { capacity: 1 } : {}) });
-  const source = sourceOf(scheme, options.keyFile);
+  const source = sourceOf(builder.scheme, options.keyFile);
   const workers = new RecordWorkers({ keys: options, source, threads: options.threads });
   try {
-    if (counts && !twice) return await buildFromSpool(inputs, parameters, workers, onRead);
-    const capacity = twice ? await countKeys(inputs, parameters, workers, onRead) : parameters.capacity;
-    const builder = createBuilder({ ...parameters, capacity });
-    const count = takesHashes(parameters)
-      ? await addHashes(inputs, builder, workers, onRead)
-      : await addKeys(inputs, builder, options, onRead);
+    if (twice) builder.sizeFor(await countKeys(inputs, workers, onRead));
+    const count =
+      counts && !twice
+        ? await addSpooled(inputs, builder, workers, onRead)
+        : builder.takesHashes
+          ? await addHashes(inputs, builder, workers, onRead)
+          : await addKeys(inputs, builder, options, onRead);
     return { filter: builder.finish(), count };
   } finally {
     progress.stop();
@@ -214,33 +207,24 @@ async function build(
   }
 }
 
-/**
- * The number of keys to build for, at least 1. For structures with a filter per file, it is the
- * number of keys in the longest file.
- */
-function capacityOf(counts: readonly number[], { structure }: BuildParameters): number {
-  const eachFile = structure === 'attenuated' || structure === 'rotating';
-  return Math.max(1, eachFile ? Math.max(...counts) : sumOf(counts));
-}
-
+/** The number of keys in each file. */
 async function countKeys(
   inputs: readonly Input[],
-  parameters: BuildParameters,
   workers: RecordWorkers,
   onRead: (bytes: number) => void,
-): Promise<number> {
+): Promise<number[]> {
   const counts: number[] = [];
   for (const input of inputs) counts.push(await workers.count(input, { onRead }));
-  return capacityOf(counts, parameters);
+  return counts;
 }
 
 async function addHashes(
   inputs: readonly Input[],
-  builder: Builder,
+  builder: FileBuilder,
   workers: RecordWorkers,
   onRead: (bytes: number) => void,
 ): Promise<number> {
-  const { scheme, keepsHashes = false } = builder;
+  const { scheme, keepsHashes } = builder;
   let total = 0;
   for (const [file, input] of inputs.entries()) {
     for await (const { words, count } of workers.hash(input, { onRead, keepsHashes })) {
@@ -254,7 +238,7 @@ async function addHashes(
 /** Adds keys to structures that need the keys themselves, or a value with each key. */
 async function addKeys(
   inputs: readonly Input[],
-  builder: Builder,
+  builder: FileBuilder,
   options: BuildOptions,
   onRead: (bytes: number) => void,
 ): Promise<number> {
@@ -272,12 +256,13 @@ async function addKeys(
   return total;
 }
 
-async function buildFromSpool(
+/** Hashes the keys once and adds them when their number is known. */
+async function addSpooled(
   inputs: readonly Input[],
-  parameters: BuildParameters,
+  builder: FileBuilder,
   workers: RecordWorkers,
   onRead: (bytes: number) => void,
-): Promise<{ filter: OwnFilter; count: number }> {
+): Promise<number> {
   const spools = inputs.map(() => new HashSpool());
   try {
     for (const [file, input] of inputs.entries()) {
@@ -285,19 +270,15 @@ async function buildFromSpool(
         spools[file].add(words);
     }
     const counts = spools.map(({ count }) => count);
-    const builder = createBuilder({ ...parameters, capacity: capacityOf(counts, parameters) });
+    builder.sizeFor(counts);
     for (const [file, spool] of spools.entries()) {
       for (const words of spool.parts())
         builder.add({ scheme: builder.scheme, words, length: words.length / 2 }, file);
     }
-    return { filter: builder.finish(), count: sumOf(counts) };
+    return counts.reduce((sum, count) => sum + count, 0);
   } finally {
     for (const spool of spools) spool.close();
   }
-}
-
-function sumOf(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** The values of a chunk, for a Bloomier filter. */
