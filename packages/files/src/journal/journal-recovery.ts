@@ -48,7 +48,7 @@ export type JournalOutcome = 'finished' | 'not begun' | 'of another file' | 'not
 /** Called once for each journal that was found. */
 export type JournalReport = (outcome: JournalOutcome, place: string) => void;
 
-export interface RecoveryOptions extends Pick<FileLockOptions, 'waiting'> {
+export interface RecoveryOptions extends Pick<FileLockOptions, 'waiting' | 'signal'> {
   /** How long to wait for a writer that is writing its pages. Default 30 s. */
   readonly waitMs?: number | undefined;
   readonly report?: JournalReport | undefined;
@@ -59,7 +59,8 @@ export interface RecoveryOptions extends Pick<FileLockOptions, 'waiting'> {
  * costs one look for a journal if nothing was interrupted. It waits for a writer that is at work.
  */
 export async function recoverFile(path: string, options: RecoveryOptions = {}): Promise<void> {
-  const { waitMs = READER_WAIT_MS, waiting, report } = options;
+  const { waitMs = READER_WAIT_MS, waiting, signal, report } = options;
+  signal?.throwIfAborted();
   const place = placeOf(path);
   const journal = place === undefined ? undefined : journalOf(place);
   if (place === undefined || journal === undefined) return;
@@ -68,7 +69,12 @@ export async function recoverFile(path: string, options: RecoveryOptions = {}): 
     return;
   }
   try {
-    const lock = await lockFile(place, { waitMs, waiting, until: () => !isThere(journalName(place)) });
+    const lock = await lockFile(place, {
+      waitMs,
+      waiting,
+      signal,
+      until: () => !isThere(journalName(place)),
+    });
     if (lock === undefined) return;
     try {
       settle(place, report);

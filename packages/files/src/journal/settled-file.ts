@@ -14,9 +14,9 @@
  */
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { readAll } from '../descriptor-bytes.ts';
 import { FileError } from '../file-error.ts';
+import { pause } from '../lock/pause.ts';
 import { hasJournal, placeOf, type RecoveryOptions, recoverFile } from './journal-recovery.ts';
 
 /** Reads all bytes of a file, never a mixture of the states before and after a change in place. */
@@ -40,7 +40,7 @@ export async function readSettled(
     } finally {
       closeSync(descriptor);
     }
-    await sleep(10 * (attempt + 1));
+    await pause(10 * (attempt + 1), options.signal);
   }
   throw new FileError(
     'changing',

@@ -10,11 +10,11 @@
  */
 
 import { basename, dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { FileError } from '../file-error.ts';
 import { claimLock, Lock } from './lock.ts';
 import type { LockPlace } from './lock-candidate.ts';
 import { describeHolder, type LockHolder } from './lock-owner.ts';
+import { pause } from './pause.ts';
 
 export interface FileLock {
   /** Lets the next writer in. A second call does nothing. */
@@ -26,6 +26,8 @@ export interface FileLockOptions {
   readonly waitMs: number;
   /** Ends the wait without the lock when it returns true. */
   readonly until?: (() => boolean) | undefined;
+  /** Ends the wait: the promise rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
   /** Called once if the wait takes longer than half a second. */
   readonly waiting?: ((holder: LockHolder) => void) | undefined;
 }
@@ -37,12 +39,16 @@ export interface FileLockOptions {
  */
 export async function lockFile(
   place: string,
-  { waitMs, until, waiting }: FileLockOptions,
+  { waitMs, until, signal, waiting }: FileLockOptions,
 ): Promise<FileLock | undefined> {
   const start = performance.now();
   let told = false;
   for (;;) {
-    const lock = await claimLock(placeOfLock(place), { signs: false, silenceMs: Number.POSITIVE_INFINITY });
+    const lock = await claimLock(placeOfLock(place), {
+      signs: false,
+      silenceMs: Number.POSITIVE_INFINITY,
+      signal,
+    });
     if (lock instanceof Lock) return lock;
     if (until?.()) return undefined;
     const waited = performance.now() - start;
@@ -51,7 +57,7 @@ export async function lockFile(
       told = true;
       waiting?.(lock);
     }
-    await sleep(Math.min(POLL_MS, waitMs - waited));
+    await pause(Math.min(POLL_MS, waitMs - waited), signal);
   }
 }
 

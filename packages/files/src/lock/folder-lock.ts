@@ -24,6 +24,8 @@ export interface FolderLockOptions {
   readonly lost?: () => void;
   /** An owner that cannot be seen counts as gone after this silence. Default 30 s. */
   readonly silenceMs?: number;
+  /** Ends the wait for an owner that cannot be seen: `take` rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const SIGN_OF_LIFE_MS = 5_000;
@@ -48,9 +50,9 @@ export class FolderLock {
 
   /** Takes the lock of a folder. Rejects with a `FolderTakenError` if another process has it. */
   static async take(folder: string, options: FolderLockOptions = {}): Promise<FolderLock> {
-    const { lost, silenceMs = SILENCE_MS } = options;
+    const { lost, silenceMs = SILENCE_MS, signal } = options;
     const place = { folder, name: 'lock', side: 'lock-' };
-    const lock = await claimLock(place, { signs: true, silenceMs });
+    const lock = await claimLock(place, { signs: true, silenceMs, signal });
     if (!(lock instanceof Lock)) throw new FolderTakenError(folder, lock);
     try {
       return new FolderLock(lock, lost);

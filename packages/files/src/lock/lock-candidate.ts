@@ -24,6 +24,8 @@ export interface ClaimOptions {
   readonly signs: boolean;
   /** An owner that promised signs and gave none for this long counts as gone. */
   readonly silenceMs: number;
+  /** Ends the wait for signs; the claim rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A claimant: a finished lock that only needs its name. */

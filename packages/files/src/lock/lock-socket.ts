@@ -57,12 +57,20 @@ export class LockSocket {
   }
 }
 
-/** Whether a process listens there; undefined if that is unknown. */
-export async function isAnswered(folder: string, name: string): Promise<boolean | undefined> {
+/**
+ * Whether a process listens there; undefined if that is unknown. Rejects with the reason of the
+ * signal when it is aborted.
+ */
+export async function isAnswered(
+  folder: string,
+  name: string,
+  { signal }: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<boolean | undefined> {
+  signal?.throwIfAborted();
   try {
     await withAddress(folder, name, (path) => {
       return new Promise<void>((resolve, reject) => {
-        const socket = connect(path, () => {
+        const socket = connect({ path, signal }, () => {
           socket.destroy();
           resolve();
         });
@@ -71,6 +79,7 @@ export async function isAnswered(folder: string, name: string): Promise<boolean 
     });
     return true;
   } catch (error) {
+    signal?.throwIfAborted();
     if (errorCode(error) === 'ECONNREFUSED') return false;
     // Linux returns this when the queue of a listening socket is full.
     return errorCode(error) === 'EAGAIN' ? true : undefined;

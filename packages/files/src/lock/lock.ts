@@ -28,11 +28,11 @@
 
 import { closeSync, fstatSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClaimOptions, LockCandidate, type LockPlace } from './lock-candidate.ts';
 import { holderOf, type LockHolder, type LockRecord, readLock, UNKNOWN_HOLDER } from './lock-owner.ts';
 import type { LockSocket } from './lock-socket.ts';
 import { livenessOf } from './owner-liveness.ts';
+import { pause } from './pause.ts';
 
 /** A lock that this process holds. */
 export class Lock {
@@ -65,6 +65,7 @@ export class Lock {
  * seen is alive.
  */
 export async function claimLock(place: LockPlace, options: ClaimOptions): Promise<Lock | LockHolder> {
+  options.signal?.throwIfAborted();
   const path = join(place.folder, place.name);
   // Looks first, so that a claimant that is killed while it waits leaves no file behind.
   const record = readLock(path);
@@ -81,6 +82,7 @@ export async function claimLock(place: LockPlace, options: ClaimOptions): Promis
     if (lock.unclean) await removeLeftCandidates(candidate).catch(() => {});
     return lock;
   } catch (error) {
+    options.signal?.throwIfAborted();
     // The error names the lock, because the user does not know its temporary names.
     throw Object.assign(error as Error, { path });
   } finally {
@@ -103,6 +105,7 @@ async function claim(candidate: LockCandidate, name: string): Promise<LockHolder
   const { folder } = candidate.place;
   const path = join(folder, name);
   for (let attempts = 0; attempts < ATTEMPTS; attempts++) {
+    candidate.options.signal?.throwIfAborted();
     if (candidate.linkTo(path)) return undefined;
     const record = readLock(path);
     // It was released a moment ago.
@@ -136,7 +139,7 @@ async function isSilent(path: string, candidate: LockCandidate, silenceMs: numbe
   if (last === undefined || candidate.now() - last > silenceMs) return true;
   const until = performance.now() + silenceMs;
   while (performance.now() < until) {
-    await sleep(Math.min(500, silenceMs / 10));
+    await pause(Math.min(500, silenceMs / 10), candidate.options.signal);
     if (lastSign(path) !== last) return false;
   }
   return true;
