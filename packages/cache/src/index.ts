@@ -27,6 +27,7 @@ export type { ProxyOptions, Upstream } from './proxy/proxy-options.ts';
 export { AddressGuard, type AddressGuardOptions } from './safety/address-guard.ts';
 export { ClientGuard, type ClientGuardOptions } from './safety/client-guard.ts';
 export { checkLimits, DEFAULT_LIMITS, LIMITS, type Limits } from './safety/limits.ts';
+export type { AbortOptions } from './store/abortable.ts';
 export { DiskStore, type DiskStoreOptions } from './store/disk/disk-store.ts';
 export { MemoryStore, type MemoryStoreOptions } from './store/memory/memory-store.ts';
 export {

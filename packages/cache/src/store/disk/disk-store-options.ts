@@ -1,6 +1,9 @@
 /** The operator's choices for a store. All except the folder and its size have a default. */
 
-export interface DiskStoreOptions {
+import type { AbortOptions } from '../abortable.ts';
+
+/** `signal` ends the opening, not a store that is open. */
+export interface DiskStoreOptions extends AbortOptions {
   /** The folder; created if it does not exist. */
   readonly folder: string;
   /** Limit for all bytes in the folder, of any kind. */

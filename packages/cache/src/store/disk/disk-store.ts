@@ -175,18 +175,25 @@ export class DiskStore implements LowerStore {
   /** Opens the store in a folder, also after a crash. Rejects if another process has it open. */
   static async open(options: DiskStoreOptions): Promise<DiskStore> {
     checkDiskStoreOptions(options);
-    prepareFolder(options.folder);
+    const { folder, signal } = options;
+    signal?.throwIfAborted();
+    prepareFolder(folder);
     let abandon = () => {};
-    const lock = await FolderLock.take(options.folder, { lost: () => abandon() });
+    const lock = await FolderLock.take(folder, { lost: () => abandon(), signal });
+    let store: DiskStore;
     try {
-      const store = new DiskStore(options, lock);
+      store = new DiskStore(options, lock);
       abandon = () => store.#abandon();
-      await store.#recover(options.folder);
-      return store;
+      await store.#recover(folder);
     } catch (error) {
       lock.release();
       throw error;
     }
+    if (signal?.aborted) {
+      await store.close();
+      throw signal.reason;
+    }
+    return store;
   }
 
   async #recover(folder: string): Promise<void> {

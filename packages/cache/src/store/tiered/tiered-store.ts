@@ -43,6 +43,7 @@
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
+import { type AbortOptions, abortable } from '../abortable.ts';
 import { tellListeners } from '../key-listeners.ts';
 import { GoneReader } from '../memory/flat-reader.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
@@ -61,7 +62,8 @@ import { KeyQueue } from './key-queue.ts';
 import { PromotingReader } from './promoting-reader.ts';
 import { TieredWriter } from './tiered-writer.ts';
 
-export interface TieredStoreOptions {
+/** `signal` ends the opening, not a store that is open. */
+export interface TieredStoreOptions extends AbortOptions {
   /** Usually an `Admission`. */
   readonly admission: Pick<Admission, 'admit' | 'statistics'>;
   /** Called once, when the disk fails and everything continues in memory. */
@@ -132,6 +134,7 @@ export class TieredStore implements ResponseStore {
     disk: LowerStore,
     options: TieredStoreOptions,
   ): Promise<TieredStore> {
+    options.signal?.throwIfAborted();
     return new TieredStore(memory, disk, options);
   }
 
@@ -262,8 +265,8 @@ export class TieredStore implements ResponseStore {
   }
 
   /** Resolves when all pending writes and removals are done. */
-  settled(): Promise<void> {
-    return this.#queue.idle();
+  settled({ signal }: AbortOptions = {}): Promise<void> {
+    return abortable(this.#queue.idle(), signal);
   }
 
   async close(): Promise<void> {
