@@ -3,6 +3,7 @@
  * it.
  */
 
+import type { AbortOptions } from '../store/abortable.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import type { MemberReport, NodeStatus } from './admin/status.ts';
 import type { ListenAddress } from './config/listen-address.ts';
@@ -18,15 +19,18 @@ export interface CacheNode {
   readonly folder: string | null;
   readonly store: ResponseStore;
   readonly log: Log;
-  status(): Promise<NodeStatus>;
+  status(options?: AbortOptions): Promise<NodeStatus>;
   /** The metrics in the text format of Prometheus. */
-  metrics(): Promise<string>;
+  metrics(options?: AbortOptions): Promise<string>;
   /** The report of this process alone. */
   report(): MemberReport;
-  /** Removes the stored responses of a URL; returns how many. */
-  purge(url: string): Promise<number>;
-  /** Removes a key of this process. */
-  removeKey(key: string): Promise<number>;
+  /**
+   * Removes the stored responses of a URL; returns how many. A removal that has begun is not
+   * stopped by the signal.
+   */
+  purge(url: string, options?: AbortOptions): Promise<number>;
+  /** Removes a key of this process, like `purge`. */
+  removeKey(key: string, options?: AbortOptions): Promise<number>;
   /**
    * Applies the new configuration as far as possible. Returns the settings that need a restart, by
    * their names in the file.
@@ -41,7 +45,8 @@ export interface CacheNode {
 /** Addresses to listen on, in place of the configuration's values. */
 export type ListenPlaces = Pick<NodeConfig, 'listen' | 'adminListen' | 'listenDefaulted'>;
 
-export interface StartOptions {
+/** `signal` ends the start; `close` ends a running node. */
+export interface StartOptions extends AbortOptions {
   readonly team?: Team;
   /** Keys to remove before the first request. */
   readonly removeFirst?: readonly string[];

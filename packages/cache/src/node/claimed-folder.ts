@@ -40,7 +40,11 @@ export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError';
 }
 
-export async function claimDiskFolder(folder: string, workers: number): Promise<ClaimedFolder> {
+export async function claimDiskFolder(
+  folder: string,
+  workers: number,
+  signal?: AbortSignal,
+): Promise<ClaimedFolder> {
   try {
     makeFolder(folder);
   } catch (error) {
@@ -51,7 +55,7 @@ export async function claimDiskFolder(folder: string, workers: number): Promise<
   }
   // Checked before the lock creates files in the folder.
   checkOurs(folder);
-  const lock = await lockFolder(folder);
+  const lock = await lockFolder(folder, signal);
   try {
     return { folder, rearranged: arrange(folder, workers), release: () => lock.release() };
   } catch (error) {
@@ -81,15 +85,14 @@ function makeFolder(folder: string): void {
  * Claims the configured folder. If it is the default and another node uses it, `http-2` next to it
  * is tried, and so on.
  */
-export async function claimConfiguredFolder({
-  disk,
-  diskDefaulted,
-  workers,
-}: Pick<NodeConfig, 'disk' | 'diskDefaulted' | 'workers'>): Promise<ClaimedFolder | null> {
+export async function claimConfiguredFolder(
+  { disk, diskDefaulted, workers }: Pick<NodeConfig, 'disk' | 'diskDefaulted' | 'workers'>,
+  signal?: AbortSignal,
+): Promise<ClaimedFolder | null> {
   if (disk === null) return null;
   for (let number = 1; ; number++) {
     try {
-      return await claimDiskFolder(number === 1 ? disk.folder : `${disk.folder}-${number}`, workers);
+      return await claimDiskFolder(number === 1 ? disk.folder : `${disk.folder}-${number}`, workers, signal);
     } catch (error) {
       if (!(error instanceof FolderInUseError) || !diskDefaulted || number >= MOST_NODES) throw error;
     }
@@ -149,10 +152,11 @@ function readMarker(path: string): number {
   return typeof content.workers === 'number' ? content.workers : 0;
 }
 
-async function lockFolder(folder: string): Promise<FolderLock> {
+async function lockFolder(folder: string, signal: AbortSignal | undefined): Promise<FolderLock> {
   try {
-    return await FolderLock.take(folder);
+    return await FolderLock.take(folder, { signal });
   } catch (error) {
+    signal?.throwIfAborted();
     if (!(error instanceof FolderTakenError)) {
       const { code, message } = error as NodeJS.ErrnoException;
       throw new Error(

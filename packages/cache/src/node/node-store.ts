@@ -46,7 +46,12 @@ export interface NodeStore {
 }
 
 /** A single node claims its folder; with workers, their primary has claimed it. */
-export async function openNodeStore(config: NodeConfig, log: Log, team: Team | null): Promise<NodeStore> {
+export async function openNodeStore(
+  config: NodeConfig,
+  log: Log,
+  team: Team | null,
+  signal?: AbortSignal,
+): Promise<NodeStore> {
   const parts = team?.size ?? 1;
   const memoryBytes = Math.floor(config.memoryBytes / parts);
   // With a disk, memory is for small bodies. Without one, it accepts all bodies that leave room for
@@ -64,7 +69,7 @@ export async function openNodeStore(config: NodeConfig, log: Log, team: Team | n
     close: () => memory.close(),
   };
   if (config.disk === null) return memoryOnly;
-  const claimed = team === null ? await claimConfiguredFolder(config) : null;
+  const claimed = team === null ? await claimConfiguredFolder(config, signal) : null;
   const folder = claimed?.folder ?? config.disk.folder;
   if (claimed?.rearranged) log.event('warn', 'disk-rearranged', { folder, workers: config.workers });
   try {
@@ -74,6 +79,7 @@ export async function openNodeStore(config: NodeConfig, log: Log, team: Team | n
       Math.floor(config.disk.bytes / parts),
       workerFolder(folder, team?.index ?? 0),
       log,
+      signal,
     );
     return {
       store,
@@ -105,12 +111,14 @@ async function openTiers(
   capacityBytes: number,
   folder: string,
   log: Log,
+  signal: AbortSignal | undefined,
 ) {
   const started = Date.now();
   const disk = await DiskStore.open({
     folder,
     capacityBytes,
     maxObjectBytes: Math.min(limits.storedObjectBytes, Math.floor(capacityBytes / 4)),
+    signal,
   });
   const { responses, bytes } = disk.statistics;
   log.event('info', 'disk-opened', { folder, responses, bytes, ms: Date.now() - started });

@@ -11,6 +11,7 @@
  * would otherwise open a port through which any code can be run.
  */
 
+import type { AbortOptions } from '../store/abortable.ts';
 import { banner } from './banner.ts';
 import type { ListenAddress } from './config/listen-address.ts';
 import { type ConfigSources, loadConfig, type NodeConfig } from './config/node-config.ts';
@@ -19,7 +20,8 @@ import { startNode } from './start-node.ts';
 import { VERSION } from './version.ts';
 import { Workers } from './workers/workers.ts';
 
-export interface RunOptions extends ConfigSources {
+/** `signal` ends the command like SIGTERM, or its start with the reason of the signal. */
+export interface RunOptions extends ConfigSources, AbortOptions {
   /** Prints the banner; without it there is none. */
   readonly print?: (text: string) => void;
   /** The command that starts the cache, for the banner. */
@@ -50,8 +52,11 @@ export async function runCache(options: RunOptions): Promise<number> {
   const stop = (signal: NodeJS.Signals) => {
     // 128 plus the number of the signal, as in shells.
     if (stopping || running === null) process.exit(signal === 'SIGINT' ? 130 : 143);
+    close(running);
+  };
+  const close = (node: Running) => {
     stopping = true;
-    running.close(config.shutdownMs).then(
+    node.close(config.shutdownMs).then(
       () => ended(0),
       (error) => {
         log.event('error', 'not-stopped-cleanly', { problem: error });
@@ -88,7 +93,16 @@ export async function runCache(options: RunOptions): Promise<number> {
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
   try {
-    running = config.workers === 1 ? await startNode(config, { log }) : await Workers.start(config, log);
+    const { signal } = options;
+    const node =
+      config.workers === 1
+        ? await startNode(config, { log, signal })
+        : await Workers.start(config, log, { signal });
+    running = node;
+    const onAbort = () => {
+      if (!stopping) close(node);
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
     if (reloadWhenStarted) reload();
     options.print?.(
       banner(config, {

@@ -21,6 +21,7 @@ import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import { checkNodeInternals, closeAfter, cutConnection } from '../safety/node-internals.ts';
 import { sendOwnAnswer } from '../safety/own-answer.ts';
+import { type AbortOptions, abortable } from '../store/abortable.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import { type AdminEndpointsOptions, answerAdminRequest, isAdminPath } from './admin/admin-endpoints.ts';
 import { purgeKey } from './admin/purge-key.ts';
@@ -43,7 +44,8 @@ import { ownerOf, type Team } from './workers/team.ts';
 export type { CacheNode, ListenPlaces, StartOptions } from './cache-node.ts';
 
 export async function startNode(config: NodeConfig, options: StartOptions = {}): Promise<CacheNode> {
-  const { team } = options;
+  const { team, signal } = options;
+  signal?.throwIfAborted();
   const log =
     options.log ??
     new Log({
@@ -118,11 +120,11 @@ class RunningNode implements CacheNode {
     return this.#open.store;
   }
 
-  async start({ removeFirst = [], places }: StartOptions): Promise<void> {
+  async start({ removeFirst = [], places, signal }: StartOptions): Promise<void> {
     const config = this.#config;
     const team = this.#team;
     this.#observer.useAccessLog(config);
-    this.#open = await openNodeStore(config, this.log, team);
+    this.#open = await openNodeStore(config, this.log, team, signal);
     this.#limits.storedObjectBytes = this.#longestStored(config);
     for (const key of removeFirst) await this.#open.store.removeKey(key);
     this.#adminEndpoints = this.#makeAdminEndpoints(config);
@@ -133,7 +135,7 @@ class RunningNode implements CacheNode {
       );
       await this.#relayServer.open(team.socketPath(team.index));
     }
-    const place = places === undefined ? config : await places();
+    const place = places === undefined ? config : await abortable(places(), signal);
     this.#config = {
       ...config,
       listen: place.listen,
@@ -158,10 +160,12 @@ class RunningNode implements CacheNode {
       this.#proxies.listensOn(this.adminListen);
     }
     for (const address of place.listen) {
+      signal?.throwIfAborted();
       const opened = await this.#servers.open(address, { certificate, nextFree: place.listenDefaulted });
       this.listen = [...this.listen, opened];
       this.#proxies.listensOn(opened);
     }
+    signal?.throwIfAborted();
     this.#warn(config);
     if (team === null || team.index === 0)
       for (const warning of checkNodeInternals()) this.log.event('warn', 'node', { warning });
@@ -173,9 +177,9 @@ class RunningNode implements CacheNode {
     });
   }
 
-  async status(): Promise<NodeStatus> {
+  async status({ signal }: AbortOptions = {}): Promise<NodeStatus> {
     const { name, forward, upstreams } = this.#config;
-    return statusOf(await this.#reports(), {
+    return statusOf(await abortable(this.#reports(), signal), {
       name,
       version: VERSION,
       stopping: this.#stopping,
@@ -186,8 +190,8 @@ class RunningNode implements CacheNode {
     });
   }
 
-  async metrics(): Promise<string> {
-    return renderMetrics(totalOf(await this.#reports()), {
+  async metrics({ signal }: AbortOptions = {}): Promise<string> {
+    return renderMetrics(totalOf(await abortable(this.#reports(), signal)), {
       name: this.#config.name,
       version: VERSION,
     });
@@ -207,7 +211,8 @@ class RunningNode implements CacheNode {
     return { worker: this.#team?.index ?? 0, pid: process.pid, at: Date.now(), snapshot };
   }
 
-  async purge(url: string): Promise<number> {
+  async purge(url: string, { signal }: AbortOptions = {}): Promise<number> {
+    signal?.throwIfAborted();
     const key = purgeKey(url, this.#proxies.router);
     const owner = this.#ownerOf(key);
     const purged =
@@ -216,9 +221,9 @@ class RunningNode implements CacheNode {
     return purged;
   }
 
-  async removeKey(key: string): Promise<number> {
+  async removeKey(key: string, options: AbortOptions = {}): Promise<number> {
     // This includes responses that are being fetched for the key.
-    return this.#proxy.forget(key);
+    return this.#proxy.forget(key, options);
   }
 
   reload(config: NodeConfig): string[] {

@@ -23,6 +23,7 @@ import type { Duplex } from 'node:stream';
 import { decide, type RequestHead, withoutConnectionFields } from '../policy/index.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import { clientAddress } from '../safety/client-guard.ts';
+import type { AbortOptions } from '../store/abortable.ts';
 import { Exchange } from './client/exchange.ts';
 import { answerOptions } from './client/options-and-trace.ts';
 import { PlainHits } from './client/plain-hits.ts';
@@ -45,9 +46,10 @@ export interface CacheProxy {
   connect(req: IncomingMessage, socket: Duplex, head: Buffer, client?: string): void;
   /**
    * Removes all stored responses of a key, and keeps responses that are being fetched for it from
-   * being stored. Returns the number of removed responses.
+   * being stored. Returns the number of removed responses. A removal that has begun is not stopped
+   * by the signal.
    */
-  forget(key: string): Promise<number>;
+  forget(key: string, options?: AbortOptions): Promise<number>;
   readonly activity: ProxyActivity;
   /** Ends tunnels and connections to origins at once; running requests fail. */
   close(): Promise<void>;
@@ -174,7 +176,8 @@ class RunningProxy implements CacheProxy {
     }
   }
 
-  async forget(key: string): Promise<number> {
+  async forget(key: string, { signal }: AbortOptions = {}): Promise<number> {
+    signal?.throwIfAborted();
     this.#context.flights.doom(key);
     return this.#context.store.removeKey(key);
   }

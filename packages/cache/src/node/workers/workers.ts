@@ -20,6 +20,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { closeSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type AbortOptions, abortable } from '../../store/abortable.ts';
 import type { TeamReport } from '../admin/status.ts';
 import { type ClaimedFolder, claimConfiguredFolder } from '../claimed-folder.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
@@ -110,18 +111,23 @@ export class Workers {
    * Resolves when all workers are ready; throws the error of the first one that failed. `hungMs`:
    * how long a worker may be silent.
    */
-  static async start(config: NodeConfig, log: Log, { hungMs = HUNG_MS } = {}): Promise<Workers> {
+  static async start(
+    config: NodeConfig,
+    log: Log,
+    { hungMs = HUNG_MS, signal }: AbortOptions & { readonly hungMs?: number } = {},
+  ): Promise<Workers> {
+    signal?.throwIfAborted();
     const own = import.meta.url;
     cluster.setupPrimary({
       exec: fileURLToPath(new URL(`./worker-process${own.endsWith('.ts') ? '.ts' : '.js'}`, own)),
       args: [],
     });
-    const disk = await claimConfiguredFolder(config);
+    const disk = await claimConfiguredFolder(config, signal);
     if (disk?.rearranged)
       log.event('warn', 'disk-rearranged', { folder: disk.folder, workers: config.workers });
     const workers = new Workers(config, log, await openWorkersFolder(), disk, hungMs);
     try {
-      await Promise.all(workers.#members.map((member) => workers.#start(member)));
+      await abortable(Promise.all(workers.#members.map((member) => workers.#start(member))), signal);
     } catch (error) {
       await workers.close(0);
       throw error;
