@@ -13,7 +13,12 @@
  */
 
 export { type AnyFilter, type DecodeFilterOptions, decodeFilter } from './filters/decode-filter.ts';
-export { type AssembleOptions, decodeFilterFrom, FilterAssembler } from './filters/filter-assembler.ts';
+export {
+  type AssembleOptions,
+  type DecodeFromOptions,
+  decodeFilterFrom,
+  FilterAssembler,
+} from './filters/filter-assembler.ts';
 export {
   candidatesOf,
   checkFrame,

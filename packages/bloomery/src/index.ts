@@ -98,6 +98,7 @@ export { hashKey, type KeyHash } from './kernel/batches/hash-key.ts';
 export { hashKeys, type KeyHashes } from './kernel/batches/hash-keys.ts';
 export { countLines, lineEnds } from './kernel/batches/lines.ts';
 export { type KernelChoice, kernelInUse, useKernel } from './kernel/wasm/kernel-choice.ts';
+export type { AbortOptions, AbortSignalLike } from './keys/abort.ts';
 export type { Key } from './keys/key.ts';
 export { eachLine } from './keys/lines.ts';
 export { type PackedKeys, packKeys } from './keys/packed-keys.ts';

@@ -22,6 +22,7 @@ import { readFrameLayout } from '../frames/frame-layout.ts';
 import { RunningChecksum } from '../frames/running-checksum.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
+import { type AbortOptions, untilAborted } from '../keys/abort.ts';
 import { checkNumber } from '../math/checks.ts';
 import { BlockedBloomFilter } from './blocked-bloom-filter.ts';
 import { BloomFilter } from './bloom-filter.ts';
@@ -35,16 +36,20 @@ export interface AssembleOptions {
   readonly maxBytes?: number;
 }
 
+/** `signal` ends the reading, even if the next chunk never comes. */
+export interface DecodeFromOptions extends AssembleOptions, AbortOptions {}
+
 /**
  * Reads a plain frame of any structure from chunks of any sizes. Throws a `FrameError` if the frame
  * is invalid.
  */
 export async function decodeFilterFrom(
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  options: AssembleOptions = {},
+  { signal, ...options }: DecodeFromOptions = {},
 ): Promise<AnyFilter> {
   const assembler = new FilterAssembler(options);
-  for await (const chunk of chunks) assembler.push(chunk);
+  const arriving = signal === undefined ? chunks : untilAborted(chunks, signal);
+  for await (const chunk of arriving) assembler.push(chunk);
   return assembler.finish();
 }
 

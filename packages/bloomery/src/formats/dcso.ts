@@ -25,6 +25,7 @@
 
 import { unlikeFilters } from '../filters/shared/compatibility.ts';
 import { checkOptions } from '../filters/shared/options.ts';
+import { type AbortOptions, throwIfAborted } from '../keys/abort.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { beginSequence, nextInSequence } from './hashes/dcso-generator.ts';
 import { fnv1 } from './hashes/fnv1.ts';
@@ -103,10 +104,14 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
   }
 
   /** Reads a file, compressed or not. The limit applies to the uncompressed bytes. */
-  static async decodeMaybeGzip(bytes: Uint8Array, options: ForeignDecodeOptions = {}): Promise<DcsoFilter> {
+  static async decodeMaybeGzip(
+    bytes: Uint8Array,
+    { signal, ...options }: ForeignDecodeOptions & AbortOptions = {},
+  ): Promise<DcsoFilter> {
+    throwIfAborted(signal);
     if (!isGzip(bytes)) return DcsoFilter.decode(bytes, options);
     checkOptions('DcsoFilter.decodeMaybeGzip', options, ['maxBytes']);
-    return DcsoFilter.decode(await gunzip('dcso', bytes, limitOf(options)), options);
+    return DcsoFilter.decode(await gunzip('dcso', bytes, limitOf(options), signal), options);
   }
 
   /** Adds a key. Returns true if a bit changed; then it counts in `size`. */
@@ -186,8 +191,9 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
   }
 
   /** The file, compressed with gzip. */
-  encodeGzip(): Promise<Uint8Array<ArrayBuffer>> {
-    return gzip(this.encode());
+  async encodeGzip({ signal }: AbortOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
+    throwIfAborted(signal);
+    return gzip(this.encode(), signal);
   }
 
   toString(): string {

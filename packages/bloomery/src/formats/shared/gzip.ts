@@ -5,6 +5,7 @@
  * above it.
  */
 
+import { type AbortSignalLike, throwIfAborted } from '../../keys/abort.ts';
 import { type ByteTransform, platform } from '../../keys/platform.ts';
 import { type ForeignFormat, FormatError } from './format-error.ts';
 
@@ -13,12 +14,13 @@ export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-export async function gzip(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+export async function gzip(bytes: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array<ArrayBuffer>> {
   return collect(
     new platform.CompressionStream('gzip'),
     bytes,
     Number.MAX_SAFE_INTEGER,
     () => undefined as never,
+    signal,
   );
 }
 
@@ -26,14 +28,17 @@ export async function gunzip(
   format: ForeignFormat,
   bytes: Uint8Array,
   maxBytes: number,
+  signal?: AbortSignalLike,
 ): Promise<Uint8Array<ArrayBuffer>> {
   // Outside the try block, because a platform without this class is not the file's fault.
   const unpacking = new platform.DecompressionStream('gzip');
   try {
-    return await collect(unpacking, bytes, maxBytes, () => {
+    const tooLong = () => {
       throw new FormatError(format, 'limit', 0, `expected at most ${maxBytes} bytes out of gzip, got more`);
-    });
+    };
+    return await collect(unpacking, bytes, maxBytes, tooLong, signal);
   } catch (cause) {
+    throwIfAborted(signal);
     if (cause instanceof FormatError) throw cause;
     // The messages of platforms differ: 'incorrect header check', 'unexpected end of file', 'Junk
     // found'.
@@ -47,7 +52,9 @@ async function collect(
   bytes: Uint8Array,
   maxBytes: number,
   tooLong: () => never,
+  signal: AbortSignalLike | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  throwIfAborted(signal);
   const writer = writable.getWriter();
   // The reading side reports a failure. Here it only must not remain unhandled.
   const written = writer
@@ -57,17 +64,24 @@ async function collect(
   const reader = readable.getReader();
   const chunks: Uint8Array[] = [];
   let total = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    total += value.length;
-    if (total > maxBytes) {
-      await reader.cancel().catch(() => undefined);
-      tooLong();
+  const cancel = () => reader.cancel().catch(() => undefined);
+  signal?.addEventListener('abort', cancel);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      throwIfAborted(signal);
+      if (done) break;
+      total += value.length;
+      if (total > maxBytes) {
+        await cancel();
+        tooLong();
+      }
+      chunks.push(value);
     }
-    chunks.push(value);
+    await written;
+  } finally {
+    signal?.removeEventListener('abort', cancel);
   }
-  await written;
   const all = new Uint8Array(total);
   let at = 0;
   for (const chunk of chunks) {

@@ -26,6 +26,7 @@
 import { FrameError } from '../../frames/envelope.ts';
 import { decodeGolomb, decodeRange, decodeRans } from '../../kernel/coders/coders.ts';
 import { ByteModel } from '../../kernel/coders/rans.ts';
+import { type AbortOptions, untilAborted } from '../../keys/abort.ts';
 import { ByteReader } from './byte-stream.ts';
 import { CODINGS, type Coding, LEAST_LOG, lanesOf, MOST_LOG, PIECED } from './codings.ts';
 
@@ -92,17 +93,19 @@ export class CodedBits {
 
 /**
  * The pieces of a code that arrives in parts, in order, each as soon as it has arrived. Holds only
- * the table and the received part of the next piece.
+ * the table and the received part of the next piece. The signal ends the iteration, even if the
+ * next part never comes.
  */
 export async function* unpackStream(
   parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   bits: number,
+  { signal }: AbortOptions = {},
 ): AsyncGenerator<Uint32Array<ArrayBuffer>> {
   let arrived = new Uint8Array(0);
   let before = 0;
   let table: PieceTable | undefined;
   let next = 0;
-  for await (const part of parts) {
+  for await (const part of signal === undefined ? parts : untilAborted(parts, signal)) {
     const longer = new Uint8Array(arrived.length + part.length);
     longer.set(arrived);
     longer.set(part, arrived.length);
