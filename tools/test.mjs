@@ -24,6 +24,7 @@ step('checking that every export is used', 'npm', ['run', '--silent', 'check:exp
 step('checking that frames keep their bytes', 'node', ['tools/check-frames.mjs']);
 step('checking the links of the pages', 'node', ['tools/check-links.mjs']);
 step('checking the table of limits', 'node', ['tools/limits-table.mjs']);
+step('checking that public functions take a signal', 'node', ['tools/check-signals.mjs']);
 if (!quick) {
   step('checking the embedded kernel', 'node', ['tools/build-kernel.mjs', '--check']);
   step('checking bundle sizes', 'node', ['tools/check-bundles.mjs']);

@@ -1,0 +1,68 @@
+// Checks that every public asynchronous function takes an AbortSignal, by the declarations of the
+// built packages. The exceptions are below, each with its reason.
+
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { problemsOf, publicAsync } from './signals/check-signals.mjs';
+import { Declarations } from './signals/declarations.mjs';
+import { readWorkspaces } from './workspaces.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+const CLOSING = 'closing must not be given up half-way; a deadline limits it where it waits for others';
+const STEP =
+  'one step of a store, at once or one read or write of the disk: stopped half-way, index and files would disagree';
+const ITERATION = 'an iteration ends when its reader stops asking';
+
+/** Why a function takes no signal. */
+const EXCEPTIONS = {
+  '@bloomery/cache': {
+    'BodyReader.next': 'one read of a body; `close` ends the reader at any time',
+    'BodyWriter.commit': STEP,
+    'BodyWriter.write': 'one write of a body; `abort` ends the writer',
+    'BodyWriter.endUnkept': STEP,
+    'CacheNode.close': CLOSING,
+    'CacheProxy.close': CLOSING,
+    'DiskStore.close': CLOSING,
+    'DiskStore.find': STEP,
+    'DiskStore.keys': ITERATION,
+    'DiskStore.refresh': STEP,
+    'DiskStore.remove': STEP,
+    'DiskStore.removeKey': STEP,
+    'DiskStore.removeVariant': STEP,
+    'LowerStore.removeVariant': STEP,
+    'MemoryStore.close': CLOSING,
+    'MemoryWriter.write': 'one write of a body; `abort` ends the writer',
+    'ResponseStore.close': CLOSING,
+    'ResponseStore.find': STEP,
+    'ResponseStore.keys': ITERATION,
+    'ResponseStore.refresh': STEP,
+    'ResponseStore.remove': STEP,
+    'ResponseStore.removeKey': STEP,
+    'TieredStore.close': CLOSING,
+    'TieredStore.find': STEP,
+    'TieredStore.keys': ITERATION,
+    'TieredStore.refresh': STEP,
+    'TieredStore.remove': STEP,
+    'TieredStore.removeKey': STEP,
+  },
+};
+
+let count = 0;
+for (const { folder, manifest } of readWorkspaces(root)) {
+  if (manifest.private || manifest.exports === undefined) continue;
+  const entries = Object.values(manifest.exports).flatMap(({ types }) =>
+    types === undefined ? [] : [Declarations.of(join(root, folder, types))],
+  );
+  const found = publicAsync(entries);
+  count += found.size;
+  for (const problem of problemsOf(found, EXCEPTIONS[manifest.name] ?? {})) {
+    console.error(`${manifest.name}: ${problem}`);
+    process.exitCode = 1;
+  }
+}
+const excepted = Object.values(EXCEPTIONS).reduce((sum, each) => sum + Object.keys(each).length, 0);
+if (process.exitCode === undefined)
+  console.log(
+    `signals: ${count} public asynchronous functions, ${count - excepted} take a signal, ${excepted} have a reason not to`,
+  );
