@@ -19,10 +19,14 @@ export function lineEnd(bytes: Uint8Array, start: number): number {
   return newline < 0 ? bytes.length : newline;
 }
 
-/** Yields each line without its newline, as a view of `bytes`. */
+/**
+ * Yields each line without its newline, as a view of `bytes`. It does not call `lineEnd`, because a
+ * second function costs 7 bytes of the smallest bundle, which is within 1 byte of its 8000.
+ */
 export function* eachLine(bytes: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; ) {
-    const end = lineEnd(bytes, start);
+    const newline = bytes.indexOf(NEWLINE, start);
+    const end = newline < 0 ? bytes.length : newline;
     yield bytes.subarray(start, end);
     start = end + 1;
   }
