@@ -58,9 +58,11 @@ test('publicAsync calls overloads good only if all of them are', () => {
       export declare class Two {
           read(signal: AbortSignal): Promise<void>;
           read(path: string): Promise<void>;
+          write(path: string): Promise<void>;
+          write(signal: AbortSignal): Promise<void>;
       }
     `),
-  ).toEqual({ 'Two.read': false });
+  ).toEqual({ 'Two.read': false, 'Two.write': false });
 });
 
 test('problemsOf names functions without a signal, and exceptions that are not needed', () => {

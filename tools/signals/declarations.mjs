@@ -73,7 +73,7 @@ export function methodsOf({ text }) {
   const start = text.indexOf('{', headEnd(text));
   const members = split(text.slice(start + 1, text.lastIndexOf('}')), false);
   return members.flatMap((member) => {
-    if (/^(private|protected|#)/.test(member)) return [];
+    // `private` and `protected` ones begin with that word, and so do not match.
     const found = /^(?:static\s+|readonly\s+)*([\w$]+)\??(?=[(<])/.exec(member);
     return found === null || found[1] === 'constructor' ? [] : [{ name: found[1], text: member }];
   });
