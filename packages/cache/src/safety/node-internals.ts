@@ -18,8 +18,8 @@
  * - `maxHeaderSize` of a server: the parser of each new connection is created with it.
  *
  * Tested on linux-x64 with Node 20.19.2, 20.20.2, 22.12.0, 22.23.3, 24.0.0, 24.21.0 and 26.5.0: the
- * 873 tests of `safety/`, pipelining, tunnels, request bodies, untrusted input, relay and reload
- * passed on each. On 20.19.0, 11 of them fail because of its parser.
+ * 895 tests of `safety/`, pipelining, tunnels, request bodies, untrusted input, relay, reload, the
+ * node's name and signals passed on each. On 20.19.0, 11 of them fail because of its parser.
  *
  * If a version of Node lacks one of them: without the turn, a client could get bytes meant for
  * another request, so `checkNodeInternals` throws when a server is guarded. The rest has
