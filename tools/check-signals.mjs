@@ -17,6 +17,8 @@ const ITERATION = 'an iteration ends when its reader stops asking';
 /** Why a function takes no signal. */
 const EXCEPTIONS = {
   '@bloomery/cache': {
+    'Backing.read': 'one read of a body; `close` of its reader ends it',
+    'Backing.settle': STEP,
     'BodyReader.next': 'one read of a body; `close` ends the reader at any time',
     'BodyWriter.commit': STEP,
     'BodyWriter.write': 'one write of a body; `abort` ends the writer',
@@ -39,6 +41,8 @@ const EXCEPTIONS = {
     'ResponseStore.refresh': STEP,
     'ResponseStore.remove': STEP,
     'ResponseStore.removeKey': STEP,
+    'Spool.push': 'one write of a body; `abort` ends the spool and every wait for it',
+    'Spool.room': 'one write of a body; `abort` ends the spool and every wait for it',
     'TieredStore.close': CLOSING,
     'TieredStore.find': STEP,
     'TieredStore.keys': ITERATION,
