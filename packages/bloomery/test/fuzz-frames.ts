@@ -33,6 +33,7 @@ import {
   OtherSnapshotError,
   Publisher,
   readSyncMessage,
+  SnapshotPublisher,
   Subscriber,
 } from '../src/wire/index.ts';
 import { SAMPLES } from './sample-filters.ts';
@@ -136,6 +137,16 @@ export const FRAME_SUBJECTS: readonly FrameSubject[] = [
     name: 'subscriber that gets a delta',
     file: deltaMessage(),
     read: receive,
+  },
+  {
+    name: 'subscriber to sketches that gets a delta',
+    file: sketchMessages().delta,
+    read: (bytes) => {
+      const subscriber = new Subscriber({ ...LIMIT, structure: CountMinSketch });
+      subscriber.receive(sketchMessages().full);
+      subscriber.receive(bytes);
+      subscriber.summary?.count('key-0');
+    },
   },
   {
     name: 'publisher',
@@ -249,6 +260,14 @@ function publisher(): Publisher {
   const filter = new CountingBloomFilter({ counters: 300, hashes: 2, trackChanges: true });
   filter.addMany(KEYS);
   return new Publisher({ filter, incarnation: 1 });
+}
+
+function sketchMessages(): { readonly full: Uint8Array; readonly delta: Uint8Array } {
+  const sketch = filled(new CountMinSketch({ width: 20, depth: 2 }));
+  const sketches = new SnapshotPublisher({ frame: sketch.encode(), incarnation: 1 });
+  const full = sketches.full();
+  sketch.add('key-0');
+  return { full, delta: sketches.publish(sketch.encode())! };
 }
 
 function holding(): Subscriber {

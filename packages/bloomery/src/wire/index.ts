@@ -42,9 +42,12 @@ export {
 export { type FittedMessage, fitMessage } from './coding/fit-message.ts';
 export { frameSum } from './coding/snapshot.ts';
 export { Publisher, type PublisherOptions } from './sync/publisher.ts';
+export { SnapshotPublisher, type SnapshotPublisherOptions } from './sync/snapshot-publisher.ts';
 export {
   Subscriber,
   type SubscriberOptions,
+  type Summary,
+  type SummaryStructure,
   type SyncOutcome,
   type SyncStatus,
   type SyncVerdict,

@@ -35,6 +35,9 @@
  * be used (a summary above `maxBytes`, a missing key) is not, because it would come again. Once
  * messages arrive, a heartbeat, a request and an answer are enough.
  *
+ * Structures. A summary is a `BloomFilter` unless the option `structure` names another class. Those
+ * without `has`, such as `CountMinSketch`, are asked through `summary`.
+ *
  * What it costs. The bits of the summary, and about four times as much while a message is
  * processed. A new generation is a new `BloomFilter`: a caller that keeps an old one can go on
  * using it, and it does not change.
@@ -44,7 +47,7 @@ import { BloomFilter } from '../../filters/bloom-filter.ts';
 import { checkOptions } from '../../filters/shared/options.ts';
 import { FrameError, type FrameErrorCode } from '../../frames/envelope.ts';
 import { CODED, readHead } from '../../frames/frame.ts';
-import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
+import { kindOfFrame } from '../../frames/frame-head.ts';
 import { HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
@@ -52,9 +55,9 @@ import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkNumber } from '../../math/checks.ts';
-import { decodeBits } from '../coding/bit-code.ts';
 import { expandFrame } from '../coding/compressed-frame.ts';
 import { Snapshot } from '../coding/snapshot.ts';
+import { followChanges } from '../coding/snapshot-changes.ts';
 import {
   checkSyncChecksum,
   checkUnsigned64,
@@ -70,7 +73,22 @@ import {
   writeSyncMessage,
 } from './sync-message.ts';
 
-export interface SubscriberOptions {
+/** A filter or sketch that a subscriber can hold. */
+export interface Summary {
+  encode(): Uint8Array;
+  has?(key: Key): boolean;
+  hasHash?(hash: KeyHash): boolean;
+  hasMany?(keys: KeyBatch): Uint8Array;
+}
+
+/** The class of a summary, such as `BloomFilter` or `CountMinSketch`. */
+export interface SummaryStructure<S extends Summary> {
+  decode(frame: Uint8Array, options: { readonly key?: SecretKey }): S;
+}
+
+export interface SubscriberOptions<S extends Summary = BloomFilter> {
+  /** The class of the summaries. Summaries of other structures are refused. Default `BloomFilter`. */
+  readonly structure?: SummaryStructure<S>;
   /** The `publisherId` whose messages are accepted. Default 0. */
   readonly publisherId?: number | bigint;
   /** The secret key of keyed summaries. */
@@ -106,19 +124,25 @@ export interface SyncOutcome {
   readonly problem?: FrameErrorCode;
 }
 
-export class Subscriber {
+export class Subscriber<S extends Summary = BloomFilter> {
   readonly publisherId: bigint;
   readonly maxBytes: number;
+  readonly #structure: SummaryStructure<S>;
   readonly #key: SecretKey | undefined;
-  #held: Held | undefined;
+  #held: Held<S> | undefined;
   /** The latest generation that the publisher is known to have reached. */
   #heard: Generation | undefined;
   /** The last request that was written, and the state that it tells. */
   #asked: Asked | undefined;
 
-  constructor(options: SubscriberOptions = {}) {
-    checkOptions('Subscriber', options, ['publisherId', 'key', 'maxBytes']);
-    const { publisherId = 0, key, maxBytes = MAX_BYTES } = options;
+  constructor(options: SubscriberOptions<S> = {}) {
+    checkOptions('Subscriber', options, ['publisherId', 'key', 'maxBytes', 'structure']);
+    const { publisherId = 0, key, maxBytes = MAX_BYTES, structure } = options;
+    if (structure !== undefined && typeof structure.decode !== 'function') {
+      throw new TypeError(`Cannot make a subscriber: expected a class with decode, got ${String(structure)}`);
+    }
+    // Without a structure, S is its default.
+    this.#structure = structure ?? (BloomFilter as SummaryStructure<Summary> as SummaryStructure<S>);
     this.publisherId = checkUnsigned64('publisherId', publisherId);
     this.maxBytes = checkNumber('maxBytes', maxBytes, 0, Number.POSITIVE_INFINITY);
     if (key !== undefined) hashScheme({ key }); // refuses what is no key
@@ -142,7 +166,7 @@ export class Subscriber {
    * The summary of that generation, in any status, for callers that prefer outdated answers to
    * none. It must not be changed: a changed one is detected when the next delta leads elsewhere.
    */
-  get summary(): BloomFilter | undefined {
+  get summary(): S | undefined {
     return this.#held?.summary;
   }
 
@@ -151,17 +175,17 @@ export class Subscriber {
    * not in the held generation, which is the latest known.
    */
   has(key: Key): boolean {
-    return this.#sound()?.has(key) ?? true;
+    return this.#lookup('has')?.has?.(key) ?? true;
   }
 
   /** `has` by the key's hash, which must have been made with the scheme of the summary. */
   hasHash(hash: KeyHash): boolean {
-    return this.#sound()?.hasHash(hash) ?? true;
+    return this.#lookup('hasHash')?.hasHash?.(hash) ?? true;
   }
 
   /** `has` for many keys: one byte per key, in order. */
   hasMany(keys: KeyBatch): Uint8Array {
-    return this.#sound()?.hasMany(keys) ?? new Uint8Array(countKeys(keys)).fill(1);
+    return this.#lookup('hasMany')?.hasMany?.(keys) ?? new Uint8Array(countKeys(keys)).fill(1);
   }
 
   /**
@@ -243,8 +267,9 @@ export class Subscriber {
   }
 
   #takeFull({ frame, generation }: FullMessage): SyncVerdict {
-    const { variant, parameters } = readHead(BLOOM_FRAME, frame);
-    const bytes = Math.ceil(BLOOM_FRAME.payloadBits(variant & ~CODED, parameters) / 8);
+    const kind = kindOfFrame(frame);
+    const { variant, parameters } = readHead(kind, frame);
+    const bytes = Math.ceil(kind.payloadBits(variant & ~CODED, parameters) / 8);
     if (bytes > this.maxBytes) {
       throw new FrameError('limit', 0, `expected at most ${this.maxBytes} bytes (maxBytes), got ${bytes}`);
     }
@@ -259,7 +284,7 @@ export class Subscriber {
 
   #takeDelta({ code, generation }: DeltaMessage): SyncVerdict {
     const { summary } = this.#held!;
-    const after = tryDelta(new Snapshot(summary.encode()), code);
+    const after = tryDelta(new Snapshot(summary.encode()), code, this.maxBytes);
     // It arrived as it was sent, so a delta that leads elsewhere is a delta of another summary.
     if (after?.sum !== generation.sum) return this.#drop();
     this.#held = { generation, summary: this.#decode(after.frame) };
@@ -271,8 +296,8 @@ export class Subscriber {
     return 'conflict';
   }
 
-  #decode(frame: Uint8Array): BloomFilter {
-    return BloomFilter.decode(frame, this.#key === undefined ? {} : { key: this.#key });
+  #decode(frame: Uint8Array): S {
+    return this.#structure.decode(frame, this.#key === undefined ? {} : { key: this.#key });
   }
 
   #isWorthAsking(message: PublisherMessage, verdict: SyncVerdict, moved: boolean): boolean {
@@ -285,19 +310,24 @@ export class Subscriber {
     return verdict === 'old' && (message.type === 'heartbeat' || isOtherEpoch);
   }
 
-  #outcome(verdict: SyncVerdict, before: Held | undefined, asks: boolean): SyncOutcome {
+  #outcome(verdict: SyncVerdict, before: Held<S> | undefined, asks: boolean): SyncOutcome {
     const outcome = { verdict, status: this.status, changed: before?.summary !== this.#held?.summary };
     return asks ? { ...outcome, reply: this.request() } : outcome;
   }
 
-  #sound(): BloomFilter | undefined {
-    return this.status === 'current' ? this.#held?.summary : undefined;
+  /** The summary if it is current. Throws if its structure has no such method. */
+  #lookup(method: 'has' | 'hasHash' | 'hasMany'): S | undefined {
+    const summary = this.status === 'current' ? this.#held?.summary : undefined;
+    if (summary !== undefined && summary[method] === undefined) {
+      throw new TypeError(`Cannot look up a key: expected a summary with ${method}, got ${summary}`);
+    }
+    return summary;
   }
 }
 
-interface Held {
+interface Held<S> {
   readonly generation: Generation;
-  readonly summary: BloomFilter;
+  readonly summary: S;
 }
 
 interface Asked {
@@ -308,10 +338,10 @@ interface Asked {
 
 const MAX_BYTES = 2 ** 27;
 
-/** The snapshot that the changed bits lead to, or undefined if they are not a code of that many. */
-function tryDelta(from: Snapshot, code: Uint8Array): Snapshot | undefined {
+/** The snapshot that the changes lead to, or undefined if they are no changes of this one. */
+function tryDelta(from: Snapshot, code: Uint8Array, maxBytes: number): Snapshot | undefined {
   try {
-    return from.xor(decodeBits(code, from.bits));
+    return followChanges(from, code, 0, maxBytes);
   } catch (error) {
     if (error instanceof FrameError) return undefined;
     throw error;
