@@ -3,26 +3,26 @@
  * scatter around that. Mitzenmacher, Compressed Bloom Filters (2002), section V: "Our optimization
  * approach for finding appropriate parameters can be extended to this situation."
  *
- * Whole. Counters are Poisson with mean x = kn/m, so an ideal coder takes m times the entropy of that
- * distribution (`counterEntropy`): 1.59 bits per counter at x = ln 2, where a bit takes 1.
+ * Whole. Counters are Poisson with mean x = kn/m, so an ideal coder takes m times the entropy of
+ * that distribution (`counterEntropy`): 1.59 bits per counter at x = ln 2, where a bit takes 1.
  *
  * Deltas. A share c of the keys is replaced. A counter consists of kept counts, Poisson of mean
- * (1-c)x, and of fallen ones, Poisson of mean cx, and gets risen ones, Poisson of mean cx. Both sides
- * know the old value j = kept + fallen, so the size is the entropy of the change given j. Our code
- * uses the number of binary digits of j (docs/spec/wire.md), and so does the formula.
+ * (1-c)x, and of fallen ones, Poisson of mean cx, and gets risen ones, Poisson of mean cx. Both
+ * sides know the old value j = kept + fallen, so the size is the entropy of the change given j. Our
+ * code uses the number of binary digits of j (docs/spec/wire.md), and so does the formula.
  *
  * Scatter. The size of a message is the sum over the counters of g = -log2 P(its value). The totals
- * of kept, fallen and risen counts are fixed by the number of keys, so only the part of g that is not
- * linear in them scatters:
+ * of kept, fallen and risen counts are fixed by the number of keys, so only the part of g that is
+ * not linear in them scatters:
  *
  *     Var = m · ( Var g - Σ Cov(g, Y)² / Var Y ),   Y over these independent Poisson counts
  *
  * For the zeros of a Bloom filter (g an indicator) that is the textbook's m·e^-x·(1 - (1+x)·e^-x).
  *
  * Not counted: frame headers, and the coder's own overhead of about five bytes per plane. Where it
- * breaks down: counters that are cut at their maximum (4 bits, x above 4). Above x = 50 the changes,
- * and above 1000 the counters, are taken as normally distributed. No filter is planned there, but the
- * planner's search passes through.
+ * breaks down: counters that are cut at their maximum (4 bits, x above 4). Above x = 50 the
+ * changes, and above 1000 the counters, are taken as normally distributed. No filter is planned
+ * there, but the planner's search passes through.
  */
 
 import { checkNumber } from './checks.ts';
@@ -74,7 +74,8 @@ function changes(x: number, c: number): Changes {
   }
   const keptTerms = poissonTerms((1 - c) * x);
   const movedTerms = poissonTerms(c * x);
-  // By the digits of the old value and by the change. No value above 255 is likely enough to appear.
+  // By the digits of the old value and by the change. No value above 255 is likely enough to
+  // appear.
   const chances = new Float64Array(9 * 512);
   const digitChances = new Float64Array(9);
   const eachState = (visit: (chance: number, digits: number, cell: number, counts: number[]) => void) => {

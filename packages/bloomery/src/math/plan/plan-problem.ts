@@ -43,8 +43,8 @@ export interface PlanRequest {
   readonly maxHashes?: number | undefined;
   readonly maxBits?: number | undefined;
   /**
-   * Default 'bloom'. With 'counting', `bits` and `maxBits` are numbers of counters, and messages are
-   * those of the coded counters.
+   * Default 'bloom'. With 'counting', `bits` and `maxBits` are numbers of counters, and messages
+   * are those of the coded counters.
    */
   readonly structure?: PlanStructure | undefined;
   /** Default 'classic'. */

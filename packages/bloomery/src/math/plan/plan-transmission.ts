@@ -20,8 +20,8 @@
  * its scatter fits: mean + quantile(fitProbability) · deviation, from entropy.ts.
  *
  * Counting filters (compressed V) have the same rates for m counters as for m bits, and larger
- * messages: m times the entropy of a Poisson count (counter-messages.ts). That entropy grows with the
- * load, so sparse arrays gain far more than those of bits. At 1 % a key takes 15.6 bits of the
+ * messages: m times the entropy of a Poisson count (counter-messages.ts). That entropy grows with
+ * the load, so sparse arrays gain far more than those of bits. At 1 % a key takes 15.6 bits of the
  * message with 9.6 counters per key, 9.5 with 19, and 8.1 with 99 (bits: 9.6, 8.9, 8.0). The dense
  * mirror image does not exist for counters.
  */

@@ -63,7 +63,10 @@ export interface Plan {
    */
   readonly expectedTransmissionBits: number;
   readonly transmissionBitsPerKey: number;
-  /** m·H(q), or its counterpart for counters: the expected size of a delta; only with changedFraction. */
+  /**
+   * m·H(q), or its counterpart for counters: the expected size of a delta; only with
+   * changedFraction.
+   */
   readonly expectedDeltaBits?: number;
   /**
    * Bytes that a message for the goal does not exceed with fitProbability; absent for the goal

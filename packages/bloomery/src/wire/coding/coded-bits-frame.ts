@@ -1,6 +1,6 @@
 /**
- * Coded frames of a single bit array, which is the payload of BloomFilter and BlockedBloomFilter, and
- * of the filters inside scalable, rotating and attenuated ones.
+ * Coded frames of a single bit array, which is the payload of BloomFilter and BlockedBloomFilter,
+ * and of the filters inside scalable, rotating and attenuated ones.
  */
 
 import { CHECKSUM, checkChecksum, refuse } from '../../frames/envelope.ts';
@@ -30,7 +30,7 @@ export function expandBitsFrame(kind: FrameKind, frame: Uint8Array, maxBytes: nu
   return withPayload(frame, head.variant & ~CODED, head.start, payload);
 }
 
-export interface OpenFrame {
+interface OpenFrame {
   readonly code: Uint8Array;
   /** The number of bits and bytes of the plain payload. */
   readonly bits: number;

@@ -50,8 +50,8 @@ export interface ExpandOptions {
 
 /**
  * Codes a plain frame, which `encode` of a filter returns. A coded frame is returned unchanged, and
- * so is a plain frame that would not get smaller, unless it is a BloomFilter or a BlockedBloomFilter
- * (they grow by one byte at most).
+ * so is a plain frame that would not get smaller, unless it is a BloomFilter or a
+ * BlockedBloomFilter (they grow by one byte at most).
  */
 export function compressFrame(frame: Uint8Array, options: CompressOptions = {}): Uint8Array {
   checkOptions('compressFrame', options, ['effort']);

@@ -1,8 +1,8 @@
 /**
  * The changes between two snapshots of a filter (Mitzenmacher, compressed IV). For Bloom filters
- * they are the XOR of the bits, which is sparse and so codes far below either of them. For the other
- * structures they are differences of counters, moved positions, and changed or added nested filters
- * (section-changes.ts).
+ * they are the XOR of the bits, which is sparse and so codes far below either of them. For the
+ * other structures they are differences of counters, moved positions, and changed or added nested
+ * filters (section-changes.ts).
  *
  *     0   4  magic 'BLMD' (42 4C 4D 44)
  *     4   1  version: 1
@@ -56,7 +56,9 @@ export interface ApplyOptions {
   readonly maxBytes?: number;
 }
 
-/** Makes the delta that leads from one plain frame to another of the same structure and settings. */
+/**
+ * Makes the delta that leads from one plain frame to another of the same structure and settings.
+ */
 export function makeDelta(from: Uint8Array, to: Uint8Array, options: DeltaOptions = {}): Uint8Array {
   checkOptions('makeDelta', options, ['effort']);
   const { effort = 'small' } = options;

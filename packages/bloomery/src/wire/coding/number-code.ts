@@ -3,27 +3,27 @@
  * changes of counters. docs/spec/wire.md specifies the bytes.
  *
  *     lengths   for j = 0, 1, …: which of the numbers of at least j binary digits have more than j
- *     digits    for each length from 2 on, a tree: which of the numbers have a 1 as their next digit,
+ *     digits    for each length from 2 on, a tree: which of the numbers have a 1 as next digit;
  *               then the same for those with a 0 and for those with a 1
  *     raw       the digits below the nodes where the tree was cut
  *
- * Every plane and every node is an array of bits that is coded by its own density (bit-code.ts). The
- * entropy of a number is the sum of the entropies of these decisions, so a tree that is complete
- * loses nothing against the entropy of the numbers. Each node costs two to five bytes beyond that.
- * The writer therefore cuts the tree where the lower digits are close to random: it compares the
- * estimated size of a node and its subtrees with one bit per digit.
+ * Every plane and every node is an array of bits that is coded by its own density (bit-code.ts).
+ * The entropy of a number is the sum of the entropies of these decisions, so a tree that is
+ * complete loses nothing against the entropy of the numbers. Each node costs two to five bytes
+ * beyond that. The writer therefore cuts the tree where the lower digits are close to random: it
+ * compares the estimated size of a node and its subtrees with one bit per digit.
  *
- * Why not unary planes as for counting filters (counter-planes.ts). They take a step per unit, which
- * is right for counters of mean 0.7 and impossible for those of a sketch that has counted a million.
- * Here a number of d digits takes at most 2d steps, whatever untrusted input declares. We refused an
- * adaptive model with one stream: it would save the bytes of the nodes, and needs another loop in
- * both kernels.
+ * Why not unary planes as for counting filters (counter-planes.ts). They take a step per unit,
+ * which is right for counters of mean 0.7 and impossible for those of a sketch that has counted a
+ * million. Here a number of d digits takes at most 2d steps, whatever untrusted input declares. We
+ * refused an adaptive model with one stream: it would save the bytes of the nodes, and needs
+ * another loop in both kernels.
  *
  * What it costs, measured on Poisson, geometric and heavy-tailed numbers against the entropy of the
  * same array: 0.1 to 0.2 % at a million numbers, 1 to 2.5 % at 20,000, 7 to 30 % at 1000 (where the
- * array itself hardly shows its distribution). Coding takes 0.04 to 1 µs per number, decoding half of
- * it. Reading takes 4 bytes of memory per number that is not 0, in addition to the
- * numbers. Writing takes about as much as the numbers per level of the tree that is being visited.
+ * array itself hardly shows its distribution). Coding takes 0.04 to 1 µs per number, decoding half
+ * of it. Reading takes 4 bytes of memory per number that is not 0, in addition to the numbers.
+ * Writing takes about as much as the numbers per level of the tree that is being visited.
  */
 
 import { onesIn } from '../../kernel/coders/coders.ts';

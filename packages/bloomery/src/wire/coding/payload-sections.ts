@@ -54,7 +54,7 @@ export function isLike(a: Section | undefined, b: Section): a is Section {
 
 interface Part extends Pick<Section, 'form' | 'count' | 'width'> {
   readonly range?: number;
-  /** Where it does not follow from count and width. */
+  /** The number of bytes, if it does not follow from count and width. */
   readonly bytes?: number;
 }
 

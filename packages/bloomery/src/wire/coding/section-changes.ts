@@ -13,8 +13,8 @@
  *
  * Counters. A difference of 0, -1, 1, -2, 2 … is the number 0, 1, 2, 3, 4 …. The differences are
  * coded apart for each number of digits that the old counters have, because a counter at 0 can only
- * rise, and one at 3 is three times as likely to fall as one at 1. In a counting filter of which 5 %
- * of the keys are replaced, that saves a tenth.
+ * rise, and one at 3 is three times as likely to fall as one at 1. With 5 %
+ * of the keys replaced in a half-full counting filter, that saves 9 %.
  *
  * Filters. A rotating filter moves its generations, a scalable one appends stages. So each new
  * filter names the old one from which it differs in the fewest bits.

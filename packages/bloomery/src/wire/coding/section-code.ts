@@ -1,5 +1,6 @@
 /**
- * The sections of a payload as codes that stand on their own. docs/spec/wire.md specifies the bytes.
+ * The sections of a payload as codes that stand on their own. docs/spec/wire.md specifies the
+ * bytes.
  *
  *     counters    00 and the bytes, or 01 and a number code
  *     positions   00 and the bytes, or 01 and a number code of the gaps
@@ -7,11 +8,11 @@
  *     filters     for each: its note, the length of its frame, its frame, coded or plain
  *     bytes       the bytes
  *
- * Why each is near its entropy. A counter is coded by the distribution of all counters of its array.
- * The positions of a hash list are the ones of a sparse bit array, and their gaps are independent.
- * The slots of a static filter or a Bloomier filter are random, except for the eleventh part or so
- * that is not used and is 0: there is no more to gain than that. A nested filter is coded as if it
- * were alone.
+ * Why each is near its entropy. A counter is coded by the distribution of all counters of its
+ * array. The positions of a hash list are the ones of a sparse bit array, and their gaps are
+ * independent. The slots of a static filter or a Bloomier filter are random, except for
+ * the ninth part or so that is not used and is 0: there is no more to gain than that. A nested
+ * filter is coded as if it were alone.
  *
  * A section that would not become smaller is stored, so a payload grows by one byte per section at
  * most; `codeSections` refuses a payload that would not become smaller as a whole.

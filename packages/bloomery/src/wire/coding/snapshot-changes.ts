@@ -1,10 +1,10 @@
 /**
- * The way from one snapshot to another of the same structure, as bytes: the body of a delta, and of a
- * delta message of the sync session.
+ * The way from one snapshot to another of the same structure, as bytes: the body of a delta, and of
+ * a delta message of the sync session.
  *
  *     BloomFilter, BlockedBloomFilter   a bit code of the XOR of the payloads
- *     other structures                  00, or 01 and the parameters of the new frame if they differ
- *                                       from the old ones; then each section (section-changes.ts)
+ *     other structures                  00, or 01 and the parameters of the new frame if they
+ *                                       differ; then each section (section-changes.ts)
  *
  * Structure, variant, hash and seed are the same on both sides, and so are the parameters, except
  * for those that follow from the contents: the number of positions or stages, the length of a

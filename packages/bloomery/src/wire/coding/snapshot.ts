@@ -1,7 +1,7 @@
 /**
  * A closed state of a filter, as deltas and sync sessions see it: the plain frame, and the sum that
- * identifies it. A delta leads from one snapshot to another. The publisher holds the snapshot of its
- * last generation, and a subscriber checks every state that it takes against the announced sum.
+ * identifies it. A delta leads from one snapshot to another. The publisher holds the snapshot of
+ * its last generation, and a subscriber checks every state that it takes against the announced sum.
  *
  * The sum is 64 bits of Forge64 with seed 0 over the whole frame, computed when it is first needed
  * (0.6 ms per MB). Two snapshots of one filter have the same sum if and only if they have the same
@@ -48,7 +48,9 @@ export class Snapshot {
     return this.frame.subarray(this.head.start, -CHECKSUM);
   }
 
-  /** Throws a `FrameError` if the checksum is wrong or unused bits are set. Returns the snapshot. */
+  /**
+   * Throws a `FrameError` if the checksum is wrong or unused bits are set. Returns the snapshot.
+   */
   check(): this {
     checkChecksum(this.frame);
     const last = this.frame.length - CHECKSUM - 1;

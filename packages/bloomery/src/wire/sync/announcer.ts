@@ -91,8 +91,8 @@ export class Announcer {
   }
 
   /**
-   * The changes since generation number `base`, or the full state if that is smaller. `fullBytes` is
-   * an estimate of the coded frame: the frame is coded only if it could be smaller.
+   * The changes since generation number `base`, or the full state if that is smaller. `fullBytes`
+   * is an estimate of the coded frame: the frame is coded only if it could be smaller.
    */
   deltaOrFull(base: number, code: Uint8Array, fullBytes: () => number, question?: number): Uint8Array {
     const { publisherId } = this;
@@ -104,9 +104,9 @@ export class Announcer {
   }
 
   /**
-   * The answer to a request: a heartbeat if the subscriber lacks nothing, otherwise the message that
-   * `since` makes of the held generation and the question, or the full state if that is undefined.
-   * Null if the bytes are not a request to this publisher.
+   * The answer to a request: a heartbeat if the subscriber lacks nothing, otherwise the message
+   * that `since` makes of the held generation and the question, or the full state if that is
+   * undefined. Null if the bytes are not a request to this publisher.
    */
   answer(
     request: Uint8Array,

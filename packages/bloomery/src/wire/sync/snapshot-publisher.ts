@@ -1,7 +1,7 @@
 /**
- * The sending end of a sync session for every structure: sketches, hash lists, rotating, scalable and
- * attenuated filters, counters themselves. The caller gives the plain frame of each new state, and
- * the messages keep remote copies of it up to date. docs/spec/sync.md is the protocol.
+ * The sending end of a sync session for every structure: sketches, hash lists, rotating, scalable
+ * and attenuated filters, counters themselves. The caller gives the plain frame of each new state,
+ * and the messages keep remote copies of it up to date. docs/spec/sync.md is the protocol.
  *
  *     const publisher = new SnapshotPublisher({ frame: sketch.encode(), incarnation: boots });
  *     sketch.add(url);

@@ -87,7 +87,9 @@ export interface SummaryStructure<S extends Summary> {
 }
 
 export interface SubscriberOptions<S extends Summary = BloomFilter> {
-  /** The class of the summaries. Summaries of other structures are refused. Default `BloomFilter`. */
+  /**
+   * The class of the summaries. Summaries of other structures are refused. Default `BloomFilter`.
+   */
   readonly structure?: SummaryStructure<S>;
   /** The `publisherId` whose messages are accepted. Default 0. */
   readonly publisherId?: number | bigint;

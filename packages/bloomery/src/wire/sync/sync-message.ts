@@ -12,7 +12,8 @@
  *
  *     full, delta, heartbeat:   epoch (8), sequence, sum (8), question (4, only in an answer), then
  *       full:                   the summary as a frame, coded (compressed-frame.ts) or plain
- *       delta:                  how many generations it goes back, the changes (snapshot-changes.ts)
+ *       delta:                  how many generations it goes back, the changes
+ *                               (snapshot-changes.ts)
  *     request:                  flags (1), epoch, sequence and sum of the held generation (flag 1),
  *                               epoch and sequence of the latest generation heard of (flag 2)
  *
