@@ -8,7 +8,14 @@
  */
 
 import { fittedPlot, formatPairs, type Series, terminalPlot } from '@bloomery/papers/drawing';
-import { type Plan, type PlanGoal, type PlanLayout, type PlanRequest, plan } from 'bloomery/math';
+import {
+  type Plan,
+  type PlanGoal,
+  type PlanLayout,
+  type PlanRequest,
+  type PlanStructure,
+  plan,
+} from 'bloomery/math';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseCount, parseRate, withExamples, withJson, withoutSeparators } from '../command-options.ts';
 import { buildLine } from '../planning/build-line.ts';
@@ -36,6 +43,7 @@ interface PlanOptions {
   readonly fit?: number;
   readonly changed?: number;
   readonly for?: PlanGoal;
+  readonly structure?: PlanStructure;
   readonly layout?: PlanLayout;
   readonly plot?: boolean;
   readonly json?: boolean;
@@ -67,6 +75,12 @@ export function register(program: Command): void {
     .option('--message-bits-per-key <number>', 'the same, for each key', parsePositive)
     .option('--changed <fraction>', 'share of the keys replaced between two deltas, such as 5%', parseRate)
     .addOption(
+      new Option('-s, --structure <name>', 'bloom, or counting: bits are then counters of 4 bits').choices([
+        'bloom',
+        'counting',
+      ]),
+    )
+    .addOption(
       new Option(
         '-l, --layout <name>',
         'how the bits of a key lie (default: as `build` makes them, blocked; classic below 0.1 % and for messages)',
@@ -86,6 +100,10 @@ export function register(program: Command): void {
     [
       'bloomery plan --capacity 10k --rate 2% --for delta --changed 5%',
       'the smallest updates, when 5 % of the keys change between two of them',
+    ],
+    [
+      'bloomery plan --capacity 10k --rate 1% --for transmission --structure counting',
+      'the smallest message of a filter that can delete',
     ],
   ]);
 }
@@ -126,19 +144,21 @@ function requestOf(options: PlanOptions): PlanRequest {
     if (capacity === undefined) throw new UsageError(`${name} needs --capacity; without it, use --bits`);
     return value * capacity;
   };
+  const unitBits = widthOf(options.structure);
   const request = {
     capacity,
     falsePositiveRate: options.rate,
     bits:
       bytes !== undefined
-        ? 8 * bytes
+        ? Math.floor((8 * bytes) / unitBits)
         : bitsPerKey !== undefined
           ? Math.max(1, Math.round(forEachKey('--bits-per-key', bitsPerKey)))
           : bits,
     hashes: options.hashes,
-    maxBits: maxBytes === undefined ? maxBits : 8 * maxBytes,
+    maxBits: maxBytes === undefined ? maxBits : Math.floor((8 * maxBytes) / unitBits),
     maxHashes: options.maxHashes,
     goal: options.for,
+    structure: options.structure,
     layout: options.layout,
     transmissionBits:
       messageBitsPerKey === undefined ? messageBits : forEachKey('--message-bits-per-key', messageBitsPerKey),
@@ -151,9 +171,14 @@ function requestOf(options: PlanOptions): PlanRequest {
       'say what you know, such as --capacity 1M --rate 1%; bloomery plan --help shows more',
     );
   }
-  return isAboutMessages(options)
+  return isAboutMessages(options) || options.structure === 'counting'
     ? request
     : { ...request, layout: options.layout ?? defaultLayout(options) };
+}
+
+/** Bits of a unit of the array: a bit, or a counter as `build` makes it. */
+function widthOf(structure: PlanStructure = 'bloom'): number {
+  return structure === 'counting' ? 4 : 1;
 }
 
 /**
@@ -184,12 +209,13 @@ function rowsOf(found: Plan, request: PlanRequest, givenLayout?: PlanLayout): [s
   const textbook = formatRate(found.rateAsymptotic);
   const rows = [
     row('for', goal, request.goal),
+    ...(found.structure === 'counting' ? [row('structure', 'counting', request.structure)] : []),
     row('layout', layout, givenLayout),
     row('capacity', `${formatCount(capacity)} keys`, request.capacity),
     row('rate', `${formatRate(falsePositiveRate)}${asked(found, request)}`),
     ...(textbook === formatRate(falsePositiveRate) ? [] : [row('', `the textbook formula says ${textbook}`)]),
-    row('bits', formatCount(bits), request.bits),
-    row('memory', perKey(bits)),
+    row(found.structure === 'counting' ? 'counters' : 'bits', formatCount(bits), request.bits),
+    row('memory', perKey(widthOf(found.structure) * bits)),
     row('hashes', formatCount(hashes), request.hashes),
     row('fill at capacity', formatRate(found.expectedFill)),
     row('compressed', `${perKey(found.expectedTransmissionBits)}, on the average`),

@@ -33,7 +33,13 @@ export function buildLine(found: Plan, request: PlanRequest): string[] {
   ];
 }
 
-function structureOf({ layout, goal }: Plan, { falsePositiveRate, hashes, bits }: PlanRequest): string[] {
+function structureOf(
+  { layout, goal, structure }: Plan,
+  { falsePositiveRate, hashes, bits }: PlanRequest,
+): string[] {
+  if (structure === 'counting') {
+    return ['-s', 'counting', ...(layout === 'classic' ? [] : ['--layout', layout])];
+  }
   const known = { rate: bits === undefined && goal === 'memory' ? falsePositiveRate : undefined, hashes };
   return layout === defaultLayout(known) ? [] : ['--layout', layout];
 }

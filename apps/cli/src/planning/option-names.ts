@@ -10,7 +10,7 @@ export function optionNames(text: string): string {
       named,
     )
     .replaceAll(/\b(?:maxHashes|maxBits)\b/g, named)
-    .replaceAll(/\b(?:layout|goal)(?= '| must)/g, named)
+    .replaceAll(/\b(?:layout|goal|structure)(?= '| must)/g, named)
     .replaceAll(/\bgoal '(\w+)'/g, "--for '$1'")
     .replaceAll(/(?<![\d-] ?)\b(?:capacity|bits|hashes)\b(?= \d| must|,|$)/g, named)
     .replaceAll(/without capacity\b/g, 'without --capacity')
@@ -34,4 +34,5 @@ const OPTIONS: Record<string, string> = {
   changedFraction: '--changed',
   goal: '--for',
   layout: '--layout',
+  structure: '--structure',
 };

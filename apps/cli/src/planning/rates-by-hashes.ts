@@ -20,7 +20,7 @@ export interface RateCurve {
 
 /** The curves of a plan. There are none if the layout has a fixed number of hashes. */
 export function ratesByHashes(found: Plan, request: PlanRequest): RateCurve[] {
-  const { capacity, layout, goal, bits, hashes } = found;
+  const { capacity, layout, goal, structure, bits, hashes } = found;
   if (layout === 'split-block') return [];
   if (goal === 'memory') {
     const most = layout === 'blocked' ? MOST_IN_BLOCK : MOST_HASHES;
@@ -33,10 +33,12 @@ export function ratesByHashes(found: Plan, request: PlanRequest): RateCurve[] {
   const reach = goal === 'delta' ? Math.max(10, 2 * hashes) : reachOf(sent / capacity, hashes);
   // The same limit as in the plan itself, so that its point is the best of its curve.
   const maxBits = Math.max(bits, request.bits ?? request.maxBits ?? DEFAULT_SPREAD * standard);
-  const message = { capacity, layout, goal, changedFraction, transmissionBits: sent * ROUNDING, maxBits };
+  const transmissionBits = sent * ROUNDING;
+  const message = { capacity, layout, goal, structure, changedFraction, transmissionBits, maxBits };
   const name = goal === 'delta' ? 'deltas of this size' : 'messages of this size, compressed';
   const compressed = curve(name, reach, (k) => ({ ...message, hashes: k }));
-  if (goal === 'delta') return [compressed];
+  // Counters that are not compressed are several bits each, and no message to compare with.
+  if (goal === 'delta' || structure === 'counting') return [compressed];
   return [
     compressed,
     curve('the same size, not compressed', reach, (k) => ({ capacity, layout, bits: standard, hashes: k })),

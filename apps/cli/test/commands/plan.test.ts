@@ -35,6 +35,16 @@ describe('the rest comes out', () => {
       '-n 10k -r 2.03% --for delta --changed 5% --max-bits 130k',
       { capacity: 10_000, falsePositiveRate: 0.0203, goal: 'delta', changedFraction: 0.05, maxBits: 130_000 },
     ],
+    [
+      '-n 10k -r 1% --structure counting --for transmission --max-bytes 100kB',
+      {
+        capacity: 10_000,
+        falsePositiveRate: 0.01,
+        structure: 'counting',
+        goal: 'transmission',
+        maxBits: 200_000, // counters of 4 bits
+      },
+    ],
   ];
   for (const [line, request] of lines) {
     test(line, () => {
@@ -52,6 +62,21 @@ describe('the rest comes out', () => {
     // The planner takes whole bits for 10,000 keys; the rate is known to five digits.
     expect(found.bitsPerKey).toBeCloseTo(96.91, 1);
     expect(found.falsePositiveRate).toBeCloseTo(0.01027, 5);
+  });
+
+  test('a counting filter: counters, their memory, and the line that builds it', () => {
+    const line = 'plan -n 10k -r 1% -s counting --for transmission --max-bits 200k';
+    const { stdout } = bloomery([...line.split(' '), '--plot']);
+    expect(stdout).toMatch(/^structure +counting \(given\)$/m);
+    expect(stdout).toMatch(/^counters +189,826$/m);
+    expect(stdout).toMatch(/^memory +94\.9 kB, 75\.93 bits per key$/m);
+    expect(stdout).toMatch(/^compressed +11\.9 kB, 9\.48 bits per key, on the average$/m);
+    expect(stdout).toMatch(/bloomery build KEYS -n 10k --bits 189826 -k 2 -s counting -o FILE$/m);
+    const refused = bloomery(['plan', '-n', '9', '-r', '1%', '-s', 'counting', '-l', 'blocked']);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringMatching(/--structure 'counting' and --layout 'blocked' contradict/),
+    ]);
   });
 
   test('as a table that says what was given, without a plot in a pipe', () => {
