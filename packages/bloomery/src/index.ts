@@ -102,4 +102,4 @@ export type { AbortOptions, AbortSignalLike } from './keys/abort.ts';
 export type { Key } from './keys/key.ts';
 export { eachLine } from './keys/lines.ts';
 export { type PackedKeys, packKeys } from './keys/packed-keys.ts';
-export type { Estimate } from './math/estimators.ts';
+export type { Estimate } from './math/estimates/estimators.ts';

@@ -11,13 +11,13 @@
  *
  * Containment, |A∩B| / |A|, is not among the library's estimators; its error follows from theirs.
  * With C = n∩/n₁ and n∩ = n₁ + n₂ - n∪, to first order n₁·dC = (1-C)·dn₁ + dn₂ - dn∪. The
- * covariances of the three sizes (math/estimators.ts: Cov(n∪, n₁) = Var n₁, Cov(n∪, n₂) = Var n₂)
- * are all known except Cov(n₁, n₂), which follows from the error of n∩: Var n∩ = Var n∪ + 2·Cov(n₁,
- * n₂) - Var n₁ - Var n₂.
+ * covariances of the three sizes (math/estimates/estimators.ts: Cov(n∪, n₁) = Var n₁, Cov(n∪, n₂) =
+ * Var n₂) are all known except Cov(n₁, n₂), which follows from the error of n∩: Var n∩ = Var n∪ +
+ * 2·Cov(n₁, n₂) - Var n₁ - Var n₂.
  *
  * Filters of other systems can be compared if they can be united: the number of common ones is the
  * sum of both minus the ones of the union. A size that is known (`--size-a`) makes the intersection
- * more exact (math/join-size.ts).
+ * more exact (math/estimates/join-size.ts).
  */
 
 import { formatTable } from '@bloomery/papers/drawing';

@@ -36,9 +36,9 @@ import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice } from '../math/checks.ts';
+import type { Estimate } from '../math/estimates/zero-count.ts';
 import { checkScalablePlan, countKeys, estimateScalableSize, stagePlan } from '../math/scalable.ts';
 import { sizeClassic } from '../math/size-classic.ts';
-import type { Estimate } from '../math/zero-count.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
 import type { EstimateOptions } from './shared/estimates.ts';
 import {

@@ -58,8 +58,8 @@ export {
   type FilterLayout,
   type FilterShape,
   type TwoFilterCounts,
-} from './estimators.ts';
-export { estimateJoinSize, estimateSemiJoin, type JoinCounts, type SemiJoin } from './join-size.ts';
+} from './estimates/estimators.ts';
+export { estimateJoinSize, estimateSemiJoin, type JoinCounts, type SemiJoin } from './estimates/join-size.ts';
 export { normalProbability, normalQuantile } from './normal.ts';
 export {
   occupancyDistribution,

@@ -21,7 +21,7 @@
  */
 
 import { checkInteger, checkNumber, checkRate } from './checks.ts';
-import { type Estimate, twoSidedQuantile } from './zero-count.ts';
+import { type Estimate, twoSidedQuantile } from './estimates/zero-count.ts';
 
 export interface ScalablePlan {
   /** P, the compound rate that no number of stages exceeds. */

@@ -12,8 +12,8 @@ import {
   estimateSize,
   estimateUnionSize,
   type FilterLayout,
-} from '../../math/estimators.ts';
-import { estimateSemiJoin, type SemiJoin } from '../../math/join-size.ts';
+} from '../../math/estimates/estimators.ts';
+import { estimateSemiJoin, type SemiJoin } from '../../math/estimates/join-size.ts';
 
 export interface EstimateOptions {
   /** The probability that the interval from `low` to `high` holds the true value. Default 0.95. */

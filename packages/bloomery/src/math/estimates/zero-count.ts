@@ -13,8 +13,8 @@
  * zeros is approximately normal, which it is above some hundred bits.
  */
 
-import { checkInteger, checkRate } from './checks.ts';
-import { normalQuantile } from './normal.ts';
+import { checkInteger, checkRate } from '../checks.ts';
+import { normalQuantile } from '../normal.ts';
 
 export interface Estimate {
   readonly value: number;

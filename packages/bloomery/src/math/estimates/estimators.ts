@@ -24,9 +24,9 @@
  * would bias sums and means.
  */
 
+import { checkInteger, checkNumber } from '../checks.ts';
+import { relativeZeroVariance } from '../occupancy.ts';
 import { blockedZeroModel } from './blocked-estimate.ts';
-import { checkInteger, checkNumber } from './checks.ts';
-import { relativeZeroVariance } from './occupancy.ts';
 import { type Estimate, estimateFromOnes, twoSidedQuantile, type ZeroModel } from './zero-count.ts';
 
 export type { Estimate } from './zero-count.ts';

@@ -11,7 +11,7 @@
  * blocks).
  */
 
-import { BLOCK_BITS, SPLIT_BLOCK_BITS, SPLIT_BLOCK_HASHES } from './blocked-rate.ts';
+import { BLOCK_BITS, SPLIT_BLOCK_BITS, SPLIT_BLOCK_HASHES } from '../blocked-rate.ts';
 import type { ZeroModel } from './zero-count.ts';
 
 export interface BlockedShape {

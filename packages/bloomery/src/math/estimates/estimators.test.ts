@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { occupancyDistribution } from '../occupancy.ts';
 import {
   type Estimate,
   estimateIntersectionSize,
@@ -8,7 +9,6 @@ import {
   expectedInnerProduct,
 } from './estimators.ts';
 import { estimateJoinSize, estimateSemiJoin } from './join-size.ts';
-import { occupancyDistribution } from './occupancy.ts';
 
 /** xorshift32 with an odd seed: enough for counting balls, and the same in every engine. */
 function generator(seed: number): (below: number) => number {

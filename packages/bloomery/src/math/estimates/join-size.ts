@@ -19,7 +19,7 @@
  * filter.
  */
 
-import { checkNumber } from './checks.ts';
+import { checkNumber } from '../checks.ts';
 import {
   type Estimate,
   estimateIntersectionSize,
