@@ -37,6 +37,7 @@ import { setPlain, setShared } from '../kernel/bits/classic.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
+import { decayOf, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
 import { unlikeFilters } from './shared/compatibility.ts';
@@ -49,7 +50,6 @@ import {
 } from './shared/options.ts';
 import { OverfullGuard } from './shared/overfull.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
-import { decayOf, sizeFromOnes } from './shared/zero-decay.ts';
 
 export type BlockedLayout = 'blocked' | 'split-block';
 

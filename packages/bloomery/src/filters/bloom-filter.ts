@@ -39,6 +39,7 @@ import { classicAdd, classicHas, setPlain, setShared } from '../kernel/bits/clas
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
+import { decayOf, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
 import { unlikeFilters } from './shared/compatibility.ts';
@@ -51,7 +52,6 @@ import {
 } from './shared/options.ts';
 import { OverfullGuard } from './shared/overfull.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
-import { decayOf, sizeFromOnes } from './shared/zero-decay.ts';
 
 export type BloomLayout = 'classic' | 'partitioned';
 

@@ -58,6 +58,7 @@ import {
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
+import { decayOf, sizeFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
 import {
@@ -71,7 +72,6 @@ import {
 import { unlikeFilters } from '../shared/compatibility.ts';
 import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
-import { decayOf, sizeFromOnes } from '../shared/zero-decay.ts';
 import { CounterArray } from './counter-array.ts';
 import { addSaturating, type CombineCounters, smaller } from './counter-operations.ts';
 

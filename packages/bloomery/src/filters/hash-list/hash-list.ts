@@ -42,12 +42,12 @@ import { listHasChunk } from '../../kernel/lists/sorted-list-wasm.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../../math/checks.ts';
+import { decayOf, sizeFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { unlikeFilters } from '../shared/compatibility.ts';
 import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
-import { decayOf, sizeFromOnes } from '../shared/zero-decay.ts';
 import { PositionList, TAIL_SHARE } from './position-list.ts';
 
 export interface HashListOptions extends HashOptions {

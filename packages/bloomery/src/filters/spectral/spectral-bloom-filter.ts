@@ -68,6 +68,7 @@ import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.t
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
+import { decayOf, sizeFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { type Amounts, checkAmount } from '../count-min/count-min-amounts.ts';
@@ -75,7 +76,6 @@ import { Counters } from '../count-min/count-min-counters.ts';
 import { unlikeFilters } from '../shared/compatibility.ts';
 import { checkOptions, checkPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
-import { decayOf, sizeFromOnes } from '../shared/zero-decay.ts';
 import {
   CAPACITY_OPTIONS,
   checkCounterBits,

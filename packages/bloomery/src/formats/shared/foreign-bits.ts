@@ -5,9 +5,9 @@
  * each word are reversed.
  */
 
-import { decayOf, sizeFromOnes } from '../../filters/shared/zero-decay.ts';
 import { countOnes, orInto } from '../../kernel/bits/bit-operations.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { decayOf, sizeFromOnes } from '../../math/from-ones.ts';
 
 export type BitOrder = 'bytes' | 'big-endian words';
 
