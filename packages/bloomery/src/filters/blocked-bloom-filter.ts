@@ -37,7 +37,7 @@ import { setPlain, setShared } from '../kernel/bits/classic.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
-import { decayOf, sizeFromOnes } from '../math/from-ones.ts';
+import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
 import { unlikeFilters } from './shared/compatibility.ts';
@@ -298,7 +298,7 @@ export class BlockedBloomFilter {
     for (let block = 0; block < words.length; block += perBlock) {
       let rate = 1;
       for (let unit = block; unit < block + perBlock; unit += unitWords) {
-        rate *= (countOnes(words.subarray(unit, unit + unitWords)) / (32 * unitWords)) ** power;
+        rate *= rateFromOnes(32 * unitWords, countOnes(words.subarray(unit, unit + unitWords)), power);
       }
       sum += rate;
     }

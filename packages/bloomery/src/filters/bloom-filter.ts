@@ -39,7 +39,7 @@ import { classicAdd, classicHas, setPlain, setShared } from '../kernel/bits/clas
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
-import { decayOf, sizeFromOnes } from '../math/from-ones.ts';
+import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
 import { unlikeFilters } from './shared/compatibility.ts';
@@ -284,7 +284,7 @@ export class BloomFilter {
 
   /** Estimates the current false positive rate from the share of bits that are 1. */
   estimatedFalsePositiveRate(): number {
-    return this.fill() ** this.hashes;
+    return rateFromOnes(this.bits, this.onesCount(), this.hashes);
   }
 
   /** The bytes that the bits take in memory. */

@@ -21,6 +21,7 @@
  */
 
 import { checkInteger } from './checks.ts';
+import { rateFromOnes } from './from-ones.ts';
 import { emptyBins, throwBall } from './occupancy.ts';
 
 export const BLOCK_BITS = 512;
@@ -60,7 +61,7 @@ export function inBlockRates(k: number, blockBits: number = BLOCK_BITS): RateAtL
   checkInteger('k', k, 1);
   checkInteger('blockBits', blockBits, 1);
   const powers = new Float64Array(blockBits + 1);
-  for (let x = 1; x <= blockBits; x++) powers[x] = (x / blockBits) ** k;
+  for (let x = 1; x <= blockBits; x++) powers[x] = rateFromOnes(blockBits, x, k);
   const bins = emptyBins(blockBits, blockBits);
   const rates = [0];
   return (load) => {

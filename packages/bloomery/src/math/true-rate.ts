@@ -24,6 +24,7 @@
  */
 
 import { checkInteger } from './checks.ts';
+import { rateFromOnes } from './from-ones.ts';
 import { occupancyDistribution, occupancyMean } from './occupancy.ts';
 
 /**
@@ -55,7 +56,7 @@ export function rateTrueVariance(m: number, k: number, n: number): number {
   const chance = occupancyDistribution(m, t);
   const mean = exactMoment(chance, m, k);
   let variance = 0;
-  for (let x = 0; x < chance.length; x++) variance += chance[x]! * ((x / m) ** k - mean) ** 2;
+  for (let x = 0; x < chance.length; x++) variance += chance[x]! * (rateFromOnes(m, x, k) - mean) ** 2;
   return variance;
 }
 
@@ -110,7 +111,7 @@ function logGain(k: number, { second, third }: Moments): number {
 
 function exactMoment(chance: Float64Array, m: number, k: number): number {
   let sum = 0;
-  for (let x = 1; x < chance.length; x++) sum += chance[x]! * (x / m) ** k;
+  for (let x = 1; x < chance.length; x++) sum += chance[x]! * rateFromOnes(m, x, k);
   return sum;
 }
 

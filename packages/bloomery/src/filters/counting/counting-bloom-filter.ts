@@ -58,7 +58,7 @@ import {
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
-import { decayOf, sizeFromOnes } from '../../math/from-ones.ts';
+import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
 import {
@@ -386,7 +386,7 @@ export class CountingBloomFilter {
 
   /** Estimates the current false positive rate from the share of counters that are not 0. */
   estimatedFalsePositiveRate(): number {
-    return this.fill() ** this.hashes;
+    return rateFromOnes(this.counters, this.onesCount(), this.hashes);
   }
 
   /** The bytes that counters and change bits take in memory. */

@@ -42,7 +42,7 @@ import { listHasChunk } from '../../kernel/lists/sorted-list-wasm.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../../math/checks.ts';
-import { decayOf, sizeFromOnes } from '../../math/from-ones.ts';
+import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { unlikeFilters } from '../shared/compatibility.ts';
@@ -279,7 +279,7 @@ export class HashList {
 
   /** Estimates the current false positive rate from the share of bits that would be 1. */
   estimatedFalsePositiveRate(): number {
-    return (this.onesCount() / this.bits) ** this.hashes;
+    return rateFromOnes(this.bits, this.onesCount(), this.hashes);
   }
 
   /** The bytes that the list takes in memory, including positions that wait to be merged. */

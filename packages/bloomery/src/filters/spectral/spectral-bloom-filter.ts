@@ -68,7 +68,7 @@ import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.t
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
-import { decayOf, sizeFromOnes } from '../../math/from-ones.ts';
+import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { type Amounts, checkAmount } from '../count-min/count-min-amounts.ts';
@@ -316,7 +316,7 @@ export class SpectralBloomFilter {
 
   /** Estimates the current false positive rate from the share of counters that are not 0. */
   estimatedFalsePositiveRate(): number {
-    return this.fill() ** this.hashes;
+    return rateFromOnes(this.counters, this.onesCount(), this.hashes);
   }
 
   /** The bytes that the counters take in memory. */

@@ -108,6 +108,5 @@ export class ForeignBits {
 
 /** Estimates how many keys set `ones` of `bits` bits with `hashes` indices each (survey 2.4). */
 export function estimatedKeys(bits: number, hashes: number, ones: number): number {
-  if (ones >= bits) return Number.POSITIVE_INFINITY; // also for a single bit, where the formula is Infinity / Infinity
   return sizeFromOnes(bits, ones, decayOf(hashes, 1 / bits));
 }

@@ -12,6 +12,7 @@
  */
 
 import { BLOCK_BITS, SPLIT_BLOCK_BITS, SPLIT_BLOCK_HASHES } from '../blocked-rate.ts';
+import { decayOf } from '../from-ones.ts';
 import type { ZeroModel } from './zero-count.ts';
 
 export interface BlockedShape {
@@ -56,7 +57,7 @@ function pairModel(
 ): ZeroModel {
   const bits = blocks * blockBits;
   const hit = (1 - missOne) / blocks;
-  const decay = -Math.log1p(-hit);
+  const decay = decayOf(1, hit);
   // ln of P(both missed)/P(one missed)² for a key, by class of pairs.
   const logRatio = (missTwo: number) =>
     Math.log1p(((1 - 2 * missOne + missTwo) / blocks - hit * hit) / (1 - hit) ** 2);

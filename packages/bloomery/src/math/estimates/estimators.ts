@@ -25,6 +25,7 @@
  */
 
 import { checkInteger, checkNumber } from '../checks.ts';
+import { decayOf, sizeFromOnes } from '../from-ones.ts';
 import { relativeZeroVariance } from '../occupancy.ts';
 import { blockedZeroModel } from './blocked-estimate.ts';
 import { type Estimate, estimateFromOnes, twoSidedQuantile, type ZeroModel } from './zero-count.ts';
@@ -120,20 +121,20 @@ export function zeroModel({ bits, hashes, layout = 'classic' }: FilterShape): Ze
     const slice = bits / hashes;
     return {
       bits,
-      decay: -Math.log1p(-1 / slice),
+      decay: decayOf(1, 1 / slice),
       relativeVariance: (n) => relativeZeroVariance(slice, n) / hashes,
     };
   }
   if (layout === 'blocked' || layout === 'split-block') return blockedZeroModel({ bits, hashes, layout });
   if (layout !== 'classic')
     throw new RangeError(`layout must be one of the four that exist, got ${String(layout)}`);
-  const decay = -hashes * Math.log1p(-1 / bits);
+  const decay = decayOf(hashes, 1 / bits);
   return { bits, decay, relativeVariance: (n) => relativeZeroVariance(bits, hashes * n) };
 }
 
 /** The three sizes that follow from the zero counts, or undefined if one filter has no zeros. */
 export function sizesOf({ bits, decay }: ZeroModel, counts: TwoFilterCounts) {
-  const size = (ones: number) => -Math.log1p(-ones / bits) / decay;
+  const size = (ones: number) => sizeFromOnes(bits, ones, decay);
   const union = size(onesOr(counts));
   return union === Number.POSITIVE_INFINITY
     ? undefined

@@ -14,6 +14,7 @@
  */
 
 import { checkInteger, checkRate } from '../checks.ts';
+import { sizeFromOnes } from '../from-ones.ts';
 import { normalQuantile } from '../normal.ts';
 
 export interface Estimate {
@@ -44,7 +45,7 @@ export function estimateFromOnes(model: ZeroModel, ones: number, confidence = 0.
   // With one bit to choose from, the first key fills it, and all further ones change nothing.
   if (decay === Number.POSITIVE_INFINITY) return { value: decay, low: 0, high: decay, standardError: decay };
   const share = (bits - ones) / bits;
-  const value = -Math.log1p(-ones / bits) / decay;
+  const value = sizeFromOnes(bits, ones, decay);
   const edge = (n: number, side: number) =>
     Math.exp(-decay * n) * (1 + side * q * Math.sqrt(Math.max(0, relativeVariance(n))));
   const low = solve((n) => edge(n, -1) > share, 0, Math.min(value, 1 / decay));
