@@ -215,7 +215,7 @@ export class AttenuatedBloomFilter {
    */
   estimatedFalsePositiveRate(distance?: number): number {
     if (distance !== undefined) return this.#levelAt(distance).estimatedFalsePositiveRate();
-    return chainRate(this.#levels.map((filter) => filter.estimatedFalsePositiveRate()));
+    return chainRate(this.#levels);
   }
 
   /** The bytes that the bits of all levels take in memory. */

@@ -36,6 +36,7 @@ import {
 import { setPlain, setShared } from '../kernel/bits/classic.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
+import { inBlockHit } from '../math/blocked-rate.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
@@ -111,8 +112,7 @@ export class BlockedBloomFilter {
     this.#prober = prober(this.layout, blocks, this.hashes, this.scheme, this.#store.shared);
     // A key leaves a bit alone if it goes to another block, or if all its probes in that block miss
     // it.
-    const hit = this.layout === 'blocked' ? 1 - (1 - 1 / BLOCK_BITS) ** this.hashes : 1 / 32;
-    this.#decay = decayOf(1, hit / blocks);
+    this.#decay = decayOf(1, inBlockHit(this.layout, this.hashes) / blocks);
     this.#text = `BlockedBloomFilter(${blocks} blocks, ${this.hashes} hashes, ${layout}, ${this.scheme.id})`;
     this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
   }

@@ -210,7 +210,7 @@ export class ScalableBloomFilter {
 
   /** Estimates the current false positive rate of all stages together. */
   estimatedFalsePositiveRate(): number {
-    return chainRate(this.#filters.map((filter) => filter.estimatedFalsePositiveRate()));
+    return chainRate(this.#filters);
   }
 
   /** The bytes that the bits of all stages take in memory. */

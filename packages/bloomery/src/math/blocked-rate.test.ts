@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { inBlockRates, rateBlocked, rateOverLoads, rateSplitBlock, splitBlockRate } from './blocked-rate.ts';
+import {
+  inBlockHit,
+  inBlockRates,
+  rateBlocked,
+  rateOverLoads,
+  rateSplitBlock,
+  splitBlockRate,
+} from './blocked-rate.ts';
 import { rateExact } from './rates.ts';
 import { rateTrue } from './true-rate.ts';
 
@@ -112,4 +119,11 @@ describe('properties', () => {
     expect(() => rateBlocked({ n: 1, blocks: 1, k: 0 })).toThrow(RangeError);
     expect(() => rateSplitBlock({ n: -1, blocks: 1 })).toThrow(RangeError);
   });
+});
+
+test('inBlockHit is the share of ones that one key leaves in its block, on average', () => {
+  // Blocks of 512 bits: k = 2 sets one bit with probability 1/512, otherwise two.
+  expect(relativeError(inBlockHit('blocked', 2), (1 + 511 / 512) / 512)).toBeLessThan(1e-15);
+  expect(inBlockHit('blocked', 1)).toBe(1 / 512);
+  expect(inBlockHit('split-block', 8)).toBe(8 / 256);
 });

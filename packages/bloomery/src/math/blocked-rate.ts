@@ -20,6 +20,7 @@
  * with a new table, some microseconds with an existing one.
  */
 
+import { atLeastOne } from './at-least-one.ts';
 import { checkInteger } from './checks.ts';
 import { rateFromOnes } from './from-ones.ts';
 import { emptyBins, throwBall } from './occupancy.ts';
@@ -50,7 +51,15 @@ export type RateAtLoad = (load: number) => number;
 
 /** r_j of a split block: one bit of 32 in each of eight words. */
 export function splitBlockRate(load: number): number {
-  return (-Math.expm1(load * Math.log1p(-1 / 32))) ** SPLIT_BLOCK_HASHES;
+  return atLeastOne(1 / 32, load) ** SPLIT_BLOCK_HASHES;
+}
+
+/**
+ * The probability that a key sets a given bit of the block that it chose: by one of its k probes in a
+ * block of 512 bits, by the only one in the bit's word of a split block.
+ */
+export function inBlockHit(layout: 'blocked' | 'split-block', k: number): number {
+  return layout === 'blocked' ? atLeastOne(1 / BLOCK_BITS, k) : 1 / 32;
 }
 
 /**

@@ -17,6 +17,7 @@
  * at all.
  */
 
+import { atLeastOne } from './at-least-one.ts';
 import { checkInteger, checkNumber, checkRate, MAX_BITS } from './checks.ts';
 
 export interface CountMinSize {
@@ -60,5 +61,5 @@ export function countMinExactRate({ width, depth }: CountMinSize, others: number
   checkInteger('others', others, 0);
   // A single counter is shared by all keys: (1 - 1/w)^n is then 0, and 0^0 is 1.
   const clean = width === 1 ? Number(others === 0) : Math.exp(others * Math.log1p(-1 / width));
-  return 1 - (1 - clean) ** depth;
+  return atLeastOne(clean, depth);
 }

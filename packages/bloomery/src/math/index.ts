@@ -5,6 +5,7 @@
  * All functions here are pure: they take numbers and return numbers.
  */
 
+export { atLeastOne, atLeastOneOf, eachOfAtLeastOne } from './at-least-one.ts';
 export {
   BLOCK_BITS,
   type BlockedRateRequest,
@@ -60,6 +61,7 @@ export {
   type TwoFilterCounts,
 } from './estimates/estimators.ts';
 export { estimateJoinSize, estimateSemiJoin, type JoinCounts, type SemiJoin } from './estimates/join-size.ts';
+export { rateFromOnes } from './from-ones.ts';
 export { normalProbability, normalQuantile } from './normal.ts';
 export {
   occupancyDistribution,
@@ -79,6 +81,7 @@ export {
   plan,
 } from './plan/plan.ts';
 export {
+  bitsAsymptotic,
   optimalHashes,
   optimalHashesInteger,
   rateAsymptotic,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  bitsAsymptotic,
   optimalHashes,
   optimalHashesInteger,
   rateAsymptotic,
@@ -147,4 +148,16 @@ test('wrong arguments say which, what was expected and what came', () => {
     new TypeError('m must be a number of at least 1, got "8"'),
   );
   expect(() => optimalHashes(10, 0)).toThrow(RangeError);
+});
+
+test('bitsAsymptotic is the inverse of rateAsymptotic', () => {
+  for (const [k, n, rate] of [
+    [1, 1000, 0.01],
+    [7, 1000, 0.01],
+    [24, 10_000_000, 1e-9],
+    [3, 50, 0.5],
+  ]) {
+    // The rate goes with the k-th power of the bits, so it magnifies their rounding by up to k.
+    expect(relativeError(rateAsymptotic(bitsAsymptotic(k, n, rate), k, n), rate)).toBeLessThan(1e-13);
+  }
 });

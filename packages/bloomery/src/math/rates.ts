@@ -58,6 +58,14 @@ export function rateAsymptotic(m: number, k: number, n: number): number {
 }
 
 /**
+ * m = -kn / ln(1 - f^(1/k)), the inverse of `rateAsymptotic`: the bits with which f is the rate asked
+ * for. Tutorial, equation (3), with its sign corrected.
+ */
+export function bitsAsymptotic(k: number, n: number, rate: number): number {
+  return (-k * n) / Math.log(-Math.expm1(Math.log(rate) / k));
+}
+
+/**
  * (1 - (1 - k/m)^n)^k: exact for a partitioned filter, whose slices are independent. Survey 2.1.
  */
 export function ratePartitioned(m: number, k: number, n: number): number {

@@ -22,6 +22,7 @@
 
 import { checkInteger, checkNumber, checkRate } from './checks.ts';
 import { type Estimate, twoSidedQuantile } from './estimates/zero-count.ts';
+import { rateAsymptotic } from './rates.ts';
 
 export interface ScalablePlan {
   /** P, the compound rate that no number of stages exceeds. */
@@ -86,8 +87,7 @@ export function countKeys(stages: readonly StageCount[]): KeysSoFar {
   let lnNone = 0; // ln of the probability that none of the stages before errs
   for (const { bits, hashes, count } of stages) {
     // The stage answers "maybe" with (1 - e^(-kj/m))^k when j keys are in (survey 2.1).
-    const lnRight = (keys: number) =>
-      lnNone + Math.log1p(-((-Math.expm1((-hashes * keys) / bits)) ** hashes));
+    const lnRight = (keys: number) => lnNone + Math.log1p(-rateAsymptotic(bits, hashes, keys));
     // The rate rises smoothly, so 64 midpoints are as good as a sum over all keys.
     const steps = Math.min(count, 64);
     for (let step = 0; step < steps; step++) {

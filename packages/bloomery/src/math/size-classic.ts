@@ -19,7 +19,7 @@
  */
 
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from './checks.ts';
-import { ratePartitioned } from './rates.ts';
+import { bitsAsymptotic, ratePartitioned } from './rates.ts';
 import { rateTrue } from './true-rate.ts';
 
 export interface ClassicSizeRequest {
@@ -61,9 +61,9 @@ export function sizeClassic(request: ClassicSizeRequest): ClassicSize {
   // Survey 2.1: f is least at p = 1/2, where f = 2^-k.
   for (let k = fixed ?? Math.min(maxHashes, 3 - 2 * Math.floor(Math.log2(rate))); k >= (fixed ?? 1); k--) {
     const step = layout === 'classic' ? unit : unit * k;
-    // The number of bits with which f reaches the rate: tutorial (3), with its sign corrected. It
-    // may be exact except for rounding, hence one step less: `low` is always too little.
-    const flattered = (-k * n) / Math.log(-Math.expm1(Math.log(rate) / k));
+    // f is below the true rate, so this is too few bits. It may be exact except for rounding, hence
+    // one step less: `low` is always too little.
+    const flattered = bitsAsymptotic(k, n, rate);
     let low = Math.max(0, Math.ceil(flattered / step) - 2);
     if (low * step >= Math.min(bits, MAX_BITS)) continue;
     let high = low + 1;

@@ -43,6 +43,7 @@ import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
+import { bitsAsymptotic } from '../../math/rates.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { unlikeFilters } from '../shared/compatibility.ts';
@@ -369,10 +370,9 @@ function leastHashes({ capacity, falsePositiveRate }: HashListCapacityOptions): 
   const n = checkInteger('capacity', capacity, 1);
   const rate = checkRate('falsePositiveRate', falsePositiveRate);
   for (let k = 1; k <= MAX_HASHES; k++) {
-    const bits = (-k * n) / Math.log(-Math.expm1(Math.log(rate) / k));
     // The limit is slightly below 2^36, because the true rate needs slightly more bits than this
     // formula says.
-    if (bits < MAX_BITS * (1 - 1e-6)) return k;
+    if (bitsAsymptotic(k, n, rate) < MAX_BITS * (1 - 1e-6)) return k;
   }
   return undefined;
 }

@@ -291,7 +291,7 @@ export class RotatingBloomFilter {
    * common, because their false positives then coincide.
    */
   estimatedFalsePositiveRate(): number {
-    return chainRate(this.#filters.map((filter) => filter.estimatedFalsePositiveRate()));
+    return chainRate(this.#filters);
   }
 
   /** The bytes that the bits of all generations take in memory. */

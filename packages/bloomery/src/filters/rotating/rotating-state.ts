@@ -7,6 +7,7 @@ import { BLOOM_LAYOUTS } from '../../frames/frame-kinds.ts';
 import { MAX_GENERATIONS, type ROTATIONS } from '../../frames/nested-kinds.ts';
 import { type HashOptions, hashScheme } from '../../hashing/hash-scheme.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { eachOfAtLeastOne } from '../../math/at-least-one.ts';
 import { checkChoice, checkInteger, checkRate } from '../../math/checks.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
@@ -77,8 +78,7 @@ export function rotatingState(options: RotatingBloomFilterOptions): RotatingStat
   } else if (nowMs !== undefined) {
     throw new TypeError('nowMs means nothing without ttlMs');
   }
-  // 1 - (1-P)^(1/G): the compound rate of G generations is P.
-  const rate = -Math.expm1(Math.log1p(-falsePositiveRate) / generations);
+  const rate = eachOfAtLeastOne(falsePositiveRate, generations);
   const { bits, hashes } = sizeClassic({ capacity, falsePositiveRate: rate, layout });
   const scheme = hashScheme(options);
   const shape = { bits, hashes, layout, capacity };

@@ -9,6 +9,7 @@ import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../../kernel/bat
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
 import type { WasmKernel } from '../../kernel/wasm/wasm-kernel.ts';
+import { atLeastOneOf } from '../../math/at-least-one.ts';
 import type { BloomFilter } from '../bloom-filter.ts';
 
 /** The index of the first filter that may have the key; -1 if all say no. */
@@ -83,11 +84,7 @@ export function hashAt({ scheme, words }: KeyHashes, i: number): KeyHash {
   return { scheme, low: words[2 * i] >>> 0, high: words[2 * i + 1] >>> 0 };
 }
 
-/**
- * The rate at which a chain answers "maybe" for keys that are in none of its filters: 1 - Π(1 -
- * rate). It is exact for filters of unrelated keys. In filters that share keys the false positives
- * coincide, and the rate of the chain is lower than this.
- */
-export function chainRate(rates: readonly number[]): number {
-  return 0 - Math.expm1(rates.reduce((sum, rate) => sum + Math.log1p(-rate), 0));
+/** Estimates the rate at which a chain answers "maybe" for keys that are in none of its filters. */
+export function chainRate(filters: readonly BloomFilter[]): number {
+  return atLeastOneOf(filters.map((filter) => filter.estimatedFalsePositiveRate()));
 }

@@ -6,8 +6,10 @@
  * request for 1000 bits gets the largest existing size that is not above it, and a note.
  */
 
+import { atLeastOne } from '../at-least-one.ts';
 import {
   BLOCK_BITS,
+  inBlockHit,
   inBlockRates,
   type RateAtLoad,
   rateOverLoads,
@@ -131,8 +133,7 @@ function blockedModel(name: 'blocked' | 'split-block'): LayoutModel {
     rate: (m, k, n) => rateOverLoads(n, m / blockBits, rateAt(k)),
     fill: (m, k, n) => {
       // A key hits a given bit if it chooses the bit's block and then sets the bit there.
-      const hit = split ? 1 / 32 : 1 - (1 - 1 / blockBits) ** k;
-      return -Math.expm1(n * Math.log1p((-hit * blockBits) / m));
+      return atLeastOne((inBlockHit(name, k) * blockBits) / m, n);
     },
     usable: (m) => Math.floor(m / blockBits) * blockBits,
     smallest: (capacity, falsePositiveRate, hashes, maxHashes) => {
