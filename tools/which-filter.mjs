@@ -19,6 +19,7 @@ import {
   SpectralBloomFilter,
   StaticFilter,
 } from 'bloomery';
+import { atLeastOne } from 'bloomery/math';
 import { keepPart } from './written-part.mjs';
 
 const page = fileURLToPath(new URL('../docs/guide/which-filter.md', import.meta.url));
@@ -82,7 +83,7 @@ const ROWS = [
   ['`HashList`', RATE, () => filled(HashList.forCapacity(asked))],
   [
     '`AttenuatedBloomFilter`, 3 levels, each full',
-    1 - (1 - RATE) ** 3,
+    atLeastOne(RATE, 3),
     () => levelled(AttenuatedBloomFilter.forCapacity({ ...asked, levels: 3 })),
   ],
 ];

@@ -17,6 +17,7 @@ import {
   StaticFilter,
   useKernel,
 } from '../../packages/bloomery/dist/index.js';
+import { eachOfAtLeastOne } from '../../packages/bloomery/dist/math/index.js';
 import { hasher, libraryForms } from '../shared/library-forms.ts';
 import { integerForm, type Subject } from '../shared/subject.ts';
 
@@ -188,7 +189,7 @@ export function attenuated(capacity: number): Subject {
     AttenuatedBloomFilter.forCapacity({
       levels: LEVELS,
       capacity: Math.ceil(capacity / LEVELS),
-      falsePositiveRate: 1 - (1 - RATE) ** (1 / LEVELS),
+      falsePositiveRate: eachOfAtLeastOne(RATE, LEVELS),
     });
   const full = make();
   return {

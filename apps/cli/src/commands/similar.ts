@@ -22,7 +22,7 @@
 
 import { formatTable } from '@bloomery/papers/drawing';
 import { type Comparable, type Estimate, jaccardEstimate, sizeEstimate, unionEstimate } from 'bloomery';
-import { estimateIntersectionSize, estimateJoinSize, normalQuantile } from 'bloomery/math';
+import { estimateIntersectionSize, estimateJoinSize, normalQuantile, rateFromOnes } from 'bloomery/math';
 import type { Command } from 'commander';
 import {
   parseCount,
@@ -125,7 +125,7 @@ function compare(a: Compared, b: Compared, options: SimilarOptions): Similarity 
     known ? scaled(intersection, size.value) : containment(size, other, union, intersection, confidence);
   const join = (size: Estimate, ones: number): SemiJoin => {
     const matches = intersection.value;
-    return { matches, passing: matches + (ones / bits) ** hashes * (size.value - matches) };
+    return { matches, passing: matches + rateFromOnes(bits, ones, hashes) * (size.value - matches) };
   };
   return {
     sizeA,

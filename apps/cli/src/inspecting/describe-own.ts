@@ -16,7 +16,7 @@ import {
   scalableSizeEstimate,
 } from 'bloomery';
 import { candidatesOf, readFrameHead } from 'bloomery/frames';
-import { type PlanLayout, plan } from 'bloomery/math';
+import { atLeastOne, type PlanLayout, plan } from 'bloomery/math';
 import type { OwnFile } from '../files/filter-file.ts';
 import type { FilterDetails, FilterPart } from './describe-filter.ts';
 import { describeSize, isOverfull } from './size-estimate.ts';
@@ -188,7 +188,7 @@ function attenuatedDetails(filter: AttenuatedBloomFilter): Details {
 
 /** The rate of several filters together, where a single "maybe" is enough. */
 function together(rate: number | undefined, filters: number): number | undefined {
-  return rate === undefined ? undefined : -Math.expm1(filters * Math.log1p(-rate));
+  return rate === undefined ? undefined : atLeastOne(rate, filters);
 }
 
 function partOf(name: string, filter: BloomFilter): FilterPart {

@@ -17,7 +17,7 @@
  */
 
 import { CountMinSketch, HeavyHitters, type KeyBatch } from 'bloomery';
-import { occupancyVariance } from 'bloomery/math';
+import { atLeastOneOf, occupancyVariance, zeroProbability } from 'bloomery/math';
 import { askerOf } from '../checking/ask.ts';
 import type { FilterFile } from '../files/filter-file.ts';
 import { bitArraysOf } from '../inspecting/bit-arrays.ts';
@@ -126,7 +126,7 @@ function scatterOf(parts: readonly Part[], even: boolean): number {
   let variance = 0;
   for (const { bits, hashes, capacity } of parts) {
     if (bits === undefined || hashes === undefined || capacity === undefined) continue;
-    const fill = -Math.expm1((-hashes * capacity) / bits);
+    const fill = 1 - zeroProbability(bits, hashes, capacity);
     const ones = even ? occupancyVariance(bits, hashes * capacity) : bits * fill * (1 - fill);
     variance += (hashes * fill ** (hashes - 1)) ** 2 * (ones / bits ** 2);
   }
@@ -139,15 +139,14 @@ function scatterOf(parts: readonly Part[], even: boolean): number {
  * fill, which is higher, by 3 % at 200 bits.
  */
 function rateBySlices(file: FilterFile, parts: readonly Part[]): number {
-  let none = 1;
-  for (const [i, { bytes, bits }] of bitArraysOf(file).entries()) {
+  const rates = bitArraysOf(file).map(({ bytes, bits }, i) => {
     const { hashes = 1 } = parts[i];
     const slice = bits / hashes;
     let rate = 1;
     for (let j = 0; j < hashes; j++) rate *= onesBetween(bytes, j * slice, (j + 1) * slice) / slice;
-    none *= 1 - rate;
-  }
-  return 1 - none;
+    return rate;
+  });
+  return atLeastOneOf(rates);
 }
 
 function numbersOf({ bits, counters, hashes }: Readonly<Record<string, string | number | boolean>>): Part {

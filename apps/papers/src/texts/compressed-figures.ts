@@ -3,7 +3,7 @@
  * without compression.
  */
 
-import { binaryEntropy, rateAsymptotic, rateTrue } from 'bloomery/math';
+import { compressedBits, rateAsymptotic, rateTrue } from 'bloomery/math';
 import { type Axis, curve, type Plot, type Point } from '../drawing/plot.ts';
 import { type Comparison, compareMean, rateSpread } from '../findings/comparison.ts';
 import { digits, measured } from '../findings/numbers.ts';
@@ -132,7 +132,7 @@ function report(results: Results): Report {
 
 /** m/n such that k functions make an array that codes to `sent` bits per element. */
 function arrayBits(sent: number, k: number): number {
-  const coded = (bits: number) => bits * binaryEntropy(smallSide(k / bits));
+  const coded = (bits: number) => compressedBits(bits * N, k, N) / N;
   let low = 0.1;
   let high = 1;
   while (coded(high) < sent) high *= 2;
@@ -142,11 +142,6 @@ function arrayBits(sent: number, k: number): number {
     else high = middle;
   }
   return (low + high) / 2;
-}
-
-/** 1 - e^-x or e^-x, the smaller: entropy keeps its digits there. */
-function smallSide(x: number): number {
-  return x < Math.LN2 ? -Math.expm1(-x) : Math.exp(-x);
 }
 
 function standardJob(sent: number, k: number) {

@@ -3,7 +3,14 @@
  * the rate.
  */
 
-import { optimalHashes, rateAsymptotic, rateTrue, rateTrueVariance } from 'bloomery/math';
+import {
+  bitsAsymptotic,
+  optimalHashes,
+  rateAsymptotic,
+  rateFromOnes,
+  rateTrue,
+  rateTrueVariance,
+} from 'bloomery/math';
 import { type Axis, type Colour, curve, type Plot, type Point } from '../drawing/plot.ts';
 import { type Comparison, compareMean, rateSpread } from '../findings/comparison.ts';
 import { digits, measured } from '../findings/numbers.ts';
@@ -25,9 +32,9 @@ const ERROR_RATES = [0.1, 0.01, 0.001, 0.0001];
 /** With fewer expected positives a measured rate is mostly noise: the fill is shown instead. */
 const ENOUGH = 100;
 
-/** m/n = -k / ln(1 - p^(1/k)): equation (3), with its sign corrected. */
+/** m/n for a rate. */
 function bitsPerEntry(k: number, rate: number): number {
-  return -k / Math.log(-Math.expm1(Math.log(rate) / k));
+  return bitsAsymptotic(k, 1, rate);
 }
 
 function work(trials: number): Work[] {
@@ -48,7 +55,7 @@ function report(results: Results): Report {
     const { bits, strangers } = samples.job;
     const exact = rateTrue(bits, k, N);
     const rate = samples.rate();
-    const byFill = samples.summary('ones', (ones) => (ones / bits) ** k);
+    const byFill = samples.summary('ones', (ones) => rateFromOnes(bits, ones, k));
     const enough = exact * strangers * samples.trials >= ENOUGH;
     (enough ? asked : filled).push([k, enough ? rate.mean : byFill.mean]);
     const what = `tutorial, figure 1, k = ${k}`;

@@ -45,6 +45,7 @@
  */
 
 import { type SecretKey, StaticFilter } from 'bloomery';
+import { atLeastOne } from 'bloomery/math';
 import { BlocklistBuilder, type BlocklistOptions } from './blocklist-builder.ts';
 import { type BlocklistParameters, decodeBlocklist, encodeBlocklist } from './blocklist-bytes.ts';
 import { mostNeighbours, mostNeighboursUpTo, neighboursOf } from './neighbours.ts';
@@ -127,7 +128,7 @@ export class PasswordBlocklist {
    * for passwords of up to `typicalLength`.
    */
   estimatedRefusalRate(length?: number): number {
-    return -Math.expm1(this.mostLookups(length) * Math.log1p(-this.filter.falsePositiveRate));
+    return atLeastOne(this.filter.falsePositiveRate, this.mostLookups(length));
   }
 
   /**

@@ -22,6 +22,7 @@
  */
 
 import type { BloomFilter, StaticFilter } from 'bloomery';
+import { atLeastOne } from 'bloomery/math';
 import type { CommonGroups, LetterGroups } from './letter-groups.ts';
 import { NormalForm } from './normal-form.ts';
 import type { SpellerTraits } from './speller-traits.ts';
@@ -109,7 +110,7 @@ export class Speller {
     const form = this.#normal.of(word);
     const base = possessiveBase(form, this.traits);
     const keys = this.#keys(form).length + (base === undefined ? 0 : this.#keys(base).length);
-    return 1 - (1 - this.falsePositiveRate) ** keys;
+    return atLeastOne(this.falsePositiveRate, keys);
   }
 
   /**
