@@ -37,7 +37,7 @@ import type { Key } from '../keys/key.ts';
 import { checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
-import { unlikeFilters } from './shared/compatibility.ts';
+import { unlikeFilters } from './shared/alike.ts';
 import { chainRate, firstHolder, firstHolders, hasInChain } from './shared/filter-chain.ts';
 import { checkNested, joinFilters, splitFilters } from './shared/nested-frames.ts';
 import { checkOptions } from './shared/options.ts';

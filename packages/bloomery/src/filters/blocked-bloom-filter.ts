@@ -40,8 +40,8 @@ import { inBlockHit } from '../math/blocked-rate.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
+import { unlikeFilters } from './shared/alike.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
-import { unlikeFilters } from './shared/compatibility.ts';
 import {
   checkOptions,
   checkPolicy,

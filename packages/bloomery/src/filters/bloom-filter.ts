@@ -41,8 +41,8 @@ import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeClassic } from '../math/size-classic.ts';
+import { unlikeFilters } from './shared/alike.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
-import { unlikeFilters } from './shared/compatibility.ts';
 import {
   checkOptions,
   checkPolicy,

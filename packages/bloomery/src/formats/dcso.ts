@@ -23,7 +23,7 @@
  * refused.
  */
 
-import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { unlikeFilters } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { type AbortOptions, throwIfAborted } from '../keys/abort.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';

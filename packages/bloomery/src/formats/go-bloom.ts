@@ -19,7 +19,7 @@
  * index i is h[i mod 2] + i h[2 + ((i + i mod 2) mod 4) / 2] mod 2^64, mod m.
  */
 
-import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { unlikeFilters } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { murmur3x64 } from './hashes/murmur3.ts';

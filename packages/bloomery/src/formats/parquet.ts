@@ -22,7 +22,7 @@
  */
 
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
-import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { unlikeFilters } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';

@@ -30,7 +30,7 @@
  * that headers are equal as well.
  */
 
-import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { unlikeFilters } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger, checkNumber } from '../math/checks.ts';
 import {

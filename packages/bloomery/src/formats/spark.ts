@@ -13,7 +13,7 @@
  * Strings are UTF-8 as Java encodes it, integers are longs.
  */
 
-import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { unlikeFilters } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { sparkMurmur3 } from './hashes/murmur3.ts';

@@ -21,7 +21,7 @@
  * per entry: 9.2 % for 5 (Squid's default), 2.4 % for 8, 0.24 % for 16.
  */
 
-import { unlikeFilters } from '../filters/shared/compatibility.ts';
+import { unlikeFilters } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger } from '../math/checks.ts';
 import { md5 } from './hashes/md5.ts';

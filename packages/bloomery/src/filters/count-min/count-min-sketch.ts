@@ -41,7 +41,7 @@ import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.t
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
-import { unlikeFilters } from '../shared/compatibility.ts';
+import { unlikeFilters } from '../shared/alike.ts';
 import { checkOptions } from '../shared/options.ts';
 import { type Amounts, checkAmount } from './count-min-amounts.ts';
 import { Counters, type CountersOptions, type VisitAddition } from './count-min-counters.ts';

@@ -61,6 +61,7 @@ import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
+import { unlikeFilters } from '../shared/alike.ts';
 import {
   addBatch,
   hasBatch,
@@ -69,7 +70,6 @@ import {
   residence,
   valueBatch,
 } from '../shared/batch-probing.ts';
-import { unlikeFilters } from '../shared/compatibility.ts';
 import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
 import { CounterArray } from './counter-array.ts';

@@ -46,7 +46,7 @@ import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
 import { bitsAsymptotic } from '../../math/rates.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
-import { unlikeFilters } from '../shared/compatibility.ts';
+import { unlikeFilters } from '../shared/alike.ts';
 import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
 import { PositionList, TAIL_SHARE } from './position-list.ts';

@@ -59,7 +59,7 @@ import { checkRate } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
 import type { Amounts } from '../count-min/count-min-amounts.ts';
 import { CountMinSketch, type CountMinUpdate } from '../count-min/count-min-sketch.ts';
-import { unlikeFilters } from '../shared/compatibility.ts';
+import { unlikeFilters } from '../shared/alike.ts';
 import { checkOptions } from '../shared/options.ts';
 import { type Candidate, Candidates, decodeCandidates, encodeCandidates } from './heavy-candidates.ts';
 import { rememberedKey } from './heavy-keys.ts';

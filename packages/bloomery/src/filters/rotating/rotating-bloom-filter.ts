@@ -42,7 +42,7 @@ import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import type { BloomFilter, BloomLayout } from '../bloom-filter.ts';
-import { unlikeFilters } from '../shared/compatibility.ts';
+import { unlikeFilters } from '../shared/alike.ts';
 import {
   chainRate,
   firstHolder,

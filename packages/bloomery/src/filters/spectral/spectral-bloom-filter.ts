@@ -73,7 +73,7 @@ import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { type Amounts, checkAmount } from '../count-min/count-min-amounts.ts';
 import { Counters } from '../count-min/count-min-counters.ts';
-import { unlikeFilters } from '../shared/compatibility.ts';
+import { unlikeFilters } from '../shared/alike.ts';
 import { checkOptions, checkPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
 import {
