@@ -37,7 +37,7 @@ import type { Key } from '../keys/key.ts';
 import { checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
-import { unlikeFilters } from './shared/alike.ts';
+import { areAlike, checkAlike } from './shared/alike.ts';
 import { chainRate, firstHolder, firstHolders, hasInChain } from './shared/filter-chain.ts';
 import { checkNested, joinFilters, splitFilters } from './shared/nested-frames.ts';
 import { checkOptions } from './shared/options.ts';
@@ -160,7 +160,7 @@ export class AttenuatedBloomFilter {
    * last level is dropped.
    */
   absorb(neighbour: AttenuatedBloomFilter): this {
-    this.#checkAlike(neighbour, 'absorb');
+    checkAlike(AttenuatedBloomFilter, 'absorb', this, neighbour);
     // Deepest level first, so that a filter that absorbs itself reads each level before changing
     // it.
     for (let i = this.levels - 1; i > 0; i--) this.#levels[i].merge(neighbour.#levels[i - 1]);
@@ -176,7 +176,7 @@ export class AttenuatedBloomFilter {
 
   /** Merges another array of the same node into this one, level by level. */
   merge(other: AttenuatedBloomFilter): this {
-    this.#checkAlike(other, 'merge');
+    checkAlike(AttenuatedBloomFilter, 'merge', this, other);
     for (const [i, filter] of this.#levels.entries()) filter.merge(other.#levels[i]);
     return this;
   }
@@ -197,7 +197,10 @@ export class AttenuatedBloomFilter {
 
   /** Whether both have the same parameters and the same bits at each level. */
   equals(other: AttenuatedBloomFilter): boolean {
-    return this.#isLike(other) && this.#levels.every((filter, i) => filter.equals(other.#levels[i]));
+    return (
+      areAlike(AttenuatedBloomFilter, this, other) &&
+      this.#levels.every((filter, i) => filter.equals(other.#levels[i]))
+    );
   }
 
   /**
@@ -264,14 +267,6 @@ export class AttenuatedBloomFilter {
 
   #levelAt(distance: number): BloomFilter {
     return this.#levels[checkInteger('distance', distance, 0, this.levels - 1)];
-  }
-
-  #isLike(other: AttenuatedBloomFilter): boolean {
-    return other instanceof AttenuatedBloomFilter && String(this) === String(other);
-  }
-
-  #checkAlike(other: AttenuatedBloomFilter, verb: string): void {
-    if (!this.#isLike(other)) throw unlikeFilters(verb, this, other);
   }
 }
 

@@ -40,7 +40,7 @@ import { inBlockHit } from '../math/blocked-rate.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
-import { unlikeFilters } from './shared/alike.ts';
+import { areAlike, checkAlike } from './shared/alike.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
 import {
   checkOptions,
@@ -181,7 +181,7 @@ export class BlockedBloomFilter {
 
   /** Adds all keys of another filter to this one. */
   merge(other: BlockedBloomFilter): this {
-    this.#checkAlike(other, 'merge');
+    checkAlike(BlockedBloomFilter, 'merge', this, other);
     orInto(this.#store.words, other.#store.words, this.#store.shared);
     this.#guard.reset();
     return this;
@@ -199,7 +199,7 @@ export class BlockedBloomFilter {
    * explains its false positives.
    */
   intersection(other: BlockedBloomFilter): BlockedBloomFilter {
-    this.#checkAlike(other, 'intersect');
+    checkAlike(BlockedBloomFilter, 'intersect', this, other);
     const store = this.#store.copy();
     andInto(store.words, other.#store.words);
     return this.#like(store);
@@ -207,13 +207,13 @@ export class BlockedBloomFilter {
 
   /** Whether the other filter has every bit of this one. If not, it lacks some key of this one. */
   isSubsetOf(other: BlockedBloomFilter): boolean {
-    this.#checkAlike(other, 'compare');
+    checkAlike(BlockedBloomFilter, 'compare', this, other);
     return isSubset(this.#store.words, other.#store.words);
   }
 
   /** Whether both filters have the same parameters and the same bits. */
   equals(other: BlockedBloomFilter): boolean {
-    return this.#isLike(other) && this.isSubsetOf(other) && other.isSubsetOf(this);
+    return areAlike(BlockedBloomFilter, this, other) && this.isSubsetOf(other) && other.isSubsetOf(this);
   }
 
   /**
@@ -262,7 +262,7 @@ export class BlockedBloomFilter {
 
   /** The number of bits that are 1 in both. */
   sharedOnesCount(other: BlockedBloomFilter): number {
-    this.#checkAlike(other, 'compare');
+    checkAlike(BlockedBloomFilter, 'compare', this, other);
     return countSharedOnes(this.#store.words, other.#store.words);
   }
 
@@ -378,14 +378,6 @@ export class BlockedBloomFilter {
 
   #like(store: BitStore): BlockedBloomFilter {
     return new BlockedBloomFilter(this.#parameters(), store, this.scheme);
-  }
-
-  #isLike(other: BlockedBloomFilter): boolean {
-    return other instanceof BlockedBloomFilter && this.#text === other.#text;
-  }
-
-  #checkAlike(other: BlockedBloomFilter, verb: string): void {
-    if (!this.#isLike(other)) throw unlikeFilters(verb, this, other);
   }
 }
 

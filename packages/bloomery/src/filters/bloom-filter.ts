@@ -41,7 +41,7 @@ import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeClassic } from '../math/size-classic.ts';
-import { unlikeFilters } from './shared/alike.ts';
+import { areAlike, checkAlike } from './shared/alike.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
 import {
   checkOptions,
@@ -182,7 +182,7 @@ export class BloomFilter {
 
   /** Adds all keys of another filter to this one. */
   merge(other: BloomFilter): this {
-    this.#checkAlike(other, 'merge');
+    checkAlike(BloomFilter, 'merge', this, other);
     orInto(this.#store.words, other.#store.words, this.#store.shared);
     this.#guard.reset();
     return this;
@@ -201,7 +201,7 @@ export class BloomFilter {
    * It never has more than either of the two.
    */
   intersection(other: BloomFilter): BloomFilter {
-    this.#checkAlike(other, 'intersect');
+    checkAlike(BloomFilter, 'intersect', this, other);
     const store = this.#store.copy();
     andInto(store.words, other.#store.words);
     return this.#like(store);
@@ -209,13 +209,13 @@ export class BloomFilter {
 
   /** Whether the other filter has every bit of this one. If not, it lacks some key of this one. */
   isSubsetOf(other: BloomFilter): boolean {
-    this.#checkAlike(other, 'compare');
+    checkAlike(BloomFilter, 'compare', this, other);
     return isSubset(this.#store.words, other.#store.words);
   }
 
   /** Whether both filters have the same parameters and the same bits. */
   equals(other: BloomFilter): boolean {
-    return this.#isLike(other) && this.isSubsetOf(other) && other.isSubsetOf(this);
+    return areAlike(BloomFilter, this, other) && this.isSubsetOf(other) && other.isSubsetOf(this);
   }
 
   /**
@@ -256,7 +256,7 @@ export class BloomFilter {
    * The number of bits that are 1 in both: the inner product of survey 2.4, a similarity measure.
    */
   sharedOnesCount(other: BloomFilter): number {
-    this.#checkAlike(other, 'compare');
+    checkAlike(BloomFilter, 'compare', this, other);
     return countSharedOnes(this.#store.words, other.#store.words);
   }
 
@@ -339,14 +339,6 @@ export class BloomFilter {
 
   #like(store: BitStore): BloomFilter {
     return new BloomFilter(this.#parameters(), store, this.scheme);
-  }
-
-  #isLike(other: BloomFilter): boolean {
-    return other instanceof BloomFilter && this.#text === other.#text;
-  }
-
-  #checkAlike(other: BloomFilter, verb: string): void {
-    if (!this.#isLike(other)) throw unlikeFilters(verb, this, other);
   }
 }
 

@@ -43,6 +43,7 @@ import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
+import { areAlike } from './shared/alike.ts';
 import { hasBatch, type Prober, probeBatch, valueBatch } from './shared/batch-probing.ts';
 import { checkOptions, type DecodeOptions } from './shared/options.ts';
 
@@ -196,7 +197,7 @@ export class BloomierFilter {
 
   /** Whether both have the same table: true for equal keys with equal values and options. */
   equals(other: BloomierFilter): boolean {
-    if (!(other instanceof BloomierFilter) || String(this) !== String(other)) return false;
+    if (!areAlike(BloomierFilter, this, other)) return false;
     if (this.#layout.attempt !== other.#layout.attempt) return false;
     const { words } = other.#store;
     return this.#store.words.every((word, i) => word === words[i]);

@@ -40,6 +40,7 @@ import type { Estimate } from '../math/estimates/zero-count.ts';
 import { checkScalablePlan, countKeys, estimateScalableSize, stagePlan } from '../math/scalable.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
+import { areAlike } from './shared/alike.ts';
 import type { EstimateOptions } from './shared/estimates.ts';
 import {
   chainRate,
@@ -171,8 +172,7 @@ export class ScalableBloomFilter {
   /** Whether both have the same parameters, the same stages and the same bits. */
   equals(other: ScalableBloomFilter): boolean {
     return (
-      other instanceof ScalableBloomFilter &&
-      String(this) === String(other) &&
+      areAlike(ScalableBloomFilter, this, other) &&
       this.#filters.length === other.#filters.length &&
       this.#filters.every(
         (filter, i) => filter.equals(other.#filters[i]) && this.#counts[i] === other.#counts[i],

@@ -47,6 +47,7 @@ import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
+import { areAlike } from './shared/alike.ts';
 import { hasBatch, type Prober, residence } from './shared/batch-probing.ts';
 import { checkOptions, type DecodeOptions } from './shared/options.ts';
 
@@ -116,7 +117,7 @@ export class StaticFilter {
 
   /** Whether both have the same table and hash scheme: true for equal sets with equal options. */
   equals(other: StaticFilter): boolean {
-    if (!(other instanceof StaticFilter) || String(this) !== String(other)) return false;
+    if (!areAlike(StaticFilter, this, other)) return false;
     if (this.#layout.attempt !== other.#layout.attempt) return false;
     const { words } = other.#store;
     return this.#store.words.every((word, i) => word === words[i]);

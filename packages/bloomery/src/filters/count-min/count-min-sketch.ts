@@ -41,7 +41,7 @@ import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.t
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
-import { unlikeFilters } from '../shared/alike.ts';
+import { areAlike, checkAlike } from '../shared/alike.ts';
 import { checkOptions } from '../shared/options.ts';
 import { type Amounts, checkAmount } from './count-min-amounts.ts';
 import { Counters, type CountersOptions, type VisitAddition } from './count-min-counters.ts';
@@ -210,7 +210,7 @@ export class CountMinSketch {
    */
   innerProduct(other: CountMinSketch): number {
     this.#checkPlain('take the inner product', 'a counter is less than the sum of its keys');
-    this.#checkAlike(other, 'multiply');
+    checkAlike(CountMinSketch, 'multiply', this, other);
     let least = Number.POSITIVE_INFINITY;
     for (let row = 0; row < this.depth; row++) least = Math.min(least, this.#rowProduct(other, row));
     return least;
@@ -233,7 +233,7 @@ export class CountMinSketch {
    * single sketch of both streams, and are never above those of a plain one.
    */
   merge(other: CountMinSketch): this {
-    this.#checkAlike(other, 'merge');
+    checkAlike(CountMinSketch, 'merge', this, other);
     this.#counters.merge(other.#counters);
     return this;
   }
@@ -245,7 +245,7 @@ export class CountMinSketch {
 
   /** Whether both have the same parameters, counters and total. */
   equals(other: CountMinSketch): boolean {
-    return this.#isLike(other) && this.#counters.equals(other.#counters);
+    return areAlike(CountMinSketch, this, other) && this.#counters.equals(other.#counters);
   }
 
   /** The bytes that the counters take in memory. */
@@ -342,21 +342,6 @@ export class CountMinSketch {
   #parameters(): CountMinOptions {
     const { width, depth, update, counterBits } = this;
     return { width, depth, update, counterBits };
-  }
-
-  #isLike(other: CountMinSketch): boolean {
-    return (
-      other instanceof CountMinSketch &&
-      this.width === other.width &&
-      this.depth === other.depth &&
-      this.update === other.update &&
-      this.counterBits === other.counterBits &&
-      this.scheme.id === other.scheme.id
-    );
-  }
-
-  #checkAlike(other: CountMinSketch, verb: string): void {
-    if (!this.#isLike(other)) throw unlikeFilters(verb, this, other);
   }
 }
 

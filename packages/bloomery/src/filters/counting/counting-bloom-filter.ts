@@ -61,7 +61,7 @@ import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
-import { unlikeFilters } from '../shared/alike.ts';
+import { areAlike, checkAlike } from '../shared/alike.ts';
 import {
   addBatch,
   hasBatch,
@@ -320,7 +320,7 @@ export class CountingBloomFilter {
 
   /** Adds all keys of another filter, each as often as it is in that one. */
   merge(other: CountingBloomFilter): this {
-    this.#checkAlike(other, 'merge');
+    checkAlike(CountingBloomFilter, 'merge', this, other);
     return this.#combine(other, addSaturating);
   }
 
@@ -337,7 +337,7 @@ export class CountingBloomFilter {
    * `BloomFilter.intersection` explains its false positives.
    */
   intersection(other: CountingBloomFilter): CountingBloomFilter {
-    this.#checkAlike(other, 'intersect');
+    checkAlike(CountingBloomFilter, 'intersect', this, other);
     return this.copy().#combine(other, smaller);
   }
 
@@ -346,13 +346,13 @@ export class CountingBloomFilter {
    * has it less often.
    */
   isSubsetOf(other: CountingBloomFilter): boolean {
-    this.#checkAlike(other, 'compare');
+    checkAlike(CountingBloomFilter, 'compare', this, other);
     return this.#array.isWithin(other.#array);
   }
 
   /** Whether both have the same parameters and the same counters. */
   equals(other: CountingBloomFilter): boolean {
-    return this.#isLike(other) && this.isSubsetOf(other) && other.isSubsetOf(this);
+    return areAlike(CountingBloomFilter, this, other) && this.isSubsetOf(other) && other.isSubsetOf(this);
   }
 
   /** The number of counters that are not 0. Reads the whole array. */
@@ -367,7 +367,7 @@ export class CountingBloomFilter {
 
   /** The number of counters that are not 0 in both. */
   sharedOnesCount(other: CountingBloomFilter): number {
-    this.#checkAlike(other, 'compare');
+    checkAlike(CountingBloomFilter, 'compare', this, other);
     return this.#array.bothNonZeroCount(other.#array);
   }
 
@@ -471,21 +471,6 @@ export class CountingBloomFilter {
   #parameters(): CountingFilterOptions {
     const { counters, hashes, counterBits, layout, capacity, trackChanges } = this;
     return { counters, hashes, counterBits, layout, capacity, trackChanges, overfull: this.#guard.policy };
-  }
-
-  #isLike(other: CountingBloomFilter): boolean {
-    return (
-      other instanceof CountingBloomFilter &&
-      this.counters === other.counters &&
-      this.hashes === other.hashes &&
-      this.counterBits === other.counterBits &&
-      this.layout === other.layout &&
-      this.scheme.id === other.scheme.id
-    );
-  }
-
-  #checkAlike(other: CountingBloomFilter, verb: string): void {
-    if (!this.#isLike(other)) throw unlikeFilters(verb, this, other);
   }
 }
 

@@ -46,7 +46,7 @@ import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
 import { bitsAsymptotic } from '../../math/rates.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
-import { unlikeFilters } from '../shared/alike.ts';
+import { areAlike, checkAlike } from '../shared/alike.ts';
 import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
 import { PositionList, TAIL_SHARE } from './position-list.ts';
@@ -256,7 +256,9 @@ export class HashList {
 
   /** Whether both have the same parameters and the same positions. */
   equals(other: HashList): boolean {
-    return this.#isLike(other) && this.isSubsetOf(other) && this.#list.count === other.#list.count;
+    return (
+      areAlike(HashList, this, other) && this.isSubsetOf(other) && this.#list.count === other.#list.count
+    );
   }
 
   /** The number of positions, which are the bits that would be 1. */
@@ -342,17 +344,8 @@ export class HashList {
     return new HashList({ bits, hashes, capacity, overfull: this.#guard.policy }, list, this.scheme);
   }
 
-  #isLike(other: HashList): boolean {
-    return (
-      other instanceof HashList &&
-      this.bits === other.bits &&
-      this.hashes === other.hashes &&
-      this.scheme.id === other.scheme.id
-    );
-  }
-
   #settleBoth(other: HashList, verb: string): void {
-    if (!this.#isLike(other)) throw unlikeFilters(verb, this, other);
+    checkAlike(HashList, verb, this, other);
     this.#list.settle();
     other.#list.settle();
   }

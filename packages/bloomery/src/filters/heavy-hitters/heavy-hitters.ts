@@ -59,7 +59,7 @@ import { checkRate } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
 import type { Amounts } from '../count-min/count-min-amounts.ts';
 import { CountMinSketch, type CountMinUpdate } from '../count-min/count-min-sketch.ts';
-import { unlikeFilters } from '../shared/alike.ts';
+import { areAlike, checkAlike } from '../shared/alike.ts';
 import { checkOptions } from '../shared/options.ts';
 import { type Candidate, Candidates, decodeCandidates, encodeCandidates } from './heavy-candidates.ts';
 import { rememberedKey } from './heavy-keys.ts';
@@ -211,7 +211,7 @@ export class HeavyHitters {
    * it is not a candidate, its count is below that tracker's bar.
    */
   merge(other: HeavyHitters): this {
-    if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
+    checkAlike(HeavyHitters, 'merge', this, other);
     const merged: Candidate[] = [];
     for (const mine of this.#candidates.sorted(this.total)) {
       const theirs = other.#candidates.get(mine.key, other.total);
@@ -244,7 +244,7 @@ export class HeavyHitters {
 
   /** Whether both have the same parameters, sketch and candidates. */
   equals(other: HeavyHitters): boolean {
-    if (!this.#isLike(other) || !this.#sketch.equals(other.#sketch)) return false;
+    if (!areAlike(HeavyHitters, this, other) || !this.#sketch.equals(other.#sketch)) return false;
     const mine = this.#candidates.sorted(this.total);
     if (mine.length !== other.#candidates.prune(other.total)) return false;
     return mine.every(({ key, count, atLeast }) => {
@@ -369,18 +369,6 @@ export class HeavyHitters {
   #parameters(): HeavyHittersOptions {
     const { threshold, width, depth, update, counterBits } = this;
     return { threshold, width, depth, update, counterBits };
-  }
-
-  #isLike(other: HeavyHitters): boolean {
-    return (
-      other instanceof HeavyHitters &&
-      this.threshold === other.threshold &&
-      this.width === other.width &&
-      this.depth === other.depth &&
-      this.update === other.update &&
-      this.counterBits === other.counterBits &&
-      this.scheme.id === other.scheme.id
-    );
   }
 }
 

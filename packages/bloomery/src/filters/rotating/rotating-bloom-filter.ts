@@ -42,7 +42,7 @@ import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import type { BloomFilter, BloomLayout } from '../bloom-filter.ts';
-import { unlikeFilters } from '../shared/alike.ts';
+import { areAlike, checkAlike } from '../shared/alike.ts';
 import {
   chainRate,
   firstHolder,
@@ -233,7 +233,7 @@ export class RotatingBloomFilter {
    * of its own.
    */
   merge(other: RotatingBloomFilter): this {
-    if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
+    checkAlike(RotatingBloomFilter, 'merge', this, other);
     if (this.rotation === 'when-full') {
       throw new TypeError('Filters that rotate when full cannot be merged: each turns at moments of its own');
     }
@@ -250,7 +250,7 @@ export class RotatingBloomFilter {
   /** Whether both have the same parameters, turn, time and bits in each generation. */
   equals(other: RotatingBloomFilter): boolean {
     return (
-      this.#isLike(other) &&
+      areAlike(RotatingBloomFilter, this, other) &&
       this.#clock === other.#clock &&
       this.#count === other.#count &&
       this.#filters.every((filter, i) => filter.equals(other.#filters[i]))
@@ -385,9 +385,5 @@ export class RotatingBloomFilter {
    */
   #periodAt(nowMs: number): number {
     return Math.floor((nowMs * (this.generations - 1)) / (this.ttlMs ?? 1));
-  }
-
-  #isLike(other: RotatingBloomFilter): boolean {
-    return other instanceof RotatingBloomFilter && String(this) === String(other);
   }
 }

@@ -1,9 +1,28 @@
 /**
- * The error for combining structures that do not match. Combining them would give answers that look
- * right and are wrong, so we throw an error that shows both sides.
+ * Which structures can be combined: two of one class whose descriptions are equal. `toString` of
+ * every structure names all parameters that must agree, and no others, so that an error which shows
+ * both sides shows what differs.
+ *
+ * Combining unlike ones would give answers that look right and are wrong, so it is an error.
  */
 
-/** The error for two filters that cannot be combined; both describe themselves by `toString`. */
+/** A class. Its constructor may be private. */
+interface Class<T> {
+  readonly prototype: T;
+  [Symbol.hasInstance](value: unknown): boolean;
+}
+
+/** Whether `other` is of the class of `one`, with the same parameters. */
+export function areAlike<T extends object>(type: Class<T>, one: T, other: T): boolean {
+  return other instanceof type && `${one}` === `${other}`;
+}
+
+/** Throws if they are not alike. `verb` says what the caller asked for. */
+export function checkAlike<T extends object>(type: Class<T>, verb: string, one: T, other: T): void {
+  if (!areAlike(type, one, other)) throw unlikeFilters(verb, one, other);
+}
+
+/** The error for two filters that cannot be combined. */
 export function unlikeFilters(verb: string, one: object, other: object): RangeError {
   return new RangeError(`Cannot ${verb} unlike filters: ${String(one)} and ${String(other)}`);
 }

@@ -73,7 +73,7 @@ import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { type Amounts, checkAmount } from '../count-min/count-min-amounts.ts';
 import { Counters } from '../count-min/count-min-counters.ts';
-import { unlikeFilters } from '../shared/alike.ts';
+import { areAlike, checkAlike } from '../shared/alike.ts';
 import { checkOptions, checkPolicy } from '../shared/options.ts';
 import { OverfullGuard } from '../shared/overfull.ts';
 import {
@@ -264,7 +264,7 @@ export class SpectralBloomFilter {
    * additions on the other side, and it is not known which keys these are.
    */
   merge(other: SpectralBloomFilter): this {
-    if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
+    checkAlike(SpectralBloomFilter, 'merge', this, other);
     if (this.method === 'recurring-minimum') {
       throw new TypeError(
         'Cannot merge with recurring minimum: a key that is in the second array of only one filter would be ' +
@@ -283,7 +283,7 @@ export class SpectralBloomFilter {
 
   /** Whether both have the same parameters, counters and total. */
   equals(other: SpectralBloomFilter): boolean {
-    return this.#isLike(other) && this.#counters.equals(other.#counters);
+    return areAlike(SpectralBloomFilter, this, other) && this.#counters.equals(other.#counters);
   }
 
   /** The Bloom filter of the keys that are in: a bit is 1 where the counter is not 0. */
@@ -406,17 +406,5 @@ export class SpectralBloomFilter {
       capacity,
       overfull: this.#guard.policy,
     };
-  }
-
-  #isLike(other: SpectralBloomFilter): boolean {
-    return (
-      other instanceof SpectralBloomFilter &&
-      this.counters === other.counters &&
-      this.secondary === other.secondary &&
-      this.hashes === other.hashes &&
-      this.method === other.method &&
-      this.counterBits === other.counterBits &&
-      this.scheme.id === other.scheme.id
-    );
   }
 }
