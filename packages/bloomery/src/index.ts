@@ -78,8 +78,8 @@ export {
   sizeEstimate,
   unionEstimate,
 } from './filters/shared/estimates.ts';
+export { OverfullError } from './filters/shared/fill-gauge.ts';
 export type { DecodeOptions, FilterOptions, OverfullPolicy } from './filters/shared/options.ts';
-export { OverfullError } from './filters/shared/overfull.ts';
 export {
   SpectralBloomFilter,
   type SpectralCapacityOptions,

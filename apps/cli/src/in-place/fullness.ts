@@ -5,7 +5,7 @@
  * A filter that is changed in place is not read as a whole, only the pages that the keys touch.
  * Hashes choose these pages, so they are a fair sample, and the estimate has the error of the
  * sample. To avoid false warnings, a filter counts as overfull only if the estimate exceeds the
- * capacity by five standard deviations, as in the library (filters/shared/overfull.ts).
+ * capacity by five standard deviations, as in the library (filters/shared/fill-gauge.ts).
  */
 
 import { RotatingBloomFilter, ScalableBloomFilter } from 'bloomery';

@@ -42,6 +42,7 @@ import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
 import { areAlike, checkAlike } from './shared/alike.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
+import { OverfullGuard } from './shared/fill-gauge.ts';
 import {
   checkOptions,
   checkPolicy,
@@ -49,7 +50,6 @@ import {
   FILTER_OPTIONS,
   type FilterOptions,
 } from './shared/options.ts';
-import { OverfullGuard } from './shared/overfull.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
 
 export type BlockedLayout = 'blocked' | 'split-block';

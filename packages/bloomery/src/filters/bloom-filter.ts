@@ -43,6 +43,7 @@ import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { areAlike, checkAlike } from './shared/alike.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
+import { OverfullGuard } from './shared/fill-gauge.ts';
 import {
   checkOptions,
   checkPolicy,
@@ -50,7 +51,6 @@ import {
   FILTER_OPTIONS,
   type FilterOptions,
 } from './shared/options.ts';
-import { OverfullGuard } from './shared/overfull.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
 
 export type BloomLayout = 'classic' | 'partitioned';

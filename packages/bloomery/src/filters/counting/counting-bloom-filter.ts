@@ -70,8 +70,8 @@ import {
   residence,
   valueBatch,
 } from '../shared/batch-probing.ts';
+import { OverfullGuard } from '../shared/fill-gauge.ts';
 import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
-import { OverfullGuard } from '../shared/overfull.ts';
 import { CounterArray } from './counter-array.ts';
 import { addSaturating, type CombineCounters, smaller } from './counter-operations.ts';
 

@@ -47,8 +47,8 @@ import { bitsAsymptotic } from '../../math/rates.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
+import { OverfullGuard } from '../shared/fill-gauge.ts';
 import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
-import { OverfullGuard } from '../shared/overfull.ts';
 import { PositionList, TAIL_SHARE } from './position-list.ts';
 
 export interface HashListOptions extends HashOptions {

@@ -74,8 +74,8 @@ import { BloomFilter } from '../bloom-filter.ts';
 import { type Amounts, checkAmount } from '../count-min/count-min-amounts.ts';
 import { Counters } from '../count-min/count-min-counters.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
+import { OverfullGuard } from '../shared/fill-gauge.ts';
 import { checkOptions, checkPolicy } from '../shared/options.ts';
-import { OverfullGuard } from '../shared/overfull.ts';
 import {
   CAPACITY_OPTIONS,
   checkCounterBits,
