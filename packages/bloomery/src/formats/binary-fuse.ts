@@ -20,6 +20,7 @@
 
 import { checkOptions } from '../filters/shared/options.ts';
 import { mulHigh } from '../hashing/mul-high.ts';
+import { integerHalves, splitInteger } from '../keys/integer-key.ts';
 import { finish } from './hashes/murmur3.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignFilter } from './shared/foreign-filter.ts';
@@ -80,15 +81,12 @@ export class BinaryFuseFile implements ForeignFilter<number | bigint> {
 
   /** Looks up an unsigned 64-bit integer. A negative key stands for the same bits. */
   has(key: number | bigint): boolean {
-    if (typeof key === 'number' && Number.isSafeInteger(key)) {
-      set(0, key | 0, Math.floor(key / 4294967296) | 0);
-    } else if (typeof key === 'bigint' && key >= -(2n ** 63n) && key < 2n ** 64n) {
-      set(0, Number(BigInt.asIntN(32, key)), Number(BigInt.asIntN(32, key >> 32n)));
-    } else {
+    if (splitInteger(key) === 0) {
       throw new TypeError(
         `The key must be a 64-bit integer, got ${typeof key === 'string' ? 'string' : String(key)}`,
       );
     }
+    set(0, integerHalves[0], integerHalves[1]);
     add(0, this.#seedLow, this.#seedHigh);
     finish(r, 0);
     return this.#matches(r[0], r[1]);

@@ -14,6 +14,7 @@
  * because they would be rounded silently.
  */
 
+import { integerBytes, integerHalves, splitInteger } from './integer-key.ts';
 import { textEncoder } from './platform.ts';
 
 export type Key = string | number | bigint | Uint8Array;
@@ -32,9 +33,6 @@ export interface KeyTarget {
 // ns): npm run bench:kernel.
 const SHORT_TEXT = 24;
 
-const signed = /* @__PURE__ */ new BigInt64Array(1);
-const halves = /* @__PURE__ */ new Int32Array(signed.buffer);
-
 /**
  * Writes the key's bytes to the start of `target`. Returns their number, or -1 if they do not fit.
  */
@@ -48,20 +46,12 @@ export function writeKey(key: Key, target: KeyTarget): number {
     if (length * 3 > target.bytes.length) return -1;
     return textEncoder().encodeInto(key, target.bytes).written;
   }
-  if (typeof key === 'number') {
-    checkIntegerKey(key);
-    target.words[0] = key | 0;
-    target.words[1] = Math.floor(key / 4294967296) | 0;
-    return 8;
-  }
-  if (typeof key === 'bigint') {
-    // This is six times as fast as building the bytes.
-    signed[0] = key; // modulo 2^64
-    target.words[0] = halves[0];
-    target.words[1] = halves[1];
-    if (signed[0] === key) return 8;
-    target.words[2] = 0; // from 2^63 to 2^64 - 1: a ninth byte for the sign
-    if (BigInt.asUintN(64, key) === key) return 9;
+  const integer = splitInteger(key);
+  if (integer > 0) {
+    target.words[0] = integerHalves[0];
+    target.words[1] = integerHalves[1];
+    target.words[2] = 0;
+    return integer;
   }
   const bytes = keyBytes(key);
   if (bytes.length > target.bytes.length) return -1;
@@ -73,10 +63,9 @@ export function writeKey(key: Key, target: KeyTarget): number {
 export function keyBytes(key: Key): Uint8Array {
   if (key instanceof Uint8Array) return key;
   if (typeof key === 'string') return textEncoder().encode(key);
-  if (typeof key === 'bigint') return integerBytes(key);
+  if (typeof key === 'bigint' || Number.isSafeInteger(key)) return integerBytes(BigInt(key));
   if (typeof key === 'number') {
-    checkIntegerKey(key);
-    return integerBytes(BigInt(key));
+    throw new RangeError(`A number as a key must be a safe integer, got ${key}; use a string or a bigint`);
   }
   throw new TypeError(
     `A key must be a string, a Uint8Array, a safe integer or a bigint, got ${describe(key)}`,
@@ -106,20 +95,6 @@ function writeShortAscii(text: string, words: Int32Array): number {
     words[last] = word;
   }
   return seen < 128 ? length : -1;
-}
-
-function checkIntegerKey(key: number): void {
-  if (!Number.isSafeInteger(key)) {
-    throw new RangeError(`A number as a key must be a safe integer, got ${key}; use a string or a bigint`);
-  }
-}
-
-function integerBytes(value: bigint): Uint8Array {
-  let length = 8;
-  while (BigInt.asIntN(8 * length, value) !== value) length++;
-  const bytes = new Uint8Array(length);
-  for (let i = 0, rest = value; i < length; i++, rest >>= 8n) bytes[i] = Number(rest & 255n);
-  return bytes;
 }
 
 function describe(value: unknown): string {

@@ -6,6 +6,7 @@
  * Java's UTF-8 differs from JavaScript's in one point: a lone surrogate becomes `?` and not U+FFFD.
  */
 
+import { splitInteger } from '../../keys/integer-key.ts';
 import { type KeyTarget, writeKey } from '../../keys/key.ts';
 
 /**
@@ -54,8 +55,7 @@ export function loadInt32(key: number): number {
 
 /** Loads a 64-bit signed integer, little-endian. */
 export function loadInt64(key: number | bigint): number {
-  const sound = typeof key === 'bigint' ? BigInt.asIntN(64, key) === key : Number.isSafeInteger(key);
-  if (!sound) throw unlikeKey('a safe integer, or a bigint from -2^63 to 2^63 - 1', key);
+  if (splitInteger(key) !== 8) throw unlikeKey('a safe integer, or a bigint from -2^63 to 2^63 - 1', key);
   return writeKey(key, target());
 }
 
