@@ -160,7 +160,7 @@ export class AttenuatedBloomFilter {
    * last level is dropped.
    */
   absorb(neighbour: AttenuatedBloomFilter): this {
-    checkAlike(AttenuatedBloomFilter, 'absorb', this, neighbour);
+    checkAlike(areAlike(AttenuatedBloomFilter, this, neighbour), 'absorb', this, neighbour);
     // Deepest level first, so that a filter that absorbs itself reads each level before changing
     // it.
     for (let i = this.levels - 1; i > 0; i--) this.#levels[i].merge(neighbour.#levels[i - 1]);
@@ -176,7 +176,7 @@ export class AttenuatedBloomFilter {
 
   /** Merges another array of the same node into this one, level by level. */
   merge(other: AttenuatedBloomFilter): this {
-    checkAlike(AttenuatedBloomFilter, 'merge', this, other);
+    checkAlike(areAlike(AttenuatedBloomFilter, this, other), 'merge', this, other);
     for (const [i, filter] of this.#levels.entries()) filter.merge(other.#levels[i]);
     return this;
   }

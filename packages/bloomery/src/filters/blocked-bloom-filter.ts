@@ -181,7 +181,7 @@ export class BlockedBloomFilter {
 
   /** Adds all keys of another filter to this one. */
   merge(other: BlockedBloomFilter): this {
-    checkAlike(BlockedBloomFilter, 'merge', this, other);
+    checkAlike(areAlike(BlockedBloomFilter, this, other), 'merge', this, other);
     orInto(this.#store.words, other.#store.words, this.#store.shared);
     this.#guard.reset();
     return this;
@@ -199,7 +199,7 @@ export class BlockedBloomFilter {
    * explains its false positives.
    */
   intersection(other: BlockedBloomFilter): BlockedBloomFilter {
-    checkAlike(BlockedBloomFilter, 'intersect', this, other);
+    checkAlike(areAlike(BlockedBloomFilter, this, other), 'intersect', this, other);
     const store = this.#store.copy();
     andInto(store.words, other.#store.words);
     return this.#like(store);
@@ -207,7 +207,7 @@ export class BlockedBloomFilter {
 
   /** Whether the other filter has every bit of this one. If not, it lacks some key of this one. */
   isSubsetOf(other: BlockedBloomFilter): boolean {
-    checkAlike(BlockedBloomFilter, 'compare', this, other);
+    checkAlike(areAlike(BlockedBloomFilter, this, other), 'compare', this, other);
     return isSubset(this.#store.words, other.#store.words);
   }
 
@@ -262,7 +262,7 @@ export class BlockedBloomFilter {
 
   /** The number of bits that are 1 in both. */
   sharedOnesCount(other: BlockedBloomFilter): number {
-    checkAlike(BlockedBloomFilter, 'compare', this, other);
+    checkAlike(areAlike(BlockedBloomFilter, this, other), 'compare', this, other);
     return countSharedOnes(this.#store.words, other.#store.words);
   }
 

@@ -182,7 +182,7 @@ export class BloomFilter {
 
   /** Adds all keys of another filter to this one. */
   merge(other: BloomFilter): this {
-    checkAlike(BloomFilter, 'merge', this, other);
+    checkAlike(areAlike(BloomFilter, this, other), 'merge', this, other);
     orInto(this.#store.words, other.#store.words, this.#store.shared);
     this.#guard.reset();
     return this;
@@ -201,7 +201,7 @@ export class BloomFilter {
    * It never has more than either of the two.
    */
   intersection(other: BloomFilter): BloomFilter {
-    checkAlike(BloomFilter, 'intersect', this, other);
+    checkAlike(areAlike(BloomFilter, this, other), 'intersect', this, other);
     const store = this.#store.copy();
     andInto(store.words, other.#store.words);
     return this.#like(store);
@@ -209,7 +209,7 @@ export class BloomFilter {
 
   /** Whether the other filter has every bit of this one. If not, it lacks some key of this one. */
   isSubsetOf(other: BloomFilter): boolean {
-    checkAlike(BloomFilter, 'compare', this, other);
+    checkAlike(areAlike(BloomFilter, this, other), 'compare', this, other);
     return isSubset(this.#store.words, other.#store.words);
   }
 
@@ -256,7 +256,7 @@ export class BloomFilter {
    * The number of bits that are 1 in both: the inner product of survey 2.4, a similarity measure.
    */
   sharedOnesCount(other: BloomFilter): number {
-    checkAlike(BloomFilter, 'compare', this, other);
+    checkAlike(areAlike(BloomFilter, this, other), 'compare', this, other);
     return countSharedOnes(this.#store.words, other.#store.words);
   }
 

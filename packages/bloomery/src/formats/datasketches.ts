@@ -23,7 +23,7 @@
  * wrote it, so both are looked up.
  */
 
-import { unlikeFilters } from '../filters/shared/alike.ts';
+import { areAlike, checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { xxh64Words } from '../hashing/xxh64.ts';
 import { MAX_BITS } from '../math/checks.ts';
@@ -97,9 +97,7 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
 
   /** A new filter with the keys of both, which must have the same seed, k and size. */
   union(other: DataSketchesFilter): DataSketchesFilter {
-    if (!(other instanceof DataSketchesFilter) || String(this) !== String(other)) {
-      throw unlikeFilters('merge', this, other);
-    }
+    checkAlike(areAlike(DataSketchesFilter, this, other), 'merge', this, other);
     if (this.#bits === null) return other;
     const bits = this.#bits.copy();
     if (other.#bits !== null) bits.merge(other.#bits);

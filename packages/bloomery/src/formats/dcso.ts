@@ -23,7 +23,7 @@
  * refused.
  */
 
-import { unlikeFilters } from '../filters/shared/alike.ts';
+import { areAlike, checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { type AbortOptions, throwIfAborted } from '../keys/abort.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
@@ -130,7 +130,7 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
    * does.
    */
   merge(other: DcsoFilter): this {
-    if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
+    checkAlike(areAlike(DcsoFilter, this, other), 'merge', this, other);
     this.#bits.merge(other.#bits);
     this.#size += other.#size;
     return this;
@@ -147,7 +147,7 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
 
   /** Whether both have the same parameters, bits and size. The data may differ. */
   equals(other: DcsoFilter): boolean {
-    return this.#isLike(other) && this.#size === other.#size && this.#bits.equals(other.#bits);
+    return areAlike(DcsoFilter, this, other) && this.#size === other.#size && this.#bits.equals(other.#bits);
   }
 
   /** N, the number of keys that were added and not in yet. After `merge` it is an upper bound. */
@@ -199,16 +199,6 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
   toString(): string {
     const { capacity, falsePositiveRate, bits, hashes } = this;
     return `DcsoFilter(capacity ${capacity}, rate ${falsePositiveRate}, ${bits} bits, ${hashes} hashes)`;
-  }
-
-  #isLike(other: DcsoFilter): boolean {
-    return (
-      other instanceof DcsoFilter &&
-      this.capacity === other.capacity &&
-      this.falsePositiveRate === other.falsePositiveRate &&
-      this.hashes === other.hashes &&
-      this.bits === other.bits
-    );
   }
 
   #probe(key: string | Uint8Array, adding: boolean): boolean {

@@ -19,7 +19,7 @@
  * index i is h[i mod 2] + i h[2 + ((i + i mod 2) mod 4) / 2] mod 2^64, mod m.
  */
 
-import { unlikeFilters } from '../filters/shared/alike.ts';
+import { areAlike, checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { murmur3x64 } from './hashes/murmur3.ts';
@@ -112,7 +112,7 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
 
   /** Adds all keys of another filter to this one. */
   merge(other: GoBloomFilter): this {
-    if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
+    checkAlike(areAlike(GoBloomFilter, this, other), 'merge', this, other);
     this.#bits.merge(other.#bits);
     return this;
   }
@@ -127,7 +127,7 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
   }
 
   equals(other: GoBloomFilter): boolean {
-    return this.#isLike(other) && this.#bits.equals(other.#bits);
+    return areAlike(GoBloomFilter, this, other) && this.#bits.equals(other.#bits);
   }
 
   get bits(): number {
@@ -166,16 +166,6 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
 
   toString(): string {
     return `GoBloomFilter(${this.bits} bits, ${this.hashes} hashes, bitset of ${this.length}, ${this.byteOrder})`;
-  }
-
-  #isLike(other: GoBloomFilter): boolean {
-    return (
-      other instanceof GoBloomFilter &&
-      this.bits === other.bits &&
-      this.hashes === other.hashes &&
-      this.length === other.length &&
-      this.byteOrder === other.byteOrder
-    );
   }
 
   #probe(key: string | Uint8Array, adding: boolean): boolean {

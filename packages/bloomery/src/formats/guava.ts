@@ -19,7 +19,7 @@
  * the new one, and takes `hashes` for the old: max(1, round(m / n · ln 2)).
  */
 
-import { unlikeFilters } from '../filters/shared/alike.ts';
+import { checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { murmur3x64 } from './hashes/murmur3.ts';
@@ -132,7 +132,7 @@ export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
 
   /** Adds all keys of another filter to this one, like Guava's `putAll`. */
   merge(other: GuavaFilter): this {
-    if (!this.#isLike(other)) throw unlikeFilters('merge', this, other);
+    checkAlike(this.#isLike(other), 'merge', this, other);
     this.#bits.merge(other.#bits);
     return this;
   }

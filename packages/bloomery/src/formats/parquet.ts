@@ -22,8 +22,9 @@
  */
 
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
-import { unlikeFilters } from '../filters/shared/alike.ts';
+import { checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
+import { integerHalves, splitInteger } from '../keys/integer-key.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
@@ -112,7 +113,7 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
 
   /** Adds all keys of another filter of the same size. */
   merge(other: ParquetFilter): this {
-    if (!(other instanceof ParquetFilter)) throw unlikeFilters('merge', this, other);
+    checkAlike(other instanceof ParquetFilter, 'merge', this, other);
     this.filter.merge(other.filter);
     return this;
   }
@@ -185,12 +186,11 @@ export function plainBytes(value: number | bigint, type: ParquetType): Uint8Arra
   if (type === 'INT32') {
     view.setInt32(0, checkInteger('value', Number(value), -(2 ** 31), 2 ** 31 - 1), true);
   } else if (type === 'INT64') {
-    const sound =
-      typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
-    if (!sound) {
+    if (splitInteger(value) !== 8) {
       throw new RangeError(`value must be a safe integer or a bigint that is a 64-bit integer, got ${value}`);
     }
-    view.setBigInt64(0, BigInt(value), true);
+    view.setInt32(0, integerHalves[0], true);
+    view.setInt32(4, integerHalves[1], true);
   } else if (type === 'FLOAT') view.setFloat32(0, Number(value), true);
   else if (type === 'DOUBLE') view.setFloat64(0, Number(value), true);
   else throw new RangeError(`type must be INT32, INT64, FLOAT or DOUBLE, got ${String(type)}`);

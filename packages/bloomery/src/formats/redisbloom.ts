@@ -30,7 +30,7 @@
  * that headers are equal as well.
  */
 
-import { unlikeFilters } from '../filters/shared/alike.ts';
+import { checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger, checkNumber } from '../math/checks.ts';
 import {
@@ -160,9 +160,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
    * early, never late.
    */
   merge(other: RedisBloomFilter): this {
-    if (!(other instanceof RedisBloomFilter) || this.#shape() !== other.#shape()) {
-      throw unlikeFilters('merge', this, other);
-    }
+    checkAlike(this.#isLike(other), 'merge', this, other);
     for (const [i, link] of this.#links.entries()) {
       link.data.merge(other.#links[i].data);
       link.size += other.#links[i].size;
@@ -182,8 +180,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
 
   equals(other: RedisBloomFilter): boolean {
     return (
-      other instanceof RedisBloomFilter &&
-      this.#shape() === other.#shape() &&
+      this.#isLike(other) &&
       this.#links.every(
         (link, i) => link.size === other.#links[i].size && link.data.equals(other.#links[i].data),
       )
@@ -270,6 +267,10 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
   #find(): boolean {
     for (let i = this.#links.length - 1; i >= 0; i--) if (probe(this.#links[i], false)) return true;
     return false;
+  }
+
+  #isLike(other: RedisBloomFilter): boolean {
+    return other instanceof RedisBloomFilter && this.#shape() === other.#shape();
   }
 
   /** All parameters except the counts. */

@@ -13,7 +13,7 @@
  * Strings are UTF-8 as Java encodes it, integers are longs.
  */
 
-import { unlikeFilters } from '../filters/shared/alike.ts';
+import { areAlike, checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { sparkMurmur3 } from './hashes/murmur3.ts';
@@ -62,8 +62,7 @@ export class SparkFilter implements ForeignBloomFilter<SparkKey> {
 
   /** A new filter with the keys of both, like `mergeInPlace`. */
   union(other: SparkFilter): SparkFilter {
-    const like = other instanceof SparkFilter && String(this) === String(other);
-    if (!like) throw unlikeFilters('merge', this, other);
+    checkAlike(areAlike(SparkFilter, this, other), 'merge', this, other);
     const bits = this.#bits.copy();
     bits.merge(other.#bits);
     return new SparkFilter(this, bits);

@@ -21,7 +21,7 @@
  * per entry: 9.2 % for 5 (Squid's default), 2.4 % for 8, 0.24 % for 16.
  */
 
-import { unlikeFilters } from '../filters/shared/alike.ts';
+import { areAlike, checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger } from '../math/checks.ts';
 import { md5 } from './hashes/md5.ts';
@@ -103,8 +103,7 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
 
   /** Adds all entries of a digest of the same size. */
   merge(other: SquidDigest): this {
-    const like = other instanceof SquidDigest && this.capacity === other.capacity;
-    if (!like || this.bitsPerEntry !== other.bitsPerEntry) throw unlikeFilters('merge', this, other);
+    checkAlike(areAlike(SquidDigest, this, other), 'merge', this, other);
     this.#bits.merge(other.#bits);
     this.#count += other.#count;
     return this;
@@ -120,12 +119,7 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
   }
 
   equals(other: SquidDigest): boolean {
-    return (
-      other instanceof SquidDigest &&
-      this.capacity === other.capacity &&
-      this.bitsPerEntry === other.bitsPerEntry &&
-      this.#bits.equals(other.#bits)
-    );
+    return areAlike(SquidDigest, this, other) && this.#bits.equals(other.#bits);
   }
 
   /**

@@ -210,7 +210,7 @@ export class CountMinSketch {
    */
   innerProduct(other: CountMinSketch): number {
     this.#checkPlain('take the inner product', 'a counter is less than the sum of its keys');
-    checkAlike(CountMinSketch, 'multiply', this, other);
+    checkAlike(areAlike(CountMinSketch, this, other), 'multiply', this, other);
     let least = Number.POSITIVE_INFINITY;
     for (let row = 0; row < this.depth; row++) least = Math.min(least, this.#rowProduct(other, row));
     return least;
@@ -233,7 +233,7 @@ export class CountMinSketch {
    * single sketch of both streams, and are never above those of a plain one.
    */
   merge(other: CountMinSketch): this {
-    checkAlike(CountMinSketch, 'merge', this, other);
+    checkAlike(areAlike(CountMinSketch, this, other), 'merge', this, other);
     this.#counters.merge(other.#counters);
     return this;
   }

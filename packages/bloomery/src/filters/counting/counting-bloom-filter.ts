@@ -320,7 +320,7 @@ export class CountingBloomFilter {
 
   /** Adds all keys of another filter, each as often as it is in that one. */
   merge(other: CountingBloomFilter): this {
-    checkAlike(CountingBloomFilter, 'merge', this, other);
+    checkAlike(areAlike(CountingBloomFilter, this, other), 'merge', this, other);
     return this.#combine(other, addSaturating);
   }
 
@@ -337,7 +337,7 @@ export class CountingBloomFilter {
    * `BloomFilter.intersection` explains its false positives.
    */
   intersection(other: CountingBloomFilter): CountingBloomFilter {
-    checkAlike(CountingBloomFilter, 'intersect', this, other);
+    checkAlike(areAlike(CountingBloomFilter, this, other), 'intersect', this, other);
     return this.copy().#combine(other, smaller);
   }
 
@@ -346,7 +346,7 @@ export class CountingBloomFilter {
    * has it less often.
    */
   isSubsetOf(other: CountingBloomFilter): boolean {
-    checkAlike(CountingBloomFilter, 'compare', this, other);
+    checkAlike(areAlike(CountingBloomFilter, this, other), 'compare', this, other);
     return this.#array.isWithin(other.#array);
   }
 
@@ -367,7 +367,7 @@ export class CountingBloomFilter {
 
   /** The number of counters that are not 0 in both. */
   sharedOnesCount(other: CountingBloomFilter): number {
-    checkAlike(CountingBloomFilter, 'compare', this, other);
+    checkAlike(areAlike(CountingBloomFilter, this, other), 'compare', this, other);
     return this.#array.bothNonZeroCount(other.#array);
   }
 

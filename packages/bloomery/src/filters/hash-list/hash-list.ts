@@ -345,7 +345,7 @@ export class HashList {
   }
 
   #settleBoth(other: HashList, verb: string): void {
-    checkAlike(HashList, verb, this, other);
+    checkAlike(areAlike(HashList, this, other), verb, this, other);
     this.#list.settle();
     other.#list.settle();
   }

@@ -211,7 +211,7 @@ export class HeavyHitters {
    * it is not a candidate, its count is below that tracker's bar.
    */
   merge(other: HeavyHitters): this {
-    checkAlike(HeavyHitters, 'merge', this, other);
+    checkAlike(areAlike(HeavyHitters, this, other), 'merge', this, other);
     const merged: Candidate[] = [];
     for (const mine of this.#candidates.sorted(this.total)) {
       const theirs = other.#candidates.get(mine.key, other.total);

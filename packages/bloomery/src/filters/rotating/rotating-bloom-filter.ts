@@ -233,7 +233,7 @@ export class RotatingBloomFilter {
    * of its own.
    */
   merge(other: RotatingBloomFilter): this {
-    checkAlike(RotatingBloomFilter, 'merge', this, other);
+    checkAlike(areAlike(RotatingBloomFilter, this, other), 'merge', this, other);
     if (this.rotation === 'when-full') {
       throw new TypeError('Filters that rotate when full cannot be merged: each turns at moments of its own');
     }

@@ -26,8 +26,8 @@ test('areAlike means one class and one description', () => {
 });
 
 test('checkAlike names the verb and both sides', () => {
-  expect(() => checkAlike(Sieve, 'merge', new Sieve(3), new Sieve(3))).not.toThrow();
-  expect(() => checkAlike(Sieve, 'merge', new Sieve(3), new Sieve(4))).toThrow(
+  expect(() => checkAlike(true, 'merge', new Sieve(3), new Sieve(3))).not.toThrow();
+  expect(() => checkAlike(false, 'merge', new Sieve(3), new Sieve(4))).toThrow(
     new RangeError('Cannot merge unlike filters: Sieve(3 holes) and Sieve(4 holes)'),
   );
 });

@@ -17,12 +17,7 @@ export function areAlike<T extends object>(type: Class<T>, one: T, other: T): bo
   return other instanceof type && `${one}` === `${other}`;
 }
 
-/** Throws if they are not alike. `verb` says what the caller asked for. */
-export function checkAlike<T extends object>(type: Class<T>, verb: string, one: T, other: T): void {
-  if (!areAlike(type, one, other)) throw unlikeFilters(verb, one, other);
-}
-
-/** The error for two filters that cannot be combined. */
-export function unlikeFilters(verb: string, one: object, other: object): RangeError {
-  return new RangeError(`Cannot ${verb} unlike filters: ${String(one)} and ${String(other)}`);
+/** Throws the error that shows both sides, unless they are alike. `verb` says what was asked for. */
+export function checkAlike(alike: boolean, verb: string, one: object, other: object): void {
+  if (!alike) throw new RangeError(`Cannot ${verb} unlike filters: ${one} and ${other}`);
 }

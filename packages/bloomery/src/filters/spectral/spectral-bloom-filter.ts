@@ -264,7 +264,7 @@ export class SpectralBloomFilter {
    * additions on the other side, and it is not known which keys these are.
    */
   merge(other: SpectralBloomFilter): this {
-    checkAlike(SpectralBloomFilter, 'merge', this, other);
+    checkAlike(areAlike(SpectralBloomFilter, this, other), 'merge', this, other);
     if (this.method === 'recurring-minimum') {
       throw new TypeError(
         'Cannot merge with recurring minimum: a key that is in the second array of only one filter would be ' +
