@@ -38,18 +38,12 @@ import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { inBlockHit } from '../math/blocked-rate.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
-import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
+import { decayOf, rateFromOnes } from '../math/from-ones.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
 import { areAlike, checkAlike } from './shared/alike.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
-import { OverfullGuard } from './shared/fill-gauge.ts';
-import {
-  checkOptions,
-  checkPolicy,
-  type DecodeOptions,
-  FILTER_OPTIONS,
-  type FilterOptions,
-} from './shared/options.ts';
+import { FillGauge } from './shared/fill-gauge.ts';
+import { checkOptions, type DecodeOptions, FILTER_OPTIONS, type FilterOptions } from './shared/options.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
 
 export type BlockedLayout = 'blocked' | 'split-block';
@@ -80,12 +74,9 @@ export class BlockedBloomFilter {
   readonly layout: BlockedLayout;
   readonly capacity: number | undefined;
   readonly scheme: HashScheme;
-  readonly #decay: number;
   readonly #store: BitStore;
   readonly #prober: Prober;
-  readonly #guard: OverfullGuard;
-  /** The parameters that two filters must have in common to be combined. */
-  readonly #text: string;
+  readonly #gauge: FillGauge;
 
   /** Sized by blocks and hashes; `BlockedBloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: BlockedFilterOptions);
@@ -93,11 +84,11 @@ export class BlockedBloomFilter {
   constructor(options: BlockedFilterOptions, store: BitStore, scheme: HashScheme);
   constructor(options: BlockedFilterOptions, store?: BitStore, scheme?: HashScheme) {
     checkOptions('BlockedBloomFilter', options, OPTIONS);
-    const { blocks, layout = 'blocked', capacity, overfull = 'allow' } = options;
+    const { blocks, layout = 'blocked', capacity, overfull } = options;
     this.layout = checkChoice('layout', layout, BLOCKED_LAYOUTS);
     this.blocks = checkInteger('blocks', blocks, 1, MAX_BITS / blockBits(layout));
     this.hashes = checkHashes(this.layout, options.hashes);
-    this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
+    this.capacity = capacity;
     const foreign = this.layout === 'split-block';
     if (
       foreign &&
@@ -112,9 +103,8 @@ export class BlockedBloomFilter {
     this.#prober = prober(this.layout, blocks, this.hashes, this.scheme, this.#store.shared);
     // A key leaves a bit alone if it goes to another block, or if all its probes in that block miss
     // it.
-    this.#decay = decayOf(1, inBlockHit(this.layout, this.hashes) / blocks);
-    this.#text = `BlockedBloomFilter(${blocks} blocks, ${this.hashes} hashes, ${layout}, ${this.scheme.id})`;
-    this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
+    const decay = decayOf(1, inBlockHit(this.layout, this.hashes) / blocks);
+    this.#gauge = new FillGauge(this, decay, overfull);
   }
 
   /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */
@@ -129,7 +119,7 @@ export class BlockedBloomFilter {
 
   /** Adds a key. Returns true if it was certainly absent before, that is, if a bit changed. */
   add(key: Key): boolean {
-    this.#guard.before(1);
+    this.#gauge.before(1);
     hashInto(key, this.scheme);
     return this.#prober.add(this.#store.words, hashOut[0], hashOut[1]);
   }
@@ -148,7 +138,7 @@ export class BlockedBloomFilter {
   /** Adds a key by its hash; see `hashKey`. */
   addHash(hash: KeyHash): boolean {
     checkSameScheme(hash.scheme, this.scheme);
-    this.#guard.before(1);
+    this.#gauge.before(1);
     return this.#prober.add(this.#store.words, hash.low | 0, hash.high | 0);
   }
 
@@ -160,7 +150,7 @@ export class BlockedBloomFilter {
 
   /** Adds many keys, faster than one by one. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
-    return addBatch(this.#store, this.#prober, keys, this.scheme, (count) => this.#guard.before(count));
+    return addBatch(this.#store, this.#prober, keys, this.scheme, this.#gauge);
   }
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. */
@@ -171,19 +161,18 @@ export class BlockedBloomFilter {
   /** Removes all keys. */
   clear(): void {
     this.#store.words.fill(0);
-    this.#guard.reset();
+    this.#gauge.reset();
   }
 
   /** An independent filter with the same keys, in memory that is not shared. */
   copy(): BlockedBloomFilter {
-    return this.#like(this.#store.copy());
+    return new BlockedBloomFilter(this.#parameters(), this.#store.copy(), this.scheme);
   }
 
   /** Adds all keys of another filter to this one. */
   merge(other: BlockedBloomFilter): this {
-    checkAlike(areAlike(BlockedBloomFilter, this, other), 'merge', this, other);
-    orInto(this.#store.words, other.#store.words, this.#store.shared);
-    this.#guard.reset();
+    orInto(this.#store.words, this.#like(other, 'merge').words, this.#store.shared);
+    this.#gauge.reset();
     return this;
   }
 
@@ -199,16 +188,15 @@ export class BlockedBloomFilter {
    * explains its false positives.
    */
   intersection(other: BlockedBloomFilter): BlockedBloomFilter {
-    checkAlike(areAlike(BlockedBloomFilter, this, other), 'intersect', this, other);
-    const store = this.#store.copy();
-    andInto(store.words, other.#store.words);
-    return this.#like(store);
+    const { words } = this.#like(other, 'intersect');
+    const copy = this.copy();
+    andInto(copy.#store.words, words);
+    return copy;
   }
 
   /** Whether the other filter has every bit of this one. If not, it lacks some key of this one. */
   isSubsetOf(other: BlockedBloomFilter): boolean {
-    checkAlike(areAlike(BlockedBloomFilter, this, other), 'compare', this, other);
-    return isSubset(this.#store.words, other.#store.words);
+    return isSubset(this.#store.words, this.#like(other, 'compare').words);
   }
 
   /** Whether both filters have the same parameters and the same bits. */
@@ -262,8 +250,7 @@ export class BlockedBloomFilter {
 
   /** The number of bits that are 1 in both. */
   sharedOnesCount(other: BlockedBloomFilter): number {
-    checkAlike(areAlike(BlockedBloomFilter, this, other), 'compare', this, other);
-    return countSharedOnes(this.#store.words, other.#store.words);
+    return countSharedOnes(this.#store.words, this.#like(other, 'compare').words);
   }
 
   /**
@@ -271,13 +258,12 @@ export class BlockedBloomFilter {
    * left. `sizeEstimate` also gives an interval.
    */
   estimatedSize(): number {
-    return sizeFromOnes(this.bits, this.onesCount(), this.#decay);
+    return this.#gauge.size();
   }
 
   /** Estimates how many distinct keys the union has. `unionEstimate` also gives an interval. */
   estimatedUnionSize(other: BlockedBloomFilter): number {
-    const ones = this.onesCount() + other.onesCount() - this.sharedOnesCount(other);
-    return sizeFromOnes(this.bits, ones, this.#decay);
+    return this.#gauge.size(this.onesCount() + other.onesCount() - this.sharedOnesCount(other));
   }
 
   /**
@@ -368,16 +354,18 @@ export class BlockedBloomFilter {
   }
 
   toString(): string {
-    return this.#text;
+    return `BlockedBloomFilter(${this.blocks} blocks, ${this.hashes} hashes, ${this.layout}, ${this.scheme.id})`;
   }
 
   #parameters(): BlockedFilterOptions {
     const { blocks, hashes, layout, capacity } = this;
-    return { blocks, hashes, layout, capacity, overfull: this.#guard.policy };
+    return { blocks, hashes, layout, capacity, overfull: this.#gauge.policy };
   }
 
-  #like(store: BitStore): BlockedBloomFilter {
-    return new BlockedBloomFilter(this.#parameters(), store, this.scheme);
+  /** The bits of another filter. Throws if its parameters differ. */
+  #like(other: BlockedBloomFilter, verb: string): BitStore {
+    checkAlike(areAlike(BlockedBloomFilter, this, other), verb, this, other);
+    return other.#store;
   }
 }
 

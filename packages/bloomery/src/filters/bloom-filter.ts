@@ -39,19 +39,14 @@ import { classicAdd, classicHas, setPlain, setShared } from '../kernel/bits/clas
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
-import { decayOf, rateFromOnes, sizeFromOnes } from '../math/from-ones.ts';
+import { decayOf, rateFromOnes } from '../math/from-ones.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { areAlike, checkAlike } from './shared/alike.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
-import { OverfullGuard } from './shared/fill-gauge.ts';
-import {
-  checkOptions,
-  checkPolicy,
-  type DecodeOptions,
-  FILTER_OPTIONS,
-  type FilterOptions,
-} from './shared/options.ts';
+import { FillGauge } from './shared/fill-gauge.ts';
+import { checkOptions, type DecodeOptions, FILTER_OPTIONS, type FilterOptions } from './shared/options.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
+import { MAX_HASHES, sliceOf } from './shared/slice-of.ts';
 
 export type BloomLayout = 'classic' | 'partitioned';
 
@@ -86,12 +81,9 @@ export class BloomFilter {
   readonly scheme: HashScheme;
   readonly #range: number;
   readonly #stride: number;
-  readonly #decay: number;
   readonly #store: BitStore;
   readonly #prober: Prober;
-  readonly #guard: OverfullGuard;
-  /** The parameters that two filters must have in common to be combined. */
-  readonly #text: string;
+  readonly #gauge: FillGauge;
 
   /** Sized by bits and hashes; `BloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: BloomFilterOptions);
@@ -99,41 +91,31 @@ export class BloomFilter {
   constructor(options: BloomFilterOptions, store: BitStore, scheme: HashScheme);
   constructor(options: BloomFilterOptions, store?: BitStore, scheme?: HashScheme) {
     checkOptions('BloomFilter', options, OPTIONS);
-    const { bits, hashes, layout = 'classic', capacity, overfull = 'allow' } = options;
+    const { bits, hashes, layout = 'classic', capacity, overfull } = options;
     this.bits = checkInteger('bits', bits, 1, MAX_BITS);
     this.hashes = checkInteger('hashes', hashes, 1, MAX_HASHES);
     this.layout = checkChoice('layout', layout, BLOOM_LAYOUTS);
-    this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
-    if (this.layout === 'partitioned' && bits % hashes !== 0) {
-      throw new RangeError(`partitioned: bits must be a multiple of hashes, got ${bits} and ${hashes}`);
-    }
-    this.#stride = this.layout === 'partitioned' ? bits / hashes : 0;
-    this.#range = this.#stride || bits;
+    this.capacity = capacity;
+    const stride = sliceOf(bits, hashes, layout, 'bits');
+    this.#stride = stride;
+    this.#range = stride || bits;
     [this.#store, this.scheme] = store && scheme ? [store, scheme] : openStore(bits, options);
-    this.#prober = prober(this.#range, this.#stride, hashes, this.scheme, this.#store.shared);
-    this.#decay = decayOf(this.#stride === 0 ? hashes : 1, 1 / this.#range);
-    this.#text = `BloomFilter(${bits} bits, ${hashes} hashes, ${layout}, ${this.scheme.id})`;
-    this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
+    this.#prober = prober(this.#range, stride, hashes, this.scheme, this.#store.shared);
+    this.#gauge = new FillGauge(this, decayOf(stride === 0 ? hashes : 1, 1 / this.#range), overfull);
   }
 
   /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */
   static forCapacity(options: BloomCapacityOptions): BloomFilter {
     checkOptions('BloomFilter.forCapacity', options, CAPACITY_OPTIONS);
-    const { capacity, falsePositiveRate, layout, hashes, maxHashes, halvings = 0, ...rest } = options;
+    const { falsePositiveRate, maxHashes, halvings = 0, ...rest } = options;
     const multipleOf = 2 ** checkInteger('halvings', halvings, 0, 30);
-    const size = sizeClassic({ capacity, falsePositiveRate, layout, hashes, maxHashes, multipleOf });
-    return new BloomFilter({
-      ...rest,
-      capacity,
-      layout: layout ?? 'classic',
-      bits: size.bits,
-      hashes: size.hashes,
-    });
+    const { bits, hashes } = sizeClassic({ ...options, multipleOf });
+    return new BloomFilter({ ...rest, bits, hashes });
   }
 
   /** Adds a key. Returns true if it was certainly absent before, that is, if a bit changed. */
   add(key: Key): boolean {
-    this.#guard.before(1);
+    this.#gauge.before(1);
     hashInto(key, this.scheme);
     return this.#prober.add(this.#store.words, hashOut[0], hashOut[1]);
   }
@@ -149,7 +131,7 @@ export class BloomFilter {
   /** Adds a key by its hash; see `hashKey`. */
   addHash(hash: KeyHash): boolean {
     checkSameScheme(hash.scheme, this.scheme);
-    this.#guard.before(1);
+    this.#gauge.before(1);
     return this.#prober.add(this.#store.words, hash.low | 0, hash.high | 0);
   }
 
@@ -161,7 +143,7 @@ export class BloomFilter {
 
   /** Adds many keys, faster than one by one. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
-    return addBatch(this.#store, this.#prober, keys, this.scheme, (count) => this.#guard.before(count));
+    return addBatch(this.#store, this.#prober, keys, this.scheme, this.#gauge);
   }
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. */
@@ -172,19 +154,18 @@ export class BloomFilter {
   /** Removes all keys. */
   clear(): void {
     this.#store.words.fill(0);
-    this.#guard.reset();
+    this.#gauge.reset();
   }
 
   /** An independent filter with the same keys, in memory that is not shared. */
   copy(): BloomFilter {
-    return this.#like(this.#store.copy());
+    return new BloomFilter(this.#parameters(), this.#store.copy(), this.scheme);
   }
 
   /** Adds all keys of another filter to this one. */
   merge(other: BloomFilter): this {
-    checkAlike(areAlike(BloomFilter, this, other), 'merge', this, other);
-    orInto(this.#store.words, other.#store.words, this.#store.shared);
-    this.#guard.reset();
+    orInto(this.#store.words, this.#like(other, 'merge').words, this.#store.shared);
+    this.#gauge.reset();
     return this;
   }
 
@@ -201,16 +182,15 @@ export class BloomFilter {
    * It never has more than either of the two.
    */
   intersection(other: BloomFilter): BloomFilter {
-    checkAlike(areAlike(BloomFilter, this, other), 'intersect', this, other);
-    const store = this.#store.copy();
-    andInto(store.words, other.#store.words);
-    return this.#like(store);
+    const { words } = this.#like(other, 'intersect');
+    const copy = this.copy();
+    andInto(copy.#store.words, words);
+    return copy;
   }
 
   /** Whether the other filter has every bit of this one. If not, it lacks some key of this one. */
   isSubsetOf(other: BloomFilter): boolean {
-    checkAlike(areAlike(BloomFilter, this, other), 'compare', this, other);
-    return isSubset(this.#store.words, other.#store.words);
+    return isSubset(this.#store.words, this.#like(other, 'compare').words);
   }
 
   /** Whether both filters have the same parameters and the same bits. */
@@ -256,8 +236,7 @@ export class BloomFilter {
    * The number of bits that are 1 in both: the inner product of survey 2.4, a similarity measure.
    */
   sharedOnesCount(other: BloomFilter): number {
-    checkAlike(areAlike(BloomFilter, this, other), 'compare', this, other);
-    return countSharedOnes(this.#store.words, other.#store.words);
+    return countSharedOnes(this.#store.words, this.#like(other, 'compare').words);
   }
 
   /**
@@ -265,13 +244,12 @@ export class BloomFilter {
    * no zero is left. `sizeEstimate` also gives an interval.
    */
   estimatedSize(): number {
-    return sizeFromOnes(this.bits, this.onesCount(), this.#decay);
+    return this.#gauge.size();
   }
 
   /** Estimates how many distinct keys the union has. `unionEstimate` also gives an interval. */
   estimatedUnionSize(other: BloomFilter): number {
-    const ones = this.onesCount() + other.onesCount() - this.sharedOnesCount(other);
-    return sizeFromOnes(this.bits, ones, this.#decay);
+    return this.#gauge.size(this.onesCount() + other.onesCount() - this.sharedOnesCount(other));
   }
 
   /**
@@ -329,20 +307,21 @@ export class BloomFilter {
   }
 
   toString(): string {
-    return this.#text;
+    return `BloomFilter(${this.bits} bits, ${this.hashes} hashes, ${this.layout}, ${this.scheme.id})`;
   }
 
   #parameters(): BloomFilterOptions {
     const { bits, hashes, layout, capacity } = this;
-    return { bits, hashes, layout, capacity, overfull: this.#guard.policy };
+    return { bits, hashes, layout, capacity, overfull: this.#gauge.policy };
   }
 
-  #like(store: BitStore): BloomFilter {
-    return new BloomFilter(this.#parameters(), store, this.scheme);
+  /** The bits of another filter. Throws if its parameters differ. */
+  #like(other: BloomFilter, verb: string): BitStore {
+    checkAlike(areAlike(BloomFilter, this, other), verb, this, other);
+    return other.#store;
   }
 }
 
-const MAX_HASHES = 255;
 const OPTIONS = ['bits', 'hashes', 'layout', 'capacity', ...FILTER_OPTIONS];
 const CAPACITY_OPTIONS = [
   'capacity',

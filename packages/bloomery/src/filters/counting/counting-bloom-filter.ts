@@ -58,7 +58,7 @@ import {
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
-import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
+import { decayOf, rateFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
@@ -70,8 +70,9 @@ import {
   residence,
   valueBatch,
 } from '../shared/batch-probing.ts';
-import { OverfullGuard } from '../shared/fill-gauge.ts';
-import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
+import { FillGauge } from '../shared/fill-gauge.ts';
+import { checkOptions, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
+import { MAX_HASHES, sliceOf } from '../shared/slice-of.ts';
 import { CounterArray } from './counter-array.ts';
 import { addSaturating, type CombineCounters, smaller } from './counter-operations.ts';
 
@@ -121,11 +122,10 @@ export class CountingBloomFilter {
   readonly capacity: number | undefined;
   readonly scheme: HashScheme;
   readonly #shape: CountingShape;
-  readonly #decay: number;
   readonly #array: CounterArray;
   readonly #store: BitStore;
   readonly #prober: Prober;
-  readonly #guard: OverfullGuard;
+  readonly #gauge: FillGauge;
 
   /** Sized by counters and hashes; `CountingBloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: CountingFilterOptions);
@@ -138,21 +138,15 @@ export class CountingBloomFilter {
     this.counters = checkInteger('counters', counters, 1, MAX_BITS / counterBits);
     this.hashes = checkInteger('hashes', hashes, 1, MAX_HASHES);
     this.layout = checkChoice('layout', layout, BLOOM_LAYOUTS);
-    this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
-    if (this.layout === 'partitioned' && counters % hashes !== 0) {
-      throw new RangeError(
-        `partitioned: counters must be a multiple of hashes, got ${counters} and ${hashes}`,
-      );
-    }
+    this.capacity = capacity;
+    const stride = sliceOf(counters, hashes, layout, 'counters');
+    const range = stride || counters;
     this.scheme = scheme;
     this.#array = new CounterArray(counters, counterBits, options.trackChanges ?? false);
     this.#store = this.#array.store;
-    const stride = this.layout === 'partitioned' ? counters / hashes : 0;
-    const range = stride || counters;
     this.#shape = { range, stride, hashes, counterBits, changes: this.#array.changesAt };
     this.#prober = prober(this.#shape);
-    this.#decay = decayOf(stride === 0 ? hashes : 1, 1 / range);
-    this.#guard = new OverfullGuard(checkPolicy(options.overfull ?? 'allow'), this, this.#decay);
+    this.#gauge = new FillGauge(this, decayOf(stride === 0 ? hashes : 1, 1 / range), options.overfull);
   }
 
   /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */
@@ -185,7 +179,7 @@ export class CountingBloomFilter {
    * may have been present.
    */
   add(key: Key): boolean {
-    this.#guard.before(1);
+    this.#gauge.before(1);
     hashInto(key, this.scheme);
     return this.#add(hashOut[0], hashOut[1]);
   }
@@ -218,7 +212,7 @@ export class CountingBloomFilter {
   /** Adds a key by its hash; see `hashKey`. */
   addHash(hash: KeyHash): boolean {
     checkSameScheme(hash.scheme, this.scheme);
-    this.#guard.before(1);
+    this.#gauge.before(1);
     return this.#add(hash.low | 0, hash.high | 0);
   }
 
@@ -242,7 +236,7 @@ export class CountingBloomFilter {
 
   /** Adds many keys, faster than one by one. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
-    return addBatch(this.#store, this.#prober, keys, this.scheme, (count) => this.#guard.before(count));
+    return addBatch(this.#store, this.#prober, keys, this.scheme, this.#gauge);
   }
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. */
@@ -304,7 +298,7 @@ export class CountingBloomFilter {
   /** Removes all keys. */
   clear(): void {
     this.#array.clear();
-    this.#guard.reset();
+    this.#gauge.reset();
   }
 
   /**
@@ -314,7 +308,7 @@ export class CountingBloomFilter {
   copy(): CountingBloomFilter {
     const copy = new CountingBloomFilter(this.#parameters(), this.scheme);
     copy.#array.words.set(this.#array.words);
-    copy.#guard.reset();
+    copy.#gauge.reset();
     return copy;
   }
 
@@ -381,7 +375,7 @@ export class CountingBloomFilter {
    * zero is left. `sizeEstimate` also gives an interval.
    */
   estimatedSize(): number {
-    return sizeFromOnes(this.counters, this.onesCount(), this.#decay);
+    return this.#gauge.size();
   }
 
   /** Estimates the current false positive rate from the share of counters that are not 0. */
@@ -464,17 +458,16 @@ export class CountingBloomFilter {
 
   #combine(other: CountingBloomFilter, combine: CombineCounters): this {
     this.#array.combine(other.#array, combine);
-    this.#guard.reset();
+    this.#gauge.reset();
     return this;
   }
 
   #parameters(): CountingFilterOptions {
     const { counters, hashes, counterBits, layout, capacity, trackChanges } = this;
-    return { counters, hashes, counterBits, layout, capacity, trackChanges, overfull: this.#guard.policy };
+    return { counters, hashes, counterBits, layout, capacity, trackChanges, overfull: this.#gauge.policy };
   }
 }
 
-const MAX_HASHES = 255;
 const COMMON = ['counterBits', 'layout', 'trackChanges', 'overfull', 'seed', 'key', 'hash'];
 const OPTIONS = ['counters', 'hashes', 'capacity', ...COMMON];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'maxHashes', ...COMMON];

@@ -42,13 +42,14 @@ import { listHasChunk } from '../../kernel/lists/sorted-list-wasm.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../../math/checks.ts';
-import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
+import { decayOf, rateFromOnes } from '../../math/from-ones.ts';
 import { bitsAsymptotic } from '../../math/rates.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
-import { OverfullGuard } from '../shared/fill-gauge.ts';
-import { checkOptions, checkPolicy, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
+import { FillGauge } from '../shared/fill-gauge.ts';
+import { checkOptions, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
+import { MAX_HASHES } from '../shared/slice-of.ts';
 import { PositionList, TAIL_SHARE } from './position-list.ts';
 
 export interface HashListOptions extends HashOptions {
@@ -83,8 +84,7 @@ export class HashList {
   readonly layout = 'classic';
   readonly capacity: number | undefined;
   readonly scheme: HashScheme;
-  readonly #decay: number;
-  readonly #guard: OverfullGuard;
+  readonly #gauge: FillGauge;
   #list: PositionList;
 
   /** Sized by bits and hashes; `HashList.forCapacity` sizes by capacity and rate. */
@@ -93,14 +93,13 @@ export class HashList {
   constructor(options: HashListOptions, list: PositionList, scheme: HashScheme);
   constructor(options: HashListOptions, list?: PositionList, scheme?: HashScheme) {
     checkOptions('HashList', options, OPTIONS);
-    const { bits, hashes = 1, capacity, overfull = 'allow' } = options;
+    const { bits, hashes = 1, capacity, overfull } = options;
     this.bits = checkInteger('bits', bits, 1, MAX_BITS);
     this.hashes = checkInteger('hashes', hashes, 1, MAX_HASHES);
-    this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
+    this.capacity = capacity;
     this.scheme = scheme ?? hashScheme(options);
     this.#list = list ?? new PositionList(bits);
-    this.#decay = decayOf(hashes, 1 / bits);
-    this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
+    this.#gauge = new FillGauge(this, decayOf(hashes, 1 / bits), overfull);
   }
 
   /**
@@ -150,7 +149,7 @@ export class HashList {
    * Adds a key. Returns true if it was certainly absent before, false if it may have been present.
    */
   add(key: Key): boolean {
-    this.#guard.before(1);
+    this.#gauge.before(1);
     hashInto(key, this.scheme);
     return this.#add(hashOut[0], hashOut[1]);
   }
@@ -164,7 +163,7 @@ export class HashList {
   /** Adds a key by its hash; see `hashKey`. */
   addHash(hash: KeyHash): boolean {
     checkSameScheme(hash.scheme, this.scheme);
-    this.#guard.before(1);
+    this.#gauge.before(1);
     return this.#add(hash.low | 0, hash.high | 0);
   }
 
@@ -178,7 +177,7 @@ export class HashList {
   addMany(keys: KeyBatch): number {
     const before = this.#list.freshKeys;
     eachChunk(keys, this.scheme, (count, wasm) => {
-      this.#guard.before(count);
+      this.#gauge.before(count);
       this.#list.queue(chunkHashes(wasm), count, this.hashes);
     });
     return this.#list.settle().freshKeys - before;
@@ -217,7 +216,7 @@ export class HashList {
   /** Removes all keys. */
   clear(): void {
     this.#list = new PositionList(this.bits);
-    this.#guard.reset();
+    this.#gauge.reset();
   }
 
   /** An independent list with the same keys. */
@@ -229,7 +228,7 @@ export class HashList {
   merge(other: HashList): this {
     this.#settleBoth(other, 'merge');
     this.#list.unite(other.#list);
-    this.#guard.reset();
+    this.#gauge.reset();
     return this;
   }
 
@@ -277,7 +276,7 @@ export class HashList {
    * no zero is left. `sizeEstimate` also gives an interval.
    */
   estimatedSize(): number {
-    return sizeFromOnes(this.bits, this.onesCount(), this.#decay);
+    return this.#gauge.size();
   }
 
   /** Estimates the current false positive rate from the share of bits that would be 1. */
@@ -341,7 +340,7 @@ export class HashList {
 
   #like(list: PositionList): HashList {
     const { bits, hashes, capacity } = this;
-    return new HashList({ bits, hashes, capacity, overfull: this.#guard.policy }, list, this.scheme);
+    return new HashList({ bits, hashes, capacity, overfull: this.#gauge.policy }, list, this.scheme);
   }
 
   #settleBoth(other: HashList, verb: string): void {
@@ -351,7 +350,6 @@ export class HashList {
   }
 }
 
-const MAX_HASHES = 255;
 const OPTIONS = ['bits', 'hashes', 'capacity', 'overfull', 'seed', 'key', 'hash'];
 const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'overfull', 'seed', 'key', 'hash'];
 

@@ -12,12 +12,16 @@ import { wasmKernel } from '../../kernel/wasm/kernel-choice.ts';
 import type { WasmKernel } from '../../kernel/wasm/wasm-kernel.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
+import type { FillGauge } from './fill-gauge.ts';
 
 /** The probes of one layout, in both kernels. The halves of a hash are int32. */
 export interface Prober {
   has(words: Uint32Array, low: number, high: number): boolean;
   add(words: Uint32Array, low: number, high: number): boolean;
-  /** The same for a chunk of hashes in the WebAssembly kernel, or null if there is none. */
+  /**
+   * The same for a chunk of hashes in the WebAssembly kernel. Null exactly if the program was bundled
+   * without it.
+   */
   readonly inWasm: WasmProber | null;
 }
 
@@ -54,24 +58,22 @@ export function residence(store: BitStore): WasmKernel | null {
 }
 
 /**
- * Adds all keys; returns how many changed a bit. `before` is called before each chunk and may
- * refuse it.
+ * Adds all keys; returns how many changed a bit. The gauge is told of each chunk before it is
+ * added, and may refuse it.
  */
 export function addBatch(
   store: BitStore,
   prober: Prober,
   keys: KeyBatch,
   scheme: HashScheme,
-  before: (count: number) => void,
+  gauge: FillGauge,
 ): number {
-  const { inWasm } = prober;
   let fresh = 0;
   probeBatch(store, keys, scheme, {
-    before,
-    inWasm:
-      WASM_POSSIBLE && inWasm !== null
-        ? (wasm, count, address) => (fresh += inWasm.add(wasm, count, address))
-        : null,
+    before: (count) => gauge.before(count),
+    inWasm: WASM_POSSIBLE
+      ? (wasm, count, address) => (fresh += prober.inWasm?.add(wasm, count, address) ?? 0)
+      : null,
     outside: (low, high) => (fresh += prober.add(store.words, low, high) ? 1 : 0),
   });
   return fresh;
@@ -79,17 +81,15 @@ export function addBatch(
 
 /** One byte per key, in order: 1 maybe, 0 certainly not. */
 export function hasBatch(store: BitStore, prober: Prober, keys: KeyBatch, scheme: HashScheme): Uint8Array {
-  const { inWasm } = prober;
   let answers = new Uint8Array(countOf(keys) || CHUNK_KEYS);
   const seen = probeBatch(store, keys, scheme, {
     before: (count, at) => (answers = withRoom(answers, at + count)),
-    inWasm:
-      WASM_POSSIBLE && inWasm !== null
-        ? (wasm, count, address, at) => {
-            inWasm.has(wasm, count, address);
-            answers.set(count === wasm.results.length ? wasm.results : wasm.results.subarray(0, count), at);
-          }
-        : null,
+    inWasm: WASM_POSSIBLE
+      ? (wasm, count, address, at) => {
+          prober.inWasm?.has(wasm, count, address);
+          answers.set(count === wasm.results.length ? wasm.results : wasm.results.subarray(0, count), at);
+        }
+      : null,
     outside: (low, high, at) => (answers[at] = prober.has(store.words, low, high) ? 1 : 0),
   });
   return seen === answers.length ? answers : answers.slice(0, seen);

@@ -4,7 +4,6 @@
 
 import type { HashOptions } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
-import { checkChoice } from '../../math/checks.ts';
 
 /** The reaction to adding keys to a filter that holds more of them than it was made for. */
 export type OverfullPolicy = 'allow' | 'warn' | 'throw';
@@ -30,10 +29,6 @@ export interface DecodeOptions {
 }
 
 export const FILTER_OPTIONS = ['seed', 'key', 'hash', 'shared', 'buffer', 'overfull'] as const;
-
-export function checkPolicy(policy: OverfullPolicy): OverfullPolicy {
-  return checkChoice('overfull', policy, ['allow', 'warn', 'throw']);
-}
 
 export function checkOptions(where: string, options: object, known: readonly string[]): void {
   for (const name of Object.keys(options)) {

@@ -68,20 +68,20 @@ import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.t
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
-import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
+import { decayOf, rateFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { type Amounts, checkAmount } from '../count-min/count-min-amounts.ts';
 import { Counters } from '../count-min/count-min-counters.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
-import { OverfullGuard } from '../shared/fill-gauge.ts';
-import { checkOptions, checkPolicy } from '../shared/options.ts';
+import { FillGauge } from '../shared/fill-gauge.ts';
+import { checkOptions } from '../shared/options.ts';
+import { MAX_HASHES } from '../shared/slice-of.ts';
 import {
   CAPACITY_OPTIONS,
   checkCounterBits,
   checkSecondary,
   countersOptions,
-  MAX_HASHES,
   OPTIONS,
   type SpectralCapacityOptions,
   type SpectralDecodeOptions,
@@ -108,8 +108,7 @@ export class SpectralBloomFilter {
   /** The indices are the same as in a classic Bloom filter. */
   readonly layout = 'classic';
   readonly #counters: Counters;
-  readonly #decay: number;
-  readonly #guard: OverfullGuard;
+  readonly #gauge: FillGauge;
 
   /** Sized by counters and hashes; `SpectralBloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: SpectralFilterOptions);
@@ -117,17 +116,16 @@ export class SpectralBloomFilter {
   constructor(options: SpectralFilterOptions, scheme: HashScheme, counters?: Counters);
   constructor(options: SpectralFilterOptions, scheme?: HashScheme, counters?: Counters) {
     checkOptions('SpectralBloomFilter', options, OPTIONS);
-    const { method = 'minimum-selection', counterBits = 16, capacity, overfull = 'allow' } = options;
+    const { method = 'minimum-selection', counterBits = 16, capacity, overfull } = options;
     this.method = checkChoice('method', method, SPECTRAL_METHODS);
     this.counterBits = checkCounterBits(counterBits);
     this.hashes = checkInteger('hashes', options.hashes, 1, MAX_HASHES);
     this.counters = checkInteger('counters', options.counters, 1, MAX_BITS / counterBits);
     this.secondary = checkSecondary(this, options.secondary);
-    this.capacity = capacity === undefined ? undefined : checkInteger('capacity', capacity, 1);
+    this.capacity = capacity;
     this.scheme = scheme ?? hashScheme(options);
     this.#counters = counters ?? new Counters(countersOptions(this), this.scheme);
-    this.#decay = decayOf(this.hashes, 1 / this.counters);
-    this.#guard = new OverfullGuard(checkPolicy(overfull), this, this.#decay);
+    this.#gauge = new FillGauge(this, decayOf(this.hashes, 1 / this.counters), overfull);
   }
 
   /** Makes the smallest filter whose `has` keeps the rate with `capacity` distinct keys in it. */
@@ -162,7 +160,7 @@ export class SpectralBloomFilter {
    */
   add(key: Key, count = 1): boolean {
     checkAmount(count);
-    this.#guard.before(1);
+    this.#gauge.before(1);
     hashInto(key, this.scheme);
     return this.#counters.add(hashOut[0], hashOut[1], count) === 0;
   }
@@ -195,7 +193,7 @@ export class SpectralBloomFilter {
   addHash(hash: KeyHash, count = 1): boolean {
     checkSameScheme(hash.scheme, this.scheme);
     checkAmount(count);
-    this.#guard.before(1);
+    this.#gauge.before(1);
     return this.#counters.add(hash.low | 0, hash.high | 0, count) === 0;
   }
 
@@ -223,7 +221,7 @@ export class SpectralBloomFilter {
    * its own number of times. Returns how many were certainly absent before.
    */
   addMany(keys: KeyBatch, counts?: Amounts): number {
-    return this.#counters.addMany(keys, counts, (count) => this.#guard.before(count));
+    return this.#counters.addMany(keys, counts, (count) => this.#gauge.before(count));
   }
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. */
@@ -248,7 +246,7 @@ export class SpectralBloomFilter {
   /** Removes all keys. */
   clear(): void {
     this.#counters.clear();
-    this.#guard.reset();
+    this.#gauge.reset();
   }
 
   /** An independent filter with the same keys. */
@@ -272,7 +270,7 @@ export class SpectralBloomFilter {
       );
     }
     this.#counters.merge(other.#counters);
-    this.#guard.reset();
+    this.#gauge.reset();
     return this;
   }
 
@@ -311,7 +309,7 @@ export class SpectralBloomFilter {
    * zero is left. `sizeEstimate` also gives an interval.
    */
   estimatedSize(): number {
-    return sizeFromOnes(this.counters, this.onesCount(), this.#decay);
+    return this.#gauge.size();
   }
 
   /** Estimates the current false positive rate from the share of counters that are not 0. */
@@ -358,7 +356,7 @@ export class SpectralBloomFilter {
     if (wrong !== undefined) {
       throw new FrameError('payload', start, `no filter has ${wrong}`);
     }
-    filter.#guard.reset();
+    filter.#gauge.reset();
     return filter;
   }
 
@@ -404,7 +402,7 @@ export class SpectralBloomFilter {
       method,
       counterBits,
       capacity,
-      overfull: this.#guard.policy,
+      overfull: this.#gauge.policy,
     };
   }
 }

@@ -64,7 +64,6 @@ const RULES: Record<SpectralMethod, CounterRule> = {
   'minimal-increase': 'raise',
   'recurring-minimum': 'recurring',
 };
-export const MAX_HASHES = 255;
 const COMMON_OPTIONS = ['method', 'counterBits', 'seed', 'key', 'hash', 'overfull'];
 export const OPTIONS = ['counters', 'hashes', 'secondary', 'capacity', ...COMMON_OPTIONS];
 export const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', ...COMMON_OPTIONS];
