@@ -36,15 +36,16 @@ import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
-import { FuseLayout, fuseAnswer, located, readField, writeField } from '../kernel/tables/fuse.ts';
+import { type FuseLayout, fuseAnswer, located, readField, writeField } from '../kernel/tables/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
-import { fuseGetInWasm, fuseHasInWasm, fuseSetInWasm } from '../kernel/tables/fuse-wasm.ts';
+import { fuseGetInWasm, fuseSetInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
-import { checkInteger, checkRate } from '../math/checks.ts';
+import { checkInteger } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { areAlike } from './shared/alike.ts';
 import { hasBatch, type Prober, probeBatch, valueBatch } from './shared/batch-probing.ts';
+import { bitsAsked, fuseProber, readTable, sameSlots } from './shared/fuse-table.ts';
 import { checkOptions, type DecodeOptions } from './shared/options.ts';
 
 export interface BloomierFilterOptions extends HashOptions {
@@ -75,7 +76,7 @@ export class BloomierFilter {
     this.scheme = scheme;
     this.#layout = layout;
     this.#store = store;
-    this.#prober = prober(layout);
+    this.#prober = fuseProber(layout, INDEX_BITS);
   }
 
   /**
@@ -109,7 +110,7 @@ export class BloomierFilter {
   ): BloomierFilter {
     checkOptions('BloomierFilter', options, OPTIONS);
     const valueBits = checkInteger('valueBits', options.valueBits, 1, MOST_VALUE_BITS);
-    const width = INDEX_BITS + checkBitsOf(options);
+    const width = INDEX_BITS + bitsAsked('BloomierFilter', 'checkBits', MOST_CHECK_BITS, options);
     const scheme = hashScheme(options);
     const hashes = hashesOf(keys, scheme);
     checkValues(values, hashes.length / 2, valueBits);
@@ -197,10 +198,10 @@ export class BloomierFilter {
 
   /** Whether both have the same table: true for equal keys with equal values and options. */
   equals(other: BloomierFilter): boolean {
-    if (!areAlike(BloomierFilter, this, other)) return false;
-    if (this.#layout.attempt !== other.#layout.attempt) return false;
-    const { words } = other.#store;
-    return this.#store.words.every((word, i) => word === words[i]);
+    return (
+      areAlike(BloomierFilter, this, other) &&
+      sameSlots(this.#store, this.#layout, other.#store, other.#layout)
+    );
   }
 
   /**
@@ -240,13 +241,9 @@ export class BloomierFilter {
   static decode(frame: Uint8Array, { key, ...options }: Pick<DecodeOptions, 'key'> = {}): BloomierFilter {
     checkOptions('BloomierFilter.decode', options, []);
     const { parameters, payload, scheme } = decodeFrame(BLOOMIER_FRAME, frame, key);
-    const [size, checkBits, valueBits, attempt, segments, segmentLength] = parameters;
+    const [size, checkBits, valueBits, ...table] = parameters;
     const width = INDEX_BITS + checkBits;
-    const stride = width + valueBits;
-    const layout = new FuseLayout({ segments, segmentLength }, attempt, { stride, width });
-    const store = BitStore.allocate(32 * layout.wordCount);
-    store.setBytes(payload);
-    return new BloomierFilter(size, layout, store, scheme);
+    return new BloomierFilter(size, ...readTable(payload, table, width, width + valueBits), scheme);
   }
 
   toString(): string {
@@ -320,21 +317,6 @@ export class BloomierFilter {
 
 const OPTIONS = ['valueBits', 'checkBits', 'falsePositiveRate', 'seed', 'key', 'hash'];
 
-/** The number of check bits that the options ask for. */
-function checkBitsOf({ checkBits, falsePositiveRate }: BloomierFilterOptions): number {
-  if (falsePositiveRate === undefined) return checkInteger('checkBits', checkBits ?? 8, 1, MOST_CHECK_BITS);
-  if (checkBits !== undefined) throw new TypeError('Give checkBits or falsePositiveRate, not both');
-  checkRate('falsePositiveRate', falsePositiveRate);
-  let bits = 1;
-  while (2 ** -bits > falsePositiveRate && bits <= MOST_CHECK_BITS) bits++;
-  if (bits > MOST_CHECK_BITS) {
-    throw new RangeError(
-      `falsePositiveRate must be at least 2^-30 in a BloomierFilter, got ${falsePositiveRate}`,
-    );
-  }
-  return bits;
-}
-
 /** Throws unless there is a valid value for each key. */
 function checkValues(values: ArrayLike<number>, keys: number, valueBits: number): void {
   if (typeof values?.length !== 'number' || typeof values === 'string') {
@@ -351,23 +333,4 @@ function checkValues(values: ArrayLike<number>, keys: number, valueBits: number)
       checkInteger(`value ${i}, of ${valueBits} bits,`, value, 0, most);
     }
   }
-}
-
-function prober(layout: FuseLayout): Prober {
-  return {
-    has: (words, low, high) => fuseAnswer(words, layout, low, high) < 4,
-    add: cannotAdd,
-    inWasm: WASM_POSSIBLE
-      ? {
-          hasKey: () => -1,
-          has: (wasm, count, address) => fuseHasInWasm(wasm, count, address, layout, INDEX_BITS),
-          add: cannotAdd,
-        }
-      : null,
-  };
-}
-
-/** Required by `Prober`, but never called: no method adds keys. */
-function cannotAdd(): never {
-  throw new TypeError('Keys cannot be added to a BloomierFilter');
 }

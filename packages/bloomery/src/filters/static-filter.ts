@@ -40,15 +40,15 @@ import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
-import { FuseLayout, fuseAnswer } from '../kernel/tables/fuse.ts';
+import { type FuseLayout, fuseAnswer } from '../kernel/tables/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
-import { fuseAnswerInWasm, fuseHasInWasm, fuseKeyInWasm } from '../kernel/tables/fuse-wasm.ts';
+import { fuseAnswerInWasm, fuseKeyInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
-import { checkInteger, checkRate } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { areAlike } from './shared/alike.ts';
 import { hasBatch, type Prober, residence } from './shared/batch-probing.ts';
+import { bitsAsked, fuseProber, readTable, sameSlots } from './shared/fuse-table.ts';
 import { checkOptions, type DecodeOptions } from './shared/options.ts';
 
 export interface StaticFilterOptions extends HashOptions {
@@ -73,13 +73,13 @@ export class StaticFilter {
     this.scheme = scheme;
     this.#layout = layout;
     this.#store = store;
-    this.#prober = prober(layout);
+    this.#prober = fuseProber(layout, 0);
   }
 
   /** Builds the filter of these keys. A key may occur any number of times. */
   static from(keys: KeyBatch, options: StaticFilterOptions = {}): StaticFilter {
     checkOptions('StaticFilter.from', options, OPTIONS);
-    const width = widthOf(options);
+    const width = bitsAsked('StaticFilter', 'fingerprintBits', MOST_FINGERPRINT_BITS, options);
     const scheme = hashScheme(options);
     const plan = { stride: width, width, ownIndex: false, shapeOf: fuseShape };
     const { size, layout, words } = buildFuse(hashesOf(keys, scheme), plan);
@@ -117,10 +117,9 @@ export class StaticFilter {
 
   /** Whether both have the same table and hash scheme: true for equal sets with equal options. */
   equals(other: StaticFilter): boolean {
-    if (!areAlike(StaticFilter, this, other)) return false;
-    if (this.#layout.attempt !== other.#layout.attempt) return false;
-    const { words } = other.#store;
-    return this.#store.words.every((word, i) => word === words[i]);
+    return (
+      areAlike(StaticFilter, this, other) && sameSlots(this.#store, this.#layout, other.#store, other.#layout)
+    );
   }
 
   /** The false positive rate: 2^-fingerprintBits, or 0 if there are no keys. */
@@ -159,11 +158,8 @@ export class StaticFilter {
   static decode(frame: Uint8Array, { key, ...options }: Pick<DecodeOptions, 'key'> = {}): StaticFilter {
     checkOptions('StaticFilter.decode', options, []);
     const { parameters, payload, scheme } = decodeFrame(STATIC_FRAME, frame, key);
-    const [size, width, attempt, segments, segmentLength] = parameters;
-    const layout = new FuseLayout({ segments, segmentLength }, attempt, { stride: width, width });
-    const store = BitStore.allocate(32 * layout.wordCount);
-    store.setBytes(payload);
-    return new StaticFilter(size, layout, store, scheme);
+    const [size, width, ...table] = parameters;
+    return new StaticFilter(size, ...readTable(payload, table, width), scheme);
   }
 
   toString(): string {
@@ -183,40 +179,3 @@ export class StaticFilter {
 }
 
 const OPTIONS = ['fingerprintBits', 'falsePositiveRate', 'seed', 'key', 'hash'];
-/** The number of bits in a fingerprint that the options ask for. */
-function widthOf({ fingerprintBits, falsePositiveRate }: StaticFilterOptions): number {
-  if (falsePositiveRate === undefined) {
-    return checkInteger('fingerprintBits', fingerprintBits ?? 8, 1, MOST_FINGERPRINT_BITS);
-  }
-  if (fingerprintBits !== undefined) {
-    throw new TypeError('Give fingerprintBits or falsePositiveRate, not both');
-  }
-  checkRate('falsePositiveRate', falsePositiveRate);
-  let width = 1;
-  while (2 ** -width > falsePositiveRate && width <= MOST_FINGERPRINT_BITS) width++;
-  if (width > MOST_FINGERPRINT_BITS) {
-    throw new RangeError(
-      `falsePositiveRate must be at least 2^-32 in a StaticFilter, got ${falsePositiveRate}`,
-    );
-  }
-  return width;
-}
-
-function prober(layout: FuseLayout): Prober {
-  return {
-    has: (words, low, high) => fuseAnswer(words, layout, low, high) === 0,
-    add: cannotAdd,
-    inWasm: WASM_POSSIBLE
-      ? {
-          hasKey: () => -1,
-          has: (wasm, count, address) => fuseHasInWasm(wasm, count, address, layout, 0),
-          add: cannotAdd,
-        }
-      : null,
-  };
-}
-
-/** Required by `Prober`, but never called: no method adds keys. */
-function cannotAdd(): never {
-  throw new TypeError('Keys cannot be added to a StaticFilter');
-}

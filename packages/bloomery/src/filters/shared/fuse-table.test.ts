@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { fuseAnswer } from '../../kernel/tables/fuse.ts';
+import { bitsAsked, fuseProber, readTable, sameSlots } from './fuse-table.ts';
+
+/** Attempt 0, one segment of 16 slots, so 64 slots, with 8 bits each. */
+const TABLE = [0, 1, 16];
+const payload = Uint8Array.from({ length: 64 }, (_, i) => (37 * i) & 255);
+
+test('readTable takes the slots from the payload', () => {
+  const [layout, store] = readTable(payload, TABLE, 8);
+  expect(layout.slots).toBe(64);
+  expect([...store.subarray(0, 64)]).toEqual([...payload]);
+});
+
+test('fuseProber ignores exactly the lowest bits that select a slot', () => {
+  const [layout, store] = readTable(payload, TABLE, 8);
+  const seen = new Set<string>();
+  for (let low = 0; low < 2000; low++) {
+    const answer = fuseAnswer(store.words, layout, low, 7 * low);
+    for (const indexBits of [0, 2]) {
+      const has = fuseProber(layout, indexBits).has(store.words, low, 7 * low);
+      expect(has).toBe(answer < 2 ** indexBits);
+      seen.add(`${indexBits} ${has}`);
+    }
+  }
+  expect([...seen].sort()).toEqual(['0 false', '0 true', '2 false', '2 true']);
+});
+
+test('sameSlots compares the slots and the attempt that placed the keys', () => {
+  const [layout, store] = readTable(payload, TABLE, 8);
+  const [again] = readTable(payload, TABLE, 8);
+  expect(sameSlots(store, layout, store.copy(), again)).toBe(true);
+  const [other] = readTable(payload, [1, 1, 16], 8);
+  expect(sameSlots(store, layout, store, other)).toBe(false);
+  const changed = new BitStore(store.words.slice());
+  changed.words[15] ^= 1 << 31;
+  expect(sameSlots(store, layout, changed, layout)).toBe(false);
+});
+
+test('bitsAsked takes bits, or the bits whose rate is at most the one asked for', () => {
+  const asked = (options: { readonly checkBits?: number; readonly falsePositiveRate?: number }) =>
+    bitsAsked('Table', 'checkBits', 30, options);
+  expect(asked({})).toBe(8);
+  expect(asked({ checkBits: 30 })).toBe(30);
+  expect(asked({ falsePositiveRate: 0.25 })).toBe(2);
+  expect(asked({ falsePositiveRate: 0.2499 })).toBe(3);
+  expect(asked({ falsePositiveRate: 2 ** -30 })).toBe(30);
+  expect(() => asked({ checkBits: 31 })).toThrow(/checkBits must be an integer from 1 to 30/);
+  expect(() => asked({ falsePositiveRate: 2 ** -31 })).toThrow(/at least 2\^-30 in a Table/);
+  expect(() => asked({ checkBits: 8, falsePositiveRate: 0.1 })).toThrow(/checkBits or falsePositiveRate/);
+});
