@@ -27,7 +27,7 @@ import { areAlike, checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { xxh64Words } from '../hashing/xxh64.ts';
 import { MAX_BITS } from '../math/checks.ts';
-import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadInt64, loadJavaKey, loadKey, unlikeKey } from './shared/foreign-key.ts';
 import {
@@ -123,11 +123,11 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
   }
 
   estimatedSize(): number {
-    return estimatedKeys(this.bits, this.hashes, this.onesCount());
+    return this.#bits?.estimatedSize(this.bits, this.hashes) ?? 0;
   }
 
   estimatedFalsePositiveRate(): number {
-    return (this.onesCount() / this.bits) ** this.hashes;
+    return this.#bits?.estimatedRate(this.bits, this.hashes) ?? 0;
   }
 
   encode(): Uint8Array<ArrayBuffer> {
@@ -148,13 +148,12 @@ export class DataSketchesFilter implements ForeignBloomFilter<DataSketchesKey> {
     xxh64Words(keyWords(), length, first[0], first[1], second);
     let low = first[0];
     let high = first[1];
-    for (let i = 1; i <= this.hashes; i++) {
+    return this.#bits.probe(this.hashes, false, () => {
       const sum = (low + second[0]) | 0;
       high = (high + second[1] + (sum >>> 0 < low >>> 0 ? 1 : 0)) | 0;
       low = sum;
-      if (!this.#bits.has(this.#modulus.of(high >>> 1, (low >>> 1) | (high << 31)))) return false;
-    }
-    return true;
+      return this.#modulus.of(high >>> 1, (low >>> 1) | (high << 31));
+    });
   }
 }
 

@@ -29,7 +29,7 @@ import { type AbortOptions, throwIfAborted } from '../keys/abort.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { beginSequence, nextInSequence } from './hashes/dcso-generator.ts';
 import { fnv1 } from './hashes/fnv1.ts';
-import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadKey } from './shared/foreign-key.ts';
 import {
@@ -168,11 +168,11 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
   }
 
   estimatedSize(): number {
-    return estimatedKeys(this.bits, this.hashes, this.onesCount());
+    return this.#bits.estimatedSize(this.bits, this.hashes);
   }
 
   estimatedFalsePositiveRate(): number {
-    return (this.onesCount() / this.bits) ** this.hashes;
+    return this.#bits.estimatedRate(this.bits, this.hashes);
   }
 
   encode(): Uint8Array<ArrayBuffer> {
@@ -205,14 +205,10 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
     const length = loadKey(key);
     fnv1(keyWords(), length, hash);
     beginSequence(hash[0], hash[1]);
-    let changed = false;
-    for (let i = 0; i < this.hashes; i++) {
+    return this.#bits.probe(this.hashes, adding, () => {
       nextInSequence();
-      const index = this.#modulus.of(r[1], r[0]);
-      if (adding) changed = this.#bits.set(index) || changed;
-      else if (!this.#bits.has(index)) return false;
-    }
-    return adding ? changed : true;
+      return this.#modulus.of(r[1], r[0]);
+    });
   }
 }
 

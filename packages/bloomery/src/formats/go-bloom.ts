@@ -24,7 +24,7 @@ import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { murmur3x64 } from './hashes/murmur3.ts';
 import { type Base64Alphabet, base64Length, decodeBase64, encodeBase64 } from './shared/base64.ts';
-import { type BitOrder, estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import { type BitOrder, ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { appendByte, keyWords, loadKey } from './shared/foreign-key.ts';
 import {
@@ -143,11 +143,11 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
   }
 
   estimatedSize(): number {
-    return estimatedKeys(this.bits, this.hashes, Math.min(this.bits, this.onesCount()));
+    return this.#bits.estimatedSize(this.bits, this.hashes);
   }
 
   estimatedFalsePositiveRate(): number {
-    return Math.min(1, this.onesCount() / this.bits) ** this.hashes;
+    return this.#bits.estimatedRate(this.bits, this.hashes);
   }
 
   /** Writes the form that it was read from, or another. */
@@ -173,18 +173,15 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
     murmur3x64(keyWords(), length, 0, first);
     const longer = appendByte(length, 1); // may move the key
     murmur3x64(keyWords(), longer, 0, second);
-    let changed = false;
-    for (let i = 0; i < this.hashes; i++) {
+    // A short bitset answers "no" beyond its end.
+    return this.#bits.probe(this.hashes, adding, (i) => {
       const odd = i % 2;
       const factor = (i + odd) % 4; // 0 or 2: which half of the second hash
       set(0, second[factor], second[factor + 1]);
       multiply(0, i, 0);
       add(0, first[2 * odd], first[2 * odd + 1]);
-      const index = this.#modulus.of(r[1], r[0]);
-      if (adding) changed = this.#bits.set(index) || changed;
-      else if (!this.#bits.has(index)) return false; // also beyond the end of a short bitset
-    }
-    return adding ? changed : true;
+      return this.#modulus.of(r[1], r[0]);
+    });
   }
 }
 

@@ -23,7 +23,7 @@ import { checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { murmur3x64 } from './hashes/murmur3.ts';
-import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import {
   keyWords,
@@ -167,11 +167,11 @@ export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
   }
 
   estimatedSize(): number {
-    return estimatedKeys(this.bits, this.hashes, this.onesCount());
+    return this.#bits.estimatedSize(this.bits, this.hashes);
   }
 
   estimatedFalsePositiveRate(): number {
-    return (this.onesCount() / this.bits) ** this.hashes;
+    return this.#bits.estimatedRate(this.bits, this.hashes);
   }
 
   encode(): Uint8Array<ArrayBuffer> {
@@ -208,28 +208,21 @@ export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
   #probe64(adding: boolean): boolean {
     let low = hash[0];
     let high = hash[1];
-    let changed = false;
-    for (let i = 0; i < this.hashes; i++) {
+    return this.#bits.probe(this.hashes, adding, () => {
       const index = this.#modulus.of(high & 0x7fffffff, low);
-      if (adding) changed = this.#bits.set(index) || changed;
-      else if (!this.#bits.has(index)) return false;
       const sum = (low + hash[2]) | 0;
       high = (high + hash[3] + (sum >>> 0 < low >>> 0 ? 1 : 0)) | 0;
       low = sum;
-    }
-    return adding ? changed : true;
+      return index;
+    });
   }
 
   #probe32(adding: boolean): boolean {
-    let changed = false;
     let sum = hash[0];
-    for (let i = 0; i < this.hashes; i++) {
+    return this.#bits.probe(this.hashes, adding, () => {
       sum = (sum + hash[1]) | 0;
-      const index = (sum < 0 ? ~sum : sum) % this.bits;
-      if (adding) changed = this.#bits.set(index) || changed;
-      else if (!this.#bits.has(index)) return false;
-    }
-    return adding ? changed : true;
+      return (sum < 0 ? ~sum : sum) % this.bits;
+    });
   }
 
   #load(key: GuavaKey): number {

@@ -72,19 +72,17 @@ export function rangeOf({ n2, bits }: LinkHeader): Modulus {
   return new Modulus(n2 > 0 ? 2 ** n2 : bits);
 }
 
-/** Looks up the bits of the key that was hashed last in a link, or sets them. */
+/** `ForeignBits.probe` of a link, for the key that was hashed last. */
 export function probe({ hashes, range, data }: Link, adding: boolean): boolean {
   let low = first[0];
   let high = first[1];
-  for (let i = 0; i < hashes; i++) {
+  return data.probe(hashes, adding, () => {
     const index = range.of(high, low);
-    if (adding) data.set(index);
-    else if (!data.has(index)) return false;
     const sum = (low + second[0]) | 0;
     high = (high + second[1] + (sum >>> 0 < low >>> 0 ? 1 : 0)) | 0;
     low = sum;
-  }
-  return true;
+    return index;
+  });
 }
 
 /** Hashes a key for `probe`. */

@@ -32,6 +32,7 @@
 
 import { checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
+import { atLeastOneOf } from '../math/at-least-one.ts';
 import { checkInteger, checkNumber } from '../math/checks.ts';
 import {
   chunkRecords,
@@ -50,7 +51,6 @@ import {
   probe,
   type RedisBloomLink,
 } from './redisbloom-link.ts';
-import { estimatedKeys } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
 
@@ -235,19 +235,12 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
 
   /** Estimated from the zeros, link by link; `size` is the server's own count. */
   estimatedSize(): number {
-    return this.#links.reduce(
-      (sum, { range, hashes, data }) => sum + estimatedKeys(range.m, hashes, data.ones()),
-      0,
-    );
+    return this.#links.reduce((sum, { range, hashes, data }) => sum + data.estimatedSize(range.m, hashes), 0);
   }
 
   /** Estimates the probability that some link says "maybe" to a non-member key. */
   estimatedFalsePositiveRate(): number {
-    const none = this.#links.reduce(
-      (product, { range, hashes, data }) => product * (1 - (data.ones() / range.m) ** hashes),
-      1,
-    );
-    return 1 - none;
+    return atLeastOneOf(this.#links.map(({ range, hashes, data }) => data.estimatedRate(range.m, hashes)));
   }
 
   /** The chunks for BF.LOADCHUNK, in order. */

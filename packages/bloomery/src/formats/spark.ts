@@ -17,7 +17,7 @@ import { areAlike, checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { sparkMurmur3 } from './hashes/murmur3.ts';
-import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadInt64, loadJavaKey } from './shared/foreign-key.ts';
 import { type ForeignDecodeOptions, ForeignReader, MAX_FOREIGN_HASHES } from './shared/foreign-reader.ts';
@@ -85,11 +85,11 @@ export class SparkFilter implements ForeignBloomFilter<SparkKey> {
   }
 
   estimatedSize(): number {
-    return estimatedKeys(this.bits, this.hashes, this.onesCount());
+    return this.#bits.estimatedSize(this.bits, this.hashes);
   }
 
   estimatedFalsePositiveRate(): number {
-    return (this.onesCount() / this.bits) ** this.hashes;
+    return this.#bits.estimatedRate(this.bits, this.hashes);
   }
 
   encode(): Uint8Array<ArrayBuffer> {
@@ -108,23 +108,21 @@ export class SparkFilter implements ForeignBloomFilter<SparkKey> {
 
   #walk32(h1: number, h2: number): boolean {
     let sum = h1;
-    for (let i = 0; i < this.hashes; i++) {
+    return this.#bits.probe(this.hashes, false, () => {
       sum = (sum + h2) | 0;
-      if (!this.#bits.has((sum < 0 ? ~sum : sum) % this.bits)) return false;
-    }
-    return true;
+      return (sum < 0 ? ~sum : sum) % this.bits;
+    });
   }
 
   #walk64(h1: number, h2: number): boolean {
     // h1 (2^31 - 1), as h1 2^31 - h1.
     set(0, h1 << 31, h1 >> 1);
     add(0, -h1, h1 > 0 ? -1 : 0);
-    for (let i = 0; i < this.hashes; i++) {
+    return this.#bits.probe(this.hashes, false, () => {
       add(0, h2, h2 >> 31);
       const flip = r[1] >> 31; // all ones if negative
-      if (!this.#bits.has(this.#modulus.of(r[1] ^ flip, r[0] ^ flip))) return false;
-    }
-    return true;
+      return this.#modulus.of(r[1] ^ flip, r[0] ^ flip);
+    });
   }
 }
 

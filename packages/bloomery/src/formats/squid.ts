@@ -25,7 +25,7 @@ import { areAlike, checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { checkInteger } from '../math/checks.ts';
 import { md5 } from './hashes/md5.ts';
-import { estimatedKeys, ForeignBits } from './shared/foreign-bits.ts';
+import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadKey, unlikeKey } from './shared/foreign-key.ts';
 import { copyOf, type ForeignDecodeOptions, ForeignReader } from './shared/foreign-reader.ts';
@@ -90,15 +90,12 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
   add(key: SquidKey): boolean {
     this.#hash(key);
     this.#count++;
-    let changed = false;
-    for (let i = 0; i < HASHES; i++) changed = this.#bits.set(this.#index(i)) || changed;
-    return changed;
+    return this.#bits.probe(HASHES, true, (i) => this.#index(i));
   }
 
   has(key: SquidKey): boolean {
     this.#hash(key);
-    for (let i = 0; i < HASHES; i++) if (!this.#bits.has(this.#index(i))) return false;
-    return true;
+    return this.#bits.probe(HASHES, false, (i) => this.#index(i));
   }
 
   /** Adds all entries of a digest of the same size. */
@@ -148,11 +145,11 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
   }
 
   estimatedSize(): number {
-    return estimatedKeys(this.bits, HASHES, this.onesCount());
+    return this.#bits.estimatedSize(this.bits, HASHES);
   }
 
   estimatedFalsePositiveRate(): number {
-    return (this.onesCount() / this.bits) ** HASHES;
+    return this.#bits.estimatedRate(this.bits, HASHES);
   }
 
   /** Writes exactly header and mask: Squid before 7.6 can overflow on a longer body. */

@@ -7,7 +7,7 @@
 
 import { countOnes, orInto } from '../../kernel/bits/bit-operations.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
-import { decayOf, sizeFromOnes } from '../../math/from-ones.ts';
+import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
 
 export type BitOrder = 'bytes' | 'big-endian words';
 
@@ -62,6 +62,32 @@ export class ForeignBits {
     return countOnes(this.#words);
   }
 
+  /**
+   * Estimates how many keys set the ones, with `hashes` indices each in `range` bits (survey 2.4).
+   */
+  estimatedSize(range: number, hashes: number): number {
+    return sizeFromOnes(range, this.ones(), decayOf(hashes, 1 / range));
+  }
+
+  /** Estimates the false positive rate. A file may have more ones than bits that are asked for. */
+  estimatedRate(range: number, hashes: number): number {
+    return rateFromOnes(range, Math.min(range, this.ones()), hashes);
+  }
+
+  /**
+   * Asks for the bits of a key, or sets them. `indexAt` is called with 0, 1, … until the answer is
+   * known. Asking returns whether all are ones; setting, whether one of them was not.
+   */
+  probe(hashes: number, adding: boolean, indexAt: (i: number) => number): boolean {
+    let changed = false;
+    for (let i = 0; i < hashes; i++) {
+      const index = indexAt(i);
+      if (adding) changed = this.set(index) || changed;
+      else if (!this.has(index)) return false;
+    }
+    return adding ? changed : true;
+  }
+
   /** The number of ones at indices from `from` on. A valid file has none there. */
   onesFrom(from: number): number {
     let count = 0;
@@ -104,9 +130,4 @@ export class ForeignBits {
     const at = Math.floor(index / 8);
     return this.#swapped ? at + 7 - 2 * (at & 7) : at;
   }
-}
-
-/** Estimates how many keys set `ones` of `bits` bits with `hashes` indices each (survey 2.4). */
-export function estimatedKeys(bits: number, hashes: number, ones: number): number {
-  return sizeFromOnes(bits, ones, decayOf(hashes, 1 / bits));
 }
