@@ -6,7 +6,8 @@
 
 import { Random } from '@bloomery/testkit/statistics';
 import type { ForeignFilter } from '../src/formats/shared/foreign-filter.ts';
-import { type ForeignFormat, FormatError } from '../src/formats/shared/format-error.ts';
+import type { ForeignFormat } from '../src/formats/shared/foreign-formats.ts';
+import { FormatError } from '../src/formats/shared/format-error.ts';
 
 export interface FuzzSubject {
   readonly name: string;

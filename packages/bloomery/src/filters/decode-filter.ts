@@ -18,24 +18,8 @@ import { checkOptions } from './shared/options.ts';
 import { SpectralBloomFilter } from './spectral/spectral-bloom-filter.ts';
 import { StaticFilter } from './static-filter.ts';
 
-/** The classes by the names of their structures. */
-interface FilterByName {
-  readonly BloomFilter: BloomFilter;
-  readonly BlockedBloomFilter: BlockedBloomFilter;
-  readonly CountingBloomFilter: CountingBloomFilter;
-  readonly SpectralBloomFilter: SpectralBloomFilter;
-  readonly CountMinSketch: CountMinSketch;
-  readonly BloomierFilter: BloomierFilter;
-  readonly StaticFilter: StaticFilter;
-  readonly HashList: HashList;
-  readonly ScalableBloomFilter: ScalableBloomFilter;
-  readonly RotatingBloomFilter: RotatingBloomFilter;
-  readonly AttenuatedBloomFilter: AttenuatedBloomFilter;
-  readonly HeavyHitters: HeavyHitters;
-}
-
 /** A filter or sketch of any structure; `instanceof` tells which. */
-export type AnyFilter = FilterByName[StructureName];
+export type AnyFilter = (typeof CLASSES)[StructureName]['prototype'];
 
 export interface DecodeFilterOptions {
   /** The secret key of a keyed filter. */
@@ -50,24 +34,21 @@ export function decodeFilter(bytes: Uint8Array, options: DecodeFilterOptions = {
   checkOptions('decodeFilter', options, ['key']);
   const { structure, coded, start } = readFrameHead(bytes);
   if (coded) refuse('payload', start, 'a plain payload', CODED_PAYLOAD);
-  return DECODERS[structure](bytes, options);
+  return CLASSES[structure].decode(bytes, options);
 }
 
-type Decoders = {
-  readonly [S in StructureName]: (bytes: Uint8Array, options: DecodeFilterOptions) => FilterByName[S];
-};
-
-const DECODERS: Decoders = {
-  BloomFilter: (bytes, options) => BloomFilter.decode(bytes, options),
-  BlockedBloomFilter: (bytes, options) => BlockedBloomFilter.decode(bytes, options),
-  CountingBloomFilter: (bytes, options) => CountingBloomFilter.decode(bytes, options),
-  SpectralBloomFilter: (bytes, options) => SpectralBloomFilter.decode(bytes, options),
-  CountMinSketch: (bytes, options) => CountMinSketch.decode(bytes, options),
-  BloomierFilter: (bytes, options) => BloomierFilter.decode(bytes, options),
-  StaticFilter: (bytes, options) => StaticFilter.decode(bytes, options),
-  HashList: (bytes, options) => HashList.decode(bytes, options),
-  ScalableBloomFilter: (bytes, options) => ScalableBloomFilter.decode(bytes, options),
-  RotatingBloomFilter: (bytes, options) => RotatingBloomFilter.decode(bytes, options),
-  AttenuatedBloomFilter: (bytes, options) => AttenuatedBloomFilter.decode(bytes, options),
-  HeavyHitters: (bytes, options) => HeavyHitters.decode(bytes, options),
-};
+/** The class of each structure, under the name that frames give it. */
+const CLASSES = {
+  BloomFilter,
+  BlockedBloomFilter,
+  CountingBloomFilter,
+  SpectralBloomFilter,
+  CountMinSketch,
+  BloomierFilter,
+  StaticFilter,
+  HashList,
+  ScalableBloomFilter,
+  RotatingBloomFilter,
+  AttenuatedBloomFilter,
+  HeavyHitters,
+} satisfies Record<StructureName, { decode(bytes: Uint8Array, options: DecodeFilterOptions): unknown }>;

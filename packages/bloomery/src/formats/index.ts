@@ -10,5 +10,6 @@ export {
   type ForeignFilter,
   type HashedFormat,
 } from './shared/foreign-filter.ts';
+export { FOREIGN_FORMATS, type ForeignFormat } from './shared/foreign-formats.ts';
 export type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
-export { type ForeignFormat, FormatError, type FormatErrorCode } from './shared/format-error.ts';
+export { FormatError, type FormatErrorCode } from './shared/format-error.ts';

@@ -15,8 +15,9 @@ import { readGoBloomHeader } from './go-bloom.ts';
 import { readGuavaHeader } from './guava.ts';
 import { readParquetHeader } from './parquet.ts';
 import { chunkRecords, readRedisBloomHeader } from './redisbloom-dump.ts';
+import type { ForeignFormat } from './shared/foreign-formats.ts';
 import type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
-import { type ForeignFormat, FormatError } from './shared/format-error.ts';
+import { FormatError } from './shared/format-error.ts';
 import { isGzip } from './shared/gzip.ts';
 import { readSparkHeader } from './spark.ts';
 import { readSquidHeader } from './squid.ts';
@@ -39,10 +40,10 @@ export interface FormatGuess {
 export function sniffFormat(bytes: Uint8Array): readonly FormatGuess[] {
   if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected a Uint8Array');
   const guesses: FormatGuess[] = [];
-  for (const { format, evidenceBits, reason, read } of READERS) {
+  for (const [format, { evidenceBits, reason, read }] of Object.entries(READERS)) {
     try {
       const got = read(bytes);
-      if (got !== false) guesses.push({ format, evidenceBits, reason });
+      if (got !== false) guesses.push({ format: format as FormatGuess['format'], evidenceBits, reason });
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
     }
@@ -50,7 +51,7 @@ export function sniffFormat(bytes: Uint8Array): readonly FormatGuess[] {
   return guesses.sort((a, b) => b.evidenceBits - a.evidenceBits);
 }
 
-interface Reader extends FormatGuess {
+interface Reader extends Omit<FormatGuess, 'format'> {
   /** Throws a `FormatError` or returns false if it is another format. */
   readonly read: (bytes: Uint8Array) => unknown;
 }
@@ -59,22 +60,19 @@ interface Reader extends FormatGuess {
 const ANY_SIZE: ForeignDecodeOptions = { maxBytes: Number.MAX_SAFE_INTEGER };
 const MAGIC = [0x42, 0x4c, 0x4d, 0x59];
 
-const READERS: readonly Reader[] = [
-  {
-    format: 'bloomery',
+const READERS: { readonly [F in FormatGuess['format']]: Reader } = {
+  bloomery: {
     evidenceBits: 32,
     reason: "begins with 'BLMY'",
     read: (bytes) => MAGIC.every((byte, i) => bytes[i] === byte),
   },
-  { format: 'gzip', evidenceBits: 16, reason: 'begins with 1F 8B', read: isGzip },
-  {
-    format: 'guava',
+  gzip: { evidenceBits: 16, reason: 'begins with 1F 8B', read: isGzip },
+  guava: {
     evidenceBits: 39,
     reason: 'strategy 0 or 1, and as many words as it declares',
     read: (bytes) => readGuavaHeader(bytes, ANY_SIZE),
   },
-  {
-    format: 'redisbloom',
+  redisbloom: {
     evidenceBits: 190,
     reason: 'chunks with their iterators, and a header whose sizes and hashes agree',
     read: (bytes) => {
@@ -86,46 +84,39 @@ const READERS: readonly Reader[] = [
       return header;
     },
   },
-  {
-    format: 'parquet',
+  parquet: {
     evidenceBits: 134,
     reason: 'the Thrift header of a split-block filter with XXHASH, and as many bytes as it declares',
     read: (bytes) => readParquetHeader(bytes, ANY_SIZE, true),
   },
-  {
-    format: 'dcso',
+  dcso: {
     evidenceBits: 152,
     reason: 'version 1 without flags, a rate between 0 and 1, sane k and m, and enough words',
     read: (bytes) => readDcsoHeader(bytes, ANY_SIZE),
   },
-  {
-    format: 'go-bloom',
+  'go-bloom': {
     evidenceBits: 120,
     reason: 'sane m and k, and a bitset as long as it declares',
     read: (bytes) => readGoBloomHeader(bytes, ANY_SIZE),
   },
-  {
-    format: 'squid',
+  squid: {
     evidenceBits: 100,
     reason: 'version 5 or older, 4 hash functions, and a mask of the declared capacity',
     read: (bytes) => readSquidHeader(bytes, ANY_SIZE),
   },
-  {
-    format: 'binary-fuse',
+  'binary-fuse': {
     evidenceBits: 120,
     reason: 'segments of a power of two, and as many fingerprints as they make',
     read: (bytes) => readFuseHeader(bytes, ANY_SIZE),
   },
-  {
-    format: 'spark',
+  spark: {
     evidenceBits: 80,
     reason: 'version 1 or 2, sane k, and as many words as it declares',
     read: (bytes) => readSparkHeader(bytes, ANY_SIZE),
   },
-  {
-    format: 'datasketches',
+  datasketches: {
     evidenceBits: 55,
     reason: 'version 1 of family 21, and as many longs as it declares',
     read: (bytes) => readDataSketchesHeader(bytes, ANY_SIZE),
   },
-];
+};

@@ -7,7 +7,7 @@
  * other bits, and they cannot be derived from these.
  */
 
-import type { ForeignFormat } from './format-error.ts';
+import type { ForeignFormat } from './foreign-formats.ts';
 
 export interface ForeignFilter<K> {
   readonly format: ForeignFormat;

@@ -6,7 +6,8 @@
  */
 
 import { checkInteger } from '../../math/checks.ts';
-import { type ForeignFormat, FormatError, type FormatErrorCode } from './format-error.ts';
+import type { ForeignFormat } from './foreign-formats.ts';
+import { FormatError, type FormatErrorCode } from './format-error.ts';
 
 /** Options of every `decode` of a foreign format. */
 export interface ForeignDecodeOptions {

@@ -4,17 +4,7 @@
  * before anything is allocated.
  */
 
-/** The formats, as `FormatError`, `ForeignFilter` and `sniffFormat` name them. */
-export type ForeignFormat =
-  | 'guava'
-  | 'redisbloom'
-  | 'parquet'
-  | 'dcso'
-  | 'go-bloom'
-  | 'squid'
-  | 'binary-fuse'
-  | 'spark'
-  | 'datasketches';
+import type { ForeignFormat } from './foreign-formats.ts';
 
 /**
  * The reason why a file was refused, for callers that treat an unreadable filter as "maybe" and

@@ -7,7 +7,8 @@
 
 import { type AbortSignalLike, throwIfAborted } from '../../keys/abort.ts';
 import { type ByteTransform, platform } from '../../keys/platform.ts';
-import { type ForeignFormat, FormatError } from './format-error.ts';
+import type { ForeignFormat } from './foreign-formats.ts';
+import { FormatError } from './format-error.ts';
 
 /** Whether the bytes begin as gzip files do. */
 export function isGzip(bytes: Uint8Array): boolean {
