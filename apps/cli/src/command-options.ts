@@ -1,5 +1,6 @@
 /** Options that many commands share, with one wording each. */
 
+import { FOREIGN_FORMATS } from 'bloomery/formats';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 /** `--json`, on every command. */
@@ -29,18 +30,7 @@ export function withFormat(command: Command): Command {
   );
 }
 
-export const FORMATS = [
-  'bloomery',
-  'guava',
-  'redisbloom',
-  'parquet',
-  'dcso',
-  'go-bloom',
-  'squid',
-  'binary-fuse',
-  'spark',
-  'datasketches',
-];
+export const FORMATS: readonly string[] = ['bloomery', ...FOREIGN_FORMATS];
 
 /** Adds examples to the help: pairs of a command line and what it does. */
 export function withExamples(

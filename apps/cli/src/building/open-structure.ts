@@ -26,12 +26,12 @@ import {
   StaticFilter,
 } from 'bloomery';
 import { plan } from 'bloomery/math';
-import type { OwnFilter } from '../files/structures.ts';
+import type { OwnFilter, StructureOption } from '../files/structures.ts';
 import { DEFAULT_RATE } from '../planning/default-structure.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface BuildParameters {
-  readonly structure: string;
+  readonly structure: StructureOption;
   readonly capacity?: number | undefined;
   readonly rate?: number | undefined;
   readonly bits?: number | undefined;
@@ -81,10 +81,10 @@ export function openStructure(parameters: BuildParameters): OpenStructure {
   return open(parameters);
 }
 
-const SIZED = ['bloom', 'blocked', 'counting', 'spectral', 'hash-list'];
+const SIZED: readonly StructureOption[] = ['bloom', 'blocked', 'counting', 'spectral', 'hash-list'];
 
 /** The options that each structure understands. Any other option is refused, not ignored. */
-const MEANT: Record<string, readonly string[]> = {
+const MEANT: Readonly<Record<StructureOption, readonly string[]>> = {
   bloom: ['capacity', 'rate', 'bits', 'hashes', 'layout', 'halvings'],
   blocked: ['capacity', 'rate', 'bits', 'hashes', 'layout', 'halvings'],
   counting: ['capacity', 'rate', 'bits', 'hashes', 'layout', 'counterBits'],
@@ -106,7 +106,8 @@ function checkFit(parameters: BuildParameters): void {
   for (const name of Object.keys(OPTION_OF)) {
     if ((parameters as unknown as Record<string, unknown>)[name] === undefined || meant.includes(name))
       continue;
-    const takers = Object.keys(MEANT).filter((structure) => MEANT[structure].includes(name));
+    const options = Object.keys(MEANT) as StructureOption[];
+    const takers = options.filter((option) => MEANT[option].includes(name));
     throw new UsageError(
       `--${OPTION_NAMES[name] ?? name} means nothing for --structure ${parameters.structure}; it is for ${takers.join(', ')}`,
     );
@@ -117,7 +118,7 @@ const OPTION_OF: Record<string, true> = Object.fromEntries(
   [...new Set(Object.values(MEANT).flat())].map((name) => [name, true]),
 );
 
-const OPENERS: Record<string, (parameters: BuildParameters) => OpenStructure> = {
+const OPENERS: Readonly<Record<StructureOption, (parameters: BuildParameters) => OpenStructure>> = {
   bloom: (p) => {
     const layout = layoutOf(p, ['classic', 'partitioned'], 'classic');
     const { bits, capacity, halvings } = p;

@@ -22,7 +22,7 @@ import {
   withOutput,
 } from '../command-options.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
-import { type OwnFilter, STRUCTURES } from '../files/structures.ts';
+import { type OwnFilter, STRUCTURES, type StructureOption } from '../files/structures.ts';
 import { checkTarget, writeTarget } from '../files/target-file.ts';
 import { sourceOf } from '../hashing/hash-source.ts';
 import { HashSpool } from '../hashing/hash-spool.ts';
@@ -44,7 +44,7 @@ import { UsageError } from '../usage-error.ts';
 interface BuildOptions
   extends KeyOptions,
     Omit<BuildParameters, 'structure' | 'seed' | 'key' | 'files' | 'bits'> {
-  readonly structure?: string;
+  readonly structure?: StructureOption;
   readonly output: string;
   readonly force?: boolean;
   readonly json?: boolean;

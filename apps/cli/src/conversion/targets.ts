@@ -17,6 +17,7 @@ import {
   type KeyBatch,
   type SecretKey,
 } from 'bloomery';
+import type { ForeignFormat } from 'bloomery/formats';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { GoBloomFilter } from 'bloomery/formats/go-bloom';
 import { GuavaFilter, type GuavaFunnel } from 'bloomery/formats/guava';
@@ -223,7 +224,7 @@ export const TARGETS: readonly Target[] = [
 ];
 
 /** Formats that can be read, but written only in the form in which they were read. */
-export const READ_ONLY: readonly { readonly name: string; readonly what: string }[] = [
+export const READ_ONLY: readonly { readonly name: ForeignFormat; readonly what: string }[] = [
   { name: 'binary-fuse', what: 'FastFilter in Go and C' },
   { name: 'spark', what: "Spark's BloomFilter" },
   { name: 'datasketches', what: 'Apache DataSketches' },

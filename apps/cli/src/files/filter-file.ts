@@ -5,7 +5,12 @@
 
 import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
 import { FrameError, type SecretKey } from 'bloomery';
-import { type ForeignFilter, type ForeignFormat, FormatError } from 'bloomery/formats';
+import {
+  type ForeignDecodeOptions,
+  type ForeignFilter,
+  type ForeignFormat,
+  FormatError,
+} from 'bloomery/formats';
 import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
 import { DataSketchesFilter } from 'bloomery/formats/datasketches';
 import { DcsoFilter } from 'bloomery/formats/dcso';
@@ -208,31 +213,33 @@ async function openForeign(
   bytes: Uint8Array,
   options: OpenOptions,
 ): Promise<ForeignFilter<never>> {
-  const { funnel = 'utf8' } = options;
-  const limit = { maxBytes: Number.MAX_SAFE_INTEGER };
-  switch (format) {
-    case 'guava':
-      return GuavaFilter.decode(bytes, { ...limit, funnel });
-    case 'redisbloom':
-      return RedisBloomFilter.decode(bytes, limit);
-    case 'parquet':
-      return ParquetFilter.decode(bytes, limit);
-    case 'dcso':
-      return DcsoFilter.decodeMaybeGzip(bytes, limit);
-    case 'go-bloom':
-      return GoBloomFilter.decode(bytes, limit);
-    case 'squid':
-      return SquidDigest.decode(bytes, limit);
-    case 'binary-fuse':
-      return BinaryFuseFile.decode(bytes, limit);
-    case 'spark':
-      return SparkFilter.decode(bytes, limit);
-    case 'datasketches':
-      return DataSketchesFilter.decode(bytes, limit);
-    default:
-      throw new UsageError(`there is no format ${format}; bloomery convert --help lists them`);
+  if (!isForeignFormat(format)) {
+    throw new UsageError(`there is no format ${format}; bloomery convert --help lists them`);
   }
+  return READERS[format](bytes, { maxBytes: Number.MAX_SAFE_INTEGER }, options.funnel ?? 'utf8');
 }
+
+function isForeignFormat(format: string): format is ForeignFormat {
+  return Object.hasOwn(READERS, format);
+}
+
+type ReadForeign = (
+  bytes: Uint8Array,
+  limit: ForeignDecodeOptions,
+  funnel: GuavaFunnel,
+) => ForeignFilter<never> | Promise<ForeignFilter<never>>;
+
+const READERS: { readonly [F in ForeignFormat]: ReadForeign } = {
+  guava: (bytes, limit, funnel) => GuavaFilter.decode(bytes, { ...limit, funnel }),
+  redisbloom: (bytes, limit) => RedisBloomFilter.decode(bytes, limit),
+  parquet: (bytes, limit) => ParquetFilter.decode(bytes, limit),
+  dcso: (bytes, limit) => DcsoFilter.decodeMaybeGzip(bytes, limit),
+  'go-bloom': (bytes, limit) => GoBloomFilter.decode(bytes, limit),
+  squid: (bytes, limit) => SquidDigest.decode(bytes, limit),
+  'binary-fuse': (bytes, limit) => BinaryFuseFile.decode(bytes, limit),
+  spark: (bytes, limit) => SparkFilter.decode(bytes, limit),
+  datasketches: (bytes, limit) => DataSketchesFilter.decode(bytes, limit),
+};
 
 function explain(error: FrameError | FormatError): string {
   if (error.code === 'truncated') return `the file is cut off: ${error.message}`;

@@ -11,10 +11,10 @@ export interface Structure {
   /** The name of the class, and of the structure in the head of a frame. */
   readonly name: StructureName;
   /** The name on the command line. */
-  readonly option: string;
+  readonly option: StructureOption;
 }
 
-const OPTIONS: Readonly<Record<StructureName, string>> = {
+const OPTIONS = {
   BloomFilter: 'bloom',
   BlockedBloomFilter: 'blocked',
   CountingBloomFilter: 'counting',
@@ -27,7 +27,10 @@ const OPTIONS: Readonly<Record<StructureName, string>> = {
   RotatingBloomFilter: 'rotating',
   AttenuatedBloomFilter: 'attenuated',
   HeavyHitters: 'heavy-hitters',
-};
+} as const satisfies Record<StructureName, string>;
+
+/** The name of a structure on the command line. Tables by structure are typed by it. */
+export type StructureOption = (typeof OPTIONS)[StructureName];
 
 export const STRUCTURES: readonly Structure[] = Object.entries(OPTIONS).map(([name, option]) => ({
   name: name as StructureName,
