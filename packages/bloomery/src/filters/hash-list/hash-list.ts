@@ -47,6 +47,7 @@ import { bitsAsymptotic } from '../../math/rates.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
+import { withRoom } from '../shared/batch-probing.ts';
 import { FillGauge } from '../shared/fill-gauge.ts';
 import { checkOptions, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
 import { MAX_HASHES } from '../shared/slice-of.ts';
@@ -191,11 +192,7 @@ export class HashList {
     // Merging the waiting positions reads the whole list, which does not pay for a handful of keys.
     if (total === 0 || TAIL_SHARE * total >= this.#list.count) this.#list.settle();
     eachChunk(keys, this.scheme, (count, wasm) => {
-      if (seen + count > answers.length) {
-        const larger = new Uint8Array(Math.max(2 * answers.length, seen + count));
-        larger.set(answers);
-        answers = larger;
-      }
+      answers = withRoom(answers, seen + count);
       // Read again for each chunk, because the keys may come from a generator that adds to this
       // list.
       const list = this.#list;

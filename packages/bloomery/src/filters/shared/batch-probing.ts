@@ -154,7 +154,7 @@ export function valueBatch(
 }
 
 /** The array itself, or a larger copy if `length` elements do not fit. */
-function withRoom<T extends Uint8Array | Float64Array>(array: T, length: number): T {
+export function withRoom<T extends Uint8Array | Int16Array | Float64Array>(array: T, length: number): T {
   if (length <= array.length) return array;
   const larger = new (array.constructor as new (length: number) => T)(Math.max(2 * array.length, length));
   larger.set(array);

@@ -11,6 +11,7 @@ import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
 import type { WasmKernel } from '../../kernel/wasm/wasm-kernel.ts';
 import { atLeastOneOf } from '../../math/at-least-one.ts';
 import type { BloomFilter } from '../bloom-filter.ts';
+import { withRoom } from './batch-probing.ts';
 
 /** The index of the first filter that may have the key; -1 if all say no. */
 export function firstHolder(filters: readonly BloomFilter[], hash: KeyHash): number {
@@ -30,11 +31,7 @@ export function firstHolders(
   let holders = new Int16Array(countOf(keys));
   let seen = 0;
   eachChunk(keys, scheme, (count, wasm) => {
-    if (seen + count > holders.length) {
-      const larger = new Int16Array(Math.max(2 * holders.length, seen + count));
-      larger.set(holders);
-      holders = larger;
-    }
+    holders = withRoom(holders, seen + count);
     holders.set(holdersOfChunk(filters, ownHashes(scheme, count, wasm)), seen);
     seen += count;
   });
