@@ -3,8 +3,8 @@
  * those, as short as possible. So 42 and 42n are the same key.
  *
  * There are two forms. `integerBytes` is the definition and takes any integer. `splitInteger` takes
- * those of up to 64 bits, which are nearly all, as two halves and without allocating: it is six times
- * as fast.
+ * those of up to 64 bits, which are nearly all, as two halves and without allocating: it is six
+ * times as fast.
  */
 
 const signed = /* @__PURE__ */ new BigInt64Array(1);

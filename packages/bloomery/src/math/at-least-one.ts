@@ -2,8 +2,8 @@
  * The probability that at least one of several independent trials succeeds, such as that one of the
  * filters of a chain says "maybe" to a key that is in none of them: 1 - Π(1 - p).
  *
- * All three go through logarithms (log1p, expm1). The plain form subtracts from 1 twice, and for p =
- * 1e-12 it keeps four digits.
+ * All three go through logarithms (log1p, expm1). The plain form subtracts from 1 twice, and for p
+ * = 1e-12 it keeps four digits.
  */
 
 /**
@@ -15,9 +15,9 @@ export function atLeastOne(p: number, n: number): number {
 }
 
 /**
- * 1 - Π(1-p): the same for trials with a probability each. For filters of unrelated keys it is exact.
- * In filters that share keys the false positives coincide, and the rate of the chain is lower than
- * this.
+ * 1 - Π(1-p): the same for trials with a probability each. For filters of unrelated keys it is
+ * exact. In filters that share keys the false positives coincide, and the rate of the chain is
+ * lower than this.
  */
 export function atLeastOneOf(probabilities: readonly number[]): number {
   return 0 - Math.expm1(probabilities.reduce((sum, p) => sum + Math.log1p(-p), 0));

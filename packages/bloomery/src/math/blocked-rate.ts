@@ -55,8 +55,8 @@ export function splitBlockRate(load: number): number {
 }
 
 /**
- * The probability that a key sets a given bit of the block that it chose: by one of its k probes in a
- * block of 512 bits, by the only one in the bit's word of a split block.
+ * The probability that a key sets a given bit of the block that it chose: by one of its k probes in
+ * a block of 512 bits, by the only one in the bit's word of a split block.
  */
 export function inBlockHit(layout: 'blocked' | 'split-block', k: number): number {
   return layout === 'blocked' ? atLeastOne(1 / BLOCK_BITS, k) : 1 / 32;

@@ -17,17 +17,17 @@ export function decayOf(probes: number, chance: number): number {
 }
 
 /**
- * The number of keys that leave `ones` ones on average. Infinity if there is no zero; that is tested
- * first, because an array of one bit would give Infinity / Infinity.
+ * The number of keys that leave `ones` ones on average. Infinity if there is no zero; that is
+ * tested first, because an array of one bit would give Infinity / Infinity.
  */
 export function sizeFromOnes(bits: number, ones: number, decay: number): number {
   return ones < bits ? -Math.log1p(-ones / bits) / decay : Number.POSITIVE_INFINITY;
 }
 
 /**
- * (ones/bits)^k: the false positive rate of a filter with this many ones, if each of the k probes of
- * a non-member key falls on every bit with the same probability. Survey 2.1, with the fill that the
- * filter has in place of the mean fill.
+ * (ones/bits)^k: the false positive rate of a filter with this many ones, if each of the k probes
+ * of a non-member key falls on every bit with the same probability. Survey 2.1, with the fill that
+ * the filter has in place of the mean fill.
  */
 export function rateFromOnes(bits: number, ones: number, k: number): number {
   return (ones / bits) ** k;

@@ -58,8 +58,8 @@ export function rateAsymptotic(m: number, k: number, n: number): number {
 }
 
 /**
- * m = -kn / ln(1 - f^(1/k)), the inverse of `rateAsymptotic`: the bits with which f is the rate asked
- * for. Tutorial, equation (3), with its sign corrected.
+ * m = -kn / ln(1 - f^(1/k)), the inverse of `rateAsymptotic`: the bits with which f is the rate
+ * asked for. Tutorial, equation (3), with its sign corrected.
  */
 export function bitsAsymptotic(k: number, n: number, rate: number): number {
   return (-k * n) / Math.log(-Math.expm1(Math.log(rate) / k));

@@ -17,7 +17,9 @@ export function areAlike<T extends object>(type: Class<T>, one: T, other: T): bo
   return other instanceof type && `${one}` === `${other}`;
 }
 
-/** Throws the error that shows both sides, unless they are alike. `verb` says what was asked for. */
+/**
+ * Throws the error that shows both sides, unless they are alike. `verb` says what was asked for.
+ */
 export function checkAlike(alike: boolean, verb: string, one: object, other: object): void {
   if (!alike) throw new RangeError(`Cannot ${verb} unlike filters: ${one} and ${other}`);
 }

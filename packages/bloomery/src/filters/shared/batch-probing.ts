@@ -19,8 +19,8 @@ export interface Prober {
   has(words: Uint32Array, low: number, high: number): boolean;
   add(words: Uint32Array, low: number, high: number): boolean;
   /**
-   * The same for a chunk of hashes in the WebAssembly kernel. Null exactly if the program was bundled
-   * without it.
+   * The same for a chunk of hashes in the WebAssembly kernel. Null exactly if the program was
+   * bundled without it.
    */
   readonly inWasm: WasmProber | null;
 }

@@ -1,19 +1,19 @@
 /**
- * How full a filter is: the share of its ones, the keys and the rate that follow from it, and the
- * reaction to more keys than it was made for. Every filter whose bits, counters or positions can be
- * counted holds one.
+ * How full a filter is: the number of keys that follows from its ones, and the reaction to more keys
+ * than it was made for. Every filter whose bits, counters or positions can be counted holds one.
  *
- * Overfull. The rate of an overfull filter rises silently; a caller that asked for a rate may want to
- * know. We do not count keys, because adding a key twice must not count twice. We count the ones in
- * the array. A filter is overfull when they exceed by five standard deviations the number that its
- * capacity sets on average, so a filter filled exactly to its capacity practically never is.
+ * Overfull. The rate of an overfull filter rises silently; a caller that asked for a rate may want
+ * to know. We do not count keys, because adding a key twice must not count twice. We count the ones
+ * in the array. A filter is overfull when they exceed by five standard deviations the number that
+ * its capacity sets on average, so a filter filled exactly to its capacity practically never is.
  * Counting reads the whole array, so it is done rarely. A key sets at most k bits, so after a count
  * that found room for r ones the next count is r/k additions away, and at least a thousandth of the
  * capacity.
  *
  * Refused: one object with bits, gauge and all operations on them, to which `BloomFilter` and
- * `BlockedBloomFilter` would pass on their calls. It added 113 bytes to the bundle of one of them and
- * 125 to that of all structures, because each operation is one call of a shared function already.
+ * `BlockedBloomFilter` would pass on their calls. It added 113 bytes to the bundle of one of them
+ * and 125 to that of all structures, because each operation is one call of a shared function
+ * already.
  */
 
 import { platform } from '../../keys/platform.ts';

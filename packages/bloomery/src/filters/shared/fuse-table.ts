@@ -1,8 +1,8 @@
 /**
  * The parts that `StaticFilter` and `BloomierFilter` share around their binary fuse table
- * (kernel/tables/fuse.ts): its probes, its bytes, its comparison, and the number of bits for a rate.
- * The meaning of an answer stays in the filters: Bloomier's lowest two bits select a slot, and all
- * other bits of an answer are zero for a key of the set.
+ * (kernel/tables/fuse.ts): its probes, its bytes, its comparison, and the number of bits for a
+ * rate. The meaning of an answer stays in the filters: Bloomier's lowest two bits select a slot,
+ * and all other bits of an answer are zero for a key of the set.
  */
 
 import { BitStore } from '../../kernel/bits/bit-store.ts';
@@ -12,7 +12,10 @@ import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import { checkInteger, checkRate } from '../../math/checks.ts';
 import type { Prober } from './batch-probing.ts';
 
-/** The probes of a table: a key may be in the set if its answer is zero above the `indexBits` lowest. */
+/**
+ * The probes of a table: a key may be in the set if its answer is zero above the `indexBits`
+ * lowest.
+ */
 export function fuseProber(layout: FuseLayout, indexBits: number): Prober {
   return {
     has: (words, low, high) => fuseAnswer(words, layout, low, high) >>> indexBits === 0,
@@ -49,8 +52,8 @@ export function sameSlots(a: BitStore, ofA: FuseLayout, b: BitStore, ofB: FuseLa
 }
 
 /**
- * The number of bits that options ask for: by the option `name`, or by a rate, which is rounded down
- * to a power of two. `most` is the largest number that a `type` can have.
+ * The number of bits that options ask for: by the option `name`, or by a rate, which is rounded
+ * down to a power of two. `most` is the largest number that a `type` can have.
  */
 export function bitsAsked<Name extends string>(
   type: string,

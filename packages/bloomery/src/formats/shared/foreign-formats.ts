@@ -1,8 +1,8 @@
 /**
- * The list of foreign formats, under the names that `FormatError`, `ForeignFilter`, `sniffFormat` and
- * the command's `--format` use. Tables of formats elsewhere are typed by it, so that a format that is
- * added here and missing there does not compile. It imports no format, so that a program carries only
- * those that it reads.
+ * The list of foreign formats, under the names that `FormatError`, `ForeignFilter`, `sniffFormat`
+ * and the command's `--format` use. Tables of formats elsewhere are typed by it, so that a format
+ * that is added here and missing there does not compile. It imports no format, so that a program
+ * carries only those that it reads.
  */
 
 export const FOREIGN_FORMATS = [

@@ -164,8 +164,8 @@ export class WasmKernel {
   }
 
   /**
-   * Hashes consecutive integers of up to 64 bits. keys/integer-key.ts defines their bytes. This loop
-   * writes them itself, because through `splitInteger` a lookup of numbers takes 8 % longer.
+   * Hashes consecutive integers of up to 64 bits. keys/integer-key.ts defines their bytes. This
+   * loop writes them itself, because through `splitInteger` a lookup of numbers takes 8 % longer.
    */
   #hashIntegers(keys: readonly Key[], start: number, limit: number, scheme: HashScheme): number {
     const view = new DataView(this.#memory.buffer, INPUT);
