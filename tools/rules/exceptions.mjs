@@ -18,7 +18,6 @@ export const UNDER_REPAIR = [
   'packages/bloomery/src/hashing/',
   'packages/bloomery/src/math/',
   'packages/bloomery/src/keys/',
-  'apps/cli/src/building/',
   'apps/cli/src/keys/',
 ];
 
