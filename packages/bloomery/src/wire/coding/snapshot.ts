@@ -61,9 +61,12 @@ export class Snapshot {
   /** The snapshot whose payload differs in the bits that are set in `changed`. */
   xor(changed: Uint32Array): Snapshot {
     const { start } = this.head;
-    const frame = Uint8Array.from(this.frame);
+    const frame = this.frame.slice();
     const bytes = new Uint8Array(changed.buffer, changed.byteOffset, Math.ceil(this.bits / 8));
-    for (let i = 0; i < bytes.length; i++) frame[start + i] ^= bytes[i];
+    const whole = start % 4 === 0 ? Math.floor(bytes.length / 4) : 0;
+    const words = new Uint32Array(frame.buffer, 4 * Math.floor(start / 4), whole);
+    for (let i = 0; i < whole; i++) words[i] ^= changed[i];
+    for (let i = 4 * whole; i < bytes.length; i++) frame[start + i] ^= bytes[i];
     writeChecksum(frame);
     return new Snapshot(frame);
   }
