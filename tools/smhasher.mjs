@@ -2,13 +2,14 @@
 // its README says, with tools/smhasher/forge64.cpp among its hashes (docs/notes/hash.md has the
 // steps):
 //
-//     npm run smhasher -- --checkout DIR [--hash Forge64,XXH-64] [--threads 2] [--output DIR] [--write]
+//     npm run smhasher -- --checkout DIR [--hash Forge64,XXH-64] [--threads 2] [--extra] [--write]
 //
 // Runs every group of the suite's set "All" that judges a hash; speed is measured in bench/. Each
 // group is one run of the built program, whose output stays in a file, so an interrupted run
-// continues where it was. All groups take about an hour on one core. `--write` writes
-// bench/results/smhasher.md. No part of the suite is in this repository, and nothing here builds
-// it.
+// continues where it was: in build/bloomery of the checkout, or in --output DIR. `--only-read` runs
+// nothing. All groups take about an hour on two cores; with `--extra`, the suite's extended sets of
+// keys, several times as long. `--write` writes bench/results/smhasher.md. No part of the suite is
+// in this repository, and nothing here builds it.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -49,6 +50,7 @@ const { values } = parseArgs({
     hash: { type: 'string', default: 'Forge64' },
     threads: { type: 'string', default: '2' },
     output: { type: 'string' },
+    extra: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     'only-read': { type: 'boolean', default: false },
   },
@@ -88,7 +90,7 @@ function checkBuild() {
  * @param {string} group
  */
 function run(hash, group) {
-  const folder = join(output, hash);
+  const folder = join(output, values.extra ? `${hash}-extra` : hash);
   const path = join(folder, `${group}.txt`);
   const known = existsSync(path) ? readOutput(readFileSync(path, 'utf8')) : null;
   if (known !== null || values['only-read']) return known;
@@ -96,6 +98,7 @@ function run(hash, group) {
   console.error(`${hash}: ${group}`);
   const part = openSync(`${path}.part`, 'w');
   const options = [hash, `--test=${group}`, `--ncpu=${values.threads}`, '--time-tests'];
+  if (values.extra) options.push('--extra');
   spawnSync(program, options, { stdio: ['ignore', part, part] });
   renameSync(`${path}.part`, path);
   return readOutput(readFileSync(path, 'utf8'));
@@ -110,7 +113,7 @@ function about() {
   return [
     'Written by `npm run smhasher -- --write`; [the note on the hash](../../docs/notes/hash.md) says how to repeat it.',
     `${version}, commit ${commit}. ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${new Date().toISOString().slice(0, 10)}, ${Math.round(seconds / 60)} minutes on ${values.threads} threads of a busy machine.`,
-    'A cell counts the tests of a group; failures are named as the suite names them.',
+    `The ${values.extra ? 'extended (`--extra`)' : 'default'} sets of keys of every group in the suite's "All" that judges a hash. A cell counts the tests of a group; failures are named as the suite names them.`,
   ];
 }
 
