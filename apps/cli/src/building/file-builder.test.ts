@@ -1,6 +1,7 @@
 import { BloomFilter, hashKeys, type RotatingBloomFilter } from 'bloomery';
 import { afterEach, expect, test, vi } from 'vitest';
 import { FileBuilder } from './file-builder.ts';
+import type { BuildParameters } from './open-structure.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -41,7 +42,7 @@ test('FileBuilder is made for at least one key', () => {
   expect((builder.finish() as BloomFilter).capacity).toBe(1);
 });
 
-test.each([
+test.each<[string, Pick<BuildParameters, 'structure' | 'hashes'>, RegExp]>([
   [
     'an option of another structure',
     { structure: 'static', hashes: 3 },
