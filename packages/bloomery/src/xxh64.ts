@@ -7,3 +7,5 @@ import { parquetHash } from './hashing/xxh64-scheme.ts';
 
 // A bundler keeps a module if something of it is used, so this call keeps the registration.
 parquetHash();
+
+export { parquetHash };

@@ -101,7 +101,8 @@ describe.each(PACKAGES)('the tarball of $manifest.name', ({ folder: source, mani
       version: VERSION,
       license: 'MIT',
       author: 'The Bloomery authors',
-      sideEffects: false,
+      // One entry of the library is imported for its effect: it makes XXH64 available in bundles.
+      sideEffects: manifest.name === 'bloomery' ? ['./dist/xxh64.js', './src/xxh64.ts'] : false,
       engines: { node: '>=20.19' },
       repository: { url: 'git+https://github.com/bloomery/bloomery.git', directory: source },
       // Never an empty shell, whichever package is packed.

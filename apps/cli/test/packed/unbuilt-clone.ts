@@ -26,7 +26,7 @@ export interface Manifest {
   readonly private?: boolean;
   readonly license?: string;
   readonly author?: string;
-  readonly sideEffects?: boolean;
+  readonly sideEffects?: boolean | readonly string[];
   readonly keywords?: readonly string[];
   readonly repository?: { readonly url: string; readonly directory: string };
   readonly publishConfig?: Readonly<Record<string, string>>;
