@@ -14,7 +14,10 @@ const STEP =
   'one step of a store, at once or one read or write of the disk: stopped half-way, index and files would disagree';
 const ITERATION = 'an iteration ends when its reader stops asking';
 
-/** Why a function takes no signal. */
+/**
+ * Reasons why a function takes no signal, by package and by the name of the function.
+ * @type {Record<string, Record<string, string>>}
+ */
 const EXCEPTIONS = {
   '@bloomery/cache': {
     'Backing.read': 'one read of a body; `close` of its reader ends it',
@@ -55,8 +58,10 @@ const EXCEPTIONS = {
 let count = 0;
 for (const { folder, manifest } of readWorkspaces(root)) {
   if (manifest.private || manifest.exports === undefined) continue;
-  const entries = Object.values(manifest.exports).flatMap(({ types }) =>
-    types === undefined ? [] : [Declarations.of(join(root, folder, types))],
+  const entries = Object.values(manifest.exports).flatMap((target) =>
+    typeof target === 'string' || target.types === undefined
+      ? []
+      : [Declarations.of(join(root, folder, target.types))],
   );
   const found = publicAsync(entries);
   count += found.size;

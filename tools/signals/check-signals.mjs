@@ -4,15 +4,22 @@
 
 import { methodsOf, signatureOf, typeNamesIn } from './declarations.mjs';
 
+/** @typedef {import('./declarations.mjs').Declaration} Declaration */
+/** @typedef {import('./declarations.mjs').Declarations} Declarations */
+
 const ASYNC = /\b(Promise|AsyncGenerator|AsyncIterable|AsyncIterator)\s*</;
 
 /**
  * The public asynchronous functions of files of declarations: each name, and whether it takes a
- * signal. `entries` are `Declarations`.
+ * signal.
+ * @param {Declarations[]} entries
+ * @returns {Map<string, boolean>}
  */
 export function publicAsync(entries) {
+  /** @type {Map<string, boolean>} */
   const found = new Map();
   const queue = entries.flatMap((entry) => entry.exported());
+  /** @type {Set<Declaration>} */
   const seen = new Set();
   for (let declaration = queue.shift(); declaration !== undefined; declaration = queue.shift()) {
     if (seen.has(declaration)) continue;
@@ -38,8 +45,10 @@ export function publicAsync(entries) {
 }
 
 /**
- * What is wrong: functions without a signal that are no exception, and exceptions that are no
- * longer needed.
+ * Problems: functions without a signal that are no exception, and exceptions that are no longer
+ * needed.
+ * @param {Map<string, boolean>} found
+ * @param {Record<string, string>} exceptions
  */
 export function problemsOf(found, exceptions) {
   const missing = [...found].filter(([name, signal]) => !signal && exceptions[name] === undefined);
@@ -50,6 +59,12 @@ export function problemsOf(found, exceptions) {
   ];
 }
 
+/**
+ * @param {string} text
+ * @param {Declarations} file where the text stands
+ * @param {Set<Declaration>} [seen] declarations that were asked before
+ * @returns {boolean}
+ */
 function takesSignal(text, file, seen = new Set()) {
   if (/\bsignal\??\s*:\s*AbortSignal/.test(text)) return true;
   return typeNamesIn(text).some((name) => {

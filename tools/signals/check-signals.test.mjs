@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { problemsOf, publicAsync } from './check-signals.mjs';
 import { Declarations } from './declarations.mjs';
 
+/** @param {string} text */
 const found = (text) => Object.fromEntries(publicAsync([new Declarations(text, '/none/index.d.ts')]));
 
 test('publicAsync finds exported functions, and whether they take a signal', () => {

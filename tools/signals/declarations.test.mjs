@@ -35,7 +35,7 @@ test('Declarations follows imports and exports to other files', () => {
     'class Second',
   ]);
   const options = index.find('Options');
-  expect(options.file.find('Base').text).toBe('export interface Base { a: 1 }');
+  expect(options?.file.find('Base')?.text).toBe('export interface Base { a: 1 }');
   expect(index.find('Promise')).toBe(undefined);
 });
 
