@@ -38,8 +38,8 @@ import { type Route, Router } from './route.ts';
 /** A running proxy. Not called `Proxy`, because JavaScript has one. */
 export interface CacheProxy {
   /**
-   * Handler for the `request` event of an http server. `client` is the address of the client, if the
-   * socket of the request is not the client's own.
+   * Handler for the `request` event of an http server. `client` is the address of the client, if
+   * the socket of the request is not the client's own.
    */
   handle(req: IncomingMessage, res: ServerResponse, client?: string): void;
   /** Handler for the `connect` event of an http server. */

@@ -35,7 +35,7 @@ export type AnswerOutcome =
   | 'refused';
 
 export interface AnswerRecord {
-  /** When the request arrived, by the proxy's clock. */
+  /** Time at which the request arrived, by the proxy's clock. */
   readonly at: number;
   /** Address of the client. */
   readonly client: string;

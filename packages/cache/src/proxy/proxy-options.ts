@@ -49,8 +49,8 @@ export interface ProxyOptions {
   readonly connectPorts: readonly number[];
   readonly limits: Limits;
   /**
-   * Which addresses may be connected to for forward requests and tunnels. Upstreams are exempt,
-   * because the operator chose them.
+   * Decides which addresses may be connected to for forward requests and tunnels. Upstreams are
+   * exempt, because the operator chose them.
    */
   readonly addresses: AddressGuard;
   readonly clients: ClientGuard;
@@ -61,7 +61,7 @@ export interface ProxyOptions {
    * stored by another. By default each proxy has its own.
    */
   readonly flights?: ProxyFlights;
-  /** By default only the origin is asked. */
+  /** Sources that are asked first. By default only the origin is asked. */
   readonly sourcesBeforeOrigin?: SourcesBeforeOrigin;
   /**
    * Certificates (PEM) of authorities that are trusted in addition to the system's, for origins

@@ -1,7 +1,7 @@
 /**
- * Which addresses the cache connects to on behalf of untrusted clients. Without this guard, a proxy
- * is a way into its own network: `http://169.254.169.254/`, `http://localhost:6379/`, or a name in
- * the attacker's DNS that points there.
+ * Decides which addresses the cache connects to on behalf of untrusted clients. Without this guard,
+ * a proxy is a way into its own network: `http://169.254.169.254/`, `http://localhost:6379/`, or a
+ * name in the attacker's DNS that points there.
  *
  * The promise: the address that is checked is the address that is connected to. A name is resolved
  * once, by `lookup`, and the socket goes to one of the addresses that passed. The DNS is never

@@ -1,7 +1,7 @@
 /**
- * Which clients are served. By default only clients on this machine: a proxy that serves the whole
- * internet as soon as it is started is an open proxy, and is found within hours. Operators who want
- * to serve more clients name their ranges.
+ * Decides which clients are served. By default only clients on this machine: a proxy that serves
+ * the whole internet as soon as it is started is an open proxy, and is found within hours.
+ * Operators who want to serve more clients name their ranges.
  *
  * `deny` overrules `allow`. A client is identified by the address of its socket. `X-Forwarded-For`
  * is ignored, because any client can write it. A bounded number of results is remembered, because

@@ -29,7 +29,7 @@ export interface ExchangeParts {
   readonly client: string;
   readonly request: RequestHead;
   readonly route: Route;
-  /** When the request arrived, by the proxy's clock. */
+  /** Time at which the request arrived, by the proxy's clock. */
   readonly at: number;
   /** The name of this node. */
   readonly name: string;

@@ -1,6 +1,6 @@
 /**
- * The commission for a fetch, which `request-flow.ts` writes and `fetch-job.ts` carries out: what it
- * must bring, from which sources, for which request, and why.
+ * The commission for a fetch, which `request-flow.ts` writes and `fetch-job.ts` carries out: what
+ * it must bring, from which sources, for which request, and why.
  */
 
 import { completionFields, type Decision, type RequestHead } from '../../policy/index.ts';

@@ -13,8 +13,8 @@
  *
  * A flight belongs to its fetch (`fetch-job.ts`): the fetch alone calls `markSent` and `land`. The
  * fetch ends it through the table, or its store job does (`store-job.ts`), when the body is stored.
- * The flight owns its waiters and calls the fetch back in one case only, `unwaited`, when no request
- * waits for a result any more.
+ * The flight owns its waiters and calls the fetch back in one case only, `unwaited`, when no
+ * request waits for a result any more.
  *
  * The request that caused the fetch is the *first* waiter. It has no time limit of its own, because
  * the limits of the fetch apply to it, and it is told the result before all others. Other requests
@@ -73,7 +73,10 @@ interface Waiting<Shared, Own> {
   readonly landed: Waiter<Shared, Own>;
 }
 
-/** How long a fetch continues that was sent, has brought nothing yet, and for which no one waits. */
+/**
+ * Time for which a fetch continues that was sent, has brought nothing yet, and for which no request
+ * waits.
+ */
 const UNWAITED_MS = 5000;
 
 export class Flight<Shared, Own> {

@@ -27,7 +27,7 @@ const BARREN_MS = 10_000;
 
 /** The flights of one key. */
 interface KeyFlights<Shared, Own> {
-  /** By variant, in the order in which they began. */
+  /** Lists by variant, in the order in which they began. */
   readonly joinable: Map<string, Flight<Shared, Own>[]>;
   readonly alone: Set<Flight<Shared, Own>>;
 }

@@ -1,6 +1,6 @@
 /**
- * Which responses go into the store: those that the policy allows (RFC 9111, 3), except those that
- * are unsafe to share although the RFC allows it.
+ * Decides which responses go into the store: those that the policy allows (RFC 9111, 3), except
+ * those that are unsafe to share although the RFC allows it.
  */
 
 import {

@@ -90,7 +90,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** What is known of a key: `null` removed, otherwise version, seed and length. */
+/** State of a key: null if it is removed, otherwise version, seed and length. */
 type Known = { readonly time: number; readonly seed: number; readonly bodyLength: number } | null;
 
 interface Belief {
@@ -139,7 +139,7 @@ function believe(beliefs: Map<string, Belief>, lines: readonly string[]): void {
   }
 }
 
-/** What is stored is what is believed; gives how many responses there are. */
+/** Checks that the store holds what is believed. Returns the number of its responses. */
 async function check(
   folder: string,
   capacityBytes: number,

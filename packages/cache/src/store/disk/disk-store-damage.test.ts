@@ -66,7 +66,7 @@ async function readUntilError(store: DiskStore, key: string, body: Uint8Array) {
   }
 }
 
-/** It is forgotten, at once and for ever. */
+/** Checks that the store forgets the key soon, and does not list it any more. */
 async function expectForgotten(store: DiskStore, key: string): Promise<void> {
   for (let i = 0; i < 5000 && (await store.find(key)).length > 0; i++) await pause(2);
   expect(await store.find(key)).toEqual([]);

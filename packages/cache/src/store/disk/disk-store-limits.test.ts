@@ -1,4 +1,6 @@
-/** Bounds: bytes, descriptors, the length of a body, the one owner of a folder, a disk that is full. */
+/**
+ * Bounds: bytes, descriptors, the length of a body, the one owner of a folder, a disk that is full.
+ */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -33,7 +35,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What `du` would say, without the sizes of folders. */
+/** Bytes as `du` would count them, without the sizes of folders. */
 function bytesIn(path: string): number {
   let bytes = 0;
   for (const item of readdirSync(path, { withFileTypes: true })) {
@@ -244,7 +246,7 @@ test('a full disk: the write says so, nothing is left, what is stored stays, and
     expect(stored.size).toBeGreaterThan(200);
     spawnSync('sh', ['-c', `cat /dev/zero > ${mounted}/filler`]);
     expect((await storeBody(store, { key: 'more', bodyLength: 20_000, time: 1 })).kept).toBe(false);
-    // More than fit into what is left of the last page of the log: the rest has to be scratched out.
+    // More than fit into the rest of the last page of the log. The others must be scratched out.
     const removed = ['old', ...Array.from({ length: 150 }, (_, i) => `small${i}`)];
     for (const key of removed) {
       expect(await store.removeKey(key)).toBe(1);

@@ -1,5 +1,5 @@
 /**
- * What listeners are told, also of what is damaged. One that throws: the store goes on, log and
+ * Events that listeners are told, damage included. If a listener throws, the store goes on, log and
  * memory agree, the others are told, and the process is warned.
  */
 

@@ -25,7 +25,7 @@ afterEach(() => {
 const open = (options: Partial<DiskStoreOptions> = {}) =>
   DiskStore.open({ folder: join(folder, 'store'), capacityBytes: 2 ** 24, headCacheBytes: 0, ...options });
 
-/** As if the process had died now. */
+/** Opens a copy of the folder, as after a crash of the process at this moment. */
 async function afterCrash(options: Partial<DiskStoreOptions> = {}): Promise<DiskStore> {
   const copy = join(folder, 'copy');
   cpSync(join(folder, 'store'), copy, {

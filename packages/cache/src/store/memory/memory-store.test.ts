@@ -124,7 +124,8 @@ describe('MemoryStore', () => {
       await storeBody(store, { key: `${KEY}scan/${time}`, bodyLength: 10_000, time });
       if (time % 10 === 0) for (const key of hot) store.find(key);
     }
-    // Twenty times the capacity has passed. With LRU they stay only if asked for more often than that.
+    // Twenty times the capacity has passed. With LRU they stay only if asked for more often than
+    // that.
     expect(hot.filter((key) => store.has(key))).toHaveLength(100);
     expect(store.statistics.bytes).toBeGreaterThan(3_500_000);
   });

@@ -6,8 +6,8 @@
  * characters of the key, of the header fields, of the secondary key and of the other texts, a
  * header for each of these strings, and a constant for the objects around them: the response, its
  * lists, the entry with its links, the slot in the map. Node's strings take one byte per character
- * as long as all are Latin-1, which header fields are. Keys beyond Latin-1 take twice the bytes that
- * are counted.
+ * as long as all are Latin-1, which header fields are. Keys beyond Latin-1 take twice the bytes
+ * that are counted.
  *
  * The constants were fitted to Node 20 on 64 bits without pointer compression.
  * `memory-store.test.ts` compares the sum with the growth of the heap, and fails if it is off by

@@ -1,5 +1,5 @@
 /**
- * Which entry is evicted when there is no room: S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO
+ * Chooses the entry to evict when there is no room: S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO
  * queues are all you need for cache eviction", SOSP 2023), counted in bytes.
  *
  * What it is. There is a small queue of a tenth of the bytes, a main queue of the rest, and a ghost

@@ -1,4 +1,4 @@
-/** A pack that is being deleted, and packs that are closed: nobody opens them any more. */
+/** A pack that is being deleted, and packs that are closed, are not opened any more. */
 
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** Two keys of one hash, which nobody can make under a secret, made by hand: they are not mixed. */
+/**
+ * Two keys with the same hash are not mixed up. Without the secret a client cannot find such keys,
+ * so the test forges the hash.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** Who is evicted: the least recently used, nearly; each once, and without a scan for each. */
+/**
+ * The order of eviction: approximately the least recently used first, each entry once, and without
+ * a scan for each.
+ */
 
 import { expect, test } from 'vitest';
 import { EntryIndex } from './entry-index.ts';
@@ -31,7 +34,8 @@ test.each([
   const order = recencies(index);
   expect(new Set(order).size).toBe(index.count);
   expect(order).toHaveLength(index.count);
-  // The least of 16 lies at 1/17 in the mean: of a tenth of all the mean is below a quarter of the whole.
+  // The least of 16 lies at 1/17 on average, so the mean of the first tenth is below a quarter of
+  // the whole.
   const first = order.slice(0, order.length / 10);
   expect(first.reduce((sum, recency) => sum + recency, 0) / first.length).toBeLessThan(5_000);
 });

@@ -40,7 +40,7 @@ const entry = (id: number, pack = 1): Entry => ({
 });
 const digest = (id: number) => new Uint8Array(32).fill(id);
 
-/** What a start finds: number of the entry to pack, offset, and length of the body. */
+/** Entries that a start finds: number of the entry to pack, offset, and length of the body. */
 async function opened(folder: string): Promise<{ found: Map<number, string>; good: boolean }> {
   const found = new Map<number, string>();
   const journal = new IndexJournal(folder, 1e9);
@@ -151,7 +151,8 @@ describe('the log', () => {
         copy[at] ^= 1 << bit;
         const { found, good } = await damaged(log, copy);
         if (good) expect.fail(`bit ${bit} of byte ${at} was not noticed`);
-        // Removals after the hole are known, those in it are not: so nothing from before it may be left.
+        // Removals after the hole are known, those in it are not, so nothing from before it may be
+        // left.
         expectNothingElse(found, last, `bit ${bit} of byte ${at}`);
       }
     });

@@ -172,7 +172,7 @@ export function replayFrame(bytes: Buffer, at: number, fileNumber: number, repla
   return true;
 }
 
-/** Where the next frame of this file may begin after a hole, or -1 if there is none. */
+/** The place where the next frame of this file may begin after a hole, or -1 if there is none. */
 export function nextFrame(bytes: Buffer, after: number): number {
   return bytes.indexOf('BJF1', after, 'latin1');
 }
