@@ -33,7 +33,7 @@ describe('Flights', () => {
     ]);
   });
 
-  test('dooms those that nobody can join, too, but not the one that brings the change', () => {
+  test('dooms those that no request can join as well, but not the one that brings the change', () => {
     const flights = new Flights<string, string>(() => 0);
     const [alone, other, own] = [
       flights.begin('k', 'alone'),

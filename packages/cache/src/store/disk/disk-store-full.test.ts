@@ -29,7 +29,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** As if the process had died now. */
+/** Opens a copy of the folder, as after a crash of the process at this moment. */
 async function afterCrash(path: string, capacityBytes: number): Promise<DiskStore> {
   const copy = join(folder, `copy-${basename(path)}`);
   rmSync(copy, { recursive: true, force: true });
@@ -66,7 +66,7 @@ async function fillUp(store: DiskStore, small: readonly string[]): Promise<void>
   for (const key of small) expect(await store.removeKey(key)).toBe(1);
 }
 
-test('evicted when the log took no more: gone for ever, also what was to be removed since', async () => {
+test('an entry evicted when the log took no more is gone forever, even if it was to be removed since', async () => {
   const path = join(mounted, 'store');
   const capacityBytes = 4_100_000;
   const store = await DiskStore.open({ folder: path, capacityBytes });
@@ -78,7 +78,7 @@ test('evicted when the log took no more: gone for ever, also what was to be remo
     const left = await keysOf(store);
     const evicted = large.filter((key) => !left.has(key));
     expect([evicted.length > 0, evicted.length]).toEqual([true, store.statistics.evictions]);
-    // Nothing is stored under it, so there is nothing to remove; and it must not come back after that.
+    // Nothing is stored under it, so there is nothing to remove. It must not come back after that.
     expect(await store.removeKey(evicted[0]!)).toBe(0);
     const again = await afterCrash(path, capacityBytes);
     for (const key of [...evicted, ...small]) expect(await again.find(key), key).toEqual([]);

@@ -49,7 +49,7 @@ describe('lent memory', () => {
     }
   });
 
-  it('keeps at most 16 MB that nobody uses', () => {
+  it('keeps at most 16 MB of memory that is not lent', () => {
     const out = Array.from({ length: 20 }, () => lend(2048 * KIB));
     for (const piece of out) giveBack(piece);
     const before = new Set(out.map(({ buffer }) => buffer));

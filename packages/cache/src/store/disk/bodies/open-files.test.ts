@@ -36,7 +36,7 @@ function ask(files: OpenFiles, count: number): SharedFile[] {
   });
 }
 
-test('who leaves while he waits wakes nobody, and is told', async () => {
+test('a caller that leaves while it waits wakes no other one, and is told', async () => {
   const files = new OpenFiles(2);
   const asked = ask(files, 22);
   await Promise.all([asked[0]!.opening, asked[1]!.opening]);
