@@ -53,6 +53,3 @@ export interface AnswerRecord {
   /** The client or the origin disconnected before the end, so the answer was cut off. */
   readonly aborted: boolean;
 }
-
-/** An observer that ignores all reports. */
-export const SILENT_OBSERVER: ProxyObserver = { answered() {}, event() {} };

@@ -197,7 +197,7 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
 }
 
 /** Translates an error of Node's parser into a refusal. */
-export function refusalOfParserError(error: NodeJS.ErrnoException & { readonly reason?: string }): Refusal {
+function refusalOfParserError(error: NodeJS.ErrnoException & { readonly reason?: string }): Refusal {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return refusal(431, 'head-too-large', 'The URL and header fields are too large.');

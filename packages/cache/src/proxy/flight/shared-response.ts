@@ -31,7 +31,7 @@ export interface SharedResponse {
 }
 
 /** The answer for the request that caused the fetch, if it differs from that for all others. */
-export type FirstAnswer =
+type FirstAnswer =
   /** The response from the store. */
   | {
       readonly kind: 'stored';

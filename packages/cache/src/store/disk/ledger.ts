@@ -56,7 +56,7 @@ export interface Step {
   done(kept: boolean): void;
 }
 
-export interface NewEntry {
+interface NewEntry {
   readonly id: number;
   readonly record: Buffer;
   /**

@@ -23,7 +23,7 @@ import { crc32 } from 'node:zlib';
 import type { StoredResponse } from '../../../policy/stored-response.ts';
 
 const MAGIC = 0x43455242;
-export const RECORD_HEADER_BYTES = 32;
+const RECORD_HEADER_BYTES = 32;
 
 export interface PackRecord {
   readonly response: StoredResponse;

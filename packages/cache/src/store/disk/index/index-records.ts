@@ -32,12 +32,12 @@ export const FRAME_HEADER_BYTES = 16;
 /** Longer frames are never written, and not accepted. */
 export const MOST_FRAME_BYTES = 1 << 20;
 
-export const PUT = 1;
-export const PUT_WITH_BODY = 2;
-export const DELETE = 3;
+const PUT = 1;
+const PUT_WITH_BODY = 2;
+const DELETE = 3;
 export const PUT_BYTES = 36;
 export const PUT_WITH_BODY_BYTES = 76;
-export const DELETE_BYTES = 20;
+const DELETE_BYTES = 20;
 
 /** Called for each record of a good frame. */
 export interface IndexReplay {
