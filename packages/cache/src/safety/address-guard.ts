@@ -174,7 +174,5 @@ export class AddressGuard {
 }
 
 function refused(host: string, why: string): AddressRefusedError {
-  return new AddressRefusedError(
-    `The address of ${JSON.stringify(host.slice(0, 80))} may not be reached: ${why}`,
-  );
+  return new AddressRefusedError(`Cannot connect to ${JSON.stringify(host.slice(0, 80))}: ${why}`);
 }

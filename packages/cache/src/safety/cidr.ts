@@ -22,7 +22,7 @@ export function parseCidr(text: string): Cidr {
   const address = addressText.includes('%') ? null : parseAddress(addressText);
   if (address === null) {
     throw new RangeError(
-      `Not an address range: expected something like 10.0.0.0/8 or 2001:db8::/32, got ${JSON.stringify(text)}`,
+      `Cannot read an address range: expected something like 10.0.0.0/8 or 2001:db8::/32, got ${JSON.stringify(text)}`,
     );
   }
   const width = address.family === 4 ? 32 : 128;
@@ -34,7 +34,7 @@ export function parseCidr(text: string): Cidr {
     prefix = /^\d{1,3}$/.test(digits) ? Number(digits) - offset : -1;
     if (prefix < 0 || prefix > width) {
       throw new RangeError(
-        `Prefix of ${JSON.stringify(text)}: expected ${offset} to ${width + offset}, got ${JSON.stringify(digits)}`,
+        `Cannot read the address range ${JSON.stringify(text)}: expected a prefix of ${offset} to ${width + offset}, got ${JSON.stringify(digits)}`,
       );
     }
   }
@@ -42,7 +42,7 @@ export function parseCidr(text: string): Cidr {
   if (words.some((word, i) => word !== address.words[i])) {
     const meant = formatAddress({ family: address.family, words });
     throw new RangeError(
-      `Range ${JSON.stringify(text)} has bits beyond its prefix: expected ${meant}/${prefix}, or the address alone`,
+      `Cannot read the address range ${JSON.stringify(text)}: expected ${meant}/${prefix} or the address alone, got bits beyond the prefix`,
     );
   }
   return { family: address.family, words, prefix };

@@ -65,7 +65,7 @@ export function guardedSocket(
   };
   const connected = () => finish(guard.checkSocket(socket));
   const timer = setTimeout(() => {
-    const text = `No connection to ${target.host}:${target.port} within ${target.timeoutMs} ms`;
+    const text = `Cannot connect to ${target.host}:${target.port}: no connection within ${target.timeoutMs} ms`;
     // The code that the system itself uses for a timeout, so callers need not distinguish the two.
     finish(Object.assign(new Error(text), { code: 'ETIMEDOUT' }));
   }, target.timeoutMs);

@@ -159,15 +159,17 @@ export function checkLimits(chosen: Partial<Limits> = {}): Limits {
   const limits: { -readonly [name in keyof Limits]: number } = { ...DEFAULT_LIMITS };
   for (const [name, value] of Object.entries(chosen)) {
     if (!Object.hasOwn(LIMITS, name)) {
-      throw new TypeError(`Unknown limit "${name}": expected one of ${LIMIT_NAMES.join(', ')}`);
+      throw new TypeError(`Cannot set limit "${name}": expected one of ${LIMIT_NAMES.join(', ')}`);
     }
     if (value === undefined) continue;
     const { min, max, unit } = LIMITS[name as keyof Limits];
     if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
-      throw new TypeError(`Limit ${name}: expected a whole number (${unit}), got ${describe(value)}`);
+      throw new TypeError(
+        `Cannot set limit ${name}: expected a whole number (${unit}), got ${describe(value)}`,
+      );
     }
     if (value < min || value > max) {
-      throw new RangeError(`Limit ${name}: expected ${min} to ${max} (${unit}), got ${value}`);
+      throw new RangeError(`Cannot set limit ${name}: expected ${min} to ${max} (${unit}), got ${value}`);
     }
     limits[name as keyof Limits] = value;
   }
@@ -181,7 +183,7 @@ export function checkLimits(chosen: Partial<Limits> = {}): Limits {
       limits[larger] = limits[smaller];
     } else {
       throw new RangeError(
-        `Limit ${smaller} (${limits[smaller]}) is greater than ${larger} (${limits[larger]}): expected at most that`,
+        `Cannot set limit ${smaller}: expected at most ${larger} (${limits[larger]}), got ${limits[smaller]}`,
       );
     }
   }

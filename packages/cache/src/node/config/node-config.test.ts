@@ -230,12 +230,12 @@ describe('problems', () => {
     [
       'a network',
       { allowClient: ['everybody'] },
-      /^--allow-client: Not an address range: .* got "everybody"$/,
+      /^--allow-client: Cannot read an address range: .* got "everybody"$/,
     ],
     [
       'bits beyond a prefix',
       { allowClient: ['10.1.2.3/8'] },
-      /^--allow-client: Range "10.1.2.3\/8" has bits beyond its prefix/,
+      /^--allow-client: Cannot read the address range "10.1.2.3\/8": expected 10.0.0.0\/8 or .* beyond the prefix$/,
     ],
     ['ports', { connectPorts: '443,https' }, /^--connect-ports: expected a whole number, got "https"$/],
     ['a port beyond', { connectPorts: '0' }, /^--connect-ports: expected ports from 1 to 65535, got "0"$/],
@@ -261,7 +261,7 @@ describe('problems', () => {
     [
       'a limit out of range',
       { limits: ['connections=0'] },
-      /^--limit: Limit connections: expected 1 to 1000000 \(count\), got 0$/,
+      /^--limit: Cannot set limit connections: expected 1 to 1000000 \(count\), got 0$/,
     ],
     [
       'a limit of another kind',
