@@ -321,7 +321,8 @@ export class RequestFlow {
     }
     exchange.outcome = 'error';
     if (failure?.cause instanceof BodyTooLongError) {
-      exchange.sendText(413, 'body-too-long', failure.cause.message);
+      const text = `The body of the request is longer than the ${failure.cause.limit} bytes allowed`;
+      exchange.sendText(413, 'body-too-long', text);
     } else {
       const { status, code, message } = failure ?? {
         status: 500,

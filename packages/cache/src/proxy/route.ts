@@ -196,10 +196,14 @@ function mapRefresh(value: string, key: string, mapping: Mapping): string | null
 
 function toEntry({ prefix, origin }: Upstream): Entry {
   if (!prefix.startsWith('/')) {
-    throw new RangeError(`Expected a prefix that begins with a slash, got ${quoted(prefix)}`);
+    throw new RangeError(
+      `Cannot use an upstream: expected a prefix that begins with a slash, got ${quoted(prefix)}`,
+    );
   }
   if (origin.protocol !== 'http:' && origin.protocol !== 'https:') {
-    throw new RangeError(`Expected an http or https origin for ${prefix}, got ${origin.href}`);
+    throw new RangeError(
+      `Cannot use the upstream of ${prefix}: expected an http or https origin, got ${origin.href}`,
+    );
   }
   return {
     prefix,

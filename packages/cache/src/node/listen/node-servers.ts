@@ -91,10 +91,9 @@ export class NodeServers {
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
         if (code === 'EADDRINUSE' && options.nextFree && attempt < NEXT_PORTS) continue;
-        throw new Error(
-          `Cannot listen on ${address.host}:${address.port}: ${LISTEN_ERRORS[code ?? ''] ?? (error as Error).message}`,
-          { cause: error },
-        );
+        const place = `${address.host}:${address.port}`;
+        const why = LISTEN_ERRORS[code ?? ''] ?? (error as Error).message;
+        throw new Error(`Cannot listen on ${place}: ${why}`, { cause: error });
       }
     }
     // Without a listener, an error of accept(2) would end the process.

@@ -47,7 +47,9 @@ export class RequestBody extends Readable {
     if (!this.#started) {
       this.#started = true;
       if (this.#request.readableDidRead) {
-        this.destroy(new Error('The beginning of the body of the request was read before, and is gone'));
+        this.destroy(
+          new Error('Cannot read the body of the request: its beginning was read before, and is gone'),
+        );
         return;
       }
       this.#request.on('data', this.#data);
@@ -86,14 +88,17 @@ export class RequestBody extends Readable {
   };
 
   readonly #aborted = (): void => {
-    this.destroy(new Error('The client left before its request was complete'));
+    this.destroy(new Error('Cannot read the body of the request: the client left before its end'));
   };
 }
 
 export class BodyTooLongError extends Error {
   override readonly name = 'BodyTooLongError';
+  /** The number of bytes that is allowed. */
+  readonly limit: number;
 
   constructor(limit: number) {
-    super(`The body of the request is longer than the ${limit} bytes allowed`);
+    super(`Cannot read the body of the request: expected at most ${limit} bytes, got more`);
+    this.limit = limit;
   }
 }

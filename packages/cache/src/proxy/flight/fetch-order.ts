@@ -22,7 +22,7 @@ export class StatusError extends Error {
   readonly status: number;
 
   constructor(status: number) {
-    super(`The origin answered ${status}`);
+    super(`Cannot validate the stored response: the origin answered ${status}`);
     this.status = status;
   }
 }

@@ -87,7 +87,7 @@ export class OriginFetch implements SourceFetch {
   abort(): void {
     if (this.#phase === 'over') return;
     this.#finish();
-    this.#controller?.abort(NOBODY_WAITS);
+    this.#controller?.abort(NO_WAITER);
   }
 
   fail(error: OriginError): void {
@@ -155,7 +155,7 @@ export class OriginFetch implements SourceFetch {
   #listen(pool: OriginPool, slot: Slot): Dispatcher.DispatchHandler & { onResponseStarted(): void } {
     return {
       onRequestStart: (controller) => {
-        if (this.#phase === 'over') controller.abort(NOBODY_WAITS);
+        if (this.#phase === 'over') controller.abort(NO_WAITER);
         else this.#sent(controller, slot);
       },
       // The first byte of a response has arrived: from now on the request is not sent again.
@@ -302,7 +302,7 @@ export class OriginFetch implements SourceFetch {
   }
 }
 
-const NOBODY_WAITS = new OriginError('proxy_internal_error', 'Nobody waits for this response any more');
+const NO_WAITER = new OriginError('proxy_internal_error', 'No request waits for this response any more');
 
 const MOST_INTERIMS = 32;
 
