@@ -8,7 +8,6 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { EFFORT, withEffort } from '@bloomery/testkit/effort';
 import { Random } from '@bloomery/testkit/statistics';
@@ -112,14 +111,14 @@ async function workUntilKilled(
   });
   let said = '';
   let wrong = '';
-  process_.stdout.on('data', (part) => (said += part));
+  const deadline = setTimeout(() => process_.kill('SIGKILL'), 60_000);
+  process_.stdout.on('data', (part) => {
+    said += part;
+    if (said.split('\n').length - 2 >= enough) process_.kill('SIGKILL');
+  });
   process_.stderr.on('data', (part) => (wrong += part));
-  const over = new Promise((resolve) => process_.once('close', resolve));
-  const lines = () => said.split('\n').length - 2;
-  for (const end = Date.now() + 60_000; lines() < enough && Date.now() < end && process_.exitCode === null; )
-    await sleep(1);
-  process_.kill('SIGKILL');
-  await over;
+  await new Promise((resolve) => process_.once('close', resolve));
+  clearTimeout(deadline);
   if (process_.signalCode !== 'SIGKILL') throw new Error(`The child ended by itself: ${wrong}`);
   return said.split('\n').slice(1, -1);
 }
