@@ -30,5 +30,7 @@ test('a directory in place of store.json is replaced', () => {
 
 test('a folder with other files is refused', () => {
   writeFileSync(join(folder, 'letter.txt'), 'dear');
-  expect(() => prepareFolder(folder)).toThrow(/found letter.txt/);
+  expect(() => prepareFolder(folder)).toThrow(
+    /: expected an empty folder or that of a store, got letter.txt$/,
+  );
 });

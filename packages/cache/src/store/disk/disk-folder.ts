@@ -47,7 +47,7 @@ export function prepareFolder(folder: string): void {
   );
   if (foreign.length > 0) {
     throw new Error(
-      `Expected an empty folder or one of a store in ${folder}, found ${foreign.slice(0, 3).join(', ')}`,
+      `Cannot keep a store in ${folder}: expected an empty folder or that of a store, got ${foreign.slice(0, 3).join(', ')}`,
     );
   }
 }

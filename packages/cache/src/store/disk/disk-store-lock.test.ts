@@ -35,8 +35,10 @@ test('an owner that was silent for too long finds out by itself, and writes noth
   vi.useRealTimers();
   for (let i = 0; i < 1000 && (await store.find('a')).length > 0; i++) await pause(10);
   expect(await store.find('a')).toEqual([]);
-  await expect(storeBody(store, { key: 'b', bodyLength: 10, time: 1 })).rejects.toThrow('taken the folder');
-  await expect(store.removeKey('a')).rejects.toThrow('taken the folder');
+  await expect(storeBody(store, { key: 'b', bodyLength: 10, time: 1 })).rejects.toThrow(
+    'another process has taken its folder',
+  );
+  await expect(store.removeKey('a')).rejects.toThrow('another process has taken its folder');
   await store.close();
   expect(readFileSync(join(folder, 'lock'), 'utf8')).toBe(other);
   expect(existsSync(join(folder, 'index', 'snapshot-00000002'))).toBe(false);

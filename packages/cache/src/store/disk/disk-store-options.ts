@@ -31,13 +31,17 @@ export interface DiskStoreOptions extends AbortOptions {
 /** Throws if an option is invalid. */
 export function checkDiskStoreOptions({ folder, capacityBytes, ...others }: DiskStoreOptions): void {
   if (typeof folder !== 'string' || folder === '')
-    throw new TypeError(`Expected the path of a folder, got ${folder}`);
+    throw new TypeError(`Cannot open a store: expected the path of a folder, got ${folder}`);
   if (!(Number.isSafeInteger(capacityBytes) && capacityBytes > 0)) {
-    throw new RangeError(`capacityBytes must be a whole number above 0, got ${capacityBytes}`);
+    throw new RangeError(
+      `Cannot open a store: expected capacityBytes to be a whole number above 0, got ${capacityBytes}`,
+    );
   }
   for (const [name, value] of Object.entries(others)) {
     if (typeof value === 'number' && !(Number.isSafeInteger(value) && value >= 0)) {
-      throw new RangeError(`${name} must be a whole number, got ${value}`);
+      throw new RangeError(
+        `Cannot open a store: expected ${name} to be a whole number from 0 on, got ${value}`,
+      );
     }
   }
 }

@@ -241,7 +241,7 @@ export class DiskStore implements LowerStore {
         if (handle !== undefined) return this.#source(handle);
         return this.#locate(response).then((found) => {
           if (found === undefined)
-            throw new BodyError('gone', `The body of ${response.key} is not stored any more`);
+            throw new BodyError('gone', `Cannot read the body of ${response.key}: it is not stored any more`);
           return this.#source(this.#handle(found));
         });
       },
@@ -259,7 +259,7 @@ export class DiskStore implements LowerStore {
   refresh(old: StoredResponse, fresh: StoredResponse): Promise<boolean> {
     if (fresh.key !== old.key || fresh.bodyLength !== old.bodyLength) {
       throw new RangeError(
-        `Expected a new head for ${old.key} with ${old.bodyLength} bytes, got one for ${fresh.key} with ${fresh.bodyLength}`,
+        `Cannot refresh a response: expected a new head for ${old.key} with ${old.bodyLength} bytes, got one for ${fresh.key} with ${fresh.bodyLength}`,
       );
     }
     return this.#changes.refresh(old, fresh);
@@ -321,7 +321,7 @@ export class DiskStore implements LowerStore {
   }
 
   async #close(): Promise<void> {
-    this.#stop('the store was closed');
+    this.#stop(new Error('Cannot change the store: it was closed'));
     await this.#ledger.turn(async () => {});
     // So that the next start reads no log, and the order of use is kept. If it fails, the log still
     // has everything.
@@ -336,14 +336,14 @@ export class DiskStore implements LowerStore {
    */
   #abandon(): void {
     if (this.#closing !== undefined) return;
-    this.#changes.lost = new Error('Another process has taken the folder of the store');
-    this.#stop(this.#changes.lost.message);
+    this.#changes.lost = new Error('Cannot change the store: another process has taken its folder');
+    this.#stop(this.#changes.lost);
     this.#closing = this.#ledger.turn(async () => this.#letGo());
   }
 
-  #stop(why: string): void {
+  #stop(reason: Error): void {
     this.#changes.closed = true;
-    for (const writer of [...this.#writers]) writer.abort(new Error(why));
+    for (const writer of [...this.#writers]) writer.abort(reason);
   }
 
   #letGo(): void {
@@ -386,7 +386,8 @@ export class DiskStore implements LowerStore {
   #source({ id, low, high, bytes }: Handle): BodySource {
     const index = this.#index;
     const slot = index.find(id, low, high);
-    if (slot < 0 || this.#changes.closed) throw new BodyError('gone', 'The body is not stored any more');
+    if (slot < 0 || this.#changes.closed)
+      throw new BodyError('gone', 'Cannot read a body: it is not stored any more');
     index.touch(slot);
     if (bytes !== null) return { kind: 'bytes', bytes };
     const body = index.body[slot];

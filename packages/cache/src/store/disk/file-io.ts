@@ -54,7 +54,7 @@ export function writeFully(fd: number, pieces: readonly Uint8Array[], position: 
       if (rest.length === 0) return resolve();
       writev(fd, rest.slice(0, MOST_PIECES), position, (error, count) => {
         if (error) return reject(error);
-        if (count === 0) return reject(new Error('the file took no bytes'));
+        if (count === 0) return reject(new Error('Cannot write to a file: it took no bytes'));
         position += count;
         rest = without(rest, count);
         step();

@@ -47,7 +47,9 @@ export class GoneReader implements BodyReader {
   }
 
   next(): Promise<null> {
-    return Promise.reject(new BodyError('gone', `The body of ${this.#what} is not stored any more`));
+    return Promise.reject(
+      new BodyError('gone', `Cannot read the body of ${this.#what}: it is not stored any more`),
+    );
   }
 
   close(): void {}

@@ -155,7 +155,7 @@ export class MemoryStore implements LowerStore {
    */
   put(response: StoredResponse, body: Uint8Array): boolean {
     if (body.length !== response.bodyLength) {
-      throw new RangeError(`Expected a body of ${response.bodyLength} bytes, got ${body.length}`);
+      throw new RangeError(`Cannot store a body: expected ${response.bodyLength} bytes, got ${body.length}`);
     }
     if (this.#closed || body.length > this.maxBodyBytes) return this.#refuse(response);
     const bytes = compact(body);
@@ -180,7 +180,7 @@ export class MemoryStore implements LowerStore {
   refresh(old: StoredResponse, fresh: StoredResponse): boolean {
     if (fresh.key !== old.key || fresh.bodyLength !== old.bodyLength) {
       throw new RangeError(
-        `A refreshed response keeps its key and body: expected ${old.key} and ${old.bodyLength} bytes, got ${fresh.key} and ${fresh.bodyLength}`,
+        `Cannot refresh a response: expected a new head for ${old.key} with ${old.bodyLength} bytes, got one for ${fresh.key} with ${fresh.bodyLength}`,
       );
     }
     const entry = this.#entryOf(old);
@@ -427,6 +427,8 @@ function changed(slot: Slot): void {
 
 function checkPositive(name: string, value: number): void {
   if (!Number.isInteger(value) || value < 1) {
-    throw new RangeError(`Expected ${name} to be a whole number from 1 on, got ${value}`);
+    throw new RangeError(
+      `Cannot create a store: expected ${name} to be a whole number from 1 on, got ${value}`,
+    );
   }
 }

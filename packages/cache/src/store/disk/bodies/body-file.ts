@@ -65,7 +65,7 @@ export async function readChecksums(fd: number, length: number, digest: Uint8Arr
   if (count < trailer.length) {
     throw new BodyError(
       'corrupt',
-      `Expected a file of ${length + trailer.length} bytes, got ${length + count} at most`,
+      `Cannot read a body of ${length} bytes: expected a file of ${length + trailer.length} bytes, got at most ${length + count}`,
     );
   }
   const footer = trailer.subarray(4 * blocks);
@@ -78,7 +78,10 @@ export async function readChecksums(fd: number, length: number, digest: Uint8Arr
     footer.readUInt32LE(8) + footer.readUInt32LE(12) * 2 ** 32 !== length ||
     footer.compare(digest, 0, 32, 16, 48) !== 0
   ) {
-    throw new BodyError('corrupt', `The checksums at the end of a body of ${length} bytes are damaged`);
+    throw new BodyError(
+      'corrupt',
+      `Cannot read a body of ${length} bytes: the checksums at its end are damaged`,
+    );
   }
   return Uint32Array.from({ length: blocks }, (_, i) => table.readUInt32LE(4 * i));
 }
@@ -100,11 +103,17 @@ export async function readChecked(
   const bytes = lend(end - start);
   const count = await readFully(fd, bytes, start);
   if (count < bytes.length) {
-    throw new BodyError('corrupt', `The file of a body of ${length} bytes ends at byte ${start + count}`);
+    throw new BodyError(
+      'corrupt',
+      `Cannot read a body of ${length} bytes: its file ends at byte ${start + count}`,
+    );
   }
   for (let at = 0, block = first; at < bytes.length; at += BLOCK_BYTES, block++) {
     if (blockChecksum(bytes.subarray(at, at + BLOCK_BYTES), block) !== checksums[block]) {
-      throw new BodyError('corrupt', `Block ${block} of a body of ${length} bytes is not what was written`);
+      throw new BodyError(
+        'corrupt',
+        `Cannot read a body of ${length} bytes: block ${block} is not what was written`,
+      );
     }
   }
   return bytes.subarray(from - start, to - start);

@@ -204,7 +204,7 @@ export class FileBacking implements Backing {
 }
 
 function givenUpError(): Error {
-  return new Error('the body was given up');
+  return new Error('Cannot write a body: it was given up');
 }
 
 function remove(path: string): void {

@@ -57,7 +57,8 @@ export class SharedFile {
    * leaves at once does not close it for others.
    */
   retain(): this {
-    if (this.#users === 0) throw new Error('The file is closed: its descriptor may be that of another one');
+    if (this.#users === 0)
+      throw new Error('Cannot share a file: it is closed, and its descriptor may be that of another one');
     this.#users++;
     return this;
   }
@@ -120,7 +121,7 @@ export class OpenFiles {
           if (this.#shared.get(name) === file) this.#shared.delete(name);
           if (waiter === undefined || !this.#waiting.delete(waiter)) return;
           leftEarly = true;
-          waiter.giveUp(new BodyError('gone', 'The file was let go of before it was opened'));
+          waiter.giveUp(new BodyError('gone', 'Cannot open a file: its last user left before'));
         },
         closed: () => {
           if (!leftEarly) this.#passOn();

@@ -28,7 +28,7 @@ test('a read while a pack is deleted, or after the close, leaves no file open', 
     expect(open()).toBe(0);
     const next = await packs.append([Buffer.from('def')]);
     packs.close();
-    await expect(packs.read(next.pack, 0, 3)).rejects.toThrow('Expected an open store');
+    await expect(packs.read(next.pack, 0, 3)).rejects.toThrow('expected an open store');
     await pause(10);
     expect(open()).toBe(0);
   } finally {

@@ -87,10 +87,12 @@ export class Packs {
    * is gone.
    */
   async read(pack: number, offset: number, bytes: number): Promise<Buffer> {
-    if (this.#closed) throw new Error('Expected an open store, but its packs are closed');
+    if (this.#closed)
+      throw new Error('Cannot read from a pack: expected an open store, got one whose packs are closed');
     // While its file is being deleted it could still be opened, and would then stay open without
     // users.
-    if (!this.#packs.has(pack)) throw Object.assign(new Error(`Pack ${pack} is gone`), { code: 'ENOENT' });
+    if (!this.#packs.has(pack))
+      throw Object.assign(new Error(`Cannot read from pack ${pack}: it is gone`), { code: 'ENOENT' });
     const file = this.#opened(pack).retain();
     try {
       await file.opening;

@@ -198,7 +198,9 @@ function bodyError(error: unknown): BodyError {
   if (error instanceof BodyError) return error;
   const { message } = error as Error;
   if (errorCode(error) === 'ENOENT') {
-    return new BodyError('gone', `The file of the body is missing: ${message}`, { cause: error });
+    return new BodyError('gone', `Cannot read a body from the disk: its file is missing (${message})`, {
+      cause: error,
+    });
   }
   return new BodyError('read-failed', `Cannot read a body from the disk: ${message}`, { cause: error });
 }
