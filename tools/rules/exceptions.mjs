@@ -7,11 +7,6 @@
  * @type {string[]}
  */
 export const UNDER_REPAIR = [
-  'packages/cache/src/proxy/',
-  'packages/cache/src/safety/',
-  'packages/cache/src/store/memory/',
-  'packages/cache/src/store/disk/',
-  'packages/cache/src/node/listen/',
   'packages/bloomery/src/filters/',
   'packages/bloomery/src/formats/',
   'packages/bloomery/src/wire/',
@@ -41,6 +36,10 @@ export const OWN_GRAMMAR = [
   {
     name: 'PatternError',
     why: 'names the line first; the command puts the file before it',
+  },
+  {
+    name: 'OriginError',
+    why: 'clients read it as the body of an answer in which the node speaks: "<origin>: <what is wrong>"',
   },
 ];
 
