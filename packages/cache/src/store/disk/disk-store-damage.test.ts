@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withEffort } from '@bloomery/testkit/effort';
+import { until } from '@bloomery/testkit/eventually';
 import { Random } from '@bloomery/testkit/statistics';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -68,7 +69,7 @@ async function readUntilError(store: DiskStore, key: string, body: Uint8Array) {
 
 /** Checks that the store forgets the key soon, and does not list it any more. */
 async function expectForgotten(store: DiskStore, key: string): Promise<void> {
-  for (let i = 0; i < 5000 && (await store.find(key)).length > 0; i++) await pause(2);
+  await until(`${key} is forgotten`, async () => (await store.find(key)).length === 0);
   expect(await store.find(key)).toEqual([]);
   expect(await keysOf(store)).not.toContain(key);
 }
@@ -96,7 +97,7 @@ describe('a body file', () => {
         expect(result.at).toBeLessThanOrEqual(at < LENGTH ? Math.floor(at / 65536) * 65536 : 0);
         await expectForgotten(store, key);
         expect(store.statistics.corrupt).toBe(i + 1);
-        for (let n = 0; n < 5000 && bodyFiles().length > 0; n++) await pause(2);
+        await until('the body file is removed', () => bodyFiles().length === 0);
         expect(bodyFiles()).toEqual([]);
       }
     } finally {

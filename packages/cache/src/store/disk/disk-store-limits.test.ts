@@ -16,12 +16,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { until } from '@bloomery/testkit/eventually';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   bodyBytes,
   expectBytes,
   keysOf,
-  pause,
   readAll,
   storeBody,
   storedResponse,
@@ -88,7 +88,7 @@ test('equal bodies are one file, which goes with the last of them', async () => 
   const again = await DiskStore.open({ folder, capacityBytes: 2 ** 26 });
   expectBytes(await readAll(again.read((await again.find('c'))[0])), bodyBytes(200_000, 1));
   await again.removeKey('c');
-  for (let i = 0; i < 5000 && files() > 0; i++) await pause(2);
+  await until('the body file is removed', () => files() === 0);
   expect(files()).toBe(0);
   await again.close();
 });
@@ -128,7 +128,7 @@ test('a body that is too long is let through: readers get all, nothing is kept, 
   }
   expect(await store.find('k')).toEqual([]);
   expect(store.statistics.refused).toBe(2);
-  for (let i = 0; i < 5000 && readdirSync(join(folder, 'tmp')).length > 0; i++) await pause(2);
+  await until('tmp is empty', () => readdirSync(join(folder, 'tmp')).length === 0);
   expect(readdirSync(join(folder, 'tmp'))).toEqual([]);
   expect(store.diskBytes).toBeLessThan(10_000);
   await store.close();
@@ -149,7 +149,7 @@ test('a reader that is slower than all others reads on after commit, removal and
   for (let i = 0; i < 40; i++) await storeBody(store, { key: `x${i}`, bodyLength: 500_000, time: i });
   expectBytes(Buffer.concat([first!, await readAll(slow)]), body);
   expectBytes(Buffer.concat([second!, await readAll(stored)]), body);
-  for (let i = 0; i < 5000 && store.openBodies > 0; i++) await pause(2);
+  await until('all body files are closed', () => store.openBodies === 0);
   expect(store.openBodies).toBe(0);
   await store.close();
 });
@@ -233,7 +233,7 @@ test('a full disk: the write says so, nothing is left, what is stored stays, and
     expect(failure).toBeInstanceOf(BodyError);
     expect((failure as BodyError).code).toBe('write-failed');
     expect(await following).toMatchObject({ code: 'write-failed' });
-    for (let i = 0; i < 5000 && readdirSync(join(path, 'tmp')).length > 0; i++) await pause(2);
+    await until('tmp is empty', () => readdirSync(join(path, 'tmp')).length === 0);
     expect(readdirSync(join(path, 'tmp'))).toEqual([]);
     expect(store.openBodies).toBe(0);
     // To the last byte: first with small ones, then from outside.

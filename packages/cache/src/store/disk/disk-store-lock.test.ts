@@ -3,8 +3,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '@bloomery/testkit/eventually';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { pause, storeBody } from '../../../test/store/stored-responses.ts';
+import { storeBody } from '../../../test/store/stored-responses.ts';
 import { DiskStore } from './disk-store.ts';
 
 let folder: string;
@@ -33,7 +34,7 @@ test('an owner that was silent for too long finds out by itself, and writes noth
   writeFileSync(join(folder, 'lock'), other);
   vi.advanceTimersByTime(5_000);
   vi.useRealTimers();
-  for (let i = 0; i < 1000 && (await store.find('a')).length > 0; i++) await pause(10);
+  await until('the owner finds out', async () => (await store.find('a')).length === 0);
   expect(await store.find('a')).toEqual([]);
   await expect(storeBody(store, { key: 'b', bodyLength: 10, time: 1 })).rejects.toThrow(
     'another process has taken its folder',
