@@ -50,8 +50,9 @@ describe('tables of the paper on compression', () => {
 
   test.each([
     ['VI', 0.05, 8, 5, '1.6713'],
-    ['VI', 0.05, 12, 3, '1.6532'], // printed 1.6607: the columns of 12 and 32 are swapped in the paper
-    ['VI', 0.05, 32, 2, '1.6607'], // printed 1.6532
+    // The paper prints 1.6607 for 12 and 1.6532 for 32: the two columns are swapped.
+    ['VI', 0.05, 12, 3, '1.6532'],
+    ['VI', 0.05, 32, 2, '1.6607'],
     ['VI', 0.05, 13, 2, '1.3124'],
     ['VII', 0.01, 8, 5, '0.4624'],
     ['VII', 0.01, 16, 3, '0.4856'],
@@ -121,7 +122,8 @@ describe('scatter of sizes', () => {
     const check = (values: number[], mean: number, deviation: number) => {
       const average = values.reduce((a, b) => a + b) / trials;
       const variance = values.reduce((a, b) => a + (b - average) ** 2, 0) / (trials - 1);
-      // E H(Z/m) lies below H(E Z/m) by |H''|·Var/(2m²), about half a bit; and s² scatters by √(2/trials).
+      // E H(Z/m) lies below H(E Z/m) by |H''|·Var/(2m²), about half a bit, and s² scatters by
+      // √(2/trials).
       expect(Math.abs(average - mean)).toBeLessThan(1 + (5 * deviation) / Math.sqrt(trials));
       expect(Math.abs(variance / deviation ** 2 - 1)).toBeLessThan(0.02 + 5 * Math.sqrt(2 / trials));
     };

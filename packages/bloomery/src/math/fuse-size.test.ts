@@ -17,7 +17,7 @@ test('known sizes', () => {
 test('slots a key fall towards 1.03 and never jump: a key more costs a few slots at most', () => {
   const jumps: number[] = [];
   for (let n = 2; n < 30_000; n++) {
-    // A segment more or less rounds the length of all of them up anew.
+    // With a segment more or less, the length of all of them is rounded up again.
     const rounding = fuseShape(n).segments + 7 + slots(n) / 100;
     if (Math.abs(slots(n + 1) - slots(n)) > rounding || slots(n) < 1.02 * n) jumps.push(n);
   }

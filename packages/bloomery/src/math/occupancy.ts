@@ -8,9 +8,9 @@
  *   nothing cancels and the relative error stays near t · 1e-16; the price is up to t · min(m, t)
  *   steps.
  * - `occupancyMean`, `occupancyVariance`: exact closed forms, for any size.
- *   The textbook variance m(m-1)(1-2/m)^t + m(1-1/m)^t - m²(1-1/m)^(2t) subtracts numbers near m²: at m = 2^37
- *   no digit would be left. With y = -t·ln(1-1/m) and w = -t·ln(1-1/(m-1)²), and since 1-2/m =
- *   (1-1/m)²·(1-1/(m-1)²), it can be rewritten as
+ *   The textbook variance m(m-1)(1-2/m)^t + m(1-1/m)^t - m²(1-1/m)^(2t) subtracts numbers near m²:
+ *   at m = 2^37 no digit would be left. With y = -t·ln(1-1/m) and w = -t·ln(1-1/(m-1)²), and since
+ *   1-2/m = (1-1/m)²·(1-1/(m-1)²), it can be rewritten as
  *
  *       Var X = (E Z)² · V,   V = [ (e^y - 1) - (m-1)(1 - e^-w) ] / m,   Z = m - X the zeros,
  *

@@ -14,7 +14,8 @@ import {
 const relativeError = (got: number, want: number) => Math.abs(got / want - 1);
 
 describe('f as printed in the papers', () => {
-  // Mitzenmacher, Compressed Bloom Filters, tables I to VII, and survey table 1 (the rows of table II).
+  // Mitzenmacher, Compressed Bloom Filters, tables I to VII, and survey table 1 (the rows of table
+  // II).
   test.each([
     ['I', 8, 6, '0.0216'],
     ['I', 14, 2, '0.0177'],
@@ -78,7 +79,8 @@ describe('the exact forms', () => {
   });
 
   test('the partitioned rate is the mean over all hash outcomes, not an approximation', () => {
-    // m = 6, k = 2, n = 2: every key picks one bit of 3 in each of two slices; enumerate 3^4 outcomes.
+    // m = 6, k = 2, n = 2: every key picks one bit of 3 in each of two slices, so there are 3^4
+    // outcomes.
     let sum = 0;
     for (let outcome = 0; outcome < 81; outcome++) {
       const ball = (i: number) => Math.floor(outcome / 3 ** i) % 3;

@@ -3,9 +3,9 @@ import { rateAsymptotic, rateExact } from './rates.ts';
 import { rateTrue, rateTrueVariance } from './true-rate.ts';
 
 /**
- * E[(X/m)^k] as an exact fraction, by a way that shares nothing with the code under test: the k probes hit d
- * distinct bits (Stirling numbers of the second kind), and d given bits are all set with probability
- * Σ (-1)^i C(d,i) (1-i/m)^t.
+ * E[(X/m)^k] as an exact fraction, by a way that shares nothing with the code under test: the k
+ * probes hit d distinct bits (Stirling numbers of the second kind), and d given bits are all set
+ * with probability Σ (-1)^i C(d,i) (1-i/m)^t.
  */
 function exactMoment(m: number, k: number, t: number): [numerator: bigint, denominator: bigint] {
   const M = BigInt(m);

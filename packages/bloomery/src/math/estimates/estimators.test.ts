@@ -131,7 +131,8 @@ describe('size', () => {
     expect(Math.abs(covered / trials - confidence)).toBeLessThan(
       0.005 + 5 * Math.sqrt((confidence * (1 - confidence)) / trials),
     );
-    // The standard error is the scatter seen: s² of 2000 values has a relative deviation of √(2/2000).
+    // The standard error is the scatter seen: s² of 2000 values has a relative deviation of
+    // √(2/2000).
     const typical = estimateSize({
       bits,
       hashes,

@@ -10,7 +10,7 @@ import { checkChoice, checkInteger, checkNumber, checkRate, MAX_BITS } from '../
 import { type LayoutModel, layoutModel, type PlanLayout } from './plan-layout.ts';
 
 /**
- * Which resource is scarce: memory, the size of the filter sent whole, or the size of its changes.
+ * The scarce resource: memory, the size of the filter sent whole, or the size of its changes.
  */
 export type PlanGoal = 'memory' | 'transmission' | 'delta';
 

@@ -9,7 +9,9 @@ import { DEFAULT_SPREAD, type PlanRequest, plan } from './plan.ts';
 // Large enough that true rate, f' and f agree to the digits the papers print.
 const n = 100_000;
 
-/** Compressed Bloom Filters, tables I to VII: m/n, k, f and z/n by the formulas, z for deltas with c. */
+/**
+ * Compressed Bloom Filters, tables I to VII: m/n, k, f and z/n by the formulas, z for deltas with c.
+ */
 const WHOLE = [
   ['I', 8, 6, '0.021577', '7.9824'],
   ['I', 14, 2, '0.017721', '7.9231'],
@@ -35,7 +37,7 @@ const DELTAS = [
   ['VII', 0.01, 13, 2, '0.020334', '0.3430'],
 ] as const;
 
-/** As many significant digits as the printed number has. */
+/** Rounds to as many significant digits as the printed number has. */
 const like = (printed: string, value: number) =>
   value.toPrecision(printed.replace('.', '').replace(/^0+/, '').length);
 const significant = (printed: string) =>
