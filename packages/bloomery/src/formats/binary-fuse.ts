@@ -3,14 +3,15 @@
  * `binary_fuse8_serialize` and `binary_fuse16_serialize` write them. Read only: they are static,
  * and each program builds a different filter from the same keys.
  *
- *     Go  u64 seed | u32 segment length | u32 its mask | u32 segments | u32 segments · length | u32 fingerprints
- *     C   u64 seed | u32 keys | u32 segment length     | u32 segments | u32 segments · length | u32 fingerprints
+ *     Go  u64 seed | u32 length | u32 its mask | u32 segments | u32 segments · length | u32 fingerprints
+ *     C   u64 seed | u32 keys   | u32 length   | u32 segments | u32 segments · length | u32 fingerprints
  *
- * and the fingerprints, of 8, 16 or (Go) 32 bits, all little-endian. No field names the program or
- * the width. The first five fields depend on each other so that only one layout can fit, and the
- * width follows from the length. A file of 16 bits that was cut exactly in half looks like one of
- * 8, unless `fingerprintBits` is given. C's `binary_fuse16_serialization_bytes` counts 4 bytes too
- * many; such a tail is accepted and written back.
+ * and the fingerprints, of 8, 16 or (Go) 32 bits, all little-endian. The length is that of a
+ * segment. No field names the program or the width. The first five fields depend on each other so
+ * that only one layout can fit, and the width follows from the size of the file. A file of 16 bits
+ * that was cut exactly in half looks like one of 8, unless `fingerprintBits` is given. C's
+ * `binary_fuse16_serialization_bytes` counts 4 bytes too many; such a tail is accepted and written
+ * back.
  *
  * Keys are 64-bit integers, most often hashes that the caller made. The file does not say how. A
  * key is present if its fingerprint is the XOR of three cells. None of the programs checks the

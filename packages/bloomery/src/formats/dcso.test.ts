@@ -76,7 +76,7 @@ test('the sequence of hashes is exact, also where no key will ever lead', () => 
   }
 });
 
-/** Of an odd number mod 2^64, by Newton's iteration. */
+/** Inverse of an odd number mod 2^64, by Newton's iteration. */
 function inverseOf(odd: bigint): bigint {
   let x = odd;
   for (let i = 0; i < 6; i++) x = BigInt.asUintN(64, x * (2n - odd * x));

@@ -47,7 +47,8 @@ test('the switches of the Go program are seen: little-endian words, the other ba
   expect(KEYS.every((key) => filter.has(key))).toBe(true);
   expect(filter.encode()).toEqual(little);
   expect((errorOf(() => GoBloomFilter.decode(little.subarray(0, -8))) as FormatError).code).toBe('truncated');
-  // The bits are the same, their order is not: Go could not merge these either without reading both alike.
+  // The bits are the same, but their order differs. Go could not merge these either without reading
+  // both alike.
   expect(() => filter.merge(GoBloomFilter.decode(GO_BINARY))).toThrow(/little-endian.*big-endian/);
 
   const json = String.fromCharCode(...GO_JSON);

@@ -54,7 +54,7 @@ test.each([
   const filter = RedisBloomFilter.create(options);
   for (const key of KEYS.slice(0, count)) filter.add(key);
   expect(filter.encode()).toEqual(file);
-  expect(filter.size).toBe(size); // the others were taken for keys that were in: BF.CARD says so too
+  expect(filter.size).toBe(size); // the others seemed to be there already, as BF.CARD says
   expect(Math.abs(filter.estimatedSize() - size)).toBeLessThan(0.1 * size);
 });
 
@@ -209,7 +209,8 @@ test('a file of chunks: empty ones are refused at once, but for the last answer 
 });
 
 test('a chain ends where the error of its next link would be 0', () => {
-  // Every key opens a link, of half the error. A chain that began just below 1 would have 1075 links.
+  // Every key opens a link, of half the error. A chain that began just below 1 would have 1075
+  // links.
   const chain = RedisBloomFilter.create({ capacity: 1, falsePositiveRate: 2 ** -1050, expansion: 1 });
   let full: unknown;
   for (let i = 0; full === undefined; i++) full = errorOf(() => chain.add(`${i}`));
@@ -272,6 +273,7 @@ test('union: same links only; sizes are added up', () => {
 
 test('small links have more false positives than their fill says', () => {
   const chain = RedisBloomFilter.decode(files.REDISBLOOM_CHAIN);
+  // 0.0096 is rounded to four digits, so it is wrong by up to half of the last one.
   expect(chain.estimatedFalsePositiveRate()).toBeCloseTo(0.0096, 4);
   expect(chainRate(files.REDISBLOOM_CHAIN)).toBe(0.013246);
 });

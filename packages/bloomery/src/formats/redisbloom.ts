@@ -11,7 +11,8 @@
  * The dump is a header and chunks; every chunk is sent back with the iterator that came with it:
  *
  *     header   u64 size | u32 links | u32 options | u32 expansion, then for each link
- *              u64 bytes | u64 bits | u64 size | f64 error | f64 bits per entry | u32 hashes | u64 entries | u8 n2
+ *              u64 bytes | u64 bits | u64 size | f64 error | f64 bits per entry | u32 hashes |
+ *              u64 entries | u8 n2
  *     chunk    up to 16 MiB of one link; bit i is bit i % 8 of byte i / 8
  *
  * The place of a chunk in the links laid end to end is iterator - 1 - length. Everything is
@@ -92,7 +93,8 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     const { capacity, falsePositiveRate = 0.01, expansion = 2 } = options;
     const nonScaling = options.nonScaling === true || expansion === 0;
     checkInteger('capacity', capacity, 1, 2 ** 30);
-    checkNumber('falsePositiveRate', falsePositiveRate, 2 * Number.MIN_VALUE, 0.25); // half of it is a rate too
+    // Half of the rate is a rate as well, so it is above 0.
+    checkNumber('falsePositiveRate', falsePositiveRate, 2 * Number.MIN_VALUE, 0.25);
     checkInteger('expansion', expansion, 0, 32768);
     const error = nonScaling ? falsePositiveRate : falsePositiveRate * TIGHTENING;
     const flags = NOROUND | FORCE64 | (nonScaling ? NO_SCALING : 0);

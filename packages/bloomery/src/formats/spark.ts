@@ -3,7 +3,7 @@
  * only.
  *
  *     version 1  i32 1 | i32 k | i32 words            | words of 64 bits
- *     version 2  i32 2 | i32 k | i32 seed | i32 words | words of 64 bits          (the default since Spark 4.1)
+ *     version 2  i32 2 | i32 k | i32 seed | i32 words | words of 64 bits  (the default since Spark 4.1)
  *
  * Everything is big-endian; bit i is bit i % 64 of word i / 64, and indices range over all of them.
  * h1 and h2 are Spark's 32-bit Murmur3 under the seed (version 1: 0) and under h1. Version 1

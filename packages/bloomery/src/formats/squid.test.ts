@@ -38,6 +38,7 @@ test('the digest of a real Squid', () => {
   expect(ICONS).toHaveLength(51);
   expect([digest.capacity, digest.bitsPerEntry, digest.bits, digest.count]).toEqual([252, 5, 1264, 302]);
   expect(digest.useful).toBe(true);
+  // 0.544 is rounded to three digits, so it is wrong by up to half of the last one.
   expect(digest.onesCount() / digest.bits).toBeCloseTo(0.544, 3);
   // 251 entries; the count in the header is wrong, the zeros are not.
   expect(Math.abs(digest.estimatedSize() - 251)).toBeLessThan(20);
@@ -76,11 +77,13 @@ test('MD5: the vectors of RFC 1321, A.5', () => {
 });
 
 test('MD5 of every length around its blocks, all bytes hashed together', () => {
-  // The MD5 of the concatenated MD5s of 'a' repeated 0 to 200 times, by another program (Python's hashlib).
+  // The MD5 of the concatenated MD5s of 'a' repeated 0 to 200 times, by another program (Python's
+  // hashlib).
   const all = new Uint8Array(16 * 201);
   for (let length = 0; length <= 200; length++) {
     const out = new Int32Array(4);
-    const bytes = loadKey(`${'x'.repeat(300)}`) && loadKey('a'.repeat(length)); // old bytes behind it
+    // Old bytes lie behind the key.
+    const bytes = loadKey(`${'x'.repeat(300)}`) && loadKey('a'.repeat(length));
     md5(keyWords(), bytes, out);
     all.set(new Uint8Array(out.buffer), 16 * length);
   }
