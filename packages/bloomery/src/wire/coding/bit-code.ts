@@ -3,13 +3,14 @@
  * independently.
  * docs/spec/wire.md specifies the bytes.
  *
- *     0    1   lower three bits, the coding: 0 plain, 1 empty (all zeros), 2 full (all ones), 3 range, 4 rANS, 5 gaps;
- *              upper five, for the last three: the pieces have 2^(15 + these) bits
+ *     0    1   lower three bits, the coding: 0 plain, 1 empty (all zeros), 2 full (all ones), 3 range,
+ *              4 rANS, 5 gaps; upper five, for the last three: the pieces have 2^(15 + these) bits
  *     plain:   the bytes of the array
  *     range:   table, codes
  *     rANS:    the ones of the whole array, table, codes
  *     gaps:    the Golomb parameter, table, codes
- *     table:   for each piece, the ones in it (range and gaps) and the length of its code (if there are several)
+ *     table:   for each piece, the ones in it (range and gaps) and the length of its code (if there are
+ *              several)
  *
  * These numbers are LEB128. As in the paper (compressed III, "multiple filter types"), the smallest
  * coding is used and named in the first byte.

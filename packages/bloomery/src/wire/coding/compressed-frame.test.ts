@@ -136,7 +136,8 @@ inBothKernels('coded frames', () => {
     const random = new Random(31);
     let coded = 0;
     for (let i = 0; i < 400; i++) {
-      // Nearly as many of each value: planes are a little smaller than the counters, or a little larger.
+      // Nearly as many of each value: planes are a little smaller than the counters, or a little
+      // larger.
       const plain = new CountingBloomFilter({ counters: 2000, hashes: 1, counterBits: 2 }).encode();
       for (let at = 29; at < plain.length - 4; at++) {
         plain[at] = random.bits();

@@ -2,9 +2,11 @@
  * Writes bit codes (bit-code.ts), at once or piece by piece. A plan is plain data that can be sent
  * to any worker, each worker codes pieces of its own, and the caller joins them.
  *
- *     const plan = planBits(ones, bits, 'small');                                        // null: encodeBits as it is
- *     const pieces = await Promise.all(parts.map((words, i) => worker.encode(plan, words, i)));   // encodePiece there
- *     const code = joinPieces(plan, pieces);                                             // the bytes of encodeBits
+ *     const plan = planBits(ones, bits, 'small');           // null: encodeBits as it is
+ *     const pieces = await Promise.all(
+ *       parts.map((words, i) => worker.encode(plan, words, i)),  // encodePiece there
+ *     );
+ *     const code = joinPieces(plan, pieces);                // the bytes of encodeBits
  */
 
 import { encodeGolomb, encodeRange, encodeRans, onesIn } from '../../kernel/coders/coders.ts';

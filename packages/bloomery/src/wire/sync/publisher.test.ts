@@ -183,7 +183,8 @@ inBothKernels('a publisher', () => {
       [{ ...now, epoch: now.epoch + 1n, sequence: 0 }, 'heartbeat'],
       [{ ...first, epoch: now.epoch + 1n }, 'full'],
       [{ ...first, epoch: now.epoch - 1n }, 'full'],
-      [{ ...now, epoch: now.epoch - 1n, sequence: 77 }, 'heartbeat'], // an earlier life with the same bits
+      // An earlier life with the same bits.
+      [{ ...now, epoch: now.epoch - 1n, sequence: 77 }, 'heartbeat'],
       [{ ...now, sequence: 0 }, 'heartbeat'],
       [{ epoch: 2n ** 64n - 1n, sequence: Number.MAX_SAFE_INTEGER, sum: 0n }, 'full'],
     ];
@@ -221,7 +222,8 @@ inBothKernels('a publisher', () => {
     expect(() => publisher.publish()).toThrow(
       new TypeError('The filter was given to another publisher, which takes its changes: replace it'),
     );
-    // What it published is still so; and with a filter of its own, or with this one again, it goes on.
+    // The published state stays, and with a filter of its own, or with this one again, the publisher
+    // goes on.
     expect(publisher.full()).toEqual(state);
     publisher.replace(filter.copy());
     publisher.add('y');

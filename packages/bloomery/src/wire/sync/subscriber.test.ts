@@ -48,7 +48,7 @@ function heartbeatAfter(publisher: Publisher, key: string): Uint8Array {
   return publisher.heartbeat();
 }
 
-/** What a message does, in one string: verdict, status, and whether something is asked. */
+/** Effect of a message, in one string: verdict, status, and whether something is asked. */
 function effect(subscriber: Subscriber, message: Uint8Array | null | undefined): string {
   const { verdict, status, reply } = subscriber.receive(message!);
   if (reply !== undefined) expect(reply).toEqual(subscriber.request());
@@ -159,7 +159,8 @@ inBothKernels('a subscriber', () => {
     const late = publisher.answer(subscriber.request());
     expect(effect(subscriber, one)).toBe('taken, behind, asks'); // progress, and not yet there
     expect(effect(subscriber, one)).toBe('old, behind, asks');
-    expect(effect(subscriber, late)).toBe('missing, behind'); // an answer of no use leads to no further question
+    // An answer of no use leads to no further question.
+    expect(effect(subscriber, late)).toBe('missing, behind');
     expect(effect(subscriber, two)).toBe('taken, behind, asks');
     expect(effect(subscriber, three)).toBe('taken, current');
     expectSame(subscriber, publisher);
@@ -269,7 +270,8 @@ inBothKernels('a subscriber', () => {
     const late = publishing(before, 'a');
     publishing(again, 'b');
     expect(effect(subscriber, again.heartbeat())).toBe('missing, behind, asks');
-    expect(effect(subscriber, late)).toBe('taken, behind, asks'); // the name is right, the sum is not
+    // The name is right, but the sum is not.
+    expect(effect(subscriber, late)).toBe('taken, behind, asks');
     expect(subscriber.has('b')).toBe(true);
     expect(effect(subscriber, before.heartbeat())).toBe('old, behind, asks');
     expect(effect(subscriber, again.answer(subscriber.request()))).toBe('taken, current');

@@ -93,7 +93,8 @@ describe('the history of changes', () => {
   it('keeps positions beyond 32 bits', () => {
     const history = new ChangeHistory(64, 8, 1000);
     history.push(at(0), Float64Array.of(2, 2 ** 35 + 5));
-    // The array is for 64 bits: what lies beyond is lost there, but the bytes were written and read.
+    // The array is for 64 bits. Positions beyond are lost there, but the bytes were written and
+    // read.
     expect(history.byteLength).toBe(1 + 6);
     expect([...history.changesSince(0)]).toEqual([4, 0]);
   });
