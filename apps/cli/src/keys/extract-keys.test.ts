@@ -55,7 +55,7 @@ describe('columns', () => {
 
   test('behind a closing quote there is nothing but blanks', () => {
     expect(keysOf('"a" ,"b"\t\r\n', { column: '1' })).toEqual(['a']);
-    expect(keysOf('"a"x,b\n', { column: '2' })).toEqual(['b']); // of another column nobody cares
+    expect(keysOf('"a"x,b\n', { column: '2' })).toEqual(['b']); // other columns are not checked
     expect(() => keysOf('x,y\n"a"x,b\n', { column: '1' })).toThrow(
       'line 2 has text behind a closing quote in column 1',
     );

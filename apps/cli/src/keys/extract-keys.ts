@@ -17,11 +17,11 @@ export interface ChunkKeys {
   readonly keys: KeyBatch;
   readonly count: number;
   /**
-   * Where each record ends, after its newline, or null if each newline ends one. A header is not a
+   * End of each record, after its newline, or null if each newline ends one. A header is not a
    * record: see `start`.
    */
   readonly ends: Uint32Array | null;
-  /** Where the first record begins. */
+  /** Start of the first record. */
   readonly start: number;
 }
 

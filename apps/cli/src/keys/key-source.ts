@@ -19,9 +19,9 @@ export interface KeyChunk {
   /** A key for each record, as input for `addMany` and `hasMany`. */
   readonly keys: KeyBatch;
   readonly count: number;
-  /** Where each record ends, or null if each newline ends one. */
+  /** End of each record, or null if each newline ends one. */
   readonly ends: Uint32Array | null;
-  /** Where the first record begins, after a header if there is one. */
+  /** Start of the first record, after a header if there is one. */
   readonly start: number;
 }
 

@@ -65,7 +65,8 @@ export class RangeReader {
       );
       const begin = from === 0 ? 0 : bytes.subarray(0, length).indexOf(NEWLINE) + 1;
       const whole = start + length >= size || length < Math.min(bytes.length, size - start);
-      if (from > 0 && (begin === 0 || start + begin >= to)) return bytes.subarray(0, 0); // no line begins here
+      // No line begins here.
+      if (from > 0 && (begin === 0 || start + begin >= to)) return bytes.subarray(0, 0);
       const last = bytes.subarray(0, length).indexOf(NEWLINE, to - 1 - start);
       if (last >= 0) return bytes.subarray(begin, last + 1);
       if (whole) return bytes.subarray(begin, length);

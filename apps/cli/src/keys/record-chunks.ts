@@ -27,7 +27,8 @@ export async function* recordChunks(
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<RecordChunk> {
   const quoted = options.column !== undefined;
-  const delimiter = quoted ? delimiterOf(options, input.path) : 0; // a wrong delimiter is refused before anything is read
+  // A wrong delimiter is refused before anything is read.
+  const delimiter = quoted ? delimiterOf(options, input.path) : 0;
   const end = options.null ? 0 : NEWLINE;
   const cutOf = (bytes: Uint8Array) =>
     quoted ? scanRecords(bytes, delimiter).end : bytes.lastIndexOf(end) + 1;
