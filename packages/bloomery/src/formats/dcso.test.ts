@@ -138,7 +138,7 @@ test('files that made other readers hang or crash', () => {
   expect(hang).toBeInstanceOf(FormatError);
 });
 
-test('ones beyond m, and flags that nobody knows, are refused', () => {
+test('ones beyond m, and unknown flags, are refused', () => {
   const beyond = Uint8Array.from(DCSO);
   beyond[48 + 1199] |= 0x80;
   expect(() => DcsoFilter.decode(beyond)).toThrow(/expected no ones from bit 9585 on, got 1/);

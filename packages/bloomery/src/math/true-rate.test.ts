@@ -47,7 +47,7 @@ describe('known answers', () => {
     expect(rateTrueVariance(2, 2, 1)).toBe(9 / 64);
   });
 
-  test('brute force over every hash outcome, of the keys and of the stranger', () => {
+  test('brute force over every hash outcome, of the keys and of a non-member key', () => {
     for (const [m, k, n] of [
       [2, 2, 1],
       [3, 2, 2],

@@ -168,7 +168,7 @@ inBothKernels('a publisher', () => {
     expect(sizes.some(([pushed, full]) => pushed < full)).toBe(true);
   });
 
-  it('sends the full state to whoever holds something else under a name of its own', () => {
+  it('sends the full state to a subscriber that holds something else under a name of its own', () => {
     const publisher = publisherOf();
     const first = publisher.generation;
     publisher.add('x');

@@ -302,7 +302,7 @@ inBothKernels('a subscriber', () => {
     expectSame(subscriber, below);
   });
 
-  it('gets over a name that nobody gave', () => {
+  it('gets over a name that no publisher gave', () => {
     const publisher = publisherOf();
     const subscriber = currentOf(publisher);
     const bogus = forged<SyncMessage & { generation: Generation }>(
