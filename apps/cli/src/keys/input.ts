@@ -36,7 +36,7 @@ export interface Input {
  * permission. Only regular files are opened here: a named pipe can be opened only once, because its
  * writer would see the reader leave.
  */
-export function inputOf(path: string): Input {
+function inputOf(path: string): Input {
   if (path === '-') {
     return {
       path,

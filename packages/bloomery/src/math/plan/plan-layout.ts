@@ -50,7 +50,7 @@ export interface LayoutModel {
   ) => Size | undefined;
 }
 
-export interface Size {
+interface Size {
   readonly bits: number;
   readonly hashes: number;
 }

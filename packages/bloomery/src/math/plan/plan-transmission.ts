@@ -56,7 +56,7 @@ export function solveTransmission(problem: Problem, n: number): PlanOutcome {
 }
 
 /** Expected size of the message, whole filter or delta, in bits. */
-export function messageBits(problem: Problem, m: number, k: number, n: number): number {
+function messageBits(problem: Problem, m: number, k: number, n: number): number {
   return problem.goal === 'delta' ? changedBits(problem, m, k, n) : wholeBits(problem, m, k, n);
 }
 
