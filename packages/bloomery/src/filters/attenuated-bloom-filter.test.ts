@@ -65,7 +65,7 @@ function hopsFrom(links: number[][], start: number): number[] {
   return hops;
 }
 
-/** Own keys at level 0; then, a round for each level, everybody absorbs what the neighbours had. */
+/** Puts own keys at level 0. In one round per level every node absorbs its neighbours' tables. */
 function flood(links: number[][], own: AttenuatedBloomFilter[]): AttenuatedBloomFilter[] {
   let tables = own;
   for (let round = 1; round < own[0].levels; round++) {

@@ -152,7 +152,8 @@ describe.each(['blocked', 'split-block'] as const)('%s', (layout) => {
 });
 
 describe('BlockedBloomFilter', () => {
-  // The filter of apache/parquet-testing, data/bloom_filter.xxhash.bin: 1024 bytes, these four strings.
+  // The filter of apache/parquet-testing, data/bloom_filter.xxhash.bin: 1024 bytes, these four
+  // strings.
   test('split-block: the same bits as Parquet’s own example', () => {
     const filter = new BlockedBloomFilter({ blocks: 32, layout: 'split-block' });
     filter.addMany(['hello', 'parquet', 'bloom', 'filter']);

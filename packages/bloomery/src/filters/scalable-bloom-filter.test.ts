@@ -30,7 +30,7 @@ const subject = (layout: BloomLayout): Subject<ScalableBloomFilter> => ({
   theory: (filter) => filter.falsePositiveRate,
 });
 
-/** The contract again with a first stage that is far too small: everything happens across stages. */
+/** Runs the contract with a first stage that is far too small, so that keys spread over stages. */
 const growing = (layout: BloomLayout): Subject<ScalableBloomFilter> => ({
   ...subject(layout),
   name: `ScalableBloomFilter, growing, ${layout}`,
@@ -259,7 +259,8 @@ describe('ScalableBloomFilter', () => {
 
   // Sizing a stage for a rate of 1e-82 takes a second.
   test.skipIf(QUICK)('where no further stage is possible the error comes before anything is lost', () => {
-    // The rate falls by ten thousand million each stage; a later one would need more hashes than there are.
+    // The rate falls by ten thousand million each stage; a later one would need more hashes than
+    // there are.
     const filter = new ScalableBloomFilter({
       falsePositiveRate: 0.01,
       initialCapacity: 1,
@@ -325,7 +326,7 @@ describe('frames of a ScalableBloomFilter', () => {
       const parts = partsIn(frame, 53);
       expect(frame[46]).toBe(parts.length);
       expect(view.getUint32(47, true)).toBe(frame.length - 53 - 4);
-      // Filled key by key, in order; none of the twenty is a false positive of the stages before it.
+      // Filled key by key, in order. None of the twenty is a false positive of the stages before.
       let first = 0;
       for (const [i, { note, frame: inner }] of parts.entries()) {
         const planned = capacity * 2 ** i;

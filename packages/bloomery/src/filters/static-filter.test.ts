@@ -12,7 +12,7 @@ import { keyBytes } from '../keys/key.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { StaticFilter } from './static-filter.ts';
 
-/** Where the number of the attempt is in a frame. */
+/** Offset of the number of the attempt in a frame. */
 const ATTEMPT = 21;
 
 staticMembershipContract<StaticFilter>({
@@ -91,7 +91,8 @@ inBothKernels('StaticFilter: building', (kernel) => {
       const keys = counterKeys(n);
       const words = new Uint32Array(keys.bytes.buffer);
       for (let set = 0; set < sets; set++) {
-        for (let i = 1; i < words.length; i += 2) words[i] = 1000 * n + set; // other keys in the same memory
+        // Other keys in the same memory.
+        for (let i = 1; i < words.length; i += 2) words[i] = 1000 * n + set;
         const filter = StaticFilter.from(keys);
         if (filter.size !== n) throw new Error(`${filter.size} of ${n} keys in set ${set}`);
         const missing = set % 10 === 0 ? filter.hasMany(keys).indexOf(0) : -1;

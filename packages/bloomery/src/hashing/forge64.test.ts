@@ -42,7 +42,8 @@ function avalanche(
     worst = Math.max(worst, Math.abs(sigmas));
   }
   expectNormal(chi2, follows.length, Math.sqrt(2 * follows.length), 'all pairs of input and output bits');
-  // The largest of n normal deviates, n >= 512, exceeds this less than once in a hundred thousand times.
+  // The largest of n normal deviates, n >= 512, exceeds this less than once in a hundred thousand
+  // times.
   expect(worst).toBeLessThan(Math.sqrt(2 * Math.log(follows.length)) + 2.2);
 }
 

@@ -311,7 +311,8 @@ describe.each(UPDATES)('%s', (update) => {
 
 inBothKernels('CountMinSketch: statistics', () => {
   test('the error of a row is (N - f)/width on the average', () => {
-    // One key a seed, so the trials are independent. The others collide with it each with probability 1/w.
+    // One key per seed, so the trials are independent. Each other key collides with it with
+    // probability 1/w.
     const width = 50;
     const others = Array.from({ length: 120 }, (_, i) => 1 + ((i * i) % 40));
     const trials = withEffort(2000);
@@ -366,7 +367,8 @@ inBothKernels('CountMinSketch: statistics', () => {
       plainError += plain[key] - truth[key];
       conservativeError += conservative[key] - truth[key];
     }
-    // The stream and the seed are fixed, so these are figures: 11.16 and 5.44, the mean excesses of a count.
+    // The stream and the seed are fixed, so these are figures: 11.16 and 5.44, the mean excesses of
+    // a count.
     expect(plainError / 20_000).toBeCloseTo(11.163, 3);
     expect(conservativeError / 20_000).toBeCloseTo(5.44, 3);
   });

@@ -24,7 +24,7 @@ export class CounterArray {
   readonly store: BitStore;
   readonly count: number;
   readonly counterBits: number;
-  /** Where the change bits begin, as a word index; 0 if changes are not tracked. */
+  /** Index of the first word of the change bits; 0 if changes are not tracked. */
   readonly changesAt: number;
   readonly #counterWords: number;
 

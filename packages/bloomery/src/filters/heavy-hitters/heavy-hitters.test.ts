@@ -41,7 +41,7 @@ function countsOf(stream: readonly Key[], amounts?: readonly number[]): Map<stri
   return counts;
 }
 
-/** That every heavy key is listed, that the bounds hold, and that the list is in order. */
+/** Expects that every heavy key is listed, that the bounds hold, and that the list is in order. */
 function expectSound(tracker: HeavyHitters, truth: ReadonlyMap<string, number>): void {
   const listed = new Map(tracker.list().map((entry) => [identityOf(entry.key), entry]));
   for (const [identity, count] of truth) {
@@ -248,7 +248,8 @@ describe('HeavyHitters', () => {
   });
 
   test('hostile streams: the memory keeps to its bound and no heavy key is lost', () => {
-    // A sketch of a single counter: every key collides with every other, as an adversary could arrange.
+    // A sketch of a single counter: every key collides with every other, as an adversary could
+    // arrange.
     const threshold = 0.02;
     const bound = (n: number) => 1 / threshold + 1 + Math.max(0, Math.log(2 * threshold * n)) / threshold;
     const random = new Random(77);
@@ -402,7 +403,7 @@ describe('HeavyHitters', () => {
     const second = first + 23;
     expect(changed()().equals(tracker)).toBe(true);
     expect(changed([first, 4])).toThrow(/a key of type 4/);
-    expect(changed([first, 1])).toThrow(/a key of type 1 with such bytes/); // two bytes are no number
+    expect(changed([first, 1])).toThrow(/a key of type 1 with such bytes/); // two bytes: no number
     expect(changed([first + 21, 0xff])).toThrow(/a key of type 0 with such bytes/); // no UTF-8
     expect(changed([second + 28, 0x7f])).toThrow(/a key of type 1/); // no safe integer
     expect(changed([first + 1, 51])).toThrow(/a candidate of 51 where the sketch has fewer/);

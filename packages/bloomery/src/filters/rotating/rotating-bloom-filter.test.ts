@@ -58,7 +58,8 @@ membershipContract(subject({}, 'by hand'));
 membershipContract(subject({ ttlMs: 1000, nowMs: 5, layout: 'partitioned' }, 'by time'));
 codecContract(codecSubject(subject(kinds[1].extra, 'by time')), kinds[1].golden);
 
-const TINY = 1e-9; // no false positive comes up in a few ten thousand questions, so models are exact
+/** No false positive comes up in a few ten thousand questions, so models are exact. */
+const TINY = 1e-9;
 
 inBothKernels('RotatingBloomFilter: forgetting', (kernel) => {
   test.each([

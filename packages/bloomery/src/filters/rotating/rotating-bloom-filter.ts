@@ -75,14 +75,9 @@ export class RotatingBloomFilter {
   readonly scheme: HashScheme;
   /** Newest first. */
   readonly #filters: BloomFilter[];
-  /**
-   * When rotating by time: the last time that was passed in. Otherwise the number of rotations so
-   * far.
-   */
+  /** The last time that was passed in if time rotates; otherwise the number of rotations so far. */
   #clock: number;
-  /**
-   * When rotating when full: how many distinct keys went into the newest generation. Otherwise 0.
-   */
+  /** The number of distinct keys in the newest generation if it rotates when full; otherwise 0. */
   #count: number;
 
   constructor(options: RotatingBloomFilterOptions);

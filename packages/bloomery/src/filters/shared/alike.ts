@@ -1,7 +1,7 @@
 /**
- * Which structures can be combined: two of one class whose descriptions are equal. `toString` of
- * every structure names all parameters that must agree, and no others, so that an error which shows
- * both sides shows what differs.
+ * The test that two structures can be combined: they are of one class and have equal descriptions.
+ * `toString` of every structure names all parameters that must agree, and no others, so that an
+ * error which shows both sides shows what differs.
  *
  * Combining unlike ones would give answers that look right and are wrong, so it is an error.
  */

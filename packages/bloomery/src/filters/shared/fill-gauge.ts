@@ -1,6 +1,7 @@
 /**
- * How full a filter is: the number of keys that follows from its ones, and the reaction to more keys
- * than it was made for. Every filter whose bits, counters or positions can be counted holds one.
+ * How full a filter is: the number of keys that follows from its ones, and the reaction to more
+ * keys than it was made for. Every filter whose bits, counters or positions can be counted holds
+ * one.
  *
  * Overfull. The rate of an overfull filter rises silently; a caller that asked for a rate may want
  * to know. We do not count keys, because adding a key twice must not count twice. We count the ones

@@ -23,7 +23,7 @@ export function joinFilters(filters: readonly NestedFilter[]): Uint8Array<ArrayB
 
 export interface NestedContent {
   readonly payload: Uint8Array;
-  /** Where the payload begins in the outer frame. Errors carry offsets in that frame. */
+  /** Offset of the payload in the outer frame. Errors carry offsets in that frame. */
   readonly start: number;
   readonly count: number;
   /** The hash scheme of the outer frame, and the key that opened it. */

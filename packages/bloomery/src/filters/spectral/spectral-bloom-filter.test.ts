@@ -606,8 +606,9 @@ describe('SpectralBloomFilter', () => {
     expect(changed(34, 100)).toThrow(/with a total of 100/);
     expect(changed(40, 0x20)).toThrow(/a total of 9007199254741003/);
     expect(changed(6, 3)).toThrow(/no filter has method 3/);
-    expect(changed(6, 2)).toThrow(/no filter has method 2, 8 \+ 0 counters/); // without a second array
-    expect(changed(21, 1)).toThrow(/no filter has method 1, 8 \+ 1 counters/); // with one that it cannot have
+    // Without the second array that the method needs, and with one that the method cannot have.
+    expect(changed(6, 2)).toThrow(/no filter has method 2, 8 \+ 0 counters/);
+    expect(changed(21, 1)).toThrow(/no filter has method 1, 8 \+ 1 counters/);
     expect(changed(27, 24)).toThrow(/24 bits/);
   });
 });
