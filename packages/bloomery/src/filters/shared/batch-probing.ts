@@ -25,7 +25,7 @@ export interface Prober {
   readonly inWasm: WasmProber | null;
 }
 
-export interface WasmProber {
+interface WasmProber {
   /** Looks up one key: 1 or 0, or -1 if it has to be hashed and looked up in JavaScript. */
   hasKey(wasm: WasmKernel, key: Key, address: number): number;
   /** Leaves one byte per key in the kernel's results. */
