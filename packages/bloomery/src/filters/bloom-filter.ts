@@ -207,7 +207,9 @@ export class BloomFilter {
     checkInteger('times', times, 0, 36);
     const factor = 2 ** times;
     if (this.#range % factor !== 0) {
-      throw new RangeError(`Cannot halve: ${this.#range} bits in a range are not a multiple of ${factor}`);
+      throw new RangeError(
+        `Cannot halve: expected a multiple of ${factor} bits in a range, got ${this.#range}`,
+      );
     }
     let { words } = this.#store;
     let { bits } = this;

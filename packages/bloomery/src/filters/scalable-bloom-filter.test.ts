@@ -253,7 +253,7 @@ describe('ScalableBloomFilter', () => {
     expect(make({ growth: 1 })).toThrow(/growth must be a number from 1.25 to 1000, got 1/);
     expect(make({ tightening: 1 })).toThrow(/tightening must be strictly/);
     expect(make({ layout: 'blocked' })).toThrow(/layout must be 'classic' or 'partitioned'/);
-    expect(make({ capacity: 5 })).toThrow(/no option 'capacity'/);
+    expect(make({ capacity: 5 })).toThrow(/got option 'capacity'/);
     expect(make({ initialCapacity: 1e12 })).toThrow(/needs more than 68719476736 bits/);
     expect(String(make({ seed: 1 })())).toBe(
       'ScalableBloomFilter(rate 0.01, from 1000 keys on, growth 2, tightening 0.5, classic, forge64/1)',

@@ -149,7 +149,7 @@ describe('StaticFilter', () => {
     }
     expect(() => StaticFilter.from([], { fingerprintBits: 8, falsePositiveRate: 0.1 })).toThrow(/not both/);
     expect(() => StaticFilter.from([], { bits: 8 } as never)).toThrow(
-      /StaticFilter.from has no option 'bits'/,
+      /Cannot use StaticFilter.from: expected .*, got option 'bits'/,
     );
   });
 

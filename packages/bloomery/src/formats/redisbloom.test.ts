@@ -318,7 +318,7 @@ test('options that make no sense', () => {
     /falsePositiveRate must be a number from .* to 0.25, got 0.3/,
   );
   expect(create({ expansion: 40_000 })).toThrow(/expansion must be an integer from 0 to 32768/);
-  expect(create({ error: 1 })).toThrow(/no option 'error'/);
+  expect(create({ error: 1 })).toThrow(/got option 'error'/);
   expect(() => create({})().has(5 as never)).toThrow('The key must be a string or a Uint8Array, got 5');
 });
 

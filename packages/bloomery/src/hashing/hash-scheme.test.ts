@@ -60,7 +60,9 @@ test('hashScheme refuses a hash that seed and key do not give', async () => {
 test('schemes of unlike hashes are told apart even with one seed', async () => {
   await import('../xxh64.ts');
   const [forge64, xxh64] = [hashScheme({ seed: 7 }), hashScheme({ seed: 7, hash: 'xxh64' })];
-  expect(() => checkSameScheme(xxh64, forge64)).toThrow('The hash is by xxh64/7, the filter by forge64/7');
+  expect(() => checkSameScheme(xxh64, forge64)).toThrow(
+    'Cannot use a hash: expected one by filter.scheme (forge64/7), got xxh64/7',
+  );
   expect(() => checkSameScheme(xxh64, hashScheme({ seed: 7, hash: 'xxh64' }))).not.toThrow();
 });
 

@@ -60,7 +60,7 @@ export class HashScheme {
     hashWords: HashWords,
     secret: Int32Array | null = null,
   ) {
-    if (halves(1n)[0] === 0) throw new Error('bloomery needs a little-endian machine');
+    if (halves(1n)[0] === 0) throw new Error('Cannot hash: expected a little-endian machine');
     [this.seedLow, this.seedHigh] = halves(seed);
     this.seed = seed;
     this.code = code;
@@ -79,11 +79,15 @@ export class HashScheme {
 export function hashScheme({ seed = 0, key, hash }: HashOptions = {}): HashScheme {
   let scheme: HashScheme | undefined = key?.scheme;
   if (key !== undefined) {
-    if (seed !== 0) throw new TypeError('Give a seed or a key, not both');
-    if (!(scheme instanceof HashScheme)) throw new TypeError('key must be a SecretKey: new SecretKey(bytes)');
+    if (seed !== 0) throw new TypeError('Cannot hash: expected a seed or a key, got both');
+    if (!(scheme instanceof HashScheme)) {
+      throw new TypeError(`Cannot hash: expected a key by new SecretKey(bytes), got ${typeof key}`);
+    }
   } else {
     if (!(typeof seed === 'bigint' || Number.isSafeInteger(seed)) || seed < 0 || seed >= 2n ** 64n) {
-      throw new RangeError(`seed must be an integer from 0 to 2^64 - 1, got ${seed}`);
+      throw new RangeError(
+        `Cannot hash: expected a seed that is a safe integer or a bigint from 0 to 2^64 - 1, got ${seed}`,
+      );
     }
     scheme = SEEDED_SCHEMES[hash && `${hash}`.startsWith('xxh64') ? XXH64 : FORGE64]?.(BigInt(seed));
   }
@@ -123,7 +127,7 @@ export function halves(seed: bigint): Int32Array {
 export function checkSameScheme(ofHash: HashScheme, ofFilter: HashScheme): void {
   if (ofHash !== ofFilter && ofHash?.id !== ofFilter.id) {
     throw new RangeError(
-      `The hash is by ${ofHash?.id}, the filter by ${ofFilter.id}: hash with filter.scheme`,
+      `Cannot use a hash: expected one by filter.scheme (${ofFilter.id}), got ${ofHash?.id}`,
     );
   }
 }

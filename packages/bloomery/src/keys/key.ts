@@ -64,12 +64,9 @@ export function keyBytes(key: Key): Uint8Array {
   if (key instanceof Uint8Array) return key;
   if (typeof key === 'string') return textEncoder().encode(key);
   if (typeof key === 'bigint' || Number.isSafeInteger(key)) return integerBytes(BigInt(key));
-  if (typeof key === 'number') {
-    throw new RangeError(`A number as a key must be a safe integer, got ${key}; use a string or a bigint`);
-  }
-  throw new TypeError(
-    `A key must be a string, a Uint8Array, a safe integer or a bigint, got ${describe(key)}`,
-  );
+  const message = 'Cannot read a key: expected a string, a Uint8Array, a safe integer or a bigint, got ';
+  if (typeof key === 'number') throw new RangeError(message + key);
+  throw new TypeError(message + typeName(key));
 }
 
 function writeShortAscii(text: string, words: Int32Array): number {
@@ -97,7 +94,8 @@ function writeShortAscii(text: string, words: Int32Array): number {
   return seen < 128 ? length : -1;
 }
 
-function describe(value: unknown): string {
+/** The type of a value, for messages: the name of its class if it is an object. */
+function typeName(value: unknown): string {
   if (value === null) return 'null';
   return typeof value === 'object' ? (value.constructor?.name ?? 'object') : typeof value;
 }

@@ -140,7 +140,9 @@ export function membershipContract<F extends Membership>(subject: Subject<F>): v
 
     test('a hash of another seed is refused, not answered', () => {
       const filter = create({ capacity: 10, falsePositiveRate: 0.01 });
-      expect(() => filter.hasHash(hashKey('a', { seed: 5 }))).toThrow(/forge64\/5.*by (forge64|xxh64)\/0/);
+      expect(() => filter.hasHash(hashKey('a', { seed: 5 }))).toThrow(
+        /expected one by filter.scheme \((forge64|xxh64)\/0\), got forge64\/5/,
+      );
       expect(() => filter.addHash(hashKey('a', { key: SECRET }))).toThrow(RangeError);
       expect(() => filter.hasMany(hashKeys(['a'], { seed: 5 }))).toThrow(RangeError);
     });
@@ -173,7 +175,7 @@ export function membershipContract<F extends Membership>(subject: Subject<F>): v
       let added = 0;
       expect(() => {
         for (; added < 8000; added++) byOne.add(added);
-      }).toThrow(/made for 5000 keys and holds about/);
+      }).toThrow(/expected at most 5000 keys, got about/);
       expect(added).toBeGreaterThanOrEqual(5000);
       expect(added).toBeLessThan(6000);
       for (let i = 0; i < 5000; i++) byOne.has(i);
@@ -189,7 +191,7 @@ export function membershipContract<F extends Membership>(subject: Subject<F>): v
         console.warn = original;
       }
       expect(warnings.length).toBe(1);
-      expect(warnings[0]).toMatch(/made for 5000 keys/);
+      expect(warnings[0]).toMatch(/^bloomery: overfull filter: expected at most 5000 keys, got about \d+$/);
     });
 
     test('impossible parameters are errors that name them', () => {
@@ -207,7 +209,7 @@ export function membershipContract<F extends Membership>(subject: Subject<F>): v
       }
       expect(() => create({ capacity: 1e15, falsePositiveRate: 0.01 })).toThrow(RangeError);
       if (fixedSize) expect(() => create({ ...good, overfull: 'panic' as never })).toThrow(/overfull/);
-      expect(() => create({ ...good, rate: 0.1 } as never)).toThrow(/no option 'rate'/);
+      expect(() => create({ ...good, rate: 0.1 } as never)).toThrow(/got option 'rate'/);
     });
   });
 }

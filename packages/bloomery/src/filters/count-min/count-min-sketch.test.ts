@@ -528,7 +528,7 @@ describe('CountMinSketch', () => {
       expect(make({ counterBits })).toThrow(/counterBits must be 32 or 64/);
     }
     expect(make({ update: 'lazy' })).toThrow(/update must be 'plain' or 'conservative', got lazy/);
-    expect(make({ widht: 3 })).toThrow(/no option 'widht'/);
+    expect(make({ widht: 3 })).toThrow(/got option 'widht'/);
     expect(make({ seed: -1 })).toThrow(/seed/);
     expect(() => CountMinSketch.forError({ epsilon: 0, delta: 0.1 })).toThrow(/epsilon/);
     expect(() => CountMinSketch.forError({ epsilon: 0.1, delta: 0.1, width: 3 } as never)).toThrow(

@@ -352,7 +352,7 @@ describe('HeavyHitters', () => {
     expect(() => new HeavyHitters({ threshold: 0.1, width: 0, depth: 1 })).toThrow(/width/);
     expect(() => new HeavyHitters({ threshold: 0.1, width: 1, depth: 0 })).toThrow(/depth/);
     expect(() => HeavyHitters.forThreshold({ threshold: 0.1, epsilon: 2 })).toThrow(/epsilon/);
-    expect(() => HeavyHitters.forThreshold({ threshold: 0.1, phi: 2 } as never)).toThrow(/no option 'phi'/);
+    expect(() => HeavyHitters.forThreshold({ threshold: 0.1, phi: 2 } as never)).toThrow(/got option 'phi'/);
     const tracker = HeavyHitters.forThreshold({ threshold: 0.1 });
     expect(() => tracker.addMany(hashKeys(['a']))).toThrow(/give it keys, not their hashes/);
     for (const wrong of ['text', Uint8Array.of(1, 2), 7, null, undefined]) {

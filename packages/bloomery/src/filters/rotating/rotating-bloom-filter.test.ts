@@ -274,7 +274,9 @@ describe('RotatingBloomFilter', () => {
     expect(filter.has('lost')).toBe(false);
     expect(filter.age('lost')).toBe(undefined);
     expect(filter.ageHash(hashKey('kept'))).toBe(0);
-    expect(() => filter.ageHash(hashKey('kept', { seed: 1 }))).toThrow(/hash is by forge64\/1/);
+    expect(() => filter.ageHash(hashKey('kept', { seed: 1 }))).toThrow(
+      /expected one by filter.scheme \(forge64\/0\), got forge64\/1/,
+    );
     expect(() => filter.ageMany(hashKeys(['a'], { seed: 1 }))).toThrow(RangeError);
   });
 
@@ -366,7 +368,7 @@ describe('RotatingBloomFilter', () => {
     expect(make({ ttlMs: 100, nowMs: 0, rotateWhenFull: true })).toThrow(/ttlMs or rotateWhenFull/);
     expect(make({ rotateWhenFull: 'yes' })).toThrow(/true or false/);
     expect(make({ layout: 'x' })).toThrow(/layout must be/);
-    expect(make({ ttl: 5 })).toThrow(/no option 'ttl'/);
+    expect(make({ ttl: 5 })).toThrow(/got option 'ttl'/);
     expect(() => new RotatingBloomFilter(undefined as never)).toThrow(TypeError);
     const timed = make({ ttlMs: 100, nowMs: 0 })();
     expect(() => timed.rotate()).toThrow(/Time rotates this filter/);

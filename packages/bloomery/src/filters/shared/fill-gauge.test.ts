@@ -39,7 +39,9 @@ test('before throws for an overfull filter, and not at its capacity', () => {
   filter.ones = meanOnes(1.2 * CAPACITY);
   gauge.reset();
   expect(() => gauge.before(1)).toThrow(OverfullError);
-  expect(() => gauge.before(1)).toThrow(/made for 1000 keys and holds about 1200/);
+  expect(() => gauge.before(1)).toThrow(
+    /^Cannot add to the filter: expected at most 1000 keys, got about 1200$/,
+  );
 });
 
 test('before counts again only after as many keys as could have filled the room', () => {
@@ -66,7 +68,7 @@ test("before never counts under 'allow'", () => {
 test('a gauge checks capacity and policy', () => {
   expect(() => new FillGauge(filterWith(0, 0), DECAY)).toThrow(/capacity must be an integer/);
   expect(() => new FillGauge({ ...filterWith(0), capacity: undefined }, DECAY, 'warn')).toThrow(
-    /'warn' needs a capacity/,
+    /^Cannot use overfull 'warn': expected a capacity, got none$/,
   );
   expect(() => new FillGauge(filterWith(0), DECAY, 'shrug' as OverfullPolicy)).toThrow(/overfull must be/);
 });

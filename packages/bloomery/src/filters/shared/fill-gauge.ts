@@ -52,7 +52,7 @@ export class FillGauge {
     this.policy = checkChoice('overfull', policy, ['allow', 'warn', 'throw']);
     if (capacity !== undefined) checkInteger('capacity', capacity, 1);
     else if (policy !== 'allow') {
-      throw new TypeError(`overfull: '${policy}' needs a capacity to compare with`);
+      throw new TypeError(`Cannot use overfull '${policy}': expected a capacity, got none`);
     }
     this.#filter = filter;
     this.#decay = decay;
@@ -85,9 +85,9 @@ export class FillGauge {
       this.#room = Math.max(room / hashes, capacity / 1000, 16);
       return;
     }
-    const message = `the filter was made for ${capacity} keys and holds about ${Math.round(this.size())}`;
-    if (this.policy === 'throw') throw new OverfullError(message);
-    platform.console?.warn(`bloomery: ${message}`);
+    const message = `expected at most ${capacity} keys, got about ${Math.round(this.size())}`;
+    if (this.policy === 'throw') throw new OverfullError(`Cannot add to the filter: ${message}`);
+    platform.console?.warn(`bloomery: overfull filter: ${message}`);
     this.#room = Number.POSITIVE_INFINITY;
   }
 }

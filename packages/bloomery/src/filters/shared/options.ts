@@ -33,7 +33,7 @@ export const FILTER_OPTIONS = ['seed', 'key', 'hash', 'shared', 'buffer', 'overf
 export function checkOptions(where: string, options: object, known: readonly string[]): void {
   for (const name of Object.keys(options)) {
     if (!known.includes(name)) {
-      throw new TypeError(`${where} has no option '${name}'; it takes ${known.join(', ')}`);
+      throw new TypeError(`Cannot use ${where}: expected ${known.join(', ')}, got option '${name}'`);
     }
   }
 }

@@ -24,7 +24,9 @@ export function openStore(
   if (buffer === undefined) return [BitStore.allocate(bits, shared), scheme];
   const store = new BitStore(new Uint32Array(buffer));
   if (!store.shared || store.wordCount !== Math.ceil(bits / 32)) {
-    throw new RangeError(`buffer must be a SharedArrayBuffer of ${Math.ceil(bits / 32) * 4} bytes`);
+    throw new RangeError(
+      `Cannot use buffer: expected a SharedArrayBuffer of ${Math.ceil(bits / 32) * 4} bytes, got ${buffer} of ${store.wordCount * 4}`,
+    );
   }
   return [store, scheme];
 }
@@ -34,7 +36,7 @@ export function openStore(
  * keyed filter.
  */
 export function sharedOptions({ shared, words }: BitStore, { secret, seed, id }: HashScheme) {
-  if (!shared) throw new TypeError('Only a filter made with shared: true can be shared');
+  if (!shared) throw new TypeError('Cannot share a filter: expected shared: true, got false');
   return {
     buffer: words.buffer as SharedArrayBuffer,
     hash: id,

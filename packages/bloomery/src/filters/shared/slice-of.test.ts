@@ -9,6 +9,6 @@ test('sliceOf is the length of a slice, and 0 without slices', () => {
 
 test('sliceOf refuses an array that does not divide into equal slices', () => {
   expect(() => sliceOf(71, 7, 'partitioned', 'counters')).toThrow(
-    new RangeError('partitioned: counters must be a multiple of hashes, got 71 and 7'),
+    new RangeError('Cannot partition counters: expected a multiple of hashes (7), got 71'),
   );
 });

@@ -13,5 +13,5 @@ export const MAX_HASHES = 255;
 export function sliceOf(size: number, hashes: number, layout: string, unit: string): number {
   if (layout !== 'partitioned') return 0;
   if (size % hashes === 0) return size / hashes;
-  throw new RangeError(`partitioned: ${unit} must be a multiple of hashes, got ${size} and ${hashes}`);
+  throw new RangeError(`Cannot partition ${unit}: expected a multiple of hashes (${hashes}), got ${size}`);
 }

@@ -546,9 +546,9 @@ describe('SpectralBloomFilter', () => {
       expect(make({ counterBits })).toThrow(/counterBits must be 8, 16 or 32/);
     }
     expect(make({ method: 'best' })).toThrow(/method must be 'minimum-selection' or/);
-    expect(make({ overfull: 'throw' })).toThrow(/needs a capacity/);
+    expect(make({ overfull: 'throw' })).toThrow(/expected a capacity, got none/);
     expect(make({ capacity: 0 })).toThrow(/capacity/);
-    expect(make({ bits: 50 })).toThrow(/no option 'bits'/);
+    expect(make({ bits: 50 })).toThrow(/got option 'bits'/);
     const filter = make({})();
     for (const count of [-1, 0.5, Number.NaN, 2 ** 53, '1']) {
       for (const act of [

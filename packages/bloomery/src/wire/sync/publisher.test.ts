@@ -335,7 +335,7 @@ describe('a publisher’s options', () => {
     expect(make({ effort: 'tiny' })).toThrow("effort must be 'small' or 'fast', got tiny");
     expect(make({ historyGenerations: -1 })).toThrow('historyGenerations must be');
     expect(make({ historyBytes: 1.5 })).toThrow('historyBytes must be');
-    expect(make({ epoch: 4 })).toThrow("Publisher has no option 'epoch'");
+    expect(make({ epoch: 4 })).toThrow(/Cannot use Publisher: expected .*, got option 'epoch'/);
     expect(() => make({})().replace(new CountingBloomFilter({ counters: 64, hashes: 2 }))).toThrow(
       'trackChanges: true',
     );

@@ -186,6 +186,6 @@ test('summaries above maxBytes are refused, whole and as deltas', () => {
   damaged[40] ^= 1;
   expect(() => new SnapshotPublisher({ frame: damaged, incarnation: 1 })).toThrow(/checksum/);
   expect(() => new SnapshotPublisher({ frame: list.encode(), incarnaton: 1 } as never)).toThrow(
-    /no option 'incarnaton'/,
+    /got option 'incarnaton'/,
   );
 });

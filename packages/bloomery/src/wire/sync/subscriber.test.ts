@@ -187,7 +187,9 @@ inBothKernels('a subscriber', () => {
     other.addMany(['p', 'q']);
     expect(effect(subscriber, publisher.replace(other))).toBe('taken, current');
     expectSame(subscriber, publisher);
-    expect(() => subscriber.hasHash(hashKey('p'))).toThrow('hash with filter.scheme');
+    expect(() => subscriber.hasHash(hashKey('p'))).toThrow(
+      'Cannot use a hash: expected one by filter.scheme',
+    );
     for (const message of old) expect(effect(subscriber, message)).toBe('old, current, asks');
     expectSame(subscriber, publisher);
   });
@@ -552,8 +554,8 @@ describe('a subscriber’s options', () => {
     expect(make({ maxBytes: -1 })).toThrow('maxBytes must be a number of at least 0, got -1');
     expect(make({ maxBytes: Number.NaN })).toThrow('maxBytes must be a number of at least 0, got NaN');
     expect(make({ maxBytes: Number.POSITIVE_INFINITY })).not.toThrow();
-    expect(make({ key: 'secret' })).toThrow('key must be a SecretKey');
-    expect(make({ seed: 4 })).toThrow("Subscriber has no option 'seed'");
+    expect(make({ key: 'secret' })).toThrow('expected a key by new SecretKey(bytes), got string');
+    expect(make({ seed: 4 })).toThrow(/Cannot use Subscriber: expected .*, got option 'seed'/);
     expect(() => new Subscriber().receive('BLMS' as never)).toThrow(TypeError);
     expect(() => new Subscriber().hasMany('key' as never)).toThrow(TypeError);
   });
