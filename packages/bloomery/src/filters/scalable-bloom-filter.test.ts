@@ -108,8 +108,8 @@ inBothKernels('ScalableBloomFilter: structure', (kernel) => {
       filter.addMany(counterKeys(target - added, added, 1));
       added = target;
       const own = filter.stages.reduce((right, stage) => right * (1 - stage.estimatedFalsePositiveRate), 1);
-      // At most ten stages: twenty roundings of numbers below 1, each off by at most 2^-53, 3e-15 in
-      // all.
+      // At most ten stages: twenty roundings of numbers below 1, each off by at most 2^-53, 3e-15
+      // in all.
       expect(filter.estimatedFalsePositiveRate()).toBeCloseTo(1 - own, 14);
       const questions = withEffort(kernel === 'wasm' ? 200_000 : 30_000);
       const found = filter.hasMany(counterKeys(questions, 0, 2 + times)).reduce((sum, a) => sum + a, 0);
