@@ -341,7 +341,7 @@ describe('errors are one line that says what to do, and exit code 2', () => {
     [
       'a rate that is too small',
       ['spell', 'build', 'one', '--rate', '1e-12'],
-      /falsePositiveRate must be at least 2\^-32/,
+      /falsePositiveRate: expected at least 2\^-32/,
     ],
     [
       'an unknown structure',

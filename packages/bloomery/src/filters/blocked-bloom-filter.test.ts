@@ -131,7 +131,7 @@ describe.each(['blocked', 'split-block'] as const)('%s', (layout) => {
         expect(big.fold(times).equals(small), `${times} times`).toBe(true);
       }
       expect(() => new BlockedBloomFilter({ blocks: 3, hashes: 8, layout }).fold()).toThrow(
-        /not a multiple of 2/,
+        /expected a multiple of 2 blocks, got 3/,
       );
     });
 
@@ -172,8 +172,8 @@ describe('BlockedBloomFilter', () => {
       );
     }
     const split = { blocks: 1, layout: 'split-block' } as const;
-    expect(() => new BlockedBloomFilter({ ...split, hashes: 7 })).toThrow(/always has 8/);
-    expect(() => new BlockedBloomFilter({ ...split, seed: 1 })).toThrow(/neither seed nor key/);
+    expect(() => new BlockedBloomFilter({ ...split, hashes: 7 })).toThrow(/expected 8 hashes, got 7/);
+    expect(() => new BlockedBloomFilter({ ...split, seed: 1 })).toThrow(/neither seed nor key, got a seed/);
     expect(() => new BlockedBloomFilter({ ...split, key: new SecretKey(new Uint8Array(16)) })).toThrow(
       /neither seed nor key/,
     );

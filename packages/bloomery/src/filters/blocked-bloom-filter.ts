@@ -95,7 +95,8 @@ export class BlockedBloomFilter {
       (options.seed || options.key || hashScheme({ hash: 'xxh64', ...options }) !== parquetHash())
     ) {
       throw new RangeError(
-        "The split-block layout is Parquet's XXH64, which has neither seed nor key; use 'blocked'",
+        "Cannot use layout 'split-block': expected Parquet's XXH64, which has neither seed nor key, " +
+          `got ${options.seed ? 'a seed' : options.key ? 'a key' : options.hash} (use 'blocked')`,
       );
     }
     [this.#store, this.scheme] =
@@ -214,7 +215,7 @@ export class BlockedBloomFilter {
     const factor = 2 ** times;
     if (this.blocks % factor !== 0) {
       throw new RangeError(
-        `Cannot fold ${times} times: ${this.blocks} blocks are not a multiple of ${factor}`,
+        `Cannot fold ${times} times: expected a multiple of ${factor} blocks, got ${this.blocks}`,
       );
     }
     const perBlock = blockBits(this.layout) / 32;
@@ -338,7 +339,9 @@ export class BlockedBloomFilter {
   ): BlockedBloomFilter {
     const blockBytes = blockBits(checkChoice('layout', options.layout ?? 'blocked', BLOCKED_LAYOUTS)) / 8;
     if (bytes.length === 0 || bytes.length % blockBytes !== 0) {
-      throw new RangeError(`Expected a multiple of ${blockBytes} bytes, got ${bytes.length}`);
+      throw new RangeError(
+        `Cannot read blocks: expected a positive multiple of ${blockBytes} bytes, got ${bytes.length}`,
+      );
     }
     const filter = new BlockedBloomFilter({ ...options, blocks: bytes.length / blockBytes });
     filter.#store.setBytes(bytes);
@@ -379,7 +382,7 @@ function blockBits(layout: BlockedLayout): number {
 function checkHashes(layout: BlockedLayout, hashes: number | undefined): number {
   if (layout === 'blocked') return checkInteger('hashes', hashes, 1, MAX_BLOCK_HASHES);
   if (hashes !== undefined && hashes !== 8) {
-    throw new RangeError(`The split-block layout always has 8 hashes, got ${hashes}`);
+    throw new RangeError(`Cannot use layout 'split-block': expected 8 hashes, got ${hashes}`);
   }
   return 8;
 }

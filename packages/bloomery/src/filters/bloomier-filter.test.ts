@@ -229,7 +229,9 @@ describe('BloomierFilter', () => {
     expect(() => bitsFor(2 ** -31)).toThrow(/at least 2\^-30 in a BloomierFilter/);
     expect(() => bitsFor(1)).toThrow(/strictly between 0 and 1, got 1/);
     const from = (changed: object) => () => BloomierFilter.from([], { ...options, ...changed });
-    expect(from({ checkBits: 8, falsePositiveRate: 0.1 })).toThrow(/not both/);
+    expect(from({ checkBits: 8, falsePositiveRate: 0.1 })).toThrow(
+      /expected checkBits or falsePositiveRate, got both/,
+    );
     expect(from({ checkBits: 31 })).toThrow(/checkBits must be an integer from 1 to 30, got 31/);
     expect(from({ valueBits: 33 })).toThrow(/valueBits must be an integer from 1 to 32, got 33/);
     expect(from({ valueBits: undefined })).toThrow(/valueBits must be an integer/);
@@ -256,7 +258,9 @@ describe('BloomierFilter', () => {
     expect(() => BloomierFilter.fromColumns(['a', 'b'], [1], options)).toThrow('got 1 values for 2 keys');
     expect(() => BloomierFilter.fromColumns(['a'], '1' as never, options)).toThrow(TypeError);
     expect(() => BloomierFilter.fromColumns(['a'], undefined as never, options)).toThrow(TypeError);
-    expect(() => BloomierFilter.from(['ab'] as never, options)).toThrow(/Entry 0 must be a pair/);
+    expect(() => BloomierFilter.from(['ab'] as never, options)).toThrow(
+      /Cannot read entry 0: expected a pair of a key and a value, got string/,
+    );
     expect(() => BloomierFilter.from({} as never, options)).toThrow(/fromColumns/);
     expect(filter.get('a')).toBe(1);
   });
@@ -291,7 +295,7 @@ describe('BloomierFilter', () => {
         ],
         options,
       ),
-    ).toThrow('Entry 0 gives a key the value 1, a later one 3');
+    ).toThrow('Cannot use entry 0: expected one value for its key, got 1 and later 3');
     expect(() => BloomierFilter.fromColumns([42, 42n], [0, 1], options)).toThrow(RangeError);
   });
 
@@ -309,7 +313,9 @@ describe('BloomierFilter', () => {
     expect(() => filter.setHash(hashKey('a', { seed: 1 }), 3)).toThrow(
       /Cannot use a hash: expected one by filter.scheme/,
     );
-    expect(() => filter.setMany(['a', 'c', 'b'], [5, 6, 7])).toThrow('Key 1 of the batch is not in the set');
+    expect(() => filter.setMany(['a', 'c', 'b'], [5, 6, 7])).toThrow(
+      'Cannot set the value of key 1: expected a key of the set, got one that is not in the set',
+    );
     expect(filter.encode()).toEqual(before);
     expect(() => BloomierFilter.from([], options).set('a', 1)).toThrow(RangeError);
   });

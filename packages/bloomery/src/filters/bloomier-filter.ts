@@ -40,7 +40,7 @@ import { type FuseLayout, fuseAnswer, located, readField, writeField } from '../
 import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
 import { fuseGetInWasm, fuseSetInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
-import type { Key } from '../keys/key.ts';
+import { type Key, typeName } from '../keys/key.ts';
 import { checkInteger } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { areAlike } from './shared/alike.ts';
@@ -88,13 +88,18 @@ export class BloomierFilter {
     options: BloomierFilterOptions,
   ): BloomierFilter {
     if (typeof entries?.[Symbol.iterator] !== 'function') {
-      throw new TypeError('Expected pairs of a key and a value; for two columns there is fromColumns');
+      throw new TypeError(
+        `Cannot read entries: expected pairs of a key and a value, got ${typeName(entries)} (fromColumns takes columns)`,
+      );
     }
     const keys: Key[] = [];
     const values: number[] = [];
     for (const entry of entries) {
       if (!Array.isArray(entry) || entry.length !== 2) {
-        throw new TypeError(`Entry ${keys.length} must be a pair of a key and a value`);
+        const got = Array.isArray(entry) ? `${entry.length} elements` : typeName(entry);
+        throw new TypeError(
+          `Cannot read entry ${keys.length}: expected a pair of a key and a value, got ${got}`,
+        );
       }
       keys.push(entry[0]);
       values.push(entry[1]);
@@ -185,7 +190,9 @@ export class BloomierFilter {
     checkValues(values, hashes.length, this.valueBits);
     const absent = this.hasMany(hashes).indexOf(0);
     if (absent >= 0) {
-      throw new RangeError(`Key ${absent} of the batch is not in the set: keys cannot be added`);
+      throw new RangeError(
+        `Cannot set the value of key ${absent}: expected a key of the set, got one that is not in the set`,
+      );
     }
     this.#writeMany(hashes, values);
     return this;
@@ -276,8 +283,9 @@ export class BloomierFilter {
 
   #change(slot: number, value: number): this {
     checkInteger(`a value of ${this.valueBits} bits`, value, 0, 2 ** this.valueBits - 1);
-    if (slot < 0)
-      throw new RangeError('The key is not in the set: values can be changed, keys cannot be added');
+    if (slot < 0) {
+      throw new RangeError('Cannot set a value: expected a key of the set, got one that is not in the set');
+    }
     this.#write(slot, value);
     return this;
   }
@@ -305,7 +313,9 @@ export class BloomierFilter {
     const written = this.getMany(hashes);
     for (let i = 0; i < written.length; i++) {
       if (written[i] !== values[i]) {
-        throw new RangeError(`Entry ${i} gives a key the value ${values[i]}, a later one ${written[i]}`);
+        throw new RangeError(
+          `Cannot use entry ${i}: expected one value for its key, got ${values[i]} and later ${written[i]}`,
+        );
       }
     }
   }
@@ -320,10 +330,14 @@ const OPTIONS = ['valueBits', 'checkBits', 'falsePositiveRate', 'seed', 'key', '
 /** Throws unless there is a valid value for each key. */
 function checkValues(values: ArrayLike<number>, keys: number, valueBits: number): void {
   if (typeof values?.length !== 'number' || typeof values === 'string') {
-    throw new TypeError('Expected values as an array or a typed array of numbers');
+    throw new TypeError(
+      `Cannot read values: expected an array or a typed array of numbers, got ${typeName(values)}`,
+    );
   }
   if (values.length !== keys) {
-    throw new RangeError(`Expected a value for each key, got ${values.length} values for ${keys} keys`);
+    throw new RangeError(
+      `Cannot read values: expected one for each key, got ${values.length} values for ${keys} keys`,
+    );
   }
   const most = 2 ** valueBits - 1;
   for (let i = 0; i < keys; i++) {

@@ -102,6 +102,11 @@ inBothKernels('FilterAssembler', () => {
     expect(error.message).toMatch(/expected at most 134217728 bytes \(maxBytes\), got 8053063713/);
     const sketch = SAMPLES.CountMinSketch().encode();
     expect(errorOf(() => assemble([sketch], { maxBytes: 100 })).code).toBe('limit');
+    const assembler = new FilterAssembler({ maxBytes: 100 });
+    expect(errorOf(() => assembler.push(sketch)).code).toBe('limit');
+    expect(() => assembler.finish()).toThrow(
+      new TypeError('Cannot finish a filter: expected accepted chunks, got one that push refused'),
+    );
     expect(() => new FilterAssembler({ maxBytes: -1 })).toThrow(RangeError);
     expect(() => new FilterAssembler({ maxByte: 1 } as never)).toThrow(/got option 'maxByte'/);
   });
@@ -114,7 +119,7 @@ inBothKernels('FilterAssembler', () => {
     expect(errorOf(() => assemble([SAMPLES.BloomFilter({ key: SAMPLE_KEY }).encode()])).code).toBe('key');
     const coded = compressFrame(SAMPLES.BloomFilter().encode());
     expect(errorOf(() => assemble([coded])).message).toMatch(/expandFrame of bloomery\/wire/);
-    expect(() => assemble(['text' as never])).toThrow(TypeError);
+    expect(() => assemble(['text' as never])).toThrow(/expected a Uint8Array, got string/);
   });
 });
 

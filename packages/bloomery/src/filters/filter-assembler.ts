@@ -23,6 +23,7 @@ import { RunningChecksum } from '../frames/running-checksum.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
 import { type AbortOptions, untilAborted } from '../keys/abort.ts';
+import { typeName } from '../keys/key.ts';
 import { checkNumber } from '../math/checks.ts';
 import { BlockedBloomFilter } from './blocked-bloom-filter.ts';
 import { BloomFilter } from './bloom-filter.ts';
@@ -70,7 +71,9 @@ export class FilterAssembler {
 
   /** Takes the next bytes and copies them. After an error the assembler cannot be used any more. */
   push(chunk: Uint8Array): void {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError('Expected chunks as Uint8Array');
+    if (!(chunk instanceof Uint8Array)) {
+      throw new TypeError(`Cannot assemble a filter: expected a Uint8Array, got ${typeName(chunk)}`);
+    }
     if (this.#target !== undefined) {
       this.#target.add(chunk);
       return;
@@ -88,9 +91,9 @@ export class FilterAssembler {
   /** Returns the filter, once all bytes were pushed. */
   finish(): AnyFilter {
     if (this.#target === undefined) {
-      // Fewer bytes than a head: reading the head throws the right error.
+      // Reading fewer bytes than a head throws the right error. A whole head was refused by `push`.
       readFrameHead(this.#first);
-      throw new TypeError('Cannot finish twice');
+      throw new TypeError('Cannot finish a filter: expected accepted chunks, got one that push refused');
     }
     return this.#target.finish();
   }
@@ -126,7 +129,7 @@ class WholeTarget implements Target {
     try {
       this.#bytes = new Uint8Array(plainLength);
     } catch (cause) {
-      throw new RangeError(`Cannot allocate ${plainLength} bytes`, { cause });
+      throw new RangeError(`Cannot allocate: expected ${plainLength} bytes`, { cause });
     }
     this.#decode = decode;
   }

@@ -159,7 +159,7 @@ export class ScalableBloomFilter {
   /** Always throws: no merge keeps the promised rate. */
   merge(_other: ScalableBloomFilter): never {
     throw new TypeError(
-      'ScalableBloomFilters cannot be merged: the rates of their stages would add up and break the promised one. Add the keys again, or ask both',
+      'Cannot merge ScalableBloomFilters: the rates of their stages would add up and break the promised one; add the keys again, or ask both',
     );
   }
 

@@ -147,7 +147,9 @@ describe('StaticFilter', () => {
         /fingerprintBits must be an integer from 1 to 32/,
       );
     }
-    expect(() => StaticFilter.from([], { fingerprintBits: 8, falsePositiveRate: 0.1 })).toThrow(/not both/);
+    expect(() => StaticFilter.from([], { fingerprintBits: 8, falsePositiveRate: 0.1 })).toThrow(
+      /expected fingerprintBits or falsePositiveRate, got both/,
+    );
     expect(() => StaticFilter.from([], { bits: 8 } as never)).toThrow(
       /Cannot use StaticFilter.from: expected .*, got option 'bits'/,
     );

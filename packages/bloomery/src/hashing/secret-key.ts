@@ -14,9 +14,12 @@ export class SecretKey {
 
   /** `bytes` are 16 bytes from a cryptographic source of randomness. */
   constructor(bytes: Uint8Array) {
-    if (!(bytes instanceof Uint8Array))
-      throw new TypeError('A secret key is made of a Uint8Array of 16 bytes');
-    if (bytes.length !== 16) throw new RangeError(`A secret key has 16 bytes, got ${bytes.length}`);
+    if (!(bytes instanceof Uint8Array)) {
+      throw new TypeError(`Cannot make a key: expected a Uint8Array of 16 bytes, got ${typeof bytes}`);
+    }
+    if (bytes.length !== 16) {
+      throw new RangeError(`Cannot make a key: expected 16 bytes, got ${bytes.length}`);
+    }
     const view = new DataView(bytes.buffer, bytes.byteOffset, 16);
     const words = Int32Array.from({ length: 4 }, (_, i) => view.getInt32(4 * i, true));
     this.scheme = new HashScheme(

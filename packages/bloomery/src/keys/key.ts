@@ -95,7 +95,7 @@ function writeShortAscii(text: string, words: Int32Array): number {
 }
 
 /** The type of a value, for messages: the name of its class if it is an object. */
-function typeName(value: unknown): string {
+export function typeName(value: unknown): string {
   if (value === null) return 'null';
   return typeof value === 'object' ? (value.constructor?.name ?? 'object') : typeof value;
 }

@@ -21,7 +21,7 @@ export function lineEnd(bytes: Uint8Array, start: number): number {
 
 /**
  * Yields each line without its newline, as a view of `bytes`. It does not call `lineEnd`, because a
- * second function costs 7 bytes of the smallest bundle, which is within 1 byte of its 8000.
+ * second function costs 7 bytes of the smallest bundle, whose limit is 8000.
  */
 export function* eachLine(bytes: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; ) {

@@ -30,7 +30,9 @@ export function packKeys(keys: Iterable<Key>): PackedKeys {
       bytes.set(own, used);
       used += own.length;
     }
-    if (used > 0xffffffff) throw new RangeError('Packed keys hold at most 4 GiB of key bytes');
+    if (used > 0xffffffff) {
+      throw new RangeError('Cannot pack keys: expected at most 4 GiB of key bytes, got more');
+    }
     count++;
     if (count === offsets.length) {
       const larger = new Uint32Array(2 * offsets.length);

@@ -5,7 +5,7 @@
  */
 
 import { countOf, type KeyBatch, type KeyLines } from '../../kernel/batches/batch.ts';
-import type { Key } from '../../keys/key.ts';
+import { type Key, typeName } from '../../keys/key.ts';
 import { lineEnd } from '../../keys/lines.ts';
 import { checkInteger } from '../../math/checks.ts';
 
@@ -24,14 +24,18 @@ export function amountsOf(keys: KeyBatch, counts: Amounts = 1): AmountBatch {
   if (typeof counts === 'number') return { batch: keys, uniform: checkAmount(counts), each: null };
   const length = (counts as ArrayLike<number> | null)?.length;
   if (typeof counts !== 'object' || !Number.isSafeInteger(length)) {
-    throw new TypeError('counts must be a number or an array of one number a key');
+    throw new TypeError(
+      `Cannot read counts: expected a number or an array of one number per key, got ${typeName(counts)}`,
+    );
   }
   const each = new Float64Array(length!);
   for (let i = 0; i < each.length; i++) each[i] = isAmount(counts[i]) ? counts[i] : refuse(counts[i], i);
   const batch = iterated(keys) ? [...(keys as Iterable<Key>)] : keys;
   const expected = numberOf(batch);
   if (expected !== undefined && expected !== each.length) {
-    throw new RangeError(`counts must be as many as the keys: ${expected} keys, ${each.length} counts`);
+    throw new RangeError(
+      `Cannot read counts: expected as many as keys, got ${expected} keys, ${each.length} counts`,
+    );
   }
   return { batch, uniform: 0, each };
 }

@@ -299,7 +299,9 @@ export class Counters {
   /** Adds to the total. Throws before anything changed if the total would become inexact. */
   #grow(amount: number): void {
     if (!(this.total + amount <= Number.MAX_SAFE_INTEGER)) {
-      throw new RangeError(`The total must not exceed 2^53 - 1: it is ${this.total}, ${amount} were to come`);
+      throw new RangeError(
+        `Cannot add keys: expected a total of at most 2^53 - 1, got ${this.total} + ${amount}`,
+      );
     }
     this.total += amount;
   }

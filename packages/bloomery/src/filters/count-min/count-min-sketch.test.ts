@@ -228,7 +228,9 @@ describe.each(UPDATES)('%s', (update) => {
       expect(sketch.add('heavy', maximum - 5)).toBe(maximum - 5);
       expect(countEstimate(sketch, 'heavy').high).toBe(maximum - 5);
       if (counterBits === 64) {
-        expect(() => sketch.add('heavy', 6)).toThrow(/total must not exceed 2\^53 - 1: it is 90071992547409/);
+        expect(() => sketch.add('heavy', 6)).toThrow(
+          /a total of at most 2\^53 - 1, got 90071992547409\d\d \+ 6/,
+        );
         expect(() => sketch.addMany(['a', 'b'], 3)).toThrow(RangeError);
         expect(() => sketch.merge(sketch)).toThrow(RangeError);
         expect(sketch.total).toBe(maximum - 5);
@@ -525,14 +527,14 @@ describe('CountMinSketch', () => {
     }
     for (const depth of [0, 1.5, 256, '2']) expect(make({ depth })).toThrow(/depth must be/);
     for (const counterBits of [0, 16, 33, '32']) {
-      expect(make({ counterBits })).toThrow(/counterBits must be 32 or 64/);
+      expect(make({ counterBits })).toThrow(/Cannot use counterBits: expected 32 or 64/);
     }
     expect(make({ update: 'lazy' })).toThrow(/update must be 'plain' or 'conservative', got lazy/);
     expect(make({ widht: 3 })).toThrow(/got option 'widht'/);
     expect(make({ seed: -1 })).toThrow(/seed/);
     expect(() => CountMinSketch.forError({ epsilon: 0, delta: 0.1 })).toThrow(/epsilon/);
     expect(() => CountMinSketch.forError({ epsilon: 0.1, delta: 0.1, width: 3 } as never)).toThrow(
-      /no option/,
+      /got option 'width'/,
     );
   });
 
@@ -559,7 +561,7 @@ describe('CountMinSketch', () => {
     expect(() => sketch.addMany(['a'], 'x' as never)).toThrow(/a number or an array/);
     expect(() => sketch.addMany(['a'], {} as never)).toThrow(/a number or an array/);
     expect(() => sketch.addMany(['a'], null as never)).toThrow(/a number or an array/);
-    expect(() => sketch.addMany('ab' as never, [1, 2])).toThrow(/Expected an iterable/);
+    expect(() => sketch.addMany('ab' as never, [1, 2])).toThrow(/Cannot read keys: expected an iterable/);
     expect(() => sketch.add(1.5)).toThrow(/safe integer/);
     expect(sketch.total).toBe(0);
     expect(sketch.equals(new CountMinSketch({ width: 50, depth: 2 }))).toBe(true);

@@ -367,5 +367,5 @@ function countersOptions({
 
 function checkCounterBits(value: unknown): 32 | 64 {
   if (value === 32 || value === 64) return value;
-  throw new RangeError(`counterBits must be 32 or 64, got ${String(value)}`);
+  throw new RangeError(`Cannot use counterBits: expected 32 or 64, got ${String(value)}`);
 }

@@ -96,7 +96,9 @@ export class CounterArray {
 
   #changes(): Uint32Array {
     if (this.changesAt === 0) {
-      throw new TypeError('Changes are not tracked: make the filter with trackChanges: true');
+      throw new TypeError(
+        'Cannot read changes: expected a filter made with trackChanges: true, got one without',
+      );
     }
     return this.store.words.subarray(this.changesAt);
   }

@@ -403,7 +403,7 @@ describe('CountingBloomFilter', () => {
     const good = { counters: 100, hashes: 3 };
     for (const counterBits of [0, 1, 3, 5, 32, '4', Number.NaN]) {
       const make = () => new CountingBloomFilter({ ...good, counterBits: counterBits as CounterBits });
-      expect(make, `${counterBits}`).toThrow(/counterBits must be 2, 4, 8 or 16, got/);
+      expect(make, `${counterBits}`).toThrow(/Cannot use counterBits: expected 2, 4, 8 or 16, got/);
     }
     expect(() => new CountingBloomFilter({ ...good, counters: 0 })).toThrow(/counters must be/);
     expect(() => new CountingBloomFilter({ ...good, counters: 2 ** 36 })).toThrow(/counters must be/);

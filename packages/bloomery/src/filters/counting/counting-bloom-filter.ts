@@ -474,7 +474,7 @@ const CAPACITY_OPTIONS = ['capacity', 'falsePositiveRate', 'hashes', 'maxHashes'
 
 function checkCounterBits(counterBits: number): CounterBits {
   if (![2, 4, 8, 16].includes(counterBits)) {
-    throw new RangeError(`counterBits must be 2, 4, 8 or 16, got ${counterBits}`);
+    throw new RangeError(`Cannot use counterBits: expected 2, 4, 8 or 16, got ${counterBits}`);
   }
   return counterBits as CounterBits;
 }

@@ -129,7 +129,9 @@ export class HashList {
   /** The ones of a classic filter as a list: the same answers, in other memory. */
   static fromFilter(filter: BloomFilter): HashList {
     const { bits, hashes, layout, capacity, scheme } = filter;
-    if (layout !== 'classic') throw new RangeError(`A HashList has the classic layout, got ${filter}`);
+    if (layout !== 'classic') {
+      throw new RangeError(`Cannot make a HashList: expected the classic layout, got ${filter}`);
+    }
     const list = PositionList.fromBits(
       bits,
       checkPlain(BLOOM_FRAME, filter.encode()).payload,

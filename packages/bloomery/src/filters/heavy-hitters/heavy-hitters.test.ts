@@ -354,7 +354,7 @@ describe('HeavyHitters', () => {
     expect(() => HeavyHitters.forThreshold({ threshold: 0.1, epsilon: 2 })).toThrow(/epsilon/);
     expect(() => HeavyHitters.forThreshold({ threshold: 0.1, phi: 2 } as never)).toThrow(/got option 'phi'/);
     const tracker = HeavyHitters.forThreshold({ threshold: 0.1 });
-    expect(() => tracker.addMany(hashKeys(['a']))).toThrow(/give it keys, not their hashes/);
+    expect(() => tracker.addMany(hashKeys(['a']))).toThrow(/expected keys, which it lists, got their hashes/);
     for (const wrong of ['text', Uint8Array.of(1, 2), 7, null, undefined]) {
       expect(() => tracker.addMany(wrong as never), `${wrong}`).toThrow(TypeError);
       expect(() => tracker.addMany(wrong as never, [1, 2])).toThrow(TypeError);

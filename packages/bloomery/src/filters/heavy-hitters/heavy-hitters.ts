@@ -160,7 +160,9 @@ export class HeavyHitters {
    */
   addMany(keys: KeyBatch, counts?: Amounts): void {
     const { lines, words, offsets } = (keys ?? {}) as Partial<KeyLines & PackedKeys & { words: unknown }>;
-    if (words !== undefined) throw new TypeError('HeavyHitters lists keys: give it keys, not their hashes');
+    if (words !== undefined) {
+      throw new TypeError('Cannot add to HeavyHitters: expected keys, which it lists, got their hashes');
+    }
     if (lines !== undefined) this.#addEach(keys, counts, lineKeys(lines));
     else if (offsets !== undefined) this.#addEach(keys, counts, packedKeys(keys as PackedKeys));
     else if (Array.isArray(keys)) this.#addEach(keys, counts, (i) => keys[i]);

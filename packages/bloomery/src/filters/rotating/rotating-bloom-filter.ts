@@ -171,7 +171,9 @@ export class RotatingBloomFilter {
   /** Drops the oldest generation and begins a new one. Throws if the filter rotates by time. */
   rotate(): void {
     if (this.rotation === 'by-time') {
-      throw new TypeError('Time rotates this filter, and nothing else does: advance(nowMs)');
+      throw new TypeError(
+        `Cannot rotate: expected a filter without ttlMs, got ttlMs ${this.ttlMs} (use advance(nowMs))`,
+      );
     }
     this.#rotate(1);
     this.#clock++;
@@ -182,7 +184,9 @@ export class RotatingBloomFilter {
    * A time before the last one is ignored.
    */
   advance(nowMs: number): number {
-    if (this.rotation !== 'by-time') throw new TypeError('advance needs a filter that was made with ttlMs');
+    if (this.rotation !== 'by-time') {
+      throw new TypeError(`Cannot advance: expected a filter made with ttlMs, got rotation ${this.rotation}`);
+    }
     checkInteger('nowMs', nowMs, 0, MAX_TIME);
     if (nowMs <= this.#clock) return 0;
     const due = this.#periodAt(nowMs) - this.#periodAt(this.#clock);
@@ -230,7 +234,7 @@ export class RotatingBloomFilter {
   merge(other: RotatingBloomFilter): this {
     checkAlike(areAlike(RotatingBloomFilter, this, other), 'merge', this, other);
     if (this.rotation === 'when-full') {
-      throw new TypeError('Filters that rotate when full cannot be merged: each turns at moments of its own');
+      throw new TypeError('Cannot merge filters that rotate when full: each turns at moments of its own');
     }
     if (this.turn !== other.turn) {
       throw new RangeError(

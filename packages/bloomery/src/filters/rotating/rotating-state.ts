@@ -7,6 +7,7 @@ import { BLOOM_LAYOUTS } from '../../frames/frame-kinds.ts';
 import { MAX_GENERATIONS, type ROTATIONS } from '../../frames/nested-kinds.ts';
 import { type HashOptions, hashScheme } from '../../hashing/hash-scheme.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { typeName } from '../../keys/key.ts';
 import { eachOfAtLeastOne } from '../../math/at-least-one.ts';
 import { checkChoice, checkInteger, checkRate } from '../../math/checks.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
@@ -69,14 +70,19 @@ export function rotatingState(options: RotatingBloomFilterOptions): RotatingStat
   const capacity = checkInteger('capacity', options.capacity, 1);
   checkRate('falsePositiveRate', falsePositiveRate);
   checkInteger('generations', generations, 2, MAX_GENERATIONS);
-  if (typeof rotateWhenFull !== 'boolean') throw new TypeError('rotateWhenFull must be true or false');
+  if (typeof rotateWhenFull !== 'boolean') {
+    throw new TypeError(`Cannot use rotateWhenFull: expected true or false, got ${typeName(rotateWhenFull)}`);
+  }
   if (ttlMs !== undefined) {
     checkInteger('ttlMs', ttlMs, 1, MAX_TIME);
-    if (rotateWhenFull)
-      throw new TypeError('ttlMs or rotateWhenFull: a full generation would break the promise of the ttl');
+    if (rotateWhenFull) {
+      throw new TypeError(
+        'Cannot rotate: expected ttlMs or rotateWhenFull, got both (a full generation would break the promise of the ttl)',
+      );
+    }
     checkInteger('nowMs', nowMs, 0, MAX_TIME);
   } else if (nowMs !== undefined) {
-    throw new TypeError('nowMs means nothing without ttlMs');
+    throw new TypeError('Cannot use nowMs: expected ttlMs with it, got none');
   }
   const rate = eachOfAtLeastOne(falsePositiveRate, generations);
   const { bits, hashes } = sizeClassic({ capacity, falsePositiveRate: rate, layout });

@@ -63,15 +63,16 @@ export function bitsAsked<Name extends string>(
 ): number {
   const { [name]: bits, falsePositiveRate } = options;
   if (falsePositiveRate === undefined) return checkInteger(name, bits ?? 8, 1, most);
-  if (bits !== undefined) throw new TypeError(`Give ${name} or falsePositiveRate, not both`);
+  if (bits !== undefined)
+    throw new TypeError(`Cannot size a ${type}: expected ${name} or falsePositiveRate, got both`);
   checkRate('falsePositiveRate', falsePositiveRate);
   for (let width = 1; width <= most; width++) if (2 ** -width <= falsePositiveRate) return width;
   throw new RangeError(
-    `falsePositiveRate must be at least 2^-${most} in a ${type}, got ${falsePositiveRate}`,
+    `Cannot use falsePositiveRate: expected at least 2^-${most} in a ${type}, got ${falsePositiveRate}`,
   );
 }
 
 /** Required by `Prober`, but never called: no method adds a key, or looks one up with a prober. */
 function unused(): never {
-  throw new TypeError('Cannot add to a table');
+  throw new TypeError('Cannot add to a table: its keys are fixed');
 }

@@ -451,7 +451,7 @@ describe('recurring minimum', () => {
     expect(filter.copy().equals(filter)).toBe(true);
     expect(SpectralBloomFilter.decode(filter.encode()).secondary).toBe(9);
     expect(() => new SpectralBloomFilter({ counters: 51, hashes: 3, secondary: 9 })).toThrow(
-      /secondary is for recurring-minimum only/,
+      /Cannot use secondary: expected method recurring-minimum/,
     );
     expect(
       () => new SpectralBloomFilter({ counters: 51, hashes: 3, method: 'recurring-minimum', secondary: 0 }),
@@ -543,7 +543,7 @@ describe('SpectralBloomFilter', () => {
     for (const counters of [0, 1.5, 2 ** 33, '8']) expect(make({ counters })).toThrow(/counters must be/);
     for (const hashes of [0, 1.5, 256]) expect(make({ hashes })).toThrow(/hashes must be/);
     for (const counterBits of [0, 4, 64, '8']) {
-      expect(make({ counterBits })).toThrow(/counterBits must be 8, 16 or 32/);
+      expect(make({ counterBits })).toThrow(/Cannot use counterBits: expected 8, 16 or 32/);
     }
     expect(make({ method: 'best' })).toThrow(/method must be 'minimum-selection' or/);
     expect(make({ overfull: 'throw' })).toThrow(/expected a capacity, got none/);
@@ -559,7 +559,7 @@ describe('SpectralBloomFilter', () => {
         () => filter.addMany(['a'], count as number),
         () => filter.deleteMany(['a'], count as number),
       ]) {
-        expect(act, `${count}`).toThrow(/counts? must be/);
+        expect(act, `${count}`).toThrow(/count must be an integer|Cannot read counts: expected a number/);
       }
     }
     expect(() => filter.addMany(['a', 'b'], [1])).toThrow(/2 keys, 1 counts/);

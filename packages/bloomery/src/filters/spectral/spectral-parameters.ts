@@ -87,7 +87,7 @@ export function countersOptions({
 
 export function checkCounterBits(value: unknown): 8 | 16 | 32 {
   if (value === 8 || value === 16 || value === 32) return value;
-  throw new RangeError(`counterBits must be 8, 16 or 32, got ${String(value)}`);
+  throw new RangeError(`Cannot use counterBits: expected 8, 16 or 32, got ${String(value)}`);
 }
 
 export function checkSecondary(
@@ -96,7 +96,7 @@ export function checkSecondary(
 ): number {
   if (method !== 'recurring-minimum') {
     if (secondary === undefined) return 0;
-    throw new TypeError(`secondary is for recurring-minimum only, the method is ${method}`);
+    throw new TypeError(`Cannot use secondary: expected method recurring-minimum, got ${method}`);
   }
   return checkInteger(
     'secondary',

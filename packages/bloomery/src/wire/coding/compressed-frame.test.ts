@@ -390,7 +390,7 @@ inBothKernels('CompressedBloomFilter', () => {
     );
     expect(() => compressed.hasHash(hashKey('a', { seed: 4 }))).toThrow(RangeError);
     expect(() => new CompressedBloomFilter(filter.encode(), { shared: true } as never)).toThrow(
-      /it takes key, keptPieces, maxBytes/,
+      /expected key, keptPieces, maxBytes, got option /,
     );
     expect(() => new CompressedBloomFilter(filter.encode(), { maxBytes: 624 })).toThrow(FrameError);
     expect(new CompressedBloomFilter(filter.encode(), { maxBytes: 625 }).expand().equals(filter)).toBe(true);
