@@ -7,13 +7,9 @@
  * @type {string[]}
  */
 export const UNDER_REPAIR = [
-  'packages/bloomery/src/filters/',
   'packages/bloomery/src/formats/',
   'packages/bloomery/src/wire/',
-  'packages/bloomery/src/hashing/',
   'packages/bloomery/src/math/',
-  'packages/bloomery/src/keys/',
-  'apps/cli/src/keys/',
 ];
 
 /**
