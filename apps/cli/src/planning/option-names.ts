@@ -10,9 +10,9 @@ export function optionNames(text: string): string {
       named,
     )
     .replaceAll(/\b(?:maxHashes|maxBits)\b/g, named)
-    .replaceAll(/\b(?:layout|goal|structure)(?= '| must)/g, named)
+    .replaceAll(/\b(?:layout|goal|structure)(?= '|:)/g, named)
     .replaceAll(/\bgoal '(\w+)'/g, "--for '$1'")
-    .replaceAll(/(?<![\d-] ?)\b(?:capacity|bits|hashes)\b(?= \d| must|,|$)/g, named)
+    .replaceAll(/(?<![\d-] ?)\b(?:capacity|bits|hashes)\b(?= \d|:|,|$)/g, named)
     .replaceAll(/without capacity\b/g, 'without --capacity')
     .replaceAll(/(?<![\w.-]|\d,)\d{5,15}(?!\w|[.,]\d)/g, (digits) => Number(digits).toLocaleString('en-US'));
 }

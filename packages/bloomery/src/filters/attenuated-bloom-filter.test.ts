@@ -307,11 +307,11 @@ describe('AttenuatedBloomFilter', () => {
     const base = { levels: 3, bits: 100, hashes: 2 };
     const make = (extra: object) => () => new AttenuatedBloomFilter({ ...base, ...extra });
     for (const levels of [0, 256, 1.5, undefined]) {
-      expect(make({ levels })).toThrow(/levels must be an integer from 1 to 255/);
+      expect(make({ levels })).toThrow(/Cannot use levels: expected an integer from 1 to 255/);
     }
-    expect(make({ bits: 0 })).toThrow(/bits must be/);
-    expect(make({ bits: 2 ** 37 })).toThrow(/bits must be/);
-    expect(make({ hashes: 0 })).toThrow(/hashes must be/);
+    expect(make({ bits: 0 })).toThrow(/Cannot use bits: expected/);
+    expect(make({ bits: 2 ** 37 })).toThrow(/Cannot use bits: expected/);
+    expect(make({ hashes: 0 })).toThrow(/Cannot use hashes: expected/);
     expect(make({ layout: 'partitioned', bits: 101 })).toThrow(/multiple of hashes/);
     expect(make({ depth: 3 })).toThrow(/got option 'depth'/);
     expect(() => new AttenuatedBloomFilter(undefined as never)).toThrow(TypeError);
@@ -319,7 +319,7 @@ describe('AttenuatedBloomFilter', () => {
       AttenuatedBloomFilter.forCapacity({ levels: 2, capacity: 0, falsePositiveRate: 0.1 }),
     ).toThrow(/capacity/);
     const table = make({})();
-    expect(() => table.add('a', 3)).toThrow(/distance must be an integer from 0 to 2, got 3/);
+    expect(() => table.add('a', 3)).toThrow(/Cannot use distance: expected an integer from 0 to 2, got 3/);
     expect(() => table.addMany(['a'], -1)).toThrow(/distance/);
     expect(() => table.level(3)).toThrow(/distance/);
     expect(() => table.estimatedSize(9)).toThrow(/distance/);

@@ -164,11 +164,13 @@ describe('BlockedBloomFilter', () => {
 
   test('parameters are checked', () => {
     for (const blocks of [0, -1, 1.5, Number.NaN, 2 ** 27 + 1]) {
-      expect(() => new BlockedBloomFilter({ blocks, hashes: 6 }), `${blocks}`).toThrow(/blocks must be/);
+      expect(() => new BlockedBloomFilter({ blocks, hashes: 6 }), `${blocks}`).toThrow(
+        /Cannot use blocks: expected/,
+      );
     }
     for (const hashes of [0, 25, 1.5, undefined]) {
       expect(() => new BlockedBloomFilter({ blocks: 1, hashes: hashes as number }), `${hashes}`).toThrow(
-        /hashes must be/,
+        /Cannot use hashes: expected/,
       );
     }
     const split = { blocks: 1, layout: 'split-block' } as const;

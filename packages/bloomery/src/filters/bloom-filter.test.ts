@@ -163,10 +163,12 @@ describe('BloomFilter', () => {
   test('by bits and hashes, with errors that name what is wrong', () => {
     expect(new BloomFilter({ bits: 1, hashes: 1 }).bits).toBe(1);
     for (const bits of [0, -5, 1.5, Number.NaN, 2 ** 36 + 1, '8']) {
-      expect(() => new BloomFilter({ bits: bits as number, hashes: 1 }), `${bits}`).toThrow(/bits must be/);
+      expect(() => new BloomFilter({ bits: bits as number, hashes: 1 }), `${bits}`).toThrow(
+        /Cannot use bits: expected/,
+      );
     }
     for (const hashes of [0, 1.5, 256, Number.NaN]) {
-      expect(() => new BloomFilter({ bits: 8, hashes }), `${hashes}`).toThrow(/hashes must be/);
+      expect(() => new BloomFilter({ bits: 8, hashes }), `${hashes}`).toThrow(/Cannot use hashes: expected/);
     }
     expect(() => new BloomFilter({ bits: 10, hashes: 3, layout: 'partitioned' })).toThrow(
       /multiple of hashes/,

@@ -232,9 +232,9 @@ describe('BloomierFilter', () => {
     expect(from({ checkBits: 8, falsePositiveRate: 0.1 })).toThrow(
       /expected checkBits or falsePositiveRate, got both/,
     );
-    expect(from({ checkBits: 31 })).toThrow(/checkBits must be an integer from 1 to 30, got 31/);
-    expect(from({ valueBits: 33 })).toThrow(/valueBits must be an integer from 1 to 32, got 33/);
-    expect(from({ valueBits: undefined })).toThrow(/valueBits must be an integer/);
+    expect(from({ checkBits: 31 })).toThrow(/Cannot use checkBits: expected an integer from 1 to 30, got 31/);
+    expect(from({ valueBits: 33 })).toThrow(/Cannot use valueBits: expected an integer from 1 to 32, got 33/);
+    expect(from({ valueBits: undefined })).toThrow(/Cannot use valueBits: expected an integer/);
     expect(from({ rate: 1 })).toThrow(/got option 'rate'/);
     expect(() => BloomierFilter.from([], undefined as never)).toThrow(TypeError);
   });
@@ -248,12 +248,14 @@ describe('BloomierFilter', () => {
         ],
         options,
       );
-    expect(from(16)).toThrow('value 1, of 4 bits, must be an integer from 0 to 15, got 16');
+    expect(from(16)).toThrow('Cannot use value 1 of 4 bits: expected an integer from 0 to 15, got 16');
     for (const value of [-1, 0.5, Number.NaN, 2 ** 40]) expect(from(value), `${value}`).toThrow(RangeError);
     for (const value of [undefined, null, '1', 1n]) expect(from(value)).toThrow(TypeError);
     const filter = BloomierFilter.from([['a', 1]], options);
-    expect(() => filter.set('a', 16)).toThrow('a value of 4 bits must be an integer from 0 to 15, got 16');
-    expect(() => filter.setMany(['a'], [99])).toThrow(/value 0, of 4 bits,.*got 99/);
+    expect(() => filter.set('a', 16)).toThrow(
+      'Cannot use a value of 4 bits: expected an integer from 0 to 15, got 16',
+    );
+    expect(() => filter.setMany(['a'], [99])).toThrow(/value 0 of 4 bits: .*got 99/);
     expect(() => filter.setMany(['a'], [1, 2])).toThrow('got 2 values for 1 keys');
     expect(() => BloomierFilter.fromColumns(['a', 'b'], [1], options)).toThrow('got 1 values for 2 keys');
     expect(() => BloomierFilter.fromColumns(['a'], '1' as never, options)).toThrow(TypeError);

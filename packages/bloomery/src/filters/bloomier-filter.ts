@@ -344,7 +344,7 @@ function checkValues(values: ArrayLike<number>, keys: number, valueBits: number)
     const value = values[i];
     // The value is named only for the message, so the name is built only if the check fails.
     if (!(Number.isInteger(value) && value >= 0 && value <= most)) {
-      checkInteger(`value ${i}, of ${valueBits} bits,`, value, 0, most);
+      checkInteger(`value ${i} of ${valueBits} bits`, value, 0, most);
     }
   }
 }

@@ -246,15 +246,15 @@ describe('ScalableBloomFilter', () => {
   test('errors name what is wrong', () => {
     const make = (options: object) => () =>
       new ScalableBloomFilter({ falsePositiveRate: 0.01, ...options } as never);
-    expect(make({ falsePositiveRate: 0 })).toThrow(/falsePositiveRate must be strictly/);
+    expect(make({ falsePositiveRate: 0 })).toThrow(/Cannot use falsePositiveRate: expected strictly/);
     for (const initialCapacity of [0, 1.5, '7']) {
-      expect(make({ initialCapacity })).toThrow(/initialCapacity must be/);
+      expect(make({ initialCapacity })).toThrow(/Cannot use initialCapacity: expected/);
     }
-    expect(make({ growth: 1 })).toThrow(/growth must be a number from 1.25 to 1000, got 1/);
-    expect(make({ tightening: 1 })).toThrow(/tightening must be strictly/);
-    expect(make({ layout: 'blocked' })).toThrow(/layout must be 'classic' or 'partitioned'/);
+    expect(make({ growth: 1 })).toThrow(/Cannot use growth: expected a number from 1.25 to 1000, got 1/);
+    expect(make({ tightening: 1 })).toThrow(/Cannot use tightening: expected strictly/);
+    expect(make({ layout: 'blocked' })).toThrow(/Cannot use layout: expected 'classic' or 'partitioned'/);
     expect(make({ capacity: 5 })).toThrow(/got option 'capacity'/);
-    expect(make({ initialCapacity: 1e12 })).toThrow(/needs more than 68719476736 bits/);
+    expect(make({ initialCapacity: 1e12 })).toThrow(/expected at most 68719476736 bits, got more/);
     expect(String(make({ seed: 1 })())).toBe(
       'ScalableBloomFilter(rate 0.01, from 1000 keys on, growth 2, tightening 0.5, classic, forge64/1)',
     );

@@ -144,7 +144,7 @@ describe('StaticFilter', () => {
     expect(() => bitsFor(Number.NaN)).toThrow(RangeError);
     for (const fingerprintBits of [0, 33, 7.5, '8' as never]) {
       expect(() => StaticFilter.from([], { fingerprintBits })).toThrow(
-        /fingerprintBits must be an integer from 1 to 32/,
+        /Cannot use fingerprintBits: expected an integer from 1 to 32/,
       );
     }
     expect(() => StaticFilter.from([], { fingerprintBits: 8, falsePositiveRate: 0.1 })).toThrow(

@@ -45,7 +45,7 @@ test('a decoded filter is asked only with the keys of its funnel', () => {
   expect(() => named('int').has(2 ** 31)).toThrow(/integer from -2\^31 to 2\^31 - 1/);
   expect(() => named('long').has(0.5)).toThrow(/safe integer/);
   expect(() => named('bytes').has('x')).toThrow('The key must be a Uint8Array, got string');
-  expect(() => named('utf32' as never)).toThrow(/funnel must be 'utf8' or/);
+  expect(() => named('utf32' as never)).toThrow(/Cannot use funnel: expected 'utf8' or/);
 });
 
 test('integers: an int and a long are other keys, a number and a bigint are not', () => {
@@ -96,10 +96,10 @@ test('sizes as Guava has them, and options that make no sense', () => {
   };
   expect(create(1_000_000, 0.03)).toEqual([7_298_496, 5]);
   expect(create(1, 0.99)).toEqual([64, 1]); // m = 0 and k = 0 by the formulas
-  expect(() => create(0, 0.03)).toThrow('capacity must be an integer of at least 1, got 0');
+  expect(() => create(0, 0.03)).toThrow('Cannot use capacity: expected an integer of at least 1, got 0');
   expect(() => create(1, 1)).toThrow(/strictly between 0 and 1/);
-  expect(() => create(2 ** 40, 0.01)).toThrow(/bits must be/);
-  expect(() => GuavaFilter.create({ capacity: 1 } as never)).toThrow(/funnel must be/);
+  expect(() => create(2 ** 40, 0.01)).toThrow(/Cannot use bits: expected/);
+  expect(() => GuavaFilter.create({ capacity: 1 } as never)).toThrow(/Cannot use funnel: expected/);
   expect(() => GuavaFilter.create({ capacity: 1, funnel: 'utf8', seed: 1 } as never)).toThrow(
     /got option 'seed'/,
   );

@@ -105,7 +105,7 @@ test('sizes as parquet-java has them: powers of two', () => {
   // Where its rounding up to blocks shows: it adds 255 and then clears bit 8.
   const ofBits = (bits: number) => bytes(1, (1 - Math.exp(-8 / (bits + 0.5))) ** 8);
   expect([256, 257, 512, 513, 520, 521].map(ofBits)).toEqual([32, 64, 128, 64, 64, 128]);
-  expect(() => bytes(10 ** 9, 0.01)).toThrow(/bits must be an integer from 0 to 1073741824/);
+  expect(() => bytes(10 ** 9, 0.01)).toThrow(/Cannot use bits: expected an integer from 0 to 1073741824/);
   const filter = ParquetFilter.create({ capacity: 1000 });
   for (const key of KEYS) filter.add(key);
   expect(filter.estimatedFalsePositiveRate()).toBeLessThan(0.01);
@@ -117,14 +117,18 @@ test('keys as columns store them', () => {
   expect([...plainBytes(-2n, 'INT64')]).toEqual([254, 255, 255, 255, 255, 255, 255, 255]);
   expect([...plainBytes(1.5, 'FLOAT')]).toEqual([0, 0, 0xc0, 0x3f]);
   expect([...plainBytes(1.5, 'DOUBLE')]).toEqual([0, 0, 0, 0, 0, 0, 0xf8, 0x3f]);
-  expect(() => plainBytes(2 ** 31, 'INT32')).toThrow(/value must be an integer from -2147483648/);
+  expect(() => plainBytes(2 ** 31, 'INT32')).toThrow(
+    /Cannot use value: expected an integer from -2147483648/,
+  );
   expect(() => plainBytes(2n ** 63n, 'INT64')).toThrow(/64-bit integer/);
   // 2 ** 53 may have been rounded.
   expect(() => plainBytes(2 ** 53, 'INT64')).toThrow(/safe integer or a bigint/);
   expect(() => plainBytes(0.5, 'INT64')).toThrow(/safe integer or a bigint/);
   expect([...plainBytes(2n ** 63n - 1n, 'INT64')]).toEqual([255, 255, 255, 255, 255, 255, 255, 127]);
   expect(plainBytes(-2n, 'INT32')).toEqual(plainBytes(-2, 'INT32'));
-  expect(() => plainBytes(2n ** 31n, 'INT32')).toThrow(/value must be an integer from -2147483648/);
+  expect(() => plainBytes(2n ** 31n, 'INT32')).toThrow(
+    /Cannot use value: expected an integer from -2147483648/,
+  );
   expect(() => plainBytes('5' as never, 'DOUBLE')).toThrow('value must be a number or a bigint, got string');
   expect(() => plainBytes(1, 'INT96' as never)).toThrow(/type must be INT32/);
   const filter = ParquetFilter.create({ capacity: 100 });
@@ -148,7 +152,7 @@ test('what no header can declare is not written', () => {
     byteLength: { value: 2 ** 31 },
   });
   expect(() => new ParquetFilter(huge).encode()).toThrow(
-    /byteLength must be .* to 2147483616, got 2147483648/,
+    /Cannot use byteLength: expected .* to 2147483616, got 2147483648/,
   );
 });
 

@@ -231,7 +231,7 @@ test('a chain ends where the error of its next link would be 0', () => {
   expect(many(1075).message).toMatch(/chunks of 206400 bytes in all/);
   expect(many(1076).message).toMatch(/expected 1 to 1075 links, got 1076 \(at byte 8\)/);
   expect(() => RedisBloomFilter.create({ capacity: 1, falsePositiveRate: Number.MIN_VALUE })).toThrow(
-    /falsePositiveRate must be a number from 1e-323/,
+    /Cannot use falsePositiveRate: expected a number from 1e-323/,
   );
 });
 
@@ -313,11 +313,13 @@ function chainRate(file: Uint8Array): number {
 
 test('options that make no sense', () => {
   const create = (options: object) => () => RedisBloomFilter.create({ capacity: 10, ...options });
-  expect(create({ capacity: 0 })).toThrow(/capacity must be an integer from 1 to 1073741824, got 0/);
-  expect(create({ falsePositiveRate: 0.3 })).toThrow(
-    /falsePositiveRate must be a number from .* to 0.25, got 0.3/,
+  expect(create({ capacity: 0 })).toThrow(
+    /Cannot use capacity: expected an integer from 1 to 1073741824, got 0/,
   );
-  expect(create({ expansion: 40_000 })).toThrow(/expansion must be an integer from 0 to 32768/);
+  expect(create({ falsePositiveRate: 0.3 })).toThrow(
+    /Cannot use falsePositiveRate: expected a number from .* to 0.25, got 0.3/,
+  );
+  expect(create({ expansion: 40_000 })).toThrow(/Cannot use expansion: expected an integer from 0 to 32768/);
   expect(create({ error: 1 })).toThrow(/got option 'error'/);
   expect(() => create({})().has(5 as never)).toThrow('The key must be a string or a Uint8Array, got 5');
 });

@@ -187,6 +187,6 @@ test('what Squid refuses', () => {
   view.setInt32(16, 2 ** 28 - 1);
   expect((errorOf(() => SquidDigest.decode(large)) as FormatError).code).toBe('truncated');
   expect(() => SquidDigest.create({ capacity: 2 ** 30 })).toThrow(
-    /capacity must be an integer from 1 to 429496727/,
+    /Cannot use capacity: expected an integer from 1 to 429496727/,
   );
 });

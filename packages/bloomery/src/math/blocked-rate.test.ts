@@ -115,7 +115,7 @@ describe('properties', () => {
 
   test('wrong arguments', () => {
     expect(() => rateBlocked({ n: 1, blocks: 0, k: 1 })).toThrow(
-      new RangeError('blocks must be an integer of at least 1, got 0'),
+      new RangeError('Cannot use blocks: expected an integer of at least 1, got 0'),
     );
     expect(() => rateBlocked({ n: 1, blocks: 1, k: 0 })).toThrow(RangeError);
     expect(() => rateSplitBlock({ n: -1, blocks: 1 })).toThrow(RangeError);

@@ -128,9 +128,9 @@ describe('counters (survey 2.5)', () => {
 
 test('wrong arguments', () => {
   expect(() => lowerBoundBits(10, 1)).toThrow(
-    new RangeError('epsilon must be strictly between 0 and 1, got 1'),
+    new RangeError('Cannot use epsilon: expected strictly between 0 and 1, got 1'),
   );
-  expect(() => lowerBoundBitsInUniverse(10, 0.1, 5)).toThrow(/^u must be/);
-  expect(() => counterProbability(1, 1, 1, 1)).toThrow(/^m must be/);
-  expect(() => counterOverflowBound(10, 1, 1, 0)).toThrow(/^j must be/);
+  expect(() => lowerBoundBitsInUniverse(10, 0.1, 5)).toThrow(/^Cannot use u: expected/);
+  expect(() => counterProbability(1, 1, 1, 1)).toThrow(/^Cannot use m: expected/);
+  expect(() => counterOverflowBound(10, 1, 1, 0)).toThrow(/^Cannot use j: expected/);
 });

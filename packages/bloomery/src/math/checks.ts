@@ -40,19 +40,25 @@ export function checkRate(name: string, value: unknown): number {
 /** Returns `value` if it is one of the choices. */
 export function checkChoice<T extends string>(name: string, value: unknown, choices: readonly T[]): T {
   if (!choices.includes(value as T)) {
-    throw new RangeError(
-      `${name} must be ${choices.map((c) => `'${c}'`).join(' or ')}, got ${String(value)}`,
-    );
+    throw wrongValue(name, choices.map((c) => `'${c}'`).join(' or '), value);
   }
   return value as T;
 }
 
+/** The error for an argument whose value is not allowed. */
+export function wrongValue(name: string, expected: string, value: unknown): RangeError {
+  return new RangeError(`Cannot use ${name}: expected ${expected}, got ${String(value)}`);
+}
+
 function check(name: string, value: unknown, sound: boolean, expected: string): number {
-  if (typeof value === 'number' && sound) return value;
-  const message = `${name} must be ${expected}, got `;
-  if (typeof value === 'number') throw new RangeError(message + value);
+  const type = typeof value;
+  if (type === 'number') {
+    if (sound) return value as number;
+    throw wrongValue(name, expected, value);
+  }
   throw new TypeError(
-    message + (typeof value === 'string' ? JSON.stringify(value) : value === null ? value : typeof value),
+    wrongValue(name, expected, type === 'string' ? JSON.stringify(value) : value === null ? value : type)
+      .message,
   );
 }
 

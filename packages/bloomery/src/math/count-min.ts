@@ -18,7 +18,7 @@
  */
 
 import { atLeastOne } from './at-least-one.ts';
-import { checkInteger, checkNumber, checkRate, MAX_BITS } from './checks.ts';
+import { checkInteger, checkNumber, checkRate, MAX_BITS, wrongValue } from './checks.ts';
 
 export interface CountMinSize {
   readonly width: number;
@@ -30,7 +30,8 @@ export function sizeCountMin(request: { readonly epsilon: number; readonly delta
   const width = Math.ceil(Math.E / checkRate('epsilon', request.epsilon));
   const depth = Math.ceil(Math.log(1 / checkRate('delta', request.delta)));
   if (width * depth > MAX_BITS) {
-    throw new RangeError(`epsilon ${request.epsilon} needs ${width} counters a row: more than ${MAX_BITS}`);
+    const limit = `one that needs at most ${MAX_BITS} counters`;
+    throw wrongValue('epsilon', limit, `${request.epsilon}, which needs ${depth} rows of ${width}`);
   }
   return { width, depth };
 }

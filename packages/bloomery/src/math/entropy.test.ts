@@ -23,7 +23,9 @@ describe('binary entropy', () => {
     expect(relativeError(binaryEntropy(0.3), binaryEntropy(0.7))).toBeLessThan(1e-14);
     // x·log2(e/x) for small x.
     expect(relativeError(binaryEntropy(1e-300), 1e-300 * Math.log2(Math.E / 1e-300))).toBeLessThan(1e-12);
-    expect(() => binaryEntropy(1.1)).toThrow(new RangeError('p must be a number from 0 to 1, got 1.1'));
+    expect(() => binaryEntropy(1.1)).toThrow(
+      new RangeError('Cannot use p: expected a number from 0 to 1, got 1.1'),
+    );
   });
 });
 

@@ -49,6 +49,8 @@ test('edges', () => {
   expect(normalProbability(Number.POSITIVE_INFINITY)).toBe(1);
   expect(normalProbability(Number.NEGATIVE_INFINITY)).toBe(0);
   expect(() => normalProbability(Number.NaN)).toThrow(RangeError);
-  expect(() => normalQuantile(0)).toThrow(new RangeError('p must be strictly between 0 and 1, got 0'));
+  expect(() => normalQuantile(0)).toThrow(
+    new RangeError('Cannot use p: expected strictly between 0 and 1, got 0'),
+  );
   expect(() => normalQuantile(1)).toThrow(RangeError);
 });

@@ -124,7 +124,7 @@ test('covariance of the zeros of two overlapping filters, by enumeration', () =>
 
 test('wrong arguments', () => {
   expect(() => occupancyDistribution(0, 1)).toThrow(
-    new RangeError('m must be an integer of at least 1, got 0'),
+    new RangeError('Cannot use m: expected an integer of at least 1, got 0'),
   );
   expect(() => occupancyDistribution(3, 1.5)).toThrow(RangeError);
   expect(() => occupancyMean(2.5, 1)).toThrow(RangeError);

@@ -139,15 +139,21 @@ describe('the exact forms', () => {
 });
 
 test('wrong arguments say which, what was expected and what came', () => {
-  expect(() => rateExact(0, 1, 1)).toThrow(new RangeError('m must be a number of at least 1, got 0'));
-  expect(() => rateExact(10, 0, 1)).toThrow(RangeError);
-  expect(() => rateAsymptotic(10, 1, -1)).toThrow(new RangeError('n must be a number of at least 0, got -1'));
-  expect(() => rateAsymptotic(10, 1, Number.NaN)).toThrow(
-    new RangeError('n must be a number of at least 0, got NaN'),
+  expect(() => rateExact(0, 1, 1)).toThrow(
+    new RangeError('Cannot use m: expected a number of at least 1, got 0'),
   );
-  expect(() => ratePartitioned(2, 3, 1)).toThrow(new RangeError('m must be a number of at least 3, got 2'));
+  expect(() => rateExact(10, 0, 1)).toThrow(RangeError);
+  expect(() => rateAsymptotic(10, 1, -1)).toThrow(
+    new RangeError('Cannot use n: expected a number of at least 0, got -1'),
+  );
+  expect(() => rateAsymptotic(10, 1, Number.NaN)).toThrow(
+    new RangeError('Cannot use n: expected a number of at least 0, got NaN'),
+  );
+  expect(() => ratePartitioned(2, 3, 1)).toThrow(
+    new RangeError('Cannot use m: expected a number of at least 3, got 2'),
+  );
   expect(() => rateExact('8' as unknown as number, 1, 1)).toThrow(
-    new TypeError('m must be a number of at least 1, got "8"'),
+    new TypeError('Cannot use m: expected a number of at least 1, got "8"'),
   );
   expect(() => optimalHashes(10, 0)).toThrow(RangeError);
 });

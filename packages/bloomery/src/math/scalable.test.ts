@@ -27,9 +27,11 @@ test('stages grow and tighten, and all of them together stay below the rate', ()
 
 test('plans that make no sense are refused by name', () => {
   expect(() => checkScalablePlan({ ...plan, falsePositiveRate: 1 })).toThrow(/falsePositiveRate/);
-  expect(() => checkScalablePlan({ ...plan, initialCapacity: 0 })).toThrow(/initialCapacity must be/);
+  expect(() => checkScalablePlan({ ...plan, initialCapacity: 0 })).toThrow(
+    /Cannot use initialCapacity: expected/,
+  );
   expect(() => checkScalablePlan({ ...plan, growth: 1 })).toThrow(
-    /growth must be a number from 1.25 to 1000/,
+    /Cannot use growth: expected a number from 1.25 to 1000/,
   );
   expect(() => checkScalablePlan({ ...plan, growth: Number.NaN })).toThrow(/growth/);
   expect(() => checkScalablePlan({ ...plan, tightening: 1 })).toThrow(/tightening/);

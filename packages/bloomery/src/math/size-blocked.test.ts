@@ -52,20 +52,23 @@ describe('smallest', () => {
 });
 
 test.each([
-  [{ capacity: 0, falsePositiveRate: 0.1 }, /^capacity/],
-  [{ capacity: 10, falsePositiveRate: 0 }, /^falsePositiveRate/],
-  [{ capacity: 10, falsePositiveRate: 0.1, hashes: 25 }, 'hashes must be an integer from 1 to 24, got 25'],
+  [{ capacity: 0, falsePositiveRate: 0.1 }, /^Cannot use capacity: /],
+  [{ capacity: 10, falsePositiveRate: 0 }, /^Cannot use falsePositiveRate: /],
+  [
+    { capacity: 10, falsePositiveRate: 0.1, hashes: 25 },
+    'Cannot use hashes: expected an integer from 1 to 24, got 25',
+  ],
   [{ capacity: 10, falsePositiveRate: 0.1, hashes: 5, maxHashes: 4 }, /at most maxHashes/],
   [
     { capacity: 10, falsePositiveRate: 0.1, hashes: 7, layout: 'split-block' },
-    'hashes must be 8 in the split-block layout, got 7',
+    'Cannot use hashes: expected 8 in the split-block layout, got 7',
   ],
   [
     { capacity: 10, falsePositiveRate: 0.1, maxHashes: 7, layout: 'split-block' },
-    /^maxHashes must be at least 8/,
+    /^Cannot use maxHashes: expected at least 8/,
   ],
-  [{ capacity: 10, falsePositiveRate: 0.1, layout: 'classic' }, /^layout must be/],
-  [{ capacity: 1e9, falsePositiveRate: 1e-9 }, /needs more than the limit of 68719476736 bits/],
+  [{ capacity: 10, falsePositiveRate: 0.1, layout: 'classic' }, /^Cannot use layout: expected/],
+  [{ capacity: 1e9, falsePositiveRate: 1e-9 }, /: expected at most 68719476736 bits, got more$/],
 ])('refused: %j', (request, message) => {
   expect(() => sizeBlocked(request as BlockedSizeRequest)).toThrow(message);
 });

@@ -21,7 +21,7 @@ import {
   SPLIT_BLOCK_HASHES,
   splitBlockRate,
 } from './blocked-rate.ts';
-import { checkInteger, checkRate, MAX_BITS } from './checks.ts';
+import { checkChoice, checkInteger, checkRate, MAX_BITS, wrongValue } from './checks.ts';
 
 /**
  * The most probes that the kernel makes in a block. More would save space only below 1e-11 (0.8 %
@@ -50,9 +50,7 @@ export function sizeBlocked(request: BlockedSizeRequest): BlockedSize {
   const n = checkInteger('capacity', request.capacity, 1);
   const rate = checkRate('falsePositiveRate', request.falsePositiveRate);
   const layout = request.layout ?? 'blocked';
-  if (layout !== 'blocked' && layout !== 'split-block') {
-    throw new RangeError(`layout must be 'blocked' or 'split-block', got ${String(layout)}`);
-  }
+  checkChoice('layout', layout, ['blocked', 'split-block']);
   const [fewest, most] = hashRange(request, layout);
   const maxBlocks = MAX_BITS / (layout === 'blocked' ? BLOCK_BITS : SPLIT_BLOCK_BITS);
   const sizeFor = (k: number): BlockedSize => {
@@ -77,9 +75,8 @@ export function sizeBlocked(request: BlockedSizeRequest): BlockedSize {
   }
   if (best.blocks === Number.POSITIVE_INFINITY) {
     const limits = fewest === most ? ` with ${most} hashes` : '';
-    throw new RangeError(
-      `capacity ${n} at falsePositiveRate ${rate}${limits} in the ${layout} layout needs more than the limit of ${MAX_BITS} bits`,
-    );
+    const size = `capacity ${n} at falsePositiveRate ${rate}${limits} in the ${layout} layout`;
+    throw wrongValue(size, `at most ${MAX_BITS} bits`, 'more');
   }
   return best;
 }
@@ -91,18 +88,16 @@ function hashRange(
   const limit = checkInteger('maxHashes', maxHashes ?? MAX_BLOCKED_HASHES, 1);
   if (layout === 'split-block') {
     if (hashes !== undefined && hashes !== SPLIT_BLOCK_HASHES) {
-      throw new RangeError(`hashes must be ${SPLIT_BLOCK_HASHES} in the split-block layout, got ${hashes}`);
+      throw wrongValue('hashes', `${SPLIT_BLOCK_HASHES} in the split-block layout`, hashes);
     }
     if (limit < SPLIT_BLOCK_HASHES) {
-      throw new RangeError(
-        `maxHashes must be at least ${SPLIT_BLOCK_HASHES} in the split-block layout, got ${limit}`,
-      );
+      throw wrongValue('maxHashes', `at least ${SPLIT_BLOCK_HASHES} in the split-block layout`, limit);
     }
     return [SPLIT_BLOCK_HASHES, SPLIT_BLOCK_HASHES];
   }
   if (hashes === undefined) return [1, Math.min(limit, MAX_BLOCKED_HASHES)];
   checkInteger('hashes', hashes, 1, MAX_BLOCKED_HASHES);
-  if (hashes > limit) throw new RangeError(`hashes must be at most maxHashes (${limit}), got ${hashes}`);
+  if (hashes > limit) throw wrongValue('hashes', `at most maxHashes (${limit})`, hashes);
   return [hashes, hashes];
 }
 

@@ -22,9 +22,7 @@ describe('smallest', () => {
 
   test('rates that few hashes cannot reach with any size', () => {
     expect(sizeClassic({ capacity: 1, falsePositiveRate: 1e-40 })).toMatchObject({ bits: 214, hashes: 106 });
-    expect(() => sizeClassic({ capacity: 1, falsePositiveRate: 1e-40, hashes: 3 })).toThrow(
-      'needs more than',
-    );
+    expect(() => sizeClassic({ capacity: 1, falsePositiveRate: 1e-40, hashes: 3 })).toThrow('got more');
   });
 
   test('one bit fewer breaks the promise with every k', () => {
@@ -113,23 +111,34 @@ describe('constraints', () => {
 
   test('what cannot be had is refused', () => {
     expect(() => sizeClassic({ capacity: 1e10, falsePositiveRate: 1e-12 })).toThrow(
-      new RangeError(`capacity 10000000000 at falsePositiveRate 1e-12 needs more than ${MAX_BITS} bits`),
+      new RangeError(
+        `Cannot use capacity 10000000000 at falsePositiveRate 1e-12: expected at most ${MAX_BITS} bits, got more`,
+      ),
     );
     expect(() => sizeClassic({ capacity: 1e6, falsePositiveRate: 1e-9, hashes: 1 })).toThrow(
       /at most 1 hashes/,
     );
     expect(() => sizeClassic({ capacity: 1e6, falsePositiveRate: 1e-9, maxHashes: 1 })).toThrow(/at most 1/);
     expect(() => sizeClassic({ capacity: 10, falsePositiveRate: 0.1, hashes: 5, maxHashes: 4 })).toThrow(
-      new RangeError('hashes must be an integer from 1 to 4, got 5'),
+      new RangeError('Cannot use hashes: expected an integer from 1 to 4, got 5'),
     );
   });
 
   test.each([
-    [{ capacity: 0, falsePositiveRate: 0.1 }, 'capacity must be an integer of at least 1, got 0'],
-    [{ capacity: 1, falsePositiveRate: 1.5 }, 'falsePositiveRate must be strictly between 0 and 1, got 1.5'],
-    [{ capacity: 1, falsePositiveRate: 0 }, 'falsePositiveRate must be strictly between 0 and 1, got 0'],
-    [{ capacity: 1, falsePositiveRate: 0.1, multipleOf: 0 }, /^multipleOf/],
-    [{ capacity: 1, falsePositiveRate: 0.1, layout: 'blocked' }, /^layout must be/],
+    [
+      { capacity: 0, falsePositiveRate: 0.1 },
+      'Cannot use capacity: expected an integer of at least 1, got 0',
+    ],
+    [
+      { capacity: 1, falsePositiveRate: 1.5 },
+      'Cannot use falsePositiveRate: expected strictly between 0 and 1, got 1.5',
+    ],
+    [
+      { capacity: 1, falsePositiveRate: 0 },
+      'Cannot use falsePositiveRate: expected strictly between 0 and 1, got 0',
+    ],
+    [{ capacity: 1, falsePositiveRate: 0.1, multipleOf: 0 }, /^Cannot use multipleOf: /],
+    [{ capacity: 1, falsePositiveRate: 0.1, layout: 'blocked' }, /^Cannot use layout: expected/],
   ])('%j', (request, message) => {
     expect(() => sizeClassic(request as ClassicSizeRequest)).toThrow(message);
   });

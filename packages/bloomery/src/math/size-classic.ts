@@ -18,7 +18,7 @@
  * This file is part of every bundle that can create a filter, so it does not use the planner.
  */
 
-import { checkChoice, checkInteger, checkRate, MAX_BITS } from './checks.ts';
+import { checkChoice, checkInteger, checkRate, MAX_BITS, wrongValue } from './checks.ts';
 import { bitsAsymptotic, ratePartitioned } from './rates.ts';
 import { rateTrue } from './true-rate.ts';
 
@@ -79,8 +79,10 @@ export function sizeClassic(request: ClassicSizeRequest): ClassicSize {
   }
   if (bits > MAX_BITS) {
     const limit = maxHashes < Number.MAX_SAFE_INTEGER ? ` with at most ${maxHashes} hashes` : '';
-    throw new RangeError(
-      `capacity ${n} at falsePositiveRate ${rate}${limit} needs more than ${MAX_BITS} bits`,
+    throw wrongValue(
+      `capacity ${n} at falsePositiveRate ${rate}${limit}`,
+      `at most ${MAX_BITS} bits`,
+      'more',
     );
   }
   return { bits, hashes, falsePositiveRate: rateOf(bits, hashes, n) };

@@ -147,7 +147,9 @@ describe('properties', () => {
     expect(rateTrueVariance(10, 3, 0)).toBe(0);
     expect(rateTrue(1, 3, 2)).toBe(1);
     expect(rateTrue(64, 8, 1e6)).toBe(1);
-    expect(() => rateTrue(10, 1.5, 3)).toThrow(new RangeError('k must be an integer of at least 1, got 1.5'));
+    expect(() => rateTrue(10, 1.5, 3)).toThrow(
+      new RangeError('Cannot use k: expected an integer of at least 1, got 1.5'),
+    );
     expect(() => rateTrue(10, 1, '3' as unknown as number)).toThrow(TypeError);
   });
 });

@@ -139,9 +139,9 @@ test('a request without capacity is answered in a moment', () => {
 test('structures are checked', () => {
   expect(plan({ capacity: 9, falsePositiveRate: 0.1 }).structure).toBe('bloom');
   expect(() => plan({ capacity: 9, falsePositiveRate: 0.1, structure: 'spectral' as never })).toThrow(
-    /structure must be 'bloom' or 'counting'/,
+    /Cannot use structure: expected 'bloom' or 'counting'/,
   );
   expect(() =>
     plan({ capacity: 9, falsePositiveRate: 0.1, structure: 'counting', layout: 'blocked' }),
-  ).toThrow(/structure 'counting' and layout 'blocked' contradict/);
+  ).toThrow(/expected layout 'classic' or 'partitioned' for structure 'counting', got 'blocked'/);
 });

@@ -523,13 +523,15 @@ describe('CountMinSketch', () => {
     expect(sketch.delta).toBeLessThanOrEqual(0.01);
     const make = (options: object) => () => new CountMinSketch({ width: 5, depth: 2, ...options });
     for (const width of [0, -1, 1.5, Number.NaN, 2 ** 36, '5', undefined]) {
-      expect(make({ width }), `${width}`).toThrow(/width must be/);
+      expect(make({ width }), `${width}`).toThrow(/Cannot use width: expected/);
     }
-    for (const depth of [0, 1.5, 256, '2']) expect(make({ depth })).toThrow(/depth must be/);
+    for (const depth of [0, 1.5, 256, '2']) expect(make({ depth })).toThrow(/Cannot use depth: expected/);
     for (const counterBits of [0, 16, 33, '32']) {
       expect(make({ counterBits })).toThrow(/Cannot use counterBits: expected 32 or 64/);
     }
-    expect(make({ update: 'lazy' })).toThrow(/update must be 'plain' or 'conservative', got lazy/);
+    expect(make({ update: 'lazy' })).toThrow(
+      /Cannot use update: expected 'plain' or 'conservative', got lazy/,
+    );
     expect(make({ widht: 3 })).toThrow(/got option 'widht'/);
     expect(make({ seed: -1 })).toThrow(/seed/);
     expect(() => CountMinSketch.forError({ epsilon: 0, delta: 0.1 })).toThrow(/epsilon/);
@@ -547,10 +549,10 @@ describe('CountMinSketch', () => {
         () => sketch.addHash(hashKey('a'), count as number),
         () => sketch.subtractHash(hashKey('a'), count as number),
       ]) {
-        expect(act, `${count}`).toThrow(/count must be an integer/);
+        expect(act, `${count}`).toThrow(/Cannot use count: expected an integer/);
       }
       expect(() => sketch.addMany(['a', 'b'], [1, count as number])).toThrow(
-        /counts\[1\] must be an integer/,
+        /Cannot use counts\[1\]: expected an integer/,
       );
     }
     expect(() => sketch.addMany(['a', 'b'], [1])).toThrow(/2 keys, 1 counts/);

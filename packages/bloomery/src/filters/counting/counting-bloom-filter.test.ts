@@ -405,9 +405,11 @@ describe('CountingBloomFilter', () => {
       const make = () => new CountingBloomFilter({ ...good, counterBits: counterBits as CounterBits });
       expect(make, `${counterBits}`).toThrow(/Cannot use counterBits: expected 2, 4, 8 or 16, got/);
     }
-    expect(() => new CountingBloomFilter({ ...good, counters: 0 })).toThrow(/counters must be/);
-    expect(() => new CountingBloomFilter({ ...good, counters: 2 ** 36 })).toThrow(/counters must be/);
-    expect(() => new CountingBloomFilter({ ...good, hashes: 0 })).toThrow(/hashes must be/);
+    expect(() => new CountingBloomFilter({ ...good, counters: 0 })).toThrow(/Cannot use counters: expected/);
+    expect(() => new CountingBloomFilter({ ...good, counters: 2 ** 36 })).toThrow(
+      /Cannot use counters: expected/,
+    );
+    expect(() => new CountingBloomFilter({ ...good, hashes: 0 })).toThrow(/Cannot use hashes: expected/);
     expect(() => new CountingBloomFilter({ ...good, layout: 'partitioned' })).toThrow(/multiple of hashes/);
     expect(() => new CountingBloomFilter({ ...good, overfull: 'throw' })).toThrow(
       /expected a capacity, got none/,

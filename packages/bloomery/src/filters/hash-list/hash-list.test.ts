@@ -217,9 +217,11 @@ describe('HashList', () => {
     expect(rateTrue(more.bits, 2, 1_000_000)).toBeLessThanOrEqual(1e-5);
     expect(HashList.forCapacity({ capacity: 1000, falsePositiveRate: 0.01, hashes: 4 }).hashes).toBe(4);
     expect(() => HashList.forCapacity({ capacity: 1_000_000, falsePositiveRate: 1e-5, hashes: 1 })).toThrow(
-      /at most 1 hashes needs more than 68719476736 bits/,
+      /at most 1 hashes: expected at most 68719476736 bits, got more/,
     );
-    expect(() => HashList.forCapacity({ capacity: 1e15, falsePositiveRate: 0.01 })).toThrow(/more than/);
+    expect(() => HashList.forCapacity({ capacity: 1e15, falsePositiveRate: 0.01 })).toThrow(
+      /expected at most 68719476736 bits, got more/,
+    );
     // On the edge of 2^36: whatever is chosen fits and keeps the rate.
     for (const factor of [0.999_998, 1, 1.000_002]) {
       const edge = HashList.forCapacity({
@@ -274,10 +276,10 @@ describe('HashList', () => {
 
   test('errors name what is wrong', () => {
     for (const bits of [0, 1.5, Number.NaN, 2 ** 36 + 1, '8']) {
-      expect(() => new HashList({ bits: bits as number })).toThrow(/bits must be/);
+      expect(() => new HashList({ bits: bits as number })).toThrow(/Cannot use bits: expected/);
     }
     for (const hashes of [0, 256, 1.5]) {
-      expect(() => new HashList({ bits: 8, hashes })).toThrow(/hashes must be/);
+      expect(() => new HashList({ bits: 8, hashes })).toThrow(/Cannot use hashes: expected/);
     }
     expect(() => new HashList({ bits: 8, overfull: 'throw' })).toThrow(/expected a capacity, got none/);
     expect(() => new HashList({ bits: 8, shared: true } as never)).toThrow(/got option 'shared'/);

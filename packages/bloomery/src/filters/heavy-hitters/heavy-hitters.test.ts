@@ -343,7 +343,7 @@ describe('HeavyHitters', () => {
   test('parameters, in errors', () => {
     for (const threshold of [0, 1, -1, Number.NaN, '0.1', undefined]) {
       expect(() => HeavyHitters.forThreshold({ threshold: threshold as number })).toThrow(
-        /threshold must be/,
+        /Cannot use threshold: expected/,
       );
       expect(() => new HeavyHitters({ threshold: threshold as number, width: 5, depth: 1 })).toThrow(
         /threshold/,
@@ -360,8 +360,8 @@ describe('HeavyHitters', () => {
       expect(() => tracker.addMany(wrong as never, [1, 2])).toThrow(TypeError);
     }
     expect(() => tracker.addMany(new Set(['a', 'b']), [1])).toThrow(/2 keys, 1 counts/);
-    expect(() => tracker.addMany(['a'], -1)).toThrow(/count must be/);
-    expect(() => tracker.add('a', 0.5)).toThrow(/count must be/);
+    expect(() => tracker.addMany(['a'], -1)).toThrow(/Cannot use count: expected/);
+    expect(() => tracker.add('a', 0.5)).toThrow(/Cannot use count: expected/);
     expect(tracker.total).toBe(0);
     tracker.add('nothing', 0);
     expect(tracker.list()).toEqual([]);

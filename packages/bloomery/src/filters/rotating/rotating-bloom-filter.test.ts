@@ -295,7 +295,7 @@ describe('RotatingBloomFilter', () => {
     expect(filter.estimatedSizes()[2]).toBe(0);
     filter.generation(0).add('a copy of mine');
     expect(filter.byteLength).toBe(3 * filter.generation(0).byteLength);
-    expect(() => filter.generation(3)).toThrow(/age must be an integer from 0 to 2/);
+    expect(() => filter.generation(3)).toThrow(/Cannot use age: expected an integer from 0 to 2/);
   });
 
   test('merging: generation by generation, where the turns agree', () => {
@@ -359,20 +359,20 @@ describe('RotatingBloomFilter', () => {
   test('errors name what is wrong', () => {
     const make = (extra: object) => () => new RotatingBloomFilter({ ...options, ...extra });
     for (const generations of [1, 33, 2.5]) {
-      expect(make({ generations })).toThrow(/generations must be an integer from 2 to 32/);
+      expect(make({ generations })).toThrow(/Cannot use generations: expected an integer from 2 to 32/);
     }
-    expect(make({ ttlMs: 0, nowMs: 0 })).toThrow(/ttlMs must be/);
-    expect(make({ ttlMs: 100 })).toThrow(/nowMs must be/);
-    expect(make({ ttlMs: 100, nowMs: 1.5 })).toThrow(/nowMs must be an integer/);
+    expect(make({ ttlMs: 0, nowMs: 0 })).toThrow(/Cannot use ttlMs: expected/);
+    expect(make({ ttlMs: 100 })).toThrow(/Cannot use nowMs: expected/);
+    expect(make({ ttlMs: 100, nowMs: 1.5 })).toThrow(/Cannot use nowMs: expected an integer/);
     expect(make({ nowMs: 5 })).toThrow(/Cannot use nowMs: expected ttlMs with it, got none/);
     expect(make({ ttlMs: 100, nowMs: 0, rotateWhenFull: true })).toThrow(/ttlMs or rotateWhenFull/);
     expect(make({ rotateWhenFull: 'yes' })).toThrow(/true or false/);
-    expect(make({ layout: 'x' })).toThrow(/layout must be/);
+    expect(make({ layout: 'x' })).toThrow(/Cannot use layout: expected/);
     expect(make({ ttl: 5 })).toThrow(/got option 'ttl'/);
     expect(() => new RotatingBloomFilter(undefined as never)).toThrow(TypeError);
     const timed = make({ ttlMs: 100, nowMs: 0 })();
     expect(() => timed.rotate()).toThrow(/Cannot rotate: expected a filter without ttlMs/);
-    expect(() => timed.advance(-1)).toThrow(/nowMs must be an integer from 0/);
+    expect(() => timed.advance(-1)).toThrow(/Cannot use nowMs: expected an integer from 0/);
     expect(() => timed.advance(Number.NaN)).toThrow(/nowMs/);
     expect(() => make({})().advance(5)).toThrow(/made with ttlMs/);
     expect(make({})().nowMs).toBe(undefined);

@@ -66,9 +66,11 @@ test("before never counts under 'allow'", () => {
 });
 
 test('a gauge checks capacity and policy', () => {
-  expect(() => new FillGauge(filterWith(0, 0), DECAY)).toThrow(/capacity must be an integer/);
+  expect(() => new FillGauge(filterWith(0, 0), DECAY)).toThrow(/Cannot use capacity: expected an integer/);
   expect(() => new FillGauge({ ...filterWith(0), capacity: undefined }, DECAY, 'warn')).toThrow(
     /^Cannot use overfull 'warn': expected a capacity, got none$/,
   );
-  expect(() => new FillGauge(filterWith(0), DECAY, 'shrug' as OverfullPolicy)).toThrow(/overfull must be/);
+  expect(() => new FillGauge(filterWith(0), DECAY, 'shrug' as OverfullPolicy)).toThrow(
+    /Cannot use overfull: expected/,
+  );
 });

@@ -46,7 +46,7 @@ test('bitsAsked takes bits, or the bits whose rate is at most the one asked for'
   expect(asked({ falsePositiveRate: 0.25 })).toBe(2);
   expect(asked({ falsePositiveRate: 0.2499 })).toBe(3);
   expect(asked({ falsePositiveRate: 2 ** -30 })).toBe(30);
-  expect(() => asked({ checkBits: 31 })).toThrow(/checkBits must be an integer from 1 to 30/);
+  expect(() => asked({ checkBits: 31 })).toThrow(/Cannot use checkBits: expected an integer from 1 to 30/);
   expect(() => asked({ falsePositiveRate: 2 ** -31 })).toThrow(/at least 2\^-30 in a Table/);
   expect(() => asked({ checkBits: 8, falsePositiveRate: 0.1 })).toThrow(
     /Cannot size a Table: expected checkBits or falsePositiveRate, got both/,

@@ -455,7 +455,7 @@ describe('recurring minimum', () => {
     );
     expect(
       () => new SpectralBloomFilter({ counters: 51, hashes: 3, method: 'recurring-minimum', secondary: 0 }),
-    ).toThrow(/secondary must be/);
+    ).toThrow(/Cannot use secondary: expected/);
   });
 });
 
@@ -540,12 +540,13 @@ describe('SpectralBloomFilter', () => {
 
   test('errors name what is wrong', () => {
     const make = (options: object) => () => new SpectralBloomFilter({ counters: 50, hashes: 3, ...options });
-    for (const counters of [0, 1.5, 2 ** 33, '8']) expect(make({ counters })).toThrow(/counters must be/);
-    for (const hashes of [0, 1.5, 256]) expect(make({ hashes })).toThrow(/hashes must be/);
+    for (const counters of [0, 1.5, 2 ** 33, '8'])
+      expect(make({ counters })).toThrow(/Cannot use counters: expected/);
+    for (const hashes of [0, 1.5, 256]) expect(make({ hashes })).toThrow(/Cannot use hashes: expected/);
     for (const counterBits of [0, 4, 64, '8']) {
       expect(make({ counterBits })).toThrow(/Cannot use counterBits: expected 8, 16 or 32/);
     }
-    expect(make({ method: 'best' })).toThrow(/method must be 'minimum-selection' or/);
+    expect(make({ method: 'best' })).toThrow(/Cannot use method: expected 'minimum-selection' or/);
     expect(make({ overfull: 'throw' })).toThrow(/expected a capacity, got none/);
     expect(make({ capacity: 0 })).toThrow(/capacity/);
     expect(make({ bits: 50 })).toThrow(/got option 'bits'/);
@@ -559,7 +560,9 @@ describe('SpectralBloomFilter', () => {
         () => filter.addMany(['a'], count as number),
         () => filter.deleteMany(['a'], count as number),
       ]) {
-        expect(act, `${count}`).toThrow(/count must be an integer|Cannot read counts: expected a number/);
+        expect(act, `${count}`).toThrow(
+          /Cannot use count: expected an integer|Cannot read counts: expected a number/,
+        );
       }
     }
     expect(() => filter.addMany(['a', 'b'], [1])).toThrow(/2 keys, 1 counts/);

@@ -12,6 +12,7 @@
  */
 
 import { BLOCK_BITS, SPLIT_BLOCK_BITS, SPLIT_BLOCK_HASHES } from '../blocked-rate.ts';
+import { wrongValue } from '../checks.ts';
 import { decayOf } from '../from-ones.ts';
 import type { ZeroModel } from './zero-count.ts';
 
@@ -24,7 +25,7 @@ export interface BlockedShape {
 /** The model of how the zeros of a blocked filter fall with the number of keys. */
 export function blockedZeroModel({ bits, hashes, layout }: BlockedShape): ZeroModel {
   const blockBits = layout === 'blocked' ? BLOCK_BITS : SPLIT_BLOCK_BITS;
-  if (bits % blockBits !== 0) throw new RangeError(`bits must be a multiple of ${blockBits}, got ${bits}`);
+  if (bits % blockBits !== 0) throw wrongValue('bits', `a multiple of ${blockBits}`, bits);
   const blocks = bits / blockBits;
   if (layout === 'blocked') {
     const missOne = (1 - 1 / BLOCK_BITS) ** hashes;
@@ -32,7 +33,7 @@ export function blockedZeroModel({ bits, hashes, layout }: BlockedShape): ZeroMo
     return pairModel(blocks, BLOCK_BITS, missOne, [{ partners: BLOCK_BITS - 1, missTwo }]);
   }
   if (hashes !== SPLIT_BLOCK_HASHES) {
-    throw new RangeError(`hashes must be ${SPLIT_BLOCK_HASHES} in the split-block layout, got ${hashes}`);
+    throw wrongValue('hashes', `${SPLIT_BLOCK_HASHES} in the split-block layout`, hashes);
   }
   return pairModel(blocks, SPLIT_BLOCK_BITS, 31 / 32, [
     { partners: 31, missTwo: 30 / 32 },

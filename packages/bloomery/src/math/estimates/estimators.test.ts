@@ -186,7 +186,7 @@ describe('blocked size', () => {
       high: Number.POSITIVE_INFINITY,
     });
     expect(() => estimateSize({ bits: 1536, hashes: 6, layout: 'blocked', ones: 3 * 512 + 1 })).toThrow(
-      new RangeError('ones must be an integer from 0 to 1536, got 1537'),
+      new RangeError('Cannot use ones: expected an integer from 0 to 1536, got 1537'),
     );
     expect(() => estimateSize({ bits: 1500, hashes: 6, ones: 1, layout: 'blocked' })).toThrow(
       /multiple of 512/,
@@ -327,13 +327,15 @@ describe('two sets', () => {
   test('impossible counts', () => {
     const base = { bits: 100, hashes: 2, ones1: 60, ones2: 70, onesAnd: 40 };
     expect(() => estimateUnionSize({ ...base, onesAnd: 61 })).toThrow(
-      new RangeError('onesAnd must be an integer from 30 to 60, got 61'),
+      new RangeError('Cannot use onesAnd: expected an integer from 30 to 60, got 61'),
     );
     expect(() => estimateUnionSize({ ...base, onesAnd: 29 })).toThrow(RangeError);
-    expect(() => estimateSize({ bits: 100, hashes: 2, ones: 101 })).toThrow(/^ones/);
+    expect(() => estimateSize({ bits: 100, hashes: 2, ones: 101 })).toThrow(/^Cannot use ones: /);
     expect(() => estimateSize({ bits: 100, hashes: 3, ones: 1, layout: 'partitioned' })).toThrow(
-      new RangeError('bits must be a multiple of hashes (3), got 100'),
+      new RangeError('Cannot use bits: expected a multiple of hashes (3), got 100'),
     );
-    expect(() => estimateSize({ bits: 100, hashes: 2, ones: 1, confidence: 1 })).toThrow(/^confidence/);
+    expect(() => estimateSize({ bits: 100, hashes: 2, ones: 1, confidence: 1 })).toThrow(
+      /^Cannot use confidence: /,
+    );
   });
 });

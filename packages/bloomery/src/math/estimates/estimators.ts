@@ -24,7 +24,7 @@
  * would bias sums and means.
  */
 
-import { checkInteger, checkNumber } from '../checks.ts';
+import { checkChoice, checkInteger, checkNumber, wrongValue } from '../checks.ts';
 import { decayOf, sizeFromOnes } from '../from-ones.ts';
 import { relativeZeroVariance } from '../occupancy.ts';
 import { blockedZeroModel } from './blocked-estimate.ts';
@@ -114,8 +114,7 @@ export function zeroModel({ bits, hashes, layout = 'classic' }: FilterShape): Ze
   checkInteger('bits', bits, 1);
   checkInteger('hashes', hashes, 1);
   if (layout === 'partitioned') {
-    if (bits % hashes !== 0)
-      throw new RangeError(`bits must be a multiple of hashes (${hashes}), got ${bits}`);
+    if (bits % hashes !== 0) throw wrongValue('bits', `a multiple of hashes (${hashes})`, bits);
     // k independent slices: variances add up, so the relative variance of the sum is that of a
     // slice over k.
     const slice = bits / hashes;
@@ -126,8 +125,7 @@ export function zeroModel({ bits, hashes, layout = 'classic' }: FilterShape): Ze
     };
   }
   if (layout === 'blocked' || layout === 'split-block') return blockedZeroModel({ bits, hashes, layout });
-  if (layout !== 'classic')
-    throw new RangeError(`layout must be one of the four that exist, got ${String(layout)}`);
+  checkChoice('layout', layout, ['classic', 'partitioned', 'blocked', 'split-block']);
   const decay = decayOf(hashes, 1 / bits);
   return { bits, decay, relativeVariance: (n) => relativeZeroVariance(bits, hashes * n) };
 }

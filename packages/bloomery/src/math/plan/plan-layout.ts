@@ -17,6 +17,7 @@ import {
   SPLIT_BLOCK_HASHES,
   splitBlockRate,
 } from '../blocked-rate.ts';
+import { checkChoice } from '../checks.ts';
 import { ratePartitioned, zeroProbabilityExact, zeroProbabilityPartitioned } from '../rates.ts';
 import { MAX_BLOCKED_HASHES, sizeBlocked } from '../size-blocked.ts';
 import { sizeClassic } from '../size-classic.ts';
@@ -85,11 +86,8 @@ export function bestHashes(
 }
 
 export function layoutModel(name: PlanLayout): LayoutModel {
-  if (name === 'classic' || name === 'partitioned') return plainModel(name);
-  if (name === 'blocked' || name === 'split-block') return blockedModel(name);
-  throw new RangeError(
-    `layout must be 'classic', 'partitioned', 'blocked' or 'split-block', got ${String(name)}`,
-  );
+  checkChoice('layout', name, ['classic', 'partitioned', 'blocked', 'split-block']);
+  return name === 'classic' || name === 'partitioned' ? plainModel(name) : blockedModel(name);
 }
 
 function plainModel(name: 'classic' | 'partitioned'): LayoutModel {

@@ -89,11 +89,15 @@ export type PlanOutcome = Choice | { readonly impossible: string };
 
 export function checkPlanRequest(request: PlanRequest): Problem {
   if (typeof request !== 'object' || request === null) {
-    throw new TypeError(`plan expects an object, got ${request === null ? 'null' : typeof request}`);
+    throw new TypeError(
+      `Cannot plan a filter: expected an object, got ${request === null ? 'null' : typeof request}`,
+    );
   }
   for (const field of Object.keys(request)) {
     if (!FIELDS.includes(field)) {
-      throw new TypeError(`unknown field ${JSON.stringify(field)}; the fields are ${FIELDS.join(', ')}`);
+      throw new TypeError(
+        `Cannot plan a filter: expected fields of ${FIELDS.join(', ')}, got ${JSON.stringify(field)}`,
+      );
     }
   }
   const { capacity, falsePositiveRate, bits, hashes, transmissionBits, changedFraction } = request;
@@ -112,15 +116,17 @@ export function checkPlanRequest(request: PlanRequest): Problem {
   if (hashes !== undefined) checkInteger('hashes', hashes, model.minHashes, model.mostHashes);
   if (maxHashes !== undefined) checkInteger('maxHashes', maxHashes, model.minHashes);
   if (hashes !== undefined && maxHashes !== undefined && hashes > maxHashes) {
-    throw new RangeError(`hashes ${hashes} and maxHashes ${maxHashes} contradict`);
+    throw new RangeError(
+      `Cannot plan a filter: expected at most maxHashes ${maxHashes}, got hashes ${hashes}`,
+    );
   }
   if (bits !== undefined && maxBits !== undefined && bits > maxBits) {
-    throw new RangeError(`bits ${bits} and maxBits ${maxBits} contradict`);
+    throw new RangeError(`Cannot plan a filter: expected at most maxBits ${maxBits}, got bits ${bits}`);
   }
   checkChoice('structure', structure, ['bloom', 'counting']);
   if (structure === 'counting' && !model.sendable) {
     throw new RangeError(
-      `structure 'counting' and layout '${model.name}' contradict: use 'classic' or 'partitioned'`,
+      `Cannot plan a filter: expected layout 'classic' or 'partitioned' for structure 'counting', got '${model.name}'`,
     );
   }
   const goal = request.goal ?? inferGoal(request);
@@ -152,24 +158,22 @@ function inferGoal({ changedFraction, transmissionBits, maxMessageBytes }: PlanR
 }
 
 function checkGoal(goal: PlanGoal, request: PlanRequest, model: LayoutModel): void {
-  if (goal !== 'memory' && goal !== 'transmission' && goal !== 'delta') {
-    throw new RangeError(`goal must be 'memory', 'transmission' or 'delta', got ${String(goal)}`);
-  }
+  checkChoice('goal', goal, ['memory', 'transmission', 'delta']);
   if (goal === 'memory') {
     for (const field of ['transmissionBits', 'maxMessageBytes'] as const) {
       if (request[field] !== undefined) {
         throw new RangeError(
-          `goal 'memory' and ${field} ${request[field]} contradict: use goal 'transmission'`,
+          `Cannot plan a filter: expected goal 'transmission' with ${field} ${request[field]}, got 'memory'`,
         );
       }
     }
   } else if (!model.sendable) {
     throw new RangeError(
-      `goal '${goal}' and layout '${model.name}' contradict: blocks fill unevenly, use 'classic' or 'partitioned'`,
+      `Cannot plan a filter: expected layout 'classic' or 'partitioned' for goal '${goal}', got '${model.name}', whose blocks fill unevenly`,
     );
   }
   if (goal === 'delta' && request.changedFraction === undefined) {
-    throw new RangeError("goal 'delta' needs changedFraction");
+    throw new RangeError("Cannot plan a filter: expected changedFraction for goal 'delta', got none");
   }
 }
 
@@ -178,12 +182,12 @@ function checkSufficient(request: PlanRequest): void {
   const size = bits ?? maxBits ?? transmissionBits ?? maxMessageBytes;
   if (capacity === undefined && (falsePositiveRate === undefined || size === undefined)) {
     throw new RangeError(
-      'without capacity the planner needs falsePositiveRate and one of bits, maxBits, transmissionBits, maxMessageBytes',
+      `Cannot plan a filter without capacity: expected falsePositiveRate and one of bits, maxBits, transmissionBits, maxMessageBytes, got no ${falsePositiveRate === undefined ? 'falsePositiveRate' : 'size'}`,
     );
   }
   if (capacity !== undefined && falsePositiveRate === undefined && size === undefined) {
     throw new RangeError(
-      `capacity ${capacity} alone is not enough: add falsePositiveRate, bits, maxBits, transmissionBits or maxMessageBytes`,
+      `Cannot plan a filter: expected falsePositiveRate, bits, maxBits, transmissionBits or maxMessageBytes, got capacity ${capacity} alone`,
     );
   }
 }

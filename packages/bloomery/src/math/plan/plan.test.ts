@@ -306,29 +306,38 @@ describe('refused', () => {
   test.each<[PlanRequest, string | RegExp]>([
     [
       { capacity: 1000, bits: 1000, falsePositiveRate: 0.01 },
-      'capacity 1000, bits 1000 and falsePositiveRate 0.01 contradict: 1000 bits give at best 0.632 (k = 1)',
+      'Cannot plan a filter: capacity 1000, bits 1000 and falsePositiveRate 0.01 contradict: 1000 bits give at best 0.632 (k = 1)',
     ],
     [
       { capacity: 1000, maxBits: 4000, falsePositiveRate: 0.01, maxHashes: 2 },
-      'capacity 1000, maxBits 4000, maxHashes 2 and falsePositiveRate 0.01 contradict: 4000 bits give at best 0.155 (k = 2)',
+      'Cannot plan a filter: capacity 1000, maxBits 4000, maxHashes 2 and falsePositiveRate 0.01 contradict: 4000 bits give at best 0.155 (k = 2)',
     ],
     [{ capacity: 1e10, falsePositiveRate: 1e-6 }, /the limit of 68719476736 bits .*contradict/],
     [
       { capacity: 10, falsePositiveRate: 0.1, hashes: 5, maxHashes: 4 },
-      'hashes 5 and maxHashes 4 contradict',
+      'Cannot plan a filter: expected at most maxHashes 4, got hashes 5',
     ],
-    [{ capacity: 10, bits: 100, maxBits: 99 }, 'bits 100 and maxBits 99 contradict'],
-    [{ capacity: 10 }, /^capacity 10 alone is not enough: add falsePositiveRate/],
-    [{ bits: 10 }, /^without capacity the planner needs falsePositiveRate/],
-    [{ falsePositiveRate: 0.1 }, /^without capacity/],
+    [
+      { capacity: 10, bits: 100, maxBits: 99 },
+      'Cannot plan a filter: expected at most maxBits 99, got bits 100',
+    ],
+    [{ capacity: 10 }, /^Cannot plan a filter: expected falsePositiveRate, bits, .* got capacity 10 alone$/],
+    [
+      { bits: 10 },
+      /^Cannot plan a filter without capacity: expected falsePositiveRate and .* got no falsePositiveRate$/,
+    ],
+    [{ falsePositiveRate: 0.1 }, /^Cannot plan a filter without capacity: .* got no size$/],
     [
       { capacity: 10, transmissionBits: 50, goal: 'memory' },
-      /^goal 'memory' and transmissionBits 50 contradict/,
+      /^Cannot plan a filter: expected goal 'transmission' with transmissionBits 50, got 'memory'/,
     ],
-    [{ capacity: 10, falsePositiveRate: 0.1, goal: 'delta' }, "goal 'delta' needs changedFraction"],
+    [
+      { capacity: 10, falsePositiveRate: 0.1, goal: 'delta' },
+      "Cannot plan a filter: expected changedFraction for goal 'delta', got none",
+    ],
     [
       { capacity: 10, transmissionBits: 50, layout: 'blocked' },
-      /^goal 'transmission' and layout 'blocked' contradict/,
+      /^Cannot plan a filter: expected layout 'classic' or 'partitioned' for goal 'transmission', got 'blocked'/,
     ],
     [{ capacity: 10_000, falsePositiveRate: 0.001, maxMessageBytes: 1400 }, /contradict: the best is 0\.\d+/],
     [{ capacity: 1000, bits: 9000, transmissionBits: 100 }, /contradict: no such filter fits/],
@@ -336,17 +345,26 @@ describe('refused', () => {
       { capacity: 1000, falsePositiveRate: 0.01, maxBits: 9000, goal: 'transmission' },
       /the fewest bits are 9595 \(k = 7\)/,
     ],
-    [{ bits: 100, falsePositiveRate: 0.1, layout: 'blocked' }, 'bits 100 are too few for the blocked layout'],
+    [
+      { bits: 100, falsePositiveRate: 0.1, layout: 'blocked' },
+      'Cannot plan a filter: bits 100 are too few for the blocked layout',
+    ],
     [
       { capacity: 10, bits: 256, layout: 'split-block', hashes: 7 },
-      'hashes must be an integer from 8 to 8, got 7',
+      'Cannot use hashes: expected an integer from 8 to 8, got 7',
     ],
-    [{ capacity: 10, falsePositiveRate: 1.5 }, 'falsePositiveRate must be strictly between 0 and 1, got 1.5'],
-    [{ capacity: 1.5, falsePositiveRate: 0.5 }, 'capacity must be an integer of at least 1, got 1.5'],
-    [{ capacity: 10, falsePositiveRate: 0.1, changedFraction: 1.2 }, /^changedFraction/],
-    [{ capacity: 10, bits: 2 ** 37 }, /^bits must be an integer from 1 to 68719476736/],
-    [{ capacity: 10, bits: 10, layout: 'blobby' as 'blocked' }, /^layout must be/],
-    [{ capacity: 10, bits: 10, goal: 'speed' as 'memory' }, /^goal must be/],
+    [
+      { capacity: 10, falsePositiveRate: 1.5 },
+      'Cannot use falsePositiveRate: expected strictly between 0 and 1, got 1.5',
+    ],
+    [
+      { capacity: 1.5, falsePositiveRate: 0.5 },
+      'Cannot use capacity: expected an integer of at least 1, got 1.5',
+    ],
+    [{ capacity: 10, falsePositiveRate: 0.1, changedFraction: 1.2 }, /^Cannot use changedFraction/],
+    [{ capacity: 10, bits: 2 ** 37 }, /^Cannot use bits: expected an integer from 1 to 68719476736/],
+    [{ capacity: 10, bits: 10, layout: 'blobby' as 'blocked' }, /^Cannot use layout: expected/],
+    [{ capacity: 10, bits: 10, goal: 'speed' as 'memory' }, /^Cannot use goal: expected/],
   ])('%j', (request, message) => {
     expect(() => plan(request)).toThrow(RangeError);
     expect(() => plan(request)).toThrow(message);
@@ -354,13 +372,13 @@ describe('refused', () => {
 
   test('a typo, or a wrong type, is a TypeError', () => {
     expect(() => plan({ capacity: 10, falsePositveRate: 0.1 } as PlanRequest)).toThrow(
-      /^unknown field "falsePositveRate"; the fields are capacity, falsePositiveRate/,
+      /^Cannot plan a filter: expected fields of capacity, falsePositiveRate, .* got "falsePositveRate"$/,
     );
     expect(() => plan({ capacity: '10' as unknown as number, bits: 10 })).toThrow(
-      new TypeError('capacity must be an integer of at least 1, got "10"'),
+      new TypeError('Cannot use capacity: expected an integer of at least 1, got "10"'),
     );
     expect(() => plan(null as unknown as PlanRequest)).toThrow(
-      new TypeError('plan expects an object, got null'),
+      new TypeError('Cannot plan a filter: expected an object, got null'),
     );
     expect(() => plan(7 as unknown as PlanRequest)).toThrow(TypeError);
   });

@@ -90,7 +90,7 @@ export function plan(request: PlanRequest): Plan {
   const solve = problem.goal === 'memory' ? solveMemory : solveTransmission;
   const capacity = problem.capacity ?? largestCapacity((n) => solve(problem, n));
   const outcome = solve(problem, capacity);
-  if ('impossible' in outcome) throw new RangeError(outcome.impossible);
+  if ('impossible' in outcome) throw new RangeError(`Cannot plan a filter: ${outcome.impossible}`);
   return describe(problem, capacity, outcome);
 }
 
@@ -100,7 +100,7 @@ export function plan(request: PlanRequest): Plan {
 function largestCapacity(solve: (n: number) => PlanOutcome): number {
   const isPossible = (n: number) => !('impossible' in solve(n));
   const one = solve(1);
-  if ('impossible' in one) throw new RangeError(one.impossible);
+  if ('impossible' in one) throw new RangeError(`Cannot plan a filter: ${one.impossible}`);
   let low = 1;
   let high = 2;
   while (isPossible(high)) [low, high] = [high, high * 2];

@@ -193,7 +193,7 @@ inBothKernels('coded frames', () => {
     const plain = new BloomFilter({ bits: 1000, hashes: 1 }).encode();
     const coded = compressFrame(plain);
     expect(() => compressFrame(coded, { effort: 'tiny' } as never)).toThrow(
-      /effort must be 'small' or 'fast'/,
+      /Cannot use effort: expected 'small' or 'fast'/,
     );
     expect(() => compressFrame(plain, { Effort: 'fast' } as never)).toThrow(/got option 'Effort'/);
     expect(() => expandFrame(coded, { maxbytes: 5 } as never)).toThrow(/got option 'maxbytes'/);

@@ -326,15 +326,15 @@ describe('a publisher’s options', () => {
     expect(make({ filter: new BloomFilter({ bits: 64, hashes: 2 }) })).toThrow(
       new TypeError('filter must be a CountingBloomFilter'),
     );
-    expect(make({ incarnation: undefined })).toThrow('incarnation must be an integer');
+    expect(make({ incarnation: undefined })).toThrow('Cannot use incarnation: expected an integer');
     expect(make({ incarnation: 2 ** 48 })).toThrow(
-      'incarnation must be an integer from 0 to 281474976710655, got 281474976710656',
+      'Cannot use incarnation: expected an integer from 0 to 281474976710655, got 281474976710656',
     );
     expect(make({ publisherId: -1 })).toThrow('publisherId must be an integer from 0 to 2^64 - 1, got -1');
     expect(make({ publisherId: 2n ** 64n })).toThrow(RangeError);
-    expect(make({ effort: 'tiny' })).toThrow("effort must be 'small' or 'fast', got tiny");
-    expect(make({ historyGenerations: -1 })).toThrow('historyGenerations must be');
-    expect(make({ historyBytes: 1.5 })).toThrow('historyBytes must be');
+    expect(make({ effort: 'tiny' })).toThrow("Cannot use effort: expected 'small' or 'fast', got tiny");
+    expect(make({ historyGenerations: -1 })).toThrow('Cannot use historyGenerations: expected');
+    expect(make({ historyBytes: 1.5 })).toThrow('Cannot use historyBytes: expected');
     expect(make({ epoch: 4 })).toThrow(/Cannot use Publisher: expected .*, got option 'epoch'/);
     expect(() => make({})().replace(new CountingBloomFilter({ counters: 64, hashes: 2 }))).toThrow(
       'trackChanges: true',

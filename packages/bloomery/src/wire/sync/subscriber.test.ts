@@ -551,8 +551,10 @@ describe('a subscriber’s options', () => {
   it('are checked', () => {
     const make = (options: object) => () => new Subscriber(options);
     expect(make({ publisherId: 1.5 })).toThrow('publisherId must be an integer from 0 to 2^64 - 1, got 1.5');
-    expect(make({ maxBytes: -1 })).toThrow('maxBytes must be a number of at least 0, got -1');
-    expect(make({ maxBytes: Number.NaN })).toThrow('maxBytes must be a number of at least 0, got NaN');
+    expect(make({ maxBytes: -1 })).toThrow('Cannot use maxBytes: expected a number of at least 0, got -1');
+    expect(make({ maxBytes: Number.NaN })).toThrow(
+      'Cannot use maxBytes: expected a number of at least 0, got NaN',
+    );
     expect(make({ maxBytes: Number.POSITIVE_INFINITY })).not.toThrow();
     expect(make({ key: 'secret' })).toThrow('expected a key by new SecretKey(bytes), got string');
     expect(make({ seed: 4 })).toThrow(/Cannot use Subscriber: expected .*, got option 'seed'/);
