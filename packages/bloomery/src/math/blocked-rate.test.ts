@@ -13,8 +13,8 @@ import { rateTrue } from './true-rate.ts';
 const relativeError = (got: number, want: number) => Math.abs(got / want - 1);
 
 describe('known figures', () => {
-  // Measured on implementations: 512-bit blocks, k = 6, 9.585 bits per key; split blocks of the same
-  // size.
+  // Measured on implementations: 512-bit blocks, k = 6, 9.585 bits per key; split blocks of the
+  // same size.
   test('1.15 % and 1.53 % at the space of a classic 1 % filter', () => {
     const n = 1_000_000;
     expect((100 * rateBlocked({ n, blocks: Math.round((n * 9.585) / 512), k: 6 })).toFixed(2)).toBe('1.15');

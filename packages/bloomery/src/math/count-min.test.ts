@@ -23,8 +23,8 @@ describe('sizeCountMin', () => {
 describe('countMinErrorBound', () => {
   test('is epsilon·N where the confidence is 1 - delta', () => {
     const size = { width: 272, depth: 5 };
-    // 1 - e^-5 is rounded by up to 2^-54, which is 8.3e-15 of e^-5. The fifth root makes that 1.7e-15
-    // of 9994, and the other roundings are smaller: together less than 5e-11.
+    // 1 - e^-5 is rounded by up to 2^-54, which is 8.3e-15 of e^-5. The fifth root makes that
+    // 1.7e-15 of 9994, and the other roundings are smaller: together less than 5e-11.
     expect(countMinErrorBound(size, 1e6, 1 - Math.exp(-5))).toBeCloseTo((Math.E / 272) * 1e6, 10);
     // One row, one half: Markov's inequality itself, twice the mean.
     expect(countMinErrorBound({ width: 10, depth: 1 }, 500, 0.5)).toBe(100);

@@ -10,7 +10,8 @@ import { DEFAULT_SPREAD, type PlanRequest, plan } from './plan.ts';
 const n = 100_000;
 
 /**
- * Compressed Bloom Filters, tables I to VII: m/n, k, f and z/n by the formulas, z for deltas with c.
+ * Compressed Bloom Filters, tables I to VII: m/n, k, f and z/n by the formulas, z for deltas
+ * with c.
  */
 const WHOLE = [
   ['I', 8, 6, '0.021577', '7.9824'],
