@@ -6,11 +6,7 @@
  * and do not fail. Delete an entry when its folder is mended, and this list when it is empty.
  * @type {string[]}
  */
-export const UNDER_REPAIR = [
-  'packages/bloomery/src/formats/',
-  'packages/bloomery/src/wire/',
-  'packages/bloomery/src/math/',
-];
+export const UNDER_REPAIR = ['packages/bloomery/src/formats/', 'packages/bloomery/src/wire/'];
 
 /**
  * Error classes whose messages have a grammar of their own.
