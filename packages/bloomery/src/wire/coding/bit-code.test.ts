@@ -190,8 +190,8 @@ inBothKernels('bit codes in parts', () => {
       };
       await expect(all([])).rejects.toThrow(FrameError);
       await expect(all([...parts, Uint8Array.of(0)])).rejects.toThrow(FrameError);
-      // (The code of a single piece in range coding has no length. A part of it is the code of other
-      // bits.)
+      // The code of a single piece in range coding has no length. A part of it is the code of
+      // other bits.
       if (bits > 1e6) await expect(all(parts.slice(0, -1))).rejects.toThrow(FrameError);
     }
   });

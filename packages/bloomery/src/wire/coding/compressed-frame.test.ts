@@ -349,7 +349,9 @@ describe('fitMessage', () => {
     expect(there.has('anything') && there.has('else')).toBe(true);
     expect(() => fitMessage(filled(100, 2), { maxBytes: 32 })).toThrow(/maxBytes/);
     const counting = CountingBloomFilter.forCapacity({ capacity: 9, falsePositiveRate: 0.1 });
-    expect(() => fitMessage(counting as never, { maxBytes: 100 })).toThrow('filter must be a BloomFilter');
+    expect(() => fitMessage(counting as never, { maxBytes: 100 })).toThrow(
+      'Cannot use filter: expected a BloomFilter, got CountingBloomFilter',
+    );
   });
 });
 

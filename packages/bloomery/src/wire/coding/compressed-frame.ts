@@ -92,7 +92,9 @@ export function codingOf(frame: Uint8Array): Coding {
   const head = readHead(kind, frame);
   if (!isCoded(head)) return 'plain';
   if (kind === COUNTING_FRAME) {
-    throw new TypeError('A counting filter has a coding for each of its planes');
+    throw new TypeError(
+      'Cannot name the coding of a frame: expected a filter with one coding, got a CountingBloomFilter, whose planes have one each',
+    );
   }
   if (!isBits(kind)) {
     throw new TypeError(

@@ -64,7 +64,9 @@ export function makeDelta(from: Uint8Array, to: Uint8Array, options: DeltaOption
   const { effort = 'small' } = options;
   const [before, after] = [new Snapshot(from), new Snapshot(to)];
   if (!isRelated(before, after)) {
-    throw new RangeError('A delta leads from a frame to another one with the same parameters, seed and size');
+    throw new RangeError(
+      `Cannot make a delta: expected frames with the same parameters, seed and size, got two that differ (${before.kind.name}, ${after.kind.name})`,
+    );
   }
   return assemble(before.sum, after.sum, encodeChanges(before.check(), after.check(), effort));
 }
@@ -78,7 +80,7 @@ export function applyDelta(from: Uint8Array, delta: Uint8Array, options: ApplyOp
   const { base, result, code } = readDelta(delta);
   if (before.sum !== base) {
     throw new OtherSnapshotError(
-      `The delta starts from snapshot ${hex(base)}, this one is ${hex(before.sum)}`,
+      `Cannot apply the delta: expected snapshot ${hex(base)}, got ${hex(before.sum)}`,
     );
   }
   return decoding('delta', () => {

@@ -76,7 +76,9 @@ export function encodePiece(plan: BitsPlan, words: Uint32Array, index: number): 
   const pieceBits = Math.min(bits, 2 ** pieceLog);
   const length = Math.min(pieceBits, bits - index * 2 ** pieceLog);
   if (words.length !== Math.ceil(length / 32)) {
-    throw new RangeError(`Piece ${index} has ${Math.ceil(length / 32)} words, got ${words.length}`);
+    throw new RangeError(
+      `Cannot code piece ${index}: expected ${Math.ceil(length / 32)} words, got ${words.length}`,
+    );
   }
   const count = pieceCount(plan) === 1 ? ones : onesIn(words);
   if (coding === 'range') return { ones: count, code: encodeRange(words, length, count) };
@@ -93,7 +95,7 @@ export function joinPieces(plan: BitsPlan, pieces: readonly CodedPiece[]): Uint8
   const sum = pieces.reduce((total, piece) => total + piece.ones, 0);
   if (pieces.length !== pieceCount(plan) || sum !== ones) {
     throw new RangeError(
-      `Expected ${pieceCount(plan)} pieces with ${ones} ones, got ${pieces.length} with ${sum}`,
+      `Cannot join pieces: expected ${pieceCount(plan)} pieces with ${ones} ones, got ${pieces.length} with ${sum}`,
     );
   }
   const writer = new ByteWriter();

@@ -10,6 +10,7 @@
 
 import { BloomFilter } from '../../filters/bloom-filter.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { typeName } from '../../keys/key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import { type CompressOptions, compressFrame } from './compressed-frame.ts';
 
@@ -28,7 +29,9 @@ export function fitMessage(
   filter: BloomFilter,
   { maxBytes, ...options }: CompressOptions & { readonly maxBytes: number },
 ): FittedMessage {
-  if (!(filter instanceof BloomFilter)) throw new TypeError('filter must be a BloomFilter');
+  if (!(filter instanceof BloomFilter)) {
+    throw new TypeError(`Cannot use filter: expected a BloomFilter, got ${typeName(filter)}`);
+  }
   checkInteger('maxBytes', maxBytes, LEAST_BYTES);
   let smaller = filter;
   for (let halvings = 0; ; halvings++) {

@@ -72,7 +72,9 @@ export class Announcer {
   /** Throws if this incarnation has no epoch left. */
   checkRestart(): void {
     if (this.#generation.epoch >= this.#lastEpoch) {
-      throw new RangeError(`A publisher can be replaced ${EPOCHS - 1n} times: make one of a new incarnation`);
+      throw new RangeError(
+        `Cannot begin an epoch: expected at most ${EPOCHS - 1n} replacements, got one more (make a publisher of a new incarnation)`,
+      );
     }
   }
 

@@ -220,10 +220,12 @@ inBothKernels('a publisher', () => {
     filter.add('x');
     expect(typeOf(other.publish())).toBe('delta');
     expect(() => publisher.publish()).toThrow(
-      new TypeError('The filter was given to another publisher, which takes its changes: replace it'),
+      new TypeError(
+        'Cannot publish: expected a filter of its own, got one that was given to another publisher (replace it)',
+      ),
     );
-    // The published state stays, and with a filter of its own, or with this one again, the publisher
-    // goes on.
+    // The published state stays. The publisher goes on with a filter of its own, or with this one
+    // again.
     expect(publisher.full()).toEqual(state);
     publisher.replace(filter.copy());
     publisher.add('y');
@@ -321,16 +323,18 @@ describe('a publisher’s options', () => {
   it('are checked', () => {
     const make = (options: object) => () => new Publisher({ filter, incarnation: 0, ...options });
     expect(make({ filter: new CountingBloomFilter({ counters: 64, hashes: 2 }) })).toThrow(
-      new TypeError('filter must track its changes: make it with trackChanges: true'),
+      new TypeError('Cannot use filter: expected trackChanges: true, got a filter without it'),
     );
     expect(make({ filter: new BloomFilter({ bits: 64, hashes: 2 }) })).toThrow(
-      new TypeError('filter must be a CountingBloomFilter'),
+      new TypeError('Cannot use filter: expected a CountingBloomFilter, got BloomFilter'),
     );
     expect(make({ incarnation: undefined })).toThrow('Cannot use incarnation: expected an integer');
     expect(make({ incarnation: 2 ** 48 })).toThrow(
       'Cannot use incarnation: expected an integer from 0 to 281474976710655, got 281474976710656',
     );
-    expect(make({ publisherId: -1 })).toThrow('publisherId must be an integer from 0 to 2^64 - 1, got -1');
+    expect(make({ publisherId: -1 })).toThrow(
+      'Cannot use publisherId: expected an integer from 0 to 2^64 - 1, got -1',
+    );
     expect(make({ publisherId: 2n ** 64n })).toThrow(RangeError);
     expect(make({ effort: 'tiny' })).toThrow("Cannot use effort: expected 'small' or 'fast', got tiny");
     expect(make({ historyGenerations: -1 })).toThrow('Cannot use historyGenerations: expected');
@@ -357,7 +361,7 @@ describe('a publisher’s options', () => {
     for (let i = 1; i < 65_536; i++) publisher.replace(filter);
     expect(publisher.generation.epoch).toBe(2n ** 64n - 1n);
     expect(() => publisher.replace(filter)).toThrow(
-      'A publisher can be replaced 65535 times: make one of a new incarnation',
+      'Cannot begin an epoch: expected at most 65535 replacements, got one more (make a publisher of a new incarnation)',
     );
   });
 });

@@ -48,7 +48,7 @@ import { checkOptions } from '../../filters/shared/options.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import { onesIn } from '../../kernel/coders/coders.ts';
-import type { Key } from '../../keys/key.ts';
+import { type Key, typeName } from '../../keys/key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import { binaryEntropy } from '../../math/entropy.ts';
 import { wordsOf } from '../coding/byte-stream.ts';
@@ -148,7 +148,9 @@ export class Publisher {
    */
   publish(): Uint8Array | null {
     if (PUBLISHERS.get(this.#filter) !== this) {
-      throw new TypeError('The filter was given to another publisher, which takes its changes: replace it');
+      throw new TypeError(
+        'Cannot publish: expected a filter of its own, got one that was given to another publisher (replace it)',
+      );
     }
     const changed = this.#filter.takeChanges();
     if (changed.length === 0) return null;
@@ -253,9 +255,12 @@ const OPTIONS = ['filter', 'incarnation', 'publisherId', 'effort', 'historyGener
 /** The publisher that takes the changes of a filter. */
 const PUBLISHERS = /* @__PURE__ */ new WeakMap<CountingBloomFilter, Publisher>();
 function checkFilter(filter: CountingBloomFilter): CountingBloomFilter {
-  if (!(filter instanceof CountingBloomFilter)) throw new TypeError('filter must be a CountingBloomFilter');
-  if (!filter.trackChanges)
-    throw new TypeError('filter must track its changes: make it with trackChanges: true');
+  if (!(filter instanceof CountingBloomFilter)) {
+    throw new TypeError(`Cannot use filter: expected a CountingBloomFilter, got ${typeName(filter)}`);
+  }
+  if (!filter.trackChanges) {
+    throw new TypeError('Cannot use filter: expected trackChanges: true, got a filter without it');
+  }
   return filter;
 }
 

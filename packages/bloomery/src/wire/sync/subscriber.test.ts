@@ -550,7 +550,9 @@ inBothKernels('a subscriber', () => {
 describe('a subscriber’s options', () => {
   it('are checked', () => {
     const make = (options: object) => () => new Subscriber(options);
-    expect(make({ publisherId: 1.5 })).toThrow('publisherId must be an integer from 0 to 2^64 - 1, got 1.5');
+    expect(make({ publisherId: 1.5 })).toThrow(
+      'Cannot use publisherId: expected an integer from 0 to 2^64 - 1, got 1.5',
+    );
     expect(make({ maxBytes: -1 })).toThrow('Cannot use maxBytes: expected a number of at least 0, got -1');
     expect(make({ maxBytes: Number.NaN })).toThrow(
       'Cannot use maxBytes: expected a number of at least 0, got NaN',

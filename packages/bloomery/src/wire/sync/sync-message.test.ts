@@ -149,21 +149,30 @@ describe('sync messages', () => {
         { ...beat, type: 'beat' },
         "Cannot use type: expected 'full' or 'delta' or 'heartbeat' or 'request', got beat",
       ],
-      [{ ...beat, publisherId: 4 }, 'publisherId must be a bigint, got number'],
-      [{ ...beat, publisherId: 2n ** 64n }, 'publisherId must be an integer from 0 to 2^64 - 1'],
+      [{ ...beat, publisherId: 4 }, 'Cannot use publisherId: expected a bigint, got number'],
+      [
+        { ...beat, publisherId: 2n ** 64n },
+        'Cannot use publisherId: expected an integer from 0 to 2^64 - 1, got 1844',
+      ],
       [
         { ...beat, question: 2 ** 32 },
         'Cannot use question: expected an integer from 0 to 4294967295, got 4294967296',
       ],
-      [{ ...beat, generation: { ...generation, sum: -1n } }, 'sum must be an integer from 0 to 2^64 - 1'],
-      [{ ...beat, generation: { ...generation, epoch: -1n } }, 'epoch must be an integer'],
+      [
+        { ...beat, generation: { ...generation, sum: -1n } },
+        'Cannot use sum: expected an integer from 0 to 2^64 - 1, got -1',
+      ],
+      [
+        { ...beat, generation: { ...generation, epoch: -1n } },
+        'Cannot use epoch: expected an integer from 0 to 2^64 - 1, got -1',
+      ],
       [
         { ...beat, generation: { ...generation, sequence: 2 ** 53 } },
         'Cannot use sequence: expected an integer',
       ],
       [{ ...delta, base: 300 }, 'Cannot use base: expected an integer from 0 to 299, got 300'],
       [{ ...delta, base: -1 }, 'Cannot use base: expected an integer from 0 to 299, got -1'],
-      [{ ...request, held: { ...generation, sum: 3 } }, 'sum must be a bigint, got number'],
+      [{ ...request, held: { ...generation, sum: 3 } }, 'Cannot use sum: expected a bigint, got number'],
       [
         { ...request, heard: { epoch: 1n, sequence: Number.POSITIVE_INFINITY } },
         'Cannot use sequence: expected an integer',

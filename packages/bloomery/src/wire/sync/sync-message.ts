@@ -41,7 +41,7 @@ import {
   VERSION,
   writeChecksum,
 } from '../../frames/envelope.ts';
-import { checkChoice, checkInteger } from '../../math/checks.ts';
+import { checkChoice, checkInteger, wrongValue } from '../../math/checks.ts';
 import { ByteReader, ByteWriter } from '../coding/byte-stream.ts';
 
 /** The name of a generation. Names are ordered by epoch, then by sequence number. */
@@ -181,7 +181,7 @@ export function compareGenerations(a: GenerationName, b: GenerationName): number
 /** Returns an unsigned 64-bit integer, such as a publisher's id, as a bigint. */
 export function checkUnsigned64(name: string, value: number | bigint): bigint {
   if (!(typeof value === 'bigint' || Number.isSafeInteger(value)) || value < 0 || value >= 2n ** 64n) {
-    throw new RangeError(`${name} must be an integer from 0 to 2^64 - 1, got ${String(value)}`);
+    throw wrongValue(name, 'an integer from 0 to 2^64 - 1', value);
   }
   return BigInt(value);
 }
@@ -223,7 +223,9 @@ function checkName({ epoch, sequence }: GenerationName): void {
 }
 
 function checkBigint(name: string, value: bigint): void {
-  if (typeof value !== 'bigint') throw new TypeError(`${name} must be a bigint, got ${typeof value}`);
+  if (typeof value !== 'bigint') {
+    throw new TypeError(`Cannot use ${name}: expected a bigint, got ${typeof value}`);
+  }
   checkUnsigned64(name, value);
 }
 
