@@ -6,7 +6,7 @@
  * and do not fail. Delete an entry when its folder is mended, and this list when it is empty.
  * @type {string[]}
  */
-export const UNDER_REPAIR = ['packages/bloomery/src/formats/', 'packages/bloomery/src/wire/'];
+export const UNDER_REPAIR = ['packages/bloomery/src/formats/'];
 
 /**
  * Error classes whose messages have a grammar of their own.
