@@ -267,7 +267,7 @@ function whyNot(file: FilterFile, target: Target): string {
     { format: kindOf(file), hash },
     { format: target.name, hash: target.hash },
   );
-  return `${file.path}: ${message.replace(/\. Add the keys to a new filter\.$/, '')}`;
+  return `${file.path}: ${message.replace(' (add the keys to a new filter)', '')}`;
 }
 
 function remedy(target: Target): string {

@@ -378,7 +378,7 @@ describe('as a whole', () => {
     const full = await bloomery(['add', 'redis', '--format', 'redisbloom'], 'a\nb\nc');
     expect(full.code).toBe(2);
     expect(full.stderr).toMatch(
-      /redis: The filter does not scale and is full: it has 2 keys; nothing was changed/,
+      /redis: Cannot add the key: expected a filter that can grow, got a full one of 2 keys that does not scale; nothing was changed/,
     );
     expect(same(read('redis'), redis.encode())).toBe(true);
   });

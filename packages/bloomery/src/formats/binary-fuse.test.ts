@@ -53,7 +53,7 @@ describe('16 bits from C, with the four bytes too many', () => {
     const half = () => BinaryFuseFile.decode(FUSE16_C.subarray(0, 28 + 192), { fingerprintBits: 16 });
     expect(half).toThrow(/expected fingerprints of 16 bits, got 8/);
     expect(() => BinaryFuseFile.decode(FUSE16_C, { fingerprintBits: 12 as never })).toThrow(
-      'fingerprintBits must be 8, 16 or 32, got 12',
+      'Cannot use fingerprintBits: expected 8, 16 or 32, got 12',
     );
   });
 });
@@ -111,7 +111,7 @@ test('keys are 64-bit integers', () => {
   expect(filter.has(-1)).toBe(filter.has(2n ** 64n - 1n));
   expect(filter.has(-1)).toBe(filter.has(-1n));
   for (const wrong of [0.5, 2 ** 53, 2n ** 64n, 'x', null]) {
-    expect(() => filter.has(wrong as never)).toThrow(/The key must be a 64-bit integer, got/);
+    expect(() => filter.has(wrong as never)).toThrow(/Cannot use the key: expected a 64-bit integer, got/);
   }
 });
 

@@ -22,9 +22,11 @@
 import { checkOptions } from '../filters/shared/options.ts';
 import { mulHigh } from '../hashing/mul-high.ts';
 import { integerHalves, splitInteger } from '../keys/integer-key.ts';
+import { wrongValue } from '../math/checks.ts';
 import { finish } from './hashes/murmur3.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignFilter } from './shared/foreign-filter.ts';
+import { unlikeKey } from './shared/foreign-key.ts';
 import { copyOf, type ForeignDecodeOptions, ForeignReader } from './shared/foreign-reader.ts';
 import { add, r, set } from './shared/int64.ts';
 
@@ -69,7 +71,7 @@ export class BinaryFuseFile implements ForeignFilter<number | bigint> {
     checkOptions('BinaryFuseFile.decode', options, ['maxBytes', 'fingerprintBits']);
     const { fingerprintBits } = options;
     if (fingerprintBits !== undefined && ![8, 16, 32].includes(fingerprintBits)) {
-      throw new RangeError(`fingerprintBits must be 8, 16 or 32, got ${String(fingerprintBits)}`);
+      throw wrongValue('fingerprintBits', '8, 16 or 32', fingerprintBits);
     }
     const shape = readFuseHeader(bytes, options);
     if (fingerprintBits !== undefined && fingerprintBits !== shape.fingerprintBits) {
@@ -83,9 +85,7 @@ export class BinaryFuseFile implements ForeignFilter<number | bigint> {
   /** Looks up an unsigned 64-bit integer. A negative key stands for the same bits. */
   has(key: number | bigint): boolean {
     if (splitInteger(key) === 0) {
-      throw new TypeError(
-        `The key must be a 64-bit integer, got ${typeof key === 'string' ? 'string' : String(key)}`,
-      );
+      throw unlikeKey('a 64-bit integer', key);
     }
     set(0, integerHalves[0], integerHalves[1]);
     add(0, this.#seedLow, this.#seedHigh);

@@ -150,7 +150,7 @@ test('ones beyond m, and unknown flags, are refused', () => {
 test('free data is bytes, and its owner is the filter', () => {
   const options = { capacity: 10, falsePositiveRate: 0.1 };
   expect(() => DcsoFilter.create({ ...options, data: 'text' as never })).toThrow(
-    'data must be a Uint8Array, got string',
+    'Cannot use data: expected a Uint8Array, got string',
   );
   const data = Uint8Array.of(1, 2, 3);
   const filter = DcsoFilter.create({ ...options, data });
@@ -162,7 +162,7 @@ test('free data is bytes, and its owner is the filter', () => {
     [1, 2, 3],
   ]);
   filter.data = 'text' as never;
-  expect(() => filter.encode()).toThrow('data must be a Uint8Array, got string');
+  expect(() => filter.encode()).toThrow('Cannot use data: expected a Uint8Array, got string');
 });
 
 test('what is wrong is named', () => {

@@ -33,6 +33,7 @@ import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { keyWords, loadKey } from './shared/foreign-key.ts';
 import {
+  checkBytes,
   copyOf,
   type ForeignDecodeOptions,
   ForeignReader,
@@ -250,7 +251,7 @@ export function readDcsoHeader(
 
 /** Refuses other types, because a string would be written as zeros. */
 function checkData(data: unknown): void {
-  if (!(data instanceof Uint8Array)) throw new TypeError(`data must be a Uint8Array, got ${typeof data}`);
+  checkBytes('data', data);
 }
 
 const VERSION = 1;

@@ -80,10 +80,10 @@ test('FromWithM: indices range over m, whatever the length of the bitset', () =>
   expect(longer.encode()).toEqual(make(1000, 1024));
   const shorter = GoBloomFilter.decode(make(2 ** 36, 64));
   expect(shorter.has('x')).toBe(false);
-  expect(() => shorter.add('x')).toThrow(/bitset has 64 of 68719476736 bits/);
+  expect(() => shorter.add('x')).toThrow(/expected a bitset of 68719476736 bits, got 64/);
   // A bit short: the words would have room for it, the bitset has not.
   const bytes = make(64, 63).fill(0, 24);
-  expect(() => GoBloomFilter.decode(bytes).add('x')).toThrow(/bitset has 63 of 64 bits/);
+  expect(() => GoBloomFilter.decode(bytes).add('x')).toThrow(/expected a bitset of 64 bits, got 63/);
   expect(longer.estimatedSize()).toBe(Number.POSITIVE_INFINITY);
   const longest = GoBloomFilter.decode(make(1000, 1088));
   expect(longer.equals(longest)).toBe(false);

@@ -100,7 +100,7 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
   add(key: string | Uint8Array): boolean {
     if (this.length < this.bits) {
       throw new RangeError(
-        `The bitset has ${this.length} of ${this.bits} bits: it can be asked, but not added to`,
+        `Cannot add a key: expected a bitset of ${this.bits} bits, got ${this.length} (the filter can only be read)`,
       );
     }
     return this.#probe(key, true);

@@ -35,16 +35,16 @@ test('a decoded filter is asked only with the keys of its funnel', () => {
   const nameless = GuavaFilter.decode(GUAVA_UTF8);
   expect(nameless.encode()).toEqual(GUAVA_UTF8);
   expect(() => nameless.has('key-1')).toThrow(
-    'A Guava file does not say how keys became bytes: decode it with a funnel (utf8, utf16, int, long, bytes)',
+    'Cannot use the key: expected a funnel, which a Guava file does not name, got none (decode with funnel: utf8, utf16, int, long, bytes)',
   );
   // 'key-1' in UTF-8: bytes are the same whatever the funnel was.
   expect(nameless.has(Uint8Array.of(0x6b, 0x65, 0x79, 0x2d, 0x31))).toBe(true);
   const named = (funnel: GuavaFunnel) => GuavaFilter.decode(GUAVA_UTF8, { funnel });
-  expect(() => named('utf8').has(5)).toThrow('The key must be a string, got 5');
-  expect(() => named('int').has('5')).toThrow('The key must be a number, got string');
+  expect(() => named('utf8').has(5)).toThrow('Cannot use the key: expected a string, got 5');
+  expect(() => named('int').has('5')).toThrow('Cannot use the key: expected a number, got string');
   expect(() => named('int').has(2 ** 31)).toThrow(/integer from -2\^31 to 2\^31 - 1/);
   expect(() => named('long').has(0.5)).toThrow(/safe integer/);
-  expect(() => named('bytes').has('x')).toThrow('The key must be a Uint8Array, got string');
+  expect(() => named('bytes').has('x')).toThrow('Cannot use the key: expected a Uint8Array, got string');
   expect(() => named('utf32' as never)).toThrow(/Cannot use funnel: expected 'utf8' or/);
 });
 

@@ -243,7 +243,7 @@ export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
         if (key instanceof Uint8Array) return loadKey(key);
         if (this.funnel === undefined) {
           throw new TypeError(
-            `A Guava file does not say how keys became bytes: decode it with a funnel (${FUNNELS.join(', ')})`,
+            `Cannot use the key: expected a funnel, which a Guava file does not name, got none (decode with funnel: ${FUNNELS.join(', ')})`,
           );
         }
     }

@@ -26,7 +26,7 @@ import { checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
 import { integerHalves, splitInteger } from '../keys/integer-key.ts';
 import type { Key } from '../keys/key.ts';
-import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
+import { checkInteger, checkRate, MAX_BITS, wrongValue } from '../math/checks.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { type ForeignDecodeOptions, ForeignReader } from './shared/foreign-reader.ts';
 
@@ -53,7 +53,9 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
   /** Wraps a filter in the split-block layout. */
   constructor(filter: BlockedBloomFilter) {
     if (!(filter instanceof BlockedBloomFilter) || filter.layout !== 'split-block') {
-      throw new TypeError(`Expected a BlockedBloomFilter with layout 'split-block', got ${String(filter)}`);
+      throw new TypeError(
+        `Cannot use filter: expected a BlockedBloomFilter with layout 'split-block', got ${String(filter)}`,
+      );
     }
     this.filter = filter;
   }
@@ -180,20 +182,20 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
  */
 export function plainBytes(value: number | bigint, type: ParquetType): Uint8Array<ArrayBuffer> {
   if (typeof value !== 'number' && typeof value !== 'bigint') {
-    throw new TypeError(`value must be a number or a bigint, got ${typeof value}`);
+    throw new TypeError(`Cannot use value: expected a number or a bigint, got ${typeof value}`);
   }
   const view = new DataView(new ArrayBuffer(type === 'INT32' || type === 'FLOAT' ? 4 : 8));
   if (type === 'INT32') {
     view.setInt32(0, checkInteger('value', Number(value), -(2 ** 31), 2 ** 31 - 1), true);
   } else if (type === 'INT64') {
     if (splitInteger(value) !== 8) {
-      throw new RangeError(`value must be a safe integer or a bigint that is a 64-bit integer, got ${value}`);
+      throw wrongValue('value', 'a safe integer or a bigint that is a 64-bit integer', value);
     }
     view.setInt32(0, integerHalves[0], true);
     view.setInt32(4, integerHalves[1], true);
   } else if (type === 'FLOAT') view.setFloat32(0, Number(value), true);
   else if (type === 'DOUBLE') view.setFloat64(0, Number(value), true);
-  else throw new RangeError(`type must be INT32, INT64, FLOAT or DOUBLE, got ${String(type)}`);
+  else throw wrongValue('type', 'INT32, INT64, FLOAT or DOUBLE', type);
   return new Uint8Array(view.buffer);
 }
 
@@ -238,7 +240,7 @@ export function readParquetHeader(
 function checkKey(key: Key): Key {
   if (typeof key === 'bigint' && BigInt.asIntN(64, key) !== key) {
     throw new RangeError(
-      `A key of an INT64 column is a 64-bit integer, got ${key}; for unsigned ones: BigInt.asIntN(64, key)`,
+      `Cannot use the key: expected a 64-bit integer for a column of INT64, got ${key} (for unsigned ones: BigInt.asIntN(64, key))`,
     );
   }
   return key;

@@ -39,10 +39,15 @@ export interface Link extends RedisBloomLink {
 /** The description of a link in a dump. */
 export type LinkHeader = Omit<Link, 'data' | 'range'>;
 
+/** The error for a key that needs a link which the filter cannot get. */
+export function fullError(why: string): RangeError {
+  return new RangeError(`Cannot add the key: expected a filter that can grow, got a full one ${why}`);
+}
+
 /** Sizes a link as bloom_init does. */
 export function newLink(capacity: number, error: number, flags: number): Link {
-  if (capacity < 1) throw new RangeError('The filter is full, and its expansion of 0 lets it not grow');
-  if (error === 0) throw new RangeError('The filter is full, and the error of a next link would be 0');
+  if (capacity < 1) throw fullError('with an expansion of 0');
+  if (error === 0) throw fullError('whose next link would have an error of 0');
   const perEntry = Math.abs(preciseLog(error) / LN2_SQUARED);
   const hashes = hashesFor(perEntry);
   let entries = capacity;

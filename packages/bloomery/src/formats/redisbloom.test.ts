@@ -65,7 +65,9 @@ test('a filter that does not scale refuses keys when it is full, as the server d
     const error = errorOf(() => filter.add(key));
     if (error === undefined) continue;
     refused++;
-    expect((error as Error).message).toBe('The filter does not scale and is full: it has 100 keys');
+    expect((error as Error).message).toBe(
+      'Cannot add the key: expected a filter that can grow, got a full one of 100 keys that does not scale',
+    );
   }
   expect(filter.encode()).toEqual(files.REDISBLOOM_NONSCALING);
   expect(refused).toBe(19);
@@ -136,7 +138,9 @@ test('an expansion of 0 in a chain that scales: full is full', () => {
   const filter = RedisBloomFilter.fromChunks([head, body]);
   for (const key of KEYS.slice(0, 5)) expect(filter.add(key)).toBe(true);
   const before = filter.encode();
-  expect(() => filter.add('key-6')).toThrow('The filter is full, and its expansion of 0 lets it not grow');
+  expect(() => filter.add('key-6')).toThrow(
+    'Cannot add the key: expected a filter that can grow, got a full one with an expansion of 0',
+  );
   expect(filter.encode()).toEqual(before);
 });
 
@@ -215,7 +219,9 @@ test('a chain ends where the error of its next link would be 0', () => {
   let full: unknown;
   for (let i = 0; full === undefined; i++) full = errorOf(() => chain.add(`${i}`));
   expect(full).toBeInstanceOf(RangeError);
-  expect((full as Error).message).toBe('The filter is full, and the error of a next link would be 0');
+  expect((full as Error).message).toBe(
+    'Cannot add the key: expected a filter that can grow, got a full one whose next link would have an error of 0',
+  );
   expect(chain.links.length).toBe(24); // 2^-1051 to 2^-1074
   expect(RedisBloomFilter.decode(chain.encode()).equals(chain)).toBe(true);
   const [head, ...body] = chain.toChunks();
@@ -321,7 +327,9 @@ test('options that make no sense', () => {
   );
   expect(create({ expansion: 40_000 })).toThrow(/Cannot use expansion: expected an integer from 0 to 32768/);
   expect(create({ error: 1 })).toThrow(/got option 'error'/);
-  expect(() => create({})().has(5 as never)).toThrow('The key must be a string or a Uint8Array, got 5');
+  expect(() => create({})().has(5 as never)).toThrow(
+    'Cannot use the key: expected a string or a Uint8Array, got 5',
+  );
 });
 
 test('a chain against a model: every key that was added is in, whatever the growth', () => {

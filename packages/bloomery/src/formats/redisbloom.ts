@@ -44,6 +44,7 @@ import {
 } from './redisbloom-dump.ts';
 import {
   FORCE64,
+  fullError,
   hashForLinks,
   type Link,
   NO_SCALING,
@@ -112,7 +113,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
       // Clients that decode answers as text return strings, which would be loaded as zeros.
       if (typeof iterator !== 'number' || !(data instanceof Uint8Array)) {
         throw new TypeError(
-          `A chunk must have a number as iterator and a Uint8Array as data, got ${typeof iterator} and ${typeof data}`,
+          `Cannot read a chunk: expected a number as iterator and a Uint8Array as data, got ${typeof iterator} and ${typeof data}`,
         );
       }
     }
@@ -141,7 +142,7 @@ export class RedisBloomFilter implements ForeignBloomFilter<string | Uint8Array>
     let link = this.#links[this.#links.length - 1];
     if (link.size >= link.entries) {
       if (this.#options & NO_SCALING) {
-        throw new RangeError(`The filter does not scale and is full: it has ${link.size} keys`);
+        throw fullError(`of ${link.size} keys that does not scale`);
       }
       link = newLink(link.entries * this.expansion, link.error * TIGHTENING, this.#options);
       this.#links.push(link);

@@ -83,7 +83,7 @@ test('there is no conversion, and the error says why', () => {
   expect(cannotConvert(guava, redis)).toBeInstanceOf(RangeError);
   expect(cannotConvert(guava, redis).message).toBe(
     'Cannot convert a guava filter (murmur3-x64-128/MURMUR128_MITZ_64) to redisbloom (murmur64a/c6a4a7935bd1e995): ' +
-      'a filter holds bits, not keys, and the other hash would have set other bits. Add the keys to a new filter.',
+      'a filter holds bits, not keys, and the other hash would have set other bits (add the keys to a new filter)',
   );
   // And combining unlike ones is refused, whatever they are.
   const dcso = DcsoFilter.decode(files.DCSO);

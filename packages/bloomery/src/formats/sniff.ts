@@ -16,7 +16,7 @@ import { readGuavaHeader } from './guava.ts';
 import { readParquetHeader } from './parquet.ts';
 import { chunkRecords, readRedisBloomHeader } from './redisbloom-dump.ts';
 import type { ForeignFormat } from './shared/foreign-formats.ts';
-import type { ForeignDecodeOptions } from './shared/foreign-reader.ts';
+import { checkBytes, type ForeignDecodeOptions } from './shared/foreign-reader.ts';
 import { FormatError } from './shared/format-error.ts';
 import { isGzip } from './shared/gzip.ts';
 import { readSparkHeader } from './spark.ts';
@@ -38,7 +38,7 @@ export interface FormatGuess {
  * is none.
  */
 export function sniffFormat(bytes: Uint8Array): readonly FormatGuess[] {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('Expected a Uint8Array');
+  checkBytes('bytes', bytes);
   const guesses: FormatGuess[] = [];
   for (const [format, { evidenceBits, reason, read }] of Object.entries(READERS)) {
     try {

@@ -107,7 +107,7 @@ test('URLs are brought into the form that Squid hashes', () => {
   expect(canonicalUrl('http://a.test.:80/b.')).toBe('http://a.test/b.');
   expect(canonicalUrl('http://a.test.:8080/')).toBe('http://a.test:8080/');
   expect(canonicalUrl('http://[::1]:80/')).toBe('http://[::1]/');
-  expect(() => canonicalUrl('/path')).toThrow('Expected an absolute URL, got "/path"');
+  expect(() => canonicalUrl('/path')).toThrow('Cannot use the key: expected an absolute URL, got "/path"');
   const digest = SquidDigest.create({ capacity: 10, bitsPerEntry: 32 });
   expect(digest.add('http://Example.com:80')).toBe(true);
   expect(digest.add('http://example.com/')).toBe(false);
@@ -115,8 +115,10 @@ test('URLs are brought into the form that Squid hashes', () => {
   expect(digest.has({ method: 'HEAD', url: 'http://example.com/' })).toBe(false);
   expect(digest.has(squidKey('http://example.com/'))).toBe(true);
   expect(digest.has(squidKey('http://example.com/', 'HEAD'))).toBe(false);
-  expect(() => digest.has(new Uint8Array(15))).toThrow('A cache key has 16 bytes, got 15');
-  expect(() => squidKey('http://a/', 'PATCH' as never)).toThrow(/method must be one of GET, POST, PUT, HEAD/);
+  expect(() => digest.has(new Uint8Array(15))).toThrow('Cannot use a cache key: expected 16 bytes, got 15');
+  expect(() => squidKey('http://a/', 'PATCH' as never)).toThrow(
+    /Cannot use method: expected one of GET, POST, PUT, HEAD.*, got PATCH/,
+  );
 });
 
 test('a key that is refused is not counted', () => {
@@ -125,8 +127,8 @@ test('a key that is refused is not counted', () => {
     expect(() => digest.add(wrong as never)).toThrow();
   }
   expect(digest.count).toBe(0);
-  expect(() => digest.has(null as never)).toThrow(/The key must be a URL, .* got object/);
-  expect(() => digest.has(5 as never)).toThrow(/The key must be a URL, .* got 5/);
+  expect(() => digest.has(null as never)).toThrow(/Cannot use the key: expected a URL, .* got object/);
+  expect(() => digest.has(5 as never)).toThrow(/Cannot use the key: expected a URL, .* got 5/);
 });
 
 test('too full for Squid', () => {

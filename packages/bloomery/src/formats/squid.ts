@@ -23,7 +23,7 @@
 
 import { areAlike, checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../filters/shared/options.ts';
-import { checkInteger } from '../math/checks.ts';
+import { checkInteger, wrongValue } from '../math/checks.ts';
 import { md5 } from './hashes/md5.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
@@ -167,7 +167,7 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
 
   #hash(key: SquidKey): void {
     if (key instanceof Uint8Array) {
-      if (key.length !== 16) throw new RangeError(`A cache key has 16 bytes, got ${key.length}`);
+      if (key.length !== 16) throw wrongValue('a cache key', '16 bytes', key.length);
       digest.set(new Int32Array(Uint8Array.from(key).buffer));
       return;
     }
@@ -200,7 +200,8 @@ export function squidKey(url: string, method: SquidMethod = 'GET'): Uint8Array<A
  */
 export function canonicalUrl(url: string): string {
   const parts = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)(.*)$/is.exec(url);
-  if (parts === null) throw new TypeError(`Expected an absolute URL, got ${JSON.stringify(url)}`);
+  if (parts === null)
+    throw new TypeError(`Cannot use the key: expected an absolute URL, got ${JSON.stringify(url)}`);
   const scheme = parts[1].toLowerCase();
   const web = scheme === 'http' || scheme === 'https';
   const authority = parts[2].slice(web ? parts[2].lastIndexOf('@') + 1 : 0).toLowerCase();
@@ -246,7 +247,7 @@ export function readSquidHeader(bytes: Uint8Array, options: ForeignDecodeOptions
 
 function hashRequest(url: string, method: SquidMethod, out: Int32Array): void {
   const code = METHODS.indexOf(method) + 1;
-  if (code === 0) throw new RangeError(`method must be one of ${METHODS.join(', ')}, got ${String(method)}`);
+  if (code === 0) throw wrongValue('method', `one of ${METHODS.join(', ')}`, method);
   const length = loadKey(String.fromCharCode(code) + canonicalUrl(url));
   md5(keyWords(), length, out);
 }

@@ -109,7 +109,7 @@ test('keys become the bytes that the programs hash', () => {
   const full = 4 * keyWords().length;
   expect(bytes(appendByte(loadKey(new Uint8Array(full).fill(9)), 1))).toHaveLength(full + 1);
   expect(bytes(full + 1).slice(-2)).toEqual([9, 1]);
-  expect(() => loadKey(5 as never)).toThrow('The key must be a string or a Uint8Array, got 5');
+  expect(() => loadKey(5 as never)).toThrow('Cannot use the key: expected a string or a Uint8Array, got 5');
   expect(() => loadInt32(2 ** 31)).toThrow(/integer from -2\^31/);
   expect(() => loadInt64(0.5)).toThrow(/safe integer/);
   expect(() => loadInt64(2n ** 63n)).toThrow(/bigint from/);

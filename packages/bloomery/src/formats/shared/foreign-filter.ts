@@ -58,6 +58,6 @@ export interface HashedFormat {
 export function cannotConvert(from: HashedFormat, to: HashedFormat): RangeError {
   return new RangeError(
     `Cannot convert a ${from.format} filter (${from.hash}) to ${to.format} (${to.hash}): a filter holds bits, not ` +
-      'keys, and the other hash would have set other bits. Add the keys to a new filter.',
+      'keys, and the other hash would have set other bits (add the keys to a new filter)',
   );
 }

@@ -73,7 +73,7 @@ export function appendByte(length: number, byte: number): number {
 /** The error for a key that the format does not accept. */
 export function unlikeKey(expected: string, key: unknown): TypeError {
   const got = typeof key === 'number' || typeof key === 'bigint' ? key : typeof key;
-  return new TypeError(`The key must be ${expected}, got ${String(got)}`);
+  return new TypeError(`Cannot use the key: expected ${expected}, got ${String(got)}`);
 }
 
 const LONE_SURROGATE = /\p{Cs}/u;
@@ -87,7 +87,7 @@ function target(): KeyTarget {
 
 function keyTarget(byteLength: number): KeyTarget {
   if (new Uint8Array(Uint32Array.of(1).buffer)[0] === 0)
-    throw new Error('bloomery needs a little-endian machine');
+    throw new Error('Cannot load a key: expected a little-endian machine, got another');
   const words = new Int32Array(Math.ceil(byteLength / 4) + 4); // hashes read whole blocks
   return { words, bytes: new Uint8Array(words.buffer) };
 }

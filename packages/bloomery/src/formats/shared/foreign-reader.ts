@@ -5,6 +5,7 @@
  * allocated.
  */
 
+import { typeName } from '../../keys/key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import type { ForeignFormat } from './foreign-formats.ts';
 import { FormatError, type FormatErrorCode } from './format-error.ts';
@@ -24,6 +25,12 @@ export interface ForeignDecodeOptions {
  */
 export const MAX_FOREIGN_HASHES = 32767;
 
+/** Throws a TypeError if an argument is not a `Uint8Array`. */
+export function checkBytes(name: string, bytes: unknown): void {
+  if (bytes instanceof Uint8Array) return;
+  throw new TypeError(`Cannot use ${name}: expected a Uint8Array, got ${typeName(bytes)}`);
+}
+
 export class ForeignReader {
   readonly format: ForeignFormat;
   readonly bytes: Uint8Array;
@@ -33,7 +40,7 @@ export class ForeignReader {
   readonly #little: boolean;
 
   constructor(format: ForeignFormat, bytes: Uint8Array, order: 'little-endian' | 'big-endian') {
-    if (!(bytes instanceof Uint8Array)) throw new TypeError(`A ${format} filter must be a Uint8Array`);
+    checkBytes(`a ${format} filter`, bytes);
     this.format = format;
     this.bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

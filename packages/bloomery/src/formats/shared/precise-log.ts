@@ -4,8 +4,12 @@
  * numbers, and RedisBloom writes a logarithm into its header. It uses BigInt with 128 bits after
  * the point, and takes some microseconds, once per link.
  */
+
+import { wrongValue } from '../../math/checks.ts';
+
+/** The natural logarithm of a positive number. */
 export function preciseLog(x: number): number {
-  if (!(x > 0 && x < Number.POSITIVE_INFINITY)) throw new RangeError(`x must be positive, got ${x}`);
+  if (!(x > 0 && x < Number.POSITIVE_INFINITY)) throw wrongValue('x', 'a positive number', x);
   let exponent = 0;
   let m = x; // to [1, 2): each step is exact
   for (; m < 1; m *= 2) exponent--;
