@@ -11,15 +11,13 @@ import * as exceptions from './rules/exceptions.mjs';
 import { parseSource } from './source/parse-source.mjs';
 import { isCode, repositoryFiles } from './source/repository-files.mjs';
 
-const NO_EXCEPTIONS = { UNDER_REPAIR: [], OWN_GRAMMAR: [], EXCEPTIONS: [] };
+const NO_EXCEPTIONS = { OWN_GRAMMAR: [], EXCEPTIONS: [] };
 const [, , folder] = process.argv;
 const root = folder ?? fileURLToPath(new URL('..', import.meta.url));
 const sources = repositoryFiles(root)
   .filter(isCode)
   .map((path) => parseSource(path, readFileSync(join(root, path), 'utf8')));
-const { problems, excepted } = applyRules(sources, folder === undefined ? exceptions : NO_EXCEPTIONS);
-for (const [folder, count] of excepted)
-  if (count > 0) console.log(`rules: ${count} refusals wait in ${folder}`);
+const problems = applyRules(sources, folder === undefined ? exceptions : NO_EXCEPTIONS);
 if (problems.length > 0) {
   console.error(problems.join('\n'));
   process.exit(1);

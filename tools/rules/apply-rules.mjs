@@ -9,17 +9,11 @@ import { realTimers } from './real-timers.mjs';
 const LIST = 'tools/rules/exceptions.mjs';
 
 /**
- * @typedef {object} Findings
- * @property {string[]} problems
- * @property {Map<string, number>} excepted the number of refusals in each folder of UNDER_REPAIR
- */
-
-/**
  * @param {import('./rule.mjs').Source[]} sources
  * @param {typeof import('./exceptions.mjs')} exceptions
- * @returns {Findings}
+ * @returns {string[]} the problems
  */
-export function applyRules(sources, { UNDER_REPAIR, OWN_GRAMMAR, EXCEPTIONS }) {
+export function applyRules(sources, { OWN_GRAMMAR, EXCEPTIONS }) {
   /** @type {Record<string, import('./rule.mjs').Rule>} */
   const rules = {
     'comment-width': commentWidth,
@@ -30,18 +24,11 @@ export function applyRules(sources, { UNDER_REPAIR, OWN_GRAMMAR, EXCEPTIONS }) {
   };
   /** @type {string[]} */
   const problems = [];
-  /** @type {Map<string, number>} */
-  const excepted = new Map();
   const used = new Set();
   for (const source of sources) {
     const { path } = source;
-    const folder = UNDER_REPAIR.find((start) => path.startsWith(start));
     for (const [rule, check] of Object.entries(rules)) {
       const refusals = check(source);
-      if (folder !== undefined) {
-        excepted.set(folder, (excepted.get(folder) ?? 0) + refusals.length);
-        continue;
-      }
       const exception = EXCEPTIONS.find((one) => one.rule === rule && one.path === path);
       if (exception !== undefined && exception.count === refusals.length) {
         used.add(exception);
@@ -56,5 +43,5 @@ export function applyRules(sources, { UNDER_REPAIR, OWN_GRAMMAR, EXCEPTIONS }) {
       `Cannot use an exception: expected ${count} refusals of ${rule} in ${path}, got another number (${LIST})`,
     );
   }
-  return { problems, excepted };
+  return problems;
 }

@@ -2,13 +2,6 @@
 // needed is a problem as well.
 
 /**
- * TEMPORARY: beginnings of paths at which several changes are under way. Their refusals are counted
- * and do not fail. Delete an entry when its folder is mended, and this list when it is empty.
- * @type {string[]}
- */
-export const UNDER_REPAIR = ['packages/bloomery/src/formats/'];
-
-/**
  * Error classes whose messages have a grammar of their own.
  * @type {{ name: string, why: string }[]}
  */
