@@ -53,6 +53,9 @@ const EXCEPTIONS = {
     'TieredStore.remove': STEP,
     'TieredStore.removeKey': STEP,
   },
+  '@bloomery/transport': {
+    'Transport.close': CLOSING,
+  },
 };
 
 let count = 0;

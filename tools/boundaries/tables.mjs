@@ -58,6 +58,12 @@ export const ROOMS = {
     'formats',
   ],
   files: ['file-error.ts', 'descriptor-bytes.ts', 'lock', 'temporary-file.ts', 'journal', 'atomic-file.ts'],
+  transport: [
+    ['clock.ts', 'transport-error.ts', 'fleet-keys.ts'],
+    'transport.ts',
+    'membership',
+    ['memory', 'http'],
+  ],
   cache: [
     'policy',
     'safety',

@@ -1,0 +1,83 @@
+/**
+ * The port between nodes: every system that talks to neighbours is written against it, and each
+ * adapter (memory, HTTP) passes the same contract suite (`test/contract`).
+ *
+ * There are two ways to talk. A node *publishes* messages on a topic to all who subscribed, and a
+ * neighbour *requests* an answer on a topic that another node serves. Published messages are never
+ * repeated: a subscriber that missed some learns it from its own protocol or from `closed`, and
+ * asks for the rest by a request. We refused acknowledged delivery, because a summary that was
+ * overtaken is worth nothing to its receiver, and a queue for a dead neighbour would grow without
+ * limit.
+ *
+ * Neighbours are named by the address that the operator wrote. Their ids are learnt on the way, and
+ * change if another node takes over an address.
+ */
+
+import type { Cancel } from './clock.ts';
+
+/** The most bytes of one message, of one request and of one answer. */
+export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+
+export interface PeerIdentity {
+  /** The name of the node, unique in the fleet. */
+  readonly id: string;
+}
+
+/**
+ * State of a neighbour: `up` after its hello and for as long as its heartbeats come, otherwise
+ * `down`. `self` means that the address leads back to this node, so it is not used.
+ */
+export type PeerState = 'up' | 'down' | 'self';
+
+export interface Peer {
+  /** The URL as it was configured. */
+  readonly address: string;
+  /** The name that the neighbour gave itself, or null before the first contact. */
+  readonly id: string | null;
+  readonly state: PeerState;
+  /** The time of the last change of `state`, by `Clock.now`. */
+  readonly since: number;
+  /** The reason why the neighbour is down, in words for an operator; null if it is up. */
+  readonly why: string | null;
+}
+
+/** The three events of a subscription. None of them may throw. */
+export interface Subscription {
+  /** A message has come. The bytes belong to the receiver. */
+  message(bytes: Uint8Array): void;
+  /**
+   * The link works from now on. Earlier messages may have been missed, so catch up by a request.
+   */
+  open(): void;
+  /** The link is broken, and messages may be missed until the next `open`. */
+  closed(why: string): void;
+}
+
+export interface RequestOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Answers one request. `from` is the id of the node that asks. */
+export type Service = (body: Uint8Array, from: string) => Uint8Array | Promise<Uint8Array>;
+
+export interface Transport {
+  readonly self: PeerIdentity;
+  /** The configured neighbours, as they are now. */
+  peers(): readonly Peer[];
+  /** Calls the listener with each neighbour that changed its state or its id. */
+  watchPeers(listener: (peer: Peer) => void): Cancel;
+  /**
+   * Sends a message of at most MAX_MESSAGE_BYTES to all who subscribed. The bytes must not change
+   * afterwards. Messages of one node arrive in order, or not at all.
+   */
+  publish(topic: string, message: Uint8Array): void;
+  /** Subscribes to a topic of the neighbour at an address, again after each loss of the link. */
+  subscribe(peer: string, topic: string, on: Subscription): Cancel;
+  /** Asks the neighbour at an address. Rejects with a TransportError. */
+  request(peer: string, topic: string, body: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
+  /** Answers the requests of neighbours on a topic, which has no other service. */
+  serve(topic: string, answer: Service): Cancel;
+  /** Ends every link, request and timer. */
+  close(): Promise<void>;
+}
