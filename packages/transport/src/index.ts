@@ -1,4 +1,6 @@
 export { type Cancel, type Clock, systemClock } from './clock.ts';
+export { type FleetKeys, fleetKeys } from './fleet-keys.ts';
+export { type RendezvousKey, rendezvousOrder } from './membership/rendezvous.ts';
 export {
   MAX_MESSAGE_BYTES,
   type Peer,
