@@ -185,6 +185,15 @@ export function fractionOf(value: unknown): number {
     : refuse('a number from 0 to 1', value);
 }
 
+/** A part as a percentage or a fraction: `10%`, `0.1`. */
+export function shareOf(value: unknown): number {
+  const percent = typeof value === 'string' ? /^(\d{1,3}(?:\.\d+)?) ?%$/.exec(value.trim()) : null;
+  if (percent !== null && Number(percent[1]) <= 100) return Number(percent[1]) / 100;
+  return !Array.isArray(value) && /^(0|1)?(\.\d+)?$/.test(String(value)) && value !== ''
+    ? Number(value)
+    : refuse('a share such as 10% or 0.1', value);
+}
+
 export function portOf(text: string): number {
   const port = wholeNumberOf(text);
   return port >= 1 && port <= 65535 ? port : refuse('ports from 1 to 65535', text);

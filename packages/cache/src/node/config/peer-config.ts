@@ -1,0 +1,138 @@
+/**
+ * The settings for cooperation with neighbours, read and checked together. A node without `--peer`
+ * and `--peer-listen` has none (null), and the rest of the node then does nothing for neighbours.
+ *
+ * All nodes of a fleet can have the same list of peers: a node leaves its own address out and says
+ * so in a warning. We refused to make that an error, because then each machine would need a
+ * file of its own.
+ */
+
+import { formatDuration, formatSize } from './amounts.ts';
+import type { WrittenSettings } from './config-sources.ts';
+import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
+import { leadsHere, parsePeer } from './peer-address.ts';
+import { isReadableByAll, readPeerSecret } from './peer-secret.ts';
+import { durationOf, type SettingReader, shareOf, sizeOf } from './setting-reader.ts';
+
+/** `single` plans for few copies in the fleet; `summary-cache` keeps and publishes everything. */
+type PeerMode = 'single' | 'summary-cache';
+
+export interface PeerConfig {
+  /** Peer ports of the neighbours, `http://host:port` each, without this node's own. */
+  readonly peers: readonly string[];
+  /** Address for neighbours, or null if this node only asks. */
+  readonly listen: ListenAddress | null;
+  readonly secretFile: string;
+  /** Time that all neighbours and the owner together may delay the first byte. */
+  readonly budgetMs: number;
+  /** Bound for the summaries of all neighbours. */
+  readonly memoryBytes: number;
+  /** Part of the memory store for copies that came from neighbours, 0 to 0.9. */
+  readonly copiesShare: number;
+  /** URL prefixes whose responses are shared although their query looks like a secret. */
+  readonly share: readonly string[];
+  /** Bytes of summaries per second for each neighbour. */
+  readonly bandwidth: number;
+  readonly mode: PeerMode;
+}
+
+const PEER_SETTINGS = [
+  'peerSecret',
+  'peerBudget',
+  'peerMemory',
+  'peerCopies',
+  'peerBandwidth',
+  'peerMode',
+  'share',
+] as const;
+
+/** Reads the settings. Null if the node has no neighbours, or if the secret is missing. */
+export function readPeers(
+  reader: SettingReader,
+  written: WrittenSettings,
+  context: { listen: readonly ListenAddress[]; problems: string[]; warnings: string[] },
+): PeerConfig | null {
+  const { problems, warnings } = context;
+  const addresses = reader.list('peer', parsePeer) ?? [];
+  const listen = reader.one('peerListen', (text) => parseListen(text, false)) ?? null;
+  const secretFile = reader.path('peerSecret');
+  const rest = {
+    budgetMs: reader.number('peerBudget', durationOf, 1, 60_000) ?? 250,
+    memoryBytes: reader.number('peerMemory', sizeOf, 1e6, 1e12) ?? 128e6,
+    copiesShare: reader.number('peerCopies', shareOf, 0, 0.9) ?? 0.1,
+    share: reader.list('share', parseShare) ?? [],
+    bandwidth: reader.number('peerBandwidth', sizeOf, 1e3, 1e12) ?? 125e3,
+    mode: reader.choice('peerMode', ['single', 'summary-cache']) ?? 'single',
+  };
+  const asked = (written.has('peer') && addresses.length > 0) || listen !== null;
+  if (!asked) {
+    // A wrong --peer is reported already, and would only repeat itself here.
+    const idle = written.has('peer') ? [] : PEER_SETTINGS.filter((key) => written.has(key));
+    for (const key of idle) warnings.push(`${key} has no effect without --peer or --peer-listen`);
+    return null;
+  }
+  const twice = addresses.find((address, i) => addresses.indexOf(address) !== i);
+  if (twice !== undefined) problems.push(`the peer ${twice} is given twice; expected each neighbour once`);
+  if (secretFile === null) {
+    if (!written.has('peerSecret') || written.get('peerSecret')?.value === false)
+      problems.push(
+        `${listen === null ? '--peer' : '--peer-listen'} needs --peer-secret: a file with the secret that all nodes of the fleet share`,
+      );
+    return null;
+  }
+  checkSecret(secretFile, problems, warnings);
+  const own = listen === null ? context.listen : [...context.listen, listen];
+  const peers = addresses.filter((address) => !leadsHere(address, own));
+  for (const address of addresses)
+    if (!peers.includes(address)) warnings.push(`the peer ${address} is this node itself and is left out`);
+  if (listen === null)
+    warnings.push('neighbours cannot ask this node, because it has no --peer-listen; it only asks them');
+  if (rest.mode === 'summary-cache' && written.has('peerCopies'))
+    warnings.push('peerCopies has no effect with --peer-mode summary-cache, which keeps every copy');
+  return { peers, listen, secretFile, ...rest };
+}
+
+/** The settings as they stand in a configuration file. */
+export function printPeers(config: PeerConfig | null): Readonly<Record<string, unknown>> {
+  if (config === null) return {};
+  return {
+    peer: config.peers,
+    peerListen: config.listen === null ? undefined : formatListen(config.listen),
+    peerSecret: config.secretFile,
+    peerBudget: formatDuration(config.budgetMs),
+    peerMemory: formatSize(config.memoryBytes),
+    peerCopies: config.copiesShare,
+    peerBandwidth: formatSize(config.bandwidth),
+    peerMode: config.mode,
+    share: config.share,
+  };
+}
+
+/** Parses a prefix of URLs: `https://cdn.example/signed/`, or a host alone for all its paths. */
+function parseShare(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  // A user or password is not repeated in the message.
+  const got =
+    url === null || url.username + url.password === '' ? JSON.stringify(text) : 'one with a user in it';
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    url.username + url.password + url.search + url.hash !== ''
+  ) {
+    throw new TypeError(
+      `expected a URL prefix such as https://cdn.example/signed/, without user and query, got ${got}`,
+    );
+  }
+  return url.href;
+}
+
+function checkSecret(file: string, problems: string[], warnings: string[]): void {
+  try {
+    readPeerSecret(file);
+    if (isReadableByAll(file))
+      warnings.push(`every user of this machine can read the secret in ${file}; chmod 600 ends that`);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    problems.push(`--peer-secret: ${code === undefined ? message : `cannot read ${file}: ${code}`}`);
+  }
+}
