@@ -25,6 +25,7 @@ import {
 } from './config-sources.ts';
 import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
 import { type NetworkList, parseNetworks } from './network-list.ts';
+import { type PeerConfig, printPeers, readPeers } from './peer-config.ts';
 import {
   durationOf,
   fieldName,
@@ -74,6 +75,8 @@ export interface NodeConfig {
     readonly heuristicFraction: number;
     readonly heuristicMaxMs: number;
   };
+  /** Cooperation with neighbours, or null for a node that is alone. */
+  readonly peers: PeerConfig | null;
   /** Settings that are allowed but may surprise. */
   readonly warnings: readonly string[];
 }
@@ -98,7 +101,7 @@ export function loadConfig({ file, environment = {}, flags = {} }: ConfigSources
     ...readFlags(flags, problems),
   ]);
   const reader = new SettingReader(written, problems);
-  const config = interpret(reader, written);
+  const config = interpret(reader, written, problems);
   checkTogether(config, written, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
@@ -140,6 +143,7 @@ export function printConfig(config: NodeConfig): string {
     targetedFields: policy.targetedFields,
     heuristicFraction: policy.heuristicFraction,
     heuristicMax: formatDuration(policy.heuristicMaxMs),
+    ...printPeers(config.peers),
   };
   return JSON.stringify(content, null, 2);
 }
@@ -169,7 +173,7 @@ function defaultName(listen: readonly ListenAddress[]): string {
   return `bloomery-${createHash('sha256').update(place).digest('hex').slice(0, 6)}`;
 }
 
-function interpret(reader: SettingReader, written: WrittenSettings): NodeConfig {
+function interpret(reader: SettingReader, written: WrittenSettings, problems: string[]): NodeConfig {
   const certFile = reader.path('tlsCert');
   const keyFile = reader.path('tlsKey');
   const tls = certFile !== null && keyFile !== null ? { certFile, keyFile } : null;
@@ -226,6 +230,7 @@ function interpret(reader: SettingReader, written: WrittenSettings): NodeConfig 
       heuristicFraction: reader.number('heuristicFraction', fractionOf, 0, 1) ?? 0.1,
       heuristicMaxMs: reader.number('heuristicMax', durationOf, 0, 366 * 86_400_000) ?? 86_400_000,
     },
+    peers: readPeers(reader, written, { listen, problems, warnings }),
     warnings,
   };
 }
@@ -240,11 +245,12 @@ function checkTogether(config: NodeConfig, written: WrittenSettings, problems: s
     );
   } else if (tls !== null) checkCertificate(tls, problems);
   if (config.originCaFile !== null) checkAuthorities(config.originCaFile, problems);
-  const addresses = config.adminListen === null ? listen : [...listen, config.adminListen];
+  const addresses = [...listen, config.adminListen, config.peers?.listen].filter((one) => one != null);
   const encrypted = addresses.find(({ secure }) => secure);
   if (encrypted !== undefined && !written.has('tlsCert'))
     problems.push(`${formatListen(encrypted)} needs --tls-cert and --tls-key`);
-  const places = listen.filter(({ port }) => port !== 0).map(({ host, port }) => `${host}:${port}`);
+  const used = config.peers?.listen == null ? listen : [...listen, config.peers.listen];
+  const places = used.filter(({ port }) => port !== 0).map(({ host, port }) => `${host}:${port}`);
   const twice = places.find((place, i) => places.indexOf(place) !== i);
   if (twice !== undefined) problems.push(`${twice} is listened on twice`);
   const prefixes = upstreams.map(({ prefix }) => prefix);

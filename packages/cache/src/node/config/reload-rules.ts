@@ -1,7 +1,7 @@
 /**
- * Settings that a running node does not take from a new configuration: ports, and stores, which
- * would have to be emptied or moved. It takes all others. The operator is told the names as in the
- * file.
+ * Settings that a running node does not take from a new configuration: ports, stores, which would
+ * have to be emptied or moved, and neighbours, whose links and summaries were built from them. It
+ * takes all others. The operator is told the names as in the file.
  */
 
 import type { NodeConfig } from './node-config.ts';
@@ -14,6 +14,15 @@ const NEED_RESTART: Readonly<Record<string, (config: NodeConfig) => unknown>> = 
   disk: ({ disk }) => disk?.folder ?? null,
   diskSize: ({ disk }) => disk?.bytes ?? null,
   workers: ({ workers }) => workers,
+  peer: ({ peers }) => peers?.peers ?? [],
+  peerListen: ({ peers }) => peers?.listen ?? null,
+  peerSecret: ({ peers }) => peers?.secretFile ?? null,
+  peerBudget: ({ peers }) => peers?.budgetMs,
+  peerMemory: ({ peers }) => peers?.memoryBytes,
+  peerCopies: ({ peers }) => peers?.copiesShare,
+  peerBandwidth: ({ peers }) => peers?.bandwidth,
+  peerMode: ({ peers }) => peers?.mode,
+  share: ({ peers }) => peers?.share ?? [],
 };
 
 /** The settings that differ and stay unchanged until the next start. */
@@ -25,6 +34,16 @@ export function settingsForRestart(running: NodeConfig, wanted: NodeConfig): str
 
 /** The new configuration, with the old values of settings that need a restart. */
 export function withoutRestart(running: NodeConfig, wanted: NodeConfig): NodeConfig {
-  const { listen, listenDefaulted, adminListen, memoryBytes, disk, diskDefaulted, workers } = running;
-  return { ...wanted, listen, listenDefaulted, adminListen, memoryBytes, disk, diskDefaulted, workers };
+  const { listen, listenDefaulted, adminListen, memoryBytes, disk, diskDefaulted, workers, peers } = running;
+  return {
+    ...wanted,
+    listen,
+    listenDefaulted,
+    adminListen,
+    memoryBytes,
+    disk,
+    diskDefaulted,
+    workers,
+    peers,
+  };
 }

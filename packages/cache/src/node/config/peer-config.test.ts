@@ -1,0 +1,197 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ConfigError } from './config-sources.ts';
+import { loadConfig, type NodeConfig, printConfig } from './node-config.ts';
+import { readPeerSecret } from './peer-secret.ts';
+import { settingsForRestart, withoutRestart } from './reload-rules.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'bloomery-peers-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name: string, content: string, mode = 0o600): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  chmodSync(path, mode);
+  return path;
+}
+
+const secret = file('secret', 'correct horse battery staple\n');
+const fleet = (flags: Record<string, unknown>): NodeConfig =>
+  loadConfig({ flags: { peerSecret: secret, peerListen: '127.0.0.1:3129', ...flags } });
+const problemsOf = (flags: Record<string, unknown>): readonly string[] => {
+  try {
+    fleet(flags);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+};
+
+describe('settings for neighbours', () => {
+  test('a node without peers has none, and one with them has the defaults', () => {
+    expect(loadConfig().peers).toBeNull();
+    const { peers, warnings } = fleet({
+      peer: ['10.0.0.2:3129', 'https://[fd00::2]:3129/', 'http://b.internal:80'],
+    });
+    expect(peers).toEqual({
+      peers: ['http://10.0.0.2:3129', 'https://[fd00::2]:3129', 'http://b.internal:80'],
+      listen: { host: '127.0.0.1', port: 3129, secure: false },
+      secretFile: secret,
+      budgetMs: 250,
+      memoryBytes: 128e6,
+      copiesShare: 0.1,
+      share: [],
+      bandwidth: 125e3,
+      mode: 'single',
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  test('are read as they are written, and printed so that they give the same node', () => {
+    const config = fleet({
+      peer: ['http://10.0.0.2:3129'],
+      peerBudget: '100ms',
+      peerMemory: '64MiB',
+      peerCopies: '25%',
+      peerBandwidth: '1MB',
+      peerMode: 'single',
+      share: ['https://cdn.example', 'http://files.example/signed/'],
+    });
+    expect(config.peers).toMatchObject({
+      budgetMs: 100,
+      memoryBytes: 64 * 1024 ** 2,
+      copiesShare: 0.25,
+      bandwidth: 1e6,
+      share: ['https://cdn.example/', 'http://files.example/signed/'],
+    });
+    const again = loadConfig({ file: file('printed.json', printConfig(config)) });
+    expect(again.peers).toEqual(config.peers);
+    expect(fleet({ peerCopies: '0' }).peers?.copiesShare).toBe(0);
+    expect(fleet({ peerCopies: 0.5 }).peers?.copiesShare).toBe(0.5);
+  });
+
+  const cases: [string, Record<string, unknown>, RegExp][] = [
+    [
+      'a peer without port',
+      { peer: ['http://10.0.0.2'] },
+      /^--peer: .* got "http:\/\/10.0.0.2", which has no port$/,
+    ],
+    ['a peer without brackets', { peer: ['fd00::2'] }, /^--peer: .* an IPv6 address stands in brackets$/],
+    [
+      'a peer of another scheme',
+      { peer: ['ftp://h:1'] },
+      /^--peer: .* whose scheme is neither http nor https$/,
+    ],
+    ['a peer with a path', { peer: ['http://h:1/x'] }, /^--peer: .* which has a path$/],
+    ['a peer with port 0', { peer: ['http://h:0'] }, /^--peer: .* which is no address$/],
+    ['a peer that is no address', { peer: ['http://[::g]:1'] }, /^--peer: .* which is no address$/],
+    [
+      'a password in a peer',
+      { peer: ['http://u:pass@h:1'] },
+      /^--peer: (?!.*pass@).* a user or password in it$/,
+    ],
+    ['a peer twice', { peer: ['h:1', 'http://h:1/'] }, /^the peer http:\/\/h:1 is given twice/],
+    ['no secret', { peerSecret: false }, /^--peer-listen needs --peer-secret: a file with the secret/],
+    [
+      'a secret that is not there',
+      { peerSecret: join(folder, 'none') },
+      /^--peer-secret: cannot read .*none: ENOENT$/,
+    ],
+    [
+      'a short secret',
+      { peerSecret: file('short', ' fifteen bytes..\n\n') },
+      /^--peer-secret: Cannot take the secret in .*short: expected at least 16 bytes, got 15$/,
+    ],
+    ['a share', { peerCopies: 'half' }, /^--peer-copies: expected a share such as 10% or 0.1, got "half"$/],
+    ['too large a share', { peerCopies: '95%' }, /^--peer-copies: expected 0 to 0.9, got "95%"$/],
+    ['a mode', { peerMode: 'double' }, /^--peer-mode: expected one of single, summary-cache, got "double"$/],
+    ['a budget', { peerBudget: '250' }, /^--peer-budget: expected a duration with its unit/],
+    ['a prefix', { share: ['/signed/'] }, /^--share: expected a URL prefix .* got "\/signed\/"$/],
+    ['a prefix with a query', { share: ['http://h/?a'] }, /^--share: .* without user and query, got/],
+    [
+      'a password in a prefix',
+      { share: ['http://u:pass@h/'] },
+      /^--share: (?!.*pass).* got one with a user in it$/,
+    ],
+    ['an address twice', { listen: ['127.0.0.1:3129'] }, /^127.0.0.1:3129 is listened on twice$/],
+    [
+      'TLS without a certificate',
+      { peerListen: 'https://127.0.0.1:3129' },
+      /needs --tls-cert and --tls-key$/,
+    ],
+  ];
+  test.each(cases)('problem: %s', (_what, flags, message) => {
+    const problems = problemsOf(flags);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(message);
+  });
+
+  test('peers without a peer port need a secret, and the node says that it only asks', () => {
+    const asks = { peer: ['h:1'], peerListen: undefined };
+    expect(problemsOf({ ...asks, peerSecret: undefined })).toEqual([
+      expect.stringMatching(/^--peer needs --peer-secret/),
+    ]);
+    expect(fleet(asks).peers?.listen).toBeNull();
+    expect(fleet(asks).warnings).toEqual([expect.stringContaining('it has no --peer-listen')]);
+  });
+
+  test('a secret that every user can read is warned about', () => {
+    const open = file('open', 'correct horse battery staple', 0o644);
+    expect(fleet({ peerSecret: open }).warnings).toEqual([
+      expect.stringMatching(
+        /^every user of this machine can read the secret in .*open; chmod 600 ends that$/,
+      ),
+    ]);
+  });
+
+  test('a node leaves itself out of a list that all nodes have', () => {
+    const left = (peerListen: string, peer: string) => fleet({ peerListen, peer: [peer, 'other:3129'] });
+    for (const [listen, peer] of [
+      ['127.0.0.1:3129', 'http://127.0.0.1:3129'],
+      ['127.0.0.1:3129', 'http://localhost:3129'],
+      [':3129', 'http://127.0.0.1:3129'],
+      ['[::1]:3129', '[::1]:3129'],
+      ['[::1]:80', 'http://[::1]:80'],
+      ['127.0.0.1:3129', 'http://127.0.0.1:3128'], // the port of its clients
+    ]) {
+      const { peers, warnings } = left(listen, peer);
+      expect(peers?.peers, `${listen} ${peer}`).toEqual(['http://other:3129']);
+      expect(warnings).toEqual([expect.stringMatching(/^the peer .* is this node itself and is left out$/)]);
+    }
+    const outward = Object.values(networkInterfaces())
+      .flatMap((list) => list ?? [])
+      .find(({ internal, family }) => !internal && family === 'IPv4');
+    if (outward !== undefined)
+      expect(left('0.0.0.0:3129', `${outward.address}:3129`).peers?.peers).toEqual(['http://other:3129']);
+    expect(left('127.0.0.1:3129', 'http://127.0.0.2:3129').peers?.peers).toHaveLength(2);
+    expect(left('127.0.0.1:3129', 'http://127.0.0.1:3130').peers?.peers).toHaveLength(2);
+  });
+
+  test('settings without effect are warned about', () => {
+    expect(loadConfig({ flags: { peerBudget: '1s', share: ['http://h/'] } }).warnings).toEqual([
+      'peerBudget has no effect without --peer or --peer-listen',
+      'share has no effect without --peer or --peer-listen',
+    ]);
+    expect(fleet({ peerMode: 'summary-cache', peerCopies: '5%' }).warnings).toEqual([
+      'peerCopies has no effect with --peer-mode summary-cache, which keeps every copy',
+    ]);
+  });
+
+  test('change only by a restart', () => {
+    const running = fleet({ peer: ['a:1'] });
+    const wanted = fleet({ peer: ['b:1'], peerBudget: '1s', logLevel: 'debug' });
+    expect(settingsForRestart(running, wanted)).toEqual(['peer', 'peerBudget']);
+    expect(withoutRestart(running, wanted)).toMatchObject({ peers: running.peers, logLevel: 'debug' });
+    expect(settingsForRestart(running, fleet({ peer: ['a:1'] }))).toEqual([]);
+    expect(settingsForRestart(loadConfig(), running)).toContain('peerSecret');
+  });
+});
+
+describe('readPeerSecret', () => {
+  test('takes the bytes without white space at both ends', () => {
+    expect(Buffer.from(readPeerSecret(secret)).toString()).toBe('correct horse battery staple');
+  });
+});
