@@ -20,9 +20,9 @@
 
 import dns from 'node:dns';
 import type { LookupFunction, Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { anyContains, type Cidr, parseCidr } from './cidr.ts';
 import { formatAddress, type IpAddress, parseAddress, parseHostLiteral } from './ip-address.ts';
+import { answersOn, listenerAddress } from './own-hosts.ts';
 import { embeddedAddresses, specialRange } from './special-ranges.ts';
 
 export interface AddressGuardOptions {
@@ -107,9 +107,7 @@ export class AddressGuard {
    * fetches from itself in a loop.
    */
   addListener(listener: { readonly address: string; readonly port: number }): void {
-    const address = parseAddress(listener.address);
-    const everywhere = address?.words.every((word) => word === 0) ?? true;
-    this.#listeners.push({ address: everywhere ? null : address, port: listener.port });
+    this.#listeners.push({ address: listenerAddress(listener.address), port: listener.port });
   }
 
   /**
@@ -135,7 +133,7 @@ export class AddressGuard {
 
   #judge(address: IpAddress, port: number | undefined): string | null {
     const text = formatAddress(address);
-    if (port !== undefined && this.#isOwn(address, text, port)) return `${text}:${port} is this cache itself`;
+    if (port !== undefined && this.#isOwn(address, port)) return `${text}:${port} is this cache itself`;
     if (anyContains(this.#deny, address)) return `${text} is in a range that the operator refuses`;
     if (!anyContains(this.#allow, address)) {
       const special = specialRange(address);
@@ -150,26 +148,8 @@ export class AddressGuard {
     return null;
   }
 
-  #isOwn(address: IpAddress, text: string, port: number): boolean {
-    for (const own of this.#listeners) {
-      if (own.port !== port) continue;
-      if (own.address === null) {
-        // A listener on all addresses answers on every address of this machine: all of 127/8, and
-        // 0.0.0.0, which leads to it.
-        const first = address.words[0]!;
-        if (address.family === 4 && (first >>> 24 === 127 || first === 0)) return true;
-        if (address.family === 6 && address.words.every((word, i) => word <= (i === 3 ? 1 : 0))) return true;
-        for (const list of Object.values(networkInterfaces())) {
-          for (const each of list ?? []) {
-            const local = parseAddress(each.address);
-            if (local !== null && formatAddress(local) === text) return true;
-          }
-        }
-      } else if (formatAddress(own.address) === text) {
-        return true;
-      }
-    }
-    return false;
+  #isOwn(address: IpAddress, port: number): boolean {
+    return this.#listeners.some((own) => own.port === port && answersOn(own.address, address));
   }
 }
 

@@ -7,7 +7,8 @@
  */
 
 import { isIP } from 'node:net';
-import { hostname, networkInterfaces } from 'node:os';
+import { parseHostLiteral } from '../../safety/ip-address.ts';
+import { answersOn, listenerAddress } from '../../safety/own-hosts.ts';
 import type { ListenAddress } from './listen-address.ts';
 
 /** Parses an address. The result is a URL without path: `http://10.0.0.2:3129`. */
@@ -31,26 +32,17 @@ export function parsePeer(text: string): string {
 export function leadsHere(peer: string, own: readonly ListenAddress[]): boolean {
   // The port is read from the text, because a URL omits the default port of its scheme.
   const port = Number(peer.slice(peer.lastIndexOf(':') + 1));
-  const host = new URL(peer).hostname.replaceAll(/[[\]]/g, '').toLowerCase();
+  const { hostname } = new URL(peer);
+  const loopback = ['127.0.0.1', '[::1]'];
+  // Other names are not resolved here: the node learns by its own name that it asks itself.
+  const hosts = hostname === 'localhost' ? loopback : [hostname];
   return own.some((address) => {
-    if (address.port !== port || port === 0) return false;
-    if (address.host === host) return true;
-    if (host === 'localhost') return isLoopback(address.host) || isEveryAddress(address.host);
-    return isEveryAddress(address.host) && (isLoopback(host) || isOfThisMachine(host));
+    if (address.port !== port) return false;
+    const listener = listenerAddress(address.host);
+    return hosts
+      .map(parseHostLiteral)
+      .some((host) => host !== null && host !== 'invalid' && answersOn(listener, host));
   });
-}
-
-function isEveryAddress(host: string): boolean {
-  return host === '::' || host === '0.0.0.0';
-}
-
-function isLoopback(host: string): boolean {
-  return host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
-
-function isOfThisMachine(host: string): boolean {
-  if (host === hostname().toLowerCase()) return true;
-  return Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === host));
 }
 
 function refuse(got: string): never {
