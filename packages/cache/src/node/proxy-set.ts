@@ -14,6 +14,7 @@ import { Router } from '../proxy/route.ts';
 import { AddressGuard } from '../safety/address-guard.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
+import { OwnHosts } from '../safety/own-hosts.ts';
 import { MemoryStore } from '../store/memory/memory-store.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import type { ListenAddress } from './config/listen-address.ts';
@@ -57,11 +58,17 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
   const addresses = new AddressGuard(config.addresses);
   const listensOn = ({ host, port }: ListenAddress) => addresses.addListener({ address: host, port });
   const upstreams = config.upstreams.map(({ prefix, origin }) => ({ prefix, origin: new URL(origin) }));
+  const ownHosts = new OwnHosts({
+    names: [...config.publicHosts, ...config.adminHosts],
+    listen: config.listen.map(({ host }) => host),
+  });
+  const isOwnHost = (host: string) => ownHosts.has(host);
   const common = {
     policy: { name: config.name, ...config.policy },
     clock,
     upstreams,
     forward: config.forward,
+    isOwnHost,
     connectPorts: config.connectPorts,
     limits,
     addresses,
@@ -71,7 +78,7 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
       ? {}
       : { originCertificates: [readFileSync(config.originCaFile, 'utf8')] }),
   };
-  const router = new Router(upstreams, config.forward);
+  const router = new Router({ upstreams, forward: config.forward, isOwnHost });
   if (team === null) {
     const proxy = createProxy({ ...common, store, flights: flights.own });
     return {

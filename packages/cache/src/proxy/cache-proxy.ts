@@ -80,7 +80,7 @@ class RunningProxy implements CacheProxy {
   constructor(options: ProxyOptions) {
     const { policy, store, clock, limits, observer, addresses } = options;
     this.#options = options;
-    this.#router = new Router(options.upstreams, options.forward);
+    this.#router = new Router(options);
     this.#plainHits = new PlainHits(policy);
     this.#context = {
       policy,

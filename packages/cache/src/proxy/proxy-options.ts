@@ -45,6 +45,11 @@ export interface ProxyOptions {
   readonly upstreams: readonly Upstream[];
   /** Forward proxy: whether absolute-form requests for any host, and CONNECT, are served. */
   readonly forward: boolean;
+  /**
+   * Whether a host, as in a URL without port, is this node: without `forward`, only such requests
+   * in absolute form are served. By default `localhost`, loopback and the name of the machine.
+   */
+  readonly isOwnHost?: (host: string) => boolean;
   /** Ports to which CONNECT may connect. */
   readonly connectPorts: readonly number[];
   readonly limits: Limits;

@@ -2,9 +2,12 @@
  * Maps the target of a request (RFC 9112, 3.2) to an origin, a path there, and the cache key.
  *
  * - In absolute form, if this node is a forward proxy: to the host that it names.
- * - In origin form, and in absolute form if this node is not a forward proxy (an origin server must
- *   accept that as well, 3.2.2): to the upstream with the longest matching prefix. A prefix ends at
- *   a slash, a question mark or the end: `/a` is not a prefix of `/ab`.
+ * - In origin form: to the upstream with the longest matching prefix. A prefix ends at a slash, a
+ *   question mark or the end: `/a` is not a prefix of `/ab`.
+ * - In absolute form, if this node is not a forward proxy: likewise, because an origin server must
+ *   accept that form as well (3.2.2), but only if it names this node (`safety/own-hosts.ts`).
+ *   Otherwise the client gets 421 (RFC 9110, 15.5.20): "the request was directed at a server that
+ *   is unable or unwilling to produce an authoritative response for the target URI".
  *
  * The origin gets its own name in the Host field. The origin's URLs in `Location`,
  * `Content-Location` and `Refresh` are mapped back into this node's URL space when an answer is
@@ -20,7 +23,8 @@
 import { cacheKey } from '../policy/cache-key.ts';
 import { isNamed } from '../policy/fields.ts';
 import type { FieldList } from '../policy/stored-response.ts';
-import type { Upstream } from './proxy-options.ts';
+import { OwnHosts } from '../safety/own-hosts.ts';
+import type { ProxyOptions, Upstream } from './proxy-options.ts';
 
 export interface Route {
   readonly key: string;
@@ -66,13 +70,20 @@ interface Entry extends Mapping {
 const REMEMBERED = 4096;
 const REMEMBERED_LENGTH = 256;
 
+/** The part of `ProxyOptions` that is about targets. */
+type RouterOptions = Pick<ProxyOptions, 'upstreams' | 'forward' | 'isOwnHost'>;
+
+const ON_LOOPBACK = new OwnHosts({ names: [], listen: ['127.0.0.1', '::1'] });
+
 export class Router {
   readonly #entries: readonly Entry[];
   readonly #forward: boolean;
+  readonly #isOwnHost: (host: string) => boolean;
   readonly #known = new Map<string, Route>();
 
-  constructor(upstreams: readonly Upstream[], forward: boolean) {
+  constructor({ upstreams, forward, isOwnHost }: RouterOptions) {
     this.#forward = forward;
+    this.#isOwnHost = isOwnHost ?? ((host) => ON_LOOPBACK.has(host));
     this.#entries = upstreams.map(toEntry).sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
@@ -99,13 +110,20 @@ export class Router {
     }
     const rest = absolute[3]!;
     const path = rest.startsWith('/') ? rest : `/${rest}`;
-    if (!this.#forward) return this.#reverse(path);
     const scheme = absolute[1]!.toLowerCase() as 'http' | 'https';
     const authority = absolute[2]!;
     // RFC 9110, 4.2.4: user information in a URI is to be treated as an error.
     const url = authority.includes('@') ? null : parsed(`${scheme}://${authority}/`);
     if (url === null || url.hostname === '' || url.pathname !== '/') {
       return noRoute(400, 'bad-authority', `Expected a host in the target, got ${quoted(authority)}`);
+    }
+    if (!this.#forward) {
+      if (this.#isOwnHost(url.hostname)) return this.#reverse(path);
+      return noRoute(
+        421,
+        'misdirected',
+        `This node is not ${quoted(url.hostname)}, and not a forward proxy (--public-host, --forward)`,
+      );
     }
     return {
       key: cacheKey(scheme, url.host, path),

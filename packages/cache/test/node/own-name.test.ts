@@ -118,7 +118,8 @@ test('refusals of the proxy have the name of the node', async () => {
   const origin = await startOrigin();
   const reverse = await startNamed({ forward: false, upstream: [`/a=${origin.url}`] });
   expect(codeOf(await talk(reverse.port, tunnel('a.example:443')))).toBe('no-tunnels');
-  expect(codeOf(await talk(reverse.port, get('http://a.example/')))).toBe('no-upstream');
+  expect(codeOf(await talk(reverse.port, get('http://localhost/')))).toBe('no-upstream');
+  expect(codeOf(await talk(reverse.port, get('http://a.example/')))).toBe('misdirected');
 });
 
 test('failures of an origin have the name of the node', async () => {

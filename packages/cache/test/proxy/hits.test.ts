@@ -7,7 +7,10 @@ import { answerFrom, DEFAULT_POLICY, hitStatus, toStore, withBody } from '../../
 import { PlainHits } from '../../src/proxy/client/plain-hits.ts';
 import { Router } from '../../src/proxy/route.ts';
 
-const router = new Router([{ prefix: '/', origin: new URL('http://a.example') }], true);
+const router = new Router({
+  upstreams: [{ prefix: '/', origin: new URL('http://a.example') }],
+  forward: true,
+});
 
 function stored(headers: readonly string[], status = 200) {
   const request = { method: 'GET', key: 'http://a.example/x', headers: [] };

@@ -13,14 +13,14 @@ import { startProxy } from './proxy-lab.ts';
 const upstream = (prefix: string, origin: string) => ({ prefix, origin: new URL(origin) });
 
 describe('Router', () => {
-  const router = new Router(
-    [
+  const router = new Router({
+    upstreams: [
       upstream('/', 'http://root.example/'),
       upstream('/a', 'http://a.example:8080/base/'),
       upstream('/a/b/', 'https://b.example'),
     ],
-    true,
-  );
+    forward: true,
+  });
   const to = (target: string) => {
     const route = router.route(target);
     return 'key' in route ? route.key : `${route.status} ${route.code}`;
@@ -57,19 +57,34 @@ describe('Router', () => {
   });
 
   it('takes an absolute target for its path when it is no forward proxy', () => {
-    const reverse = new Router([upstream('/a', 'http://a.example')], false);
-    expect(reverse.route('http://elsewhere.example/a/b')).toMatchObject({
+    const reverse = new Router({
+      upstreams: [upstream('/a', 'http://a.example')],
+      forward: false,
+      isOwnHost: (host) => host === 'public.example',
+    });
+    expect(reverse.route('http://Public.example:8080/a/b')).toMatchObject({
       key: 'http://a.example/b',
       trusted: true,
     });
-    expect(reverse.route('http://elsewhere.example/c')).toMatchObject({ status: 404, code: 'no-upstream' });
+    expect(reverse.route('http://public.example/c')).toMatchObject({ status: 404, code: 'no-upstream' });
+    expect(reverse.route('http://user@public.example/a')).toMatchObject({ status: 400 });
+  });
+
+  it('refuses an absolute target for another host when it is no forward proxy', () => {
+    const reverse = new Router({ upstreams: [upstream('/', 'http://a.example')], forward: false });
+    for (const host of ['elsewhere.example', 'a.example', '10.1.2.3', 'localhost.example'])
+      expect(reverse.route(`http://${host}/b`), host).toMatchObject({ status: 421, code: 'misdirected' });
+    for (const host of ['localhost', 'LOCALHOST:81', '127.0.0.1:8080', '[::1]'])
+      expect(reverse.route(`http://${host}/b`), host).toMatchObject({ key: 'http://a.example/b' });
   });
 
   it('refuses upstreams that cannot be', () => {
-    expect(() => new Router([upstream('a', 'http://a.example')], false)).toThrow(
+    expect(() => new Router({ upstreams: [upstream('a', 'http://a.example')], forward: false })).toThrow(
       /begins with a slash, got "a"/,
     );
-    expect(() => new Router([upstream('/a', 'ftp://a.example')], false)).toThrow(/http or https origin/);
+    expect(() => new Router({ upstreams: [upstream('/a', 'ftp://a.example')], forward: false })).toThrow(
+      /http or https origin/,
+    );
   });
 
   const mapped = (field: string, value: string, target = '/a/c') =>

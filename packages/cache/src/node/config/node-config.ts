@@ -47,6 +47,8 @@ export interface NodeConfig {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly upstreams: readonly UpstreamConfig[];
   readonly forward: boolean;
+  /** Names of this node in URLs, in addition to localhost and its addresses. */
+  readonly publicHosts: readonly string[];
   readonly connectPorts: readonly number[];
   readonly memoryBytes: number;
   readonly disk: { readonly folder: string; readonly bytes: number } | null;
@@ -122,6 +124,7 @@ export function printConfig(config: NodeConfig): string {
     tlsKey: tls?.keyFile,
     upstream: Object.fromEntries(config.upstreams.map(({ prefix, origin }) => [prefix, origin])),
     forward: config.forward,
+    publicHost: config.publicHosts,
     connectPorts: config.connectPorts,
     memory: formatSize(config.memoryBytes),
     disk: disk === null ? false : disk.folder,
@@ -205,6 +208,7 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
     tls,
     upstreams,
     forward,
+    publicHosts: (reader.list('publicHost', hostName) ?? []).map((host) => host.toLowerCase()),
     connectPorts: reader.list('connectPorts', portOf, undefined, true) ?? [443],
     memoryBytes: reader.number('memory', sizeOf, 1e6, 1e12) ?? 256e6,
     disk: diskFolder === null ? null : { folder: diskFolder, bytes: diskBytes },

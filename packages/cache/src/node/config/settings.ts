@@ -79,6 +79,16 @@ export const SETTINGS: readonly Setting[] = [
     help: 'forward proxy: take requests for any origin',
   },
   {
+    key: 'publicHost',
+    flag: 'public-host',
+    kind: 'text',
+    placeholder: 'name',
+    several: true,
+    initial: '',
+    live: true,
+    help: 'reverse proxy: a name of this node in URLs, beside localhost and its addresses; GET http://other/ gets 421 (can be repeated)',
+  },
+  {
     key: 'connectPorts',
     flag: 'connect-ports',
     kind: 'count',
