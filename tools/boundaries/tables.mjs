@@ -53,6 +53,7 @@ export const ROOMS = {
     'frames',
     'filters',
     'wire/coding',
+    'wire/sets',
     'wire/sync',
     'wire',
     'formats',
