@@ -20,6 +20,7 @@ const ROOMS = {
   entropy: 'coders/',
   fuse: 'tables/',
   sketches: 'counters/',
+  sliced: 'bits/',
   'sorted-list': 'lists/',
 };
 const modules = readdirSync(`${root}${library}/assembly/modules`)

@@ -1,0 +1,3 @@
+// Probes of a bit-sliced table.
+
+export { slicedAdd, slicedNarrow, slicedWide } from '../bits/sliced';
