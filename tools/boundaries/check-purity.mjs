@@ -1,6 +1,6 @@
-// Purity: the library, and every `policy/` and `math/` of the other packages, compute from their
-// arguments alone. They ask no clock, draw no randomness and do no I/O. That lets tests and
-// simulations run them with a time and a seed of their own.
+// Purity: the library, and every `policy/`, `math/` and `decisions/` of the other packages, compute
+// from their arguments alone. They ask no clock, draw no randomness and do no I/O. That lets tests
+// and simulations run them with a time and a seed of their own.
 //
 // A file counts as impure if a file that it loads is impure, however far away. Imports of types do
 // not load anything. `new Date(value)`, `Date.UTC` and `Date.parse` are functions of their
@@ -44,7 +44,7 @@ export function checkPurity(workspace, { IMPURE_GLOBALS, PLATFORM } = tables) {
 
 /** @param {SourceFile} file */
 function isPureRoom({ path, package: name }) {
-  return name === 'bloomery' || /\/src\/(?:.*\/)?(?:policy|math)\//.test(path);
+  return name === 'bloomery' || /\/src\/(?:.*\/)?(?:policy|math|decisions)\//.test(path);
 }
 
 /**

@@ -30,7 +30,12 @@ test('pure rooms ask no clock, draw no randomness and do no I/O', () => {
     ['globalThis.fetch', 'globalThis'],
     ['{ fetch }', 'fetch'],
   ]) {
-    for (const path of [POLICY, 'packages/stores/src/join/math/a.ts', 'packages/bloomery/src/keys/a.ts'])
+    for (const path of [
+      POLICY,
+      'packages/stores/src/join/math/a.ts',
+      'packages/cache/src/peers/decisions/a.ts',
+      'packages/bloomery/src/keys/a.ts',
+    ])
       expect(problemsOf({ [path]: `export const a = ${text};` })).toEqual([refusal(got, path)]);
     for (const path of ['packages/cache/src/policy/a.test.ts', 'packages/cache/src/proxy/a.ts'])
       expect(problemsOf({ [path]: `export const a = ${text};` })).toEqual([]);

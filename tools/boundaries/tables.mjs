@@ -67,6 +67,7 @@ export const ROOMS = {
   ],
   cache: [
     'policy',
+    'peers/decisions',
     'safety',
     'store',
     ['store/memory', 'store/disk'],
