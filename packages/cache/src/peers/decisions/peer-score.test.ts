@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest';
+import { type AskEnd, PeerScore } from './peer-score.ts';
+
+function ask(score: PeerScore, end: AskEnd, { guessed = true, waitedMs = 5, now = 0 } = {}): void {
+  score.begin();
+  score.end(end, { guessed, waitedMs, now });
+  if (end === 'hit') score.finish({ guessed });
+}
+
+function askBroken(score: PeerScore, now = 0): void {
+  score.begin();
+  score.end('hit', { guessed: true, waitedMs: 5, now });
+  score.breakOff({ now });
+}
+
+test("guesses are counted by Squid's four names", () => {
+  const score = new PeerScore();
+  ask(score, 'hit');
+  ask(score, 'hit');
+  ask(score, 'refused');
+  ask(score, 'refused-newer');
+  for (let i = 0; i < 5; i++) score.countMiss();
+  score.contradictMiss();
+  expect(score.guesses).toEqual({ trueHits: 2, falseHits: 2, trueMisses: 4, falseMisses: 1, closeHits: 1 });
+});
+
+test('an ask that no summary caused is no guess and no verdict', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 40; i++) ask(score, i % 2 ? 'refused' : 'hit', { guessed: false });
+  expect(score.guesses).toEqual({ trueHits: 0, falseHits: 0, trueMisses: 0, falseMisses: 0, closeHits: 0 });
+  for (let i = 0; i < 19; i++) ask(score, 'refused');
+  expect(score.isDoubted).toBe(false);
+});
+
+test('a failure or a late head says nothing about the summary, and is counted apart', () => {
+  const score = new PeerScore();
+  ask(score, 'failed');
+  ask(score, 'late');
+  askBroken(score);
+  ask(score, 'cancelled');
+  expect(score.troubles).toEqual({ failed: 1, late: 1, broken: 1 });
+  expect(score.guesses).toMatchObject({ trueHits: 1, falseHits: 0 });
+});
+
+test('a neighbour that refuses is doubted after 20 verdicts, and believed again after ten hits', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 19; i++) ask(score, 'refused');
+  expect(score.isDoubted).toBe(false);
+  ask(score, 'refused');
+  expect(score.isDoubted).toBe(true);
+  for (let i = 0; i < 9; i++) ask(score, 'hit');
+  expect(score.isDoubted).toBe(true);
+  ask(score, 'hit');
+  expect(score.isDoubted).toBe(false);
+});
+
+test('half of the verdicts suffice, whatever came before them', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 100; i++) ask(score, 'hit');
+  for (let i = 0; i < 10; i++) ask(score, 'refused');
+  expect(score.isDoubted).toBe(false);
+  ask(score, 'late');
+  expect(score.isDoubted).toBe(true);
+});
+
+test('a refusal that a later summary explains is no verdict', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 100; i++) ask(score, 'refused-newer');
+  expect(score.isDoubted).toBe(false);
+});
+
+test('bodies that break are verdicts against a neighbour, and failures in a row', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 10; i++) ask(score, 'hit');
+  for (let i = 0; i < 10; i++) askBroken(score);
+  expect(score.isDoubted).toBe(false);
+  expect(score.isResting(0)).toBe(true);
+  askBroken(score);
+  expect(score.isDoubted).toBe(true);
+});
+
+test('a neighbour rests after three failures in a row, longer each time, at most 30 s', () => {
+  const score = new PeerScore();
+  let now = 0;
+  ask(score, 'failed', { now });
+  ask(score, 'late', { now });
+  expect(score.isResting(now)).toBe(false);
+  const rests: number[] = [];
+  for (let i = 0; i < 7; i++) {
+    ask(score, 'failed', { now });
+    const begin = now;
+    while (score.isResting(now)) now += 500;
+    rests.push(now - begin);
+  }
+  expect(rests).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  ask(score, 'refused', { now });
+  ask(score, 'failed', { now });
+  expect(score.isResting(now)).toBe(false);
+});
+
+test('sixteen requests under way overload a neighbour until one of them ends', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 15; i++) score.begin();
+  expect(score.isOverloaded).toBe(false);
+  score.begin();
+  expect([score.isOverloaded, score.concurrent]).toEqual([true, 16]);
+  score.end('cancelled', { guessed: true, waitedMs: 1, now: 0 });
+  expect(score.isOverloaded).toBe(false);
+});
+
+test('a body that is still coming counts as a request under way', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 3; i++) score.begin();
+  for (let i = 0; i < 3; i++) score.end('hit', { guessed: i > 0, waitedMs: 1, now: 0 });
+  expect(score.concurrent).toBe(3);
+  score.finish({ guessed: false });
+  score.breakOff({ now: 0 });
+  expect(score.concurrent).toBe(1);
+});
+
+test('the expected wait grows with the requests under way, and is forgotten after a minute', () => {
+  const score = new PeerScore();
+  expect(score.expectedMs(0)).toBe(0);
+  ask(score, 'hit', { waitedMs: 8 });
+  expect(score.expectedMs(0)).toBe(8);
+  score.begin();
+  score.begin();
+  expect(score.expectedMs(60_000)).toBe(24);
+  expect(score.expectedMs(60_001)).toBe(0);
+});
+
+test('a missed deadline counts as a latency, other ends and asks without a guess do not', () => {
+  const score = new PeerScore();
+  ask(score, 'late', { waitedMs: 20 });
+  ask(score, 'cancelled', { waitedMs: 1 });
+  ask(score, 'failed', { waitedMs: 0 });
+  ask(score, 'hit', { waitedMs: 200, guessed: false });
+  ask(score, 'late', { waitedMs: 200, guessed: false });
+  expect(score.latencies.count).toBe(1);
+  expect(score.latencies.quantileMs(0.5)).toBe(20);
+});

@@ -1,0 +1,207 @@
+/**
+ * The experience of this node with one neighbour: was its summary right, how fast is it, how many
+ * requests are under way, is it failing.
+ *
+ * A look-up in a summary is a guess, and Squid has names for its four ends (CacheDigest.cc,
+ * `cacheDigestGuessStatsUpdate(stats, real_hit, guess_hit)`). They mean here:
+ *
+ * - true hit: the summary said "maybe", the neighbour was asked and gave the object.
+ * - false hit: the summary said "maybe", the neighbour was asked and refused. A false positive of
+ *   the summary, an object that was removed meanwhile, another variant, an overloaded neighbour and
+ *   a lie all look the same, because every refusal has the same bytes. Squid's `close_hits` ("cd
+ *   said hit, doc was in the peer cache, but we got a miss") are those false hits whose answer
+ *   carries a later summary than ours: the neighbour has told, we had not heard yet.
+ * - true miss: the summary said "no", and no sign of the contrary came. Squid asked each neighbour
+ *   by ICP and knew. We do not ask, so this count is an upper bound.
+ * - false miss: the summary said "no", and the neighbour gave the stored object all the same,
+ *   because another node or the owner of the key had named it.
+ *
+ * A neighbour loses by its last 20 verdicts. If fewer than half of them were hits, it is asked at
+ * one occasion of 32 (`peer-choice.ts` draws). A liar then costs 20 wasted round trips, and 3 % of
+ * its share afterwards; a neighbour that was repaired is back after ten good answers. A close hit
+ * is no verdict. A neighbour that fails three times in a row rests for a second, then twice as long
+ * after each further failure, up to 30 s. Both ways back need no timer and no operator.
+ *
+ * Time comes in as `now`, in milliseconds of a clock that does not jump.
+ */
+
+import { RecentLatencies } from './recent-latencies.ts';
+
+/** The end of the wait for a head, in one request for an object. */
+export type AskEnd =
+  /** The head of the object came. */
+  | 'hit'
+  /** The neighbour refused (504). */
+  | 'refused'
+  /** The neighbour refused, and its answer named a later state of its summary than ours. */
+  | 'refused-newer'
+  /** No head came within the deadline. */
+  | 'late'
+  /** The connection failed, or the answer was not one of ours. */
+  | 'failed'
+  /** This node ended it, because another source answered first or the client left. */
+  | 'cancelled';
+
+export interface GuessCounts {
+  readonly trueHits: number;
+  readonly falseHits: number;
+  readonly trueMisses: number;
+  readonly falseMisses: number;
+  /** The part of the false hits that a later summary explains. */
+  readonly closeHits: number;
+}
+
+/** Concurrent requests to one neighbour. The neighbour refuses further ones at once. */
+const MOST_CONCURRENT = 16;
+const VERDICTS = 20;
+const ALL_VERDICTS = (1 << VERDICTS) - 1;
+const FAILURES_TO_REST = 3;
+const SHORTEST_REST_MS = 1000;
+const LONGEST_REST_MS = 30_000;
+/** A latency that was measured longer ago than this no longer counts against a neighbour. */
+const LATENCY_LASTS_MS = 60_000;
+
+export class PeerScore {
+  readonly latencies = new RecentLatencies();
+  #trueHits = 0;
+  #falseHits = 0;
+  #trueMisses = 0;
+  #falseMisses = 0;
+  #closeHits = 0;
+  #failed = 0;
+  #late = 0;
+  #broken = 0;
+  #concurrent = 0;
+  /** The last verdicts as bits, the newest lowest, and how many there are. */
+  #verdicts = 0;
+  #verdictCount = 0;
+  #failuresInRow = 0;
+  #restsUntil = -Infinity;
+  #measuredAt = -Infinity;
+
+  get guesses(): GuessCounts {
+    return {
+      trueHits: this.#trueHits,
+      falseHits: this.#falseHits,
+      trueMisses: this.#trueMisses,
+      falseMisses: this.#falseMisses,
+      closeHits: this.#closeHits,
+    };
+  }
+
+  /** Requests that failed before their head, came too late, or broke off after it. */
+  get troubles(): { readonly failed: number; readonly late: number; readonly broken: number } {
+    return { failed: this.#failed, late: this.#late, broken: this.#broken };
+  }
+
+  /** Requests under way. */
+  get concurrent(): number {
+    return this.#concurrent;
+  }
+
+  /** True while the neighbour has as many requests of this node as it takes. */
+  get isOverloaded(): boolean {
+    return this.#concurrent >= MOST_CONCURRENT;
+  }
+
+  /** True if fewer than half of the last 20 verdicts were hits. */
+  get isDoubted(): boolean {
+    return this.#verdictCount >= VERDICTS && 2 * bitCount(this.#verdicts) < VERDICTS;
+  }
+
+  /** True during the rest after failures in a row. */
+  isResting(now: number): boolean {
+    return now < this.#restsUntil;
+  }
+
+  /**
+   * Expected wait in ms, by which neighbours are ordered: the average latency times the requests
+   * that would be under way (Finagle's load balancer calls it "peak EWMA"). A neighbour without a
+   * measurement of the last minute has 0, so it is tried and measured.
+   */
+  expectedMs(now: number): number {
+    if (now - this.#measuredAt > LATENCY_LASTS_MS) return 0;
+    return this.latencies.averageMs * (this.#concurrent + 1);
+  }
+
+  /** Notes that a request is sent. Each call is followed by one of `end`. */
+  begin(): void {
+    this.#concurrent++;
+  }
+
+  /**
+   * Notes that the wait for a head has ended. A hit goes on until `finish` or `breakOff`. `guessed`
+   * says whether the neighbour was asked because its summary said "maybe". Otherwise it may have
+   * waited for its own source, so neither the time nor a deadline that passed counts against it.
+   * `waitedMs` is the time until the head, or until this node gave up: a deadline that was missed
+   * counts as a latency, so that the next deadline is longer if this one was too short.
+   */
+  end(end: AskEnd, { guessed, waitedMs, now }: { guessed: boolean; waitedMs: number; now: number }): void {
+    if (end !== 'hit') this.#concurrent--;
+    if (end === 'failed') {
+      this.#failed++;
+      this.#fail(now);
+    } else if (end === 'refused' || end === 'refused-newer') this.#failuresInRow = 0;
+    if (!guessed || end === 'cancelled') return;
+    if (end !== 'failed') {
+      this.latencies.add(waitedMs);
+      this.#measuredAt = now;
+    }
+    if (end === 'late') {
+      this.#late++;
+      this.#fail(now);
+    }
+    if (end === 'hit') this.#trueHits++;
+    if (end === 'refused' || end === 'refused-newer') this.#falseHits++;
+    if (end === 'refused-newer') this.#closeHits++;
+    if (end === 'refused' || end === 'late' || end === 'failed') this.#judge(false);
+  }
+
+  /**
+   * Notes that the body of a hit is complete, or that this node no longer wants it. Only now is the
+   * hit a verdict for the neighbour: otherwise one that breaks every body would have half of its
+   * verdicts right.
+   */
+  finish({ guessed }: { guessed: boolean }): void {
+    this.#concurrent--;
+    this.#failuresInRow = 0;
+    if (guessed) this.#judge(true);
+  }
+
+  /** Notes that the body of a hit stalled, broke off or was damaged. */
+  breakOff({ now }: { now: number }): void {
+    this.#concurrent--;
+    this.#broken++;
+    this.#fail(now);
+    this.#judge(false);
+  }
+
+  /** Notes that the summary said "no" at a miss of this node. */
+  countMiss(): void {
+    this.#trueMisses++;
+  }
+
+  /** Notes that the neighbour had the object of the last `countMiss` all the same. */
+  contradictMiss(): void {
+    this.#trueMisses--;
+    this.#falseMisses++;
+  }
+
+  #judge(wasHit: boolean): void {
+    this.#verdicts = ((this.#verdicts << 1) | Number(wasHit)) & ALL_VERDICTS;
+    this.#verdictCount = Math.min(VERDICTS, this.#verdictCount + 1);
+  }
+
+  #fail(now: number): void {
+    this.#failuresInRow++;
+    if (this.#failuresInRow < FAILURES_TO_REST) return;
+    const doublings = this.#failuresInRow - FAILURES_TO_REST;
+    this.#restsUntil = now + Math.min(LONGEST_REST_MS, SHORTEST_REST_MS * 2 ** doublings);
+  }
+}
+
+function bitCount(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}
