@@ -82,13 +82,13 @@ export function decoding<T>(what: string, decode: () => T, part = '', start = 0)
 }
 
 /** Throws if bytes have another magic or version, or are shorter than `least`. */
-export function checkEnvelope(magic: Magic, bytes: Uint8Array, least: number): void {
+export function checkEnvelope(magic: Magic, bytes: Uint8Array, least: number, version = VERSION): void {
   if (!(bytes instanceof Uint8Array)) throw new TypeError('Cannot decode: expected a Uint8Array');
   for (let i = 0; i < 4 && i < bytes.length; i++) {
     if (bytes[i] !== magic[i]) refuse('not-a-frame', i, `the magic bytes ${magic}`, bytes[i]);
   }
   if (bytes.length < least) refuse('truncated', bytes.length, `at least ${least} bytes`, bytes.length);
-  if (bytes[4] !== VERSION) refuse('version', 4, `version ${VERSION}`, bytes[4]);
+  if (bytes[4] !== version) refuse('version', 4, `version ${version}`, bytes[4]);
 }
 
 /** Whether bytes begin with a magic. The bytes after it are not checked. */
@@ -145,7 +145,7 @@ function checksum(bytes: Uint8Array): number {
   return total >>> 0;
 }
 
-/** The byte after the magic. Every format is still at its first version. */
+/** The byte after the magic. Only sync messages have a second version; see sync-message.ts. */
 export const VERSION = 1;
 /** The number of bytes of a checksum. */
 export const CHECKSUM = 4;

@@ -220,3 +220,19 @@ function withChecksum(digits: string): Uint8Array {
   writeChecksum(bytes);
   return bytes;
 }
+
+describe('version 2', () => {
+  it('differs in the version and the checksum only, and neither version reads the other', () => {
+    for (const [, message] of KINDS) {
+      const first = writeSyncMessage(message);
+      const second = writeSyncMessage(message, 2);
+      const expected = first.slice();
+      expected[4] = 2;
+      writeChecksum(expected);
+      expect(second).toEqual(expected);
+      expect(readSyncMessage(second, 2)).toEqual(message);
+      expect(() => readSyncMessage(second)).toThrow('expected version 1, got 2 (at byte 4)');
+      expect(() => readSyncMessage(first, 2)).toThrow('expected version 2, got 1 (at byte 4)');
+    }
+  });
+});

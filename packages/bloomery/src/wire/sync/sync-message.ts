@@ -4,7 +4,7 @@
  * specifies them for other languages.
  *
  *     0   4  magic 'BLMS' (42 4C 4D 53)
- *     4   1  version: 1
+ *     4   1  version: 1, or 2 in a session about a set of positions
  *     5   1  type: 1 full, 2 delta, 3 heartbeat, 4 request; with bit 7 set it is the answer to a request
  *     6   8  publisher
  *     14  …  body
@@ -14,6 +14,7 @@
  *       full:                   the summary as a frame, coded (compressed-frame.ts) or plain
  *       delta:                  how many generations it goes back, the changes
  *                               (snapshot-changes.ts)
+ *     version 2:                full: a set, and delta: its changes, as in wire/sets/set-code.ts
  *     request:                  flags (1), epoch, sequence and sum of the held generation (flag 1),
  *                               epoch and sequence of the latest generation heard of (flag 2)
  *
@@ -28,7 +29,11 @@
  * billion. That is worth four bytes in a message of a hundred. A delta has no sum of its base:
  * applied to another base it leads to another sum.
  *
- * The question of an answer is the checksum of the request; subscriber.ts explains its use.
+ * The question of an answer is the checksum of the request; follower.ts explains its use.
+ *
+ * Versions. All messages of a session have the same version, requests included. A reader of the
+ * other version refuses them with the code 'version' and asks for nothing, because the same would
+ * come again. In version 2 the sum is that of a `PositionSum`.
  */
 
 import {
@@ -54,7 +59,7 @@ export interface GenerationName {
 
 /** One closed state of a publisher's set. */
 export interface Generation extends GenerationName {
-  /** The `frameSum` of its plain frame. */
+  /** The `frameSum` of its plain frame, or the sum of its positions. */
   readonly sum: bigint;
 }
 
@@ -68,6 +73,7 @@ interface Told {
 
 export interface FullMessage extends Told {
   readonly type: 'full';
+  /** The frame of the summary, or in version 2 the code of the set. */
   readonly frame: Uint8Array;
 }
 
@@ -93,6 +99,9 @@ export interface RequestMessage {
 export type PublisherMessage = FullMessage | DeltaMessage | HeartbeatMessage;
 export type SyncMessage = PublisherMessage | RequestMessage;
 
+/** 1: the summary is a frame. 2: it is a set of positions. */
+export type SyncVersion = 1 | 2;
+
 /** The fields before the body. */
 export interface SyncHead {
   readonly type: SyncMessage['type'];
@@ -101,11 +110,14 @@ export interface SyncHead {
 }
 
 /** Writes a message. Throws if `readSyncMessage` would not return the same message. */
-export function writeSyncMessage(message: SyncMessage): Uint8Array<ArrayBuffer> {
+export function writeSyncMessage(
+  message: SyncMessage,
+  version: SyncVersion = VERSION,
+): Uint8Array<ArrayBuffer> {
   checkMessage(message);
   const writer = new ByteWriter();
   const isAnswer = message.type !== 'request' && message.question !== undefined;
-  for (const byte of [...SYNC_MAGIC, VERSION]) writer.byte(byte);
+  for (const byte of [...SYNC_MAGIC, version]) writer.byte(byte);
   writer.byte((TYPES.indexOf(message.type) + 1) | (isAnswer ? ANSWER : 0));
   writeFixed(writer, message.publisherId, 8);
   if (message.type === 'request') {
@@ -132,8 +144,8 @@ export function writeSyncMessage(message: SyncMessage): Uint8Array<ArrayBuffer> 
  * Reads a message. Throws a `FrameError` if it is invalid. Frames and codes are views of `bytes`
  * and are not checked.
  */
-export function readSyncMessage(bytes: Uint8Array): SyncMessage {
-  const head = readSyncHead(bytes);
+export function readSyncMessage(bytes: Uint8Array, version: SyncVersion = VERSION): SyncMessage {
+  const head = readSyncHead(bytes, version);
   checkSyncChecksum(bytes);
   return readSyncBody(head, bytes);
 }
@@ -152,9 +164,9 @@ export function checkSyncChecksum(bytes: Uint8Array): void {
  * Reads the fields before the body. Of the rest, it checks only that a body and a checksum can
  * follow.
  */
-export function readSyncHead(bytes: Uint8Array): SyncHead {
+export function readSyncHead(bytes: Uint8Array, version: SyncVersion = VERSION): SyncHead {
   return decoding(WHAT, () => {
-    checkEnvelope(SYNC_MAGIC, bytes, HEAD + 1 + CHECKSUM);
+    checkEnvelope(SYNC_MAGIC, bytes, HEAD + 1 + CHECKSUM, version);
     const number = bytes[TYPE];
     const type = TYPES[(number & ~ANSWER) - 1];
     const isAnswer = (number & ANSWER) !== 0;
