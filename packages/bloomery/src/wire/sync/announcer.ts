@@ -1,15 +1,13 @@
 /**
  * The messages of the sending end of a sync session, whatever it publishes: the generation that was
  * closed last, its name, its full state, and the answer to a request. publisher.ts publishes the
- * summary of a counting filter, and snapshot-publisher.ts the frames of any structure. Both hold an
- * announcer, and decide themselves where the changes since earlier generations come from.
+ * summary of a counting filter, snapshot-publisher.ts the frames of any structure, and
+ * set-publisher.ts a set of positions. All hold an announcer, and decide themselves how a state is
+ * coded and where the changes since earlier generations come from.
  */
 
 import { FrameError } from '../../frames/envelope.ts';
-import { checkChoice, checkInteger } from '../../math/checks.ts';
-import { compressFrame } from '../coding/compressed-frame.ts';
-import type { Effort } from '../coding/encode-bits.ts';
-import type { Snapshot } from '../coding/snapshot.ts';
+import { checkInteger } from '../../math/checks.ts';
 import {
   checkUnsigned64,
   type Generation,
@@ -17,6 +15,8 @@ import {
   type RequestMessage,
   readSyncHead,
   readSyncMessage,
+  type SyncMessage,
+  type SyncVersion,
   writeSyncMessage,
 } from './sync-message.ts';
 
@@ -25,27 +25,34 @@ export interface AnnouncerOptions {
   readonly incarnation: number;
   /** Distinguishes publishers that share a channel: an unsigned 64-bit integer. Default 0. */
   readonly publisherId?: number | bigint;
-  /** How messages are coded; see `compressFrame`. Default 'small'. */
-  readonly effort?: Effort;
 }
 
-export class Announcer {
+/** The contents of a generation. */
+export interface AnnouncedState {
+  readonly sum: bigint;
+}
+
+export interface StateCode<S extends AnnouncedState> {
+  readonly version: SyncVersion;
+  encode(state: S): Uint8Array;
+}
+
+export class Announcer<S extends AnnouncedState> {
   readonly publisherId: bigint;
-  readonly effort: Effort;
   readonly #lastEpoch: bigint;
+  readonly #code: StateCode<S>;
   #generation: Generation;
-  #snapshot: Snapshot;
-  /** The coded frame, once it has been needed. */
+  #state: S;
+  /** The coded state, once it has been needed. */
   #coded: Uint8Array | undefined;
 
-  constructor(options: AnnouncerOptions, snapshot: Snapshot) {
-    const { incarnation, publisherId = 0, effort = 'small' } = options;
+  constructor({ incarnation, publisherId = 0 }: AnnouncerOptions, state: S, code: StateCode<S>) {
     this.publisherId = checkUnsigned64('publisherId', publisherId);
-    this.effort = checkChoice('effort', effort, ['small', 'fast']);
     const epoch = BigInt(checkInteger('incarnation', incarnation, 0, 2 ** 48 - 1)) * EPOCHS;
     this.#lastEpoch = epoch + EPOCHS - 1n;
-    this.#snapshot = snapshot;
-    this.#generation = { epoch, sequence: 0, sum: snapshot.sum };
+    this.#code = code;
+    this.#state = state;
+    this.#generation = { epoch, sequence: 0, sum: state.sum };
   }
 
   /** The last closed generation. */
@@ -53,20 +60,25 @@ export class Announcer {
     return this.#generation;
   }
 
-  get snapshot(): Snapshot {
-    return this.#snapshot;
+  get state(): S {
+    return this.#state;
+  }
+
+  /** The code of the last generation's state, if it has been needed. */
+  get coded(): Uint8Array | undefined {
+    return this.#coded;
   }
 
   /** Closes a generation of the present epoch. */
-  advance(snapshot: Snapshot): void {
+  advance(state: S): void {
     const { epoch, sequence } = this.#generation;
-    this.#close(snapshot, { epoch, sequence: sequence + 1, sum: snapshot.sum });
+    this.#close(state, { epoch, sequence: sequence + 1, sum: state.sum });
   }
 
   /** Begins a new epoch. */
-  restart(snapshot: Snapshot): void {
+  restart(state: S): void {
     this.checkRestart();
-    this.#close(snapshot, { epoch: this.#generation.epoch + 1n, sequence: 0, sum: snapshot.sum });
+    this.#close(state, { epoch: this.#generation.epoch + 1n, sequence: 0, sum: state.sum });
   }
 
   /** Throws if this incarnation has no epoch left. */
@@ -81,15 +93,25 @@ export class Announcer {
   /** A message that names the last generation. */
   heartbeat(question?: number): Uint8Array {
     const { publisherId } = this;
-    return writeSyncMessage({ type: 'heartbeat', publisherId, generation: this.#generation, question });
+    return this.#write({ type: 'heartbeat', publisherId, generation: this.#generation, question });
   }
 
   /** The full state of the last generation. */
   full(question?: number): Uint8Array {
-    const { publisherId, effort } = this;
-    this.#coded ??= compressFrame(this.#snapshot.frame, { effort });
-    const generation = this.#generation;
-    return writeSyncMessage({ type: 'full', publisherId, generation, question, frame: this.#coded });
+    const coded = this.#coded ?? this.#code.encode(this.#state);
+    return this.fullOf(this.#generation, coded, question);
+  }
+
+  /** The full state of a generation whose code is known. */
+  fullOf(generation: Generation, coded: Uint8Array, question?: number): Uint8Array {
+    if (generation === this.#generation) this.#coded = coded;
+    return this.#write({ type: 'full', publisherId: this.publisherId, generation, question, frame: coded });
+  }
+
+  /** The changes since generation number `base`. */
+  delta(base: number, code: Uint8Array, question?: number): Uint8Array {
+    const { publisherId } = this;
+    return this.#write({ type: 'delta', publisherId, generation: this.#generation, question, base, code });
   }
 
   /**
@@ -97,46 +119,50 @@ export class Announcer {
    * is an estimate of the coded frame: the frame is coded only if it could be smaller.
    */
   deltaOrFull(base: number, code: Uint8Array, fullBytes: () => number, question?: number): Uint8Array {
-    const { publisherId } = this;
-    const generation = this.#generation;
-    const delta = writeSyncMessage({ type: 'delta', publisherId, generation, question, base, code });
+    const delta = this.delta(base, code, question);
     if (2 * delta.length < fullBytes()) return delta;
     const full = this.full(question);
     return full.length < delta.length ? full : delta;
   }
 
   /**
-   * The answer to a request: a heartbeat if the subscriber lacks nothing, otherwise the message
-   * that `since` makes of the held generation and the question, or the full state if that is
-   * undefined. Null if the bytes are not a request to this publisher.
+   * The answer to a request: a heartbeat if the subscriber lacks nothing, otherwise the result of
+   * `since` for the held generation and the question, or that of `full` if it is undefined. Null if
+   * the bytes are not a request to this publisher.
    */
-  answer(
+  answer<R>(
     request: Uint8Array,
-    since: (held: Generation, question: number) => Uint8Array | undefined,
-  ): Uint8Array | null {
+    since: (held: Generation, question: number) => R | undefined,
+    full: (question: number) => R,
+  ): R | Uint8Array | null {
     const asked = this.#readRequest(request);
     if (asked === null) return null;
     const { held } = asked;
     const question = questionOf(request);
-    if (held === undefined) return this.full(question);
+    if (held === undefined) return full(question);
     // The sum decides, under any name: a subscriber believes an answer even if it gives the bits an
     // earlier name.
     if (held.sum === this.#generation.sum) return this.heartbeat(question);
     const delta = held.epoch === this.#generation.epoch ? since(held, question) : undefined;
-    return delta ?? this.full(question);
+    return delta ?? full(question);
   }
 
-  #close(snapshot: Snapshot, generation: Generation): void {
-    this.#snapshot = snapshot;
+  #close(state: S, generation: Generation): void {
+    this.#state = state;
     this.#generation = generation;
     this.#coded = undefined;
   }
 
+  #write(message: SyncMessage): Uint8Array {
+    return writeSyncMessage(message, this.#code.version);
+  }
+
   #readRequest(bytes: Uint8Array): RequestMessage | null {
     try {
-      const { type, publisherId } = readSyncHead(bytes);
+      const { version } = this.#code;
+      const { type, publisherId } = readSyncHead(bytes, version);
       if (type !== 'request' || publisherId !== this.publisherId) return null;
-      return readSyncMessage(bytes) as RequestMessage;
+      return readSyncMessage(bytes, version) as RequestMessage;
     } catch (error) {
       if (error instanceof FrameError) return null;
       throw error;

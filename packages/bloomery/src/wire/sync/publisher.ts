@@ -49,10 +49,11 @@ import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import { onesIn } from '../../kernel/coders/coders.ts';
 import { type Key, typeName } from '../../keys/key.ts';
-import { checkInteger } from '../../math/checks.ts';
+import { checkChoice, checkInteger } from '../../math/checks.ts';
 import { binaryEntropy } from '../../math/entropy.ts';
 import { wordsOf } from '../coding/byte-stream.ts';
-import { encodeBits } from '../coding/encode-bits.ts';
+import { compressFrame } from '../coding/compressed-frame.ts';
+import { type Effort, encodeBits } from '../coding/encode-bits.ts';
 import { Snapshot } from '../coding/snapshot.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
 import { ChangeHistory } from './sync-history.ts';
@@ -61,6 +62,8 @@ import type { Generation } from './sync-message.ts';
 export interface PublisherOptions extends AnnouncerOptions {
   /** The set. It must track its changes, which only the publisher may take. */
   readonly filter: CountingBloomFilter;
+  /** How messages are coded; see `compressFrame`. Default 'small'. */
+  readonly effort?: Effort;
   /** The largest number of past generations that a delta can start from. Default 64. */
   readonly historyGenerations?: number;
   /**
@@ -71,7 +74,8 @@ export interface PublisherOptions extends AnnouncerOptions {
 }
 
 export class Publisher {
-  readonly #announcer: Announcer;
+  readonly #announcer: Announcer<Snapshot>;
+  readonly #effort: Effort;
   readonly #historyGenerations: number;
   readonly #historyBytes: number | undefined;
   #filter: CountingBloomFilter;
@@ -79,12 +83,16 @@ export class Publisher {
 
   constructor(options: PublisherOptions) {
     checkOptions('Publisher', options, OPTIONS);
-    const { filter, historyGenerations = 64, historyBytes } = options;
+    const { filter, effort = 'small', historyGenerations = 64, historyBytes } = options;
+    this.#effort = checkChoice('effort', effort, ['small', 'fast']);
     this.#historyGenerations = checkInteger('historyGenerations', historyGenerations, 0, 2 ** 20);
     this.#historyBytes = historyBytes === undefined ? undefined : checkInteger('historyBytes', historyBytes);
     this.#filter = checkFilter(filter);
     const snapshot = snapshotOf(filter);
-    this.#announcer = new Announcer(options, snapshot);
+    this.#announcer = new Announcer(options, snapshot, {
+      version: 1,
+      encode: ({ frame }) => compressFrame(frame, { effort }),
+    });
     this.#past = this.#takeOver(filter, snapshot);
   }
 
@@ -154,12 +162,12 @@ export class Publisher {
     }
     const changed = this.#filter.takeChanges();
     if (changed.length === 0) return null;
-    const { generation, snapshot, effort } = this.#announcer;
+    const { generation, state: snapshot } = this.#announcer;
     this.#past.history.push(generation, changed);
     this.#past = { ...this.#past, deltas: new Map(), deltaBytes: 0 };
     const bits = bitsAt(changed, snapshot.bits);
     this.#announcer.advance(snapshot.xor(bits));
-    return this.#deltaOrFull(generation.sequence, encodeBits(bits, snapshot.bits, effort));
+    return this.#deltaOrFull(generation.sequence, encodeBits(bits, snapshot.bits, this.#effort));
   }
 
   /**
@@ -197,10 +205,13 @@ export class Publisher {
    * request to this publisher; `readSyncMessage` says what they are.
    */
   answer(request: Uint8Array): Uint8Array | null {
-    return this.#announcer.answer(request, (held, question) =>
-      this.#past.history.knows(held)
-        ? this.#deltaOrFull(held.sequence, this.#codeSince(held.sequence), question)
-        : undefined,
+    return this.#announcer.answer(
+      request,
+      (held, question) =>
+        this.#past.history.knows(held)
+          ? this.#deltaOrFull(held.sequence, this.#codeSince(held.sequence), question)
+          : undefined,
+      (question) => this.#announcer.full(question),
     );
   }
 
@@ -211,7 +222,7 @@ export class Publisher {
 
   #deltaOrFull(base: number, code: Uint8Array, question?: number): Uint8Array {
     // The size of the full state is known well enough beforehand.
-    const { bits, payload } = this.#announcer.snapshot;
+    const { bits, payload } = this.#announcer.state;
     const fullBytes = () => (bits * binaryEntropy(onesIn(wordsOf(payload)) / bits)) / 8;
     return this.#announcer.deltaOrFull(base, code, fullBytes, question);
   }
@@ -221,7 +232,7 @@ export class Publisher {
     const { history, deltas, historyBytes } = this.#past;
     const known = deltas.get(sequence);
     if (known !== undefined) return known;
-    const code = encodeBits(history.changesSince(sequence), this.#filter.bits, this.#announcer.effort);
+    const code = encodeBits(history.changesSince(sequence), this.#filter.bits, this.#effort);
     if (this.#past.deltaBytes + code.length <= historyBytes) {
       deltas.set(sequence, code);
       this.#past.deltaBytes += code.length;

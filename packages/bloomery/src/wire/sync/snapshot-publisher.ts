@@ -21,7 +21,9 @@
  */
 
 import { checkOptions } from '../../filters/shared/options.ts';
-import { checkInteger } from '../../math/checks.ts';
+import { checkChoice, checkInteger } from '../../math/checks.ts';
+import { compressFrame } from '../coding/compressed-frame.ts';
+import type { Effort } from '../coding/encode-bits.ts';
 import { Snapshot } from '../coding/snapshot.ts';
 import { encodeChanges, isRelated } from '../coding/snapshot-changes.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
@@ -30,6 +32,8 @@ import type { Generation } from './sync-message.ts';
 export interface SnapshotPublisherOptions extends AnnouncerOptions {
   /** The plain frame of the first generation, which must not be changed afterwards. */
   readonly frame: Uint8Array;
+  /** How messages are coded; see `compressFrame`. Default 'small'. */
+  readonly effort?: Effort;
   /** The largest number of past generations that a delta can start from. Default 64. */
   readonly historyGenerations?: number;
   /** The largest number of bytes for the frames of past generations. Default: twice the frame. */
@@ -37,7 +41,8 @@ export interface SnapshotPublisherOptions extends AnnouncerOptions {
 }
 
 export class SnapshotPublisher {
-  readonly #announcer: Announcer;
+  readonly #announcer: Announcer<Snapshot>;
+  readonly #effort: Effort;
   readonly #historyGenerations: number;
   readonly #historyBytes: number | undefined;
   /** Past generations of the present epoch, oldest first. */
@@ -47,10 +52,14 @@ export class SnapshotPublisher {
 
   constructor(options: SnapshotPublisherOptions) {
     checkOptions('SnapshotPublisher', options, OPTIONS);
-    const { frame, historyGenerations = 64, historyBytes } = options;
+    const { frame, effort = 'small', historyGenerations = 64, historyBytes } = options;
+    this.#effort = checkChoice('effort', effort, ['small', 'fast']);
     this.#historyGenerations = checkInteger('historyGenerations', historyGenerations, 0, 2 ** 20);
     this.#historyBytes = historyBytes === undefined ? undefined : checkInteger('historyBytes', historyBytes);
-    this.#announcer = new Announcer(options, new Snapshot(frame).check());
+    this.#announcer = new Announcer(options, new Snapshot(frame).check(), {
+      version: 1,
+      encode: (snapshot) => compressFrame(snapshot.frame, { effort }),
+    });
   }
 
   get publisherId(): bigint {
@@ -74,7 +83,7 @@ export class SnapshotPublisher {
    * structure, with other settings or another seed begins a new epoch and gives its full state.
    */
   publish(frame: Uint8Array): Uint8Array | null {
-    const { generation, snapshot: before } = this.#announcer;
+    const { generation, state: before } = this.#announcer;
     const snapshot = new Snapshot(frame).check();
     if (snapshot.sum === before.sum) return null;
     this.#codes = new Map();
@@ -104,24 +113,25 @@ export class SnapshotPublisher {
    * request to this publisher.
    */
   answer(request: Uint8Array): Uint8Array | null {
-    return this.#announcer.answer(request, ({ sequence, sum }, question) => {
+    const since = ({ sequence, sum }: Generation, question: number) => {
       const known = this.#past.find(({ generation }) => generation.sequence === sequence);
       return known?.generation.sum === sum
         ? this.#since(known.generation, known.snapshot, question)
         : undefined;
-    });
+    };
+    return this.#announcer.answer(request, since, (question) => this.#announcer.full(question));
   }
 
   toString(): string {
     const { epoch, sequence } = this.generation;
-    return `SnapshotPublisher(${this.publisherId}, generation ${epoch}/${sequence}, ${this.#announcer.snapshot.kind.name})`;
+    return `SnapshotPublisher(${this.publisherId}, generation ${epoch}/${sequence}, ${this.#announcer.state.kind.name})`;
   }
 
   #since({ sequence }: Generation, from: Snapshot, question?: number): Uint8Array {
-    const { snapshot, effort } = this.#announcer;
+    const { state: snapshot } = this.#announcer;
     let code = this.#codes.get(sequence);
     if (code === undefined) {
-      code = encodeChanges(from, snapshot, effort);
+      code = encodeChanges(from, snapshot, this.#effort);
       this.#codes.set(sequence, code);
     }
     // A coded frame has seldom less than a twentieth of the plain one.
@@ -130,7 +140,7 @@ export class SnapshotPublisher {
 
   /** The latest of these generations that fit into the limits. */
   #within(past: readonly PastGeneration[]): PastGeneration[] {
-    const most = this.#historyBytes ?? 2 * this.#announcer.snapshot.frame.length;
+    const most = this.#historyBytes ?? 2 * this.#announcer.state.frame.length;
     let first = past.length;
     for (let bytes = 0; first > 0 && past.length - first < this.#historyGenerations; first--) {
       bytes += past[first - 1].snapshot.frame.length;
