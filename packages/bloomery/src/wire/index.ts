@@ -41,6 +41,7 @@ export {
 } from './coding/encode-bits.ts';
 export { type FittedMessage, fitMessage } from './coding/fit-message.ts';
 export { frameSum } from './coding/snapshot.ts';
+export type { SyncOutcome, SyncStatus, SyncVerdict } from './sync/follower.ts';
 export { Publisher, type PublisherOptions } from './sync/publisher.ts';
 export { SnapshotPublisher, type SnapshotPublisherOptions } from './sync/snapshot-publisher.ts';
 export {
@@ -48,9 +49,6 @@ export {
   type SubscriberOptions,
   type Summary,
   type SummaryStructure,
-  type SyncOutcome,
-  type SyncStatus,
-  type SyncVerdict,
 } from './sync/subscriber.ts';
 export {
   type DeltaMessage,
@@ -65,7 +63,7 @@ export {
   writeSyncMessage,
 } from './sync/sync-message.ts';
 
-import type { SyncOutcome, SyncVerdict } from './sync/subscriber.ts';
+import type { SyncOutcome, SyncVerdict } from './sync/follower.ts';
 
 /** @deprecated Use `SyncOutcome`, which is the same type under an unambiguous name. */
 export type Outcome = SyncOutcome;

@@ -15,8 +15,9 @@ import { hashKeys } from '../../kernel/batches/hash-keys.ts';
 import { packKeys } from '../../keys/packed-keys.ts';
 import { compressFrame } from '../coding/compressed-frame.ts';
 import { frameSum } from '../coding/snapshot.ts';
+import type { SyncVerdict } from './follower.ts';
 import { Publisher } from './publisher.ts';
-import { Subscriber, type SyncVerdict } from './subscriber.ts';
+import { Subscriber } from './subscriber.ts';
 import { type Generation, readSyncMessage, type SyncMessage, writeSyncMessage } from './sync-message.ts';
 
 const KEYS = Array.from({ length: 60 }, (_, i) => `key-${i}`);

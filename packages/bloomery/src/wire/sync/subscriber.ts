@@ -13,27 +13,7 @@
  * publisher has not moved on since, while the message is still on its way or lost. Heartbeats bound
  * that time; the caller chooses how often they come.
  *
- * How. Every message names a generation by epoch, sequence number and the sum of its bits. A full
- * state is taken if it is later than the held one, a delta if it starts exactly at the held one. In
- * both cases the resulting bits must have the announced sum, or nothing is taken. A message that
- * tells of a later generation but does not lead there causes a request. A message that contradicts
- * the held summary (same name, another sum; a delta that leads elsewhere) proves that the summary
- * is worthless. The summary is then dropped, whether or not the message brings something better,
- * and the request is that of a new subscriber.
- *
- * Questions. Names rise, so a message with a lower name is old and is ignored. The exception is a
- * publisher that has lost its counter and has begun again below: then the message that looks old is
- * the truth. A late message cannot be told from such a one, but an answer can. It carries the
- * checksum of the request, and the request contains everything that the subscriber knew (the
- * generation it holds, the one it has heard of). So an answer to the very request that the
- * subscriber would send now was given after everything it has heard of. It is believed, even when
- * it names an earlier generation than was heard of before. This needs no memory, not even of having
- * sent a request.
- *
- * No storms. A message causes one reply at most, and an answer that brings nothing causes none. A
- * message that was damaged in transit is requested again. A message that arrived intact and cannot
- * be used (a summary above `maxBytes`, a missing key) is not, because it would come again. Once
- * messages arrive, a heartbeat, a request and an answer are enough.
+ * follower.ts has the rules: what is taken, what is dropped, and what is asked again.
  *
  * Structures. A summary is a `BloomFilter` unless the option `structure` names another class. Those
  * without `has`, such as `CountMinSketch`, are asked through `summary`.
@@ -45,7 +25,7 @@
 
 import { BloomFilter } from '../../filters/bloom-filter.ts';
 import { checkOptions } from '../../filters/shared/options.ts';
-import { FrameError, type FrameErrorCode } from '../../frames/envelope.ts';
+import { FrameError } from '../../frames/envelope.ts';
 import { CODED, readHead } from '../../frames/frame.ts';
 import { kindOfFrame } from '../../frames/frame-head.ts';
 import { HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
@@ -58,20 +38,8 @@ import { checkNumber } from '../../math/checks.ts';
 import { expandFrame } from '../coding/compressed-frame.ts';
 import { Snapshot } from '../coding/snapshot.ts';
 import { followChanges } from '../coding/snapshot-changes.ts';
-import {
-  checkSyncChecksum,
-  checkUnsigned64,
-  compareGenerations,
-  type DeltaMessage,
-  type FullMessage,
-  type Generation,
-  type GenerationName,
-  type PublisherMessage,
-  questionOf,
-  readSyncBody,
-  readSyncHead,
-  writeSyncMessage,
-} from './sync-message.ts';
+import { Follower, type SyncOutcome, type SyncStatus } from './follower.ts';
+import { checkUnsigned64, type DeltaMessage, type FullMessage, type Generation } from './sync-message.ts';
 
 /** A filter or sketch that a subscriber can hold. */
 export interface Summary {
@@ -99,43 +67,11 @@ export interface SubscriberOptions<S extends Summary = BloomFilter> {
   readonly maxBytes?: number;
 }
 
-/**
- * 'empty': there is no summary. 'behind': there is one, and a later generation is known to exist.
- */
-export type SyncStatus = 'empty' | 'current' | 'behind';
-
-/** The effect of a message. */
-export type SyncVerdict =
-  | 'taken' // it brought a later generation
-  | 'confirmed' // it names the generation that is held, which is the latest
-  | 'missing' // it names a later generation and does not lead there from the held one
-  | 'old' // it names a generation that was passed already
-  | 'conflict' // it proves that the summary is not the publisher's; the summary is dropped
-  | 'foreign' // it is from another publisher, or not from a publisher at all
-  | 'unreadable'; // it is damaged, or more than can be handled; see `problem`
-
-export interface SyncOutcome {
-  readonly verdict: SyncVerdict;
-  /** The status after the message. */
-  readonly status: SyncStatus;
-  /** Whether there is another summary now, or none any more. */
-  readonly changed: boolean;
-  /** The message to send to the publisher, if any. */
-  readonly reply?: Uint8Array;
-  /** The reason why the message was unreadable. */
-  readonly problem?: FrameErrorCode;
-}
-
 export class Subscriber<S extends Summary = BloomFilter> {
-  readonly publisherId: bigint;
   readonly maxBytes: number;
   readonly #structure: SummaryStructure<S>;
   readonly #key: SecretKey | undefined;
-  #held: Held<S> | undefined;
-  /** The latest generation that the publisher is known to have reached. */
-  #heard: Generation | undefined;
-  /** The last request that was written, and the state that it tells. */
-  #asked: Asked | undefined;
+  readonly #follower: Follower<S>;
 
   constructor(options: SubscriberOptions<S> = {}) {
     checkOptions('Subscriber', options, ['publisherId', 'key', 'maxBytes', 'structure']);
@@ -145,23 +81,23 @@ export class Subscriber<S extends Summary = BloomFilter> {
     }
     // Without a structure, S is its default.
     this.#structure = structure ?? (BloomFilter as SummaryStructure<Summary> as SummaryStructure<S>);
-    this.publisherId = checkUnsigned64('publisherId', publisherId);
+    this.#follower = new Follower(checkUnsigned64('publisherId', publisherId), 1);
     this.maxBytes = checkNumber('maxBytes', maxBytes, 0, Number.POSITIVE_INFINITY);
     if (key !== undefined) hashScheme({ key }); // refuses what is no key
     this.#key = key;
   }
 
+  get publisherId(): bigint {
+    return this.#follower.publisherId;
+  }
+
   get status(): SyncStatus {
-    if (this.#held === undefined) return 'empty';
-    // The sum is compared as well: if a name was used twice, the bits under it may not be the ones
-    // announced.
-    const { generation } = this.#held;
-    return isSame(generation, this.#heard) && generation.sum === this.#heard?.sum ? 'current' : 'behind';
+    return this.#follower.status;
   }
 
   /** The generation that is held, in any status. */
   get generation(): Generation | undefined {
-    return this.#held?.generation;
+    return this.#follower.generation;
   }
 
   /**
@@ -169,7 +105,7 @@ export class Subscriber<S extends Summary = BloomFilter> {
    * none. It must not be changed: a changed one is detected when the next delta leads elsewhere.
    */
   get summary(): S | undefined {
-    return this.#held?.summary;
+    return this.#follower.state;
   }
 
   /**
@@ -195,80 +131,26 @@ export class Subscriber<S extends Summary = BloomFilter> {
    * time.
    */
   request(): Uint8Array {
-    return Uint8Array.from(this.#ownRequest());
+    return this.#follower.request();
   }
 
   /** Processes a message of any content. Throws only if the argument is not bytes. */
   receive(message: Uint8Array): SyncOutcome {
-    const before = this.#held;
-    let inTransit = true; // until the checksum is verified, damage happened in transit
-    try {
-      const head = readSyncHead(message);
-      if (head.type === 'request' || head.publisherId !== this.publisherId) {
-        return this.#outcome('foreign', before, false);
-      }
-      checkSyncChecksum(message);
-      inTransit = false;
-      const told = readSyncBody(head, message) as PublisherMessage;
-      const verdict = this.#judge(told);
-      return this.#outcome(verdict, before, this.#isWorthAsking(told, verdict, before !== this.#held));
-    } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      const again = inTransit && (error.code === 'truncated' || error.code === 'checksum');
-      return { ...this.#outcome('unreadable', before, again), problem: error.code };
-    }
+    const opened = this.#follower.open(message);
+    if (opened.told === undefined) return opened.outcome;
+    return this.#follower.apply(opened.told, {
+      takeFull: (full) => this.#takeFull(full),
+      takeDelta: (delta, summary) => this.#takeDelta(delta, summary),
+    });
   }
 
   toString(): string {
-    const { epoch, sequence } = this.#held?.generation ?? {};
-    const held = this.#held === undefined ? '' : `, generation ${epoch}/${sequence}, ${this.#held.summary}`;
+    const { epoch, sequence } = this.generation ?? {};
+    const held = this.summary === undefined ? '' : `, generation ${epoch}/${sequence}, ${this.summary}`;
     return `Subscriber(${this.publisherId}, ${this.status}${held})`;
   }
 
-  /**
-   * The request for the present state. It is kept, so that an answer is compared with it and no
-   * second one is written.
-   */
-  #ownRequest(): Uint8Array {
-    const held = this.#held?.generation;
-    if (this.#asked === undefined || this.#asked.held !== held || this.#asked.heard !== this.#heard) {
-      const { publisherId } = this;
-      const heard = this.#heard === undefined || isSame(this.#heard, held) ? undefined : this.#heard;
-      const bytes = writeSyncMessage({ type: 'request', publisherId, held, heard });
-      this.#asked = { held, heard: this.#heard, bytes };
-    }
-    return this.#asked.bytes;
-  }
-
-  #judge(message: PublisherMessage): SyncVerdict {
-    const { generation: said, question } = message;
-    const isAnswer = question !== undefined && question === questionOf(this.#ownRequest());
-    if (isAnswer || this.#heard === undefined || compareGenerations(said, this.#heard) > 0)
-      this.#heard = said;
-    const held = this.#held?.generation;
-    if (this.#held !== undefined && held !== undefined) {
-      const order = compareGenerations(said, held);
-      if (order === 0 && said.sum === held.sum) return this.status === 'current' ? 'confirmed' : 'old';
-      if (order < 0 && !isAnswer) return 'old';
-      if (said.sum === held.sum) {
-        // The bits are here already, under the name of an earlier generation: the set returned to
-        // them, or the publisher started again.
-        this.#held = { ...this.#held, generation: said };
-        return 'taken';
-      }
-      if (order === 0) {
-        // The summary is dropped before the answer is decoded: an answer that cannot be used proves
-        // the conflict all the same.
-        const conflict = this.#drop();
-        if (!(isAnswer && message.type === 'full')) return conflict;
-      }
-    }
-    if (message.type === 'full') return this.#takeFull(message);
-    if (message.type === 'heartbeat' || !isSame({ ...said, sequence: message.base }, held)) return 'missing';
-    return this.#takeDelta(message);
-  }
-
-  #takeFull({ frame, generation }: FullMessage): SyncVerdict {
+  #takeFull({ frame, generation }: FullMessage): S {
     const kind = kindOfFrame(frame);
     const { variant, parameters } = readHead(kind, frame);
     const bytes = Math.ceil(kind.payloadBits(variant & ~CODED, parameters) / 8);
@@ -280,62 +162,26 @@ export class Subscriber<S extends Summary = BloomFilter> {
     if (new Snapshot(plain).sum !== generation.sum) {
       throw new FrameError('payload', 0, `expected the summary that was announced, got another one`);
     }
-    this.#held = { generation, summary };
-    return 'taken';
+    return summary;
   }
 
-  #takeDelta({ code, generation }: DeltaMessage): SyncVerdict {
-    const { summary } = this.#held!;
+  #takeDelta({ code, generation }: DeltaMessage, summary: S): S | undefined {
     const after = tryDelta(new Snapshot(summary.encode()), code, this.maxBytes);
-    // It arrived as it was sent, so a delta that leads elsewhere is a delta of another summary.
-    if (after?.sum !== generation.sum) return this.#drop();
-    this.#held = { generation, summary: this.#decode(after.frame) };
-    return 'taken';
-  }
-
-  #drop(): SyncVerdict {
-    this.#held = undefined;
-    return 'conflict';
+    return after?.sum === generation.sum ? this.#decode(after.frame) : undefined;
   }
 
   #decode(frame: Uint8Array): S {
     return this.#structure.decode(frame, this.#key === undefined ? {} : { key: this.#key });
   }
 
-  #isWorthAsking(message: PublisherMessage, verdict: SyncVerdict, moved: boolean): boolean {
-    if (message.question !== undefined) return moved && this.status !== 'current';
-    if (this.status !== 'current') return true;
-    // The message is late, or from a publisher that has begun again below; only the publisher can
-    // tell. Old deltas and states of the present epoch are too common to ask about each of them;
-    // the next heartbeat will come.
-    const isOtherEpoch = message.generation.epoch !== this.#held?.generation.epoch;
-    return verdict === 'old' && (message.type === 'heartbeat' || isOtherEpoch);
-  }
-
-  #outcome(verdict: SyncVerdict, before: Held<S> | undefined, asks: boolean): SyncOutcome {
-    const outcome = { verdict, status: this.status, changed: before?.summary !== this.#held?.summary };
-    return asks ? { ...outcome, reply: this.request() } : outcome;
-  }
-
   /** The summary if it is current. Throws if its structure has no such method. */
   #lookup(method: 'has' | 'hasHash' | 'hasMany'): S | undefined {
-    const summary = this.status === 'current' ? this.#held?.summary : undefined;
+    const summary = this.status === 'current' ? this.summary : undefined;
     if (summary !== undefined && summary[method] === undefined) {
       throw new TypeError(`Cannot look up a key: expected a summary with ${method}, got ${summary}`);
     }
     return summary;
   }
-}
-
-interface Held<S> {
-  readonly generation: Generation;
-  readonly summary: S;
-}
-
-interface Asked {
-  readonly held: Generation | undefined;
-  readonly heard: Generation | undefined;
-  readonly bytes: Uint8Array;
 }
 
 const MAX_BYTES = 2 ** 27;
@@ -348,10 +194,6 @@ function tryDelta(from: Snapshot, code: Uint8Array, maxBytes: number): Snapshot 
     if (error instanceof FrameError) return undefined;
     throw error;
   }
-}
-
-function isSame(a: GenerationName, b: GenerationName | undefined): boolean {
-  return b !== undefined && compareGenerations(a, b) === 0;
 }
 
 /** The number of keys of a batch in any form. */

@@ -1,0 +1,262 @@
+/**
+ * The rules of the receiving end of a sync session, whatever the summary is: which generation is
+ * held, which one was heard of, what a message changes, and what to ask. subscriber.ts holds frames
+ * of any structure, set-subscriber.ts a set of positions; both give the follower two functions, one
+ * that takes a full state and one that takes a delta. docs/spec/sync.md is the protocol.
+ *
+ * How. Every message names a generation by epoch, sequence number and the sum of its bits. A full
+ * state is taken if it is later than the held one, a delta if it starts exactly at the held one. In
+ * both cases the resulting bits must have the announced sum, or nothing is taken. A message that
+ * tells of a later generation but does not lead there causes a request. A message that contradicts
+ * the held summary (same name, another sum; a delta that leads elsewhere) proves that the summary
+ * is worthless. The summary is then dropped, whether or not the message brings something better,
+ * and the request is that of a new subscriber.
+ *
+ * Questions. Names rise, so a message with a lower name is old and is ignored. The exception is a
+ * publisher that has lost its counter and has begun again below: then the message that looks old is
+ * the truth. A late message cannot be told from such a one, but an answer can. It carries the
+ * checksum of the request, and the request contains everything that the subscriber knew (the
+ * generation it holds, the one it has heard of). So an answer to the very request that the
+ * subscriber would send now was given after everything it has heard of. It is believed, even when
+ * it names an earlier generation than was heard of before. This needs no memory, not even of having
+ * sent a request.
+ *
+ * No storms. A message causes one reply at most, and an answer that brings nothing causes none. A
+ * message that was damaged in transit is requested again. A message that arrived intact and cannot
+ * be used (a summary above the limit, a missing key) is not, because it would come again. Once
+ * messages arrive, a heartbeat, a request and an answer are enough.
+ */
+
+import { FrameError, type FrameErrorCode } from '../../frames/envelope.ts';
+import {
+  checkSyncChecksum,
+  compareGenerations,
+  type DeltaMessage,
+  type FullMessage,
+  type Generation,
+  type GenerationName,
+  type PublisherMessage,
+  questionOf,
+  readSyncBody,
+  readSyncHead,
+  type SyncVersion,
+  writeSyncMessage,
+} from './sync-message.ts';
+
+/**
+ * 'empty': there is no summary. 'behind': there is one, and a later generation is known to exist.
+ */
+export type SyncStatus = 'empty' | 'current' | 'behind';
+
+/** The effect of a message. */
+export type SyncVerdict =
+  | 'taken' // it brought a later generation
+  | 'confirmed' // it names the generation that is held, which is the latest
+  | 'missing' // it names a later generation and does not lead there from the held one
+  | 'old' // it names a generation that was passed already
+  | 'conflict' // it proves that the summary is not the publisher's; the summary is dropped
+  | 'foreign' // it is from another publisher, or not from a publisher at all
+  | 'unreadable'; // it is damaged, or more than can be handled; see `problem`
+
+export interface SyncOutcome {
+  readonly verdict: SyncVerdict;
+  /** The status after the message. */
+  readonly status: SyncStatus;
+  /** Whether there is another summary now, or none any more. */
+  readonly changed: boolean;
+  /** The message to send to the publisher, if any. */
+  readonly reply?: Uint8Array;
+  /** The reason why the message was unreadable. */
+  readonly problem?: FrameErrorCode;
+}
+
+/** The two ways to a new state. Both leave the held one as it is if they fail. */
+export interface Takers<S> {
+  /** Throws a `FrameError` if the message cannot be used or does not have the announced sum. */
+  takeFull(message: FullMessage): S;
+  /** The state that the changes lead to, or undefined if they do not lead to the announced sum. */
+  takeDelta(message: DeltaMessage, held: S): S | undefined;
+}
+
+/** A message that was opened: either it can be applied, or its effect is known already. */
+export type Opened =
+  | { readonly told: PublisherMessage }
+  | { readonly told: undefined; readonly outcome: SyncOutcome };
+
+/** `S` must be another object for each generation. */
+export class Follower<S> {
+  readonly publisherId: bigint;
+  readonly #version: SyncVersion;
+  #held: Held<S> | undefined;
+  /** The latest generation that the publisher is known to have reached. */
+  #heard: Generation | undefined;
+  /** The last request that was written, and the state that it tells. */
+  #asked: Asked | undefined;
+
+  constructor(publisherId: bigint, version: SyncVersion) {
+    this.publisherId = publisherId;
+    this.#version = version;
+  }
+
+  get status(): SyncStatus {
+    if (this.#held === undefined) return 'empty';
+    // The sum is compared as well: if a name was used twice, the bits under it may not be the ones
+    // announced.
+    const { generation } = this.#held;
+    return isSame(generation, this.#heard) && generation.sum === this.#heard?.sum ? 'current' : 'behind';
+  }
+
+  /** The generation that is held, in any status. */
+  get generation(): Generation | undefined {
+    return this.#held?.generation;
+  }
+
+  /** The state of that generation, in any status. */
+  get state(): S | undefined {
+    return this.#held?.state;
+  }
+
+  /**
+   * The message to send to the publisher to become current: at the beginning, and at any later
+   * time.
+   */
+  request(): Uint8Array {
+    return Uint8Array.from(this.#ownRequest());
+  }
+
+  /** Reads a message of any content. Throws only if the argument is not bytes. */
+  open(message: Uint8Array): Opened {
+    let inTransit = true; // until the checksum is verified, damage happened in transit
+    try {
+      const head = readSyncHead(message, this.#version);
+      if (head.type === 'request' || head.publisherId !== this.publisherId) {
+        return { told: undefined, outcome: this.#outcome('foreign', this.#held, false) };
+      }
+      checkSyncChecksum(message);
+      inTransit = false;
+      return { told: readSyncBody(head, message) as PublisherMessage };
+    } catch (error) {
+      return { told: undefined, outcome: this.#unreadable(error, this.#held, inTransit) };
+    }
+  }
+
+  /** Whether a message that arrives now would be taken, if it can be used. */
+  wants(message: PublisherMessage): boolean {
+    const held = this.#held?.generation;
+    if (message.type === 'heartbeat' || message.generation.sum === held?.sum) return false;
+    if (message.type === 'delta') return this.#startsHere(message);
+    return held === undefined || this.#isAnswer(message) || compareGenerations(message.generation, held) > 0;
+  }
+
+  /** Applies a message. */
+  apply(message: PublisherMessage, takers: Takers<S>): SyncOutcome {
+    const before = this.#held;
+    try {
+      const verdict = this.#judge(message, takers);
+      return this.#outcome(verdict, before, this.#isWorthAsking(message, verdict, before !== this.#held));
+    } catch (error) {
+      return this.#unreadable(error, before, false);
+    }
+  }
+
+  /**
+   * The request for the present state. It is kept, so that an answer is compared with it and no
+   * second one is written.
+   */
+  #ownRequest(): Uint8Array {
+    const held = this.#held?.generation;
+    if (this.#asked === undefined || this.#asked.held !== held || this.#asked.heard !== this.#heard) {
+      const { publisherId } = this;
+      const heard = this.#heard === undefined || isSame(this.#heard, held) ? undefined : this.#heard;
+      const bytes = writeSyncMessage({ type: 'request', publisherId, held, heard }, this.#version);
+      this.#asked = { held, heard: this.#heard, bytes };
+    }
+    return this.#asked.bytes;
+  }
+
+  #judge(message: PublisherMessage, takers: Takers<S>): SyncVerdict {
+    const said = message.generation;
+    const isAnswer = this.#isAnswer(message);
+    if (isAnswer || this.#heard === undefined || compareGenerations(said, this.#heard) > 0)
+      this.#heard = said;
+    const held = this.#held?.generation;
+    if (this.#held !== undefined && held !== undefined) {
+      const order = compareGenerations(said, held);
+      if (order === 0 && said.sum === held.sum) return this.status === 'current' ? 'confirmed' : 'old';
+      if (order < 0 && !isAnswer) return 'old';
+      if (said.sum === held.sum) {
+        // The bits are here already, under the name of an earlier generation: the set returned to
+        // them, or the publisher started again.
+        this.#held = { ...this.#held, generation: said };
+        return 'taken';
+      }
+      if (order === 0) {
+        // The summary is dropped before the answer is decoded: an answer that cannot be used proves
+        // the conflict all the same.
+        const conflict = this.#drop();
+        if (!(isAnswer && message.type === 'full')) return conflict;
+      }
+    }
+    if (message.type === 'full') {
+      this.#held = { generation: said, state: takers.takeFull(message) };
+      return 'taken';
+    }
+    if (this.#held === undefined || message.type === 'heartbeat' || !this.#startsHere(message))
+      return 'missing';
+    const state = takers.takeDelta(message, this.#held.state);
+    // It arrived as it was sent, so a delta that leads elsewhere is a delta of another summary.
+    if (state === undefined) return this.#drop();
+    this.#held = { generation: said, state };
+    return 'taken';
+  }
+
+  /** Whether a message answers the request that would be sent now. */
+  #isAnswer({ question }: PublisherMessage): boolean {
+    return question !== undefined && question === questionOf(this.#ownRequest());
+  }
+
+  #startsHere({ generation, base }: DeltaMessage): boolean {
+    return isSame({ ...generation, sequence: base }, this.#held?.generation);
+  }
+
+  #drop(): SyncVerdict {
+    this.#held = undefined;
+    return 'conflict';
+  }
+
+  #isWorthAsking(message: PublisherMessage, verdict: SyncVerdict, moved: boolean): boolean {
+    if (message.question !== undefined) return moved && this.status !== 'current';
+    if (this.status !== 'current') return true;
+    // The message is late, or from a publisher that has begun again below; only the publisher can
+    // tell. Old deltas and states of the present epoch are too common to ask about each of them;
+    // the next heartbeat will come.
+    const isOtherEpoch = message.generation.epoch !== this.#held?.generation.epoch;
+    return verdict === 'old' && (message.type === 'heartbeat' || isOtherEpoch);
+  }
+
+  #outcome(verdict: SyncVerdict, before: Held<S> | undefined, asks: boolean): SyncOutcome {
+    const outcome = { verdict, status: this.status, changed: before?.state !== this.#held?.state };
+    return asks ? { ...outcome, reply: this.request() } : outcome;
+  }
+
+  #unreadable(error: unknown, before: Held<S> | undefined, inTransit: boolean): SyncOutcome {
+    if (!(error instanceof FrameError)) throw error;
+    const again = inTransit && (error.code === 'truncated' || error.code === 'checksum');
+    return { ...this.#outcome('unreadable', before, again), problem: error.code };
+  }
+}
+
+interface Held<S> {
+  readonly generation: Generation;
+  readonly state: S;
+}
+
+interface Asked {
+  readonly held: Generation | undefined;
+  readonly heard: Generation | undefined;
+  readonly bytes: Uint8Array;
+}
+
+function isSame(a: GenerationName, b: GenerationName | undefined): boolean {
+  return b !== undefined && compareGenerations(a, b) === 0;
+}
