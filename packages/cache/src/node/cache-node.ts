@@ -12,6 +12,8 @@ import type { Log } from './log/log.ts';
 import type { Team } from './workers/team.ts';
 
 export interface CacheNode {
+  /** The name in Via, Cache-Status and Proxy-Status, by which neighbours know the node. */
+  readonly name: string;
   /** Addresses on which the node listens, with the actual ports. */
   readonly listen: readonly ListenAddress[];
   readonly adminListen: ListenAddress | null;

@@ -70,6 +70,6 @@ describe('the folder on disk', () => {
     other.release();
     expect(await rearranged(place, 3)).toBe(true);
     expect(existsSync(join(place, 'worker-1'))).toBe(false);
-    expect(readdirSync(place)).toEqual(['bloomery-cache.json']);
+    expect(readdirSync(place)).toEqual(['bloomery-cache.json', 'node-name']);
   });
 });

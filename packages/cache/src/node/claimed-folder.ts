@@ -4,6 +4,7 @@
  *
  * ```
  * FOLDER/bloomery-cache.json   { "format": 1, "workers": 2 }: this folder is ours
+ * FOLDER/node-name             the name of the node, if it has no other
  * FOLDER/lock, lock-….sock     who has it
  * FOLDER/worker-0/ …           the store of each worker
  * ```
@@ -22,6 +23,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path';
 import { FolderLock, FolderTakenError, isLockName, isTemporaryName, writeAtomically } from '@bloomery/files';
 import type { NodeConfig } from './config/node-config.ts';
+import { keptName } from './node-name.ts';
 
 const MARKER = 'bloomery-cache.json';
 const FORMAT = 1;
@@ -30,6 +32,8 @@ const MOST_NODES = 16;
 
 export interface ClaimedFolder {
   readonly folder: string;
+  /** The name of the node that uses this folder, if it has no other. */
+  readonly name: string;
   /** Responses stored for another number of workers were dropped. */
   readonly rearranged: boolean;
   release(): void;
@@ -57,7 +61,8 @@ export async function claimDiskFolder(
   checkOurs(folder);
   const lock = await lockFolder(folder, signal);
   try {
-    return { folder, rearranged: arrange(folder, workers), release: () => lock.release() };
+    const rearranged = arrange(folder, workers);
+    return { folder, name: keptName(folder), rearranged, release: () => lock.release() };
   } catch (error) {
     lock.release();
     throw error;

@@ -35,6 +35,8 @@ export interface NodeStore {
   readonly store: ResponseStore;
   /** The folder, or null if responses are kept in memory only. */
   readonly folder: string | null;
+  /** The name that the folder holds, or null for a worker and for a node without a folder. */
+  readonly keptName: string | null;
   /**
    * The longest body that the store keeps. A longer one must not be shared while it is fetched,
    * because it would move at the pace of its slowest reader.
@@ -64,6 +66,7 @@ export async function openNodeStore(
   const memoryOnly = {
     store: memory,
     folder: null,
+    keptName: null,
     maxBodyBytes: memory.maxBodyBytes,
     statistics: () => ({ memory: memory.statistics }),
     close: () => memory.close(),
@@ -84,6 +87,7 @@ export async function openNodeStore(
     return {
       store,
       folder,
+      keptName: claimed?.name ?? null,
       maxBodyBytes: Math.max(memory.maxBodyBytes, Math.floor(config.disk.bytes / parts / 4)),
       statistics: () => {
         const own = disk.statistics;

@@ -35,6 +35,8 @@ export interface ProxySet {
 }
 
 export interface ProxySetParts {
+  /** The name of the node. */
+  readonly name: string;
   readonly store: ResponseStore;
   readonly limits: Limits;
   readonly clock: () => number;
@@ -54,7 +56,7 @@ export interface NodeFlights {
 }
 
 export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet {
-  const { store, limits, clock, observer, team, flights } = parts;
+  const { name, store, limits, clock, observer, team, flights } = parts;
   const addresses = new AddressGuard(config.addresses);
   const listensOn = ({ host, port }: ListenAddress) => addresses.addListener({ address: host, port });
   const upstreams = config.upstreams.map(({ prefix, origin }) => ({ prefix, origin: new URL(origin) }));
@@ -64,7 +66,7 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
   });
   const isOwnHost = (host: string) => ownHosts.has(host);
   const common = {
-    policy: { name: config.name, ...config.policy },
+    policy: { name, ...config.policy },
     clock,
     upstreams,
     forward: config.forward,

@@ -34,6 +34,7 @@ import { NodeServers, readCertificate } from './listen/node-servers.ts';
 import { Log } from './log/log.ts';
 import { renderMetrics } from './metrics/metrics-text.ts';
 import { ProcessWatch } from './metrics/process-watch.ts';
+import { randomName } from './node-name.ts';
 import { NodeObserver } from './node-observer.ts';
 import { openNodeStore } from './node-store.ts';
 import { makeProxies, type NodeFlights, type ProxySet } from './proxy-set.ts';
@@ -77,6 +78,8 @@ class RunningNode implements CacheNode {
   #open: Awaited<ReturnType<typeof openNodeStore>> | null = null;
   #proxies!: ProxySet;
   readonly #flights: NodeFlights;
+  /** The name for a configuration that has none. */
+  #chosenName = '';
   /** Proxies of earlier configurations that still have running requests. */
   readonly #retired = new Map<ProxySet, NodeJS.Timeout>();
   /** Kept separately for the hot path. */
@@ -95,7 +98,7 @@ class RunningNode implements CacheNode {
     this.#clock = clock;
     this.#observer = new NodeObserver(log, clock);
     this.#team = team;
-    const name = () => this.#config.name;
+    const name = () => this.name;
     this.#relay = team === null ? null : new Relay(team, name);
     this.#limits = { ...limitsOf(config, team) };
     this.#flights = { own: new Flights(clock), passing: new Flights(clock) };
@@ -109,6 +112,10 @@ class RunningNode implements CacheNode {
       },
       this.#limits,
     );
+  }
+
+  get name(): string {
+    return this.#config.name ?? this.#chosenName;
   }
 
   get folder(): string | null {
@@ -125,6 +132,7 @@ class RunningNode implements CacheNode {
     const team = this.#team;
     this.#observer.useAccessLog(config);
     this.#open = await openNodeStore(config, this.log, team, signal);
+    this.#chosenName = this.#open.keptName ?? randomName();
     this.#limits.storedObjectBytes = this.#longestStored(config);
     for (const key of removeFirst) await this.#open.store.removeKey(key);
     this.#adminEndpoints = this.#makeAdminEndpoints(config);
@@ -145,7 +153,7 @@ class RunningNode implements CacheNode {
     const certificate = readCertificate(config);
     if (place.adminListen !== null) {
       const handlers = {
-        name: () => this.#config.name,
+        name: () => this.name,
         request: (request: IncomingMessage, response: ServerResponse, client: string) =>
           this.#answerOwn(request, response, client),
         connect: (_request: unknown, socket: Duplex) => socket.destroy(),
@@ -178,9 +186,9 @@ class RunningNode implements CacheNode {
   }
 
   async status({ signal }: AbortOptions = {}): Promise<NodeStatus> {
-    const { name, forward, upstreams } = this.#config;
+    const { forward, upstreams } = this.#config;
     return statusOf(await abortable(this.#reports(), signal), {
-      name,
+      name: this.name,
       version: VERSION,
       stopping: this.#stopping,
       listen: this.listen.map(formatListen),
@@ -192,7 +200,7 @@ class RunningNode implements CacheNode {
 
   async metrics({ signal }: AbortOptions = {}): Promise<string> {
     return renderMetrics(totalOf(await abortable(this.#reports(), signal)), {
-      name: this.#config.name,
+      name: this.name,
       version: VERSION,
     });
   }
@@ -362,6 +370,7 @@ class RunningNode implements CacheNode {
 
   #makeProxies(config: NodeConfig): ProxySet {
     return makeProxies(config, {
+      name: config.name ?? this.#chosenName,
       store: this.store,
       limits: this.#limits as Limits,
       clock: this.#clock,
@@ -393,7 +402,7 @@ class RunningNode implements CacheNode {
       if (response.headersSent) cutConnection(response);
       else {
         const failure = { status: 503, code: 'proxy_internal_error', message: (error as Error).message };
-        sendOwnAnswer(response, this.#config.name, failure, false);
+        sendOwnAnswer(response, this.name, failure, false);
       }
     });
   }

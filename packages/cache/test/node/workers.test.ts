@@ -59,7 +59,13 @@ describe('counters of a node with workers', () => {
   it('do not go back when a worker does not answer, is killed, and comes back', async () => {
     const origin = await startOrigin();
     const node = await startProgram(program, { upstream: [origin.url], workers: 2 });
-    for (let i = 0; i < 20; i++) await ask(node.port, `/${i % 10}`);
+    const names = new Set<unknown>();
+    for (let i = 0; i < 20; i++) {
+      const { headers } = await ask(node.port, `/${i % 10}`);
+      names.add(String(headers['cache-status']).split(';')[0]);
+    }
+    // All workers have the name that their primary chose.
+    expect([...names]).toEqual([expect.stringMatching(/^bloomery-[0-9a-f]{8}$/)]);
     const first = await counters(node);
     expect(first.get('bloomery_cache_requests_total{outcome="miss"}')).toBe(10);
     const { workers } = await status(node);

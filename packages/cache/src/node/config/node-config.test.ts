@@ -76,7 +76,7 @@ describe('sources', () => {
   it('give defaults', () => {
     const config = loadConfig();
     expect(config).toMatchObject({
-      name: expect.stringMatching(/^bloomery-[0-9a-f]{6}$/),
+      name: null,
       listen: [{ host: '127.0.0.1', port: 3128, secure: false }],
       listenDefaulted: true,
       forward: true,

@@ -9,9 +9,9 @@
  * We refused a configuration language. Conditions belong in the program that writes the file.
  */
 
-import { createHash, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { homedir, hostname } from 'node:os';
+import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { LIMIT_NAMES, LIMITS, type Limits } from '../../safety/limits.ts';
@@ -40,7 +40,8 @@ import {
 import { parseUpstream, type UpstreamConfig } from './upstream-config.ts';
 
 export interface NodeConfig {
-  readonly name: string;
+  /** The configured name, or null for one that the node chooses and keeps (node-name.ts). */
+  readonly name: string | null;
   readonly listen: readonly ListenAddress[];
   /** The port was not configured: if it is in use, the next free one is taken. */
   readonly listenDefaulted: boolean;
@@ -118,7 +119,7 @@ export function printConfig(config: NodeConfig): string {
     return [name, unit === 'bytes' ? formatSize(value) : unit === 'ms' ? formatDuration(value) : value];
   });
   const content = {
-    name: config.name,
+    name: config.name ?? undefined,
     listen: config.listen.map(formatListen),
     tlsCert: tls?.certFile,
     tlsKey: tls?.keyFile,
@@ -166,16 +167,6 @@ export function defaultDiskFolder(
   );
 }
 
-/**
- * A name that is stable and differs between nodes: a request whose Via contains a node's own name
- * has gone in a circle (RFC 9110, 7.6.3), so two nodes in a row must not share one. It is hashed,
- * because origins see it and the host's name should stay private.
- */
-function defaultName(listen: readonly ListenAddress[]): string {
-  const place = `${hostname()} ${listen.map(formatListen).join(' ')}`;
-  return `bloomery-${createHash('sha256').update(place).digest('hex').slice(0, 6)}`;
-}
-
 function interpret(reader: SettingReader, written: WrittenSettings, problems: string[]): NodeConfig {
   const certFile = reader.path('tlsCert');
   const keyFile = reader.path('tlsKey');
@@ -202,7 +193,7 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
         'name',
         /^[!#$%&'*+.^_`|~\w-]{1,64}$/,
         'a name of letters, digits, dots and dashes, up to 64 of them',
-      ) ?? defaultName(listen),
+      ) ?? null,
     listen,
     listenDefaulted: !written.has('listen'),
     tls,

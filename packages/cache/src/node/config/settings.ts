@@ -131,7 +131,7 @@ export const SETTINGS: readonly Setting[] = [
     flag: 'name',
     kind: 'text',
     placeholder: 'name',
-    initial: 'bloomery- and six digits made of host and address',
+    initial: 'bloomery- and eight random digits, kept in the disk folder',
     live: true,
     help: 'how the node calls itself in Via and Cache-Status; no two in a row may share a name',
   },

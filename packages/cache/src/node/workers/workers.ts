@@ -29,6 +29,7 @@ import { settingsForRestart, withoutRestart } from '../config/reload-rules.ts';
 import { openAccessLog } from '../log/access-log.ts';
 import type { Log } from '../log/log.ts';
 import { MemberLedger } from '../metrics/member-ledger.ts';
+import { randomName } from '../node-name.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import type { ToPrimary, ToWorker } from './worker-messages.ts';
 import { openWorkersFolder, type WorkersFolder } from './workers-folder.ts';
@@ -67,8 +68,10 @@ export class Workers {
   readonly #answers = new Map<number, (answer: ToPrimary) => void>();
   /** The configuration as requested. */
   #asked: NodeConfig;
-  /** The configuration for workers, with the actual folder and ports. */
+  /** The configuration for workers, with the actual folder, ports and name. */
   #config: NodeConfig;
+  /** The name of all workers, if none is configured. */
+  readonly #chosenName: string;
   /** Number of reloads and reopened logs: a worker that was starting meanwhile has missed them. */
   #renewals = 0;
   #lastId = 0;
@@ -88,10 +91,12 @@ export class Workers {
     hungMs: number,
   ) {
     this.#asked = config;
-    this.#config =
-      disk === null || config.disk === null
-        ? config
-        : { ...config, disk: { ...config.disk, folder: disk.folder } };
+    this.#chosenName = disk?.name ?? randomName();
+    this.#config = {
+      ...config,
+      name: config.name ?? this.#chosenName,
+      disk: disk === null || config.disk === null ? config.disk : { ...config.disk, folder: disk.folder },
+    };
     this.#folder = folder;
     this.#disk = disk;
     this.#log = log;
@@ -200,6 +205,7 @@ export class Workers {
     const { listen: asked } = this.#asked;
     return {
       ...withoutRestart(this.#config, config),
+      name: config.name ?? this.#chosenName,
       listen: this.listen.map((address, i) => (asked[i].port === 0 ? asked[i] : address)),
       listenDefaulted: false,
     };
