@@ -93,9 +93,11 @@ test('a neighbour rests after three failures in a row, longer each time, at most
     rests.push(now - begin);
   }
   expect(rests).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
-  ask(score, 'refused', { now });
-  ask(score, 'failed', { now });
-  expect(score.isResting(now)).toBe(false);
+  for (const answer of ['refused', 'refused-newer', 'hit'] as const) {
+    ask(score, answer, { now });
+    ask(score, 'failed', { now });
+    expect(score.isResting(now)).toBe(false);
+  }
 });
 
 test('sixteen requests under way overload a neighbour until one of them ends', () => {
