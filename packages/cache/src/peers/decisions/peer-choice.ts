@@ -1,0 +1,146 @@
+/**
+ * The choice of neighbours at a miss: what this node knows of them and the miss in, a plan out. It
+ * is pure, so that a simulation runs this file and a log line can be explained by its inputs.
+ *
+ * Candidates are the neighbours whose summary says "maybe". The two with the shortest expected wait
+ * are asked, one after the other. A third is never asked: at the rate that the fleet plans (0.02
+ * false candidates per miss) three false hits in a row are a sign of a bad summary, and the origin
+ * is a better bet. Each has a deadline for its head: three times its median latency, at least 20
+ * ms, because a turn of a busy event loop takes as long, and at most 250 ms. If the 95th percentile
+ * passes without a head, the second is asked at the same time, while the budget for hedges lasts.
+ *
+ * All deadlines together stay within the budget of the miss (`--peer-budget`), with a reserve for
+ * the question to the owner of the key. So a client waits at most the budget longer than without
+ * neighbours. The owner is the last step whenever the response can be shared, after false hits as
+ * well: the object of a false hit was often removed a moment ago, and then the whole fleet misses
+ * it at once.
+ *
+ * We refused to ask both neighbours at once at every miss: it halves the tail, and doubles the
+ * bytes between nodes.
+ */
+
+import type { PeerScore } from './peer-score.ts';
+
+/** A neighbour whose summary says "maybe". */
+export interface Candidate {
+  /** The name of the neighbour; the plan uses the same. */
+  readonly peer: string;
+  readonly score: Pick<PeerScore, 'isOverloaded' | 'isDoubted' | 'isResting' | 'expectedMs' | 'latencies'>;
+  /** The reason why the neighbour is not believed at all (down, no word for 15 s), or null. */
+  readonly masked: string | null;
+}
+
+export interface Miss {
+  readonly candidates: readonly Candidate[];
+  /** The response may go to other clients, so the owner of the key may be asked. */
+  readonly shareable: boolean;
+  /** An owner is known, and it is up. */
+  readonly hasOwner: boolean;
+  /** Milliseconds that are left for all neighbours and the owner together. */
+  readonly budgetMs: number;
+  /** The budget for hedges allows one. */
+  readonly mayHedge: boolean;
+  /** The time, in milliseconds of a clock that does not jump. */
+  readonly now: number;
+  /** A random number from 0 to below 1: it decides whether a doubted neighbour is tried. */
+  readonly draw: number;
+}
+
+export interface PlannedAsk {
+  readonly peer: string;
+  readonly headDeadlineMs: number;
+  /** The time after which the next ask of the plan begins as well, or null if it waits. */
+  readonly hedgeAfterMs: number | null;
+}
+
+/** The reason why a candidate is in the plan, or is not. */
+export type ChoiceReason =
+  | 'asked'
+  | 'trial'
+  | 'masked'
+  | 'resting'
+  | 'overloaded'
+  | 'not believed'
+  | 'others are nearer'
+  | 'no time left';
+
+export interface PeerPlan {
+  readonly asks: readonly PlannedAsk[];
+  /** The step after all asks. The origin follows the owner in any case. */
+  readonly afterwards: 'owner' | 'origin';
+  /** One entry for each candidate; empty if no neighbour holds the object. */
+  readonly why: readonly { readonly peer: string; readonly reason: ChoiceReason }[];
+}
+
+/** Time for the question to the owner of a key and its answer. */
+export const OWNER_DEADLINE_MS = 20;
+
+const MOST_ASKS = 2;
+const SHORTEST_DEADLINE_MS = 20;
+const LONGEST_DEADLINE_MS = 250;
+const MEDIANS_PER_DEADLINE = 3;
+/** Deadline for a neighbour without any measurement. */
+const UNKNOWN_DEADLINE_MS = 100;
+/** Measurements without which the 95th percentile means nothing. */
+const LEAST_TO_HEDGE = 20;
+const DOUBTED_ASK_ONE_IN = 32;
+
+export function choosePeers(miss: Miss): PeerPlan {
+  const mayAskOwner = miss.shareable && miss.hasOwner && miss.budgetMs >= OWNER_DEADLINE_MS;
+  const reasons = new Map<Candidate, ChoiceReason>();
+  const usable: Candidate[] = [];
+  for (const candidate of miss.candidates) {
+    const refusal = refusalOf(candidate, miss);
+    if (refusal === null) usable.push(candidate);
+    else reasons.set(candidate, refusal);
+  }
+  const byWait = usable
+    .map((candidate) => ({ candidate, expectedMs: candidate.score.expectedMs(miss.now) }))
+    .sort((a, b) => a.expectedMs - b.expectedMs);
+  const asks: PlannedAsk[] = [];
+  let leftMs = miss.budgetMs - (mayAskOwner ? OWNER_DEADLINE_MS : 0);
+  for (const [place, { candidate }] of byWait.entries()) {
+    if (asks.length === MOST_ASKS) reasons.set(candidate, 'others are nearer');
+    else if (leftMs < SHORTEST_DEADLINE_MS) reasons.set(candidate, 'no time left');
+    else {
+      const headDeadlineMs = Math.min(headDeadline(candidate), leftMs);
+      leftMs -= headDeadlineMs;
+      const hasNext = place + 1 < byWait.length && asks.length + 1 < MOST_ASKS;
+      const mayHedge = hasNext && miss.mayHedge && leftMs >= SHORTEST_DEADLINE_MS;
+      const hedgeAfterMs = mayHedge ? hedgeAfter(candidate, headDeadlineMs) : null;
+      asks.push({ peer: candidate.peer, headDeadlineMs, hedgeAfterMs });
+      reasons.set(candidate, candidate.score.isDoubted ? 'trial' : 'asked');
+    }
+  }
+  return {
+    asks,
+    afterwards: mayAskOwner ? 'owner' : 'origin',
+    why: miss.candidates.map((candidate) => ({ peer: candidate.peer, reason: reasons.get(candidate)! })),
+  };
+}
+
+/** The plan in one line, for the access log. */
+export function describePlan({ why, afterwards }: PeerPlan): string {
+  const parts = why.map(({ peer, reason }) => `${peer}: ${reason}`);
+  return `${parts.length > 0 ? parts.join(', ') : 'no candidate'}; then ${afterwards}`;
+}
+
+function refusalOf({ masked, score }: Candidate, { now, draw }: Miss): ChoiceReason | null {
+  if (masked !== null) return 'masked';
+  if (score.isResting(now)) return 'resting';
+  if (score.isOverloaded) return 'overloaded';
+  if (score.isDoubted && draw * DOUBTED_ASK_ONE_IN >= 1) return 'not believed';
+  return null;
+}
+
+function headDeadline({ score: { latencies } }: Candidate): number {
+  if (latencies.count === 0) return UNKNOWN_DEADLINE_MS;
+  const deadline = MEDIANS_PER_DEADLINE * latencies.quantileMs(0.5);
+  return Math.min(LONGEST_DEADLINE_MS, Math.max(SHORTEST_DEADLINE_MS, deadline));
+}
+
+function hedgeAfter({ score: { latencies } }: Candidate, headDeadlineMs: number): number | null {
+  if (latencies.count < LEAST_TO_HEDGE) return null;
+  const afterMs = latencies.quantileMs(0.95);
+  return afterMs < headDeadlineMs ? afterMs : null;
+}
