@@ -1,0 +1,37 @@
+/**
+ * The questions of this node that are under way: for which key it asks which neighbour, or reads
+ * from it. The peer entry looks here before it lets a neighbour wait for a fetch of this node, and
+ * refuses if that fetch itself waits for the same neighbour. Otherwise two nodes whose lists of
+ * members differ could each wait for the other until their time is up.
+ *
+ * A longer circle (A waits for B, B for C, C for A) is not seen here. It costs each of the three
+ * the rest of its budget, and then they ask the origin.
+ */
+export class RunningAsks {
+  readonly #asks = new Map<string, string[]>();
+
+  /** Notes a question. Returns a function that forgets it. */
+  begin(key: string, node: string): () => void {
+    const nodes = this.#asks.get(key);
+    if (nodes === undefined) this.#asks.set(key, [node]);
+    else nodes.push(node);
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      const running = this.#asks.get(key)!;
+      running.splice(running.indexOf(node), 1);
+      if (running.length === 0) this.#asks.delete(key);
+    };
+  }
+
+  /** Whether this node waits for `node`, or reads from it, for this key. */
+  has(key: string, node: string): boolean {
+    return this.#asks.get(key)?.includes(node) ?? false;
+  }
+
+  /** Number of keys with a question under way. */
+  get size(): number {
+    return this.#asks.size;
+  }
+}
