@@ -88,7 +88,7 @@ export const ROOMS = {
     'text',
     'annotations',
   ],
-  testkit: [['golden', 'origins', 'programs']],
+  testkit: [['eventually.ts', 'token-bucket.ts'], ['golden', 'origins', 'programs', 'relay'], 'fleet'],
   cli: [
     ['usage-error.ts', 'exit-codes.ts', 'thread-file.ts', 'command-options.ts'],
     'terminal',
