@@ -111,5 +111,6 @@ export const EXCEPTIONS = [
   },
   { rule: 'real-timers', path: 'packages/testkit/src/origins/origin-lab.ts', count: 1, why: SLOW },
   { rule: 'real-timers', path: 'packages/testkit/src/origins/raw-origin.ts', count: 1, why: ARRIVAL },
+  { rule: 'real-timers', path: 'packages/testkit/src/origins/throttled-origin.ts', count: 1, why: SLOW },
   { rule: 'real-timers', path: 'packages/testkit/src/relay/tcp-relay.ts', count: 1, why: SLOW },
 ];

@@ -199,19 +199,22 @@ async function answer(
   res.write(Buffer.alloc(0));
   for await (const chunk of body) {
     if (res.destroyed) return;
-    if (!res.write(chunk)) await new Promise<void>((resolve) => waitForRoom(res, resolve));
+    if (!res.write(chunk)) await waitForRoom(res);
   }
   res.end();
 }
 
-function waitForRoom(res: ServerResponse, resolve: () => void): void {
-  const go = () => {
-    res.off('drain', go);
-    res.off('close', go);
-    resolve();
-  };
-  res.on('drain', go);
-  res.on('close', go);
+/** Resolves when the answer takes more bytes, or when its client has left. */
+export function waitForRoom(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      res.off('drain', go);
+      res.off('close', go);
+      resolve();
+    };
+    res.on('drain', go);
+    res.on('close', go);
+  });
 }
 
 function toLabRequest(req: IncomingMessage, body: Buffer, connection: number): LabRequest {
