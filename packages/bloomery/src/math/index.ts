@@ -80,6 +80,7 @@ export {
   type PlanStructure,
   plan,
 } from './plan/plan.ts';
+export { planTable, type TablePlan, type TableRequest, type TableSize } from './plan-table.ts';
 export {
   bitsAsymptotic,
   optimalHashes,
