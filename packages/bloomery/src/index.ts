@@ -45,7 +45,11 @@ export {
   type CountingFilterOptions,
 } from './filters/counting/counting-bloom-filter.ts';
 export type { ColumnRebuild, ColumnRebuildState } from './filters/filter-table/column-rebuild.ts';
-export { FilterTable, type FilterTableOptions } from './filters/filter-table/filter-table.ts';
+export {
+  FilterTable,
+  type FilterTableCapacityOptions,
+  type FilterTableOptions,
+} from './filters/filter-table/filter-table.ts';
 export {
   HashList,
   type HashListCapacityOptions,

@@ -33,6 +33,7 @@ import { BitStore } from '../../kernel/bits/bit-store.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
+import { planTable } from '../../math/plan-table.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { checkOptions } from '../shared/options.ts';
 import { MAX_HASHES } from '../shared/slice-of.ts';
@@ -50,6 +51,21 @@ export interface FilterTableOptions extends HashOptions {
   readonly hashes: number;
   /** The number of columns, from 1 to 65,536. `grow` adds more. */
   readonly columns: number;
+}
+
+export interface FilterTableCapacityOptions extends HashOptions {
+  /** The number of columns, from 1 to 65,536. */
+  readonly columns: number;
+  /** The number of distinct keys of each column, or of the fullest. */
+  readonly capacity: number;
+  /** Columns that may say "maybe" on average for a key that none of them holds. Default 0.02. */
+  readonly falseCandidates?: number;
+  /** Upper limit for the hashes. Default 8. */
+  readonly maxHashes?: number;
+  /** How often `fold` must be possible. Default 4. */
+  readonly folds?: number;
+  /** The table must not be larger than this, even if the false candidates become more. */
+  readonly memoryBytes?: number;
 }
 
 export class FilterTable {
@@ -71,6 +87,18 @@ export class FilterTable {
     this.scheme = scheme ?? hashScheme(options);
     this.#bits = new TableBits(rows, this.hashes, columns);
     this.grow(columns);
+  }
+
+  /**
+   * Makes the smallest table that keeps the false candidates with `capacity` distinct keys in each
+   * column, or the best one for the memory (`planTable` of bloomery/math).
+   */
+  static forCapacity(options: FilterTableCapacityOptions): FilterTable {
+    const { columns, capacity, falseCandidates, maxHashes, folds, memoryBytes, ...hashing } = options;
+    checkInteger('capacity', capacity, 1);
+    const request = { columns, keysPerColumn: capacity, falseCandidates, maxHashes, folds, memoryBytes };
+    const { rows, hashes } = planTable(request);
+    return new FilterTable({ ...hashing, rows, hashes, columns });
   }
 
   /**
