@@ -62,6 +62,7 @@ export const ROOMS = {
   transport: [
     ['clock.ts', 'transport-error.ts', 'fleet-keys.ts'],
     'transport.ts',
+    'link',
     'membership',
     ['memory', 'http'],
   ],

@@ -18,6 +18,14 @@ import type { Cancel } from './clock.ts';
 /** The most bytes of one message, of one request and of one answer. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
+/** Throws if a message is too long. */
+export function checkMessageSize(message: Uint8Array): void {
+  if (message.length > MAX_MESSAGE_BYTES)
+    throw new RangeError(
+      `Cannot publish a message: expected at most ${MAX_MESSAGE_BYTES} bytes, got ${message.length}`,
+    );
+}
+
 export interface PeerIdentity {
   /** The name of the node, unique in the fleet. */
   readonly id: string;
@@ -45,9 +53,7 @@ export interface Peer {
 export interface Subscription {
   /** A message has come. The bytes belong to the receiver. */
   message(bytes: Uint8Array): void;
-  /**
-   * The link works from now on. Earlier messages may have been missed, so catch up by a request.
-   */
+  /** The link works from now on. Earlier messages may be missing, so catch up by a request. */
   open(): void;
   /** The link is broken, and messages may be missed until the next `open`. */
   closed(why: string): void;

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { LinkSubscriptions } from './link-subscriptions.ts';
+
+function recorder(told: string[], name: string) {
+  return {
+    message: (bytes: Uint8Array) => {
+      told.push(`${name} got ${bytes.join(' ')}`);
+      bytes.fill(0);
+    },
+    open: () => told.push(`${name} open`),
+    closed: (why: string) => told.push(`${name} closed: ${why}`),
+  };
+}
+
+test('LinkSubscriptions tells each subscription of its link, and passes on messages of its topic', () => {
+  const told: string[] = [];
+  const all = new LinkSubscriptions();
+  all.add('x', recorder(told, 'a'));
+  const cancel = all.add('x', recorder(told, 'b'));
+  all.add('y', recorder(told, 'c'));
+  expect(all.topics()).toEqual(['x', 'y']);
+  all.message('x', Uint8Array.of(0));
+  all.open(['x']);
+  all.open(['x']);
+  all.message('x', Uint8Array.of(1, 2));
+  all.message('y', Uint8Array.of(3));
+  cancel();
+  all.closed('lost');
+  all.closed('lost');
+  all.message('x', Uint8Array.of(4));
+  expect(told).toEqual(['a open', 'b open', 'a got 1 2', 'b got 1 2', 'a closed: lost']);
+});

@@ -1,0 +1,35 @@
+import { VirtualClock } from '@bloomery/testkit/virtual-clock';
+import { expect, test } from 'vitest';
+import type { Peer } from '../transport.ts';
+import { PeerList } from './peer-list.ts';
+
+test('PeerList tells changes of state and id, and the time of the last change of state', async () => {
+  const clock = new VirtualClock({ now: 1000 });
+  const list = new PeerList(clock, ['a', 'b']);
+  const told: Peer[] = [];
+  const cancel = list.watch((peer) => told.push(peer));
+  await clock.advance(10);
+  list.set('a', { state: 'up', why: null, id: 'node' });
+  await clock.advance(10);
+  list.set('a', { state: 'up', why: null, id: 'other' });
+  list.set('a', { state: 'up', why: null });
+  list.set('unknown', { state: 'up', why: null });
+  cancel();
+  list.set('a', { state: 'down', why: 'closed' });
+  expect(told).toEqual([
+    { address: 'a', id: 'node', state: 'up', since: 1010, why: null },
+    { address: 'a', id: 'other', state: 'up', since: 1010, why: null },
+  ]);
+  expect(list.all()).toEqual([
+    { address: 'a', id: 'other', state: 'down', since: 1020, why: 'closed' },
+    { address: 'b', id: null, state: 'down', since: 1000, why: 'not yet reached' },
+  ]);
+});
+
+test('PeerList refuses addresses that are not configured, and its own', () => {
+  const list = new PeerList(new VirtualClock(), ['a']);
+  expect(list.other('a').state).toBe('down');
+  expect(() => list.other('b')).toThrow('Cannot reach a neighbour: expected a configured address, got b');
+  list.set('a', { state: 'self', why: null });
+  expect(() => list.other('a')).toThrow('Cannot reach a neighbour: expected another node, got this one (a)');
+});

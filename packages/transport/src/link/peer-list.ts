@@ -1,0 +1,73 @@
+/**
+ * The configured neighbours of a node and their states, with the listeners of changes. Every
+ * adapter keeps one.
+ */
+
+import type { Cancel, Clock } from '../clock.ts';
+import type { Peer, PeerState } from '../transport.ts';
+import { TransportError } from '../transport-error.ts';
+
+export interface PeerChange {
+  readonly state: PeerState;
+  readonly why: string | null;
+  /** The id that the neighbour gave; undefined leaves the one that was known. */
+  readonly id?: string;
+}
+
+export class PeerList {
+  readonly #clock: Clock;
+  readonly #peers: Map<string, Peer>;
+  readonly #listeners = new Set<(peer: Peer) => void>();
+
+  constructor(clock: Clock, addresses: readonly string[]) {
+    this.#clock = clock;
+    const since = clock.now();
+    const peer = { id: null, state: 'down', since, why: 'not yet reached' } as const;
+    this.#peers = new Map(addresses.map((address) => [address, { address, ...peer }]));
+  }
+
+  all(): readonly Peer[] {
+    return [...this.#peers.values()];
+  }
+
+  /** The neighbour at an address. Throws if none is configured there, or if it is this node. */
+  other(address: string): Peer {
+    const peer = this.#peers.get(address);
+    if (peer === undefined)
+      throw new TransportError(
+        'peer',
+        address,
+        `Cannot reach a neighbour: expected a configured address, got ${address}`,
+      );
+    if (peer.state === 'self')
+      throw new TransportError(
+        'peer',
+        address,
+        `Cannot reach a neighbour: expected another node, got this one (${address})`,
+      );
+    return peer;
+  }
+
+  /** Enters what is known of a neighbour now, and tells the listeners if state or id changed. */
+  set(address: string, { state, why, id }: PeerChange): void {
+    const before = this.#peers.get(address);
+    if (before === undefined) return;
+    const after = {
+      address,
+      id: id ?? before.id,
+      state,
+      since: state === before.state ? before.since : this.#clock.now(),
+      why,
+    };
+    this.#peers.set(address, after);
+    if (after.state === before.state && after.id === before.id) return;
+    for (const listener of [...this.#listeners]) listener(after);
+  }
+
+  watch(listener: (peer: Peer) => void): Cancel {
+    // A function of its own, so that a listener which is passed twice is called twice.
+    const entry = (peer: Peer) => listener(peer);
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
+  }
+}
