@@ -54,6 +54,7 @@ const EXCEPTIONS = {
     'TieredStore.removeKey': STEP,
   },
   '@bloomery/transport': {
+    'MemoryTransport.close': CLOSING,
     'Transport.close': CLOSING,
   },
 };

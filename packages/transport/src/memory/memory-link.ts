@@ -1,0 +1,122 @@
+/**
+ * The link of one node to one neighbour in a MemoryNetwork: it connects, tries again with growing
+ * pauses, and is lost at a close at once and at silence after three heartbeats.
+ */
+
+import type { Cancel } from '../clock.ts';
+import { Backoff } from '../link/backoff.ts';
+import { LinkSubscriptions } from '../link/link-subscriptions.ts';
+import type { PeerList } from '../link/peer-list.ts';
+import type { Subscription } from '../transport.ts';
+import type { MemoryNetwork } from './memory-network.ts';
+import type { MemoryTransport } from './memory-transport.ts';
+
+export class MemoryLink {
+  readonly from: string;
+  readonly to: string;
+  readonly #network: MemoryNetwork;
+  readonly #selfId: string;
+  readonly #peers: PeerList;
+  readonly #backoff: Backoff;
+  readonly #subscriptions = new LinkSubscriptions();
+  #node: MemoryTransport | null = null;
+  #isUp = false;
+  #isOver = false;
+  /** The number of this connection, so that messages of an earlier one are dropped. */
+  #connection = 0;
+  #stopTimer: Cancel = () => {};
+  #stopSilence: Cancel = () => {};
+
+  constructor(network: MemoryNetwork, from: string, to: string, selfId: string, peers: PeerList) {
+    this.#network = network;
+    this.from = from;
+    this.to = to;
+    this.#selfId = selfId;
+    this.#peers = peers;
+    this.#backoff = new Backoff(network.clock);
+    this.#wait(0);
+  }
+
+  subscribe(topic: string, on: Subscription): Cancel {
+    const cancel = this.#subscriptions.add(topic, on);
+    const connection = this.#connection;
+    if (this.#isUp)
+      this.#network.clock.after(0, () => {
+        if (this.#isUp && connection === this.#connection) this.#subscriptions.open([topic]);
+      });
+    return cancel;
+  }
+
+  /** Carries a message to the subscriptions, if it comes from the node that was connected to. */
+  carry(node: MemoryTransport, topic: string, message: Uint8Array): void {
+    if (node !== this.#node || !this.#subscriptions.topics().includes(topic)) return;
+    const connection = this.#connection;
+    this.#network.carry(this.to, this.from, message, (bytes) => {
+      if (this.#isUp && connection === this.#connection) this.#subscriptions.message(topic, bytes);
+    });
+  }
+
+  /** Begins to count the silence of a neighbour that has vanished. */
+  beginSilence(): void {
+    this.#stopSilence();
+    if (!this.#isUp) return;
+    this.#stopSilence = this.#network.clock.after(this.#network.silenceMs, () => this.lost('silent'));
+  }
+
+  endSilence(): void {
+    this.#stopSilence();
+  }
+
+  /** Loses the link, and tries to connect again. */
+  lost(why: string): void {
+    if (!this.#isUp) return;
+    this.#drop(why);
+    this.#wait(this.#backoff.nextMs());
+  }
+
+  /** Ends the link for good. The subscriptions are told unless the node has crashed. */
+  close(why: string | null): void {
+    this.#isOver = true;
+    this.#stopTimer();
+    if (why === null) {
+      this.#isUp = false;
+      this.#stopSilence();
+      this.#network.setLink(this, false);
+    } else if (this.#isUp) this.#drop(why);
+  }
+
+  #wait(ms: number): void {
+    if (!this.#isOver) this.#stopTimer = this.#network.clock.after(ms, () => this.#connect());
+  }
+
+  #connect(): void {
+    const roundTripMs = this.#network.delayMs(this.from, this.to) + this.#network.delayMs(this.to, this.from);
+    this.#stopTimer = this.#network.clock.after(roundTripMs, () => {
+      const node = this.#network.reach(this.from, this.to);
+      if (node === undefined) {
+        this.#peers.set(this.to, { state: 'down', why: 'unreachable' });
+        this.#wait(this.#backoff.nextMs());
+      } else if (node.self.id === this.#selfId)
+        this.#peers.set(this.to, { state: 'self', why: null, id: this.#selfId });
+      else this.#open(node);
+    });
+  }
+
+  #open(node: MemoryTransport): void {
+    this.#backoff.reset();
+    this.#node = node;
+    this.#isUp = true;
+    this.#connection++;
+    this.#network.setLink(this, true);
+    this.#peers.set(this.to, { state: 'up', why: null, id: node.self.id });
+    this.#subscriptions.open(this.#subscriptions.topics());
+  }
+
+  #drop(why: string): void {
+    this.#isUp = false;
+    this.#stopSilence();
+    this.#network.setLink(this, false);
+    this.#peers.set(this.to, { state: 'down', why });
+    this.#subscriptions.closed(why);
+  }
+}

@@ -1,0 +1,45 @@
+import { VirtualClock } from '@bloomery/testkit/virtual-clock';
+import { MemoryNetwork } from '../../src/memory/index.ts';
+import type { ContractNet } from './contract-net.ts';
+import { transportContract } from './transport-contract.ts';
+
+const STEP_MS = 5;
+const LONGEST_MS = 120_000;
+
+transportContract('memory', (): ContractNet => {
+  const clock = new VirtualClock();
+  const network = new MemoryNetwork(clock);
+  network.setFaults({ delayMs: 1, jitterMs: 1 });
+  const address = (name: string) => `memory:${name}`;
+  const others = (name: string) => ['a', 'b', 'c'].filter((other) => other !== name);
+  const advanceUntil = async (what: string, condition: () => boolean) => {
+    for (const start = clock.now(); !condition(); await clock.advance(STEP_MS))
+      if (clock.now() - start > LONGEST_MS) throw new Error(`Cannot wait any longer: expected that ${what}`);
+  };
+  return {
+    address,
+    start: async (name, peers, id = name) =>
+      network.join({ id, address: address(name), peers: peers.map(address) }),
+    silence: (name) => {
+      for (const other of others(name)) network.partition(address(name), address(other));
+    },
+    unsilence: (name) => {
+      for (const other of others(name)) network.heal(address(name), address(other));
+    },
+    damageNext: (name) => {
+      for (const other of others(name)) network.setFaults({ damage: 1 }, address(name), address(other));
+      clock.after(STEP_MS, () => {
+        for (const other of others(name)) network.setFaults({}, address(name), address(other));
+      });
+    },
+    until: advanceUntil,
+    during: async (promise) => {
+      let isOver = false;
+      const done = () => (isOver = true);
+      promise.then(done, done);
+      await advanceUntil('the promise settles', () => isOver);
+      return promise;
+    },
+    end: async () => {},
+  };
+});
