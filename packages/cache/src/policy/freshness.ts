@@ -35,6 +35,11 @@ export const HEURISTIC = 8;
  * removed.
  */
 export const FORGET = 16;
+/**
+ * The requests that brought the response and validated it had neither Authorization nor Cookie.
+ * Responses that earlier versions stored lack the flag.
+ */
+export const IMPERSONAL = 32;
 
 export interface Times {
   /** Times at which the request was sent and the head of the response arrived. */

@@ -117,6 +117,7 @@ export function combine(
       varied: fresh.varied,
       range: whole ? null : { start, total },
       bodyLength: end - start,
+      flags: old.flags & fresh.flags,
     },
     headers,
     NO_FIELDS,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fieldValue } from './fields.ts';
-import { HEURISTIC, IMMUTABLE, NEVER_STALE, NO_CACHE } from './freshness.ts';
+import { HEURISTIC, IMMUTABLE, IMPERSONAL, NEVER_STALE, NO_CACHE } from './freshness.ts';
 import { formatHttpDate } from './http-date.ts';
 import { DEFAULT_POLICY } from './policy-options.ts';
 import { expectedBodyLength, toStore, withBody } from './storing.ts';
@@ -104,7 +104,7 @@ describe('what may be stored (RFC 9111, 3)', () => {
     (status) => {
       expect(stored(['Last-Modified', at(-1000)], { status })).toMatchObject({
         lifetimeMs: 100_000,
-        flags: HEURISTIC,
+        flags: HEURISTIC | IMPERSONAL,
       });
     },
   );
@@ -164,12 +164,12 @@ describe('lifetimes (RFC 9111, 4.2.1, 4.2.2)', () => {
 
   it('sets flags and windows', () => {
     const flags = (value: string) => stored(['Cache-Control', value, 'ETag', '"a"'])?.flags;
-    expect(flags('max-age=1')).toBe(0);
-    expect(flags('no-cache')).toBe(NO_CACHE);
-    expect(flags('max-age=1, must-revalidate')).toBe(NEVER_STALE);
-    expect(flags('max-age=1, proxy-revalidate')).toBe(NEVER_STALE);
-    expect(flags('s-maxage=1')).toBe(NEVER_STALE);
-    expect(flags('max-age=1, immutable')).toBe(IMMUTABLE);
+    expect(flags('max-age=1')).toBe(IMPERSONAL);
+    expect(flags('no-cache')).toBe(NO_CACHE | IMPERSONAL);
+    expect(flags('max-age=1, must-revalidate')).toBe(NEVER_STALE | IMPERSONAL);
+    expect(flags('max-age=1, proxy-revalidate')).toBe(NEVER_STALE | IMPERSONAL);
+    expect(flags('s-maxage=1')).toBe(NEVER_STALE | IMPERSONAL);
+    expect(flags('max-age=1, immutable')).toBe(IMMUTABLE | IMPERSONAL);
     expect(stored(['Cache-Control', 'max-age=1, stale-while-revalidate=2, stale-if-error=3'])).toMatchObject({
       staleWhileRevalidateMs: 2000,
       staleIfErrorMs: 3000,
@@ -239,7 +239,7 @@ describe('what is kept (RFC 9111, 3.1)', () => {
     const result = stored(headers)!;
     expect(fieldValue(result.headers, 'x-a')).toBeUndefined();
     expect(fieldValue(result.headers, 'x-b')).toBe('2');
-    expect(result).toMatchObject({ etag: null, flags: 0 });
+    expect(result).toMatchObject({ etag: null, flags: IMPERSONAL });
   });
 
   it('survives JSON', () => {

@@ -21,6 +21,7 @@ import {
   freshnessLifetime,
   HEURISTIC,
   IMMUTABLE,
+  IMPERSONAL,
   initialAge,
   type Lifetime,
   lastModifiedOf,
@@ -91,6 +92,7 @@ export function toStore(
       varied,
       range,
       bodyLength: -1,
+      flags: impersonal(request),
     },
     headers,
     initialAge(response.headers, times),
@@ -139,8 +141,14 @@ export function expectedBodyLength(response: Pick<ResponseHead, 'status' | 'head
   return expected === null || expected === partLength ? partLength : -1;
 }
 
-/** The properties that are known before the fields are examined. */
-type Frame = Pick<StoredResponse, 'key' | 'status' | 'statusText' | 'varied' | 'range' | 'bodyLength'>;
+/**
+ * The properties that are known before the fields are examined. Of the flags these are the ones
+ * that do not follow from the fields.
+ */
+type Frame = Pick<
+  StoredResponse,
+  'key' | 'status' | 'statusText' | 'varied' | 'range' | 'bodyLength' | 'flags'
+>;
 
 /** Builds a stored response with everything that is derived from its fields. */
 function described(
@@ -164,7 +172,7 @@ function described(
     responseTime: times.responseTime,
     initialAgeMs,
     lifetimeMs: lifetime.ms,
-    flags: flagsOf(directives, lifetime),
+    flags: flagsOf(directives, lifetime) | frame.flags,
     staleWhileRevalidateMs: windowMs(directives.staleWhileRevalidate),
     staleIfErrorMs: windowMs(directives.staleIfError),
     etag: fieldValue(kept, 'etag') || null,
@@ -177,7 +185,7 @@ function described(
 /**
  * The stored response with other fields, computed again as of `times`: after a validation (4.3.4),
  * after a HEAD (4.3.5), or after parts were combined (3.4). `incoming` holds the fields that just
- * arrived, for their Age.
+ * arrived, for their Age. `frame.flags` are those of the response that is replaced.
  */
 export function redescribed(
   frame: Frame,
@@ -189,7 +197,8 @@ export function redescribed(
 ): StoredResponse {
   const { directives, targeted } = responseDirectives(headers, options);
   const lifetime = freshnessLifetime(frame.status, headers, directives, targeted, times, options);
-  const stored = described(frame, headers, initialAge(incoming, times), lifetime, directives, times);
+  const kept = { ...frame, flags: frame.flags & impersonal(request) };
+  const stored = described(kept, headers, initialAge(incoming, times), lifetime, directives, times);
   const forbidden =
     (directives.noStore && !(directives.mustUnderstand && isUnderstood(frame.status))) ||
     directives.private ||
@@ -229,6 +238,12 @@ function flagsOf(directives: Directives, lifetime: Lifetime): number {
   if (directives.immutable) flags |= IMMUTABLE;
   if (lifetime.heuristic) flags |= HEURISTIC;
   return flags;
+}
+
+/** The flag IMPERSONAL, or 0 if the answer to the request may depend on who asks. */
+function impersonal({ headers }: RequestHead): number {
+  const personal = requestFacts(headers).authorization || fieldValue(headers, 'cookie') !== undefined;
+  return personal ? 0 : IMPERSONAL;
 }
 
 /** 3.5: allowed by must-revalidate, public or s-maxage. */

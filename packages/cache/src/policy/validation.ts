@@ -117,7 +117,7 @@ function updated(
   times: Times,
   options: PolicyOptions,
 ): StoredResponse {
-  const { key, status, statusText, range, bodyLength } = stored;
+  const { key, status, statusText, range, bodyLength, flags } = stored;
   const incoming = response.headers.slice();
   // RFC 9110, 6.6.1: a message without Date counts as sent now. The stored Date would make it look
   // as old as the first response.
@@ -128,7 +128,7 @@ function updated(
   // request. With `*` no request finds it.
   const varied =
     fieldValue(response.headers, 'vary') === undefined ? stored.varied : variedBy(headers, request.headers);
-  const frame = { key, status, statusText, range, bodyLength, varied: varied ?? stored.varied };
+  const frame = { key, status, statusText, range, bodyLength, flags, varied: varied ?? stored.varied };
   const result = redescribed(frame, headers, response.headers, request, times, options);
   return varied === null ? { ...result, flags: result.flags | NO_CACHE } : result;
 }
