@@ -41,6 +41,7 @@ export { DEFAULT_POLICY, type PolicyOptions } from './policy-options.ts';
 export { type ByteRange, parseContentRange, parseRange, requestedRanges } from './ranges.ts';
 export { isHeuristicallyCacheable, isServerError } from './statuses.ts';
 export { expectedBodyLength, toStore, withBody } from './storing.ts';
+export { type SummaryOptions, shareableUntil } from './summary-rules.ts';
 export { cacheFieldsOnly, ownersFields } from './updating.ts';
 export { freshen, freshenByHead, hasValidator, validationFields } from './validation.ts';
 export { matchesVaried, namesOf, variantText, variedBy, variedFor } from './vary.ts';
