@@ -1,0 +1,273 @@
+/**
+ * Serves objects to neighbours: the receiver of the questions of object-request.ts, on the peer
+ * port. It looks up the key in the store and among the running fetches, and never fetches itself.
+ *
+ * - **Who may ask**: nodes that know the fleet's secret, by the signature of the request.
+ * - **What they get**: complete responses that are fresh, that match the question by the policy
+ *   (Vary, the client's limits on age) and that `mayShare` allows. `coming` also gives a response
+ *   that this node is receiving at the moment, from its first byte on, as it comes.
+ * - **What they learn otherwise**: nothing. Every refusal has the same bytes (object-response.ts).
+ *
+ * Each fetch of this node feeds two neighbours at most. A third one is told to ask one of the two,
+ * so that a large object spreads as a tree, and every node sends it at most twice. A fetch whose
+ * head has not come yet can be waited for, as long as the asker says: otherwise all nodes that ask
+ * in the first milliseconds would go to the origin.
+ *
+ * While this node waits for bytes itself, it sends a beat every second (object-pieces.ts), so that
+ * a reader can tell a slow origin from a node that is gone. If the fetch fails, the connection is
+ * cut; the answer never ends regularly. A neighbour that takes no bytes for 10 s is cut as well,
+ * and one with 16 questions under way gets no more.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '@bloomery/transport';
+import { type RequestVerifier, SIGNATURE_FIELD } from '@bloomery/transport/http';
+import { type Answer, answerFrom } from '../policy/answer.ts';
+import { forwardStatus, hitStatus } from '../policy/cache-status.ts';
+import { decide } from '../policy/decide.ts';
+import type { RequestHead } from '../policy/message-head.ts';
+import type { PolicyOptions } from '../policy/policy-options.ts';
+import type { StoredResponse } from '../policy/stored-response.ts';
+import { variantText, variedFor } from '../policy/vary.ts';
+import { hasBody } from '../proxy/client/exchange.ts';
+import type { ProxyFlight, ProxyFlights, SharedResponse } from '../proxy/flight/shared-response.ts';
+import { cutConnection } from '../safety/node-internals.ts';
+import type { BodyReader, ResponseStore } from '../store/response-store.ts';
+import { fieldsThatCount, keyOfTarget, type ObjectAsk, readAsk } from './object-request.ts';
+import {
+  answerContext,
+  objectFields,
+  REFUSED_STATUS,
+  refusalFields,
+  type SummaryVersion,
+} from './object-response.ts';
+import { PieceSender } from './piece-sender.ts';
+import type { RunningAsks } from './running-asks.ts';
+
+export interface PeerEntryOptions {
+  readonly store: ResponseStore;
+  readonly flights: ProxyFlights;
+  /** The options of the policy as they are now; they change with the configuration. */
+  readonly policy: () => PolicyOptions;
+  readonly clock: Clock;
+  readonly verifier: Pick<RequestVerifier, 'verify'>;
+  /** The fleet's key for answers. */
+  readonly responseKey: Uint8Array;
+  /** Whether a response may be given to a neighbour. */
+  readonly mayShare: (response: StoredResponse) => boolean;
+  /** The version of this node's summary, or null while it has none. */
+  readonly summary: () => SummaryVersion | null;
+  /** The questions of this node itself. */
+  readonly running: RunningAsks;
+  /** Reports an exception that no other code would see. */
+  readonly problem: (problem: unknown) => void;
+}
+
+/** Counts since the start. */
+export interface PeerEntryStatistics {
+  readonly served: number;
+  readonly refused: number;
+  readonly bytes: number;
+}
+
+/** A question that passed the checks of its form. */
+interface Question {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly node: string;
+  readonly signature: string;
+  readonly request: RequestHead;
+  readonly ask: ObjectAsk;
+}
+
+/** A response, and where its bytes are: `body` if it is still coming, otherwise in the store. */
+type Found = Pick<SharedResponse, 'response' | 'source' | 'body'>;
+
+/** Readers among the neighbours that one fetch of this node feeds. */
+const MOST_FED = 2;
+/** Questions of one neighbour at a time. */
+const MOST_ASKS = 16;
+
+export class PeerEntry {
+  readonly #options: PeerEntryOptions;
+  /** Questions under way, by node. */
+  readonly #asks = new Map<string, number>();
+  /** The neighbours that wait for a fetch or read from it. */
+  readonly #fed = new WeakMap<ProxyFlight, string[]>();
+  #served = 0;
+  #refused = 0;
+  #bytes = 0;
+
+  constructor(options: PeerEntryOptions) {
+    this.#options = options;
+  }
+
+  get statistics(): PeerEntryStatistics {
+    return { served: this.#served, refused: this.#refused, bytes: this.#bytes };
+  }
+
+  /** Handler for requests in absolute form on the peer port. */
+  handle(req: IncomingMessage, res: ServerResponse): void {
+    const question = this.#read(req, res);
+    if (question === null) {
+      this.#refuse(res);
+      return;
+    }
+    const { node } = question;
+    this.#asks.set(node, (this.#asks.get(node) ?? 0) + 1);
+    res.once('close', () => {
+      const left = this.#asks.get(node)! - 1;
+      if (left === 0) this.#asks.delete(node);
+      else this.#asks.set(node, left);
+    });
+    this.#answer(question).catch((problem: unknown) => {
+      this.#options.problem(problem);
+      cutConnection(res);
+    });
+  }
+
+  /** The question, or null if it is to be refused. */
+  #read(req: IncomingMessage, res: ServerResponse): Question | null {
+    const { method, url: target, rawHeaders } = req;
+    const { host, [SIGNATURE_FIELD]: signature } = req.headers;
+    if (method !== 'GET' || target === undefined || host === undefined || hasBody(req)) return null;
+    if (typeof signature !== 'string') return null;
+    const verdict = this.#options.verifier.verify({ method, target, host, field: signature });
+    if ('refused' in verdict) return null;
+    const { node } = verdict;
+    const key = keyOfTarget(target);
+    const ask = readAsk(rawHeaders);
+    if (key === null || ask === null || (this.#asks.get(node) ?? 0) >= MOST_ASKS) return null;
+    const request = { method, key, headers: fieldsThatCount(rawHeaders) };
+    return { req, res, node, signature, request, ask };
+  }
+
+  async #answer(question: Question): Promise<void> {
+    const { store, policy, clock, mayShare } = this.#options;
+    const { request, ask, res } = question;
+    const found = await store.find(request.key);
+    if (res.destroyed) return;
+    const now = clock.now();
+    const decision = decide(request, found, now, policy());
+    if (decision.kind === 'serve' && !decision.stale) {
+      const { response } = decision;
+      if (response.range !== null || !mayShare(response)) this.#refuse(res);
+      else {
+        const status = hitStatus(policy().name, response, now);
+        await this.#serve(question, { response, source: response, body: null }, status);
+      }
+      return;
+    }
+    if (ask.kind === 'coming') await this.#answerFromFlight(question);
+    else this.#refuse(res);
+  }
+
+  async #answerFromFlight(question: Question): Promise<void> {
+    const { flights, policy, running } = this.#options;
+    const { request, node, res, ask } = question;
+    const { key, headers } = request;
+    const names = flights.selectors(key);
+    const variant = names === undefined ? '' : variantText(variedFor(names, headers));
+    const flight = flights.find(key, variant, (shared) => this.#suits(request, shared));
+    if (flight === null || running.has(key, node)) {
+      this.#refuse(res);
+      return;
+    }
+    const fed = this.#fed.get(flight) ?? [];
+    this.#fed.set(flight, fed);
+    const others = [...new Set(fed)];
+    if (others.length >= MOST_FED && !others.includes(node)) {
+      this.#refuse(res, others[Math.floor(this.#options.clock.random() * others.length)]);
+      return;
+    }
+    fed.push(node);
+    res.once('close', () => fed.splice(fed.indexOf(node), 1));
+    const shared = await sharedOf(flight, ask.waitMs, res);
+    if (res.destroyed) return;
+    if (shared === null || !this.#suits(request, shared)) {
+      this.#refuse(res);
+      return;
+    }
+    const status = forwardStatus(policy().name, { fwd: 'uri-miss', collapsed: true });
+    await this.#serve(question, shared, status);
+  }
+
+  /** Whether a response that is being received may be given to a neighbour that asks like this. */
+  #suits(request: RequestHead, shared: SharedResponse): boolean {
+    const { policy, clock, mayShare } = this.#options;
+    const { response, body, personal } = shared;
+    if (personal || response.range !== null || (body !== null && !body.open)) return false;
+    const decision = decide(request, [response], clock.now(), policy());
+    return decision.kind === 'serve' && !decision.stale && mayShare(response);
+  }
+
+  async #serve(question: Question, found: Found, status: string): Promise<void> {
+    const { store, policy, clock, responseKey, summary } = this.#options;
+    const { req, res, request, ask, signature } = question;
+    const { response, source, body } = found;
+    const answer = answerFrom(request, response, clock.now(), { stale: false, status }, policy());
+    const bytes = answer === null ? null : wantedBytes(answer, ask);
+    if (answer === null || bytes === null) {
+      this.#refuse(res);
+      return;
+    }
+    const { start, end } = bytes;
+    const reader = body === null ? store.read(source, start, end) : body.read(start, end);
+    res.once('close', () => reader.close());
+    let first: Uint8Array | null | undefined;
+    if (body === null) {
+      // The store checks its bytes when they are read. If they are damaged, nothing was sent yet.
+      const read = await firstPiece(reader);
+      if (read === 'failed') {
+        this.#refuse(res);
+        return;
+      }
+      first = read;
+    }
+    const fields = objectFields(answer.headers, summary());
+    const context = answerContext(signature, req.rawHeaders, answer.status, fields);
+    const sender = new PieceSender(res, { clock, key: responseKey, context });
+    this.#served++;
+    res.writeHead(answer.status, answer.statusText, fields);
+    await sender.send(reader, first);
+    this.#bytes += sender.bytes;
+  }
+
+  #refuse(res: ServerResponse, tryNode: string | null = null): void {
+    this.#refused++;
+    if (res.destroyed) return;
+    res.writeHead(REFUSED_STATUS, refusalFields(this.#options.summary(), tryNode));
+    res.end();
+  }
+}
+
+/** The response of a fetch when its head has come, or null if there is none to share in time. */
+function sharedOf(flight: ProxyFlight, waitMs: number, res: ServerResponse): Promise<SharedResponse | null> {
+  const { landing } = flight;
+  if (landing !== null) return Promise.resolve(landing.kind === 'shared' ? landing.shared : null);
+  if (waitMs === 0) return Promise.resolve(null);
+  return new Promise((resolve) => {
+    const leave = flight.wait(waitMs, (landed) => resolve(landed.kind === 'shared' ? landed.shared : null));
+    res.once('close', () => {
+      leave();
+      resolve(null);
+    });
+  });
+}
+
+/** The bytes of the stored body to send, or null if the answer is not what was asked for. */
+function wantedBytes(
+  { status, body }: Answer,
+  { rest }: ObjectAsk,
+): { readonly start?: number; readonly end?: number } | null {
+  if (rest === null) return body.kind === 'all' ? {} : null;
+  return status === 206 && body.kind === 'part' ? body : null;
+}
+
+async function firstPiece(reader: BodyReader): Promise<Uint8Array | null | 'failed'> {
+  try {
+    return await reader.next();
+  } catch {
+    return 'failed';
+  }
+}
