@@ -28,12 +28,14 @@ export interface Upstream {
 
 /**
  * The sources to ask before the origin, in this order: those that may hold the response and are
- * nearer. Called once for each fetch, not for each request that waits for it.
+ * nearer. Called once for each fetch, not for each request that waits for it. `origin` is the last
+ * source of the plan, for a source that needs the rest of a body from there.
  */
 export type SourcesBeforeOrigin = (
   request: RequestHead,
   route: Route,
   decision: Extract<Decision, { kind: 'fetch' | 'validate' }>,
+  origin: ResponseSource,
 ) => readonly ResponseSource[];
 
 export interface ProxyOptions {

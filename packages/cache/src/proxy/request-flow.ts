@@ -250,7 +250,7 @@ export class RequestFlow {
     const origin = new OriginSource(origins, route);
     if (hasBody || sourcesBeforeOrigin === undefined) return [origin];
     try {
-      return [...sourcesBeforeOrigin(request, route, decision), origin];
+      return [...sourcesBeforeOrigin(request, route, decision, origin), origin];
     } catch (problem) {
       this.#context.observer.event('error', 'source-failed', { key: request.key, problem });
       return [origin];

@@ -136,6 +136,18 @@ describe('a plan of sources', () => {
     }
   });
 
+  test('gives each source the origin, for the rest of a body', async () => {
+    origin.on('/a', { headers: storable, body: 'far' });
+    await lab.close();
+    lab = await startProxy({
+      sourcesBeforeOrigin: (_request, _route, _decision, last) => [
+        { name: 'on behalf', ask: last.ask.bind(last) },
+      ],
+    });
+    expect((await lab.get(origin.url('/a'))).text).toBe('far');
+    expect(origin.count('/a')).toBe(1);
+  });
+
   test('has only the origin for a request with a body, which can be sent once', async () => {
     origin.on('/a', { body: 'posted' });
     const reply = await lab.ask({ target: origin.url('/a'), method: 'POST', body: 'x' });
