@@ -8,17 +8,15 @@
  * counted with the node's.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { type LogLine, NodeProcess } from '@bloomery/testkit/programs/node-process';
 import { buildSync } from 'esbuild';
 import type { NodeStatus } from '../../src/node/admin/status.ts';
 
 const SOURCES = fileURLToPath(new URL('../../src/node/', import.meta.url));
-const START_MS = 30_000;
 
 const PROGRAM = `
 import { runCache } from './run-cache.ts';
@@ -51,12 +49,6 @@ export function bundleNode(): NodeProgram {
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-interface LogLine {
-  readonly level: string;
-  readonly event: string;
-  readonly [field: string]: unknown;
-}
-
 export interface ChaosNode {
   readonly port: number;
   readonly pid: number;
@@ -70,8 +62,8 @@ export interface ChaosNode {
   descriptors(): Record<'socket' | 'file' | 'other', number>;
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>;
-  /** SIGTERM; gives its exit code. */
-  stop(): Promise<number | null>;
+  /** SIGTERM; gives its exit code, or its signal. */
+  stop(): Promise<number | string>;
 }
 
 /** `flags` by their names in a configuration file. */
@@ -80,32 +72,23 @@ export async function startChaosNode(
   flags: Record<string, unknown>,
 ): Promise<ChaosNode> {
   const all = { listen: ['127.0.0.1:0'], disk: false, logFormat: 'json', shutdownTimeout: '2s', ...flags };
-  const child = spawn(process.execPath, [program.path, JSON.stringify(all)], {
-    env: { PATH: process.env.PATH ?? '' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const log: LogLine[] = [];
-  const said: string[] = [];
-  const gone = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const kill = async () => {
-    child.kill('SIGKILL');
-    await gone;
-  };
-  let port: number;
+  const node = new NodeProcess([program.path, JSON.stringify(all)]);
+  const { pid, log, said } = node;
+  let addresses: unknown;
   try {
-    port = await listening(child, log, said);
+    ({ addresses } = await node.event('listening'));
   } catch (error) {
-    await kill();
+    await node.kill();
     throw error;
   }
-  const pid = child.pid as number;
+  const port = Number(/:(\d+)$/.exec((addresses as string[])[0])?.[1]);
   return {
     port,
     pid,
     log,
     said,
     get running() {
-      return child.exitCode === null && child.signalCode === null;
+      return node.isRunning;
     },
     async status() {
       const response = await fetch(`http://127.0.0.1:${port}/.bloomery/status`, {
@@ -115,14 +98,8 @@ export async function startChaosNode(
       return (await response.json()) as NodeStatus;
     },
     descriptors: () => descriptorsOf(pid),
-    kill,
-    async stop() {
-      child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
-      const code = await gone;
-      clearTimeout(timer);
-      return code;
-    },
+    kill: () => node.kill(),
+    stop: () => node.stop(),
   };
 }
 
@@ -146,30 +123,4 @@ function descriptorsOf(pid: number): Record<'socket' | 'file' | 'other', number>
     }
   }
   return count;
-}
-
-function listening(child: ChildProcess, log: LogLine[], said: string[]): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no node after ${START_MS} ms: ${said}`)), START_MS);
-    const lines = createInterface({ input: child.stderr! });
-    lines.on('line', (line) => {
-      let entry: LogLine;
-      try {
-        entry = JSON.parse(line) as LogLine;
-      } catch {
-        said.push(line);
-        return;
-      }
-      log.push(entry);
-      if (entry.event !== 'listening') return;
-      clearTimeout(timer);
-      resolve(Number(/:(\d+)$/.exec((entry.addresses as string[])[0])?.[1]));
-    });
-    child.once('close', (code, signal) => {
-      clearTimeout(timer);
-      reject(
-        new Error(`the node ended with ${code ?? signal}: ${said.join('\n')} ${JSON.stringify(log.at(-1))}`),
-      );
-    });
-  });
 }
