@@ -32,25 +32,26 @@ export interface AnnouncedState {
   readonly sum: bigint;
 }
 
-export interface StateCode<S extends AnnouncedState> {
-  readonly version: SyncVersion;
-  encode(state: S): Uint8Array;
+/** A full state: what it takes about, and how to make it if it is needed. */
+export interface FullCode {
+  bytes(): number;
+  encode(): Uint8Array;
 }
 
 export class Announcer<S extends AnnouncedState> {
   readonly publisherId: bigint;
   readonly #lastEpoch: bigint;
-  readonly #code: StateCode<S>;
+  readonly #version: SyncVersion;
   #generation: Generation;
   #state: S;
   /** The coded state, once it has been needed. */
   #coded: Uint8Array | undefined;
 
-  constructor({ incarnation, publisherId = 0 }: AnnouncerOptions, state: S, code: StateCode<S>) {
+  constructor({ incarnation, publisherId = 0 }: AnnouncerOptions, state: S, version: SyncVersion) {
     this.publisherId = checkUnsigned64('publisherId', publisherId);
     const epoch = BigInt(checkInteger('incarnation', incarnation, 0, 2 ** 48 - 1)) * EPOCHS;
     this.#lastEpoch = epoch + EPOCHS - 1n;
-    this.#code = code;
+    this.#version = version;
     this.#state = state;
     this.#generation = { epoch, sequence: 0, sum: state.sum };
   }
@@ -96,10 +97,9 @@ export class Announcer<S extends AnnouncedState> {
     return this.#write({ type: 'heartbeat', publisherId, generation: this.#generation, question });
   }
 
-  /** The full state of the last generation. */
-  full(question?: number): Uint8Array {
-    const coded = this.#coded ?? this.#code.encode(this.#state);
-    return this.fullOf(this.#generation, coded, question);
+  /** The full state of the last generation. It is encoded once. */
+  full({ encode }: Pick<FullCode, 'encode'>, question?: number): Uint8Array {
+    return this.fullOf(this.#generation, this.#coded ?? encode(), question);
   }
 
   /** The full state of a generation whose code is known. */
@@ -115,14 +115,14 @@ export class Announcer<S extends AnnouncedState> {
   }
 
   /**
-   * The changes since generation number `base`, or the full state if that is smaller. `fullBytes`
-   * is an estimate of the coded frame: the frame is coded only if it could be smaller.
+   * The changes since generation number `base`, or the full state if that is smaller. The state is
+   * encoded only if it could be smaller.
    */
-  deltaOrFull(base: number, code: Uint8Array, fullBytes: () => number, question?: number): Uint8Array {
+  deltaOrFull(base: number, code: Uint8Array, full: FullCode, question?: number): Uint8Array {
     const delta = this.delta(base, code, question);
-    if (2 * delta.length < fullBytes()) return delta;
-    const full = this.full(question);
-    return full.length < delta.length ? full : delta;
+    if (2 * delta.length < full.bytes()) return delta;
+    const whole = this.full(full, question);
+    return whole.length < delta.length ? whole : delta;
   }
 
   /**
@@ -154,15 +154,14 @@ export class Announcer<S extends AnnouncedState> {
   }
 
   #write(message: SyncMessage): Uint8Array {
-    return writeSyncMessage(message, this.#code.version);
+    return writeSyncMessage(message, this.#version);
   }
 
   #readRequest(bytes: Uint8Array): RequestMessage | null {
     try {
-      const { version } = this.#code;
-      const { type, publisherId } = readSyncHead(bytes, version);
+      const { type, publisherId } = readSyncHead(bytes, this.#version);
       if (type !== 'request' || publisherId !== this.publisherId) return null;
-      return readSyncMessage(bytes, version) as RequestMessage;
+      return readSyncMessage(bytes, this.#version) as RequestMessage;
     } catch (error) {
       if (error instanceof FrameError) return null;
       throw error;

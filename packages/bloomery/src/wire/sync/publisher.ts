@@ -55,7 +55,7 @@ import { wordsOf } from '../coding/byte-stream.ts';
 import { compressFrame } from '../coding/compressed-frame.ts';
 import { type Effort, encodeBits } from '../coding/encode-bits.ts';
 import { Snapshot } from '../coding/snapshot.ts';
-import { Announcer, type AnnouncerOptions } from './announcer.ts';
+import { Announcer, type AnnouncerOptions, type FullCode } from './announcer.ts';
 import { ChangeHistory } from './sync-history.ts';
 import type { Generation } from './sync-message.ts';
 
@@ -89,10 +89,7 @@ export class Publisher {
     this.#historyBytes = historyBytes === undefined ? undefined : checkInteger('historyBytes', historyBytes);
     this.#filter = checkFilter(filter);
     const snapshot = snapshotOf(filter);
-    this.#announcer = new Announcer(options, snapshot, {
-      version: 1,
-      encode: ({ frame }) => compressFrame(frame, { effort }),
-    });
+    this.#announcer = new Announcer(options, snapshot, 1);
     this.#past = this.#takeOver(filter, snapshot);
   }
 
@@ -188,7 +185,7 @@ export class Publisher {
    * one.
    */
   full(): Uint8Array {
-    return this.#announcer.full();
+    return this.#announcer.full(this.#fullCode);
   }
 
   /**
@@ -211,7 +208,7 @@ export class Publisher {
         this.#past.history.knows(held)
           ? this.#deltaOrFull(held.sequence, this.#codeSince(held.sequence), question)
           : undefined,
-      (question) => this.#announcer.full(question),
+      (question) => this.#announcer.full(this.#fullCode, question),
     );
   }
 
@@ -221,10 +218,16 @@ export class Publisher {
   }
 
   #deltaOrFull(base: number, code: Uint8Array, question?: number): Uint8Array {
-    // The size of the full state is known well enough beforehand.
-    const { bits, payload } = this.#announcer.state;
-    const fullBytes = () => (bits * binaryEntropy(onesIn(wordsOf(payload)) / bits)) / 8;
-    return this.#announcer.deltaOrFull(base, code, fullBytes, question);
+    return this.#announcer.deltaOrFull(base, code, this.#fullCode, question);
+  }
+
+  get #fullCode(): FullCode {
+    const { bits, payload, frame } = this.#announcer.state;
+    return {
+      // The size of the full state is known well enough beforehand.
+      bytes: () => (bits * binaryEntropy(onesIn(wordsOf(payload)) / bits)) / 8,
+      encode: () => compressFrame(frame, { effort: this.#effort }),
+    };
   }
 
   /** The code of the changes since a generation that the history knows. */

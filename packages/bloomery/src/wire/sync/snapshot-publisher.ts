@@ -26,7 +26,7 @@ import { compressFrame } from '../coding/compressed-frame.ts';
 import type { Effort } from '../coding/encode-bits.ts';
 import { Snapshot } from '../coding/snapshot.ts';
 import { encodeChanges, isRelated } from '../coding/snapshot-changes.ts';
-import { Announcer, type AnnouncerOptions } from './announcer.ts';
+import { Announcer, type AnnouncerOptions, type FullCode } from './announcer.ts';
 import type { Generation } from './sync-message.ts';
 
 export interface SnapshotPublisherOptions extends AnnouncerOptions {
@@ -56,10 +56,7 @@ export class SnapshotPublisher {
     this.#effort = checkChoice('effort', effort, ['small', 'fast']);
     this.#historyGenerations = checkInteger('historyGenerations', historyGenerations, 0, 2 ** 20);
     this.#historyBytes = historyBytes === undefined ? undefined : checkInteger('historyBytes', historyBytes);
-    this.#announcer = new Announcer(options, new Snapshot(frame).check(), {
-      version: 1,
-      encode: (snapshot) => compressFrame(snapshot.frame, { effort }),
-    });
+    this.#announcer = new Announcer(options, new Snapshot(frame).check(), 1);
   }
 
   get publisherId(): bigint {
@@ -99,7 +96,7 @@ export class SnapshotPublisher {
 
   /** The full state of the last generation. */
   full(): Uint8Array {
-    return this.#announcer.full();
+    return this.#announcer.full(this.#fullCode);
   }
 
   /** A message that names the last generation, so that a subscriber that missed it notices. */
@@ -119,7 +116,9 @@ export class SnapshotPublisher {
         ? this.#since(known.generation, known.snapshot, question)
         : undefined;
     };
-    return this.#announcer.answer(request, since, (question) => this.#announcer.full(question));
+    return this.#announcer.answer(request, since, (question) =>
+      this.#announcer.full(this.#fullCode, question),
+    );
   }
 
   toString(): string {
@@ -134,8 +133,16 @@ export class SnapshotPublisher {
       code = encodeChanges(from, snapshot, this.#effort);
       this.#codes.set(sequence, code);
     }
-    // A coded frame has seldom less than a twentieth of the plain one.
-    return this.#announcer.deltaOrFull(sequence, code, () => snapshot.frame.length / 20, question);
+    return this.#announcer.deltaOrFull(sequence, code, this.#fullCode, question);
+  }
+
+  get #fullCode(): FullCode {
+    const { frame } = this.#announcer.state;
+    return {
+      // A coded frame has seldom less than a twentieth of the plain one.
+      bytes: () => frame.length / 20,
+      encode: () => compressFrame(frame, { effort: this.#effort }),
+    };
   }
 
   /** The latest of these generations that fit into the limits. */
