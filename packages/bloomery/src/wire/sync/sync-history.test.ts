@@ -26,10 +26,19 @@ describe('the history of changes', () => {
             [...next, ...states[then]].filter((bit) => next.has(bit) !== states[then].has(bit)),
           );
           expect(onesOf(history.changesSince(then))).toEqual([...differing].sort((a, b) => a - b));
+          expect([...history.positionsSince(then)]).toEqual([...differing].sort((a, b) => a - b));
         }
         expect(history.knows(at(s + 1))).toBe(false);
       }
     }
+  });
+
+  it('keeps positions below 2^48', () => {
+    const history = new ChangeHistory(2 ** 48, 8, 1000);
+    const far = Float64Array.of(0, 2 ** 42, 2 ** 47, 2 ** 48 - 2, 2 ** 48 - 1);
+    history.push(at(0), far);
+    history.push(at(1), Float64Array.of(2 ** 47));
+    expect(history.positionsSince(0)).toEqual(Float64Array.of(0, 2 ** 42, 2 ** 48 - 2, 2 ** 48 - 1));
   });
 
   it('knows a generation by its sum', () => {

@@ -42,7 +42,7 @@ export class ChangeHistory {
    */
   push(from: Generation, changed: Float64Array): void {
     const gaps = gapsOf(changed);
-    this.#steps.push({ from, gaps });
+    this.#steps.push({ from, gaps, count: changed.length });
     this.#byteLength += gaps.length;
     let forgotten = 0;
     while (
@@ -62,8 +62,34 @@ export class ChangeHistory {
   /** The bits that differ between that generation, which must be known, and the present. */
   changesSince(sequence: number): Uint32Array {
     const words = new Uint32Array(Math.ceil(this.#bits / 32));
-    for (let i = this.#indexOf(sequence); i < this.#steps.length; i++) flip(words, this.#steps[i].gaps);
+    for (const { gaps } of this.#stepsSince(sequence)) {
+      eachPosition(gaps, (position) => (words[Math.floor(position / 32)] ^= 1 << (position % 32)));
+    }
     return words;
+  }
+
+  /**
+   * The same bits as their numbers, rising. Takes time for the changes, whatever the size of the
+   * summary.
+   */
+  positionsSince(sequence: number): Float64Array {
+    const steps = this.#stepsSince(sequence);
+    const all = new Float64Array(steps.reduce((total, { count }) => total + count, 0));
+    let length = 0;
+    for (const { gaps } of steps) eachPosition(gaps, (position) => (all[length++] = position));
+    all.sort();
+    let kept = 0;
+    for (let i = 0; i < length; ) {
+      let next = i + 1;
+      while (next < length && all[next] === all[i]) next++;
+      if ((next - i) % 2 === 1) all[kept++] = all[i];
+      i = next;
+    }
+    return all.slice(0, kept);
+  }
+
+  #stepsSince(sequence: number): readonly Step[] {
+    return this.#steps.slice(this.#indexOf(sequence));
   }
 
   #indexOf(sequence: number): number {
@@ -74,6 +100,8 @@ export class ChangeHistory {
 interface Step {
   readonly from: Generation;
   readonly gaps: Uint8Array;
+  /** The number of changed bits. */
+  readonly count: number;
 }
 
 function gapsOf(positions: Float64Array): Uint8Array {
@@ -81,7 +109,7 @@ function gapsOf(positions: Float64Array): Uint8Array {
   let at = 0;
   let next = 0;
   for (const position of positions) {
-    if (at + 6 > bytes.length) {
+    if (at + 8 > bytes.length) {
       const larger = new Uint8Array(2 * bytes.length);
       larger.set(bytes);
       bytes = larger;
@@ -94,13 +122,12 @@ function gapsOf(positions: Float64Array): Uint8Array {
   return bytes.slice(0, at);
 }
 
-function flip(words: Uint32Array, gaps: Uint8Array): void {
+function eachPosition(gaps: Uint8Array, visit: (position: number) => void): void {
   let position = 0;
   for (let at = 0; at < gaps.length; ) {
     let unit = 1;
     for (; gaps[at] >= 128; unit *= 128) position += (gaps[at++] & 127) * unit;
     position += gaps[at++] * unit;
-    words[Math.floor(position / 32)] ^= 1 << (position % 32);
-    position++;
+    visit(position++);
   }
 }
