@@ -129,12 +129,16 @@ export class PositionSet {
     return wanted;
   }
 
-  /** All positions, rising. The set must not change meanwhile. */
+  /**
+   * All positions, rising. The set may change meanwhile: a position that comes behind the iterator
+   * is left out, and one that goes may still be given if it is among the next 256.
+   */
   *[Symbol.iterator](): Generator<number, void> {
     const buffer = new Float64Array(CHUNK);
-    for (let rank = 0; rank < this.#size; rank += CHUNK) {
-      const count = this.read(rank, buffer);
+    for (let from = 0; ; from = buffer[buffer.length - 1] + 1) {
+      const count = this.read(this.rank(from), buffer);
       for (let i = 0; i < count; i++) yield buffer[i];
+      if (count < buffer.length) return;
     }
   }
 

@@ -1,0 +1,53 @@
+import { Random } from '@bloomery/testkit/statistics';
+import { expect, test } from 'vitest';
+import { CountedSet } from './counted-set.ts';
+
+test('CountedSet counts the keys of a position, and changes with the first and the last', () => {
+  const set = new CountedSet();
+  expect([set.add(7), set.add(7), set.add(9)]).toEqual([true, false, true]);
+  expect(set.changes(false)).toEqual({ removed: Float64Array.of(), added: Float64Array.of(7, 9) });
+  set.settle(set.changes(false));
+  expect([set.delete(7), set.has(7), set.changedCount]).toEqual([false, true, 0]);
+  expect([set.delete(7), set.has(7), set.changedCount]).toEqual([true, false, 1]);
+  expect([set.delete(7), set.changedCount]).toEqual([false, 1]); // it is gone already
+  expect([set.add(7), set.changedCount]).toEqual([true, 0]); // back, as it was published
+});
+
+test('CountedSet leaves removed positions pending when only additions are taken', () => {
+  const set = new CountedSet();
+  set.addSettled(1);
+  set.delete(1);
+  set.add(2);
+  const changes = set.changes(true);
+  expect(changes).toEqual({ removed: Float64Array.of(), added: Float64Array.of(2) });
+  set.settle(changes);
+  expect([...set.settled]).toEqual([1, 2]);
+  expect([set.size, set.changedCount]).toEqual([1, 1]);
+  expect(set.changes(false)).toEqual({ removed: Float64Array.of(1), added: Float64Array.of() });
+});
+
+test('CountedSet settles changes that were taken before other keys came and went', () => {
+  const random = new Random(1);
+  const set = new CountedSet();
+  const counts = new Map<number, number>();
+  const change = () => {
+    for (let i = 0; i < 40; i++) {
+      const position = random.below(60);
+      const count = counts.get(position) ?? 0;
+      const adds = count === 0 || random.below(2) === 0;
+      counts.set(position, adds ? count + 1 : count - 1);
+      expect(adds ? set.add(position) : set.delete(position)).toBe(count === (adds ? 0 : 1));
+    }
+  };
+  for (let round = 0; round < 300; round++) {
+    change();
+    const expected = [...counts].filter(([, count]) => count > 0).map(([position]) => position);
+    const changes = set.changes(false);
+    change(); // meanwhile
+    set.settle(changes);
+    expect([...set.settled]).toEqual(expected.sort((a, b) => a - b));
+    const now = [...counts].filter(([, count]) => count > 0).map(([position]) => position);
+    expect(now.every((position) => set.has(position))).toBe(true);
+    expect(set.size).toBe(now.length);
+  }
+});
