@@ -41,8 +41,12 @@ export {
 } from './coding/encode-bits.ts';
 export { type FittedMessage, fitMessage } from './coding/fit-message.ts';
 export { frameSum } from './coding/snapshot.ts';
+export { mixPosition, positionOf } from './sets/positions.ts';
+export { finishSteps, type Steps } from './sets/steps.ts';
 export type { SyncOutcome, SyncStatus, SyncVerdict } from './sync/follower.ts';
 export { Publisher, type PublisherOptions } from './sync/publisher.ts';
+export { type PublishOptions, SetPublisher, type SetPublisherOptions } from './sync/set-publisher.ts';
+export { type PositionChange, SetSubscriber, type SetSubscriberOptions } from './sync/set-subscriber.ts';
 export { SnapshotPublisher, type SnapshotPublisherOptions } from './sync/snapshot-publisher.ts';
 export {
   Subscriber,

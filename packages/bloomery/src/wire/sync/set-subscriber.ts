@@ -1,0 +1,214 @@
+/**
+ * The receiving end of a sync session about a set of positions (version 2 of docs/spec/sync.md).
+ * The rules are those of every subscriber (follower.ts): 'current' means that exactly one closed
+ * generation of the publisher is held and no later one has been heard of.
+ *
+ *     const subscriber = new SetSubscriber({ maxPositions: 1e6, onChange: updateMyTable });
+ *     const { reply } = subscriber.receive(message);
+ *     if (reply) send(reply);                               // to the publisher, which answers it
+ *     if (subscriber.hasHash(hash)) askThePeer(url);        // maybe, or not known at present
+ *
+ * A subscriber may build from the positions whatever it likes: a filter with its own size and
+ * number of hash functions, or a column in a table of all its neighbours. `onChange` tells what
+ * came and went, and `positions` gives all of them when something must be built again. `hasHash`
+ * looks in the positions themselves, so its rate is n/universe.
+ *
+ * Costs. A delta takes time for its changes, and is checked completely before the set changes. A
+ * full state takes time for its positions; `receiveInSteps` gives way in between, and other
+ * messages may be received meanwhile. In memory: 5 to 6 bytes per position.
+ */
+
+import { checkOptions } from '../../filters/shared/options.ts';
+import { FrameError } from '../../frames/envelope.ts';
+import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
+import type { KeyHash } from '../../kernel/batches/hash-key.ts';
+import { checkInteger } from '../../math/checks.ts';
+import { PositionSet } from '../sets/position-set.ts';
+import { type PositionSum, positionOf } from '../sets/positions.ts';
+import { decodeChanges, decodeSet, type PositionChanges, type PositionState } from '../sets/set-code.ts';
+import { finishSteps, type Steps } from '../sets/steps.ts';
+import { Follower, type SyncOutcome, type SyncStatus } from './follower.ts';
+import { checkUnsigned64, type DeltaMessage, type FullMessage, type Generation } from './sync-message.ts';
+
+/** A change of the positions that a subscriber holds. */
+export type PositionChange =
+  /** Another set, or none: everything that was built from the positions must be built again. */
+  | { readonly kind: 'reset' }
+  /** Both lists rise, and have nothing in common. */
+  | ({ readonly kind: 'changed' } & PositionChanges);
+
+export interface SetSubscriberOptions {
+  /** The `publisherId` whose messages are accepted. Default 0. */
+  readonly publisherId?: number | bigint;
+  /** Sets of more positions are refused. */
+  readonly maxPositions: number;
+  /** The scheme of the hashes that `hasHash` is given. Others are refused. Default: any. */
+  readonly scheme?: HashScheme;
+  /** Called after each change, in the order of the changes. It must not throw. */
+  readonly onChange?: (change: PositionChange) => void;
+}
+
+export class SetSubscriber {
+  readonly maxPositions: number;
+  readonly #scheme: HashScheme | undefined;
+  readonly #onChange: (change: PositionChange) => void;
+  readonly #follower: Follower<PositionState>;
+
+  constructor(options: SetSubscriberOptions) {
+    checkOptions('SetSubscriber', options, ['publisherId', 'maxPositions', 'scheme', 'onChange']);
+    const { publisherId = 0, maxPositions, scheme, onChange = () => {} } = options;
+    this.#follower = new Follower(checkUnsigned64('publisherId', publisherId), 2);
+    this.maxPositions = checkInteger('maxPositions', maxPositions);
+    this.#scheme = scheme;
+    this.#onChange = onChange;
+  }
+
+  get publisherId(): bigint {
+    return this.#follower.publisherId;
+  }
+
+  get status(): SyncStatus {
+    return this.#follower.status;
+  }
+
+  get current(): boolean {
+    return this.status === 'current';
+  }
+
+  /** The generation that is held, in any status. */
+  get generation(): Generation | undefined {
+    return this.#follower.generation;
+  }
+
+  /** The universe of the held set, or 0 if there is none. */
+  get universe(): number {
+    return this.#follower.state?.universe ?? 0;
+  }
+
+  /** The key id of the held set, or 0 if there is none. */
+  get keyId(): number {
+    return this.#follower.state?.keyId ?? 0;
+  }
+
+  /** The number of positions of the held set. */
+  get size(): number {
+    return this.#follower.state?.positions.size ?? 0;
+  }
+
+  /** The bytes of memory that the held positions take. */
+  get byteLength(): number {
+    return this.#follower.state?.positions.byteLength ?? 0;
+  }
+
+  /**
+   * True if the key may be in the set, or if this is not known at present. False if it is certainly
+   * not in the held generation, which is the latest known.
+   */
+  hasHash(hash: KeyHash): boolean {
+    if (this.#scheme !== undefined) checkSameScheme(hash.scheme, this.#scheme);
+    const { state } = this.#follower;
+    return state === undefined || !this.current || state.positions.has(positionOf(hash, state.universe));
+  }
+
+  /**
+   * All positions of the held set, rising, in any status. It may change meanwhile: positions that
+   * come behind the iterator are left out, and `onChange` tells them. After a reset the iterator
+   * still gives the old set.
+   */
+  positions(): Iterable<number> {
+    return this.#follower.state?.positions ?? new PositionSet();
+  }
+
+  /**
+   * The message to send to the publisher to become current: at the beginning, and at any later
+   * time.
+   */
+  request(): Uint8Array {
+    return this.#follower.request();
+  }
+
+  /** Processes a message of any content. Throws only if the argument is not bytes. */
+  receive(message: Uint8Array): SyncOutcome {
+    return finishSteps(this.receiveInSteps(message));
+  }
+
+  /** `receive` in steps. The message takes effect in the last one. */
+  *receiveInSteps(message: Uint8Array): Steps<SyncOutcome> {
+    const opened = this.#follower.open(message);
+    if (opened.told === undefined) return opened.outcome;
+    const { told } = opened;
+    const isWanted = this.#follower.wants(told);
+    const { state } = this.#follower;
+    const full = isWanted && told.type === 'full' ? yield* this.#readFull(told) : undefined;
+    const delta =
+      isWanted && told.type === 'delta' && state !== undefined
+        ? yield* this.#readDelta(told, state)
+        : undefined;
+    // From here on nothing comes in between. If another message did, the delta may be read again.
+    let changes: PositionChanges | undefined;
+    const outcome = this.#follower.apply(told, {
+      takeFull: (message) => {
+        const read = full ?? finishSteps(this.#readFull(message));
+        if (read instanceof FrameError) throw read;
+        return read;
+      },
+      takeDelta: (message, held) => {
+        const read = delta?.from === held ? delta : finishSteps(this.#readDelta(message, held));
+        changes = read.changes;
+        return changes && change(held, changes, read.sum);
+      },
+    });
+    if (outcome.changed) {
+      this.#onChange(changes === undefined ? { kind: 'reset' } : { kind: 'changed', ...changes });
+    }
+    return outcome;
+  }
+
+  toString(): string {
+    const { epoch, sequence } = this.generation ?? {};
+    const held =
+      epoch === undefined ? '' : `, generation ${epoch}/${sequence}, ${this.size} of ${this.universe}`;
+    return `SetSubscriber(${this.publisherId}, ${this.status}${held})`;
+  }
+
+  /** The state of a message, or the reason why there is none. */
+  *#readFull({ frame, generation }: FullMessage): Steps<PositionState | FrameError> {
+    try {
+      const state = yield* decodeSet(frame, this.maxPositions);
+      if (state.sum.value === generation.sum) return state;
+      return new FrameError('payload', 0, 'expected the set that was announced, got another one');
+    } catch (error) {
+      if (error instanceof FrameError) return error;
+      throw error;
+    }
+  }
+
+  /** The changes of a message, or undefined if they do not lead from the held to the told state. */
+  *#readDelta({ code, generation }: DeltaMessage, from: PositionState): Steps<ReadDelta> {
+    const sum = from.sum.copy();
+    try {
+      const changes = yield* decodeChanges(code, from, this.maxPositions);
+      for (const position of changes.removed) sum.subtract(position);
+      for (const position of changes.added) sum.add(position);
+      return { from, sum, changes: sum.value === generation.sum ? changes : undefined };
+    } catch (error) {
+      if (error instanceof FrameError) return { from, sum, changes: undefined };
+      throw error;
+    }
+  }
+}
+
+interface ReadDelta {
+  /** The state that the changes were read for. */
+  readonly from: PositionState;
+  readonly changes: PositionChanges | undefined;
+  /** The sum after the changes. */
+  readonly sum: PositionSum;
+}
+
+/** Applies changes to the positions, which the new state takes over. */
+function change(state: PositionState, { removed, added }: PositionChanges, sum: PositionSum): PositionState {
+  for (const position of removed) state.positions.delete(position);
+  for (const position of added) state.positions.insert(position);
+  return { ...state, sum };
+}
