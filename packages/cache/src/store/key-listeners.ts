@@ -4,16 +4,30 @@
  * is a bug in the listener, and is reported as a warning of the process.
  */
 
-export type KeyListener = (key: string, change: 'added' | 'removed') => void;
+import type { StoredResponse } from '../policy/stored-response.ts';
+
+/**
+ * A key begins (`added`) or ceases (`removed`) to be stored, or it stays and other responses are
+ * stored under it than before (`changed`): one was refreshed, replaced, or came or went beside
+ * others.
+ */
+export type StoreChange = 'added' | 'removed' | 'changed';
+
+/**
+ * `response` is the response that is new under the key. It is undefined if none is new, and after
+ * `changed` also if the store would have to read it.
+ */
+export type KeyListener = (key: string, change: StoreChange, response: StoredResponse | undefined) => void;
 
 export function tellListeners(
   listeners: Iterable<KeyListener>,
   key: string,
-  change: 'added' | 'removed',
+  change: StoreChange,
+  response?: StoredResponse,
 ): void {
   for (const listener of listeners) {
     try {
-      listener(key, change);
+      listener(key, change, response);
     } catch (error) {
       process.emitWarning(error instanceof Error ? error : String(error));
     }

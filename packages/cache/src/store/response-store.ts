@@ -14,6 +14,7 @@
  */
 
 import type { StoredResponse } from '../policy/stored-response.ts';
+import type { KeyListener } from './key-listeners.ts';
 import type { Spool } from './spool.ts';
 
 /** Reads a body, or a range of it. */
@@ -105,10 +106,11 @@ export interface ResponseStore {
   remove(response: StoredResponse): Promise<number> | number;
   removeKey(key: string): Promise<number> | number;
   /**
-   * Calls the listener for each key that begins or ceases to be stored; summaries are built from
-   * this. Returns a function that stops it.
+   * Calls the listener for each key that begins or ceases to be stored, or whose responses change
+   * (`key-listeners.ts`); summaries are built from this. No change stays untold; a change may be
+   * told twice. Returns a function that stops it.
    */
-  watch(listener: (key: string, change: 'added' | 'removed') => void): () => void;
+  watch(listener: KeyListener): () => void;
   /**
    * All keys with a stored response, in no order. A key that is stored during the whole iteration
    * is returned; one whose response changes meanwhile may be returned twice. Rejects if a key

@@ -4,6 +4,7 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import type { StoredResponse } from '../../src/policy/stored-response.ts';
 import type { ContractContext } from './store-contract.ts';
 import { bodyBytes, expectBytes, keysOf, readAll, storeBody } from './stored-responses.ts';
 
@@ -15,7 +16,7 @@ export function watchingContract({
   key: KEY,
 }: ContractContext): void {
   describe('watching and counting', () => {
-    test('listeners learn of keys, not of variants, and not after they stopped', async () => {
+    test('listeners learn of keys and of what changes under them, and not after they stopped', async () => {
       const store = await fresh();
       const seen: string[] = [];
       const stop = store.watch((key, change) => seen.push(`${change} ${key}`));
@@ -32,9 +33,38 @@ export function watchingContract({
       for (const one of await store.find('http://a/')) await store.remove(one);
       stop();
       await store.removeKey('http://b/');
-      const expected = ['added http://a/', 'added http://b/', 'removed http://a/'];
-      if (keepsAll) expect(seen).toEqual(expected);
+      const expected = [
+        'added http://a/',
+        'changed http://a/',
+        'changed http://a/',
+        'added http://b/',
+        'changed http://a/',
+        'changed http://a/',
+        'removed http://a/',
+      ];
+      if (keepsAll) expect(withoutRepeats(seen)).toEqual(withoutRepeats(expected));
       else expect(expected).toEqual(expect.arrayContaining(seen));
+    });
+
+    test('listeners get the response that is new, and none when one went', async () => {
+      const store = await fresh();
+      const told: [string, StoredResponse | undefined][] = [];
+      store.watch((_key, change, response) => told.push([change, response]));
+      const last = () => told.splice(0).at(-1);
+      const first = await storeBody(store, { key: KEY, bodyLength: 10, time: 1, varied: [['a', '1']] });
+      if (!first.kept) return;
+      expect(last()).toEqual(['added', first.response]);
+      const second = await storeBody(store, { key: KEY, bodyLength: 10, time: 2, varied: [['a', '2']] });
+      expect(last()).toEqual(['changed', second.response]);
+      const third = await storeBody(store, { key: KEY, bodyLength: 12, time: 3, varied: [['a', '1']] });
+      expect(last()).toEqual(['changed', third.response]);
+      const renewed = { ...third.response, responseTime: third.response.responseTime + 1 };
+      await store.refresh(third.response, renewed);
+      expect(last()).toEqual(['changed', renewed]);
+      await store.remove(second.response);
+      expect(last()).toEqual(['changed', undefined]);
+      await store.removeKey(KEY);
+      expect(last()).toEqual(['removed', undefined]);
     });
 
     test('bytes and responses are counted, and go when they go', async () => {
@@ -61,6 +91,8 @@ export function watchingContract({
         if (change === 'added') {
           expect(present.has(key), `${key} added twice`).toBe(false);
           present.add(key);
+        } else if (change === 'changed') {
+          expect(present.has(key), `${key} changed but never added`).toBe(true);
         } else {
           expect(present.delete(key), `${key} removed but never added`).toBe(true);
         }
@@ -103,4 +135,9 @@ export function watchingContract({
       reader.close();
     });
   });
+}
+
+/** A change may be told twice. */
+function withoutRepeats(events: readonly string[]): readonly string[] {
+  return events.filter((event, i) => event !== events[i - 1]);
 }

@@ -9,6 +9,7 @@
  */
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
+import type { KeyListener } from '../../store/key-listeners.ts';
 import type { BodyReader, BodyWriter, ResponseStore, StoreStatistics } from '../../store/response-store.ts';
 
 export interface KeyOwner {
@@ -59,7 +60,7 @@ export class OwnedStore implements ResponseStore {
     return this.#owner.owns(key) ? this.#inner.removeKey(key) : this.#owner.removeElsewhere(key);
   }
 
-  watch(listener: (key: string, change: 'added' | 'removed') => void): () => void {
+  watch(listener: KeyListener): () => void {
     return this.#inner.watch(listener);
   }
 

@@ -243,7 +243,7 @@ describe('a pack', () => {
     // Replaced, so it was stored all the time.
     expect((await storeBody(again, { key: 'b', bodyLength: 10, time: 3 })).kept).toBe(true);
     await pause(20);
-    expect([told, again.statistics.corrupt]).toEqual([['removed a'], 2]);
+    expect([told, again.statistics.corrupt]).toEqual([['removed a', 'changed b'], 2]);
     await again.close();
   });
 

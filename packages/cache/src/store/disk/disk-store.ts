@@ -122,7 +122,7 @@ export class DiskStore implements LowerStore {
         this.#evictions++;
         const known = key ?? this.#changes.dropping.get(id) ?? this.#cache.get(id)?.response.key;
         this.#cache.delete(id);
-        if (last && known !== undefined) tellListeners(this.#listeners, known, 'removed');
+        if (known !== undefined) tellListeners(this.#listeners, known, last ? 'removed' : 'changed');
       },
       corrupt: (id) => {
         if (!this.#changes.dropping.has(id)) this.#corrupt++;
@@ -146,7 +146,7 @@ export class DiskStore implements LowerStore {
         this.#handle(head);
       },
       watched: () => this.#listeners.size > 0,
-      tell: (key, change) => tellListeners(this.#listeners, key, change),
+      tell: (key, change, response) => tellListeners(this.#listeners, key, change, response),
     });
     this.#home = {
       inlineBytes,

@@ -11,6 +11,7 @@
 
 import type { KeyHash } from 'bloomery';
 import type { StoredResponse } from '../../policy/stored-response.ts';
+import type { StoreChange } from '../key-listeners.ts';
 import { sameResponse, sameVariant } from '../variants.ts';
 import type { BodyTable } from './bodies/body-table.ts';
 import { encodeRecord } from './bodies/pack-record.ts';
@@ -33,7 +34,7 @@ export interface ChangeParts {
   /** Caches a head that was just written, so that it need not be read. */
   remember(head: LoadedHead): void;
   watched(): boolean;
-  tell(key: string, change: 'added' | 'removed'): void;
+  tell(key: string, change: StoreChange, response?: StoredResponse): void;
 }
 
 interface Under {
@@ -80,7 +81,8 @@ export class EntryChanges {
             for (const gone of remove) cache.delete(gone);
             this.#parts.remember({ id, low, high, response, bytes, recordBytes: record.length });
             // Unreadable entries are treated as entries of this key, which listeners already know.
-            if (heads.length === 0 && unreadable.length === 0) this.#parts.tell(response.key, 'added');
+            const isNew = heads.length === 0 && unreadable.length === 0;
+            this.#parts.tell(response.key, isNew ? 'added' : 'changed', response);
           }
           resolve(kept);
         },
@@ -121,6 +123,7 @@ export class EntryChanges {
           if (kept) {
             for (const gone of remove) cache.delete(gone);
             this.#parts.remember({ id, low, high, response: fresh, bytes, recordBytes: record.length });
+            this.#parts.tell(fresh.key, 'changed', fresh);
           }
           resolve(kept);
         },
@@ -166,7 +169,8 @@ export class EntryChanges {
         remove: [id],
         done: (dropped) => {
           cache.delete(id);
-          if (dropped && name !== undefined && index.first(low, high) < 0) this.#parts.tell(name, 'removed');
+          if (dropped && name !== undefined)
+            this.#parts.tell(name, index.first(low, high) < 0 ? 'removed' : 'changed');
           resolve();
         },
       };
@@ -195,7 +199,7 @@ export class EntryChanges {
           // Otherwise `failed` was called.
           if (!removed) return;
           for (const id of remove) this.#parts.cache.delete(id);
-          if (all.every((id) => remove.includes(id))) this.#parts.tell(key, 'removed');
+          this.#parts.tell(key, all.every((id) => remove.includes(id)) ? 'removed' : 'changed');
           resolve(remove.length);
         },
       };

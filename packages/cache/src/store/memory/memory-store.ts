@@ -31,7 +31,7 @@
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import { compact } from '../chunk-list.ts';
-import { tellListeners } from '../key-listeners.ts';
+import { type KeyListener, type StoreChange, tellListeners } from '../key-listeners.ts';
 import type { BodyReader, BodyWishes, LowerStore, StoreStatistics } from '../response-store.ts';
 import { newestFirstIndex, sameResponse, sameVariant } from '../variants.ts';
 import { FlatReader, GoneReader } from './flat-reader.ts';
@@ -67,7 +67,7 @@ export class MemoryStore implements LowerStore {
   readonly #slots = new Map<string, Slot>();
   readonly #policy: S3Fifo<Entry>;
   readonly #holder: MemoryHolder;
-  readonly #listeners = new Set<(key: string, change: 'added' | 'removed') => void>();
+  readonly #listeners = new Set<KeyListener>();
   #observer: MemoryObserver | undefined;
   /** The slot that `find` returned last. */
   #recent: Slot = { responses: NONE, newest: NOTHING, entries: [] };
@@ -194,6 +194,7 @@ export class MemoryStore implements LowerStore {
     const cost = responseCost(fresh, entry.body);
     if (this.#hasRoom(cost - entry.cost, 0)) {
       this.#policy.resize(entry, cost);
+      this.#tell(fresh.key, 'changed', fresh);
       return true;
     }
     if (!this.#canFit(cost, entry.bodyBytes)) return this.#refuse(fresh);
@@ -203,6 +204,7 @@ export class MemoryStore implements LowerStore {
     entry.cost = cost;
     this.#enter(entry);
     entry.uses = uses;
+    this.#tell(fresh.key, 'changed', fresh);
     return true;
   }
 
@@ -239,7 +241,7 @@ export class MemoryStore implements LowerStore {
     this.#observer = observer;
   }
 
-  watch(listener: (key: string, change: 'added' | 'removed') => void): () => void {
+  watch(listener: KeyListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -292,7 +294,7 @@ export class MemoryStore implements LowerStore {
     this.#enter(entry);
     if (slot === undefined) {
       this.#slots.set(entry.key, { responses: [entry.response], newest: entry, entries: [entry] });
-      this.#tell(entry.key, 'added');
+      this.#tell(entry.key, 'added', entry.response);
       return;
     }
     if (replaced !== undefined) {
@@ -302,6 +304,7 @@ export class MemoryStore implements LowerStore {
     }
     link(slot, entry);
     if (slot.entries.length > this.variantsPerKey) this.#evicted(slot.entries.findLast((e) => e !== entry)!);
+    this.#tell(entry.key, 'changed', entry.response);
   }
 
   /** Evicts until there is room. `bodyBytes` of the cost are outside the heap. */
@@ -345,7 +348,10 @@ export class MemoryStore implements LowerStore {
     this.#leave(entry);
     const slot = this.#slots.get(entry.key)!;
     unlink(slot, entry);
-    if (slot.entries.length > 0) return;
+    if (slot.entries.length > 0) {
+      this.#tell(entry.key, 'changed');
+      return;
+    }
     this.#slots.delete(entry.key);
     this.#tell(entry.key, 'removed');
   }
@@ -356,8 +362,8 @@ export class MemoryStore implements LowerStore {
     return false;
   }
 
-  #tell(key: string, change: 'added' | 'removed'): void {
-    tellListeners(this.#listeners, key, change);
+  #tell(key: string, change: StoreChange, response?: StoredResponse): void {
+    tellListeners(this.#listeners, key, change, response);
   }
 }
 

@@ -61,7 +61,7 @@ test(`${ENTRIES} entries on disk: none is read, and all are known`, async () => 
     const { response } = await storeBody(store, { key: keyOf(5), bodyLength: 200, time: 9_999 });
     await storeBody(store, { key: 'http://example.org/new', bodyLength: 200, time: 1 });
     await store.settled();
-    expect(told).toEqual(['added http://example.org/new']);
+    expect(told).toEqual([`changed ${keyOf(5)}`, 'added http://example.org/new']);
     expect(await disk.find(keyOf(5))).toEqual([response]);
   } finally {
     await store.close();

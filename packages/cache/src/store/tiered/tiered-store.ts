@@ -44,7 +44,7 @@
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import { type AbortOptions, abortable } from '../abortable.ts';
-import { tellListeners } from '../key-listeners.ts';
+import { type KeyListener, type StoreChange, tellListeners } from '../key-listeners.ts';
 import { GoneReader } from '../memory/flat-reader.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import {
@@ -101,8 +101,10 @@ export class TieredStore implements ResponseStore {
    * Number of additions to `#mixed`: a list that was requested before the last one is out of date.
    */
   #changes = 0;
-  readonly #listeners = new Set<(key: string, change: 'added' | 'removed') => void>();
+  readonly #listeners = new Set<KeyListener>();
   readonly #stopWatching: (() => void)[];
+  /** A response of the disk is being put into memory. */
+  #promoting = false;
 
   private constructor(memory: MemoryStore, disk: LowerStore, options: TieredStoreOptions) {
     this.#memory = memory;
@@ -123,8 +125,8 @@ export class TieredStore implements ResponseStore {
       },
     });
     this.#stopWatching = [
-      memory.watch((key, change) => this.#memoryChanged(key, change)),
-      disk.watch((key, change) => this.#diskChanged(key, change)),
+      memory.watch((key, change, response) => this.#memoryChanged(key, change, response)),
+      disk.watch((key, change, response) => this.#diskChanged(key, change, response)),
     ];
   }
 
@@ -233,7 +235,7 @@ export class TieredStore implements ResponseStore {
     });
   }
 
-  watch(listener: (key: string, change: 'added' | 'removed') => void): () => void {
+  watch(listener: KeyListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -396,7 +398,12 @@ export class TieredStore implements ResponseStore {
       // Another task is about to change it, or has brought a newer one.
       if (stored === undefined || this.#queue.waiting(key) > 1) return;
       if (this.#memory.peek(key).some((one) => sameVariant(one, stored))) return;
-      if (!this.#memory.put(stored, body)) return;
+      this.#promoting = true;
+      try {
+        if (!this.#memory.put(stored, body)) return;
+      } finally {
+        this.#promoting = false;
+      }
       this.#memory.disarm(stored);
       this.#merge(key, cold, this.#changes);
     };
@@ -428,24 +435,38 @@ export class TieredStore implements ResponseStore {
     }
   }
 
-  #memoryChanged(key: string, change: 'added' | 'removed'): void {
+  #memoryChanged(key: string, change: StoreChange, response: StoredResponse | undefined): void {
+    const mixed = this.#mixed.has(key);
     if (change === 'removed') this.#mixed.delete(key);
-    if (!this.#onDisk(key)) this.#tell(key, change);
-    else if (change === 'added') this.#mix(key);
+    if (!this.#onDisk(key)) {
+      this.#tell(key, change, response);
+      return;
+    }
+    if (change === 'added') this.#mix(key);
+    // If the disk has the same responses, nothing has changed for listeners. They would read the
+    // disk to see that.
+    if (change === 'removed' ? mixed : !this.#promoting) this.#tell(key, 'changed', response);
   }
 
-  #diskChanged(key: string, change: 'added' | 'removed'): void {
+  #diskChanged(key: string, change: StoreChange, response: StoredResponse | undefined): void {
     if (this.#tier.failure !== undefined) return;
+    const mixed = this.#mixed.has(key);
     if (change === 'removed') {
       this.#mixed.delete(key);
       // Evicted from the disk: the next use in memory writes it again.
       this.#memory.rearm(key);
     }
-    if (!this.#memory.has(key)) this.#tell(key, change);
-    else if (change === 'added') this.#mix(key);
+    if (!this.#memory.has(key)) {
+      this.#tell(key, change, response);
+      return;
+    }
+    // If memory has the same, listeners know it already. Otherwise it is another variant.
+    const isNews = response === undefined ? mixed : !this.#memory.holds(response);
+    if (change === 'added' && isNews) this.#mix(key);
+    if (isNews) this.#tell(key, 'changed', response);
   }
 
-  #tell(key: string, change: 'added' | 'removed'): void {
-    tellListeners(this.#listeners, key, change);
+  #tell(key: string, change: StoreChange, response?: StoredResponse): void {
+    tellListeners(this.#listeners, key, change, response);
   }
 }

@@ -131,7 +131,7 @@ test('has says what listeners were told, at each moment, also while things are e
   };
   store.watch((key, change) => {
     if (change === 'added') told.add(key);
-    else told.delete(key);
+    else if (change === 'removed') told.delete(key);
     compare(`when ${key} was ${change}`);
   });
   let working = true;
