@@ -1,0 +1,270 @@
+/**
+ * One question to one neighbour, and its answer: a signed GET on a connection of the neighbours'
+ * own pool, and the checked pieces of the body.
+ *
+ * The listener gets only proven data. The head is passed on when the first check code has come with
+ * it (a beat follows the head of a body that is still coming, so this takes no longer). A short
+ * body is passed on when all of it is there and its digest is right. So a failure of a short object
+ * is always a failure before the head, and the next source is asked; the client notices nothing.
+ *
+ * Deadlines are the caller's matter, except for one: a body in which nothing arrives for 2 s has
+ * stalled. The clock for that stands while the caller holds the body back.
+ */
+
+import type { Cancel, Clock } from '@bloomery/transport';
+import type { RequestSigner } from '@bloomery/transport/http';
+import { fieldValue } from '../policy/fields.ts';
+import type { RequestHead, ResponseHead } from '../policy/message-head.ts';
+import type { OriginClient } from '../proxy/origin/origin-client.ts';
+import type { SourceFetch } from '../proxy/response-source.ts';
+import type { BodyEnd, Neighbour, NeighbourReport, QuestionEnd } from './neighbour-port.ts';
+import { PieceError, PieceReader } from './object-pieces.ts';
+import { askFields, isSelectedBySentFields, type ObjectAsk } from './object-request.ts';
+import { answerContext, readAnswer, type SummaryVersion } from './object-response.ts';
+import type { RunningAsks } from './running-asks.ts';
+
+/** Bodies up to this length are passed on only as a whole. */
+const SHORT_BYTES = 65_536;
+/** A body in which nothing arrives for this time has stalled. Holders send a beat each second. */
+const STALL_MS = 2000;
+
+/** The objects that every question needs. */
+export interface AskTools {
+  /** Connections to neighbours, which no other traffic uses. */
+  readonly client: OriginClient;
+  readonly signer: RequestSigner;
+  readonly responseKey: Uint8Array;
+  readonly clock: Clock;
+  readonly running: RunningAsks;
+  readonly report: (report: NeighbourReport) => void;
+}
+
+/** Called in this order: answered, head, data…, then exactly one of end and failed. */
+export interface AskListener {
+  /** A head has come. It is not proven yet. */
+  answered(): void;
+  /** The head is proven. Returns false if the caller cannot use this answer. */
+  head(head: ResponseHead): boolean;
+  data(bytes: Buffer): void;
+  end(): void;
+  /** `tryNode`: the node that a refusal names. */
+  failed(end: QuestionEnd | BodyEnd, tryNode: string | null): void;
+}
+
+export class NeighbourAsk {
+  readonly neighbour: Neighbour;
+  listener: AskListener;
+  readonly #tools: AskTools;
+  readonly #ask: ObjectAsk;
+  readonly #request: RequestHead;
+  readonly #began: number;
+  readonly #forget: () => void;
+  #fetch: SourceFetch | null = null;
+  #phase: 'asked' | 'unproven' | 'body' | 'over' = 'asked';
+  #head: ResponseHead | null = null;
+  #length: number | null = null;
+  #summary: SummaryVersion | null = null;
+  #reader: PieceReader | null = null;
+  /** Checked bytes of a body that is not passed on yet. */
+  #held: Buffer[] = [];
+  #paused = false;
+  #heard = 0;
+  #cancelStall: Cancel = nothing;
+
+  constructor(
+    tools: AskTools,
+    neighbour: Neighbour,
+    request: RequestHead,
+    ask: ObjectAsk,
+    listener: AskListener,
+  ) {
+    this.#tools = tools;
+    this.neighbour = neighbour;
+    this.#request = request;
+    this.#ask = ask;
+    this.listener = listener;
+    this.#began = tools.clock.monotonic();
+    this.#forget = neighbour.id === null ? nothing : tools.running.begin(request.key, neighbour.id);
+  }
+
+  /** Digest of the bytes that were passed on, if they are all of the body so far. */
+  get digest(): Uint8Array | null {
+    return this.#reader?.digest ?? null;
+  }
+
+  start(): void {
+    const { client, signer, report } = this.#tools;
+    const { neighbour } = this;
+    const { key, headers } = this.#request;
+    const { origin, host } = new URL(neighbour.address);
+    const signature = signer.sign({ method: 'GET', target: key, host });
+    const asked = askFields(headers, this.#ask);
+    report({ kind: 'asked', neighbour, ask: this.#ask.kind });
+    this.#fetch = client.fetch(
+      {
+        method: 'GET',
+        headers: [...asked, 'Bloomery-Peer', signature],
+        body: null,
+        origin,
+        trusted: true,
+        path: key,
+        host,
+      },
+      {
+        onHead: (head) => this.#answered(head, signature, asked),
+        onData: (chunk) => this.#take(chunk),
+        onEnd: (trailers) => this.#end(trailers),
+        onError: () => this.#fail(this.#phase === 'body' ? 'broken' : 'failed'),
+      },
+    );
+  }
+
+  /** Ends the question without a further call of the listener. */
+  abort(end: 'cancelled' | 'late' | 'unusable' = 'cancelled'): void {
+    if (this.#phase === 'over') return;
+    const bodyBegan = this.#phase === 'body';
+    this.#over();
+    this.#fetch?.abort();
+    this.#report(bodyBegan ? 'cancelled' : end, bodyBegan);
+  }
+
+  pause(): void {
+    if (this.#phase === 'over' || this.#paused) return;
+    this.#paused = true;
+    this.#fetch?.pause();
+    this.#cancelStall();
+  }
+
+  resume(): void {
+    if (this.#phase === 'over' || !this.#paused) return;
+    this.#paused = false;
+    this.#watch();
+    this.#fetch?.resume();
+  }
+
+  #answered(head: ResponseHead, signature: string, asked: readonly string[]): void {
+    const answer = readAnswer(head);
+    this.#summary = answer.summary;
+    if (answer.kind === 'refused') {
+      // A refusal without a body leaves the connection as it is, for the next question.
+      if (fieldValue(head.headers, 'content-length') === '0') this.#fetch = null;
+      this.#fail('refused', answer.tryNode);
+      return;
+    }
+    this.#phase = 'unproven';
+    this.#head = answer.head;
+    this.#length = answer.length;
+    const context = answerContext(signature, asked, head.status, head.headers);
+    this.#reader = new PieceReader(this.#tools.responseKey, context);
+    this.#watch();
+    this.listener.answered();
+  }
+
+  #take(chunk: Buffer): void {
+    // The body of a refusal is not read.
+    if (this.#reader === null || this.#phase === 'over') return;
+    this.#heard = this.#tools.clock.monotonic();
+    try {
+      for (const bytes of this.#reader.take(chunk)) this.#held.push(bytes);
+    } catch (error) {
+      this.#fail(endOf(error, this.#phase));
+      return;
+    }
+    const isShort = this.#length !== null && this.#length <= SHORT_BYTES;
+    if (this.#reader.proven && !isShort) this.#passOn();
+  }
+
+  #end(trailers: readonly string[]): void {
+    if (this.#reader === null || this.#phase === 'over') return;
+    try {
+      this.#reader.end(fieldValue(trailers, 'bloomery-digest'));
+      if (this.#length !== null && this.#length !== this.#reader.bytes) {
+        const text = `Cannot end a body: expected ${this.#length} bytes, got ${this.#reader.bytes}`;
+        throw new PieceError('incomplete', text);
+      }
+    } catch (error) {
+      this.#fail(endOf(error, this.#phase));
+      return;
+    }
+    this.#passOn();
+    if (this.#isOver()) return;
+    this.#over();
+    this.#report('whole', true);
+    this.listener.end();
+  }
+
+  /** Passes on everything that is proven. */
+  #passOn(): void {
+    if (this.#phase === 'unproven') {
+      const head = this.#head!;
+      const usable = isSelectedBySentFields(head.headers, this.#request.headers);
+      if (!usable || !this.listener.head(head)) {
+        this.#fail('unusable');
+        return;
+      }
+      // The listener may have aborted.
+      if (this.#isOver()) return;
+      this.#phase = 'body';
+      this.#report('hit', false);
+    }
+    const held = this.#held;
+    this.#held = [];
+    for (const bytes of held) {
+      if (this.#isOver()) return;
+      this.listener.data(bytes);
+    }
+  }
+
+  #isOver(): boolean {
+    return this.#phase === 'over';
+  }
+
+  #fail(end: QuestionEnd | BodyEnd, tryNode: string | null = null): void {
+    if (this.#phase === 'over') return;
+    const bodyBegan = this.#phase === 'body';
+    this.#over();
+    this.#fetch?.abort();
+    this.#report(end, bodyBegan);
+    this.listener.failed(end, tryNode);
+  }
+
+  #over(): void {
+    this.#phase = 'over';
+    this.#held = [];
+    this.#cancelStall();
+    this.#forget();
+  }
+
+  #report(end: QuestionEnd | BodyEnd, isBody: boolean): void {
+    const { report, clock } = this.#tools;
+    const { neighbour } = this;
+    if (isBody) {
+      report({ kind: 'body', neighbour, end: end as BodyEnd, bytes: this.#reader?.bytes ?? 0 });
+      return;
+    }
+    const ms = clock.monotonic() - this.#began;
+    const { kind: ask } = this.#ask;
+    report({ kind: 'answered', neighbour, ask, end: end as QuestionEnd, ms, summary: this.#summary });
+  }
+
+  /** One timer for the whole body: it looks when something was heard last, and is set again. */
+  #watch(): void {
+    const { clock } = this.#tools;
+    this.#heard = clock.monotonic();
+    const look = (): void => {
+      const silentMs = clock.monotonic() - this.#heard;
+      if (silentMs >= STALL_MS) this.#fail(this.#phase === 'body' ? 'stalled' : 'failed');
+      else this.#cancelStall = clock.after(STALL_MS - silentMs, look);
+    };
+    this.#cancelStall();
+    this.#cancelStall = clock.after(STALL_MS, look);
+  }
+}
+
+function endOf(error: unknown, phase: string): QuestionEnd | BodyEnd {
+  if (!(error instanceof PieceError)) throw error;
+  if (phase !== 'body') return 'failed';
+  return error.code === 'damaged' ? 'damaged' : 'broken';
+}
+
+function nothing(): void {}

@@ -1,0 +1,79 @@
+/**
+ * The knowledge about neighbours that a fetch from them needs, as a port: which of them to ask for
+ * an object, in which order and for how long, who owns a key, and who is told how it went. The
+ * fetch itself (neighbour-source.ts) knows only HTTP.
+ */
+
+import type { RequestHead } from '../policy/message-head.ts';
+import type { AskKind } from './object-request.ts';
+import type { SummaryVersion } from './object-response.ts';
+
+export interface Neighbour {
+  /** The name that it gave itself, or null before the first contact. */
+  readonly id: string | null;
+  /** The URL of its peer port, without a path: `http://10.0.0.2:3129`. */
+  readonly address: string;
+}
+
+/** One question of a plan. */
+export interface PlannedQuestion {
+  readonly neighbour: Neighbour;
+  readonly headDeadlineMs: number;
+  /** The time after which the next question of the plan begins as well, or null if it waits. */
+  readonly hedgeAfterMs: number | null;
+}
+
+export interface NeighbourPlan {
+  readonly asks: readonly PlannedQuestion[];
+  /** The step after all questions. The origin follows the owner in any case. */
+  readonly afterwards: 'owner' | 'origin';
+}
+
+/** The owner's answer: fetch from the origin, or ask this neighbour, which is receiving it. */
+export type OwnerAnswer = 'fetch' | Neighbour;
+
+export interface NeighbourPort {
+  /**
+   * The plan for a miss. A request whose target must not leave this node (a secret in the query)
+   * has an empty plan that goes to the origin.
+   */
+  plan(request: RequestHead): NeighbourPlan | Promise<NeighbourPlan>;
+  /**
+   * Asks the owner of the key. `lost` is the id of the node from which this node was receiving it,
+   * and no longer is. Null if the owner does not answer in time. It never rejects.
+   */
+  askOwner(key: string, lost: string | null): Promise<OwnerAnswer | null>;
+  /** The neighbour with this id, or null if there is none, if it is down, or if it is this node. */
+  find(node: string): Neighbour | null;
+  report(report: NeighbourReport): void;
+}
+
+/** The end of a question: at the head, which is either the object or a refusal. */
+export type QuestionEnd = 'hit' | 'refused' | 'unusable' | 'late' | 'failed' | 'cancelled';
+
+/** The end of a body that a neighbour began to send. */
+export type BodyEnd = 'whole' | 'stalled' | 'broken' | 'damaged' | 'cancelled';
+
+export type NeighbourReport =
+  /** A question was put. Exactly one `answered` follows. */
+  | { readonly kind: 'asked'; readonly neighbour: Neighbour; readonly ask: AskKind }
+  /**
+   * `unusable`: an object that this request cannot use (another variant, another version). `late`:
+   * no head within the deadline. `failed`: no connection, or bytes that are no answer of ours.
+   * `cancelled`: this node needed the answer no more.
+   */
+  | {
+      readonly kind: 'answered';
+      readonly neighbour: Neighbour;
+      readonly ask: AskKind;
+      readonly end: QuestionEnd;
+      readonly ms: number;
+      readonly summary: SummaryVersion | null;
+    }
+  /** After a `hit`: how the body ended. */
+  | {
+      readonly kind: 'body';
+      readonly neighbour: Neighbour;
+      readonly end: BodyEnd;
+      readonly bytes: number;
+    };
