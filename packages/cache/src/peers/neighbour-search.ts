@@ -1,0 +1,216 @@
+/**
+ * The search for a neighbour that gives an object, or the rest of one: carries out a plan within a
+ * budget of time.
+ *
+ * ```
+ *   plan ─► question ─► question ─► the owner ─► the node that the owner names ─► none
+ *              │  ▲        │                          │
+ *              │  └────────┴── a refusal names a node to try (twice at most)
+ *              └─► found: a proven head that the caller can use
+ * ```
+ *
+ * A question that is refused, fails or passes its deadline is followed by the next one. A hedge
+ * begins the next question earlier, while the first still runs; the first proven head wins, and the
+ * other question is aborted. When the budget is used up, everything is aborted and the search ends
+ * with nothing. So a client waits at most the budget longer than without neighbours.
+ *
+ * No neighbour is asked twice in a search. With at most two planned questions, two hops and one
+ * answer of the owner, a search puts at most seven questions: each of the three starting points may
+ * lead to hops, but the hops are counted together.
+ */
+
+import type { Cancel } from '@bloomery/transport';
+import type { RequestHead, ResponseHead } from '../policy/message-head.ts';
+import { type AskTools, NeighbourAsk } from './neighbour-ask.ts';
+import type { Neighbour, NeighbourPlan, NeighbourPort, PlannedQuestion } from './neighbour-port.ts';
+import type { AskKind, BodyRest } from './object-request.ts';
+
+/** How often a search follows a refusal that names another node. */
+const MOST_HOPS = 2;
+
+export interface SearchOptions {
+  readonly tools: AskTools;
+  readonly port: NeighbourPort;
+  readonly request: RequestHead;
+  readonly plan: NeighbourPlan | Promise<NeighbourPlan>;
+  /** The rest of a body to continue, or null for the whole. */
+  readonly rest: BodyRest | null;
+  readonly budgetMs: number;
+  /** The neighbour whose body just broke off, for the owner; null if there is none. */
+  readonly lost: Neighbour | null;
+  /** Addresses of neighbours that are not asked. */
+  readonly avoid: Iterable<string>;
+  /** Whether the caller can use an answer with this head. */
+  readonly accept: (head: ResponseHead) => boolean;
+  /** A question was sent. */
+  readonly sent: () => void;
+  /** Called once, unless `none` or `abort` is. The caller becomes the listener of the question. */
+  readonly found: (found: Found) => void;
+  /** No neighbour gives it. */
+  readonly none: () => void;
+}
+
+export interface Found {
+  readonly ask: NeighbourAsk;
+  readonly head: ResponseHead;
+}
+
+/** A question to put, and what its receiver may do. */
+interface Step extends PlannedQuestion {
+  readonly kind: AskKind;
+}
+
+export class NeighbourSearch {
+  readonly #options: SearchOptions;
+  readonly #end: number;
+  readonly #asked: Set<string>;
+  /** The questions under way, each with a function that ends its timers. */
+  readonly #active = new Map<NeighbourAsk, Cancel>();
+  #steps: Step[] = [];
+  #mayAskOwner = false;
+  #hops = 0;
+  #over = false;
+  #cancelBudget: Cancel = nothing;
+
+  constructor(options: SearchOptions) {
+    this.#options = options;
+    this.#end = options.tools.clock.monotonic() + options.budgetMs;
+    this.#asked = new Set(options.avoid);
+  }
+
+  start(): void {
+    const { tools, plan, budgetMs } = this.#options;
+    this.#cancelBudget = tools.clock.after(budgetMs, () => this.#none('late'));
+    if (plan instanceof Promise) {
+      plan.then(
+        (made) => this.#follow(made),
+        () => this.#none(),
+      );
+    } else this.#follow(plan);
+  }
+
+  /** Ends the search without a further call. */
+  abort(end?: 'late'): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#cancelBudget();
+    for (const [ask, cancel] of this.#active) {
+      cancel();
+      ask.abort(end);
+    }
+    this.#active.clear();
+  }
+
+  #follow({ asks, afterwards }: NeighbourPlan): void {
+    if (this.#over) return;
+    const kind = this.#options.rest === null ? 'stored' : 'coming';
+    this.#steps = asks.map((ask) => ({ ...ask, kind }));
+    this.#mayAskOwner = afterwards === 'owner';
+    this.#advance();
+  }
+
+  /** Goes on if no question is under way. */
+  #advance(): void {
+    if (this.#over || this.#active.size > 0 || this.#next()) return;
+    if (this.#mayAskOwner) {
+      this.#mayAskOwner = false;
+      this.#askOwner();
+    } else this.#none();
+  }
+
+  /** Puts the next question. Returns false if there is none. */
+  #next(): boolean {
+    for (let step = this.#steps.shift(); step !== undefined; step = this.#steps.shift()) {
+      if (this.#asked.has(step.neighbour.address)) continue;
+      this.#ask(step);
+      return true;
+    }
+    return false;
+  }
+
+  #askOwner(): void {
+    const { port, request, lost } = this.#options;
+    port.askOwner(request.key, lost?.id ?? null).then(
+      (answer) => {
+        if (answer !== null && answer !== 'fetch') this.#tryLater(answer);
+        this.#advance();
+      },
+      () => this.#advance(),
+    );
+  }
+
+  /** A neighbour that may be receiving the object: it has all the time that is left. */
+  #tryLater(neighbour: Neighbour): void {
+    this.#steps.unshift({ neighbour, kind: 'coming', headDeadlineMs: this.#leftMs(), hedgeAfterMs: null });
+  }
+
+  #leftMs(): number {
+    return Math.max(0, this.#end - this.#options.tools.clock.monotonic());
+  }
+
+  #ask(step: Step): void {
+    const { tools, request, rest, port } = this.#options;
+    const { clock } = tools;
+    const { neighbour, kind } = step;
+    const headDeadlineMs = Math.min(step.headDeadlineMs, this.#leftMs());
+    this.#asked.add(neighbour.address);
+    const waitMs = kind === 'coming' ? headDeadlineMs : 0;
+    const ask = new NeighbourAsk(
+      tools,
+      neighbour,
+      request,
+      { kind, waitMs, rest },
+      {
+        answered: () => stopTimers(),
+        head: (head) => this.#head(ask, head),
+        data: nothing,
+        end: nothing,
+        failed: (_end, tryNode) => {
+          this.#forget(ask);
+          const next = tryNode === null || this.#hops >= MOST_HOPS ? null : port.find(tryNode);
+          if (next !== null) {
+            this.#hops++;
+            this.#tryLater(next);
+          }
+          this.#advance();
+        },
+      },
+    );
+    const cancelDeadline = clock.after(headDeadlineMs, () => {
+      this.#forget(ask);
+      ask.abort('late');
+      this.#advance();
+    });
+    const cancelHedge =
+      step.hedgeAfterMs === null ? nothing : clock.after(step.hedgeAfterMs, () => void this.#next());
+    const stopTimers = (): void => {
+      cancelDeadline();
+      cancelHedge();
+    };
+    this.#active.set(ask, stopTimers);
+    ask.start();
+    this.#options.sent();
+  }
+
+  #forget(ask: NeighbourAsk): void {
+    this.#active.get(ask)?.();
+    this.#active.delete(ask);
+  }
+
+  #head(ask: NeighbourAsk, head: ResponseHead): boolean {
+    const { accept, found } = this.#options;
+    if (!accept(head)) return false;
+    this.#forget(ask);
+    this.abort();
+    found({ ask, head });
+    return true;
+  }
+
+  #none(end?: 'late'): void {
+    if (this.#over) return;
+    this.abort(end);
+    this.#options.none();
+  }
+}
+
+function nothing(): void {}
