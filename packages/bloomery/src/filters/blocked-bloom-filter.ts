@@ -18,7 +18,7 @@
  */
 
 import { checkParameters, decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
-import { BLOCKED_FRAME, BLOCKED_LAYOUTS, MAX_BLOCK_HASHES } from '../frames/frame-kinds.ts';
+import { BLOCKED_FRAME, MAX_BLOCK_HASHES } from '../frames/frame-kinds.ts';
 import { checkSameScheme, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import { parquetHash } from '../hashing/xxh64-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
@@ -39,6 +39,7 @@ import type { Key } from '../keys/key.ts';
 import { inBlockHit } from '../math/blocked-rate.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { decayOf, rateFromOnes } from '../math/from-ones.ts';
+import { BLOCKED_LAYOUTS } from '../math/layouts.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
 import { areAlike, checkAlike } from './shared/alike.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';

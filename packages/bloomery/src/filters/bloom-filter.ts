@@ -22,7 +22,7 @@
  */
 
 import { decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
-import { BLOOM_FRAME, BLOOM_LAYOUTS } from '../frames/frame-kinds.ts';
+import { BLOOM_FRAME } from '../frames/frame-kinds.ts';
 import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
@@ -40,6 +40,7 @@ import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { decayOf, rateFromOnes } from '../math/from-ones.ts';
+import { BLOOM_LAYOUTS } from '../math/layouts.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { areAlike, checkAlike } from './shared/alike.ts';
 import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';

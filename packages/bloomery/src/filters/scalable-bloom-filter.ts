@@ -26,7 +26,6 @@
 
 import { halvesOf } from '../frames/counter-kinds.ts';
 import { decodeFrame, encodeFrame } from '../frames/frame.ts';
-import { BLOOM_LAYOUTS } from '../frames/frame-kinds.ts';
 import { SCALABLE_FRAME, scalablePlanOf } from '../frames/nested-kinds.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
@@ -37,6 +36,7 @@ import { BitStore } from '../kernel/bits/bit-store.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice } from '../math/checks.ts';
 import type { Estimate } from '../math/estimates/zero-count.ts';
+import { BLOOM_LAYOUTS } from '../math/layouts.ts';
 import { checkScalablePlan, countKeys, estimateScalableSize, stagePlan } from '../math/scalable.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';

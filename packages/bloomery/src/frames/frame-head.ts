@@ -14,6 +14,7 @@
 
 import { FORGE64, SIPHASH24, XXH64 } from '../hashing/hash-scheme.ts';
 import { BLOCK_BITS, SPLIT_BLOCK_BITS } from '../kernel/bits/blocked.ts';
+import { BLOCKED_LAYOUTS, BLOOM_LAYOUTS } from '../math/layouts.ts';
 import {
   COUNT_MIN_FRAME,
   COUNT_MIN_UPDATES,
@@ -24,7 +25,7 @@ import {
 } from './counter-kinds.ts';
 import { CHECKSUM, checkEnvelope, FRAME_MAGIC, FrameError, refuse } from './envelope.ts';
 import { CODED, type FrameKind, HEADER, headLength, readHead, readSeed } from './frame.ts';
-import { BLOCKED_FRAME, BLOCKED_LAYOUTS, BLOOM_FRAME, BLOOM_LAYOUTS, COUNTING_FRAME } from './frame-kinds.ts';
+import { BLOCKED_FRAME, BLOOM_FRAME, COUNTING_FRAME } from './frame-kinds.ts';
 import {
   ATTENUATED_FRAME,
   ROTATING_FRAME,

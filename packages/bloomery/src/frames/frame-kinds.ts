@@ -8,9 +8,6 @@ import { BLOCK_BITS, SPLIT_BLOCK_BITS } from '../kernel/bits/blocked.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { checkParameters, type FrameKind } from './frame.ts';
 
-export const BLOOM_LAYOUTS = ['classic', 'partitioned'] as const;
-export const BLOCKED_LAYOUTS = ['blocked', 'split-block'] as const;
-
 /**
  * Parameters: bits, hashes, capacity (0 if there is none). The variant is the layout: classic,
  * partitioned.

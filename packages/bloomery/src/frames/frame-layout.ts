@@ -36,9 +36,10 @@ import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batche
 import { BLOCK_BITS, blockedAdd, SPLIT_BLOCK_BITS, splitBlockAdd } from '../kernel/bits/blocked.ts';
 import { classicAdd, type SetBit } from '../kernel/bits/classic.ts';
 import { CHUNK_KEYS } from '../kernel/wasm/chunk.ts';
+import { BLOCKED_LAYOUTS, BLOOM_LAYOUTS } from '../math/layouts.ts';
 import { CHECKSUM, FrameError, PAGE, pageSum } from './envelope.ts';
 import { CODED, checkParameters, type FrameKind, kindAmong, readHead, readScheme } from './frame.ts';
-import { BLOCKED_FRAME, BLOCKED_LAYOUTS, BLOOM_FRAME, BLOOM_LAYOUTS } from './frame-kinds.ts';
+import { BLOCKED_FRAME, BLOOM_FRAME } from './frame-kinds.ts';
 
 /**
  * Description of a whole frame, read from its first bytes. Offsets and lengths are in bytes unless

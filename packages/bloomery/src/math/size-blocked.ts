@@ -22,6 +22,7 @@ import {
   splitBlockRate,
 } from './blocked-rate.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS, wrongValue } from './checks.ts';
+import { BLOCKED_LAYOUTS } from './layouts.ts';
 
 /**
  * The most probes that the kernel makes in a block. More would save space only below 1e-11 (0.8 %
@@ -50,7 +51,7 @@ export function sizeBlocked(request: BlockedSizeRequest): BlockedSize {
   const n = checkInteger('capacity', request.capacity, 1);
   const rate = checkRate('falsePositiveRate', request.falsePositiveRate);
   const layout = request.layout ?? 'blocked';
-  checkChoice('layout', layout, ['blocked', 'split-block']);
+  checkChoice('layout', layout, BLOCKED_LAYOUTS);
   const [fewest, most] = hashRange(request, layout);
   const maxBlocks = MAX_BITS / (layout === 'blocked' ? BLOCK_BITS : SPLIT_BLOCK_BITS);
   const sizeFor = (k: number): BlockedSize => {

@@ -19,6 +19,7 @@
  */
 
 import { checkChoice, checkInteger, checkRate, MAX_BITS, wrongValue } from './checks.ts';
+import { BLOOM_LAYOUTS } from './layouts.ts';
 import { bitsAsymptotic, ratePartitioned } from './rates.ts';
 import { rateTrue } from './true-rate.ts';
 
@@ -54,7 +55,7 @@ export function sizeClassic(request: ClassicSizeRequest): ClassicSize {
   const unit = checkInteger('multipleOf', request.multipleOf ?? 1, 1, MAX_BITS);
   checkInteger('maxHashes', maxHashes, 1);
   if (fixed !== undefined) checkInteger('hashes', fixed, 1, maxHashes);
-  checkChoice('layout', layout, ['classic', 'partitioned']);
+  checkChoice('layout', layout, BLOOM_LAYOUTS);
   const rateOf = layout === 'classic' ? rateTrue : ratePartitioned;
   let bits = Number.POSITIVE_INFINITY;
   let hashes = 0;

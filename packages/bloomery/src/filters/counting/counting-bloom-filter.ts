@@ -33,7 +33,7 @@
  */
 
 import { decodeFrame, encodeFrame, type FrameWriter } from '../../frames/frame.ts';
-import { BLOOM_LAYOUTS, COUNTING_FRAME } from '../../frames/frame-kinds.ts';
+import { COUNTING_FRAME } from '../../frames/frame-kinds.ts';
 import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
@@ -59,6 +59,7 @@ import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { decayOf, rateFromOnes } from '../../math/from-ones.ts';
+import { BLOOM_LAYOUTS } from '../../math/layouts.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';

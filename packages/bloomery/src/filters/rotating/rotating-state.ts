@@ -3,13 +3,13 @@
  * first generations. The filter itself is rotating-bloom-filter.ts.
  */
 
-import { BLOOM_LAYOUTS } from '../../frames/frame-kinds.ts';
 import { MAX_GENERATIONS, type ROTATIONS } from '../../frames/nested-kinds.ts';
 import { type HashOptions, hashScheme } from '../../hashing/hash-scheme.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 import { typeName } from '../../keys/key.ts';
 import { eachOfAtLeastOne } from '../../math/at-least-one.ts';
 import { checkChoice, checkInteger, checkRate } from '../../math/checks.ts';
+import { BLOOM_LAYOUTS } from '../../math/layouts.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
 import { checkOptions } from '../shared/options.ts';

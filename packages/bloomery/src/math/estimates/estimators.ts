@@ -26,6 +26,7 @@
 
 import { checkChoice, checkInteger, checkNumber, wrongValue } from '../checks.ts';
 import { decayOf, sizeFromOnes } from '../from-ones.ts';
+import { BLOCKED_LAYOUTS, BLOOM_LAYOUTS } from '../layouts.ts';
 import { relativeZeroVariance } from '../occupancy.ts';
 import { blockedZeroModel } from './blocked-estimate.ts';
 import { type Estimate, estimateFromOnes, twoSidedQuantile, type ZeroModel } from './zero-count.ts';
@@ -125,7 +126,7 @@ export function zeroModel({ bits, hashes, layout = 'classic' }: FilterShape): Ze
     };
   }
   if (layout === 'blocked' || layout === 'split-block') return blockedZeroModel({ bits, hashes, layout });
-  checkChoice('layout', layout, ['classic', 'partitioned', 'blocked', 'split-block']);
+  checkChoice('layout', layout, [...BLOOM_LAYOUTS, ...BLOCKED_LAYOUTS]);
   const decay = decayOf(hashes, 1 / bits);
   return { bits, decay, relativeVariance: (n) => relativeZeroVariance(bits, hashes * n) };
 }

@@ -18,6 +18,7 @@ import {
   splitBlockRate,
 } from '../blocked-rate.ts';
 import { checkChoice } from '../checks.ts';
+import { BLOCKED_LAYOUTS, BLOOM_LAYOUTS } from '../layouts.ts';
 import { ratePartitioned, zeroProbabilityExact, zeroProbabilityPartitioned } from '../rates.ts';
 import { MAX_BLOCKED_HASHES, sizeBlocked } from '../size-blocked.ts';
 import { sizeClassic } from '../size-classic.ts';
@@ -86,7 +87,7 @@ export function bestHashes(
 }
 
 export function layoutModel(name: PlanLayout): LayoutModel {
-  checkChoice('layout', name, ['classic', 'partitioned', 'blocked', 'split-block']);
+  checkChoice('layout', name, [...BLOOM_LAYOUTS, ...BLOCKED_LAYOUTS]);
   return name === 'classic' || name === 'partitioned' ? plainModel(name) : blockedModel(name);
 }
 
