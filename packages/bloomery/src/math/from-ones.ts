@@ -21,7 +21,7 @@ export function decayOf(probes: number, chance: number): number {
  * tested first, because an array of one bit would give Infinity / Infinity.
  */
 export function sizeFromOnes(bits: number, ones: number, decay: number): number {
-  return ones < bits ? -Math.log1p(-ones / bits) / decay : Number.POSITIVE_INFINITY;
+  return ones < bits ? -Math.log1p(-ones / bits) / decay : Infinity;
 }
 
 /**

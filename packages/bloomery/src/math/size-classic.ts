@@ -57,7 +57,7 @@ export function sizeClassic(request: ClassicSizeRequest): ClassicSize {
   if (fixed !== undefined) checkInteger('hashes', fixed, 1, maxHashes);
   checkChoice('layout', layout, BLOOM_LAYOUTS);
   const rateOf = layout === 'classic' ? rateTrue : ratePartitioned;
-  let bits = Number.POSITIVE_INFINITY;
+  let bits = Infinity;
   let hashes = 0;
   // Survey 2.1: f is least at p = 1/2, where f = 2^-k.
   for (let k = fixed ?? Math.min(maxHashes, 3 - 2 * Math.floor(Math.log2(rate))); k >= (fixed ?? 1); k--) {

@@ -10,11 +10,6 @@
  * Counting reads the whole array, so it is done rarely. A key sets at most k bits, so after a count
  * that found room for r ones the next count is r/k additions away, and at least a thousandth of the
  * capacity.
- *
- * Refused: one object with bits, gauge and all operations on them, to which `BloomFilter` and
- * `BlockedBloomFilter` would pass on their calls. It added 113 bytes to the bundle of one of them
- * and 125 to that of all structures, because each operation is one call of a shared function
- * already.
  */
 
 import { platform } from '../../keys/platform.ts';
@@ -36,12 +31,12 @@ export interface Fillable {
 }
 
 export class FillGauge {
-  readonly policy: OverfullPolicy;
+  declare readonly policy: OverfullPolicy;
   readonly #filter: Fillable;
   readonly #decay: number;
   /** A filter with more ones than this is overfull. */
   readonly #limit: number;
-  #room = Number.POSITIVE_INFINITY;
+  #room = Infinity; // bundlers shorten it, unlike Number.POSITIVE_INFINITY
 
   /**
    * Checks capacity and policy. `decay` is minus the logarithm of the probability that a key leaves
@@ -88,6 +83,6 @@ export class FillGauge {
     const message = `expected at most ${capacity} keys, got about ${Math.round(this.size())}`;
     if (this.policy === 'throw') throw new OverfullError(`Cannot add to the filter: ${message}`);
     platform.console?.warn(`bloomery: overfull filter: ${message}`);
-    this.#room = Number.POSITIVE_INFINITY;
+    this.#room = Infinity;
   }
 }

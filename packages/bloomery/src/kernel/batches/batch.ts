@@ -31,7 +31,7 @@ export type KeyBatch = Iterable<Key> | PackedKeys | KeyLines | KeyHashes;
 
 /** Visits the hashes of a batch in any form. */
 export function eachChunk(keys: KeyBatch, scheme: HashScheme, visit: VisitChunk): void {
-  const { lines, words, offsets } = formOf(keys);
+  const { lines, words, offsets } = (keys ?? {}) as AnyForm;
   if (lines !== undefined) {
     eachLineChunk(lines, scheme, visit);
   } else if (words !== undefined) {
@@ -46,13 +46,12 @@ export function eachChunk(keys: KeyBatch, scheme: HashScheme, visit: VisitChunk)
 
 /** The number of keys in a batch if it is known beforehand, otherwise 0. */
 export function countOf(keys: KeyBatch): number {
-  const { offsets, length } = formOf(keys);
+  const { offsets, length } = (keys ?? {}) as AnyForm;
   return Math.max(0, offsets === undefined ? (length ?? 0) : offsets.length - 1);
 }
 
-function formOf(keys: KeyBatch): Partial<KeyLines & KeyHashes & PackedKeys> {
-  return (keys ?? {}) as Partial<KeyLines & KeyHashes & PackedKeys>;
-}
+/** A batch before its form is known. */
+type AnyForm = Partial<KeyLines & KeyHashes & PackedKeys>;
 
 /** The hashes of the current chunk: low and high halves in turn, as int32. */
 export function chunkHashes(wasm: WasmKernel | null): Int32Array {
@@ -67,10 +66,13 @@ function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: VisitChunk
     throw new TypeError('Cannot read keys: expected an iterable, packed keys, { lines } or hashes');
   }
   if (Array.isArray(keys)) {
-    const inWasm: HashInWasm | null = WASM_POSSIBLE
-      ? (wasm, start) => wasm.hashJoined(keys, start, scheme)
-      : null;
-    eachIndexedChunk(keys.length, (i) => keys[i], inWasm, scheme, visit);
+    eachIndexedChunk(
+      keys.length,
+      (i) => keys[i],
+      WASM_POSSIBLE ? (wasm, start) => wasm.hashJoined(keys, start, scheme) : null,
+      scheme,
+      visit,
+    );
     return;
   }
   let pending: Key[] = [];
@@ -88,9 +90,6 @@ function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk
   if (!(bytes instanceof Uint8Array && offsets instanceof Uint32Array && offsets.length > 0)) {
     throw new TypeError('Cannot read keys: expected bytes (Uint8Array) and offsets (Uint32Array)');
   }
-  const inWasm: HashInWasm | null = WASM_POSSIBLE
-    ? (wasm, start) => wasm.hashPacked(keys, start, scheme)
-    : null;
   const total = offsets.length - 1;
   const check = (offset: number, least: number) => {
     if (offset < least || offset > bytes.length) {
@@ -104,7 +103,13 @@ function eachPackedChunk(keys: PackedKeys, scheme: HashScheme, visit: VisitChunk
     check(offsets[i + 1], offsets[i]);
     return bytes.subarray(offsets[i], offsets[i + 1]);
   };
-  eachIndexedChunk(total, keyAt, inWasm, scheme, visit);
+  eachIndexedChunk(
+    total,
+    keyAt,
+    WASM_POSSIBLE ? (wasm, start) => wasm.hashPacked(keys, start, scheme) : null,
+    scheme,
+    visit,
+  );
 }
 
 function eachLineChunk(bytes: Uint8Array, scheme: HashScheme, visit: VisitChunk): void {
@@ -140,15 +145,13 @@ function eachIndexedChunk(
 ): void {
   const wasm = wasmKernel();
   for (let start = 0; start < total; ) {
-    let count = WASM_POSSIBLE && wasm !== null && inWasm !== null ? inWasm(wasm, start) : 0;
-    if (count === 0) {
-      count = Math.min(CHUNK_KEYS, total - start);
-      const hashes = chunkHashes(wasm);
-      for (let i = 0; i < count; i++) {
-        hashInto(keyAt(start + i), scheme);
-        hashes[2 * i] = hashOut[0];
-        hashes[2 * i + 1] = hashOut[1];
-      }
+    const taken = WASM_POSSIBLE && wasm !== null && inWasm !== null ? inWasm(wasm, start) : 0;
+    const count = taken || Math.min(CHUNK_KEYS, total - start);
+    const hashes = chunkHashes(wasm);
+    for (let i = taken; i < count; i++) {
+      hashInto(keyAt(start + i), scheme);
+      hashes[2 * i] = hashOut[0];
+      hashes[2 * i + 1] = hashOut[1];
     }
     visit(count, wasm);
     start += count;

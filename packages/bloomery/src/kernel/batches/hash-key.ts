@@ -39,12 +39,8 @@ export function hashInto(key: Key, scheme: HashScheme): void {
 /** @internal The same for bytes of any length. */
 export function hashBytesInto(bytes: Uint8Array, scheme: HashScheme): void {
   const wasm = wasmKernel();
-  if (WASM_POSSIBLE && wasm !== null && scheme.code === FORGE64) {
-    wasm.hashLong(bytes, scheme, hashOut);
-    return;
-  }
-  // Whole blocks, because the hashes read in blocks.
-  hashInTarget(keyTarget(4 * Math.ceil(bytes.length / 16) + 4), bytes, scheme);
+  if (WASM_POSSIBLE && wasm !== null && scheme.code === FORGE64) wasm.hashLong(bytes, scheme, hashOut);
+  else hashInTarget(wholeBlocks(bytes.length), bytes, scheme);
 }
 
 /** Hashes a key in JavaScript. Returns false if its bytes do not fit into the target. */
@@ -60,6 +56,11 @@ function hashInTarget(target: KeyTarget, key: Key, scheme: HashScheme): boolean 
  * their own.
  */
 let scratch: KeyTarget | undefined;
+
+/** A target for `byteLength` bytes, in whole blocks, because the hashes read in blocks. */
+function wholeBlocks(byteLength: number): KeyTarget {
+  return keyTarget(4 * Math.ceil(byteLength / 16) + 4);
+}
 
 function keyTarget(wordCount: number): KeyTarget {
   const words = new Int32Array(wordCount);
