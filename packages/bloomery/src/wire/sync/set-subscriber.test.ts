@@ -7,7 +7,13 @@ import { Publisher } from './publisher.ts';
 import { SetPublisher } from './set-publisher.ts';
 import { type PositionChange, SetSubscriber } from './set-subscriber.ts';
 import { Subscriber } from './subscriber.ts';
-import { type DeltaMessage, readSyncMessage, writeSyncMessage } from './sync-message.ts';
+import {
+  type DeltaMessage,
+  type FullMessage,
+  questionOf,
+  readSyncMessage,
+  writeSyncMessage,
+} from './sync-message.ts';
 
 function publisherOf(count: number, universe = 2 ** 24, incarnation = 1): SetPublisher {
   const publisher = new SetPublisher({ incarnation, universe, keyId: 3 });
@@ -178,6 +184,24 @@ describe('SetSubscriber in steps', () => {
     expect(finishSteps(steps)).toMatchObject({ verdict: 'confirmed', status: 'current' });
     twin.receive(delta);
     expect([...subscriber.positions()]).toEqual([...twin.positions()]);
+  });
+
+  test('reads a delta again if the state that it starts from is another one by then', () => {
+    const publisher = publisherOf(30_000);
+    const subscriber = new SetSubscriber({ maxPositions: 1e6 });
+    const full = readSyncMessage(publisher.full(), 2) as FullMessage;
+    subscriber.receive(publisher.full());
+    for (const hash of hashes(0, 9000)) publisher.deleteHash(hash);
+    const delta = publisher.publish()!;
+    const steps = subscriber.receiveInSteps(delta);
+    steps.next();
+    subscriber.receive(delta);
+    // A publisher that began again, as the answer that is believed: the first generation is back.
+    const answer = { ...full, question: questionOf(subscriber.request()) };
+    expect(subscriber.receive(writeSyncMessage(answer, 2))).toMatchObject({ verdict: 'taken' });
+    expect(subscriber.generation).toEqual(full.generation);
+    expect(finishSteps(steps)).toMatchObject({ verdict: 'taken', status: 'current' });
+    expect(subscriber.size).toBe(publisher.size);
   });
 
   test('an iterator goes on over changes, and what came behind it was told', () => {
