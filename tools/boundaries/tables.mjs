@@ -101,7 +101,7 @@ export const ROOMS = {
     'conversion',
     'in-place',
     ['building', 'spelling', 'verifying', 'hashing'],
-    'selftest',
+    ['selftest', 'demo'],
     'commands',
   ],
   papers: [['drawing', 'trials'], 'findings', ['forms', 'texts']],
