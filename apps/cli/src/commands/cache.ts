@@ -19,6 +19,8 @@ interface CommandFlags {
   readonly printConfig?: boolean;
   readonly checkConfig?: boolean;
   readonly quiet?: boolean;
+  readonly demo?: boolean;
+  readonly keep?: boolean;
 }
 
 export function register(program: Command): void {
@@ -28,7 +30,9 @@ export function register(program: Command): void {
     .option('-c, --config <file>', 'settings in JSON; flags are stronger')
     .option('--check-config', 'say whether the settings are right, and start nothing')
     .option('--print-config', 'print all settings as a configuration file, and start nothing')
-    .option('-q, --quiet', 'do not print how it can be used');
+    .option('-q, --quiet', 'do not print how it can be used')
+    .option('--demo', 'show three cooperating caches on this machine, with traffic, and end')
+    .option('--keep', 'with --demo: leave the three caches running until Ctrl-C');
   for (const setting of SETTINGS) for (const option of optionsOf(setting)) command.addOption(option);
   command.action(run);
   command.addHelpText(
@@ -36,7 +40,7 @@ export function register(program: Command): void {
     `
 Settings can also stand in the environment: BLOOMERY_CACHE_DISK_SIZE for --disk-size.
 SIGTERM and Ctrl-C finish running answers, SIGHUP reads the configuration again, SIGUSR2 opens the access log again.
-Exit codes: 0 stopped as asked, 2 could not start.`,
+Exit codes: 0 stopped as asked, 1 a claim of --demo did not hold, 2 could not start.`,
   );
   withExamples(command, [
     ['bloomery cache', 'a forward proxy on 127.0.0.1:3128, for this machine only'],
@@ -50,6 +54,7 @@ Exit codes: 0 stopped as asked, 2 could not start.`,
       'for a network',
     ],
     ['bloomery cache --config cache.json --check-config', 'is that file right?'],
+    ['bloomery cache --demo', 'three caches that fetch from each other'],
   ]);
 }
 
@@ -70,8 +75,13 @@ function optionsOf(setting: Setting): Option[] {
 }
 
 async function run(options: CommandFlags & Record<string, unknown>, command: Command): Promise<void> {
+  const { config: file, printConfig: print, checkConfig: check, quiet, demo, keep } = options;
+  if (demo) {
+    process.exitCode = await runDemo(keep === true);
+    return;
+  }
+  if (keep) throw new UsageError('--keep belongs to --demo');
   const { loadConfig, printConfig, runCache, ConfigError } = await import('@bloomery/cache');
-  const { config: file, printConfig: print, checkConfig: check, quiet } = options;
   // A default of commander is not a setting that the user gave: `--no-disk` implies the default
   // true.
   const flags = Object.fromEntries(
@@ -96,6 +106,14 @@ async function run(options: CommandFlags & Record<string, unknown>, command: Com
     if (error instanceof ConfigError) throw new UsageError(error.message, { cause: error });
     throw error;
   }
+}
+
+/** Runs the demonstration, which Ctrl-C and SIGTERM end. */
+async function runDemo(keep: boolean): Promise<number> {
+  const { runFleetDemo } = await import('../demo/fleet-demo.ts');
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  return runFleetDemo({ writeLine, keep, signal: stop.signal });
 }
 
 /** The command that started the cache, for the banner (tools/start.mjs). */

@@ -384,7 +384,15 @@ export const SETTINGS: readonly Setting[] = [
 ];
 
 /** Flags of the command that are not settings. */
-export const COMMAND_FLAGS = ['config', 'print-config', 'check-config', 'quiet', 'help'] as const;
+export const COMMAND_FLAGS = [
+  'config',
+  'print-config',
+  'check-config',
+  'quiet',
+  'demo',
+  'keep',
+  'help',
+] as const;
 
 export const ENVIRONMENT_PREFIX = 'BLOOMERY_CACHE_';
 
