@@ -19,11 +19,11 @@
 
 import { checkParameters, decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
 import { BLOCKED_FRAME, MAX_BLOCK_HASHES } from '../frames/frame-kinds.ts';
-import { checkSameScheme, type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
+import { type HashScheme, hashScheme } from '../hashing/hash-scheme.ts';
 import { parquetHash } from '../hashing/xxh64-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import { andInto, countOnes, countSharedOnes, isSubset, orInto } from '../kernel/bits/bit-operations.ts';
+import type { KeyHash } from '../kernel/batches/hash-key.ts';
+import { countOnes } from '../kernel/bits/bit-operations.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
 import {
   BLOCK_BITS,
@@ -42,7 +42,8 @@ import { decayOf, rateFromOnes } from '../math/from-ones.ts';
 import { BLOCKED_LAYOUTS } from '../math/layouts.ts';
 import { sizeBlocked } from '../math/size-blocked.ts';
 import { areAlike, checkAlike } from './shared/alike.ts';
-import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
+import type { Prober } from './shared/batch-probing.ts';
+import { BitArray } from './shared/bit-array.ts';
 import { FillGauge } from './shared/fill-gauge.ts';
 import { checkOptions, type DecodeOptions, FILTER_OPTIONS, type FilterOptions } from './shared/options.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
@@ -70,14 +71,12 @@ export interface BlockedCapacityOptions extends FilterOptions {
 }
 
 export class BlockedBloomFilter {
-  readonly blocks: number;
-  readonly hashes: number;
-  readonly layout: BlockedLayout;
-  readonly capacity: number | undefined;
-  readonly scheme: HashScheme;
-  readonly #store: BitStore;
-  readonly #prober: Prober;
-  readonly #gauge: FillGauge;
+  declare readonly blocks: number;
+  declare readonly hashes: number;
+  declare readonly layout: BlockedLayout;
+  declare readonly capacity: number | undefined;
+  declare readonly scheme: HashScheme;
+  readonly #array: BitArray;
 
   /** Sized by blocks and hashes; `BlockedBloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: BlockedFilterOptions);
@@ -100,13 +99,18 @@ export class BlockedBloomFilter {
           `got ${options.seed ? 'a seed' : options.key ? 'a key' : options.hash} (use 'blocked')`,
       );
     }
-    [this.#store, this.scheme] =
+    const [opened, own] =
       store && scheme ? [store, scheme] : openStore(this.bits, options, foreign ? parquetHash() : undefined);
-    this.#prober = prober(this.layout, blocks, this.hashes, this.scheme, this.#store.shared);
+    this.scheme = own;
     // A key leaves a bit alone if it goes to another block, or if all its probes in that block miss
     // it.
     const decay = decayOf(1, inBlockHit(this.layout, this.hashes) / blocks);
-    this.#gauge = new FillGauge(this, decay, overfull);
+    this.#array = new BitArray(
+      opened,
+      own,
+      prober(this.layout, blocks, this.hashes, own, opened.shared),
+      new FillGauge(this, decay, overfull),
+    );
   }
 
   /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */
@@ -121,60 +125,47 @@ export class BlockedBloomFilter {
 
   /** Adds a key. Returns true if it was certainly absent before, that is, if a bit changed. */
   add(key: Key): boolean {
-    this.#gauge.before(1);
-    hashInto(key, this.scheme);
-    return this.#prober.add(this.#store.words, hashOut[0], hashOut[1]);
+    return this.#array.add(key);
   }
 
   /** True if the key may have been added, false if it certainly was not. */
   has(key: Key): boolean {
-    const answer = WASM_POSSIBLE ? hasKeyInWasm(this.#store, this.#prober, key) : -1;
-    if (answer >= 0) return answer === 1;
-    hashInto(key, this.scheme);
-    const { words } = this.#store;
-    return this.layout === 'blocked'
-      ? blockedHas(words, hashOut[0], hashOut[1], this.blocks, this.hashes)
-      : splitBlockHas(words, hashOut[0], hashOut[1], this.blocks);
+    return this.#array.has(key);
   }
 
   /** Adds a key by its hash; see `hashKey`. */
   addHash(hash: KeyHash): boolean {
-    checkSameScheme(hash.scheme, this.scheme);
-    this.#gauge.before(1);
-    return this.#prober.add(this.#store.words, hash.low | 0, hash.high | 0);
+    return this.#array.addHash(hash);
   }
 
   /** `has` by the key's hash; see `hashKey`. */
   hasHash(hash: KeyHash): boolean {
-    checkSameScheme(hash.scheme, this.scheme);
-    return this.#prober.has(this.#store.words, hash.low | 0, hash.high | 0);
+    return this.#array.hasHash(hash);
   }
 
   /** Adds many keys, faster than one by one. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
-    return addBatch(this.#store, this.#prober, keys, this.scheme, this.#gauge);
+    return this.#array.addMany(keys);
   }
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
-    return hasBatch(this.#store, this.#prober, keys, this.scheme);
+    return this.#array.hasMany(keys);
   }
 
   /** Removes all keys. */
   clear(): void {
-    this.#store.words.fill(0);
-    this.#gauge.reset();
+    this.#array.clear();
   }
 
   /** An independent filter with the same keys, in memory that is not shared. */
   copy(): BlockedBloomFilter {
-    return new BlockedBloomFilter(this.#parameters(), this.#store.copy(), this.scheme);
+    return new BlockedBloomFilter(this.#parameters(), this.#array.store.copy(), this.scheme);
   }
 
   /** Adds all keys of another filter to this one. */
   merge(other: BlockedBloomFilter): this {
-    orInto(this.#store.words, this.#like(other, 'merge').words, this.#store.shared);
-    this.#gauge.reset();
+    this.#array.merge(this.#like(other, 'merge'));
     return this;
   }
 
@@ -190,15 +181,14 @@ export class BlockedBloomFilter {
    * explains its false positives.
    */
   intersection(other: BlockedBloomFilter): BlockedBloomFilter {
-    const { words } = this.#like(other, 'intersect');
     const copy = this.copy();
-    andInto(copy.#store.words, words);
+    copy.#array.intersect(this.#like(other, 'intersect'));
     return copy;
   }
 
   /** Whether the other filter has every bit of this one. If not, it lacks some key of this one. */
   isSubsetOf(other: BlockedBloomFilter): boolean {
-    return isSubset(this.#store.words, this.#like(other, 'compare').words);
+    return this.#array.isSubsetOf(this.#like(other, 'compare'));
   }
 
   /** Whether both filters have the same parameters and the same bits. */
@@ -220,7 +210,7 @@ export class BlockedBloomFilter {
       );
     }
     const perBlock = blockBits(this.layout) / 32;
-    const { words } = this.#store;
+    const { words } = this.#array.store;
     const folded = new Uint32Array(words.length / factor);
     for (let block = 0, i = 0; block < this.blocks; block++) {
       const base = Math.floor(block / factor) * perBlock;
@@ -237,12 +227,12 @@ export class BlockedBloomFilter {
 
   /** The bytes that the bits take in memory. */
   get byteLength(): number {
-    return this.#store.wordCount * 4;
+    return this.#array.store.wordCount * 4;
   }
 
   /** The number of bits that are 1. Reads the whole array. */
   onesCount(): number {
-    return countOnes(this.#store.words);
+    return this.#array.onesCount();
   }
 
   /** The share of bits that are 1. Reads the whole array. */
@@ -252,7 +242,7 @@ export class BlockedBloomFilter {
 
   /** The number of bits that are 1 in both. */
   sharedOnesCount(other: BlockedBloomFilter): number {
-    return countSharedOnes(this.#store.words, this.#like(other, 'compare').words);
+    return this.#array.sharedOnesCount(this.#like(other, 'compare'));
   }
 
   /**
@@ -260,12 +250,12 @@ export class BlockedBloomFilter {
    * left. `sizeEstimate` also gives an interval.
    */
   estimatedSize(): number {
-    return this.#gauge.size();
+    return this.#array.gauge.size();
   }
 
   /** Estimates how many distinct keys the union has. `unionEstimate` also gives an interval. */
   estimatedUnionSize(other: BlockedBloomFilter): number {
-    return this.#gauge.size(this.onesCount() + other.onesCount() - this.sharedOnesCount(other));
+    return this.#array.gauge.size(this.onesCount() + other.onesCount() - this.sharedOnesCount(other));
   }
 
   /**
@@ -277,7 +267,7 @@ export class BlockedBloomFilter {
 
   /** Estimates the current false positive rate from the bits of each block. */
   estimatedFalsePositiveRate(): number {
-    const { words } = this.#store;
+    const { words } = this.#array.store;
     // In the blocked layout all probes range over the block, in the split layout each over its own
     // word.
     const [unitWords, power] = this.layout === 'blocked' ? [BLOCK_BITS / 32, this.hashes] : [1, 1];
@@ -305,7 +295,7 @@ export class BlockedBloomFilter {
       variant: BLOCKED_LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.blocks, this.hashes, this.capacity ?? 0],
-      payload: this.#store,
+      payload: this.#array.store,
     });
   }
 
@@ -330,7 +320,7 @@ export class BlockedBloomFilter {
    * The bare bits, block by block. In the split-block layout, the bitset of a Parquet Bloom filter.
    */
   toBlockBytes(): Uint8Array<ArrayBuffer> {
-    return this.#store.subarray(0, this.bits / 8).slice();
+    return this.#array.store.subarray(0, this.bits / 8).slice();
   }
 
   /** Makes a filter from bare bits. The caller must know the other parameters. */
@@ -345,7 +335,7 @@ export class BlockedBloomFilter {
       );
     }
     const filter = new BlockedBloomFilter({ ...options, blocks: bytes.length / blockBytes });
-    filter.#store.setBytes(bytes);
+    filter.#array.store.setBytes(bytes);
     return filter;
   }
 
@@ -354,7 +344,7 @@ export class BlockedBloomFilter {
    * filters/shared/sharing.ts.
    */
   share(): BlockedFilterOptions {
-    return { ...this.#parameters(), ...sharedOptions(this.#store, this.scheme) };
+    return { ...this.#parameters(), ...sharedOptions(this.#array.store, this.scheme) };
   }
 
   toString(): string {
@@ -363,13 +353,13 @@ export class BlockedBloomFilter {
 
   #parameters(): BlockedFilterOptions {
     const { blocks, hashes, layout, capacity } = this;
-    return { blocks, hashes, layout, capacity, overfull: this.#gauge.policy };
+    return { blocks, hashes, layout, capacity, overfull: this.#array.gauge.policy };
   }
 
   /** The bits of another filter. Throws if its parameters differ. */
-  #like(other: BlockedBloomFilter, verb: string): BitStore {
+  #like(other: BlockedBloomFilter, verb: string): BitArray {
     checkAlike(areAlike(BlockedBloomFilter, this, other), verb, this, other);
-    return other.#store;
+    return other.#array;
   }
 }
 

@@ -23,17 +23,10 @@
 
 import { decodeFrame, encodeFrame, type FrameWriter } from '../frames/frame.ts';
 import { BLOOM_FRAME } from '../frames/frame-kinds.ts';
-import { checkSameScheme, type HashScheme } from '../hashing/hash-scheme.ts';
+import type { HashScheme } from '../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
-import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
-import {
-  andInto,
-  countOnes,
-  countSharedOnes,
-  foldNeighbours,
-  isSubset,
-  orInto,
-} from '../kernel/bits/bit-operations.ts';
+import type { KeyHash } from '../kernel/batches/hash-key.ts';
+import { foldNeighbours } from '../kernel/bits/bit-operations.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
 import { classicAdd, classicHas, setPlain, setShared } from '../kernel/bits/classic.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
@@ -43,7 +36,8 @@ import { decayOf, rateFromOnes } from '../math/from-ones.ts';
 import { BLOOM_LAYOUTS } from '../math/layouts.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { areAlike, checkAlike } from './shared/alike.ts';
-import { addBatch, hasBatch, hasKeyInWasm, type Prober } from './shared/batch-probing.ts';
+import type { Prober } from './shared/batch-probing.ts';
+import { BitArray } from './shared/bit-array.ts';
 import { FillGauge } from './shared/fill-gauge.ts';
 import { checkOptions, type DecodeOptions, FILTER_OPTIONS, type FilterOptions } from './shared/options.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
@@ -75,16 +69,13 @@ export interface BloomCapacityOptions extends FilterOptions {
 }
 
 export class BloomFilter {
-  readonly bits: number;
-  readonly hashes: number;
-  readonly layout: BloomLayout;
-  readonly capacity: number | undefined;
-  readonly scheme: HashScheme;
+  declare readonly bits: number;
+  declare readonly hashes: number;
+  declare readonly layout: BloomLayout;
+  declare readonly capacity: number | undefined;
+  declare readonly scheme: HashScheme;
   readonly #range: number;
-  readonly #stride: number;
-  readonly #store: BitStore;
-  readonly #prober: Prober;
-  readonly #gauge: FillGauge;
+  readonly #array: BitArray;
 
   /** Sized by bits and hashes; `BloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: BloomFilterOptions);
@@ -98,11 +89,15 @@ export class BloomFilter {
     this.layout = checkChoice('layout', layout, BLOOM_LAYOUTS);
     this.capacity = capacity;
     const stride = sliceOf(bits, hashes, layout, 'bits');
-    this.#stride = stride;
     this.#range = stride || bits;
-    [this.#store, this.scheme] = store && scheme ? [store, scheme] : openStore(bits, options);
-    this.#prober = prober(this.#range, stride, hashes, this.scheme, this.#store.shared);
-    this.#gauge = new FillGauge(this, decayOf(stride === 0 ? hashes : 1, 1 / this.#range), overfull);
+    const [opened, own] = store && scheme ? [store, scheme] : openStore(bits, options);
+    this.scheme = own;
+    this.#array = new BitArray(
+      opened,
+      own,
+      prober(this.#range, stride, hashes, own, opened.shared),
+      new FillGauge(this, decayOf(stride === 0 ? hashes : 1, 1 / this.#range), overfull),
+    );
   }
 
   /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */
@@ -116,57 +111,47 @@ export class BloomFilter {
 
   /** Adds a key. Returns true if it was certainly absent before, that is, if a bit changed. */
   add(key: Key): boolean {
-    this.#gauge.before(1);
-    hashInto(key, this.scheme);
-    return this.#prober.add(this.#store.words, hashOut[0], hashOut[1]);
+    return this.#array.add(key);
   }
 
   /** True if the key may have been added, false if it certainly was not. */
   has(key: Key): boolean {
-    const answer = WASM_POSSIBLE ? hasKeyInWasm(this.#store, this.#prober, key) : -1;
-    if (answer >= 0) return answer === 1;
-    hashInto(key, this.scheme);
-    return classicHas(this.#store.words, hashOut[0], hashOut[1], this.#range, this.#stride, this.hashes);
+    return this.#array.has(key);
   }
 
   /** Adds a key by its hash; see `hashKey`. */
   addHash(hash: KeyHash): boolean {
-    checkSameScheme(hash.scheme, this.scheme);
-    this.#gauge.before(1);
-    return this.#prober.add(this.#store.words, hash.low | 0, hash.high | 0);
+    return this.#array.addHash(hash);
   }
 
   /** `has` by the key's hash; see `hashKey`. */
   hasHash(hash: KeyHash): boolean {
-    checkSameScheme(hash.scheme, this.scheme);
-    return this.#prober.has(this.#store.words, hash.low | 0, hash.high | 0);
+    return this.#array.hasHash(hash);
   }
 
   /** Adds many keys, faster than one by one. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
-    return addBatch(this.#store, this.#prober, keys, this.scheme, this.#gauge);
+    return this.#array.addMany(keys);
   }
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
-    return hasBatch(this.#store, this.#prober, keys, this.scheme);
+    return this.#array.hasMany(keys);
   }
 
   /** Removes all keys. */
   clear(): void {
-    this.#store.words.fill(0);
-    this.#gauge.reset();
+    this.#array.clear();
   }
 
   /** An independent filter with the same keys, in memory that is not shared. */
   copy(): BloomFilter {
-    return new BloomFilter(this.#parameters(), this.#store.copy(), this.scheme);
+    return new BloomFilter(this.#parameters(), this.#array.store.copy(), this.scheme);
   }
 
   /** Adds all keys of another filter to this one. */
   merge(other: BloomFilter): this {
-    orInto(this.#store.words, this.#like(other, 'merge').words, this.#store.shared);
-    this.#gauge.reset();
+    this.#array.merge(this.#like(other, 'merge'));
     return this;
   }
 
@@ -183,15 +168,14 @@ export class BloomFilter {
    * It never has more than either of the two.
    */
   intersection(other: BloomFilter): BloomFilter {
-    const { words } = this.#like(other, 'intersect');
     const copy = this.copy();
-    andInto(copy.#store.words, words);
+    copy.#array.intersect(this.#like(other, 'intersect'));
     return copy;
   }
 
   /** Whether the other filter has every bit of this one. If not, it lacks some key of this one. */
   isSubsetOf(other: BloomFilter): boolean {
-    return isSubset(this.#store.words, this.#like(other, 'compare').words);
+    return this.#array.isSubsetOf(this.#like(other, 'compare'));
   }
 
   /** Whether both filters have the same parameters and the same bits. */
@@ -212,7 +196,7 @@ export class BloomFilter {
         `Cannot halve: expected a multiple of ${factor} bits in a range, got ${this.#range}`,
       );
     }
-    let { words } = this.#store;
+    let { words } = this.#array.store;
     let { bits } = this;
     for (let i = 0; i < times; i++, bits /= 2) {
       // No pair of neighbours crosses a border of slices, because each slice has an even number of
@@ -221,13 +205,13 @@ export class BloomFilter {
       foldNeighbours(words, bits, half);
       words = half;
     }
-    const store = times === 0 ? this.#store.copy() : new BitStore(words);
+    const store = new BitStore(times === 0 ? words.slice() : words);
     return new BloomFilter({ ...this.#parameters(), bits }, store, this.scheme);
   }
 
   /** The number of bits that are 1. Reads the whole array. */
   onesCount(): number {
-    return countOnes(this.#store.words);
+    return this.#array.onesCount();
   }
 
   /** The share of bits that are 1, about one half at capacity. Reads the whole array. */
@@ -239,7 +223,7 @@ export class BloomFilter {
    * The number of bits that are 1 in both: the inner product of survey 2.4, a similarity measure.
    */
   sharedOnesCount(other: BloomFilter): number {
-    return countSharedOnes(this.#store.words, this.#like(other, 'compare').words);
+    return this.#array.sharedOnesCount(this.#like(other, 'compare'));
   }
 
   /**
@@ -247,12 +231,12 @@ export class BloomFilter {
    * no zero is left. `sizeEstimate` also gives an interval.
    */
   estimatedSize(): number {
-    return this.#gauge.size();
+    return this.#array.gauge.size();
   }
 
   /** Estimates how many distinct keys the union has. `unionEstimate` also gives an interval. */
   estimatedUnionSize(other: BloomFilter): number {
-    return this.#gauge.size(this.onesCount() + other.onesCount() - this.sharedOnesCount(other));
+    return this.#array.gauge.size(this.onesCount() + other.onesCount() - this.sharedOnesCount(other));
   }
 
   /**
@@ -270,7 +254,7 @@ export class BloomFilter {
 
   /** The bytes that the bits take in memory. */
   get byteLength(): number {
-    return this.#store.wordCount * 4;
+    return this.#array.store.wordCount * 4;
   }
 
   /** The filter as a frame: bytes to save or send, read back by `BloomFilter.decode` anywhere. */
@@ -282,7 +266,7 @@ export class BloomFilter {
       variant: BLOOM_LAYOUTS.indexOf(this.layout),
       scheme: this.scheme,
       parameters: [this.bits, this.hashes, this.capacity ?? 0],
-      payload: this.#store,
+      payload: this.#array.store,
     });
   }
 
@@ -306,7 +290,7 @@ export class BloomFilter {
    * filters/shared/sharing.ts.
    */
   share(): BloomFilterOptions {
-    return { ...this.#parameters(), ...sharedOptions(this.#store, this.scheme) };
+    return { ...this.#parameters(), ...sharedOptions(this.#array.store, this.scheme) };
   }
 
   toString(): string {
@@ -315,13 +299,13 @@ export class BloomFilter {
 
   #parameters(): BloomFilterOptions {
     const { bits, hashes, layout, capacity } = this;
-    return { bits, hashes, layout, capacity, overfull: this.#gauge.policy };
+    return { bits, hashes, layout, capacity, overfull: this.#array.gauge.policy };
   }
 
   /** The bits of another filter. Throws if its parameters differ. */
-  #like(other: BloomFilter, verb: string): BitStore {
+  #like(other: BloomFilter, verb: string): BitArray {
     checkAlike(areAlike(BloomFilter, this, other), verb, this, other);
-    return other.#store;
+    return other.#array;
   }
 }
 

@@ -6,6 +6,7 @@
 
 import type { HashScheme } from '../../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
+import { hashInto, hashOut } from '../../kernel/batches/hash-key.ts';
 import type { BitStore } from '../../kernel/bits/bit-store.ts';
 import { CHUNK_KEYS } from '../../kernel/wasm/chunk.ts';
 import { wasmKernel } from '../../kernel/wasm/kernel-choice.ts';
@@ -35,18 +36,25 @@ interface WasmProber {
 }
 
 /**
- * Looks up one key in WebAssembly, if the filter lives there: 1 or 0, or -1 if it does not. This is
- * a constant with two alternatives, because esbuild keeps a function whose only calls stand in
- * conditions that it drops.
+ * Looks up one key, in WebAssembly if the filter lives there. This is a constant with two
+ * alternatives, because esbuild keeps a function whose only calls stand in conditions that it
+ * drops.
  */
-export const hasKeyInWasm: (store: BitStore, prober: Prober, key: Key) => number = WASM_POSSIBLE
-  ? (store, { inWasm }, key) => {
-      const wasm = wasmKernel();
-      if (wasm === null || inWasm === null) return -1;
-      const address = wasm.admit(store, 1, 0);
-      return address === 0 ? -1 : inWasm.hasKey(wasm, key, address);
-    }
-  : () => -1;
+export const hasKey: (store: BitStore, prober: Prober, key: Key, scheme: HashScheme) => boolean =
+  WASM_POSSIBLE
+    ? (store, prober, key, scheme) => {
+        const wasm = wasmKernel();
+        if (wasm === null || prober.inWasm === null) return hasKeyOutside(store, prober, key, scheme);
+        const address = wasm.admit(store, 1, 0);
+        const answer = address === 0 ? -1 : prober.inWasm.hasKey(wasm, key, address);
+        return answer < 0 ? hasKeyOutside(store, prober, key, scheme) : answer === 1;
+      }
+    : hasKeyOutside;
+
+function hasKeyOutside({ words }: BitStore, prober: Prober, key: Key, scheme: HashScheme): boolean {
+  hashInto(key, scheme);
+  return prober.has(words, hashOut[0], hashOut[1]);
+}
 
 /**
  * The kernel, if the store is in its memory or has been used often enough to move there now;
@@ -116,15 +124,15 @@ export function probeBatch(store: BitStore, keys: KeyBatch, scheme: HashScheme, 
     probe.before?.(count, seen);
     const address =
       WASM_POSSIBLE && wasm !== null && probe.inWasm !== null ? wasm.admit(store, count, total) : 0;
-    if (WASM_POSSIBLE && wasm !== null && address !== 0) {
-      probe.inWasm?.(wasm, count, address, seen);
-    } else {
-      const hashes = chunkHashes(wasm);
-      for (let i = 0; i < count; i++) probe.outside(hashes[2 * i], hashes[2 * i + 1], seen + i);
-    }
+    if (WASM_POSSIBLE && wasm !== null && address !== 0) probe.inWasm?.(wasm, count, address, seen);
+    else probeOutside(probe, chunkHashes(wasm), count, seen);
     seen += count;
   });
   return seen;
+}
+
+function probeOutside(probe: BatchProbe, hashes: Int32Array, count: number, at: number): void {
+  for (let i = 0; i < count; i++) probe.outside(hashes[2 * i], hashes[2 * i + 1], at + i);
 }
 
 /**
