@@ -127,6 +127,7 @@ export class CountingBloomFilter {
   readonly #store: BitStore;
   readonly #prober: Prober;
   readonly #gauge: FillGauge;
+  #taker: object | undefined;
 
   /** Sized by counters and hashes; `CountingBloomFilter.forCapacity` sizes by capacity and rate. */
   constructor(options: CountingFilterOptions);
@@ -290,9 +291,35 @@ export class CountingBloomFilter {
 
   /**
    * The positions of the bits of the snapshot that changed since the last call (or since the filter
-   * was made or decoded), rising. Flipping them in the old snapshot gives the new one.
+   * was made or decoded), rising. Flipping them in the old snapshot gives the new one. Throws if a
+   * publisher takes the changes: those taken elsewhere would be missing in every summary.
    */
   takeChanges(): Float64Array {
+    if (this.#taker !== undefined) {
+      throw new TypeError(
+        'Cannot take changes: expected a filter without a publisher, got one that a publisher reads',
+      );
+    }
+    return this.#array.takeChanges();
+  }
+
+  /** @internal The only one that may take the changes, or undefined if all may. */
+  get changeTaker(): object | undefined {
+    return this.#taker;
+  }
+
+  /** @internal */
+  set changeTaker(taker: object | undefined) {
+    this.#taker = taker;
+  }
+
+  /** @internal The changes, for the one that may take them. */
+  takeChangesAs(taker: object): Float64Array {
+    if (this.#taker !== taker) {
+      throw new TypeError(
+        'Cannot publish: expected a filter of its own, got one that was given to another publisher (replace it)',
+      );
+    }
     return this.#array.takeChanges();
   }
 

@@ -8,6 +8,7 @@ import { decodeBits } from '../coding/bit-code.ts';
 import { codingOf, expandFrame } from '../coding/compressed-frame.ts';
 import { frameSum } from '../coding/snapshot.ts';
 import { Publisher, type PublisherOptions } from './publisher.ts';
+import { Subscriber } from './subscriber.ts';
 import {
   type DeltaMessage,
   type FullMessage,
@@ -210,6 +211,26 @@ inBothKernels('a publisher', () => {
       base: 0,
       generation: { epoch: 65537n, sequence: 1 },
     });
+  });
+
+  it('does not let other code take the changes of its filter, which subscribers would miss', () => {
+    const publisher = publisherOf();
+    const { filter } = publisher;
+    const subscriber = new Subscriber();
+    subscriber.receive(publisher.full());
+    filter.add('new');
+    expect(() => filter.takeChanges()).toThrow(
+      new TypeError(
+        'Cannot take changes: expected a filter without a publisher, got one that a publisher reads',
+      ),
+    );
+    subscriber.receive(publisher.publish()!);
+    expect([subscriber.status, subscriber.has('new')]).toEqual(['current', true]);
+    // Another filter in its place gives it back. A copy was never taken.
+    expect(filter.copy().takeChanges()).toEqual(Float64Array.of());
+    publisher.replace(filter.copy());
+    filter.add('newer');
+    expect(filter.takeChanges().length).toBeGreaterThan(0);
   });
 
   it('is alone in taking the changes of its filter', () => {

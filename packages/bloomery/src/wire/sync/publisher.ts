@@ -31,10 +31,10 @@
  * cent was replaced) in WebAssembly, 15 ms with effort 'fast'. The coded full state and each merged
  * delta are made at the first request for them, and kept until the next generation.
  *
- * The publisher takes the filter's changes (`takeChanges`), and no other code may: changes taken
- * elsewhere would be missing in every summary from then on. So a filter has one publisher, the last
- * that was given it, and the one before refuses to publish. Keys may be added to the filter
- * directly.
+ * The publisher takes the filter's changes, and no other code may: changes taken elsewhere would be
+ * missing in every summary from then on. So `takeChanges` of a published filter throws. A filter
+ * has one publisher, the last that was given it, and the one before refuses to publish. Keys may be
+ * added to the filter directly.
  *
  * What was refused. We refused resizing, because a counting filter cannot be resized: a caller that
  * still has the keys makes a larger one for `replace`. We refused deltas from one epoch to the
@@ -152,12 +152,7 @@ export class Publisher {
    * changed.
    */
   publish(): Uint8Array | null {
-    if (PUBLISHERS.get(this.#filter) !== this) {
-      throw new TypeError(
-        'Cannot publish: expected a filter of its own, got one that was given to another publisher (replace it)',
-      );
-    }
-    const changed = this.#filter.takeChanges();
+    const changed = this.#filter.takeChangesAs(this);
     if (changed.length === 0) return null;
     const { generation, state: snapshot } = this.#announcer;
     this.#past.history.push(generation, changed);
@@ -174,6 +169,7 @@ export class Publisher {
   replace(filter: CountingBloomFilter): Uint8Array {
     this.#announcer.checkRestart();
     const snapshot = snapshotOf(checkFilter(filter));
+    if (this.#filter !== filter && this.#filter.changeTaker === this) this.#filter.changeTaker = undefined;
     this.#past = this.#takeOver(filter, snapshot);
     this.#filter = filter;
     this.#announcer.restart(snapshot);
@@ -245,8 +241,8 @@ export class Publisher {
 
   /** Takes the changes of a filter from now on. Its past begins with the given snapshot. */
   #takeOver(filter: CountingBloomFilter, { bits, frame }: Snapshot): Past {
-    filter.takeChanges();
-    PUBLISHERS.set(filter, this);
+    filter.changeTaker = this;
+    filter.takeChangesAs(this);
     const historyBytes = this.#historyBytes ?? 2 * frame.length;
     const history = new ChangeHistory(bits, this.#historyGenerations, historyBytes);
     return { history, historyBytes, deltas: new Map(), deltaBytes: 0 };
@@ -266,8 +262,7 @@ interface Past {
 }
 
 const OPTIONS = ['filter', 'incarnation', 'publisherId', 'effort', 'historyGenerations', 'historyBytes'];
-/** The publisher that takes the changes of a filter. */
-const PUBLISHERS = /* @__PURE__ */ new WeakMap<CountingBloomFilter, Publisher>();
+
 function checkFilter(filter: CountingBloomFilter): CountingBloomFilter {
   if (!(filter instanceof CountingBloomFilter)) {
     throw new TypeError(`Cannot use filter: expected a CountingBloomFilter, got ${typeName(filter)}`);
