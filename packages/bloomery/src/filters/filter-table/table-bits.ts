@@ -26,9 +26,9 @@ import {
 import {
   foldRows,
   readColumn,
-  setColumns,
   widenRows,
   writeColumn,
+  writeColumns,
 } from '../../kernel/bits/sliced-columns.ts';
 import { slicedAddChunk, slicedCandidatesIn } from '../../kernel/bits/sliced-wasm.ts';
 import { wasmKernel } from '../../kernel/wasm/kernel-choice.ts';
@@ -121,12 +121,10 @@ export class TableBits {
 
   /** Writes all columns, each from the bits of a classic filter. */
   writeAll(arrays: readonly Uint32Array[]): void {
+    if (this.room >= 32) writeColumns(this.#store.words, this.#shape, arrays);
     for (const [column, bits] of arrays.entries()) {
       if (this.room < 32) this.write(column, bits, 0, this.rows);
-      else if (column % 32 === 0) {
-        setColumns(this.#store.words, this.#shape, column / 32, arrays.slice(column, column + 32));
-      }
-      this.#ones[column] = countOnes(bits);
+      else this.#ones[column] = countOnes(bits);
     }
   }
 
