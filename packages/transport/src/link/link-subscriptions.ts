@@ -42,9 +42,11 @@ export class LinkSubscriptions {
     }
   }
 
-  /** Passes a message on. Each receiver gets bytes of its own. */
+  /**
+   * Passes a message on. Each receiver gets bytes of its own; `slice` of a Buffer would share them.
+   */
   message(topic: string, bytes: Uint8Array): void {
     for (const entry of [...this.#entries])
-      if (entry.isOpen && entry.topic === topic) entry.on.message(bytes.slice());
+      if (entry.isOpen && entry.topic === topic) entry.on.message(new Uint8Array(bytes));
   }
 }

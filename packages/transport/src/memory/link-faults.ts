@@ -44,13 +44,13 @@ export function arrivals(bytes: Uint8Array, faults: LinkFaults, clock: Clock): A
     const delayMs = faults.delayMs + (faults.jitterMs > 0 ? faults.jitterMs * clock.random() : 0);
     const isReordered = happens(faults.reordering);
     const extraMs = isReordered ? 10 * Math.max(faults.delayMs, 1) * clock.random() : 0;
-    const arrived = happens(faults.damage) ? damaged(bytes, clock) : bytes.slice();
+    const arrived = happens(faults.damage) ? damaged(bytes, clock) : new Uint8Array(bytes);
     return { bytes: arrived, delayMs: delayMs + extraMs, isReordered };
   });
 }
 
 function damaged(bytes: Uint8Array, clock: Clock): Uint8Array {
-  const copy = bytes.slice();
+  const copy = new Uint8Array(bytes);
   const bit = Math.floor(clock.random() * 8 * bytes.length);
   if (copy.length > 0) copy[bit >> 3] ^= 1 << (bit & 7);
   return copy;
