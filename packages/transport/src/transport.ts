@@ -18,6 +18,21 @@ import type { Cancel } from './clock.ts';
 /** The most bytes of one message, of one request and of one answer. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
+const TOPIC = /^[a-z0-9][a-z0-9.-]{0,63}$/;
+
+/** True if a text can be the name of a topic: up to 64 of `a-z`, `0-9`, `.` and `-`. */
+export function isTopic(text: string): boolean {
+  return TOPIC.test(text);
+}
+
+/** Throws if a text cannot be the name of a topic. */
+export function checkTopic(topic: string): void {
+  if (!isTopic(topic))
+    throw new RangeError(
+      `Cannot use a topic: expected up to 64 letters a-z, digits, dots and dashes, got ${JSON.stringify(topic)}`,
+    );
+}
+
 /** Throws if a message is too long. */
 export function checkMessageSize(message: Uint8Array): void {
   if (message.length > MAX_MESSAGE_BYTES)

@@ -6,6 +6,7 @@ import { PendingRequests, requestError } from '../link/pending-request.ts';
 import { Services } from '../link/services.ts';
 import {
   checkMessageSize,
+  checkTopic,
   MAX_MESSAGE_BYTES,
   type Peer,
   type PeerIdentity,
@@ -48,17 +49,20 @@ export class MemoryTransport implements Transport {
   }
 
   publish(topic: string, message: Uint8Array): void {
+    checkTopic(topic);
     checkMessageSize(message);
     if (this.#isClosed) return;
     for (const link of this.#network.linksTo(this.address)) link.carry(this, topic, message);
   }
 
   subscribe(peer: string, topic: string, on: Subscription): Cancel {
+    checkTopic(topic);
     this.#peers.other(peer);
     return this.#links.get(peer)!.subscribe(topic, on);
   }
 
   async request(peer: string, topic: string, body: Uint8Array, options: RequestOptions): Promise<Uint8Array> {
+    checkTopic(topic);
     this.#peers.other(peer);
     if (body.length > MAX_MESSAGE_BYTES) throw requestError('size', peer);
     return this.#requests.run(peer, options, (settle) => {
@@ -75,6 +79,7 @@ export class MemoryTransport implements Transport {
   }
 
   serve(topic: string, answer: Service): Cancel {
+    checkTopic(topic);
     return this.#services.add(topic, answer);
   }
 
