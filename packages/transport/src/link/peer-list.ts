@@ -30,6 +30,11 @@ export class PeerList {
     return [...this.#peers.values()];
   }
 
+  /** The neighbour at an address, if one is configured there. */
+  get(address: string): Peer | undefined {
+    return this.#peers.get(address);
+  }
+
   /** The neighbour at an address. Throws if none is configured there, or if it is this node. */
   other(address: string): Peer {
     const peer = this.#peers.get(address);
