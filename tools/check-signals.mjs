@@ -54,6 +54,7 @@ const EXCEPTIONS = {
     'TieredStore.removeKey': STEP,
   },
   '@bloomery/transport': {
+    'HttpTransport.close': CLOSING,
     'MemoryTransport.close': CLOSING,
     'Transport.close': CLOSING,
   },

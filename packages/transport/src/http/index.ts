@@ -1,3 +1,6 @@
+export { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
+export { HttpTransport, type HttpTransportOptions } from './http-transport.ts';
+export type { TlsOptions } from './peer-client.ts';
 export {
   type AcceptedRequest,
   bodyDigest,

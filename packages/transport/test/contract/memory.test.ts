@@ -6,7 +6,7 @@ import { transportContract } from './transport-contract.ts';
 const STEP_MS = 5;
 const LONGEST_MS = 120_000;
 
-transportContract('memory', (): ContractNet => {
+transportContract('memory', async (): Promise<ContractNet> => {
   const clock = new VirtualClock();
   const network = new MemoryNetwork(clock);
   network.setFaults({ delayMs: 1, jitterMs: 1 });

@@ -1,0 +1,159 @@
+/**
+ * The link to one neighbour over HTTP, which keeps itself up:
+ *
+ *     pause ──► stream ──hello──► open ──closed, silent, damaged──► pause
+ *       ▲         │ three without a hello
+ *       │         ▼
+ *       └────── pull ──every second──► pull ──after five minutes──► stream
+ *
+ * A stream that connects and brings no hello points to a proxy that holds responses back. After
+ * three of them in a row the link pulls. It tries a stream again every five minutes.
+ */
+
+import type { Cancel, Clock } from '../clock.ts';
+import { Backoff } from '../link/backoff.ts';
+import { LinkSubscriptions } from '../link/link-subscriptions.ts';
+import type { PeerList } from '../link/peer-list.ts';
+import type { Subscription } from '../transport.ts';
+import { type Hello, PROTOCOLS } from './hello.ts';
+import type { HttpLimits } from './http-limits.ts';
+import type { PeerAddress } from './peer-address.ts';
+import type { PeerClient } from './peer-client.ts';
+import { readStream, type StreamEnd } from './stream-reader.ts';
+import { STREAM_PATH } from './stream-target.ts';
+
+/** The parts of a transport that all its links use. */
+export interface LinkContext {
+  readonly clock: Clock;
+  readonly selfId: string;
+  readonly life: string;
+  readonly client: PeerClient;
+  readonly responseKey: Uint8Array;
+  readonly peers: PeerList;
+  readonly limits: HttpLimits;
+}
+
+export class HttpLink {
+  readonly #context: LinkContext;
+  readonly #peer: PeerAddress;
+  readonly #backoff: Backoff;
+  readonly #subscriptions = new LinkSubscriptions();
+  /** Topics of the stream that is open or under way. */
+  #topics: readonly string[] = [];
+  #isUp = false;
+  #isClosed = false;
+  #isPulling = false;
+  /** Streams, or pulls, in a row that connected and brought no hello. */
+  #failures = 0;
+  /** The place up to which messages were pulled; null if the last attempt was no pull. */
+  #pulled: { readonly life: string; readonly next: number } | null = null;
+  #streamAgainMs = 0;
+  #stopStream: Cancel = () => {};
+  #stopTimer: Cancel;
+
+  constructor(peer: PeerAddress, context: LinkContext) {
+    const { clock, limits } = context;
+    this.#peer = peer;
+    this.#context = context;
+    this.#backoff = new Backoff(clock, { firstMs: limits.firstPauseMs, mostMs: limits.longestPauseMs });
+    this.#stopTimer = clock.after(0, () => this.#connect());
+  }
+
+  subscribe(topic: string, on: Subscription): Cancel {
+    const cancel = this.#subscriptions.add(topic, on);
+    if (this.#isUp && this.#topics.includes(topic))
+      this.#context.clock.after(0, () => {
+        if (this.#isUp) this.#subscriptions.open(this.#topics);
+      });
+    else if (this.#isUp) this.#wait(0);
+    return cancel;
+  }
+
+  /** Ends the link for good, and tells its subscriptions. */
+  close(): void {
+    this.#isClosed = true;
+    this.#stopTimer();
+    this.#stopStream();
+    this.#subscriptions.closed('closed');
+  }
+
+  #wait(ms: number): void {
+    this.#stopTimer();
+    this.#stopTimer = this.#context.clock.after(ms, () => this.#connect());
+  }
+
+  #connect(): void {
+    this.#stopStream();
+    const { clock, client, responseKey, limits } = this.#context;
+    if (this.#isPulling && clock.monotonic() >= this.#streamAgainMs) this.#isPulling = false;
+    this.#topics = this.#subscriptions.topics();
+    let hello: Hello | null = null;
+    this.#stopStream = readStream(
+      this.#peer,
+      this.#target(),
+      {
+        hello: (said) => this.#heardHello((hello = said)),
+        message: (index, payload) => {
+          const topic = this.#topics[index];
+          if (topic !== undefined) this.#subscriptions.message(topic, payload);
+        },
+        ended: (end, why) => this.#ended(hello, end, why),
+      },
+      { client, responseKey, clock, helloMs: limits.helloMs },
+    );
+  }
+
+  #target(): string {
+    const query = new URLSearchParams({ protocols: PROTOCOLS.join(), topics: this.#topics.join() });
+    if (this.#isPulling) query.set('pull', this.#pulled ? `${this.#pulled.life}.${this.#pulled.next}` : '');
+    return `${STREAM_PATH}?${query}`;
+  }
+
+  #heardHello({ node, life, next, gap }: Hello): void {
+    const { selfId, peers } = this.#context;
+    const { address } = this.#peer;
+    if (node === selfId && life === this.#context.life) {
+      this.close();
+      peers.set(address, { state: 'self', why: null, id: node });
+      return;
+    }
+    if (node === selfId) {
+      this.#stopStream();
+      this.#down('another node has the name of this one');
+      return;
+    }
+    this.#backoff.reset();
+    this.#failures = 0;
+    const isContinued = this.#isPulling && this.#pulled?.life === life && !gap;
+    this.#pulled = this.#isPulling ? { life, next } : null;
+    this.#isUp = true;
+    peers.set(address, { state: 'up', why: null, id: node });
+    // A new stream has not what was published since the end of the last one.
+    if (!isContinued) this.#subscriptions.closed('reopened');
+    this.#subscriptions.open(this.#topics);
+  }
+
+  #ended(hello: Hello | null, end: StreamEnd, why: string): void {
+    const { clock, limits } = this.#context;
+    if (this.#isPulling && hello !== null && end === 'closed') {
+      this.#wait(limits.pullMs);
+      return;
+    }
+    const hasConnected = end !== 'unreachable' && end !== 'refused';
+    if (hello === null && hasConnected) this.#failures++;
+    if (this.#failures >= limits.failuresBeforePull) {
+      this.#failures = 0;
+      this.#isPulling = !this.#isPulling;
+      this.#streamAgainMs = clock.monotonic() + limits.streamAgainMs;
+    }
+    this.#down(why);
+  }
+
+  #down(why: string): void {
+    this.#isUp = false;
+    this.#pulled = null;
+    this.#context.peers.set(this.#peer.address, { state: 'down', why });
+    this.#subscriptions.closed(why);
+    if (!this.#isClosed) this.#wait(this.#backoff.nextMs());
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * The port over HTTP/1.1. The server half is `handle`, which a node mounts on the server of its
+ * peer port. The client half keeps a stream open to each neighbour and sends requests on kept
+ * connections. docs/spec/peer-protocol.md specifies both.
+ *
+ * Requests, answers and frames are signed, so a middleman can only cut. There is no limit on how
+ * often a neighbour asks for full states: the service of that topic knows which requests are
+ * costly.
+ *
+ * A request that is meant for another node is refused, so that it cannot be replayed here: its Host
+ * field is then the address of a neighbour which has said hello under another id. A node that has
+ * not met that neighbour yet cannot tell; the window of 30 s still holds.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Cancel, type Clock, systemClock } from '../clock.ts';
+import { fleetKeys } from '../fleet-keys.ts';
+import { PeerList } from '../link/peer-list.ts';
+import { PendingRequests, requestError } from '../link/pending-request.ts';
+import { Services } from '../link/services.ts';
+import {
+  checkMessageSize,
+  checkTopic,
+  MAX_MESSAGE_BYTES,
+  type Peer,
+  type PeerIdentity,
+  type RequestOptions,
+  type Service,
+  type Subscription,
+  type Transport,
+} from '../transport.ts';
+import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
+import { HttpLink } from './http-link.ts';
+import { peerAddress } from './peer-address.ts';
+import { PeerClient, type TlsOptions } from './peer-client.ts';
+import { refuse, signatureCode } from './refusal.ts';
+import { RequestServer } from './request-server.ts';
+import { type AcceptedRequest, RequestSigner, RequestVerifier, SIGNATURE_FIELD } from './signature.ts';
+import { StreamServer } from './stream-server.ts';
+import { ASK_PATH, PEER_PATHS, readStreamQuery, STREAM_PATH } from './stream-target.ts';
+
+export interface HttpTransportOptions {
+  /** The name of this node, unique in the fleet. */
+  readonly id: string;
+  /** The secret of the fleet: at least 16 random bytes, the same on all nodes. */
+  readonly secret: Uint8Array;
+  /** The URLs of the neighbours' peer ports. One of them may lead to this node. */
+  readonly peers: readonly string[];
+  readonly clock?: Clock | undefined;
+  readonly tls?: TlsOptions | undefined;
+  readonly limits?: Partial<HttpLimits> | undefined;
+}
+
+export class HttpTransport implements Transport {
+  readonly self: PeerIdentity;
+  readonly #peers: PeerList;
+  readonly #links: ReadonlyMap<string, HttpLink>;
+  readonly #hosts: ReadonlyMap<string, string>;
+  readonly #client: PeerClient;
+  readonly #verifier: RequestVerifier;
+  readonly #services: Services;
+  readonly #requests: PendingRequests;
+  readonly #streamServer: StreamServer;
+  readonly #requestServer: RequestServer;
+  #isClosed = false;
+
+  constructor({ id, secret, peers, clock = systemClock, tls, limits: given }: HttpTransportOptions) {
+    const limits = { ...HTTP_LIMITS, ...given };
+    const { response: responseKey } = fleetKeys(secret);
+    const life = newLife(clock);
+    const addresses = [...new Set(peers)].map(peerAddress);
+    this.self = { id };
+    this.#client = new PeerClient(new RequestSigner(secret, id, clock), responseKey, tls);
+    this.#verifier = new RequestVerifier(secret, clock);
+    this.#services = new Services(limits.requestsPerNode);
+    this.#requests = new PendingRequests(clock);
+    this.#streamServer = new StreamServer({ node: id, life, responseKey, clock, limits });
+    this.#requestServer = new RequestServer(this.#services, responseKey, limits);
+    this.#peers = new PeerList(
+      clock,
+      addresses.map(({ address }) => address),
+    );
+    this.#hosts = new Map(addresses.map(({ host, address }) => [host, address]));
+    const context = {
+      clock,
+      selfId: id,
+      life,
+      client: this.#client,
+      responseKey,
+      peers: this.#peers,
+      limits,
+    };
+    this.#links = new Map(addresses.map((peer) => [peer.address, new HttpLink(peer, context)]));
+  }
+
+  peers(): readonly Peer[] {
+    return this.#peers.all();
+  }
+
+  watchPeers(listener: (peer: Peer) => void): Cancel {
+    return this.#peers.watch(listener);
+  }
+
+  publish(topic: string, message: Uint8Array): void {
+    checkTopic(topic);
+    checkMessageSize(message);
+    if (!this.#isClosed) this.#streamServer.publish(topic, message);
+  }
+
+  subscribe(peer: string, topic: string, on: Subscription): Cancel {
+    checkTopic(topic);
+    this.#peers.other(peer);
+    return this.#links.get(peer)!.subscribe(topic, on);
+  }
+
+  async request(peer: string, topic: string, body: Uint8Array, options: RequestOptions): Promise<Uint8Array> {
+    checkTopic(topic);
+    this.#peers.other(peer);
+    if (body.length > MAX_MESSAGE_BYTES) throw requestError('size', peer);
+    const target = `${ASK_PATH}?topic=${topic}`;
+    return this.#requests.run(peer, options, (settle) =>
+      this.#client.post(peerAddress(peer), target, body, settle),
+    );
+  }
+
+  serve(topic: string, answer: Service): Cancel {
+    checkTopic(topic);
+    return this.#services.add(topic, answer);
+  }
+
+  /**
+   * Answers a request of a neighbour. Returns false if the request is for another part of the node.
+   */
+  handle(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!request.url?.startsWith(PEER_PATHS)) return false;
+    void this.#answer(request, response);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#requests.close();
+    for (const link of this.#links.values()) link.close();
+    this.#streamServer.close();
+    this.#client.close();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url: target = '', headers } = request;
+    const host = headers.host ?? '';
+    const signature = headers[SIGNATURE_FIELD];
+    const field = typeof signature === 'string' ? signature : undefined;
+    const verdict = this.#verifier.verify({ method, target, host, field });
+    if ('refused' in verdict) return refuse(request, response, signatureCode(verdict.refused));
+    if (this.#isForOther(host)) return refuse(request, response, 'peer');
+    if (this.#isClosed) return refuse(request, response, 'closed');
+    const { pathname, searchParams } = new URL(target, 'http://node');
+    if (method === 'GET' && pathname === STREAM_PATH)
+      return this.#openStream(request, response, searchParams, verdict);
+    if (method === 'POST' && pathname === ASK_PATH)
+      return this.#requestServer.answer(request, response, searchParams.get('topic') ?? '', verdict);
+    refuse(request, response, 'topic');
+  }
+
+  #openStream(
+    request: IncomingMessage,
+    response: ServerResponse,
+    query: URLSearchParams,
+    { node, nonce }: AcceptedRequest,
+  ): void {
+    const asked = readStreamQuery(query);
+    if (typeof asked === 'string') refuse(request, response, asked);
+    else if (!this.#streamServer.open({ node, nonce, ...asked }, response)) refuse(request, response, 'busy');
+  }
+
+  /** True if a Host field is the address of a neighbour that is known to be another node. */
+  #isForOther(host: string): boolean {
+    const id = this.#peers.get(this.#hosts.get(host.toLowerCase()) ?? '')?.id ?? null;
+    return id !== null && id !== this.self.id;
+  }
+}
+
+/** 72 random bits, so that a node is not taken for its earlier self. */
+function newLife(clock: Clock): string {
+  const words = Array.from({ length: 3 }, () => Math.floor(clock.random() * 2 ** 24));
+  return Buffer.from(words.flatMap((word) => [word & 255, (word >> 8) & 255, word >> 16])).toString(
+    'base64url',
+  );
+}

@@ -1,0 +1,132 @@
+/**
+ * The client half of the HTTP adapter towards all neighbours: signed requests over http: and
+ * https:, with kept connections for requests and one of its own for each stream.
+ */
+
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Cancel } from '../clock.ts';
+import type { Settle } from '../link/pending-request.ts';
+import { MAX_MESSAGE_BYTES } from '../transport.ts';
+import { ANSWER_FIELD, answerMac } from './answer-mac.ts';
+import type { PeerAddress } from './peer-address.ts';
+import { refusalIn } from './refusal.ts';
+import { nonceOf, type RequestSigner, SIGNATURE_FIELD } from './signature.ts';
+
+/** For neighbours with https:// addresses. */
+export interface TlsOptions {
+  /** Certificates that sign those of the neighbours, in PEM. Without it, those that Node trusts. */
+  readonly ca?: string | Buffer | undefined;
+  /** Certificate and key of this node, in PEM, for neighbours that ask for one. */
+  readonly cert?: string | Buffer | undefined;
+  readonly key?: string | Buffer | undefined;
+}
+
+/** A request that was sent. `nonce` is that of its signature. */
+interface Sent {
+  readonly request: ClientRequest;
+  readonly nonce: string;
+}
+
+/** Kept connections to one neighbour that wait for the next request. */
+const KEPT = 4;
+
+export class PeerClient {
+  readonly #signer: RequestSigner;
+  readonly #responseKey: Uint8Array;
+  readonly #tls: TlsOptions;
+  readonly #agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
+
+  constructor(signer: RequestSigner, responseKey: Uint8Array, tls: TlsOptions = {}) {
+    this.#signer = signer;
+    this.#responseKey = responseKey;
+    this.#tls = tls;
+    const kept = { keepAlive: true, maxFreeSockets: KEPT, scheduling: 'lifo' } as const;
+    this.#agents = { http: new HttpAgent(kept), https: new HttpsAgent({ ...kept, ...tls }) };
+  }
+
+  /** Sends a GET on a connection of its own. */
+  get(peer: PeerAddress, target: string): Sent {
+    return this.#send(peer, 'GET', target, undefined);
+  }
+
+  /** Sends a POST, and settles with its answer. The result gives it up. */
+  post(peer: PeerAddress, target: string, body: Uint8Array, settle: Settle): Cancel {
+    let sent: Sent;
+    let isGivenUp = false;
+    const attempt = (isSecond: boolean) => {
+      sent = this.#send(peer, 'POST', target, body);
+      const { request, nonce } = sent;
+      let hasAnswer = false;
+      request.on('response', (response) => {
+        hasAnswer = true;
+        this.#readAnswer(response, nonce, settle);
+      });
+      request.on('error', (cause) => {
+        // The neighbour may close a kept connection in the moment in which it is used again.
+        if (request.reusedSocket && !hasAnswer && !isSecond && !isGivenUp) attempt(true);
+        else settle({ refused: 'unreachable', cause });
+      });
+    };
+    attempt(false);
+    return () => {
+      isGivenUp = true;
+      sent.request.destroy();
+    };
+  }
+
+  close(): void {
+    this.#agents.http.destroy();
+    this.#agents.https.destroy();
+  }
+
+  #send(peer: PeerAddress, method: string, target: string, body: Uint8Array | undefined): Sent {
+    const field = this.#signer.sign({ method, target, host: peer.host, body });
+    const isKept = method === 'POST';
+    const options = {
+      method,
+      host: peer.hostname,
+      port: peer.port,
+      path: target,
+      headers: {
+        host: peer.host,
+        [SIGNATURE_FIELD]: field,
+        ...(body === undefined ? {} : { 'content-length': body.length }),
+      },
+    };
+    const request = peer.isTls
+      ? httpsRequest({ ...options, ...this.#tls, agent: isKept ? this.#agents.https : false })
+      : httpRequest({ ...options, agent: isKept ? this.#agents.http : false });
+    request.end(body);
+    return { request, nonce: nonceOf(field) ?? '' };
+  }
+
+  #readAnswer(response: IncomingMessage, nonce: string, settle: Settle): void {
+    const isTooLong = Number(response.headers['content-length'] ?? 0) > MAX_MESSAGE_BYTES;
+    if (response.statusCode !== 200 || isTooLong) {
+      response.resume();
+      settle({ refused: isTooLong ? 'size' : refusalIn(response) });
+      return;
+    }
+    const pieces: Buffer[] = [];
+    let count = 0;
+    response.on('data', (piece: Buffer) => {
+      pieces.push(piece);
+      count += piece.length;
+      if (count > MAX_MESSAGE_BYTES) settle({ refused: 'size' });
+    });
+    response.on('error', (cause) => settle({ refused: 'unreachable', cause }));
+    response.on('end', () => {
+      const body = Buffer.concat(pieces);
+      const expected = answerMac(this.#responseKey, nonce, 200, body);
+      settle(
+        response.headers[ANSWER_FIELD] === expected ? { body: new Uint8Array(body) } : { refused: 'damaged' },
+      );
+    });
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * One stream that is read from a neighbour, or one pull. It checks each frame, the hello's deadline
+ * and the heartbeats, and tells once how it ended.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Cancel, Clock } from '../clock.ts';
+import type { TransportErrorCode } from '../transport-error.ts';
+import { StreamSeal } from './answer-mac.ts';
+import { type Frame, FrameReader, HELLO, MESSAGE, StreamError } from './frame.ts';
+import { decodeHello, type Hello } from './hello.ts';
+import type { PeerAddress } from './peer-address.ts';
+import type { PeerClient } from './peer-client.ts';
+import { refusalIn } from './refusal.ts';
+
+/**
+ * How a stream ended: there was no connection; the neighbour refused; the hello or three heartbeats
+ * did not come; the bytes were not those of the neighbour; or the neighbour ended it.
+ */
+export type StreamEnd = 'unreachable' | 'refused' | 'silent' | 'damaged' | 'closed';
+
+export interface StreamEvents {
+  hello(hello: Hello): void;
+  message(topicIndex: number, payload: Uint8Array): void;
+  /** Called once, as the last event. `why` is in words for an operator. */
+  ended(end: StreamEnd, why: string): void;
+}
+
+export interface StreamReaderOptions {
+  readonly client: PeerClient;
+  readonly responseKey: Uint8Array;
+  readonly clock: Clock;
+  readonly helloMs: number;
+}
+
+const MISSED_HEARTBEATS = 3;
+
+/** Words for refusals that an operator can mend. */
+const REFUSALS: Partial<Record<TransportErrorCode, string>> = {
+  refused: 'refused: has the neighbour the same secret?',
+  clock: 'refused: the clocks differ by more than 30 s',
+  peer: 'refused: the address belongs to another node',
+  version: 'refused: no version of the protocol in common',
+  busy: 'refused: the neighbour has too many streams',
+  unreachable: 'no answer of a node',
+};
+
+/** Reads a stream. The result ends it without an event. */
+export function readStream(
+  peer: PeerAddress,
+  target: string,
+  on: StreamEvents,
+  { client, responseKey, clock, helloMs }: StreamReaderOptions,
+): Cancel {
+  const { request, nonce } = client.get(peer, target);
+  const seal = new StreamSeal(responseKey, nonce);
+  const reader = new FrameReader();
+  let hello: Hello | null = null;
+  let heardMs = clock.monotonic();
+  let isOver = false;
+  let stopTimer = clock.after(helloMs, () => end('silent', 'silent'));
+
+  const stop = () => {
+    isOver = true;
+    stopTimer();
+    request.destroy();
+  };
+  const end = (how: StreamEnd, why: string) => {
+    if (isOver) return;
+    stop();
+    on.ended(how, why);
+  };
+  const watchHeartbeats = (longestMs: number) => {
+    const leftMs = heardMs + longestMs - clock.monotonic();
+    if (leftMs <= 0) end('silent', 'silent');
+    else stopTimer = clock.after(leftMs, () => watchHeartbeats(longestMs));
+  };
+  const take = (frame: Frame) => {
+    if (!seal.isNext(frame)) return end('damaged', 'damaged');
+    if (hello === null) {
+      hello = frame.kind === HELLO ? decodeHello(frame.payload) : null;
+      if (hello === null) return end('damaged', 'a stream without a hello');
+      stopTimer();
+      watchHeartbeats(MISSED_HEARTBEATS * hello.heartbeatMs);
+      on.hello(hello);
+    } else if (frame.kind === MESSAGE) on.message(frame.topic, frame.payload);
+    // Heartbeats have done their work, and frames of later versions are ignored.
+  };
+  const framesIn = (piece: Buffer): Frame[] => {
+    try {
+      return reader.push(piece);
+    } catch (error) {
+      if (!(error instanceof StreamError)) throw error;
+      end('damaged', 'damaged');
+      return [];
+    }
+  };
+  const read = (piece: Buffer) => {
+    // A part of a message is a sign of life: 8 MB may take longer than three heartbeats.
+    heardMs = clock.monotonic();
+    for (const frame of framesIn(piece)) if (!isOver) take(frame);
+  };
+
+  request.on('error', (error) => end(hello === null ? 'unreachable' : 'closed', `closed: ${error.message}`));
+  request.on('response', (response: IncomingMessage) => {
+    if (response.statusCode !== 200) {
+      const code = refusalIn(response);
+      response.resume();
+      end(code === 'unreachable' ? 'unreachable' : 'refused', REFUSALS[code] ?? `refused: ${code}`);
+      return;
+    }
+    response.on('data', read);
+    response.on('error', () => end('closed', 'closed'));
+    response.on('close', () => end('closed', 'closed'));
+  });
+  return stop;
+}
