@@ -60,6 +60,7 @@ export async function openNodeStore(
   // others.
   const memory = new MemoryStore({
     capacityBytes: memoryBytes,
+    ...(config.peers === null ? {} : { peerCopiesShare: config.peers.copiesShare }),
     heapBytes: Math.floor(HEAP_SHARE * getHeapStatistics().heap_size_limit),
     ...(config.disk === null ? { maxBodyBytes: Math.floor(memoryBytes / 8) } : {}),
   });

@@ -40,6 +40,8 @@ export const FORGET = 16;
  * Responses that earlier versions stored lack the flag.
  */
 export const IMPERSONAL = 32;
+/** The response came from a neighbour (`peer-copy.ts`). Never on disk. */
+export const PEER_COPY = 64;
 
 export interface Times {
   /** Times at which the request was sent and the head of the response arrived. */

@@ -37,6 +37,7 @@ export { formatHttpDate, parseHttpDate } from './http-date.ts';
 export { isSafe, keysToInvalidate } from './invalidation.ts';
 export type { RequestHead, ResponseHead } from './message-head.ts';
 export { type Combination, canComplete, combine, completionFields, type Piece } from './partial.ts';
+export { asOwn, asPeerCopy, isPeerCopy } from './peer-copy.ts';
 export { DEFAULT_POLICY, type PolicyOptions } from './policy-options.ts';
 export { type ByteRange, parseContentRange, parseRange, requestedRanges } from './ranges.ts';
 export { isHeuristicallyCacheable, isServerError } from './statuses.ts';

@@ -147,6 +147,9 @@ export interface StoreStatistics {
   readonly corrupt: number;
   /** Bodies that were not admitted when first seen. */
   readonly refused: number;
+  /** Responses that came from neighbours and are not this node's own yet, and their bytes. */
+  readonly copies: number;
+  readonly copyBytes: number;
 }
 
 /** The stored bytes are not those that were written, or are no longer available. */

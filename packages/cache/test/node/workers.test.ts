@@ -137,7 +137,16 @@ describe('the ledger', () => {
         aborted: false,
       });
     counted.connections = 5;
-    const store = { responses: 1, bytes: 2, capacityBytes: 3, evictions: 4, corrupt: 5, refused: 6 };
+    const store = {
+      responses: 1,
+      bytes: 2,
+      capacityBytes: 3,
+      evictions: 4,
+      corrupt: 5,
+      refused: 6,
+      copies: 7,
+      copyBytes: 8,
+    };
     return counted.snapshot({ memory: store }, 7, facts(1000, startedAt));
   }
 
@@ -153,7 +162,16 @@ describe('the ledger', () => {
       connections: 5,
       accessLogDropped: 14,
       stores: {
-        memory: { responses: 1, bytes: 2, capacityBytes: 3, evictions: 8, corrupt: 10, refused: 12 },
+        memory: {
+          responses: 1,
+          bytes: 2,
+          capacityBytes: 3,
+          evictions: 8,
+          corrupt: 10,
+          refused: 12,
+          copies: 7,
+          copyBytes: 8,
+        },
       },
       process: { processes: 1, startedAt: 50, cpuMicros: 2000, residentBytes: 20, openDescriptors: 3 },
     });

@@ -4,6 +4,7 @@
  */
 
 import { expect } from 'vitest';
+import { PEER_COPY } from '../../src/policy/freshness.ts';
 import type { StoredResponse } from '../../src/policy/stored-response.ts';
 import type { BodyReader, ResponseStore } from '../../src/store/response-store.ts';
 
@@ -14,6 +15,8 @@ export interface ResponseWish {
   readonly time: number;
   readonly varied?: StoredResponse['varied'];
   readonly headers?: readonly string[];
+  /** Marks it as a copy that came from a neighbour. */
+  readonly copy?: boolean;
 }
 
 export function storedResponse({
@@ -22,6 +25,7 @@ export function storedResponse({
   time,
   varied = [],
   headers = [],
+  copy = false,
 }: ResponseWish): StoredResponse {
   return {
     key,
@@ -33,7 +37,7 @@ export function storedResponse({
     responseTime: 1_700_000_000_001 + time,
     initialAgeMs: 0,
     lifetimeMs: 60_000,
-    flags: 0,
+    flags: copy ? PEER_COPY : 0,
     staleWhileRevalidateMs: 0,
     staleIfErrorMs: 0,
     etag: `"${time}"`,

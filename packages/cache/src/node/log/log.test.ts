@@ -123,7 +123,16 @@ const FACTS = {
   eventLoopP99Ms: 6,
   eventLoopMaxMs: 7,
 };
-const STORE = { responses: 1, bytes: 2, capacityBytes: 3, evictions: 4, corrupt: 5, refused: 6 };
+const STORE = {
+  responses: 1,
+  bytes: 2,
+  capacityBytes: 3,
+  evictions: 4,
+  corrupt: 5,
+  refused: 6,
+  copies: 7,
+  copyBytes: 8,
+};
 
 describe('counters', () => {
   it('put a duration into its bucket, up to and including the bound', () => {

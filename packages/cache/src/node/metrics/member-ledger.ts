@@ -49,7 +49,7 @@ function countsOf(snapshot: MetricsSnapshot): MetricsSnapshot {
     stores: Object.fromEntries(
       Object.entries(stores).map(([tier, statistics]) => [
         tier,
-        { ...statistics, responses: 0, bytes: 0, capacityBytes: 0 },
+        { ...statistics, responses: 0, bytes: 0, capacityBytes: 0, copies: 0, copyBytes: 0 },
       ]),
     ),
     // The node is as old as its first process.

@@ -142,6 +142,8 @@ const STORE_METRICS = [
   ['bloomery_cache_store_evictions_total', 'counter', 'Responses that made room for others.', 'evictions'],
   ['bloomery_cache_store_corrupt_total', 'counter', 'Responses found damaged, and dropped.', 'corrupt'],
   ['bloomery_cache_store_not_admitted_total', 'counter', 'Responses not kept when they came.', 'refused'],
+  ['bloomery_cache_store_copies', 'gauge', 'Stored responses that came from neighbours.', 'copies'],
+  ['bloomery_cache_store_copy_bytes', 'gauge', 'Bytes that these copies take.', 'copyBytes'],
 ] as const;
 
 class Page {

@@ -219,8 +219,10 @@ function copyOf({
   evictions,
   corrupt,
   refused,
+  copies,
+  copyBytes,
 }: StoreStatistics): StoreStatistics {
-  return { responses, bytes, capacityBytes, evictions, corrupt, refused };
+  return { responses, bytes, capacityBytes, evictions, corrupt, refused, copies, copyBytes };
 }
 
 const IDLE: ProxyActivity = { fetches: 0, flights: 0, originConnections: 0, origins: 0, tunnels: 0 };

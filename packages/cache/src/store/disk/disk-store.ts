@@ -291,6 +291,8 @@ export class DiskStore implements LowerStore {
       responses: this.#index.count,
       bytes: this.#packs.liveBytes + this.#bodies.bytes,
       capacityBytes: this.#capacity,
+      copies: 0,
+      copyBytes: 0,
       evictions: this.#evictions,
       corrupt: this.#corrupt,
       refused: this.#refused,

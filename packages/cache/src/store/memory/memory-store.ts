@@ -14,6 +14,8 @@
  *   large bodies, but not as many bytes of small ones.
  * - `maxBodyBytes`: a longer body passes through and is not kept.
  * - `pendingBytes`: all arriving bodies together. Bodies beyond this limit pass through as well.
+ * - `peerCopiesShare`: copies that came from neighbours have a queue of their own (copy-queue.ts).
+ *   A copy that is used moves to the main queue of the eviction policy and loses its mark.
  * - `variantsPerKey`: the oldest variant is evicted when there is one more. Otherwise an origin
  *   that varies by User-Agent would fill the store with one page.
  *
@@ -29,11 +31,13 @@
  * without a copy.
  */
 
+import { asOwn, isPeerCopy } from '../../policy/peer-copy.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import { compact } from '../chunk-list.ts';
 import { type KeyListener, type StoreChange, tellListeners } from '../key-listeners.ts';
 import type { BodyReader, BodyWishes, LowerStore, StoreStatistics } from '../response-store.ts';
 import { newestFirstIndex, sameResponse, sameVariant } from '../variants.ts';
+import { CopyQueue } from './copy-queue.ts';
 import { FlatReader, GoneReader } from './flat-reader.ts';
 import { type MemoryHolder, MemoryWriter } from './memory-writer.ts';
 import { responseCost } from './response-cost.ts';
@@ -49,6 +53,11 @@ export interface MemoryStoreOptions {
   readonly pendingBytes?: number;
   /** Default 16. */
   readonly variantsPerKey?: number;
+  /**
+   * Part of the capacity for copies that came from neighbours (`policy/peer-copy.ts`), 0 to 0.9;
+   * 0 keeps none. Default 0.1.
+   */
+  readonly peerCopiesShare?: number;
 }
 
 /** Events for a store around this one. */
@@ -66,6 +75,7 @@ export class MemoryStore implements LowerStore {
   readonly #heapCapacity: number;
   readonly #slots = new Map<string, Slot>();
   readonly #policy: S3Fifo<Entry>;
+  readonly #copies: CopyQueue<Entry>;
   readonly #holder: MemoryHolder;
   readonly #listeners = new Set<KeyListener>();
   #observer: MemoryObserver | undefined;
@@ -78,16 +88,21 @@ export class MemoryStore implements LowerStore {
   #closed = false;
 
   constructor(options: MemoryStoreOptions) {
-    const { capacityBytes, heapBytes = capacityBytes, variantsPerKey = 16 } = options;
+    const { capacityBytes, heapBytes = capacityBytes, variantsPerKey = 16, peerCopiesShare = 0.1 } = options;
     checkPositive('capacityBytes', capacityBytes);
     checkPositive('heapBytes', heapBytes);
     checkPositive('variantsPerKey', variantsPerKey);
+    if (!(peerCopiesShare >= 0 && peerCopiesShare <= 0.9))
+      throw new RangeError(
+        `Cannot make a store: expected peerCopiesShare from 0 to 0.9, got ${peerCopiesShare}`,
+      );
     this.maxBodyBytes = options.maxBodyBytes ?? Math.min(2 ** 20, Math.floor(capacityBytes / 8));
     this.variantsPerKey = variantsPerKey;
     // Objects smaller than 4 KB on average are rare on the web; if all are, the ghost remembers
     // fewer of them.
     this.#policy = new S3Fifo({ expectedEntries: capacityBytes / 4096 });
     this.#capacity = capacityBytes - this.#policy.ghostBytes;
+    this.#copies = new CopyQueue(Math.floor(peerCopiesShare * this.#capacity));
     this.#heapCapacity = heapBytes;
     this.#holder = {
       readers: 0,
@@ -97,6 +112,11 @@ export class MemoryStore implements LowerStore {
       put: (response, body) => this.put(response, body),
       refuse: (response) => this.#refuse(response),
     };
+  }
+
+  /** Whether copies that came from neighbours are kept at all. */
+  get keepsCopies(): boolean {
+    return this.#copies.capacityBytes > 0;
   }
 
   find(key: string): readonly StoredResponse[] {
@@ -159,11 +179,16 @@ export class MemoryStore implements LowerStore {
     }
     if (this.#closed || body.length > this.maxBodyBytes) return this.#refuse(response);
     const bytes = compact(body);
-    const entry = new Entry(response, bytes, responseCost(response, bytes));
-    if (!this.#canFit(entry.cost, entry.bodyBytes)) return this.#refuse(response);
-    // The old entry leaves the queues first, so that room is made only for the difference.
     const replaced = this.#variantOf(response);
+    // A new version of a response that is this node's own is its own as well.
+    const kept = replaced !== undefined && !isPeerCopy(replaced.response) ? asOwn(response) : response;
+    const entry = new Entry(kept, bytes, responseCost(response, bytes));
+    const isCopy = isPeerCopy(kept);
+    if (!this.#canFit(entry.cost, entry.bodyBytes)) return this.#refuse(response);
+    if (isCopy && entry.cost > this.#copies.capacityBytes) return this.#refuse(response);
+    // The old entry leaves the queues first, so that room is made only for the difference.
     if (replaced !== undefined) this.#leave(replaced);
+    if (isCopy) this.#makeRoomAmongCopies(entry.cost);
     this.#makeRoom(entry.cost, entry.bodyBytes);
     this.#insert(entry, replaced);
     return true;
@@ -191,6 +216,7 @@ export class MemoryStore implements LowerStore {
     unlink(slot, entry);
     entry.response = fresh;
     link(slot, entry);
+    if (this.#copies.has(entry) && !isPeerCopy(fresh)) this.#moveToMain(entry);
     const cost = responseCost(fresh, entry.body);
     if (this.#hasRoom(cost - entry.cost, 0)) {
       this.#policy.resize(entry, cost);
@@ -252,12 +278,14 @@ export class MemoryStore implements LowerStore {
 
   get statistics(): StoreStatistics {
     return {
-      responses: this.#policy.length,
-      bytes: this.#policy.bytes,
+      responses: this.#policy.length + this.#copies.length,
+      bytes: this.#bytes,
       capacityBytes: this.#capacity,
       evictions: this.#evictions,
       corrupt: 0,
       refused: this.#refused,
+      copies: this.#copies.length,
+      copyBytes: this.#copies.bytes,
     };
   }
 
@@ -277,7 +305,27 @@ export class MemoryStore implements LowerStore {
     markUsed(entry);
     if (entry.used) return;
     entry.used = true;
+    if (this.#copies.has(entry)) this.#adopt(entry);
     this.#observer?.firstUse(entry.response, entry.body);
+  }
+
+  /** Makes a copy that was used an ordinary response. */
+  #adopt(entry: Entry): void {
+    const slot = this.#slots.get(entry.key)!;
+    entry.response = asOwn(entry.response);
+    changed(slot);
+    this.#moveToMain(entry);
+    this.#tell(entry.key, 'changed', entry.response);
+  }
+
+  #moveToMain(entry: Entry): void {
+    entry.queue?.remove(entry);
+    this.#policy.addUsed(entry);
+  }
+
+  /** Bytes that all entries take. */
+  get #bytes(): number {
+    return this.#policy.bytes + this.#copies.bytes;
   }
 
   #entryOf(response: StoredResponse): Entry | undefined {
@@ -310,15 +358,22 @@ export class MemoryStore implements LowerStore {
   /** Evicts until there is room. `bodyBytes` of the cost are outside the heap. */
   #makeRoom(cost: number, bodyBytes: number): void {
     while (!this.#hasRoom(cost, bodyBytes)) {
-      const entry = this.#policy.evict();
+      const entry = this.#policy.evict() ?? this.#copies.evict();
       if (entry === undefined) return;
       this.#bodyBytes -= entry.bodyBytes;
       this.#evicted(entry);
     }
   }
 
+  #makeRoomAmongCopies(cost: number): void {
+    for (let old = this.#copies.evictFor(cost); old !== undefined; old = this.#copies.evictFor(cost)) {
+      this.#bodyBytes -= old.bodyBytes;
+      this.#evicted(old);
+    }
+  }
+
   #hasRoom(cost: number, bodyBytes: number): boolean {
-    const { bytes } = this.#policy;
+    const bytes = this.#bytes;
     return bytes + cost <= this.#capacity && bytes - this.#bodyBytes + cost - bodyBytes <= this.#heapCapacity;
   }
 
@@ -329,7 +384,8 @@ export class MemoryStore implements LowerStore {
 
   #enter(entry: Entry): void {
     this.#bodyBytes += entry.bodyBytes;
-    this.#policy.add(entry);
+    if (isPeerCopy(entry.response)) this.#copies.add(entry);
+    else this.#policy.add(entry);
   }
 
   #leave(entry: Entry): void {

@@ -83,6 +83,11 @@ export class S3Fifo<Entry extends QueueEntry> {
     (this.#ghost.has(entry.key) ? this.#main : this.#small).push(entry);
   }
 
+  /** Adds an entry that was used before, in another queue. */
+  addUsed(entry: Entry): void {
+    this.#main.push(entry);
+  }
+
   remove(entry: Entry): void {
     entry.queue?.remove(entry);
   }
@@ -136,7 +141,7 @@ const MAX_SPARED = 1024;
 const GHOST_GENERATIONS = 3;
 
 /** A doubly linked list through the entries, oldest at one end. */
-class EntryQueue {
+export class EntryQueue {
   bytes = 0;
   length = 0;
   oldest: QueueEntry | undefined;

@@ -17,6 +17,9 @@
  * that happened to be evicted. The price is that a hot response in memory is written once although
  * it might never have been evicted.
  *
+ * Copies that came from neighbours (policy/peer-copy.ts) follow the same rules, without the room to
+ * spare: at first sight a long copy is not kept. The mark never reaches the disk.
+ *
  * Consistency. A key that is on disk is always written through, so the disk is never older than
  * memory, and an outdated copy cannot reappear when the newer one is evicted. Changes of the disk
  * are serialised per key (key-queue.ts). Memory changes at once, and a commit or a refresh resolves
@@ -42,6 +45,7 @@
  * `statistics` sums both tiers: a response in both counts twice, because it takes room twice.
  */
 
+import { asOwn, isPeerCopy } from '../../policy/peer-copy.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import { type AbortOptions, abortable } from '../abortable.ts';
 import { type KeyListener, type StoreChange, tellListeners } from '../key-listeners.ts';
@@ -263,6 +267,8 @@ export class TieredStore implements ResponseStore {
       evictions: memory.evictions + disk.evictions,
       corrupt: disk.corrupt,
       refused: this.#admission.statistics.refused,
+      copies: memory.copies,
+      copyBytes: memory.copyBytes,
     };
   }
 
@@ -300,16 +306,26 @@ export class TieredStore implements ResponseStore {
     return hot;
   }
 
+  /**
+   * The response as it is kept. A copy that came from a neighbour is this node's own if it is seen
+   * for the second time, or if this node has had an earlier version of it.
+   */
+  #adopted(response: StoredResponse, seen: boolean, older: boolean): StoredResponse {
+    return older || (seen && this.#memory.keepsCopies) ? asOwn(response) : response;
+  }
+
   #keepInMemory(
-    response: StoredResponse,
+    arrived: StoredResponse,
     body: Uint8Array | undefined,
     seen: boolean,
   ): Promise<boolean> | boolean {
-    const { key } = response;
+    const { key } = arrived;
+    const older = this.#disk.has(key) || this.#queue.waiting(key) > 0;
+    const response = this.#adopted(arrived, seen, older);
     const kept = body !== undefined && this.#memory.put(response, body);
     if (!kept) this.#memory.removeVariant(response);
-    const older = this.#disk.has(key) || this.#queue.waiting(key) > 0;
-    if (body !== undefined && (seen || older) && this.#tier.mayWait(body.length)) {
+    const mayWrite = (seen || older) && !isPeerCopy(response);
+    if (body !== undefined && mayWrite && this.#tier.mayWait(body.length)) {
       this.#memory.disarm(response);
       return this.#tier.waiting(body.length, () =>
         this.#queue.run(key, async () => {
@@ -328,15 +344,18 @@ export class TieredStore implements ResponseStore {
     });
   }
 
-  #keepOnDisk(response: StoredResponse, spooled: BodyWriter, seen: boolean): Promise<boolean> {
-    const { key } = response;
+  #keepOnDisk(arrived: StoredResponse, spooled: BodyWriter, seen: boolean): Promise<boolean> {
+    const { key } = arrived;
+    const response = this.#adopted(arrived, seen, this.#disk.has(key));
+    const isCopy = isPeerCopy(response);
     // The response that memory has for this variant now is outdated; one that arrives while this
     // task waits is not.
     const outdated = this.#memory.peekVariant(response)?.body;
     return this.#queue.run(key, async () => {
       const kept = await this.#tier.do(false, async () => {
-        if (seen || this.#disk.has(key)) return spooled.commit(response);
-        if (this.#tier.hasRoomToSpare(response.bodyLength)) return this.#tier.commitSpare(response, spooled);
+        if (!isCopy && (seen || this.#disk.has(key))) return spooled.commit(response);
+        if (!isCopy && this.#tier.hasRoomToSpare(response.bodyLength))
+          return this.#tier.commitSpare(response, spooled);
         await spooled.endUnkept();
         return false;
       });
