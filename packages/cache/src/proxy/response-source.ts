@@ -20,6 +20,11 @@ export interface ResponseSource {
   /** The source in messages and logs: an origin as `http://example.org:8080`. */
   readonly name: string;
   /**
+   * Whether the responses are copies, which another cache keeps. They are stored with the mark
+   * of `policy/peer-copy.ts`.
+   */
+  readonly copies?: boolean;
+  /**
    * Begins to ask. `onSent`, `onInterim` and `onError` may be called before `ask` returns, the
    * other functions of the handler may not. A source ends the fetch itself if it takes too long,
    * because the request that waits first has no time limit of its own.

@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isPeerCopy } from '../../src/policy/peer-copy.ts';
 import { OriginClient } from '../../src/proxy/origin/origin-client.ts';
 import { OriginSource } from '../../src/proxy/origin/origin-source.ts';
 import type { ResponseSource } from '../../src/proxy/response-source.ts';
@@ -63,6 +64,26 @@ describe('a plan of sources', () => {
     expect([near.count('/a'), origin.count('/a')]).toEqual([1, 0]);
     expect((await lab.get(origin.url('/a'))).text).toBe('near');
     expect([near.count('/a'), plans]).toEqual([1, 1]);
+  });
+
+  test('marks the responses of a source of copies, and those of no other', async () => {
+    await lab.close();
+    lab = await startProxy({
+      sourcesBeforeOrigin: (_request, { path }) => {
+        const inner = source(near.port, path);
+        return [{ name: 'near', copies: true, ask: (...asked) => inner.ask(...asked) }];
+      },
+    });
+    const marks: Record<string, boolean> = {};
+    lab.store.watch((key, change, response) => {
+      if (change === 'added') marks[new URL(key).pathname] = isPeerCopy(response!);
+    });
+    near.on('/a', { headers: storable, body: 'near' });
+    near.on('/b', { raw: (socket) => socket.destroy() });
+    origin.on('/b', { headers: storable, body: 'far' });
+    for (const path of ['/a', '/b']) await lab.get(origin.url(path));
+    await eventually(() => Object.keys(marks).length === 2);
+    expect(marks).toEqual({ '/a': true, '/b': false });
   });
 
   test('goes on to the origin if a source cannot be reached', async () => {

@@ -39,6 +39,7 @@
  */
 
 import {
+  asPeerCopy,
   cacheFieldsOnly,
   combine,
   expectedBodyLength,
@@ -261,6 +262,7 @@ export class FetchJob implements SourceHandler {
       if (this.#asked.method === 'HEAD') this.#updateByHead(mode.stored, head, times);
     }
     let stored = storableResponse(this.#context, this.#order, this.#asked, this.#safe, head, times);
+    if (stored !== null && this.#order.sources[this.#source]?.copies) stored = asPeerCopy(stored);
     if (mode.kind === 'complete' && head.status === 206) {
       const combination = stored === null ? null : combine(mode.stored, stored, this.#order.request, policy);
       if (combination === null) {
