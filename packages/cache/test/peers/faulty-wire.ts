@@ -26,6 +26,8 @@ export interface Wire {
   answered(): number;
   /** Everything that passed, in both directions. */
   text(): string;
+  /** Cuts all connections. */
+  dropConnections(): void;
   /** Cuts all connections, as a killed node does, and refuses new ones. */
   kill(): void;
   close(): Promise<void>;
@@ -72,18 +74,22 @@ export async function startWire(to: number): Promise<Wire> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const dropConnections = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   const wire: Wire = {
     port: (server.address() as AddressInfo).port,
     fault: {},
     connections: () => connections,
     answered: () => answered,
     text: () => Buffer.concat(passed).toString('latin1'),
+    dropConnections,
     kill() {
       killed = true;
-      for (const socket of sockets) socket.destroy();
+      dropConnections();
     },
     async close() {
-      for (const socket of sockets) socket.destroy();
+      dropConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -13,6 +13,7 @@ import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
 import type {
   Neighbour,
   NeighbourPlan,
+  NeighbourPort,
   NeighbourReport,
   OwnerAnswer,
   PlannedQuestion,
@@ -20,10 +21,12 @@ import type {
 import { NeighbourSource } from '../../src/peers/neighbour-source.ts';
 import { PeerEntry } from '../../src/peers/peer-entry.ts';
 import { RunningAsks } from '../../src/peers/running-asks.ts';
+import type { RequestHead } from '../../src/policy/message-head.ts';
 import { DEFAULT_POLICY } from '../../src/policy/policy-options.ts';
 import { Flights } from '../../src/proxy/flight/flights.ts';
 import type { ProxyFlights } from '../../src/proxy/flight/shared-response.ts';
 import { OriginClient } from '../../src/proxy/origin/origin-client.ts';
+import type { ResponseSource } from '../../src/proxy/response-source.ts';
 import { AddressGuard } from '../../src/safety/address-guard.ts';
 import { checkLimits } from '../../src/safety/limits.ts';
 import { MemoryStore } from '../../src/store/memory/memory-store.ts';
@@ -32,7 +35,7 @@ import { startWire, type Wire } from './faulty-wire.ts';
 
 const secret = Buffer.alloc(32, 9);
 
-/** Budget of each fetch, by the clock of the asking side. */
+/** Default budget of a fetch, by the clock of the asking side. */
 export const BUDGET_MS = 250;
 
 export interface FleetNode {
@@ -53,6 +56,10 @@ export interface FleetNode {
   owner: (key: string, lost: string | null) => OwnerAnswer | null;
   /** Whether the entry may give a response away. */
   mayShare: boolean;
+  /** Budget of a fetch. */
+  budgetMs: number;
+  /** The neighbours as a source, without a proxy. */
+  source(request: RequestHead, origin: ResponseSource): ResponseSource;
 }
 
 export interface Fleet {
@@ -110,21 +117,14 @@ export async function startFleet(size: number): Promise<Fleet> {
       store,
       flights,
       policy,
-      sourcesBeforeOrigin: (request, _route, _decision, origin) => [
-        new NeighbourSource({
-          tools,
-          port: {
-            plan: () => node.plan(),
-            askOwner: async (key, lost) => node.owner(key, lost),
-            find: (name) => nodes.find((each) => each.id === name && each !== node)?.neighbour ?? null,
-            report: tools.report,
-          },
-          budgetMs: BUDGET_MS,
-          request,
-          origin,
-        }),
-      ],
+      sourcesBeforeOrigin: (request, _route, _decision, origin) => [node.source(request, origin)],
     });
+    const port: NeighbourPort = {
+      plan: () => node.plan(),
+      askOwner: async (key, lost) => node.owner(key, lost),
+      find: (name) => nodes.find((each) => each.id === name && each !== node)?.neighbour ?? null,
+      report: tools.report,
+    };
     const node: FleetNode = {
       id,
       proxy,
@@ -139,6 +139,9 @@ export async function startFleet(size: number): Promise<Fleet> {
       plan: () => toOrigin,
       owner: () => null,
       mayShare: true,
+      budgetMs: BUDGET_MS,
+      source: (request, origin) =>
+        new NeighbourSource({ tools, port, budgetMs: node.budgetMs, request, origin }),
     };
     nodes.push(node);
   }
