@@ -1,0 +1,174 @@
+/** Many nodes that want one object at once: one fetches it, and the others get it from there. */
+
+import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Neighbour } from '../../src/peers/neighbour-port.ts';
+import { eventually } from '../proxy/proxy-lab.ts';
+import { type Fleet, type FleetNode, startFleet, toOwner } from './fleet-lab.ts';
+
+let origin: OriginLab;
+let fleet: Fleet;
+
+const body = Buffer.alloc(600_000);
+for (let at = 0; at < body.length; at++) body[at] = Math.imul(at, 2654435761) >>> 24;
+const half = body.length / 2;
+
+afterEach(async () => {
+  expect(fleet.problems).toEqual([]);
+  expect(fleet.clock.pending).toBe(0);
+  await fleet.close();
+  await origin.close();
+});
+
+beforeEach(async () => {
+  origin = await startOrigin();
+});
+
+async function startHerd(size: number): Promise<readonly FleetNode[]> {
+  fleet = await startFleet(size);
+  for (const node of fleet.nodes) {
+    node.plan = () => toOwner;
+    node.budgetMs = 60_000;
+  }
+  return fleet.nodes;
+}
+
+interface Gate {
+  readonly opened: Promise<void>;
+  open(): void;
+}
+
+function gate(): Gate {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** An origin that sends the head after one gate, and the second half of the body after another. */
+function slowObject(path: string, headers: string[] = []): { readonly head: Gate; readonly rest: Gate } {
+  const gates = { head: gate(), rest: gate() };
+  async function* pieces(): AsyncGenerator<Buffer> {
+    yield body.subarray(0, half);
+    await gates.rest.opened;
+    yield body.subarray(half);
+  }
+  origin.on(path, async (request) => {
+    const fields = ['Cache-Control', 'max-age=60', 'ETag', '"v1"', ...headers];
+    const start = Number(/^bytes=(\d+)-$/.exec(request.header('range') ?? '')?.[1] ?? -1);
+    if (start >= 0) {
+      const part = ['Content-Range', `bytes ${start}-${body.length - 1}/${body.length}`];
+      return { status: 206, headers: [...fields, ...part], body: body.subarray(start) };
+    }
+    await gates.head.opened;
+    return { headers: [...fields, 'Content-Length', String(body.length)], body: pieces() };
+  });
+  return gates;
+}
+
+describe('nodes that want one object at once', () => {
+  test('get it from the node that fetches it, as it comes, with one fetch from the origin', async () => {
+    const [a, b] = (await startHerd(2)) as [FleetNode, FleetNode];
+    const { head, rest } = slowObject('/a');
+    a.owner = () => 'fetch';
+    b.owner = () => a.neighbour;
+    const first = a.proxy.get(origin.url('/a'));
+    await eventually(() => origin.count('/a') === 1);
+    // The head has not come yet: b waits for it at a.
+    const second = b.proxy.get(origin.url('/a'));
+    const flight = await eventually(() => a.flights.find(origin.url('/a'), '', () => true) ?? undefined);
+    await eventually(() => flight.waiters === 2);
+    head.open();
+    // The first half is at b before the origin has sent the second.
+    await eventually(() => a.wire.answered() > half - 65_536);
+    await eventually(() => b.ends().includes('node-a: hit'));
+    rest.open();
+    for (const reply of await Promise.all([first, second])) expect(reply.body.equals(body)).toBe(true);
+    expect(origin.count('/a')).toBe(1);
+    expect((await second).header('cache-status')).toBe('node-a; fwd=uri-miss; collapsed');
+  });
+
+  test('form a tree: each feeds two, and sends further ones on to those', async () => {
+    const nodes = await startHerd(7);
+    const { head, rest } = slowObject('/a');
+    const [root, ...others] = nodes as [FleetNode, ...FleetNode[]];
+    root.owner = () => 'fetch';
+    for (const node of others) node.owner = () => root.neighbour;
+    const replies = [root.proxy.get(origin.url('/a'))];
+    await eventually(() => origin.count('/a') === 1);
+    for (const node of others) replies.push(node.proxy.get(origin.url('/a')));
+    // Each node waits for its own client, and six of them wait at another.
+    const flightOf = (node: FleetNode) => node.flights.find(origin.url('/a'), '', () => true);
+    await eventually(() => nodes.reduce((sum, node) => sum + (flightOf(node)?.waiters ?? 0), 0) === 13);
+    head.open();
+    rest.open();
+    for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
+    expect(origin.count('/a')).toBe(1);
+    for (const { entry } of nodes) expect(entry.statistics.served).toBeLessThanOrEqual(2);
+    expect(root.entry.statistics).toMatchObject({ served: 2, refused: 4 });
+  });
+
+  test('fetch for themselves if the response may not be shared', async () => {
+    const [a, b] = (await startHerd(2)) as [FleetNode, FleetNode];
+    const { head, rest } = slowObject('/a', ['Set-Cookie', 'a=b']);
+    origin.on('/b', { headers: ['Cache-Control', 'private'], body: 'mine' });
+    a.owner = () => 'fetch';
+    b.owner = () => a.neighbour;
+    a.mayShare = false;
+    const first = a.proxy.get(origin.url('/a'));
+    await eventually(() => origin.count('/a') === 1);
+    const second = b.proxy.get(origin.url('/a'));
+    head.open();
+    rest.open();
+    expect((await first).body.equals(body)).toBe(true);
+    expect((await second).body.equals(body)).toBe(true);
+    const both = await Promise.all([a.proxy.get(origin.url('/b')), b.proxy.get(origin.url('/b'))]);
+    expect([both.map(({ text }) => text), origin.count('/b')]).toEqual([['mine', 'mine'], 2]);
+  });
+
+  test('do not wait for each other in a circle', async () => {
+    const [a, b] = (await startHerd(2)) as [FleetNode, FleetNode];
+    const { head, rest } = slowObject('/a');
+    head.open();
+    rest.open();
+    a.owner = () => b.neighbour;
+    b.owner = () => a.neighbour;
+    const replies = [a, b].map(({ proxy }) => proxy.get(origin.url('/a')));
+    for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
+    expect(origin.count('/a')).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('when the node that fetches is killed in the middle', () => {
+  test('one of those that it fed fetches the rest, and feeds the other', async () => {
+    const [a, b, c] = (await startHerd(3)) as [FleetNode, FleetNode, FleetNode];
+    const { head } = slowObject('/a');
+    head.open();
+    const lost: (string | null)[] = [];
+    let fetching: Neighbour | null = null;
+    const tracker = (node: FleetNode) => (_key: string, source: string | null) => {
+      if (source === null) return a.neighbour;
+      lost.push(source);
+      const answer = fetching ?? 'fetch';
+      fetching ??= node.neighbour;
+      return answer;
+    };
+    a.owner = () => 'fetch';
+    b.owner = tracker(b);
+    c.owner = tracker(c);
+    const killed = a.proxy.get(origin.url('/a'));
+    killed.catch(() => {});
+    await eventually(() => origin.count('/a') === 1);
+    const replies = [b, c].map(({ proxy }) => proxy.get(origin.url('/a')));
+    await eventually(() => [b, c].every((node) => node.ends().includes('node-a: hit')));
+    a.wire.kill();
+    for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
+    expect([lost, origin.count('/a')]).toEqual([['node-a', 'node-a'], 2]);
+    expect(origin.requests.at(-1)?.header('range')).toMatch(/^bytes=\d+-$/);
+    expect([...b.ends(), ...c.ends()].filter((end) => /broken/.test(end))).toHaveLength(2);
+    expect([...b.ends(), ...c.ends()].filter((end) => /whole/.test(end))).toHaveLength(1);
+    origin.dropConnections();
+    await expect(killed).rejects.toThrow();
+  });
+});
