@@ -45,6 +45,16 @@ export { mixPosition, positionOf } from './sets/positions.ts';
 export { finishSteps, type Steps } from './sets/steps.ts';
 export type { SyncOutcome, SyncStatus, SyncVerdict } from './sync/follower.ts';
 export { Publisher, type PublisherOptions } from './sync/publisher.ts';
+export {
+  AT_REST,
+  afterSending,
+  type PendingChanges,
+  SEND_LIMITS,
+  type SendDecision,
+  type SendLimits,
+  type SendPace,
+  shouldSend,
+} from './sync/send-pacing.ts';
 export { type PublishOptions, SetPublisher, type SetPublisherOptions } from './sync/set-publisher.ts';
 export { type PositionChange, SetSubscriber, type SetSubscriberOptions } from './sync/set-subscriber.ts';
 export { SnapshotPublisher, type SnapshotPublisherOptions } from './sync/snapshot-publisher.ts';
