@@ -80,6 +80,7 @@ export {
   type PlanStructure,
   plan,
 } from './plan/plan.ts';
+export { planSummary, type SummaryForm, type SummaryPlan, type SummaryRequest } from './plan/plan-summary.ts';
 export { planTable, type TablePlan, type TableRequest, type TableSize } from './plan-table.ts';
 export {
   bitsAsymptotic,
