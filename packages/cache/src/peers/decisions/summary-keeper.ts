@@ -1,0 +1,211 @@
+/**
+ * The contents of this node's summary: which keys are in it, when they leave it, when changes are
+ * published, and when the universe grows.
+ *
+ * It is told which keys have a response that a neighbour may have, and until when that is fresh. A
+ * key is in the summary until `marginMs` before it goes stale, because a neighbour needs the
+ * response for longer than the summary is old: the change waits for publication, travels, and the
+ * question comes back. Going stale is no event of the store, so the keeper has a wheel of times
+ * (`expiry-wheel.ts`). It keeps the hashes, not the keys (`hash-ledger.ts`): together 36 bytes per
+ * response.
+ *
+ * The keeper does no work for longer than a slice. `next` says what is to be done now, and the
+ * caller runs it in steps and sends the result. It is pure: time comes in as two clocks, because
+ * freshness is by the calendar, while the pace must not stop when the calendar is set back. A
+ * calendar that jumps forward makes keys leave early; they come back when their responses change.
+ */
+
+import type { HashScheme, KeyHash } from 'bloomery';
+import { ExpiryWheel } from './expiry-wheel.ts';
+import { HashLedger } from './hash-ledger.ts';
+import { widerUniverse } from './summary-universe.ts';
+
+/** The part of the library's `SetPublisher` that the keeper uses. */
+export interface SummaryPublisher {
+  readonly universe: number;
+  readonly size: number;
+  addHash(hash: KeyHash): unknown;
+  deleteHash(hash: KeyHash): unknown;
+  publishInSteps(options: { additionsOnly?: boolean }): SummarySteps;
+  resizeInSteps(universe: number, hashes: Iterable<KeyHash>): SummarySteps;
+}
+
+/** Work in slices, with the message to send, or null if there is nothing to send. */
+export type SummarySteps = Generator<undefined, Uint8Array | null, undefined>;
+
+export interface Instant {
+  /** Milliseconds since 1970. */
+  readonly wallMs: number;
+  /** Milliseconds of a clock that does not jump. */
+  readonly steadyMs: number;
+}
+
+/** Everything that decides whether changes are published now. Times are of the steady clock. */
+export interface PendingChanges {
+  readonly additions: number;
+  readonly removals: number;
+  /** Time of the first addition that is not published, or null. */
+  readonly oldestAdditionMs: number | null;
+  readonly oldestRemovalMs: number | null;
+  /** Positions in the summary. */
+  readonly size: number;
+  readonly lastSentMs: number | null;
+  readonly lastSentBytes: number;
+}
+
+/** The verdict of the pace: what to publish, or how long to wait until it is asked again. */
+export interface Pace {
+  readonly send: 'all' | 'additions' | 'nothing';
+  readonly waitMs: number;
+}
+
+export interface SummaryKeeperOptions {
+  readonly publisher: SummaryPublisher;
+  /** The scheme of all hashes, with the key of the fleet. */
+  readonly scheme: HashScheme;
+  readonly neighbours: number;
+  readonly pace: (pending: PendingChanges, steadyMs: number) => Pace;
+  readonly now: Instant;
+  /** Freshness that a response must have left to be in the summary. */
+  readonly marginMs?: number;
+}
+
+/** The next thing to do. The caller runs `steps` to the end and calls `finish`. */
+export type KeeperStep =
+  | { readonly kind: 'wait'; readonly waitMs: number }
+  | { readonly kind: 'publish' | 'grow'; readonly steps: SummarySteps };
+
+const WHEEL_TICK_MS = 250;
+/** Keys that leave in one slice: about a millisecond. */
+const EXPIRED_PER_SLICE = 2000;
+
+export class SummaryKeeper {
+  readonly #publisher: SummaryPublisher;
+  readonly #scheme: HashScheme;
+  readonly #pace: SummaryKeeperOptions['pace'];
+  readonly #marginMs: number;
+  readonly #ledger = new HashLedger();
+  readonly #wheel: ExpiryWheel;
+  #neighbours: number;
+  #running: 'publish' | 'grow' | null = null;
+  #additions = 0;
+  #removals = 0;
+  #oldestAdditionMs: number | null = null;
+  #oldestRemovalMs: number | null = null;
+  #lastSentMs: number | null = null;
+  #lastSentBytes = 0;
+
+  constructor({ publisher, scheme, neighbours, pace, now, marginMs = 2000 }: SummaryKeeperOptions) {
+    this.#publisher = publisher;
+    this.#scheme = scheme;
+    this.#neighbours = neighbours;
+    this.#pace = pace;
+    this.#marginMs = marginMs;
+    this.#wheel = new ExpiryWheel({ now: now.wallMs, tickMs: WHEEL_TICK_MS });
+  }
+
+  /** Keys in the summary. */
+  get size(): number {
+    return this.#ledger.size;
+  }
+
+  set neighbours(count: number) {
+    this.#neighbours = count;
+  }
+
+  /**
+   * The key with this hash has a response that may be shared and is fresh until this time (ms since
+   * 1970). Returns true if the summary changed.
+   */
+  keep(hash: KeyHash, until: number, now: Instant): boolean {
+    const leavesAt = until - this.#marginMs;
+    if (leavesAt <= now.wallMs) return this.drop(hash, now);
+    const isNew = this.#ledger.find(hash) < 0;
+    this.#wheel.set(this.#ledger.add(hash), leavesAt);
+    if (!isNew) return false;
+    this.#publisher.addHash(hash);
+    this.#additions++;
+    this.#oldestAdditionMs ??= now.steadyMs;
+    return true;
+  }
+
+  /** The key has no such response any more. Returns true if the summary changed. */
+  drop(hash: KeyHash, now: Instant): boolean {
+    const entry = this.#ledger.find(hash);
+    if (entry < 0) return false;
+    this.#wheel.remove(entry);
+    this.#leave(entry, now);
+    return true;
+  }
+
+  /** Lets keys go that become stale, and says what is to be done. */
+  next(now: Instant): KeeperStep {
+    if (this.#running !== null) {
+      throw new Error(
+        `Cannot begin: expected the running work to finish, got a second call (${this.#running})`,
+      );
+    }
+    const isDone = this.#wheel.advance(now.wallMs, (entry) => this.#leave(entry, now), EXPIRED_PER_SLICE);
+    const wider = widerUniverse(this.#publisher.universe, this.#publisher.size, this.#neighbours);
+    if (wider !== null) {
+      const steps = this.#publisher.resizeInSteps(wider, this.#hashes());
+      return this.#begin('grow', steps);
+    }
+    if (!isDone) return { kind: 'wait', waitMs: 0 };
+    const { send, waitMs } = this.#pace(this.#pending(), now.steadyMs);
+    // The wheel turns in any case, because keys go stale on a node that changes nothing.
+    if (send === 'nothing') return { kind: 'wait', waitMs: Math.min(waitMs, WHEEL_TICK_MS) };
+    const additionsOnly = send === 'additions';
+    return this.#begin('publish', this.#publisher.publishInSteps({ additionsOnly }), additionsOnly);
+  }
+
+  /** The steps of `next` have ended. The message is sent, or null if there is none. */
+  finish(message: Uint8Array | null, now: Instant): void {
+    this.#running = null;
+    if (message === null) return;
+    this.#lastSentMs = now.steadyMs;
+    this.#lastSentBytes = message.length;
+  }
+
+  /**
+   * Changes up to now are in the message whose steps begin. Later ones count for the next one. The
+   * full state of a wider universe contains all of them.
+   */
+  #begin(kind: 'publish' | 'grow', steps: SummarySteps, additionsOnly = false): KeeperStep {
+    this.#running = kind;
+    this.#additions = 0;
+    this.#oldestAdditionMs = null;
+    if (!additionsOnly) {
+      this.#removals = 0;
+      this.#oldestRemovalMs = null;
+    }
+    return { kind, steps };
+  }
+
+  #leave(entry: number, now: Instant): void {
+    this.#publisher.deleteHash(this.#keyHash(this.#ledger.hashAt(entry)));
+    this.#ledger.remove(entry);
+    this.#removals++;
+    this.#oldestRemovalMs ??= now.steadyMs;
+  }
+
+  #pending(): PendingChanges {
+    return {
+      additions: this.#additions,
+      removals: this.#removals,
+      oldestAdditionMs: this.#oldestAdditionMs,
+      oldestRemovalMs: this.#oldestRemovalMs,
+      size: this.#publisher.size,
+      lastSentMs: this.#lastSentMs,
+      lastSentBytes: this.#lastSentBytes,
+    };
+  }
+
+  *#hashes(): Generator<KeyHash, void, undefined> {
+    for (const halves of this.#ledger.hashes()) yield this.#keyHash(halves);
+  }
+
+  #keyHash({ low, high }: { low: number; high: number }): KeyHash {
+    return { scheme: this.#scheme, low, high };
+  }
+}
