@@ -80,6 +80,10 @@ export interface ResponseStore {
   /** All stored responses of a key, newest first. */
   find(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]>;
   /**
+   * The same, without counting a use: for callers that describe the store and serve no client.
+   */
+  peek(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]>;
+  /**
    * The whole body, if it is in memory and can be returned without copying. Callers must not change
    * it.
    */

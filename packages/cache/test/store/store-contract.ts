@@ -162,6 +162,15 @@ export function storeContract(
         expectBytes(await readAll(store.read(found!, 40_000)), body.slice(40_000));
       });
 
+      test('peek tells the same as find', async () => {
+        const store = await fresh();
+        expect(await store.peek(KEY)).toEqual([]);
+        await storeBody(store, { key: KEY, bodyLength: 3, time: 1000 });
+        expect(await store.peek(KEY)).toEqual(await store.find(KEY));
+        await store.removeKey(KEY);
+        expect(await store.peek(KEY)).toEqual([]);
+      });
+
       test('before the commit nothing is found', async () => {
         const store = await fresh();
         const writer = store.create(KEY, 5);

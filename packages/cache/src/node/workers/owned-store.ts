@@ -36,6 +36,10 @@ export class OwnedStore implements ResponseStore {
     return this.#passing ? [] : this.#inner.find(key);
   }
 
+  peek(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]> {
+    return this.#passing ? [] : this.#inner.peek(key);
+  }
+
   bodyInMemory(response: StoredResponse): Uint8Array | undefined {
     return this.#inner.bodyInMemory(response);
   }

@@ -212,9 +212,14 @@ export class DiskStore implements LowerStore {
   find(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]> {
     const { low, high } = this.#hash(key);
     const index = this.#index;
-    let slot = index.first(low, high);
-    if (slot < 0 || this.#changes.closed) return NONE;
-    for (; slot >= 0; slot = index.following(slot)) index.touch(slot);
+    if (!this.#changes.closed)
+      for (let slot = index.first(low, high); slot >= 0; slot = index.following(slot)) index.touch(slot);
+    return this.peek(key);
+  }
+
+  peek(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]> {
+    const { low, high } = this.#hash(key);
+    if (this.#index.first(low, high) < 0 || this.#changes.closed) return NONE;
     const heads = this.#heads.variants(key, low, high);
     if (heads instanceof Promise) return heads.then((loaded) => this.#responses(loaded));
     return this.#responses(heads);

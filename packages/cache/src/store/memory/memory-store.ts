@@ -127,7 +127,6 @@ export class MemoryStore implements LowerStore {
     return slot.responses;
   }
 
-  /** The same as `find`, without counting a use. */
   peek(key: string): readonly StoredResponse[] {
     return this.#slots.get(key)?.responses ?? NONE;
   }

@@ -151,10 +151,25 @@ export class TieredStore implements ResponseStore {
 
   find(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]> {
     const hot = this.#memory.find(key);
-    if (hot.length > 0 && !this.#mixed.has(key)) return hot;
-    if (!this.#onDisk(key)) return hot;
+    return this.#isAll(key, hot) ? hot : this.#withCold(key, this.#disk.find(key));
+  }
+
+  peek(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]> {
+    const hot = this.#memory.peek(key);
+    return this.#isAll(key, hot) ? hot : this.#withCold(key, this.#disk.peek(key));
+  }
+
+  /** Whether the responses in memory are all that there are. */
+  #isAll(key: string, hot: readonly StoredResponse[]): boolean {
+    return (hot.length > 0 && !this.#mixed.has(key)) || !this.#onDisk(key);
+  }
+
+  /** The responses of both tiers, when those of the disk are on their way. */
+  #withCold(
+    key: string,
+    cold: ReturnType<LowerStore['find']>,
+  ): readonly StoredResponse[] | Promise<readonly StoredResponse[]> {
     const asked = this.#changes;
-    const cold = this.#disk.find(key);
     if (!(cold instanceof Promise)) return this.#merge(key, cold, asked);
     return cold.then(
       (list) => this.#merge(key, list, asked),
