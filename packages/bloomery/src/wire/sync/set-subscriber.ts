@@ -111,6 +111,14 @@ export class SetSubscriber {
   }
 
   /**
+   * Whether the held set has a position, in any status. A caller that uses it while the set is not
+   * current must know what a missing change costs.
+   */
+  hasPosition(position: number): boolean {
+    return this.#follower.state?.positions.has(position) ?? false;
+  }
+
+  /**
    * All positions of the held set, rising, in any status. It may change meanwhile: positions that
    * come behind the iterator are left out, and `onChange` tells them. After a reset the iterator
    * still gives the old set.
