@@ -1,0 +1,103 @@
+/**
+ * Feeds the summary of this node from its store: which keys have a response that a neighbour may
+ * have, and until when it is fresh.
+ *
+ * The store tells which keys change. The feed then looks the key up, because a key may have several
+ * responses (Vary), and one that may be shared is enough. That look does not count as a use. Copies that came from a neighbour are
+ * left out: that neighbour publishes them already, and they come and go often.
+ *
+ * At the start all keys of the store are read, some at a time, so a node with a large disk begins
+ * to serve at once and its summary becomes complete within seconds. Changes that the store tells
+ * meanwhile count as well, in any order, because each look-up reads the present state.
+ */
+
+import type { KeyHash } from 'bloomery';
+import type { StoredResponse } from '../policy/stored-response.ts';
+import type { ResponseStore } from '../store/response-store.ts';
+
+export interface SummarySink {
+  /** The key may be shared until this time, in milliseconds since 1970. */
+  keep(hash: KeyHash, until: number): void;
+  /** The key has no response any more that may be shared. */
+  drop(hash: KeyHash): void;
+}
+
+export interface SummaryFeedOptions {
+  readonly store: ResponseStore;
+  readonly hash: (key: string) => KeyHash;
+  /** The time at which a response becomes stale, or null if it must not be shared. */
+  readonly shareableUntil: (response: StoredResponse) => number | null;
+  readonly sink: SummarySink;
+  /** Gives the event loop to others. */
+  readonly pause: () => Promise<void>;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Keys that are looked up between two pauses. */
+const BATCH = 64;
+
+export class SummaryFeed {
+  readonly #options: SummaryFeedOptions;
+  readonly #stopWatching: () => void;
+  /** Keys whose look-up runs; true if they changed again since it began. */
+  readonly #running = new Map<string, boolean>();
+  #isClosed = false;
+
+  constructor(options: SummaryFeedOptions) {
+    this.#options = options;
+    this.#stopWatching = options.store.watch((key) => this.#look(key));
+  }
+
+  /** Reads all keys that are stored now. Resolves when it has read them. */
+  async readAll(): Promise<void> {
+    const { store, pause, failed } = this.#options;
+    let count = 0;
+    try {
+      for await (const key of store.keys()) {
+        if (this.#isClosed) return;
+        this.#look(key);
+        if (++count % BATCH === 0) await pause();
+      }
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#stopWatching();
+  }
+
+  #look(key: string): void {
+    if (this.#isClosed) return;
+    if (this.#running.has(key)) {
+      this.#running.set(key, true);
+      return;
+    }
+    const found = this.#options.store.peek(key);
+    if (!(found instanceof Promise)) {
+      this.#tell(key, found);
+      return;
+    }
+    this.#running.set(key, false);
+    found
+      .then((responses) => this.#tell(key, responses), this.#options.failed)
+      .finally(() => {
+        const changed = this.#running.get(key);
+        this.#running.delete(key);
+        if (changed) this.#look(key);
+      });
+  }
+
+  #tell(key: string, responses: readonly StoredResponse[]): void {
+    if (this.#isClosed) return;
+    const { hash, shareableUntil, sink } = this.#options;
+    let until: number | null = null;
+    for (const response of responses) {
+      const own = shareableUntil(response);
+      if (own !== null && own > (until ?? 0)) until = own;
+    }
+    if (until === null) sink.drop(hash(key));
+    else sink.keep(hash(key), until);
+  }
+}
