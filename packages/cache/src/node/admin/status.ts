@@ -4,6 +4,7 @@
  * how well. It contains no URL and no client.
  */
 
+import type { CooperationReport } from '../../peers/peer-report.ts';
 import { type MetricsSnapshot, mergeSnapshots, OUTCOMES } from '../metrics/node-counters.ts';
 
 /** The report of one process. */
@@ -51,6 +52,8 @@ export interface NodeStatus {
   readonly stores: MetricsSnapshot['stores'];
   readonly eventLoopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly residentBytes: number;
+  /** The neighbours, or null if the node has none. */
+  readonly cooperation: CooperationReport | null;
   readonly workers: readonly {
     readonly worker: number;
     readonly pid: number;
@@ -71,6 +74,7 @@ export interface StatusFacts {
   readonly listen: readonly string[];
   readonly forward: boolean;
   readonly upstreams: readonly string[];
+  readonly cooperation: CooperationReport | null;
   readonly now: number;
 }
 
@@ -82,7 +86,7 @@ export function totalOf({ members, ended }: TeamReport): MetricsSnapshot {
 
 export function statusOf(report: TeamReport, facts: StatusFacts): NodeStatus {
   const all = totalOf(report);
-  const { name, version, stopping, listen, forward, upstreams, now } = facts;
+  const { name, version, stopping, listen, forward, upstreams, cooperation, now } = facts;
   const byOutcome = Object.fromEntries(OUTCOMES.map((outcome, i) => [outcome, all.requests[i]])) as Record<
     (typeof OUTCOMES)[number],
     number
@@ -114,6 +118,7 @@ export function statusOf(report: TeamReport, facts: StatusFacts): NodeStatus {
       max: all.process.eventLoopMaxMs,
     },
     residentBytes: all.process.residentBytes,
+    cooperation,
     workers: report.members.map(({ worker, pid, at, snapshot }) => ({
       worker,
       pid,

@@ -4,6 +4,7 @@
  * and every label has a small fixed number of values, so that a scrape stays small.
  */
 
+import type { CooperationReport, PeerReport } from '../../peers/peer-report.ts';
 import { LATENCY_BOUNDS, type MetricsSnapshot, OUTCOMES } from './node-counters.ts';
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -13,7 +14,11 @@ export interface NodeFacts {
   readonly version: string;
 }
 
-export function renderMetrics(snapshot: MetricsSnapshot, facts: NodeFacts): string {
+export function renderMetrics(
+  snapshot: MetricsSnapshot,
+  facts: NodeFacts,
+  cooperation: CooperationReport | null = null,
+): string {
   const page = new Page();
   const { process: own } = snapshot;
   page
@@ -66,6 +71,7 @@ export function renderMetrics(snapshot: MetricsSnapshot, facts: NodeFacts): stri
     )
     .sample(snapshot.connectionsRefused);
   stores(page, snapshot);
+  if (cooperation !== null) neighbours(page, cooperation);
   const { fetches, flights, originConnections, tunnels } = snapshot.activity;
   page
     .metric('bloomery_cache_origin_fetches_running', 'gauge', 'Fetches from origins under way.')
@@ -145,6 +151,91 @@ const STORE_METRICS = [
   ['bloomery_cache_store_copies', 'gauge', 'Stored responses that came from neighbours.', 'copies'],
   ['bloomery_cache_store_copy_bytes', 'gauge', 'Bytes that these copies take.', 'copyBytes'],
 ] as const;
+
+/** One sample for each neighbour. Their number is that of the configuration, so it is bounded. */
+function neighbours(page: Page, { own, peers }: CooperationReport): void {
+  for (const [name, type, help, read] of PEER_METRICS) {
+    const metric = page.metric(name, type, help);
+    for (const peer of peers) metric.sample(read(peer), { peer: peer.id ?? peer.address });
+  }
+  const answers = page.metric(
+    'bloomery_cache_peer_answers_total',
+    'counter',
+    "What a neighbour's summary said, and whether it was right (Squid's four names).",
+  );
+  for (const peer of peers) {
+    for (const [what, count] of [
+      ['true_hit', peer.trueHits],
+      ['false_hit', peer.falseHits],
+      ['true_miss', peer.trueMisses],
+      ['false_miss', peer.falseMisses],
+    ] as const)
+      answers.sample(count, { peer: peer.id ?? peer.address, what });
+  }
+  for (const [name, type, help, value] of [
+    ['bloomery_cache_summary_objects', 'gauge', 'Objects in the published summary.', own.objects],
+    ['bloomery_cache_summary_updates_total', 'counter', 'Published updates of the summary.', own.updates],
+    [
+      'bloomery_cache_summary_bytes_total',
+      'counter',
+      'Bytes of published updates, counted once for all neighbours.',
+      own.bytesPublished,
+    ],
+    [
+      'bloomery_cache_peer_objects_served_total',
+      'counter',
+      'Objects served to neighbours.',
+      own.objectsServed,
+    ],
+    [
+      'bloomery_cache_peer_bytes_served_total',
+      'counter',
+      'Bytes of bodies served to neighbours.',
+      own.bytesServed,
+    ],
+    ['bloomery_cache_peer_memory_bytes', 'gauge', 'Memory of all summaries of neighbours.', own.memoryBytes],
+  ] as const)
+    page.metric(name, type, help).sample(value);
+}
+
+const PEER_METRICS: readonly (readonly [
+  name: string,
+  type: 'counter' | 'gauge',
+  help: string,
+  read: (peer: PeerReport) => number,
+])[] = [
+  [
+    'bloomery_cache_peer_up',
+    'gauge',
+    'Whether a neighbour is asked at present.',
+    ({ masked }) => Number(masked === null),
+  ],
+  ['bloomery_cache_peer_objects', 'gauge', "Objects in a neighbour's summary.", ({ objects }) => objects],
+  [
+    'bloomery_cache_peer_silence_seconds',
+    'gauge',
+    'Time since the last message of a neighbour.',
+    ({ silentMs }) => (silentMs ?? 0) / 1000,
+  ],
+  [
+    'bloomery_cache_peer_failures_total',
+    'counter',
+    'Requests that a neighbour did not answer as it should.',
+    ({ failures }) => failures,
+  ],
+  [
+    'bloomery_cache_peer_bytes_total',
+    'counter',
+    'Bytes of bodies that came from a neighbour.',
+    ({ objectBytes }) => objectBytes,
+  ],
+  [
+    'bloomery_cache_peer_summary_bytes_total',
+    'counter',
+    'Bytes of summaries that came from a neighbour.',
+    ({ summaryBytes }) => summaryBytes,
+  ],
+];
 
 class Page {
   text = '';

@@ -1,0 +1,63 @@
+/**
+ * The state of cooperation as people see it: in `/.bloomery/status`, in the metrics, and in
+ * `bloomery cache peers`. It is plain data that survives JSON. It contains no URL and no key.
+ */
+
+/** One neighbour, as this node sees it. */
+export interface PeerReport {
+  /** The URL from the configuration. */
+  readonly address: string;
+  /** The name that the neighbour gave itself, or null before the first contact. */
+  readonly id: string | null;
+  /** `self` is this node under another address: it is never asked. */
+  readonly state: 'up' | 'down' | 'self';
+  /** The reason why this neighbour is not asked at present, or null if it is. */
+  readonly masked: string | null;
+  /** Objects in its summary. */
+  readonly objects: number;
+  /** Expected share of wrong "maybe" answers of this summary. */
+  readonly falsePositiveRate: number;
+  /** Time since its last message, or null if there was none. */
+  readonly silentMs: number | null;
+  /** Bytes of summary messages that came from it. */
+  readonly summaryBytes: number;
+  /** Memory that its summary takes here. */
+  readonly memoryBytes: number;
+  /**
+   * Squid's four names for what a digest said and what was found (`decisions/peer-score.ts`).
+   */
+  readonly trueHits: number;
+  readonly falseHits: number;
+  readonly trueMisses: number;
+  readonly falseMisses: number;
+  /** Object requests that failed: no answer in time, a broken connection, wrong bytes. */
+  readonly failures: number;
+  /** Time to the head of an answer, or null before the first. */
+  readonly latencyMs: { readonly median: number; readonly p95: number } | null;
+  /** Bytes of objects that came from it. */
+  readonly objectBytes: number;
+}
+
+/** The summary that this node publishes. */
+export interface OwnSummaryReport {
+  readonly id: string;
+  /** Addresses on which neighbours reach this node. */
+  readonly listen: readonly string[];
+  /** Stored objects that neighbours may have. */
+  readonly objects: number;
+  /** Name of the last published state. */
+  readonly generation: string;
+  readonly updates: number;
+  readonly bytesPublished: number;
+  /** Objects that were served to neighbours, and their bytes. */
+  readonly objectsServed: number;
+  readonly bytesServed: number;
+  /** Memory of all summaries of neighbours, and its bound. */
+  readonly memoryBytes: number;
+  readonly memoryLimitBytes: number;
+}
+
+export interface CooperationReport {
+  readonly own: OwnSummaryReport;
+  readonly peers: readonly PeerReport[];
+}
