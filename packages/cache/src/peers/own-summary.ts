@@ -1,0 +1,197 @@
+/**
+ * The summary that this node publishes, and the timer that drives it. Which keys are in it, when it
+ * is sent and when its universe grows are decisions of `decisions/summary-keeper.ts` and of the
+ * library's `shouldSend`. This file runs them: it takes the steps in slices, hands messages to the
+ * transport, and answers neighbours that ask for what they missed.
+ *
+ * A heartbeat every 5 s names the last state, so that a neighbour that missed a message notices.
+ *
+ * The incarnation is the time of the start in seconds. If a node is started twice within a second,
+ * or its clock was set back, neighbours notice by the sum of the state and ask for it again.
+ */
+
+import type { Cancel, Clock, Transport } from '@bloomery/transport';
+import type { HashScheme, KeyHash } from 'bloomery';
+import { AT_REST, afterSending, SEND_LIMITS, SetPublisher, shouldSend } from 'bloomery/wire';
+import { type Instant, type KeeperStep, SummaryKeeper } from './decisions/summary-keeper.ts';
+import { SUMMARY_TOPIC } from './neighbour-link.ts';
+import type { SummaryVersion } from './object-response.ts';
+import type { SlicedWork } from './sliced-work.ts';
+import type { SummarySink } from './summary-feed.ts';
+
+export interface OwnSummaryOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly work: SlicedWork;
+  readonly keyId: number;
+  /** The scheme of the fleet's hashes. */
+  readonly scheme: HashScheme;
+  readonly neighbours: number;
+  /** Bytes per second for each neighbour. */
+  readonly bandwidth: number;
+  readonly event: (level: 'info' | 'warn', name: string, fields: Record<string, unknown>) => void;
+}
+
+/** The universe of an empty node; it grows with the set. */
+const FIRST_UNIVERSE = 2 ** 20;
+const HEARTBEAT_MS = 5000;
+/** Changes that come within this time are looked at together. */
+const GATHER_MS = 10;
+
+export class OwnSummary implements SummarySink {
+  readonly #options: OwnSummaryOptions;
+  readonly #publisher: SetPublisher;
+  readonly #keeper: SummaryKeeper;
+  readonly #stopServing: Cancel;
+  #pace = AT_REST;
+  /** The timer of the next step: when it ends, and how to end it before. Null while work runs. */
+  #timer: { readonly at: number; readonly cancel: Cancel } | null = null;
+  #cancelHeartbeat: Cancel = () => {};
+  #isClosed = false;
+  #updates = 0;
+  #bytes = 0;
+
+  constructor(options: OwnSummaryOptions) {
+    const { transport, clock, keyId, scheme, neighbours } = options;
+    this.#options = options;
+    this.#publisher = new SetPublisher({
+      incarnation: Math.floor(clock.now() / 1000),
+      publisherId: keyId,
+      universe: FIRST_UNIVERSE,
+      keyId,
+      scheme,
+    });
+    const limits = { ...SEND_LIMITS, bytesPerSecond: options.bandwidth };
+    this.#keeper = new SummaryKeeper({
+      publisher: this.#publisher,
+      scheme,
+      neighbours,
+      now: this.#now(),
+      pace: (pending, steadyMs) =>
+        shouldSend(
+          {
+            size: pending.size,
+            additions: pending.additions,
+            deletions: pending.removals,
+            additionsSince: pending.oldestAdditionMs ?? 0,
+            deletionsSince: pending.oldestRemovalMs ?? 0,
+          },
+          this.#pace,
+          steadyMs,
+          limits,
+        ),
+    });
+    this.#stopServing = transport.serve(SUMMARY_TOPIC, (body) => this.#answer(body));
+    this.#wakeAfter(0);
+    this.#beat();
+  }
+
+  keep(hash: KeyHash, until: number): void {
+    if (this.#keeper.keep(hash, until, this.#now())) this.#wakeAfter(GATHER_MS);
+  }
+
+  drop(hash: KeyHash): void {
+    if (this.#keeper.drop(hash, this.#now())) this.#wakeAfter(GATHER_MS);
+  }
+
+  /** Objects in the summary. */
+  get objects(): number {
+    return this.#keeper.size;
+  }
+
+  get version(): SummaryVersion {
+    const { epoch, sequence } = this.#publisher.generation;
+    return { epoch: Number(epoch), sequence };
+  }
+
+  /** Messages that were published. */
+  get updates(): number {
+    return this.#updates;
+  }
+
+  /** Bytes of those messages, counted once for all neighbours. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#cancelHeartbeat();
+    this.#stopServing();
+  }
+
+  #now(): Instant {
+    const { clock } = this.#options;
+    return { wallMs: clock.now(), steadyMs: clock.monotonic() };
+  }
+
+  /** Takes the next step at the latest after this time. */
+  #wakeAfter(ms: number): void {
+    const { clock } = this.#options;
+    if (this.#isClosed || this.#isRunning) return;
+    const at = clock.monotonic() + ms;
+    if (this.#timer !== null && this.#timer.at <= at) return;
+    this.#timer?.cancel();
+    this.#timer = {
+      at,
+      cancel: clock.after(ms, () => {
+        this.#timer = null;
+        this.#step();
+      }),
+    };
+  }
+
+  #isRunning = false;
+
+  #step(): void {
+    const step = this.#keeper.next(this.#now());
+    if (step.kind === 'wait') this.#wakeAfter(step.waitMs);
+    else this.#run(step);
+  }
+
+  #run({ kind, steps }: Exclude<KeeperStep, { kind: 'wait' }>): void {
+    const { work, event } = this.#options;
+    this.#isRunning = true;
+    const finish = (message: Uint8Array | null) => {
+      this.#isRunning = false;
+      this.#keeper.finish(message, this.#now());
+      if (message !== null) this.#send(message);
+      this.#wakeAfter(0);
+    };
+    work.run(steps, finish, (error) => {
+      event('warn', 'summary-not-published', { kind, problem: error });
+      finish(null);
+    });
+  }
+
+  #send(message: Uint8Array): void {
+    const { transport, clock, bandwidth } = this.#options;
+    if (this.#isClosed) return;
+    transport.publish(SUMMARY_TOPIC, message);
+    this.#updates++;
+    this.#bytes += message.length;
+    const limits = { ...SEND_LIMITS, bytesPerSecond: bandwidth };
+    this.#pace = afterSending(this.#pace, message.length, clock.monotonic(), limits);
+  }
+
+  #answer(request: Uint8Array): Promise<Uint8Array> {
+    const { work } = this.#options;
+    return new Promise((resolve, reject) => {
+      work.run(
+        this.#publisher.answerInSteps(request),
+        (answer) => resolve(answer ?? new Uint8Array(0)),
+        reject,
+      );
+    });
+  }
+
+  #beat(): void {
+    const { transport, clock } = this.#options;
+    this.#cancelHeartbeat = clock.after(HEARTBEAT_MS, () => {
+      transport.publish(SUMMARY_TOPIC, this.#publisher.heartbeat());
+      this.#beat();
+    });
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * The neighbours of a node, all in one: their links and summaries, the choice at a miss, the owner's
+ * memory, and the summary that this node publishes. It is the port that a fetch from neighbours
+ * uses (neighbour-port.ts).
+ *
+ * The decisions are pure and in other files (`decisions/`). This file gives them what they need to
+ * know: the candidates of a key, the scores, the time, randomness.
+ *
+ * Owners. The owner of a key is the first in rendezvous order among the nodes that are up in this
+ * node's view, itself included. Views may differ for a while. Then a key has two owners, and is
+ * fetched twice; nothing else happens.
+ */
+
+import type { Cancel, Clock, FleetKeys, Peer, Transport } from '@bloomery/transport';
+import { rendezvousOrder } from '@bloomery/transport';
+import { hashKey, type KeyHash } from 'bloomery';
+import type { RequestHead } from '../policy/message-head.ts';
+import { HedgeBudget } from './decisions/hedge-budget.ts';
+import {
+  decodeAnswer,
+  decodeQuestion,
+  encodeAnswer,
+  encodeQuestion,
+  type OwnerQuestion,
+  type OwnerAnswer as OwnerWord,
+} from './decisions/owner-question.ts';
+import { OwnerTracker } from './decisions/owner-tracker.ts';
+import { choosePeers, OWNER_DEADLINE_MS } from './decisions/peer-choice.ts';
+import type { AskEnd } from './decisions/peer-score.ts';
+import { NeighbourLink } from './neighbour-link.ts';
+import type {
+  Neighbour,
+  NeighbourPlan,
+  NeighbourPort,
+  NeighbourReport,
+  OwnerAnswer,
+} from './neighbour-port.ts';
+import { NeighbourSummaries } from './neighbour-summaries.ts';
+import type { PeerReport } from './peer-report.ts';
+import { SlicedWork } from './sliced-work.ts';
+
+/** The topic of questions to the owner of a key. */
+const OWNER_TOPIC = 'owner';
+
+/** Bytes that a position of a neighbour's summary takes, at least. */
+const LEAST_BYTES_PER_POSITION = 5;
+
+/** Candidates that are looked for: the choice asks two, and some of them may not be usable. */
+const MOST_CANDIDATES = 16;
+
+/** Keys that this node is receiving by the word of an owner. */
+const MOST_CLAIMS = 4096;
+
+export interface PeerHubOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly keys: FleetKeys;
+  readonly budgetMs: number;
+  /** Bound for the summaries of all neighbours. */
+  readonly memoryBytes: number;
+  /** Whether a key may be named to a neighbour; keys with a secret in the query may not. */
+  readonly mayName: (key: string) => boolean;
+  readonly event: (level: 'info' | 'warn', name: string, fields: Record<string, unknown>) => void;
+}
+
+export class PeerHub implements NeighbourPort {
+  readonly work: SlicedWork;
+  readonly #options: PeerHubOptions;
+  readonly #summaries: NeighbourSummaries;
+  readonly #links = new Map<string, NeighbourLink>();
+  readonly #tracker: OwnerTracker;
+  readonly #hedges = new HedgeBudget();
+  /** Keys for which an owner has this node's claim, and that owner's id. */
+  readonly #claims = new Map<string, string>();
+  readonly #cancels: Cancel[] = [];
+
+  constructor(options: PeerHubOptions) {
+    const { transport, clock, event, memoryBytes } = options;
+    this.#options = options;
+    this.work = new SlicedWork(clock);
+    this.#tracker = new OwnerTracker({ tree: Math.floor(clock.random() * 2 ** 32) });
+    this.#summaries = new NeighbourSummaries({
+      limitBytes: memoryBytes,
+      work: this.work,
+      failed: (error) => event('warn', 'summary-table', { problem: error }),
+    });
+    for (const peer of transport.peers()) this.#links.set(peer.address, this.#link(peer));
+    this.#cancels.push(
+      transport.watchPeers((peer) => this.#peerChanged(peer)),
+      transport.serve(OWNER_TOPIC, (body, from) => this.#answerAsOwner(body, from)),
+    );
+  }
+
+  close(): void {
+    for (const cancel of this.#cancels) cancel();
+    for (const link of this.#links.values()) link.close();
+    this.work.close();
+  }
+
+  /** The hash under which a key is in summaries. */
+  hash(key: string): KeyHash {
+    return hashKey(key, { key: this.#options.keys.summary });
+  }
+
+  plan(request: RequestHead): NeighbourPlan {
+    const { clock, mayName, budgetMs } = this.#options;
+    if (!mayName(request.key)) return { asks: [], afterwards: 'origin' };
+    const now = clock.monotonic();
+    const hash = this.hash(request.key);
+    const found = new Set(this.#summaries.candidates(hash, MOST_CANDIDATES));
+    let up = 0;
+    for (const link of this.#links.values()) {
+      if (link.state === 'up') up++;
+      if (link.masked === null && !found.has(link)) link.score.countMiss();
+    }
+    const plan = choosePeers({
+      candidates: [...found].map((member) => {
+        const { address, score, masked } = member as NeighbourLink;
+        return { peer: address, score, masked };
+      }),
+      shareable: true,
+      hasOwner: up > 0,
+      budgetMs,
+      mayHedge: this.#hedges.mayHedge,
+      now,
+      draw: clock.random(),
+    });
+    return {
+      asks: plan.asks.map(({ peer, headDeadlineMs, hedgeAfterMs }) => ({
+        neighbour: this.#links.get(peer)!,
+        headDeadlineMs,
+        hedgeAfterMs,
+      })),
+      afterwards: plan.afterwards,
+    };
+  }
+
+  async askOwner(key: string, lost: string | null): Promise<OwnerAnswer | null> {
+    const hash = this.hash(key);
+    const owner = this.#ownerOf(hash);
+    const question: OwnerQuestion =
+      lost === null ? { kind: 'want', hash } : { kind: 'lost', hash, source: lost };
+    this.#claim(key, owner);
+    const word = await this.#put(owner, question);
+    if (word === null) return null;
+    if (word.kind !== 'ask') return 'fetch';
+    return this.find(word.node) ?? 'fetch';
+  }
+
+  find(node: string): Neighbour | null {
+    for (const link of this.#links.values()) if (link.id === node && link.state === 'up') return link;
+    return null;
+  }
+
+  report(report: NeighbourReport): void {
+    const link = this.#links.get(report.neighbour.address);
+    if (link === undefined) return;
+    const now = this.#options.clock.monotonic();
+    const { score } = link;
+    if (report.kind === 'asked') {
+      score.begin();
+      this.#hedges.earn();
+    } else if (report.kind === 'answered') {
+      const guessed = report.ask === 'stored';
+      const isNewer = report.end === 'refused' && isLater(report.summary, link.generation);
+      const end: AskEnd =
+        report.end === 'unusable' ? 'refused' : isNewer ? 'refused-newer' : (report.end as AskEnd);
+      score.end(end, { guessed, waitedMs: report.ms, now });
+      if (isNewer) link.catchUp();
+    } else {
+      link.objectBytes += report.bytes;
+      if (report.end === 'whole' || report.end === 'cancelled') score.finish({ guessed: true });
+      else score.breakOff({ now });
+    }
+  }
+
+  /** A response of this key is stored now, so the owner can send other nodes here. */
+  stored(key: string): void {
+    const owner = this.#claims.get(key);
+    if (owner === undefined) return;
+    this.#claims.delete(key);
+    void this.#put(owner, { kind: 'done', hash: this.hash(key) });
+  }
+
+  peerReports(): PeerReport[] {
+    const now = this.#options.clock.monotonic();
+    return [...this.#links.values()].map((link) => {
+      const { score, positions } = link;
+      const { latencies, guesses, troubles } = score;
+      const doubt = score.isResting(now)
+        ? 'it failed several times in a row'
+        : score.isDoubted
+          ? 'its summary was wrong too often'
+          : null;
+      return {
+        address: link.address,
+        id: link.id,
+        state: link.state,
+        masked: link.masked ?? doubt,
+        objects: positions?.size ?? 0,
+        falsePositiveRate: positions === null ? 0 : positions.size / positions.universe,
+        silentMs: link.silentMs,
+        summaryBytes: link.summaryBytes,
+        memoryBytes: this.#summaries.bytesOf(link),
+        trueHits: guesses.trueHits,
+        falseHits: guesses.falseHits,
+        trueMisses: guesses.trueMisses,
+        falseMisses: guesses.falseMisses,
+        failures: troubles.failed + troubles.late + troubles.broken,
+        latencyMs:
+          latencies.count === 0
+            ? null
+            : { median: latencies.quantileMs(0.5), p95: latencies.quantileMs(0.95) },
+        objectBytes: link.objectBytes,
+      };
+    });
+  }
+
+  /** Memory of all summaries. */
+  get summaryMemoryBytes(): number {
+    return this.#summaries.byteLength;
+  }
+
+  #link(peer: Peer): NeighbourLink {
+    const { transport, clock, keys, memoryBytes, event } = this.#options;
+    return new NeighbourLink(peer, {
+      transport,
+      clock,
+      work: this.work,
+      summaries: this.#summaries,
+      keyId: keys.summaryKeyId,
+      maxPositions: Math.floor(memoryBytes / LEAST_BYTES_PER_POSITION),
+      event,
+    });
+  }
+
+  #peerChanged(peer: Peer): void {
+    const { event } = this.#options;
+    const link = this.#links.get(peer.address);
+    const before = link?.state;
+    link?.changed(peer);
+    if (before !== peer.state)
+      event(peer.state === 'down' ? 'warn' : 'info', `peer-${peer.state}`, {
+        peer: peer.address,
+        id: peer.id,
+        why: peer.why ?? undefined,
+      });
+  }
+
+  #ownerOf(hash: KeyHash): string {
+    const { self } = this.#options.transport;
+    const ids = [self.id];
+    for (const { id, state } of this.#links.values()) if (id !== null && state === 'up') ids.push(id);
+    return rendezvousOrder(hash, ids)[0];
+  }
+
+  /** Puts a question to an owner, which may be this node itself. Null if there is no answer. */
+  async #put(owner: string, question: OwnerQuestion): Promise<OwnerWord | null> {
+    const { transport, clock } = this.#options;
+    if (owner === transport.self.id)
+      return this.#tracker.answer(question, owner, clock.monotonic(), (node) => this.#isUsable(node));
+    const neighbour = this.find(owner);
+    if (neighbour === null) return null;
+    try {
+      const options = { timeoutMs: OWNER_DEADLINE_MS };
+      const answer = await transport.request(
+        neighbour.address,
+        OWNER_TOPIC,
+        encodeQuestion(question),
+        options,
+      );
+      return decodeAnswer(answer);
+    } catch {
+      return null;
+    }
+  }
+
+  #answerAsOwner(body: Uint8Array, from: string): Uint8Array {
+    const { clock } = this.#options;
+    const question = decodeQuestion(body);
+    // A question that cannot be read comes from a later version: its asker goes to the origin.
+    if (question === null) return encodeAnswer({ kind: 'fetch' });
+    return encodeAnswer(
+      this.#tracker.answer(question, from, clock.monotonic(), (node) => this.#isUsable(node)),
+    );
+  }
+
+  #isUsable(node: string): boolean {
+    return node === this.#options.transport.self.id || this.find(node) !== null;
+  }
+
+  #claim(key: string, owner: string): void {
+    this.#claims.delete(key);
+    if (this.#claims.size >= MOST_CLAIMS) {
+      for (const oldest of this.#claims.keys()) {
+        this.#claims.delete(oldest);
+        break;
+      }
+    }
+    this.#claims.set(key, owner);
+  }
+}
+
+function isLater(
+  told: { readonly epoch: number; readonly sequence: number } | null,
+  held: { readonly epoch: number; readonly sequence: number } | null,
+): boolean {
+  if (told === null) return false;
+  if (held === null || told.epoch !== held.epoch) return true;
+  return told.sequence > held.sequence;
+}
