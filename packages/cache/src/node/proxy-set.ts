@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs';
 import { type CacheProxy, createProxy } from '../proxy/cache-proxy.ts';
 import type { ProxyFlights } from '../proxy/flight/shared-response.ts';
 import type { ProxyObserver } from '../proxy/proxy-observer.ts';
+import type { SourcesBeforeOrigin } from '../proxy/proxy-options.ts';
 import { Router } from '../proxy/route.ts';
 import { AddressGuard } from '../safety/address-guard.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
@@ -44,6 +45,8 @@ export interface ProxySetParts {
   readonly team: Team | null;
   /** The fetches of all configurations that this node has had. */
   readonly flights: NodeFlights;
+  /** The neighbours, if there are any. */
+  readonly sourcesBeforeOrigin?: SourcesBeforeOrigin | undefined;
 }
 
 /**
@@ -56,7 +59,7 @@ export interface NodeFlights {
 }
 
 export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet {
-  const { name, store, limits, clock, observer, team, flights } = parts;
+  const { name, store, limits, clock, observer, team, flights, sourcesBeforeOrigin } = parts;
   const addresses = new AddressGuard(config.addresses);
   const listensOn = ({ host, port }: ListenAddress) => addresses.addListener({ address: host, port });
   const upstreams = config.upstreams.map(({ prefix, origin }) => ({ prefix, origin: new URL(origin) }));
@@ -76,6 +79,7 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
     addresses,
     clients: new ClientGuard({ allow: config.allowClients }),
     observer,
+    ...(sourcesBeforeOrigin === undefined ? {} : { sourcesBeforeOrigin }),
     ...(config.originCaFile === null
       ? {}
       : { originCertificates: [readFileSync(config.originCaFile, 'utf8')] }),

@@ -29,8 +29,10 @@ import { type MemberReport, type NodeStatus, statusOf, type TeamReport, totalOf 
 import type { CacheNode, StartOptions } from './cache-node.ts';
 import { formatListen, type ListenAddress } from './config/listen-address.ts';
 import type { NodeConfig } from './config/node-config.ts';
+import { readPeerSecret } from './config/peer-secret.ts';
 import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
-import { NodeServers, readCertificate } from './listen/node-servers.ts';
+import { Cooperation } from './cooperation.ts';
+import { type Certificate, NodeServers, readCertificate } from './listen/node-servers.ts';
 import { Log } from './log/log.ts';
 import { renderMetrics } from './metrics/metrics-text.ts';
 import { ProcessWatch } from './metrics/process-watch.ts';
@@ -87,6 +89,8 @@ class RunningNode implements CacheNode {
   #adminEndpoints!: AdminEndpointsOptions;
   #adminServer: NodeServers | null = null;
   #relayServer: RelayServer | null = null;
+  #cooperation: Cooperation | null = null;
+  #peerServer: NodeServers | null = null;
   #stopping = false;
   #closing: Promise<void> | null = null;
   listen: readonly ListenAddress[] = [];
@@ -122,6 +126,10 @@ class RunningNode implements CacheNode {
     return this.#open?.folder ?? null;
   }
 
+  get peerListen(): ListenAddress | null {
+    return this.#cooperation?.listen ?? null;
+  }
+
   get store(): ResponseStore {
     if (this.#open === null) throw new Error('Cannot use the store: the node has not been started');
     return this.#open.store;
@@ -136,6 +144,7 @@ class RunningNode implements CacheNode {
     this.#limits.storedObjectBytes = this.#longestStored(config);
     for (const key of removeFirst) await this.#open.store.removeKey(key);
     this.#adminEndpoints = this.#makeAdminEndpoints(config);
+    this.#cooperation = this.#makeCooperation(config);
     this.#use(this.#makeProxies(config));
     if (team !== null) {
       this.#relayServer = new RelayServer((request, response, client) =>
@@ -167,6 +176,7 @@ class RunningNode implements CacheNode {
       });
       this.#proxies.listensOn(this.adminListen);
     }
+    await this.#openPeerPort(config, certificate);
     for (const address of place.listen) {
       signal?.throwIfAborted();
       const opened = await this.#servers.open(address, { certificate, nextFree: place.listenDefaulted });
@@ -174,12 +184,14 @@ class RunningNode implements CacheNode {
       this.#proxies.listensOn(opened);
     }
     signal?.throwIfAborted();
+    this.#cooperation?.start();
     this.#warn(config);
     if (team === null || team.index === 0)
       for (const warning of checkNodeInternals()) this.log.event('warn', 'node', { warning });
     this.log.event('info', 'listening', {
       addresses: this.listen.map(formatListen),
       ...(this.adminListen === null ? {} : { admin: formatListen(this.adminListen) }),
+      ...(this.peerListen === null ? {} : { peers: formatListen(this.peerListen) }),
       version: VERSION,
       pid: process.pid,
     });
@@ -194,15 +206,17 @@ class RunningNode implements CacheNode {
       listen: this.listen.map(formatListen),
       forward,
       upstreams: upstreams.map(({ prefix, origin }) => `${prefix}=${origin}`),
+      cooperation: this.#cooperation?.report() ?? null,
       now: Date.now(),
     });
   }
 
   async metrics({ signal }: AbortOptions = {}): Promise<string> {
-    return renderMetrics(totalOf(await abortable(this.#reports(), signal)), {
-      name: this.name,
-      version: VERSION,
-    });
+    return renderMetrics(
+      totalOf(await abortable(this.#reports(), signal)),
+      { name: this.name, version: VERSION },
+      this.#cooperation?.report(),
+    );
   }
 
   report(): MemberReport {
@@ -241,8 +255,8 @@ class RunningNode implements CacheNode {
     // Steps that can fail come first, so that a failure leaves everything unchanged.
     const certificate = readCertificate(next);
     const proxies = this.#makeProxies(next);
-    for (const address of this.adminListen === null ? this.listen : [...this.listen, this.adminListen])
-      proxies.listensOn(address);
+    for (const address of [...this.listen, this.adminListen, this.peerListen])
+      if (address !== null) proxies.listensOn(address);
     try {
       this.#observer.useAccessLog(next);
     } catch (error) {
@@ -284,7 +298,11 @@ class RunningNode implements CacheNode {
     const started = Date.now();
     if (this.listen.length > 0)
       this.log.event('info', 'stopping', { connections: this.#servers.counter.open, deadlineMs });
+    // Neighbours are told first, so that they ask for nothing more.
+    await this.#cooperation?.leave();
     const cut = await this.#servers.close(deadlineMs);
+    await this.#peerServer?.close(0);
+    this.#cooperation?.close();
     if (this.#relayServer !== null) {
       // Other workers may still have requests for this one.
       const leftMs = () => Math.max(0, deadlineMs - (Date.now() - started));
@@ -377,7 +395,40 @@ class RunningNode implements CacheNode {
       observer: this.#observer,
       team: this.#team,
       flights: this.#flights,
+      sourcesBeforeOrigin: this.#cooperation?.sources,
     });
+  }
+
+  /** Workers have no neighbours of their own. */
+  #makeCooperation(config: NodeConfig): Cooperation | null {
+    if (config.peers === null || this.#team !== null) return null;
+    return new Cooperation({
+      config: config.peers,
+      name: this.name,
+      secret: readPeerSecret(config.peers.secretFile),
+      store: this.store,
+      flights: this.#flights.own,
+      policy: () => ({ name: this.name, ...this.#config.policy }),
+      limits: this.#limits as Limits,
+      event: (level, name, fields) => this.log.event(level, name, fields),
+    });
+  }
+
+  async #openPeerPort({ peers }: NodeConfig, certificate: Certificate | null): Promise<void> {
+    const cooperation = this.#cooperation;
+    if (cooperation === null || peers?.listen == null) return;
+    const handlers = {
+      name: () => this.name,
+      request: (request: IncomingMessage, response: ServerResponse) => cooperation.handle(request, response),
+      connect: (_request: unknown, socket: Duplex) => socket.destroy(),
+      refused() {},
+      failed: (error: Error) => this.log.event('error', 'accept-failed', { problem: error }),
+    };
+    // Several neighbours may share an address, and their number is the operator's.
+    const limits = { ...this.#limits, connectionsPerClient: this.#limits.connections };
+    this.#peerServer = new NodeServers(handlers, limits as Limits);
+    cooperation.listen = await this.#peerServer.open(peers.listen, { certificate, nextFree: false });
+    this.#proxies.listensOn(cooperation.listen);
   }
 
   #longestStored({ limits }: NodeConfig): number {
