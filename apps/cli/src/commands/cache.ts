@@ -13,6 +13,7 @@ import { type Command, Option } from 'commander';
 import { withExamples } from '../command-options.ts';
 import { write, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
+import { registerPeers } from './cache-peers.ts';
 
 interface CommandFlags {
   readonly config?: string;
@@ -35,6 +36,7 @@ export function register(program: Command): void {
     .option('--keep', 'with --demo: leave the three caches running until Ctrl-C');
   for (const setting of SETTINGS) for (const option of optionsOf(setting)) command.addOption(option);
   command.action(run);
+  registerPeers(command);
   command.addHelpText(
     'after',
     `

@@ -1,0 +1,131 @@
+/**
+ * `bloomery cache peers`: shows the neighbours of a running node: which of them it knows, how old
+ * and how large their summaries are, how often each was right, and why one is not asked. It reads
+ * the status of the node (`/.bloomery/status`), so it needs no access to its files, and works from
+ * every machine that may read the status (`--admin-client`).
+ */
+
+import type { CooperationReport, PeerReport } from '@bloomery/cache';
+import { formatPairs, formatTable } from '@bloomery/papers/drawing';
+import type { Command } from 'commander';
+import { withExamples, withJson } from '../command-options.ts';
+import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal/format-values.ts';
+import { writeJson, writeLine } from '../terminal/standard-output.ts';
+import { UsageError } from '../usage-error.ts';
+
+interface PeersOptions {
+  readonly node: string;
+  readonly json?: boolean;
+}
+
+/** How long a node may take to answer. */
+const ANSWER_MS = 10_000;
+
+export function registerPeers(cache: Command): void {
+  const command = cache
+    .command('peers')
+    .description('the neighbours of a running node, and what it thinks of them')
+    .option('--node <url>', 'where the node, or its --admin-listen, is reached', 'http://127.0.0.1:3128')
+    .action((options: PeersOptions) => run(options));
+  withExamples(withJson(command), [
+    ['bloomery cache peers', 'the neighbours of the node on this machine'],
+    ['bloomery cache peers --node http://10.0.0.7:3128', 'those of another one'],
+    [
+      "bloomery cache peers --json | jq '.peers[] | select(.masked) | .address'",
+      'which ones are not asked at present',
+    ],
+  ]);
+}
+
+async function run({ node, json }: PeersOptions): Promise<void> {
+  const report = await readReport(node);
+  if (json) writeJson(report);
+  else for (const line of describeCooperation(report)) writeLine(line);
+}
+
+async function readReport(node: string): Promise<CooperationReport> {
+  let place: URL;
+  try {
+    place = new URL('/.bloomery/status', node);
+  } catch {
+    throw new UsageError(`--node: expected a URL such as http://127.0.0.1:3128, got ${node}`);
+  }
+  let response: Response;
+  try {
+    response = await fetch(place, { signal: AbortSignal.timeout(ANSWER_MS) });
+  } catch (error) {
+    const { cause, message } = error as Error;
+    const why = (cause as NodeJS.ErrnoException | undefined)?.code ?? message;
+    throw new UsageError(`no node answers at ${place.origin} (${why}); --node says where it is`);
+  }
+  const text = await response.text();
+  if (!response.ok) throw new UsageError(`${place.origin} answered ${response.status}: ${text.trim()}`);
+  const status = parse(text);
+  if (status === undefined) throw new UsageError(`${place.origin} is no bloomery cache`);
+  if (status.cooperation === null || status.cooperation === undefined)
+    throw new UsageError(`the node at ${place.origin} has no neighbours (--peer)`);
+  return status.cooperation;
+}
+
+function parse(text: string): { readonly cooperation?: CooperationReport | null } | undefined {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === 'object' && value !== null && 'requests' in value ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The report as lines for a terminal. */
+export function describeCooperation({ own, peers }: CooperationReport): string[] {
+  const rows = peers.map((peer) => [
+    peer.id ?? peer.address,
+    stateOf(peer),
+    formatCount(peer.objects),
+    peer.silentMs === null ? '–' : formatSeconds(peer.silentMs / 1000),
+    formatBytes(peer.summaryBytes),
+    formatCount(peer.trueHits),
+    formatCount(peer.falseHits),
+    formatCount(peer.trueMisses),
+    formatCount(peer.falseMisses),
+    peer.latencyMs === null ? '–' : `${peer.latencyMs.median.toPrecision(2)} ms`,
+    formatBytes(peer.objectBytes),
+  ]);
+  return [
+    formatPairs([
+      ['node', own.id],
+      ['reached at', own.listen.join(', ')],
+      ['its summary', `${formatCount(own.objects)} objects, generation ${own.generation}`],
+      ['published', `${formatCount(own.updates)} updates, ${formatBytes(own.bytesPublished)}`],
+      ['served', `${formatCount(own.objectsServed)} objects, ${formatBytes(own.bytesServed)}`],
+      ['summaries', `${formatBytes(own.memoryBytes)} of ${formatBytes(own.memoryLimitBytes)}`],
+    ]),
+    '',
+    ...formatTable([HEADINGS, ...rows], { right: [2, 3, 4, 5, 6, 7, 8, 9, 10] }).split('\n'),
+    ...peers
+      .filter(({ objects, falsePositiveRate }) => objects > 0 && falsePositiveRate > 0.01)
+      .map(
+        ({ id, address, falsePositiveRate }) =>
+          `${id ?? address}: its summary is wrong for ${formatRate(falsePositiveRate)} of other keys`,
+      ),
+  ];
+}
+
+function stateOf({ state, masked }: PeerReport): string {
+  if (state === 'self') return 'this node itself';
+  return masked === null ? 'asked' : `not asked: ${masked}`;
+}
+
+const HEADINGS = [
+  'neighbour',
+  'state',
+  'objects',
+  'silent for',
+  'summary',
+  'true hits',
+  'false hits',
+  'true misses',
+  'false misses',
+  'latency',
+  'objects from it',
+];
