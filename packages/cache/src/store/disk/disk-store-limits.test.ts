@@ -6,6 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -91,6 +92,19 @@ test('equal bodies are one file, which goes with the last of them', async () => 
   await until('the body file is removed', () => files() === 0);
   expect(files()).toBe(0);
   await again.close();
+});
+
+test('a store that cannot be opened leaves no descriptor open, and the folder free', async () => {
+  const pack = join(folder, 'packs', '00000009');
+  await (await DiskStore.open({ folder, capacityBytes: 2 ** 20 })).close();
+  mkdirSync(join(pack, 'full'), { recursive: true });
+  const before = readdirSync('/proc/self/fd').length;
+  for (let i = 0; i < 3; i++) {
+    await expect(DiskStore.open({ folder, capacityBytes: 2 ** 20 })).rejects.toThrow(/directory/);
+    expect(readdirSync('/proc/self/fd').length).toBe(before);
+  }
+  rmSync(pack, { recursive: true });
+  await (await DiskStore.open({ folder, capacityBytes: 2 ** 20 })).close();
 });
 
 test('no more descriptors than allowed, and all get their bytes', async () => {

@@ -180,13 +180,16 @@ export class DiskStore implements LowerStore {
     prepareFolder(folder);
     let abandon = () => {};
     const lock = await FolderLock.take(folder, { lost: () => abandon(), signal });
-    let store: DiskStore;
+    let store: DiskStore | undefined;
     try {
-      store = new DiskStore(options, lock);
-      abandon = () => store.#abandon();
-      await store.#recover(folder);
+      const opened = new DiskStore(options, lock);
+      store = opened;
+      abandon = () => opened.#abandon();
+      await opened.#recover(folder);
     } catch (error) {
-      lock.release();
+      // Recovery opens the log before it looks at the bodies.
+      if (store === undefined) lock.release();
+      else store.#letGo();
       throw error;
     }
     if (signal?.aborted) {
