@@ -18,7 +18,7 @@ export interface OwnAnswer {
   readonly code: string;
   readonly message: string;
   /** The error type of RFC 9209 for a code of this node; `http_request_denied` by default. */
-  readonly error?: 'http_request_error' | 'http_request_denied';
+  readonly error?: 'http_request_error' | 'http_request_denied' | 'proxy_internal_error';
 }
 
 /** The fields of a text that is meant for one reader now, and for no store. */

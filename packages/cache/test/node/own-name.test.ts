@@ -166,6 +166,7 @@ test('the failure of another worker is told with the name of the node', async ()
   await until('the upload to reach the origin', () => origin.asked.length === 1);
   await nodes[1]!.close(0);
   expect(codeOf(await answer)).toBe('worker-failed');
+  expect(await answer).toContain('; error=proxy_internal_error; details="worker-failed"');
   expect(codeOf(await talk(port, get('/.bloomery/status').replace('a.example', 'localhost')))).toBe(
     'proxy_internal_error',
   );

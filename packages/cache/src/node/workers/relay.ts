@@ -20,16 +20,16 @@ import { hasBody, queuedOn } from '../../proxy/client/exchange.ts';
 import { RequestBody } from '../../proxy/client/request-body.ts';
 import { LIMITS } from '../../safety/limits.ts';
 import { cutConnection, hasTurn } from '../../safety/node-internals.ts';
-import { sendOwnAnswer } from '../../safety/own-answer.ts';
-import { refusal } from '../../safety/refusal.ts';
+import { type OwnAnswer, sendOwnAnswer } from '../../safety/own-answer.ts';
 import { listen } from '../listen/node-servers.ts';
 import type { Team } from './team.ts';
 
-const WORKER_FAILED = refusal(
-  502,
-  'worker-failed',
-  'The worker process that had this request failed; try again.',
-);
+const WORKER_FAILED: OwnAnswer = {
+  status: 502,
+  code: 'worker-failed',
+  message: 'The worker process that had this request failed; try again.',
+  error: 'proxy_internal_error',
+};
 const RELAY_FIELD = 'Bloomery-Relayed-For';
 
 export class Relay {
