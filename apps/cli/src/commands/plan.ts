@@ -71,7 +71,7 @@ export function register(program: Command): void {
     )
     .option('--message-bytes <size>', 'the compressed message must fit into so many bytes', parseBytes)
     .option('--fit <probability>', 'how surely it must fit, such as 99% (the default)', parseRate)
-    .option('--message-bits <count>', 'compressed size of the message on the average', parseCount())
+    .option('--message-bits <count>', 'compressed size of the message on average', parseCount())
     .option('--message-bits-per-key <number>', 'the same, for each key', parsePositive)
     .option('--changed <fraction>', 'share of the keys replaced between two deltas, such as 5%', parseRate)
     .addOption(
@@ -218,10 +218,9 @@ function rowsOf(found: Plan, request: PlanRequest, givenLayout?: PlanLayout): [s
     row('memory', perKey(widthOf(found.structure) * bits)),
     row('hashes', formatCount(hashes), request.hashes),
     row('fill at capacity', formatRate(found.expectedFill)),
-    row('compressed', `${perKey(found.expectedTransmissionBits)}, on the average`),
+    row('compressed', `${perKey(found.expectedTransmissionBits)}, on average`),
   ];
-  if (expectedDeltaBits !== undefined)
-    rows.push(row('a delta', `${perKey(expectedDeltaBits)}, on the average`));
+  if (expectedDeltaBits !== undefined) rows.push(row('a delta', `${perKey(expectedDeltaBits)}, on average`));
   if (found.transmissionBytesAtConfidence !== undefined) {
     const surely = formatRate(request.fitProbability ?? 0.99);
     const what = goal === 'delta' ? 'largest delta' : 'largest message';
