@@ -23,6 +23,7 @@ step('checking the rules of STYLE.md', 'node', ['tools/check-rules.mjs']);
 step('checking that every export is used', 'npm', ['run', '--silent', 'check:exports']);
 step('checking that frames keep their bytes', 'node', ['tools/check-frames.mjs']);
 step('checking the links of the pages', 'node', ['tools/check-links.mjs']);
+step('checking the codes of errors', 'node', ['tools/check-errors.mjs']);
 step('checking the table of limits', 'node', ['tools/limits-table.mjs']);
 step('checking that public functions take a signal', 'node', ['tools/check-signals.mjs']);
 if (!quick) {
