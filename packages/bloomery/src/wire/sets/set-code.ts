@@ -20,7 +20,7 @@
 
 import { refuse } from '../../frames/envelope.ts';
 import { ByteReader, ByteWriter } from '../coding/byte-stream.ts';
-import { GapReader, GapWriter, gapParameter, MAX_PARAMETER } from './gap-code.ts';
+import { GapReader, GapWriter, gapParameter, MAX_PARAMETER } from '../coding/gap-code.ts';
 import { PositionSet } from './position-set.ts';
 import { MAX_UNIVERSE, PositionSum } from './positions.ts';
 import { STEP, type Steps } from './steps.ts';
