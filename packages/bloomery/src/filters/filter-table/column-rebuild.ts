@@ -14,7 +14,8 @@
  * (all answers would have to be permuted).
  *
  * Cost: a pass over the table, since a column lies one bit in each row. At 256 columns of 100,000
- * keys (2.3 million rows, 74 MB) a slice of the default size takes about half a millisecond.
+ * keys (2.2 million rows, 70 MB) it takes 16 ms of processor time in all, and a step of the default
+ * size 0.15 ms.
  */
 
 import type { KeyBatch } from '../../kernel/batches/batch.ts';

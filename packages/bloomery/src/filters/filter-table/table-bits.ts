@@ -8,7 +8,7 @@
  *
  * A table moves into WebAssembly memory when it is made, if there is any. Other structures wait
  * until lookups have paid for the copy (docs/notes/arena.md). A table is made to be looked up
- * often, and may be large: a copy of 74 MB takes 50 ms, which is better spent at the beginning than
+ * often, and may be large: a copy of 70 MB takes 50 ms, which is better spent at the beginning than
  * at some later lookup.
  */
 
