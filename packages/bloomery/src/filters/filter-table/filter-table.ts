@@ -16,8 +16,9 @@
  *
  * What it costs. The memory of the filters, rounded up to a power of two of columns below 32 and to
  * a multiple of 32 above. Adding a key touches k cache lines that also hold the other columns: 0.3
- * µs in a batch at 256 columns of 100,000 keys, nine times as long as in a filter of that size. Clearing or replacing a
- * column is a pass over the whole table; `rebuild` does it in slices while the table answers.
+ * µs in a batch at 256 columns of 100,000 keys, nine times as long as in a filter of that size.
+ * Clearing or replacing a column is a pass over the whole table; `rebuild` does it in slices while
+ * the table answers.
  *
  * What it cannot do: delete a key (rebuild the column), or hold filters of different sizes. There
  * is no frame, because a table is its owner's own structure, built from summaries that others sent,
