@@ -131,6 +131,8 @@ export class HttpLink {
     // A new stream has not what was published since the end of the last one.
     if (!isContinued) this.#subscriptions.closed('reopened');
     this.#subscriptions.open(this.#topics);
+    // A topic that was subscribed to while the stream was under way needs another one.
+    if (this.#subscriptions.topics().some((topic) => !this.#topics.includes(topic))) this.#wait(0);
   }
 
   #ended(hello: Hello | null, end: StreamEnd, why: string): void {
