@@ -24,6 +24,7 @@ const notQuick = [
   // A program, a browser or a word list that npm does not bring: openssl, Chromium, dictionaries.
   'packages/cache/src/node/config/node-config.test.ts',
   'packages/cache/test/proxy/origin.test.ts',
+  'packages/transport/test/http/tls.test.ts',
   'packages/bloomery/test/kernel/csp.node.test.ts',
   'packages/stores/src/dictionaries/{hyphenation,passwords}/**',
   'packages/stores/test/spelling/words.test.ts',
