@@ -95,7 +95,10 @@ export interface Transport {
   publish(topic: string, message: Uint8Array): void;
   /** Subscribes to a topic of the neighbour at an address, again after each loss of the link. */
   subscribe(peer: string, topic: string, on: Subscription): Cancel;
-  /** Asks the neighbour at an address. Rejects with a TransportError. */
+  /**
+   * Asks the neighbour at an address. Rejects with a TransportError. An adapter may repeat a
+   * request over a broken connection, so services must stand a request that comes twice.
+   */
   request(peer: string, topic: string, body: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
   /** Answers the requests of neighbours on a topic, which has no other service. */
   serve(topic: string, answer: Service): Cancel;
