@@ -36,12 +36,13 @@ export { currentAge, isFresh, mayKeep, mustValidate, secondsLeft, type Times } f
 export { formatHttpDate, parseHttpDate } from './http-date.ts';
 export { isSafe, keysToInvalidate } from './invalidation.ts';
 export type { RequestHead, ResponseHead } from './message-head.ts';
+export { NOT_STORED, type NotStored, type StoreFate } from './not-stored.ts';
 export { type Combination, canComplete, combine, completionFields, type Piece } from './partial.ts';
 export { asOwn, asPeerCopy, isPeerCopy } from './peer-copy.ts';
 export { DEFAULT_POLICY, type PolicyOptions } from './policy-options.ts';
 export { type ByteRange, parseContentRange, parseRange, requestedRanges } from './ranges.ts';
 export { isHeuristicallyCacheable, isServerError } from './statuses.ts';
-export { expectedBodyLength, toStore, withBody } from './storing.ts';
+export { expectedBodyLength, storedOrReason, toStore, withBody } from './storing.ts';
 export { type SummaryOptions, shareableUntil } from './summary-rules.ts';
 export { cacheFieldsOnly, ownersFields } from './updating.ts';
 export { freshen, freshenByHead, hasValidator, validationFields } from './validation.ts';

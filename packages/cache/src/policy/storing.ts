@@ -32,6 +32,7 @@ import {
 } from './freshness.ts';
 import { formatHttpDate } from './http-date.ts';
 import type { RequestHead, ResponseHead } from './message-head.ts';
+import type { NotStored } from './not-stored.ts';
 import type { PolicyOptions } from './policy-options.ts';
 import { parseContentRange } from './ranges.ts';
 import { requestFacts } from './request-facts.ts';
@@ -49,34 +50,48 @@ export function toStore(
   times: Times,
   options: PolicyOptions,
 ): StoredResponse | null {
+  const stored = storedOrReason(request, response, times, options);
+  return typeof stored === 'string' ? null : stored;
+}
+
+/** The same as `toStore`, with the reason in place of null. */
+export function storedOrReason(
+  request: RequestHead,
+  response: ResponseHead,
+  times: Times,
+  options: PolicyOptions,
+): StoredResponse | NotStored {
   const facts = requestFacts(request.headers);
   // 3: the method is understood, and the response is one that a GET would get.
-  if (request.method === 'GET' ? facts.content : !isPostForGet(request, response)) return null;
+  if (request.method !== 'GET' && !isPostForGet(request, response)) return 'method';
+  if (request.method === 'GET' && facts.content) return 'request-content';
   // 5.2.1.5: neither a request with no-store nor its response may be stored.
-  if (facts.directives?.noStore) return null;
+  if (facts.directives?.noStore) return 'request-no-store';
   // 3: the status is final, and does not depend on this single request.
-  if (isNeverStored(response.status)) return null;
+  if (isNeverStored(response.status)) return 'status';
   const { directives, targeted } = responseDirectives(response.headers, options);
   // 3, 5.2.2.3: must-understand overrules no-store if the status is understood, and forbids storing
   // if it is not.
-  if (directives.mustUnderstand ? !isUnderstood(response.status) : directives.noStore) return null;
+  if (directives.mustUnderstand && !isUnderstood(response.status)) return 'must-understand';
+  if (directives.noStore && !directives.mustUnderstand) return 'no-store';
   // 3, 5.2.2.7: this cache is shared.
-  if (directives.private) return null;
+  if (directives.private) return 'private';
   // 3.5: the response to a request with credentials is shared only if the origin allows it.
-  if (facts.authorization && !allowsAuthorized(directives)) return null;
+  if (facts.authorization && !allowsAuthorized(directives)) return 'authorization';
   const lifetime = freshnessLifetime(response.status, response.headers, directives, targeted, times, options);
   // 3: at least one of public, Expires, max-age, s-maxage, or a heuristically cacheable status.
-  if (!directives.public && !lifetime.explicit && !isHeuristicallyCacheable(response.status)) return null;
+  if (!directives.public && !lifetime.explicit && !isHeuristicallyCacheable(response.status))
+    return 'no-freshness';
   // RFC 9110, 9.3.3: a response to POST is reused only with explicit freshness.
-  if (request.method === 'POST' && !lifetime.explicit) return null;
+  if (request.method === 'POST' && !lifetime.explicit) return 'no-freshness';
   // 4.1: with `*`, no later request ever matches.
   const varied = variedBy(response.headers, request.headers);
-  if (varied === null) return null;
+  if (varied === null) return 'vary';
   let range: StoredResponse['range'] = null;
   let { status, statusText, headers } = response;
   if (status === 206) {
     range = partOf(request, response);
-    if (range === null) return null;
+    if (range === null) return 'partial';
     // A part that covers the whole (`Range: bytes=0-`) is stored as a complete response, so that it
     // also answers requests for the whole.
     if (expectedBodyLength(response) === range.total) {
@@ -106,7 +121,7 @@ export function toStore(
     stored.lastModified !== null ||
     stored.staleWhileRevalidateMs > 0 ||
     stored.staleIfErrorMs > 0;
-  return useful ? stored : null;
+  return useful ? stored : 'no-freshness';
 }
 
 /** The same response, now that its body is known to be complete. */
