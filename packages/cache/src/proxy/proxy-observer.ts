@@ -7,6 +7,8 @@
  * of its own.
  */
 
+import type { NotStored } from '../policy/not-stored.ts';
+
 export interface ProxyObserver {
   /** Called once per request, when its answer is handed over or has failed. */
   answered(record: AnswerRecord): void;
@@ -52,4 +54,6 @@ export interface AnswerRecord {
   readonly durationMs: number;
   /** The client or the origin disconnected before the end, so the answer was cut off. */
   readonly aborted: boolean;
+  /** Reason why the response from the origin was not stored; absent if it was, or none came. */
+  readonly notStored?: NotStored;
 }

@@ -89,7 +89,7 @@ export class RequestFlow {
         outcome: stale ? 'stale' : 'hit',
         reason: '',
         stale,
-        status: hitStatus(policy.name, response, now),
+        status: () => hitStatus(policy.name, response, now),
         again: this.#again,
       };
       const served = answerFromStore(
@@ -171,7 +171,8 @@ export class RequestFlow {
     if (exchange.over) return;
     if (landing.kind === 'own') {
       const { own } = landing;
-      if (own.kind === 'stream') beginStream(exchange, own.head, decision, this.#context.policy);
+      if (own.kind === 'stream')
+        beginStream(exchange, own.head, decision, own.notStored, this.#context.policy);
       else this.#answerShared(exchange, own.shared, decision, false, own.fields);
     } else if (landing.kind === 'shared' && this.#mayHave(exchange, landing.shared, early)) {
       this.#answerShared(exchange, landing.shared, decision, true);
@@ -265,13 +266,20 @@ export class RequestFlow {
     fields?: string[],
   ): void {
     const { policy, clock } = this.#context;
-    const status = forwardStatus(policy.name, {
-      fwd: decision.reason,
-      ...(shared.validated ? { fwdStatus: 304 } : { stored: true }),
-      collapsed,
-    });
+    const { body, validated } = shared;
+    if (body !== null) exchange.fate = () => body.fate;
+    // Computed when the head is written: a short body is stored by then, a long one is not.
+    const status = (): string => {
+      const fate = body?.fate;
+      return forwardStatus(policy.name, {
+        fwd: decision.reason,
+        ...(validated ? { fwdStatus: 304 } : {}),
+        ...(fate === 'stored' ? { stored: true } : fate === undefined ? {} : { detail: fate }),
+        collapsed,
+      });
+    };
     const served = answerFromStore(this.#context, exchange, shared, clock(), {
-      outcome: collapsed ? 'collapsed' : shared.validated ? 'validated' : 'miss',
+      outcome: collapsed ? 'collapsed' : validated ? 'validated' : 'miss',
       reason: decision.reason,
       stale: false,
       status,
@@ -304,11 +312,12 @@ export class RequestFlow {
             outcome: 'stale',
             reason: failure?.code ?? 'origin-error',
             stale: true,
-            status: forwardStatus(policy.name, {
-              fwd: decision.reason,
-              ...(error instanceof StatusError ? { fwdStatus: error.status } : {}),
-              detail: failure?.code ?? 'origin-error',
-            }),
+            status: () =>
+              forwardStatus(policy.name, {
+                fwd: decision.reason,
+                ...(error instanceof StatusError ? { fwdStatus: error.status } : {}),
+                detail: failure?.code ?? 'origin-error',
+              }),
             again: this.#again,
           },
         );

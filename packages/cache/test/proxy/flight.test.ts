@@ -340,7 +340,7 @@ describe('FlightBody', () => {
     const lazy = body.read();
     body.write(bytes('abcdef'));
     await new Promise((resolve) => setTimeout(resolve, 5));
-    body.discard();
+    body.discard('overtaken');
     expect(await body.end(response)).toBe(false);
     expect(await waiting).toBe('abcdef');
     expect(await all(lazy)).toBe('abcdef');

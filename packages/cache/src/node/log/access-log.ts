@@ -204,12 +204,12 @@ function jsonLine(record: AnswerRecord): string {
 
 /**
  * Time, client, method, URL, status, outcome, reason, bytes to the client, bytes from the origin,
- * milliseconds, and `aborted` or `-`.
+ * milliseconds, `aborted` or `-`, and the reason why the response was not stored or `-`.
  */
 function textLine(record: AnswerRecord): string {
   const { at, client, method, status, outcome, bytesOut, bytesFromOrigin, durationMs, aborted } = record;
   const reason = word(record.reason);
-  return `${new Date(at).toISOString()} ${word(client)} ${word(method)} ${word(publicUrl(record.url))} ${status} ${outcome} ${reason} ${bytesOut} ${bytesFromOrigin} ${durationMs.toFixed(1)} ${aborted ? 'aborted' : '-'}\n`;
+  return `${new Date(at).toISOString()} ${word(client)} ${word(method)} ${word(publicUrl(record.url))} ${status} ${outcome} ${reason} ${bytesOut} ${bytesFromOrigin} ${durationMs.toFixed(1)} ${aborted ? 'aborted' : '-'} ${record.notStored ?? '-'}\n`;
 }
 
 /**

@@ -27,8 +27,8 @@ export interface AnswerHow {
   readonly outcome: AnswerOutcome;
   readonly reason: string;
   readonly stale: boolean;
-  /** The member of Cache-Status. */
-  readonly status: string;
+  /** The member of Cache-Status, as of the moment at which it is called. */
+  readonly status: () => string;
   /**
    * The origin's own fields, for the request that caused the fetch; used if it gets the whole
    * response.
@@ -51,7 +51,8 @@ export function answerFromStore(
 ): boolean {
   const { policy, store } = context;
   const { response } = shared;
-  const answer = answerFrom(exchange.request, response, now, how, policy);
+  const status = how.status();
+  const answer = answerFrom(exchange.request, response, now, { stale: how.stale, status }, policy);
   if (answer === null) return false;
   const { res, route } = exchange;
   exchange.outcome = how.outcome;
@@ -59,7 +60,7 @@ export function answerFromStore(
   let { headers } = answer;
   if (how.fields !== undefined && answer.status === response.status && response.range === null) {
     headers = how.fields;
-    headers.push('Cache-Status', how.status);
+    headers.push('Cache-Status', status);
   }
   headers = mapFields(headers, route);
   const { body } = answer;
@@ -81,6 +82,7 @@ export function answerFromStore(
     }
   }
   sendThrough(context, exchange, shared, answer, headers, how);
+
   return true;
 }
 
@@ -107,6 +109,7 @@ function sendThrough(
     stallMs: context.limits.clientStallMs,
     begin: () => {
       begun = true;
+      updateStatus(headers, how.status());
       exchange.res.writeHead(answer.status, answer.statusText, headers);
     },
     broke: (problem) =>
@@ -116,6 +119,15 @@ function sendThrough(
       else failedInStore(context, exchange, shared, body, error, begun, sent, how);
     },
   });
+}
+
+/** Replaces this node's member of Cache-Status, which is the last line of that name. */
+function updateStatus(headers: string[], status: string): void {
+  for (let at = headers.length - 2; at >= 0; at -= 2) {
+    if (headers[at] !== 'Cache-Status') continue;
+    headers[at + 1] = status;
+    return;
+  }
 }
 
 /**

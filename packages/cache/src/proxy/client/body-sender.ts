@@ -17,6 +17,7 @@
 
 import {
   forwardStatus,
+  type NotStored,
   type PolicyOptions,
   type ResponseHead,
   responseFieldsToForward,
@@ -127,16 +128,20 @@ export function beginStream(
   exchange: Exchange,
   head: ResponseHead,
   decision: FetchDecision,
+  notStored: NotStored,
   policy: PolicyOptions,
 ): void {
   const { reason } = decision;
+  // `fwd=method` says it already.
+  const detail = reason === 'method' ? undefined : notStored;
+  if (detail !== undefined) exchange.fate = () => detail;
   exchange.outcome = reason === 'method' || reason === 'bypass' ? 'bypass' : 'miss';
   exchange.reason = reason;
   const fields = responseFieldsToForward(head.headers, policy);
   // RFC 9110, 8.6: no length with a 204, not even 0. (A 304 may have one, which states that of the
   // 200.)
   const headers = mapFields(head.status === 204 ? withoutFields(fields, LENGTH) : fields, exchange.route);
-  headers.push('Cache-Status', forwardStatus(policy.name, { fwd: reason }));
+  headers.push('Cache-Status', forwardStatus(policy.name, { fwd: reason, ...(detail && { detail }) }));
   exchange.res.writeHead(head.status, head.statusText, headers);
   // Otherwise Node would hold the head back until the first piece of the body. (`flushHeaders`
   // would write it in UTF-8, not byte by byte.)

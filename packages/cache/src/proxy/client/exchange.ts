@@ -16,6 +16,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { RequestHead } from '../../policy/message-head.ts';
+import type { NotStored, StoreFate } from '../../policy/not-stored.ts';
 import type { FieldList } from '../../policy/stored-response.ts';
 import { cutConnection, hasTurn } from '../../safety/node-internals.ts';
 import { sendOwnAnswer } from '../../safety/own-answer.ts';
@@ -46,6 +47,8 @@ export class Exchange {
   reason = '';
   bytesOut = 0;
   bytesFromOrigin = 0;
+  /** Says whether the response that it gets is stored, as far as that is known by then. */
+  fate: (() => StoreFate) | null = null;
   /** The client has disconnected, or everything is sent. */
   over = false;
   /** How often it waited for another request's fetch, or was started again. */
@@ -126,6 +129,7 @@ export class Exchange {
       bytesFromOrigin: this.bytesFromOrigin,
       durationMs: this.#began < 0 ? 0 : performance.now() - this.#began,
       aborted,
+      ...notStored(this.fate?.()),
     });
   }
 
@@ -169,6 +173,10 @@ export class Exchange {
     for (let at = 0; at + 1 < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`;
     res.socket.write(`${head}\r\n`, 'latin1');
   }
+}
+
+function notStored(fate: StoreFate | undefined): { readonly notStored?: NotStored } {
+  return fate === undefined || fate === 'stored' || fate === 'storing' ? {} : { notStored: fate };
 }
 
 const MOST_WAITING_BYTES = 65_536;

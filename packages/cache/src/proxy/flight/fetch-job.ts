@@ -48,6 +48,7 @@ import {
   isServerError,
   keysToInvalidate,
   mayKeep,
+  type NotStored,
   namesOf,
   ownersFields,
   type RequestHead,
@@ -262,9 +263,10 @@ export class FetchJob implements SourceHandler {
       if (this.#asked.method === 'HEAD') this.#updateByHead(mode.stored, head, times);
     }
     let stored = storableResponse(this.#context, this.#order, this.#asked, this.#safe, head, times);
-    if (stored !== null && this.#order.sources[this.#source]?.copies) stored = asPeerCopy(stored);
+    if (typeof stored !== 'string' && this.#order.sources[this.#source]?.copies) stored = asPeerCopy(stored);
     if (mode.kind === 'complete' && head.status === 206) {
-      const combination = stored === null ? null : combine(mode.stored, stored, this.#order.request, policy);
+      const combination =
+        typeof stored === 'string' ? null : combine(mode.stored, stored, this.#order.request, policy);
       if (combination === null) {
         // These are not the requested bytes: fetch again, the whole.
         this.#fetchAgain(head);
@@ -274,13 +276,14 @@ export class FetchJob implements SourceHandler {
       this.#keep(response, response, head).combine(mode.stored, pieces);
       return;
     }
-    if (stored !== null && !suitsOwner(this.#context, this.#order.owner, stored)) stored = null;
-    if (stored === null) {
+    if (typeof stored !== 'string' && !suitsOwner(this.#context, this.#order.owner, stored))
+      stored = 'partial';
+    if (typeof stored === 'string') {
       // 4.3.3: the new response replaces the stored one, even if it says that the resource is gone.
       if (mode.kind === 'validate' && this.#asked.method === 'GET' && isAboutTheResource(head.status)) {
         this.#watch(this.#context.store.remove(mode.stored));
       }
-      this.#giveToOwner(head);
+      this.#giveToOwner(head, stored);
       return;
     }
     const expected = expectedBodyLength(head);
@@ -371,7 +374,7 @@ export class FetchJob implements SourceHandler {
   }
 
   /** Streams the response to the owner, because no other client may have it. */
-  #giveToOwner(head: ResponseHead): void {
+  #giveToOwner(head: ResponseHead, notStored: NotStored): void {
     const { flights } = this.#context;
     const { owner, request, flight, decision } = this.#order;
     // A request that could not be shared (a condition, a range) says nothing about those that can.
@@ -384,7 +387,7 @@ export class FetchJob implements SourceHandler {
       this.#state = { at: 'streaming', to: owner };
       owner.onLeave(() => this.#fetch.abort());
     }
-    flight.land(PRIVATE, { kind: 'own', own: { kind: 'stream', head } });
+    flight.land(PRIVATE, { kind: 'own', own: { kind: 'stream', head, notStored } });
     this.#endFlight();
   }
 

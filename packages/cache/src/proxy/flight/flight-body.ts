@@ -11,6 +11,7 @@
  * The current readers get all of it.
  */
 
+import type { NotStored, StoreFate } from '../../policy/not-stored.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { BodyReader, BodyWriter } from '../../store/response-store.ts';
 
@@ -20,6 +21,7 @@ export class FlightBody {
   #overflowed = false;
   #discarded = false;
   #ended = false;
+  #fate: StoreFate = 'storing';
 
   /**
    * `abandoned` is called if the body has no readers and is not stored either. `holdMs`: how long
@@ -48,6 +50,11 @@ export class FlightBody {
     return !this.#overflowed && !(this.#ended && this.#discarded) && this.#writer.spool.joinable;
   }
 
+  /** Whether the body is stored, as far as that is known now. */
+  get fate(): StoreFate {
+    return this.#fate === 'storing' && this.#writer.spool.passing ? 'no-room' : this.#fate;
+  }
+
   get readers(): number {
     return this.#writer.spool.readers;
   }
@@ -57,6 +64,7 @@ export class FlightBody {
     const { spool } = this.#writer;
     if (!this.#overflowed && this.length + chunk.length > this.#limit) {
       this.#overflowed = true;
+      this.#fate = 'too-large';
       spool.letThrough();
     }
     if (!spool.open) return undefined;
@@ -71,19 +79,36 @@ export class FlightBody {
   /** Everything has arrived. Returns whether the body is stored. */
   end(response: StoredResponse): Promise<boolean> | boolean {
     this.#ended = true;
-    if (!this.#overflowed && !this.#discarded) return this.#writer.commit(response);
+    if (!this.#overflowed && !this.#discarded) return this.#commit(response);
     const ended = this.#writer.endUnkept();
     return ended instanceof Promise ? ended.then(() => false) : false;
   }
 
+  #commit(response: StoredResponse): Promise<boolean> | boolean {
+    const passed = this.fate;
+    const settle = (kept: boolean): boolean => {
+      this.#fate = kept ? 'stored' : passed === 'storing' ? 'not-admitted' : passed;
+      return kept;
+    };
+    const kept = this.#writer.commit(response);
+    if (typeof kept === 'boolean') return settle(kept);
+    return kept.then(settle, (error: unknown) => {
+      this.#fate = 'no-room';
+      throw error;
+    });
+  }
+
   /** No more bytes will arrive, and the body is incomplete. */
   fail(error: Error): void {
-    if (!this.#ended) this.#writer.abort(error);
+    if (this.#ended) return;
+    this.#fate = 'incomplete';
+    this.#writer.abort(error);
   }
 
   /** The body must not be found later. */
-  discard(): void {
+  discard(why: NotStored): void {
     this.#discarded = true;
+    this.#fate = why;
   }
 
   read(start?: number, end?: number): BodyReader {
@@ -97,6 +122,7 @@ export class FlightBody {
   #refused(chunk: Uint8Array, at: number): Promise<void> | undefined {
     const { spool } = this.#writer;
     this.#overflowed = true;
+    this.#fate = 'no-room';
     spool.letThrough();
     if (!spool.open) return undefined;
     return spool.length === at ? spool.push(chunk) : spool.room();

@@ -6,6 +6,7 @@
 
 import { fieldValue } from '../../policy/fields.ts';
 import type { RequestHead, ResponseHead } from '../../policy/message-head.ts';
+import type { NotStored } from '../../policy/not-stored.ts';
 import type { PolicyOptions } from '../../policy/policy-options.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { Limits } from '../../safety/limits.ts';
@@ -43,7 +44,7 @@ type FirstAnswer =
       readonly fields?: string[] | undefined;
     }
   /** The head of a response that is not stored. The fetch sends the body after it. */
-  | { readonly kind: 'stream'; readonly head: ResponseHead };
+  | { readonly kind: 'stream'; readonly head: ResponseHead; readonly notStored: NotStored };
 
 export type ProxyFlight = Flight<SharedResponse, FirstAnswer>;
 export type ProxyFlights = Flights<SharedResponse, FirstAnswer>;

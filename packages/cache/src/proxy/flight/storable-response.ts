@@ -8,10 +8,11 @@ import {
   expectedBodyLength,
   fieldValue,
   mustValidate,
+  type NotStored,
   type RequestHead,
   type ResponseHead,
+  storedOrReason,
   type Times,
-  toStore,
 } from '../../policy/index.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import { explicitlyShareable, type SafeFields } from '../../safety/unkeyed-fields.ts';
@@ -20,8 +21,8 @@ import type { FetchOrder } from './fetch-order.ts';
 import type { ProxyContext } from './shared-response.ts';
 
 /**
- * The response to store, or null if it must not be stored. `asked` is the request as it went to the
- * origin.
+ * The response to store, or the reason why it must not be stored. `asked` is the request as it went
+ * to the origin.
  */
 export function storableResponse(
   { policy, limits }: ProxyContext,
@@ -30,23 +31,24 @@ export function storableResponse(
   safe: SafeFields,
   head: ResponseHead,
   times: Times,
-): StoredResponse | null {
-  const stored = toStore(asked, head, times, policy);
-  if (stored === null) return null;
+): StoredResponse | NotStored {
+  const stored = storedOrReason(asked, head, times, policy);
+  if (typeof stored === 'string') return stored;
   // The response to a POST is stored for all later GETs. It must not be about the client that
   // posted, nor depend on fields that would be dropped from a GET.
-  if (!safe.shareable) return null;
-  if (safe.explicitOnly && !explicitlyShareable(head, times, policy)) return null;
+  if (!safe.shareable) return 'personal';
+  if (safe.explicitOnly && !explicitlyShareable(head, times, policy)) return 'cookie';
   if (fieldValue(stored.headers, 'set-cookie') !== undefined) {
     // A cookie is for one client. It is given to others only if the origin said that the response
     // may be reused as it is (RFC 9111, 7.3). It is not if each use must be validated, because a
     // 304 for another client would give it the cookie of the first.
-    if (asked.method === 'POST' || stored.lifetimeMs === 0 || mustValidate(stored)) return null;
+    if (asked.method === 'POST' || stored.lifetimeMs === 0 || mustValidate(stored)) return 'set-cookie';
   }
   // A part must not replace a complete response that this request merely bypassed.
-  if (stored.range !== null && decision.reason === 'bypass') return null;
+  if (stored.range !== null && decision.reason === 'bypass') return 'partial';
   const expected = expectedBodyLength(head);
-  if (expected !== null && (expected < 0 || expected > limits.storedObjectBytes)) return null;
+  if (expected !== null && expected < 0) return 'wrong-length';
+  if (expected !== null && expected > limits.storedObjectBytes) return 'too-large';
   return stored;
 }
 

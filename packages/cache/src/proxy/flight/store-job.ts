@@ -180,7 +180,7 @@ export class StoreJob {
   #commitBeside(there: readonly StoredResponse[], final: StoredResponse): void {
     const { flight } = this.#options;
     const { body } = this;
-    if (flight.doomed || there.some((stored) => isPartOf(final, stored))) body.discard();
+    if (flight.doomed || there.some((stored) => isPartOf(final, stored))) body.discard('overtaken');
     else this.#context.flights.doomWorse(flight, ({ response }) => isWorse(response, final));
     const failed = (problem: unknown): void => {
       this.#storeFailed(problem);
