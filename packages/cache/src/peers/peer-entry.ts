@@ -168,7 +168,7 @@ export class PeerEntry {
     const { key, headers } = request;
     const names = flights.selectors(key);
     const variant = names === undefined ? '' : variantText(variedFor(names, headers));
-    const flight = flights.find(key, variant, (shared) => this.#suits(request, shared));
+    const flight = flights.find(key, variant, (shared) => this.#suits(request, ask, shared));
     if (flight === null || running.has(key, node)) {
       this.#refuse(res);
       return;
@@ -184,7 +184,7 @@ export class PeerEntry {
     res.once('close', () => fed.splice(fed.indexOf(node), 1));
     const shared = await sharedOf(flight, ask.waitMs, res);
     if (res.destroyed) return;
-    if (shared === null || !this.#suits(request, shared)) {
+    if (shared === null || !this.#suits(request, ask, shared)) {
       this.#refuse(res);
       return;
     }
@@ -193,10 +193,11 @@ export class PeerEntry {
   }
 
   /** Whether a response that is being received may be given to a neighbour that asks like this. */
-  #suits(request: RequestHead, shared: SharedResponse): boolean {
+  #suits(request: RequestHead, { rest }: ObjectAsk, shared: SharedResponse): boolean {
     const { policy, clock, mayShare } = this.#options;
     const { response, body, personal } = shared;
-    if (personal || response.range !== null || (body !== null && !body.open)) return false;
+    if (personal || response.range !== null) return false;
+    if (body !== null && !(rest === null ? body.open : body.isOpenFrom(rest.start))) return false;
     const decision = decide(request, [response], clock.now(), policy());
     return decision.kind === 'serve' && !decision.stale && mayShare(response);
   }

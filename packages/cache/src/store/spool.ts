@@ -155,6 +155,12 @@ export class Spool {
     return !this.#passing || (this.#passingFromStart && this.#held.start === 0);
   }
 
+  /** Whether another reader may read the bytes from `start` on. */
+  isReadableFrom(start: number): boolean {
+    if (this.#state === 'failed') return false;
+    return !this.#passing || start >= this.#held.start;
+  }
+
   /** The bytes in memory. */
   get held(): ChunkList {
     return this.#held;

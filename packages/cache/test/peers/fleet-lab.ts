@@ -70,7 +70,8 @@ export interface Fleet {
   close(): Promise<void>;
 }
 
-export async function startFleet(size: number): Promise<Fleet> {
+/** A body of more than `keptBytes` only passes through a node. */
+export async function startFleet(size: number, keptBytes = 1 << 20): Promise<Fleet> {
   const clock = new VirtualClock();
   const nodes: FleetNode[] = [];
   const problems: unknown[] = [];
@@ -78,7 +79,7 @@ export async function startFleet(size: number): Promise<Fleet> {
   const clients: OriginClient[] = [];
   for (let at = 0; at < size; at++) {
     const id = `node-${'abcdefghijklmnopqrstuvwxyz'[at]}`;
-    const store = new MemoryStore({ capacityBytes: 1 << 26 });
+    const store = new MemoryStore({ capacityBytes: 1 << 26, maxBodyBytes: keptBytes });
     const flights: ProxyFlights = new Flights(() => Date.now());
     const running = new RunningAsks();
     const policy = { ...DEFAULT_POLICY, name: id };

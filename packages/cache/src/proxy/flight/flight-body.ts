@@ -55,6 +55,14 @@ export class FlightBody {
     return this.#fate === 'storing' && this.#writer.spool.passing ? 'no-room' : this.#fate;
   }
 
+  /**
+   * Whether another reader may read the bytes from `start` on. Of a body that passes through, the
+   * last bytes can still be read when its first ones are gone.
+   */
+  isOpenFrom(start: number): boolean {
+    return !(this.#ended && this.#discarded) && this.#writer.spool.isReadableFrom(start);
+  }
+
   get readers(): number {
     return this.#writer.spool.readers;
   }
