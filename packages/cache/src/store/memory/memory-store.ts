@@ -36,12 +36,13 @@ import type { StoredResponse } from '../../policy/stored-response.ts';
 import { compact } from '../chunk-list.ts';
 import { type KeyListener, type StoreChange, tellListeners } from '../key-listeners.ts';
 import type { BodyReader, BodyWishes, LowerStore, StoreStatistics } from '../response-store.ts';
-import { newestFirstIndex, sameResponse, sameVariant } from '../variants.ts';
+import { sameVariant } from '../variants.ts';
 import { CopyQueue } from './copy-queue.ts';
 import { FlatReader, GoneReader } from './flat-reader.ts';
 import { type MemoryHolder, MemoryWriter } from './memory-writer.ts';
 import { responseCost } from './response-cost.ts';
-import { markUsed, type QueueEntry, S3Fifo } from './s3-fifo.ts';
+import { markUsed, S3Fifo } from './s3-fifo.ts';
+import { Entry, entryIn, link, NOTHING, relist, type Slot, unlink } from './slot.ts';
 
 export interface MemoryStoreOptions {
   readonly capacityBytes: number;
@@ -312,7 +313,7 @@ export class MemoryStore implements LowerStore {
   #adopt(entry: Entry): void {
     const slot = this.#slots.get(entry.key)!;
     entry.response = asOwn(entry.response);
-    changed(slot);
+    relist(slot);
     this.#moveToMain(entry);
     this.#tell(entry.key, 'changed', entry.response);
   }
@@ -422,69 +423,7 @@ export class MemoryStore implements LowerStore {
   }
 }
 
-/**
- * The variants of a key, newest first. `responses` is returned to callers, so it is replaced and
- * never changed.
- */
-interface Slot {
-  responses: readonly StoredResponse[];
-  /**
-   * `entries[0]`: saves two steps on the hot path, each of them a miss of the processor's cache.
-   */
-  newest: Entry;
-  entries: Entry[];
-}
-
-class Entry implements QueueEntry {
-  response: StoredResponse;
-  readonly body: Uint8Array;
-  cost: number;
-  uses = 0;
-  used = false;
-  queue: QueueEntry['queue'] = undefined;
-  previous: QueueEntry | undefined = undefined;
-  next: QueueEntry | undefined = undefined;
-
-  constructor(response: StoredResponse, body: Uint8Array, cost: number) {
-    this.response = response;
-    this.body = body;
-    this.cost = cost;
-  }
-
-  get key(): string {
-    return this.response.key;
-  }
-
-  /** The bytes that the body pins outside the heap. */
-  get bodyBytes(): number {
-    return this.body.buffer.byteLength;
-  }
-}
-
 const NONE: readonly StoredResponse[] = [];
-const NOTHING = new Entry({ key: '' } as StoredResponse, new Uint8Array(0), 0);
-
-function entryIn(slot: Slot, response: StoredResponse): Entry | undefined {
-  const { entries } = slot;
-  for (let i = 0; i < entries.length; i++) if (entries[i]!.response === response) return entries[i];
-  return entries.find((entry) => sameResponse(entry.response, response));
-}
-
-function link(slot: Slot, entry: Entry): void {
-  slot.entries.splice(newestFirstIndex(slot.responses, entry.response), 0, entry);
-  changed(slot);
-}
-
-function unlink(slot: Slot, entry: Entry): void {
-  const at = slot.entries.indexOf(entry);
-  if (at >= 0) slot.entries.splice(at, 1);
-  changed(slot);
-}
-
-function changed(slot: Slot): void {
-  slot.responses = slot.entries.map((entry) => entry.response);
-  slot.newest = slot.entries[0] ?? NOTHING;
-}
 
 function checkPositive(name: string, value: number): void {
   if (!Number.isInteger(value) || value < 1) {
