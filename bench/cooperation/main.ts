@@ -8,6 +8,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { needPrograms } from '../shared/need-programs.ts';
+import { capturedTable } from './captured-stream.ts';
 import { updatePage, updateTable } from './update-table.ts';
 
 const RESULTS = fileURLToPath(new URL('../results/cooperation.md', import.meta.url));
@@ -15,7 +16,7 @@ const DOCS = fileURLToPath(new URL('../../docs/notes/summary-bytes.md', import.m
 
 const HELP = `npm run bench:cooperation -- [options]
 
-  --only LIST        sections: bytes (all of them)
+  --only LIST        sections: bytes, stream (all of them)
   --quick            smaller and fewer
   --write            put the sections into bench/results/cooperation.md; the others stay
   --docs             write the table of bytes into docs/notes/summary-bytes.md as well
@@ -48,6 +49,11 @@ const SECTIONS: readonly BenchSection[] = [
       if (options.docs) writeFileSync(DOCS, updatePage(table, objects));
       return table;
     },
+  },
+  {
+    name: 'stream',
+    title: 'Bytes on a captured TCP stream',
+    run: () => capturedTable(options.quick),
   },
 ];
 
