@@ -101,7 +101,7 @@ export const ROOMS = {
     'conversion',
     'in-place',
     ['building', 'spelling', 'verifying', 'hashing'],
-    ['selftest', 'demo'],
+    ['selftest', 'demo', 'fleet'],
     'commands',
   ],
   papers: [['drawing', 'trials'], 'findings', ['forms', 'texts']],

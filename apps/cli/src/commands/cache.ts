@@ -11,9 +11,9 @@ import { readFileSync } from 'node:fs';
 import { SETTINGS, type Setting } from '@bloomery/cache/settings';
 import { type Command, Option } from 'commander';
 import { withExamples } from '../command-options.ts';
+import { registerPeers } from '../fleet/cache-peers.ts';
 import { write, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
-import { registerPeers } from './cache-peers.ts';
 
 interface CommandFlags {
   readonly config?: string;

@@ -1,11 +1,11 @@
 /**
  * One neighbour as this node knows it: the link to it, its summary, and the experience with it.
  *
- * The summary arrives as messages on the topic `summary` and is kept by a `SetSubscriber`. A message
- * that does not lead on from what is held causes a request, which the neighbour answers with the
- * missing changes or its full state. One request runs at a time; after a failure the next one waits
- * for the next message or heartbeat of the neighbour, so a neighbour that cannot answer is not
- * asked in a loop.
+ * The summary arrives as messages on the topic `summary` and is kept by a `SetSubscriber`. A
+ * message that does not lead on from what is held causes a request, which the neighbour answers
+ * with the missing changes or its full state. One request runs at a time; after a failure the next
+ * one waits for the next message or heartbeat of the neighbour, so a neighbour that cannot answer
+ * is not asked in a loop.
  *
  * A neighbour is *masked* while this node must not rely on its summary: the link is down, there is
  * no summary yet, it belongs to another secret, or there is no memory for it. A summary that is a
@@ -79,7 +79,7 @@ export class NeighbourLink implements SummaryMember, Neighbour {
     return this.#peer.state;
   }
 
-  /** Null before the first full state. */
+  /** The positions of its summary, or null before the first full state. */
   get positions(): SummaryPositions | null {
     return this.#subscriber.generation === undefined || this.#isTooLarge ? null : this.#subscriber;
   }

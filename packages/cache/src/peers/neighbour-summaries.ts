@@ -41,7 +41,7 @@ export interface SummaryPositions {
 /** One neighbour in the table. */
 export interface SummaryMember {
   readonly address: string;
-  /** Null before the first full state. */
+  /** The positions of its summary, or null before the first full state. */
   readonly positions: SummaryPositions | null;
 }
 
@@ -181,7 +181,7 @@ export class NeighbourSummaries {
     if (own.places.every((each) => each === null)) this.#tables.delete(place.universe);
   }
 
-  /** Gives the table of a place more rows if the summary has outgrown it. Returns true if it did. */
+  /** Gives the table of a place more rows if its summary has outgrown it. True if it did. */
   #fit(place: Place): boolean {
     const own = this.#tables.get(place.universe)!;
     const size = place.member.positions?.size ?? 0;

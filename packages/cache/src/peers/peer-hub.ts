@@ -1,7 +1,7 @@
 /**
- * The neighbours of a node, all in one: their links and summaries, the choice at a miss, the owner's
- * memory, and the summary that this node publishes. It is the port that a fetch from neighbours
- * uses (neighbour-port.ts).
+ * The neighbours of a node, all in one: their links and summaries, the choice at a miss, and the
+ * memory of this node as an owner of keys. It is the port that a fetch from neighbours uses
+ * (neighbour-port.ts).
  *
  * The decisions are pure and in other files (`decisions/`). This file gives them what they need to
  * know: the candidates of a key, the scores, the time, randomness.

@@ -3,8 +3,9 @@
  * have, and until when it is fresh.
  *
  * The store tells which keys change. The feed then looks the key up, because a key may have several
- * responses (Vary), and one that may be shared is enough. That look does not count as a use. Copies that came from a neighbour are
- * left out: that neighbour publishes them already, and they come and go often.
+ * responses (Vary), and one that may be shared is enough. That look does not count as a use. Copies
+ * that came from a neighbour are left out: that neighbour publishes them already, and they come and
+ * go often.
  *
  * At the start all keys of the store are read, some at a time, so a node with a large disk begins
  * to serve at once and its summary becomes complete within seconds. Changes that the store tells

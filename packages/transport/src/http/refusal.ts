@@ -8,7 +8,7 @@ import { isErrorCode } from '../link/pending-request.ts';
 import type { TransportErrorCode } from '../transport-error.ts';
 import type { SignatureRefusal } from './signature.ts';
 
-export const REFUSED_FIELD = 'bloomery-refused';
+const REFUSED_FIELD = 'bloomery-refused';
 
 /** Codes that a node tells another. */
 const STATUSES: Partial<Record<TransportErrorCode, number>> = {

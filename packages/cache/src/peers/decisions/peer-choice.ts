@@ -46,7 +46,7 @@ export interface Miss {
   readonly draw: number;
 }
 
-export interface PlannedAsk {
+interface PlannedAsk {
   readonly peer: string;
   readonly headDeadlineMs: number;
   /** The time after which the next ask of the plan begins as well, or null if it waits. */
@@ -54,7 +54,7 @@ export interface PlannedAsk {
 }
 
 /** The reason why a candidate is in the plan, or is not. */
-export type ChoiceReason =
+type ChoiceReason =
   | 'asked'
   | 'trial'
   | 'masked'

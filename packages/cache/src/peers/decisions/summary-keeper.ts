@@ -54,7 +54,7 @@ export interface PendingChanges {
 }
 
 /** The verdict of the pace: what to publish, or how long to wait until it is asked again. */
-export interface Pace {
+interface Pace {
   readonly send: 'all' | 'additions' | 'nothing';
   readonly waitMs: number;
 }

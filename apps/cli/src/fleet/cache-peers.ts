@@ -77,7 +77,7 @@ function parse(text: string): { readonly cooperation?: CooperationReport | null 
 }
 
 /** The report as lines for a terminal. */
-export function describeCooperation({ own, peers }: CooperationReport): string[] {
+function describeCooperation({ own, peers }: CooperationReport): string[] {
   const rows = peers.map((peer) => [
     peer.id ?? peer.address,
     stateOf(peer),
