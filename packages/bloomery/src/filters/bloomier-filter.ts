@@ -36,7 +36,7 @@ import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
-import { type FuseLayout, fuseAnswer, located, readField, writeField } from '../kernel/tables/fuse.ts';
+import { fuseAnswer, located, readField, writeField } from '../kernel/tables/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
 import { fuseGetInWasm, fuseSetInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
@@ -44,8 +44,8 @@ import { type Key, typeName } from '../keys/key.ts';
 import { checkInteger } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { areAlike } from './shared/alike.ts';
-import { hasBatch, type Prober, probeBatch, valueBatch } from './shared/batch-probing.ts';
-import { bitsAsked, fuseProber, readTable, sameSlots } from './shared/fuse-table.ts';
+import { probeBatch, valueBatch } from './shared/batch-probing.ts';
+import { bitsAsked, FuseTable, readTable } from './shared/fuse-table.ts';
 import { checkOptions, type DecodeOptions } from './shared/options.ts';
 
 export interface BloomierFilterOptions extends HashOptions {
@@ -65,18 +65,15 @@ export class BloomierFilter {
   readonly valueBits: number;
   readonly checkBits: number;
   readonly scheme: HashScheme;
-  readonly #layout: FuseLayout;
-  readonly #store: BitStore;
-  readonly #prober: Prober;
+  readonly #table: FuseTable;
 
-  private constructor(size: number, layout: FuseLayout, store: BitStore, scheme: HashScheme) {
+  private constructor(table: FuseTable) {
+    const { size, layout, scheme } = table;
     this.size = size;
     this.valueBits = layout.stride - layout.width;
     this.checkBits = layout.width - INDEX_BITS;
     this.scheme = scheme;
-    this.#layout = layout;
-    this.#store = store;
-    this.#prober = fuseProber(layout, INDEX_BITS);
+    this.#table = table;
   }
 
   /**
@@ -121,7 +118,7 @@ export class BloomierFilter {
     checkValues(values, hashes.length / 2, valueBits);
     const fields = { stride: width + valueBits, width };
     const { size, layout, words } = buildFuse(hashes, { ...fields, ownIndex: true, shapeOf: fuseShape });
-    const filter = new BloomierFilter(size, layout, new BitStore(words), scheme);
+    const filter = new BloomierFilter(new FuseTable(size, layout, new BitStore(words), scheme, INDEX_BITS));
     filter.#fill(filter.#hashes(hashes), values);
     return filter;
   }
@@ -139,9 +136,9 @@ export class BloomierFilter {
 
   /** One number per key, in order: its value, or NaN where `get` returns undefined. */
   getMany(keys: KeyBatch): Float64Array {
-    const layout = this.#layout;
+    const layout = this.#table.layout;
     const values = valueBatch(
-      this.#store,
+      this.#table.store,
       keys,
       this.scheme,
       WASM_POSSIBLE ? (wasm, count, address) => fuseGetInWasm(wasm, count, address, layout) : null,
@@ -163,8 +160,7 @@ export class BloomierFilter {
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
-    const answers = hasBatch(this.#store, this.#prober, keys, this.scheme);
-    return this.size > 0 ? answers : answers.fill(0);
+    return this.#table.hasMany(keys);
   }
 
   /**
@@ -200,32 +196,29 @@ export class BloomierFilter {
 
   /** An independent filter with the same keys and values. */
   copy(): BloomierFilter {
-    return new BloomierFilter(this.size, this.#layout, this.#store.copy(), this.scheme);
+    return new BloomierFilter(this.#table.copy());
   }
 
   /** Whether both have the same table: true for equal keys with equal values and options. */
   equals(other: BloomierFilter): boolean {
-    return (
-      areAlike(BloomierFilter, this, other) &&
-      sameSlots(this.#store, this.#layout, other.#store, other.#layout)
-    );
+    return areAlike(BloomierFilter, this, other) && this.#table.equals(other.#table);
   }
 
   /**
    * The rate at which keys that are not in the set get a value: 2^-checkBits, or 0 without keys.
    */
   get falsePositiveRate(): number {
-    return this.size > 0 ? 2 ** -this.checkBits : 0;
+    return this.#table.rate(this.checkBits);
   }
 
   /** The bytes that the table takes in memory. */
   get byteLength(): number {
-    return this.#store.wordCount * 4;
+    return this.#table.byteLength;
   }
 
   /** All bits in memory divided by the number of keys, or 0 if there are none. */
   get bitsPerKey(): number {
-    return this.size > 0 ? (8 * this.byteLength) / this.size : 0;
+    return this.#table.bitsPerKey;
   }
 
   /**
@@ -235,12 +228,12 @@ export class BloomierFilter {
   /** @internal */
   encode<T>(write: FrameWriter<T>): T;
   encode(write: FrameWriter<unknown> = encodeFrame): unknown {
-    const { attempt, segments, segmentLength } = this.#layout;
+    const { attempt, segments, segmentLength } = this.#table.layout;
     return write(BLOOMIER_FRAME, {
       variant: 0,
       scheme: this.scheme,
       parameters: [this.size, this.checkBits, this.valueBits, attempt, segments, segmentLength],
-      payload: this.#store,
+      payload: this.#table.store,
     });
   }
 
@@ -250,18 +243,19 @@ export class BloomierFilter {
     const { parameters, payload, scheme } = decodeFrame(BLOOMIER_FRAME, frame, key);
     const [size, checkBits, valueBits, ...table] = parameters;
     const width = INDEX_BITS + checkBits;
-    return new BloomierFilter(size, ...readTable(payload, table, width, width + valueBits), scheme);
+    const [layout, store] = readTable(payload, table, width, width + valueBits);
+    return new BloomierFilter(new FuseTable(size, layout, store, scheme, INDEX_BITS));
   }
 
   toString(): string {
     const { size, checkBits, valueBits, scheme } = this;
-    return `BloomierFilter(${size} keys, ${valueBits} value bits, ${checkBits} check bits, ${this.#layout.slots} slots, ${scheme.id})`;
+    return `BloomierFilter(${size} keys, ${valueBits} value bits, ${checkBits} check bits, ${this.#table.layout.slots} slots, ${scheme.id})`;
   }
 
   /** The slot that holds the value of a hash, or -1 if the hash has none. */
   #ownSlot(low: number, high: number): number {
     if (this.size === 0) return -1;
-    const answer = fuseAnswer(this.#store.words, this.#layout, low, high);
+    const answer = fuseAnswer(this.#table.store.words, this.#table.layout, low, high);
     return answer < 4 ? located[answer] : -1;
   }
 
@@ -272,13 +266,13 @@ export class BloomierFilter {
 
   #valueAt(slot: number): number | undefined {
     if (slot < 0) return undefined;
-    const { stride, width } = this.#layout;
-    return readField(this.#store.words, slot, stride, width, this.valueBits);
+    const { stride, width } = this.#table.layout;
+    return readField(this.#table.store.words, slot, stride, width, this.valueBits);
   }
 
   #write(slot: number, value: number): void {
-    const { stride, width } = this.#layout;
-    writeField(this.#store.words, slot, stride, width, this.valueBits, value);
+    const { stride, width } = this.#table.layout;
+    writeField(this.#table.store.words, slot, stride, width, this.valueBits, value);
   }
 
   #change(slot: number, value: number): this {
@@ -292,8 +286,8 @@ export class BloomierFilter {
 
   /** Writes the values of keys that are in the set. */
   #writeMany(hashes: KeyHashes, values: ArrayLike<number>): void {
-    const layout = this.#layout;
-    probeBatch(this.#store, hashes, this.scheme, {
+    const layout = this.#table.layout;
+    probeBatch(this.#table.store, hashes, this.scheme, {
       inWasm: WASM_POSSIBLE
         ? (wasm, count, address, at) => {
             for (let i = 0; i < count; i++) wasm.values[i] = values[at + i];

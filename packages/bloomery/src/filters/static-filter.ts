@@ -40,15 +40,15 @@ import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
-import { type FuseLayout, fuseAnswer } from '../kernel/tables/fuse.ts';
+import { fuseAnswer } from '../kernel/tables/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
 import { fuseAnswerInWasm, fuseKeyInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import type { Key } from '../keys/key.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { areAlike } from './shared/alike.ts';
-import { hasBatch, type Prober, residence } from './shared/batch-probing.ts';
-import { bitsAsked, fuseProber, readTable, sameSlots } from './shared/fuse-table.ts';
+import { residence } from './shared/batch-probing.ts';
+import { bitsAsked, FuseTable, readTable } from './shared/fuse-table.ts';
 import { checkOptions, type DecodeOptions } from './shared/options.ts';
 
 export interface StaticFilterOptions extends HashOptions {
@@ -63,17 +63,14 @@ export class StaticFilter {
   readonly size: number;
   readonly fingerprintBits: number;
   readonly scheme: HashScheme;
-  readonly #layout: FuseLayout;
-  readonly #store: BitStore;
-  readonly #prober: Prober;
+  readonly #table: FuseTable;
 
-  private constructor(size: number, layout: FuseLayout, store: BitStore, scheme: HashScheme) {
+  private constructor(table: FuseTable) {
+    const { size, layout, scheme } = table;
     this.size = size;
     this.fingerprintBits = layout.width;
     this.scheme = scheme;
-    this.#layout = layout;
-    this.#store = store;
-    this.#prober = fuseProber(layout, 0);
+    this.#table = table;
   }
 
   /** Builds the filter of these keys. A key may occur any number of times. */
@@ -83,14 +80,14 @@ export class StaticFilter {
     const scheme = hashScheme(options);
     const plan = { stride: width, width, ownIndex: false, shapeOf: fuseShape };
     const { size, layout, words } = buildFuse(hashesOf(keys, scheme), plan);
-    return new StaticFilter(size, layout, new BitStore(words), scheme);
+    return new StaticFilter(new FuseTable(size, layout, new BitStore(words), scheme, 0));
   }
 
   /** True if the key may be in the set, false if it certainly is not. */
   has(key: Key): boolean {
-    const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
+    const wasm = WASM_POSSIBLE ? residence(this.#table.store) : null;
     if (WASM_POSSIBLE && wasm !== null) {
-      const answer = fuseKeyInWasm(wasm, key, this.scheme, this.#store.address, this.#layout);
+      const answer = fuseKeyInWasm(wasm, key, this.scheme, this.#table.store.address, this.#table.layout);
       if (answer >= 0) return answer === 0 && this.size > 0;
     }
     hashInto(key, this.scheme);
@@ -105,31 +102,27 @@ export class StaticFilter {
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. */
   hasMany(keys: KeyBatch): Uint8Array {
-    const answers = hasBatch(this.#store, this.#prober, keys, this.scheme);
-    // The table of an empty set is all zeros, which would match fingerprints of 0.
-    return this.size > 0 ? answers : answers.fill(0);
+    return this.#table.hasMany(keys);
   }
 
   /** A copy in memory of its own. */
   copy(): StaticFilter {
-    return new StaticFilter(this.size, this.#layout, this.#store.copy(), this.scheme);
+    return new StaticFilter(this.#table.copy());
   }
 
   /** Whether both have the same table and hash scheme: true for equal sets with equal options. */
   equals(other: StaticFilter): boolean {
-    return (
-      areAlike(StaticFilter, this, other) && sameSlots(this.#store, this.#layout, other.#store, other.#layout)
-    );
+    return areAlike(StaticFilter, this, other) && this.#table.equals(other.#table);
   }
 
   /** The false positive rate: 2^-fingerprintBits, or 0 if there are no keys. */
   get falsePositiveRate(): number {
-    return this.size > 0 ? 2 ** -this.fingerprintBits : 0;
+    return this.#table.rate(this.fingerprintBits);
   }
 
   /** The bytes that the table takes in memory. */
   get byteLength(): number {
-    return this.#store.wordCount * 4;
+    return this.#table.byteLength;
   }
 
   /**
@@ -137,7 +130,7 @@ export class StaticFilter {
    * `fingerprintBits`.
    */
   get bitsPerKey(): number {
-    return this.size > 0 ? (8 * this.byteLength) / this.size : 0;
+    return this.#table.bitsPerKey;
   }
 
   /** The filter as a frame: bytes to save or send, read back by `StaticFilter.decode` anywhere. */
@@ -145,12 +138,12 @@ export class StaticFilter {
   /** @internal */
   encode<T>(write: FrameWriter<T>): T;
   encode(write: FrameWriter<unknown> = encodeFrame): unknown {
-    const { width, attempt, segments, segmentLength } = this.#layout;
+    const { width, attempt, segments, segmentLength } = this.#table.layout;
     return write(STATIC_FRAME, {
       variant: 0,
       scheme: this.scheme,
       parameters: [this.size, width, attempt, segments, segmentLength],
-      payload: this.#store,
+      payload: this.#table.store,
     });
   }
 
@@ -159,20 +152,20 @@ export class StaticFilter {
     checkOptions('StaticFilter.decode', options, []);
     const { parameters, payload, scheme } = decodeFrame(STATIC_FRAME, frame, key);
     const [size, width, ...table] = parameters;
-    return new StaticFilter(size, ...readTable(payload, table, width), scheme);
+    return new StaticFilter(new FuseTable(size, ...readTable(payload, table, width), scheme, 0));
   }
 
   toString(): string {
-    const { slots } = this.#layout;
+    const { slots } = this.#table.layout;
     return `StaticFilter(${this.size} keys, ${this.fingerprintBits} fingerprint bits, ${slots} slots, ${this.scheme.id})`;
   }
 
   #has(low: number, high: number): boolean {
-    const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
+    const wasm = WASM_POSSIBLE ? residence(this.#table.store) : null;
     const answer =
       WASM_POSSIBLE && wasm !== null
-        ? fuseAnswerInWasm(wasm, low, high, this.#store.address, this.#layout)
-        : fuseAnswer(this.#store.words, this.#layout, low, high);
+        ? fuseAnswerInWasm(wasm, low, high, this.#table.store.address, this.#table.layout)
+        : fuseAnswer(this.#table.store.words, this.#table.layout, low, high);
     // The table of an empty set is all zeros, which would match fingerprints of 0.
     return answer === 0 && this.size > 0;
   }

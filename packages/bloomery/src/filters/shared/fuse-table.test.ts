@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { hashScheme } from '../../hashing/hash-scheme.ts';
 import { fuseAnswer } from '../../kernel/tables/fuse.ts';
-import { bitsAsked, fuseProber, readTable, sameSlots } from './fuse-table.ts';
+import { bitsAsked, FuseTable, fuseProber, readTable } from './fuse-table.ts';
 
 /** Attempt 0, one segment of 16 slots, so 64 slots, with 8 bits each. */
 const TABLE = [0, 1, 16];
@@ -27,15 +27,28 @@ test('fuseProber ignores exactly the lowest bits that select a slot', () => {
   expect([...seen].sort()).toEqual(['0 false', '0 true', '2 false', '2 true']);
 });
 
-test('sameSlots compares the slots and the attempt that placed the keys', () => {
-  const [layout, store] = readTable(payload, TABLE, 8);
-  const [again] = readTable(payload, TABLE, 8);
-  expect(sameSlots(store, layout, store.copy(), again)).toBe(true);
-  const [other] = readTable(payload, [1, 1, 16], 8);
-  expect(sameSlots(store, layout, store, other)).toBe(false);
-  const changed = new BitStore(store.words.slice());
-  changed.words[15] ^= 1 << 31;
-  expect(sameSlots(store, layout, changed, layout)).toBe(false);
+function tableOf(parameters = TABLE, size = 3): FuseTable {
+  const [layout, store] = readTable(payload, parameters, 8);
+  return new FuseTable(size, layout, store, hashScheme(), 0);
+}
+
+test('FuseTable compares the slots and the attempt that placed the keys', () => {
+  const table = tableOf();
+  expect(table.equals(tableOf())).toBe(true);
+  expect(table.equals(tableOf([1, 1, 16]))).toBe(false);
+  const changed = table.copy();
+  expect(table.equals(changed)).toBe(true);
+  changed.store.words[15] ^= 1 << 31;
+  expect(table.equals(changed)).toBe(false);
+});
+
+test('FuseTable of no keys finds none, has no rate and no bits per key', () => {
+  const keys = Array.from({ length: 2000 }, (_, i) => i);
+  expect(tableOf().hasMany(keys)).toContain(1);
+  const empty = tableOf(TABLE, 0);
+  expect(empty.hasMany(keys)).not.toContain(1);
+  expect([tableOf().rate(8), empty.rate(8)]).toEqual([1 / 256, 0]);
+  expect([tableOf().byteLength, tableOf().bitsPerKey, empty.bitsPerKey]).toEqual([72, (8 * 72) / 3, 0]);
 });
 
 test('bitsAsked takes bits, or the bits whose rate is at most the one asked for', () => {
