@@ -3,11 +3,13 @@ import { expectSameBytes } from '@bloomery/testkit/same-bytes';
 import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { inBothKernels } from '../../../test/contracts/subject.ts';
+import { BloomFilter } from '../../filters/bloom-filter.ts';
 import { FrameError } from '../../frames/envelope.ts';
 import { countOnes } from '../../kernel/bits/bit-operations.ts';
 import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
 import { binaryEntropy } from '../../math/entropy.ts';
 import { CodedBits, decodeBits, unpackStream } from './bit-code.ts';
+import { CompressedBloomFilter } from './compressed-bloom-filter.ts';
 import { type Effort, encodeBits, encodePiece, joinPieces, pieceCount, planBits } from './encode-bits.ts';
 
 function randomBits(seed: number, bits: number, density: number): Uint32Array {
@@ -230,3 +232,52 @@ describe('bit codes', () => {
 function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
+
+describe('sparse codes', () => {
+  const bits = 2 ** 26 + 100;
+  const ones = [0, 5, 2 ** 24 - 1, 2 ** 24, 2 ** 25 + 77, 2 ** 26, bits - 1];
+  const words = new Uint32Array(Math.ceil(bits / 32));
+  for (const one of ones) words[one >>> 5] |= 1 << (one & 31);
+  const code = encodeBits(words, bits);
+  const coded = new CodedBits(code, bits);
+
+  test('are used where most pieces would be empty, and take no byte for those', () => {
+    expect([coded.coding, coded.pieceBits, coded.pieceCount]).toEqual(['sparse', 2 ** 24, 5]);
+    expect(encodeBits(words, bits, 'fast')).toEqual(code);
+    expect(code.length).toBeLessThan(32); // 7 ones of 26 bits, and 6 bytes before them
+  });
+
+  test('give the array, as a whole, in pieces and from a stream', async () => {
+    expectSameBytes(new Uint8Array(decodeBits(code, bits).buffer), new Uint8Array(words.buffer));
+    const wordsOfPiece = 2 ** 24 / 32;
+    let index = 0;
+    for await (const piece of unpackStream(
+      Array.from(code, (byte) => Uint8Array.of(byte)),
+      bits,
+    )) {
+      const expected = words.slice(index * wordsOfPiece, (index + 1) * wordsOfPiece);
+      expectSameBytes(new Uint8Array(piece.buffer), new Uint8Array(expected.buffer));
+      expectSameBytes(new Uint8Array(coded.piece(index++).buffer), new Uint8Array(expected.buffer));
+    }
+    expect(index).toBe(5);
+  });
+
+  test('are refused in every strict prefix and with bytes behind, before memory is taken', () => {
+    for (let length = 0; length < code.length; length++) {
+      expect(() => new CodedBits(code.subarray(0, length), bits)).toThrow(FrameError);
+    }
+    expect(() => new CodedBits(Uint8Array.of(...code, 0), bits)).toThrow(FrameError);
+    expect(() => new CodedBits(code, 2 ** 26)).toThrow(FrameError); // a one beyond the end
+    expect(() => new CodedBits(Uint8Array.of(6, 255, 255, 3, 1, 7), bits)).toThrow(/65535 ones in 1 bytes/);
+    expect(() => new CodedBits(Uint8Array.of(14, ...code.subarray(1)), bits)).toThrow(FrameError);
+  });
+
+  test('answer lookups in a filter that stays compressed', () => {
+    const filter = new BloomFilter({ bits, hashes: 3 });
+    filter.addMany(['ant', 'bee']);
+    const small = new CompressedBloomFilter(filter.encode());
+    expect(small.encode().length).toBeLessThan(70);
+    expect(['ant', 'bee', 'cat'].map((key) => small.has(key))).toEqual([true, true, false]);
+    expect(small.expand().equals(filter)).toBe(true);
+  });
+});

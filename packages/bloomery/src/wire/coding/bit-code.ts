@@ -4,11 +4,12 @@
  * docs/spec/wire.md specifies the bytes.
  *
  *     0    1   lower three bits, the coding: 0 plain, 1 empty (all zeros), 2 full (all ones), 3 range,
- *              4 rANS, 5 gaps; upper five, for the last three: the pieces have 2^(15 + these) bits
+ *              4 rANS, 5 gaps, 6 sparse; upper five, for 3 to 5: the pieces have 2^(15 + these) bits
  *     plain:   the bytes of the array
  *     range:   table, codes
  *     rANS:    the ones of the whole array, table, codes
  *     gaps:    the Golomb parameter, table, codes
+ *     sparse:  the ones of the whole array, the Golomb parameter, the gaps of the whole array
  *     table:   for each piece, the ones in it (range and gaps) and the length of its code (if there are
  *              several)
  *
@@ -18,6 +19,10 @@
  * 'small' uses the range coder, which is exact to about a byte per piece. 'fast' uses gaps for
  * sparse arrays and rANS for the others: within 0.8 % of the entropy and several times faster.
  * `bench/` has the table.
+ *
+ * Sparse is for arrays that have fewer than four ones per piece, such as the changes of an hour in
+ * a filter of gigabytes. Most pieces would be empty, and take two bytes each: 200 changed bits of
+ * 2^31 took 6,668 bytes in range coding, and take 628. Readers from before this coding refuse it.
  *
  * A piece is the unit that a reader unpacks: a filter can be kept compressed in memory, and only
  * the pieces that a lookup touches are decoded (compressed II.B). Its size follows the density: at
@@ -30,6 +35,7 @@ import { ByteModel } from '../../kernel/coders/rans.ts';
 import { type AbortOptions, untilAborted } from '../../keys/abort.ts';
 import { ByteReader } from './byte-stream.ts';
 import { CODINGS, type Coding, LEAST_LOG, lanesOf, MOST_LOG, PIECED } from './codings.ts';
+import { GapReader, MAX_PARAMETER } from './gap-code.ts';
 
 export type { Coding } from './codings.ts';
 
@@ -45,12 +51,15 @@ export function decodeBits(code: Uint8Array, bits: number, base = 0): Uint32Arra
 export class CodedBits {
   readonly #table: PieceTable;
   readonly #codes: readonly Uint8Array[];
+  /** The positions of all ones, in sparse coding. */
+  readonly #sparse: Float64Array | null;
   readonly #base: number;
 
   constructor(code: Uint8Array, bits: number, base = 0) {
     const reader = new ByteReader(code, base);
     this.#base = base;
     this.#table = readTable(reader, bits);
+    this.#sparse = this.#table.coding === 'sparse' ? readSparse(reader, this.#table) : null;
     this.#codes = this.#table.pieces.map(({ length }) => reader.bytes(length ?? reader.left, 'a piece'));
     reader.end();
   }
@@ -69,13 +78,13 @@ export class CodedBits {
   }
 
   get pieceCount(): number {
-    return this.#codes.length;
+    return this.#sparse === null ? this.#codes.length : Math.ceil(this.bits / this.pieceBits);
   }
 
   /** One piece: the bits from index * pieceBits on. */
   piece(index: number): Uint32Array<ArrayBuffer> {
     const words = new Uint32Array(wordsIn(this.#table, index));
-    unpackPiece(this.#table, index, this.#codes[index], this.#base, words);
+    this.#unpackInto(words, index);
     return words;
   }
 
@@ -86,9 +95,14 @@ export class CodedBits {
     for (let i = 0; i < this.pieceCount; i++) {
       const start = (i * this.pieceBits) / 32;
       const piece = words.subarray(start, start + wordsIn(this.#table, i));
-      unpackPiece(this.#table, i, this.#codes[i], this.#base, piece);
+      this.#unpackInto(piece, i);
     }
     return words;
+  }
+
+  #unpackInto(words: Uint32Array, index: number): void {
+    if (this.#sparse !== null) setOnes(this.#sparse, index * this.pieceBits, words);
+    else unpackPiece(this.#table, index, this.#codes[index], this.#base, words);
   }
 }
 
@@ -130,6 +144,14 @@ export async function* unpackStream(
   }
   const reader = new ByteReader(arrived, before);
   table ??= readTable(reader, bits);
+  if (table.coding === 'sparse') {
+    const positions = readSparse(reader, table);
+    for (; next * table.pieceBits < bits; next++) {
+      const words = new Uint32Array(wordsIn(table, next));
+      setOnes(positions, next * table.pieceBits, words);
+      yield words;
+    }
+  }
   for (; next < table.pieces.length; next++) {
     const code = reader.bytes(table.pieces[next].length ?? reader.left, 'a piece');
     const words = new Uint32Array(wordsIn(table, next));
@@ -146,6 +168,8 @@ interface PieceTable {
   readonly pieceBits: number;
   readonly model: ByteModel | null;
   readonly parameter: number;
+  /** The ones of the whole array, in sparse coding. */
+  readonly ones: number;
   readonly pieces: readonly PieceEntry[];
 }
 
@@ -164,9 +188,10 @@ function readTable(reader: ByteReader, bits: number): PieceTable {
   if (coding === undefined || log > MOST_LOG || (head > 7 && !PIECED.includes(coding))) {
     throw new FrameError('payload', at, `expected a coding and the size of its pieces, got ${head}`);
   }
-  const whole = { coding, bits, pieceBits: bits, model: null, parameter: 0 };
+  const whole = { coding, bits, pieceBits: bits, model: null, parameter: 0, ones: 0 };
   if (coding === 'plain') return { ...whole, pieces: [{ ones: 0, length: Math.ceil(bits / 8) }] };
-  if (!PIECED.includes(coding)) return { ...whole, pieces: [{ ones: 0, length: 0 }] };
+  if (coding === 'empty' || coding === 'full') return { ...whole, pieces: [{ ones: 0, length: 0 }] };
+  if (coding === 'sparse') return readSparseTable(reader, whole);
   const model = coding === 'rans' ? new ByteModel(readShare(reader, bits), bits) : null;
   const parameter = coding === 'gaps' ? Math.max(1, reader.number('a Golomb parameter', 2 ** 30)) : 0;
   const pieceBits = Math.min(bits, 2 ** log);
@@ -183,7 +208,45 @@ function readTable(reader: ByteReader, bits: number): PieceTable {
     const length = count === 1 ? undefined : reader.number('the length of a piece', pieceBits / 4 + 64);
     pieces.push({ ones, length });
   }
-  return { coding, bits, pieceBits, model, parameter, pieces };
+  return { ...whole, pieceBits, model, parameter, pieces };
+}
+
+/**
+ * The table of a sparse code. It has no codes of pieces, but is unpacked in pieces of the largest
+ * size, so that no more memory is taken than for any other code.
+ */
+function readSparseTable(reader: ByteReader, whole: Omit<PieceTable, 'pieces'>): PieceTable {
+  const ones = reader.number('the number of ones', whole.bits);
+  const parameter = Math.max(1, reader.number('a Golomb parameter', MAX_PARAMETER));
+  return { ...whole, pieceBits: Math.min(whole.bits, 2 ** MOST_LOG), parameter, ones, pieces: [] };
+}
+
+/** The positions of the ones in a sparse code, which is the rest of the bytes. */
+function readSparse(reader: ByteReader, { bits, ones, parameter }: PieceTable): Float64Array {
+  const { offset, left } = reader;
+  // Each one takes a bit at least.
+  if (ones > 8 * left) reader.fail('truncated', `expected ${ones} ones in ${left} bytes`);
+  const gaps = new GapReader(reader.bytes(left, 'gaps'), offset);
+  gaps.begin(parameter, bits);
+  const positions = new Float64Array(ones);
+  for (let i = 0; i < ones; i++) positions[i] = gaps.take();
+  gaps.finish();
+  return positions;
+}
+
+/** Sets the ones that lie in a piece, which begins at `start`. */
+function setOnes(positions: Float64Array, start: number, words: Uint32Array): void {
+  const end = start + 32 * words.length;
+  let at = 0;
+  for (let above = positions.length; at < above; ) {
+    const middle = (at + above) >>> 1;
+    if (positions[middle] < start) at = middle + 1;
+    else above = middle;
+  }
+  for (; at < positions.length && positions[at] < end; at++) {
+    const within = positions[at] - start;
+    words[Math.floor(within / 32)] |= 1 << (within % 32);
+  }
 }
 
 /** Reads the table. Returns undefined as long as bytes are missing. */

@@ -3,12 +3,12 @@
  * agree (docs/spec/wire.md).
  */
 
-export type Coding = 'plain' | 'empty' | 'full' | 'range' | 'rans' | 'gaps';
+export type Coding = 'plain' | 'empty' | 'full' | 'range' | 'rans' | 'gaps' | 'sparse';
 /** The codings that are cut into pieces. */
 export type PiecedCoding = 'range' | 'rans' | 'gaps';
 
 /** The codings in the order of their numbers. */
-export const CODINGS: readonly Coding[] = ['plain', 'empty', 'full', 'range', 'rans', 'gaps'];
+export const CODINGS: readonly Coding[] = ['plain', 'empty', 'full', 'range', 'rans', 'gaps', 'sparse'];
 export const PIECED: readonly Coding[] = ['range', 'rans', 'gaps'];
 /** Pieces have 2^15 to 2^24 bits. */
 export const LEAST_LOG = 15;

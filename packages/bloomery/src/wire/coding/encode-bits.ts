@@ -16,6 +16,7 @@ import { checkChoice, checkInteger } from '../../math/checks.ts';
 import { binaryEntropy } from '../../math/entropy.ts';
 import { ByteWriter } from './byte-stream.ts';
 import { CODINGS, LEAST_LOG, lanesOf, MOST_LOG, type PiecedCoding } from './codings.ts';
+import { GapWriter, gapParameter } from './gap-code.ts';
 
 export type Effort = 'small' | 'fast';
 
@@ -41,6 +42,7 @@ export function encodeBits(words: Uint32Array, bits: number, effort: Effort = 's
   if (ones === 0) return Uint8Array.of(CODINGS.indexOf('empty'));
   if (ones === bits) return Uint8Array.of(CODINGS.indexOf('full'));
   if (plan === null) return encodePlain(words, bits);
+  if (pieceCount(plan) > 1 && ones < SPARSE_ONES * pieceCount(plan)) return encodeSparse(words, ones, bits);
   const wordsOfPiece = 2 ** plan.pieceLog / 32;
   const pieces = Array.from({ length: pieceCount(plan) }, (_, i) =>
     encodePiece(plan, words.subarray(i * wordsOfPiece, (i + 1) * wordsOfPiece), i),
@@ -111,7 +113,28 @@ export function joinPieces(plan: BitsPlan, pieces: readonly CodedPiece[]): Uint8
 }
 
 const NOTHING_TO_GAIN = 0.04;
+/**
+ * Arrays with fewer ones per piece are coded without pieces, where most pieces would be empty. A
+ * piece takes two bytes or more in the table, as much as the code of one or two ones.
+ */
+const SPARSE_ONES = 4;
 const PIECE_BYTES = 16_384;
+
+/** Codes the gaps between all ones at once. */
+function encodeSparse(words: Uint32Array, ones: number, bits: number): Uint8Array {
+  const writer = new ByteWriter();
+  const parameter = gapParameter(ones, bits);
+  writer.byte(CODINGS.indexOf('sparse'));
+  writer.number(ones);
+  writer.number(parameter);
+  const gaps = new GapWriter();
+  gaps.begin(parameter);
+  for (let i = 0; i < words.length; i++) {
+    for (let word = words[i]; word !== 0; word &= word - 1) gaps.put(32 * i + 31 - Math.clz32(word & -word));
+  }
+  writer.bytes(gaps.finish());
+  return writer.finish();
+}
 
 function encodePlain(words: Uint32Array, bits: number): Uint8Array {
   const writer = new ByteWriter();
