@@ -35,7 +35,7 @@ export const HTTP_LIMITS: HttpLimits = {
   longestPauseMs: 10_000,
   failuresBeforePull: 3,
   pullMs: 1000,
-  streamAgainMs: 300_000,
+  streamAgainMs: 60_000,
   queuedBytes: 16 * 1024 * 1024,
   streams: 1024,
   streamsPerNode: 4,

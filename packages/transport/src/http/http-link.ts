@@ -4,10 +4,10 @@
  *     pause ──► stream ──hello──► open ──closed, silent, damaged──► pause
  *       ▲         │ three without a hello
  *       │         ▼
- *       └────── pull ──every second──► pull ──after five minutes──► stream
+ *       └────── pull ──every second──► pull ──after a minute──► stream
  *
  * A stream that connects and brings no hello points to a proxy that holds responses back. After
- * three of them in a row the link pulls. It tries a stream again every five minutes.
+ * three of them in a row the link pulls. It tries a stream again every minute.
  */
 
 import type { Cancel, Clock } from '../clock.ts';

@@ -133,7 +133,7 @@ export class HttpTransport implements Transport {
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     if (!request.url?.startsWith(PEER_PATHS)) return false;
-    void this.#answer(request, response);
+    this.#answer(request, response).catch(() => response.destroy());
     return true;
   }
 

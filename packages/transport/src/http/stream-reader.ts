@@ -57,8 +57,11 @@ export function readStream(
   const reader = new FrameReader();
   let hello: Hello | null = null;
   let heardMs = clock.monotonic();
+  let isConnected = false;
   let isOver = false;
-  let stopTimer = clock.after(helloMs, () => end('silent', 'silent'));
+  let stopTimer = clock.after(helloMs, () =>
+    isConnected ? end('silent', 'silent') : end('unreachable', 'no connection'),
+  );
 
   const stop = () => {
     isOver = true;
@@ -101,6 +104,11 @@ export function readStream(
     for (const frame of framesIn(piece)) if (!isOver) take(frame);
   };
 
+  request.on('socket', (socket) =>
+    socket.once(peer.isTls ? 'secureConnect' : 'connect', () => {
+      isConnected = true;
+    }),
+  );
   request.on('error', (error) => end(hello === null ? 'unreachable' : 'closed', `closed: ${error.message}`));
   request.on('response', (response: IncomingMessage) => {
     if (response.statusCode !== 200) {

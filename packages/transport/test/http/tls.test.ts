@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '@bloomery/testkit/eventually';
@@ -69,4 +69,16 @@ test.skipIf(!hasIPv6)('HttpTransport reaches IPv6 addresses', async () => {
   const b = transport('b');
   const address = `http://[::1]:${await listen(createHttpServer(), b, '::1')}`;
   await talk(transport('a', { peers: [address] }), b, address);
+});
+
+test('HttpTransport does not pull from a neighbour to which no connection comes about', async () => {
+  // Accepts connections and never answers the handshake.
+  const mute = createTcpServer((socket) => void endings.push(() => socket.destroy())).listen(0, '127.0.0.1');
+  await once(mute, 'listening');
+  endings.push(() => mute.close());
+  const limits = { helloMs: 20, firstPauseMs: 1, longestPauseMs: 2, failuresBeforePull: 1 };
+  const address = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`;
+  const a = transport('a', { peers: [address], limits });
+  await until('the attempt is over', () => a.peers()[0].why !== 'not yet reached');
+  expect(a.peers()[0].why).toBe('no connection');
 });
