@@ -1,11 +1,12 @@
 /**
  * The streams that neighbours have opened here. Each is one response that does not end: a hello,
- * then the messages of the topics that were asked for, with heartbeats in between. We measured this
- * against pulls and long polls (64 subscribers, deltas of 5.5 kB): 16 ms of CPU per update instead
- * of 31 and 38, and 5 % fewer bytes.
+ * then the messages of the topics that were asked for, with heartbeats in between. In a prototype
+ * this took 16 ms of CPU per update of 5.5 kB to 64 subscribers, pulls 31 ms and long polls 38.
+ * Here an update of 2.9 kB to 64 takes 1.9 ms, and an idle subscriber 0.3 ms per minute, on a
+ * machine with other work.
  *
  * A subscriber that does not read fast enough is cut when its queue is full. It connects again and
- * catches up by one request, which costs less than the queue would. Messages are shared by all
+ * catches up by one request, which costs less than the queue would. Long messages are shared by all
  * queues, so 64 slow subscribers hold a message once.
  *
  * A neighbour behind a proxy that holds responses back pulls: it gets a stream that ends after the
