@@ -27,6 +27,8 @@ export interface NeighbourPlan {
   readonly asks: readonly PlannedQuestion[];
   /** The step after all questions. The origin follows the owner in any case. */
   readonly afterwards: 'owner' | 'origin';
+  /** Why neighbours are asked or not, in words for the access log. */
+  readonly why?: string;
 }
 
 /** The owner's answer: fetch from the origin, or ask this neighbour, which is receiving it. */

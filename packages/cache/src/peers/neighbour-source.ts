@@ -105,7 +105,9 @@ class NeighbourFetch implements SourceFetch {
       this.#fail(NONE);
       return;
     }
-    this.#seek(port.plan(request), null);
+    const plan = port.plan(request);
+    if (!(plan instanceof Promise) && plan.why !== undefined) this.#handler.onNote?.(plan.why);
+    this.#seek(plan, null);
   }
 
   abort(): void {

@@ -25,7 +25,7 @@ import {
   type OwnerAnswer as OwnerWord,
 } from './decisions/owner-question.ts';
 import { OwnerTracker } from './decisions/owner-tracker.ts';
-import { choosePeers, OWNER_DEADLINE_MS } from './decisions/peer-choice.ts';
+import { choosePeers, describePlan, OWNER_DEADLINE_MS } from './decisions/peer-choice.ts';
 import type { AskEnd } from './decisions/peer-score.ts';
 import { NeighbourLink } from './neighbour-link.ts';
 import type {
@@ -104,7 +104,7 @@ export class PeerHub implements NeighbourPort {
 
   plan(request: RequestHead): NeighbourPlan {
     const { clock, mayName, budgetMs } = this.#options;
-    if (!mayName(request.key)) return { asks: [], afterwards: 'origin' };
+    if (!mayName(request.key)) return { asks: [], afterwards: 'origin', why: 'the URL may not be named' };
     const now = clock.monotonic();
     const hash = this.hash(request.key);
     const found = new Set(this.#summaries.candidates(hash, MOST_CANDIDATES));
@@ -132,6 +132,7 @@ export class PeerHub implements NeighbourPort {
         hedgeAfterMs,
       })),
       afterwards: plan.afterwards,
+      why: describePlan(plan),
     };
   }
 

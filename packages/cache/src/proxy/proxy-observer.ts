@@ -26,6 +26,8 @@ export type AnswerOutcome =
   | 'validated'
   /** From the origin. */
   | 'miss'
+  /** From a neighbour, which is another cache of the fleet. */
+  | 'neighbour'
   /** From another request's fetch. */
   | 'collapsed'
   /** From the origin, bypassing the store: a method or a request that no cache may answer. */
@@ -51,6 +53,10 @@ export interface AnswerRecord {
   /** Bytes of the body that were written to the client's socket. */
   readonly bytesOut: number;
   readonly bytesFromOrigin: number;
+  /** Bytes of the body that came from neighbours; absent if there were none. */
+  readonly bytesFromNeighbours?: number;
+  /** Why neighbours were asked or not, if this request caused a fetch and there are any. */
+  readonly neighbours?: string;
   readonly durationMs: number;
   /** The client or the origin disconnected before the end, so the answer was cut off. */
   readonly aborted: boolean;

@@ -15,6 +15,7 @@ import {
   fieldValue,
   forwardStatus,
   hitStatus,
+  isPeerCopy,
   namesOf,
   type RequestHead,
   variantText,
@@ -279,7 +280,13 @@ export class RequestFlow {
       });
     };
     const served = answerFromStore(this.#context, exchange, shared, clock(), {
-      outcome: collapsed ? 'collapsed' : validated ? 'validated' : 'miss',
+      outcome: collapsed
+        ? 'collapsed'
+        : validated
+          ? 'validated'
+          : isPeerCopy(shared.response)
+            ? 'neighbour'
+            : 'miss',
       reason: decision.reason,
       stale: false,
       status,

@@ -91,8 +91,8 @@ export function statusOf(report: TeamReport, facts: StatusFacts): NodeStatus {
     (typeof OUTCOMES)[number],
     number
   >;
-  const { hit, stale, collapsed, validated, miss } = byOutcome;
-  const answerable = hit + stale + collapsed + validated + miss;
+  const { hit, stale, collapsed, validated, miss, neighbour } = byOutcome;
+  const answerable = hit + stale + collapsed + validated + miss + neighbour;
   return {
     name,
     version,
@@ -104,7 +104,7 @@ export function statusOf(report: TeamReport, facts: StatusFacts): NodeStatus {
     forward,
     upstreams,
     requests: { total: sum(all.requests), ...byOutcome },
-    hitRatio: answerable === 0 ? null : (hit + stale + collapsed) / answerable,
+    hitRatio: answerable === 0 ? null : (hit + stale + collapsed + neighbour) / answerable,
     byteHitRatio: all.bytesOut === 0 ? null : Math.max(0, 1 - all.bytesFromOrigin / all.bytesOut),
     bytes: { sent: all.bytesOut, fromOrigins: all.bytesFromOrigin },
     originFetches: all.originFetches,

@@ -204,12 +204,13 @@ function jsonLine(record: AnswerRecord): string {
 
 /**
  * Time, client, method, URL, status, outcome, reason, bytes to the client, bytes from the origin,
- * milliseconds, `aborted` or `-`, and the reason why the response was not stored or `-`.
+ * milliseconds, `aborted` or `-`, the reason why the response was not stored or `-`, bytes from
+ * neighbours, and why neighbours were asked or not, or `-`.
  */
 function textLine(record: AnswerRecord): string {
   const { at, client, method, status, outcome, bytesOut, bytesFromOrigin, durationMs, aborted } = record;
   const reason = word(record.reason);
-  return `${new Date(at).toISOString()} ${word(client)} ${word(method)} ${word(publicUrl(record.url))} ${status} ${outcome} ${reason} ${bytesOut} ${bytesFromOrigin} ${durationMs.toFixed(1)} ${aborted ? 'aborted' : '-'} ${record.notStored ?? '-'}\n`;
+  return `${new Date(at).toISOString()} ${word(client)} ${word(method)} ${word(publicUrl(record.url))} ${status} ${outcome} ${reason} ${bytesOut} ${bytesFromOrigin} ${durationMs.toFixed(1)} ${aborted ? 'aborted' : '-'} ${record.notStored ?? '-'} ${record.bytesFromNeighbours ?? 0} ${word(record.neighbours ?? '')}\n`;
 }
 
 /**

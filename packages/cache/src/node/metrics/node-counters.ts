@@ -26,6 +26,7 @@ export const OUTCOMES: readonly AnswerOutcome[] = [
   'stale',
   'validated',
   'miss',
+  'neighbour',
   'collapsed',
   'bypass',
   'tunnel',

@@ -47,6 +47,9 @@ export class Exchange {
   reason = '';
   bytesOut = 0;
   bytesFromOrigin = 0;
+  bytesFromNeighbours = 0;
+  /** What a source before the origin noted about its choice. */
+  sourceNote: string | null = null;
   /** Says whether the response that it gets is stored, as far as that is known by then. */
   fate: (() => StoreFate) | null = null;
   /** The client has disconnected, or everything is sent. */
@@ -129,6 +132,8 @@ export class Exchange {
       bytesFromOrigin: this.bytesFromOrigin,
       durationMs: this.#began < 0 ? 0 : performance.now() - this.#began,
       aborted,
+      ...(this.bytesFromNeighbours > 0 ? { bytesFromNeighbours: this.bytesFromNeighbours } : {}),
+      ...(this.sourceNote === null ? {} : { neighbours: this.sourceNote }),
       ...notStored(this.fate?.()),
     });
   }

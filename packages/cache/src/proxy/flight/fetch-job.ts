@@ -149,6 +149,11 @@ export class FetchJob implements SourceHandler {
     this.#order.flight.markSent();
   }
 
+  onNote(note: string): void {
+    const { owner } = this.#order;
+    if (owner !== null) owner.sourceNote = note;
+  }
+
   onInterim(status: number, statusText: string, headers: string[]): void {
     const { owner, route } = this.#order;
     owner?.sendInterim(
@@ -183,7 +188,10 @@ export class FetchJob implements SourceHandler {
 
   onData(chunk: Buffer): void {
     const { owner } = this.#order;
-    if (owner !== null) owner.bytesFromOrigin += chunk.length;
+    if (owner !== null) {
+      if (this.#order.sources[this.#source].copies) owner.bytesFromNeighbours += chunk.length;
+      else owner.bytesFromOrigin += chunk.length;
+    }
     const state = this.#state;
     if (state.at === 'storing') state.job.take(chunk);
     else if (state.at === 'streaming') {
