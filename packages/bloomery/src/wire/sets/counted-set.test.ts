@@ -1,12 +1,13 @@
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { CountedSet } from './counted-set.ts';
+import { finishSteps } from './steps.ts';
 
 test('CountedSet counts the keys of a position, and changes with the first and the last', () => {
   const set = new CountedSet();
   expect([set.add(7), set.add(7), set.add(9)]).toEqual([true, false, true]);
   expect(set.changes(false)).toEqual({ removed: Float64Array.of(), added: Float64Array.of(7, 9) });
-  set.settle(set.changes(false));
+  finishSteps(set.settle(set.changes(false)));
   expect([set.delete(7), set.has(7), set.changedCount]).toEqual([false, true, 0]);
   expect([set.delete(7), set.has(7), set.changedCount]).toEqual([true, false, 1]);
   expect([set.delete(7), set.changedCount]).toEqual([false, 1]); // it is gone already
@@ -20,7 +21,7 @@ test('CountedSet leaves removed positions pending when only additions are taken'
   set.add(2);
   const changes = set.changes(true);
   expect(changes).toEqual({ removed: Float64Array.of(), added: Float64Array.of(2) });
-  set.settle(changes);
+  finishSteps(set.settle(changes));
   expect([...set.settled]).toEqual([1, 2]);
   expect([set.size, set.changedCount]).toEqual([1, 1]);
   expect(set.changes(false)).toEqual({ removed: Float64Array.of(1), added: Float64Array.of() });
@@ -44,7 +45,7 @@ test('CountedSet settles changes that were taken before other keys came and went
     const expected = [...counts].filter(([, count]) => count > 0).map(([position]) => position);
     const changes = set.changes(false);
     change(); // meanwhile
-    set.settle(changes);
+    finishSteps(set.settle(changes));
     expect([...set.settled]).toEqual(expected.sort((a, b) => a - b));
     const now = [...counts].filter(([, count]) => count > 0).map(([position]) => position);
     expect(now.every((position) => set.has(position))).toBe(true);

@@ -9,6 +9,7 @@
 
 import { PositionSet } from './position-set.ts';
 import type { PositionChanges } from './set-code.ts';
+import { STEP, type Steps } from './steps.ts';
 
 export class CountedSet {
   readonly #settled = new PositionSet();
@@ -75,19 +76,30 @@ export class CountedSet {
 
   /** The changes since the last generation: all, or the additions alone. */
   changes(additionsOnly: boolean): PositionChanges {
-    const added: number[] = [];
-    const removed: number[] = [];
+    const added = new Float64Array(this.#pending.size);
+    const removed = new Float64Array(additionsOnly ? 0 : this.#pending.size);
+    let [addedCount, removedCount] = [0, 0];
     for (const [position, came] of this.#pending) {
-      if (came) added.push(position);
-      else if (!additionsOnly) removed.push(position);
+      if (came) added[addedCount++] = position;
+      else if (!additionsOnly) removed[removedCount++] = position;
     }
-    return { removed: Float64Array.from(removed).sort(), added: Float64Array.from(added).sort() };
+    return { removed: removed.slice(0, removedCount).sort(), added: added.slice(0, addedCount).sort() };
   }
 
-  /** Closes a generation with changes that `changes` gave. Keys may have come and gone since. */
-  settle({ removed, added }: PositionChanges): void {
-    for (const position of removed) this.#settleOne(position, false);
-    for (const position of added) this.#settleOne(position, true);
+  /**
+   * Closes a generation with changes that `changes` gave. Keys may have come and gone since, and
+   * may come and go between the steps. The settled positions are those of a generation again after
+   * the last one.
+   */
+  *settle({ removed, added }: PositionChanges): Steps<void> {
+    for (let i = 0; i < removed.length; i++) {
+      this.#settleOne(removed[i], false);
+      if (i % STEP === STEP - 1) yield;
+    }
+    for (let i = 0; i < added.length; i++) {
+      this.#settleOne(added[i], true);
+      if (i % STEP === STEP - 1) yield;
+    }
   }
 
   #settleOne(position: number, came: boolean): void {

@@ -44,6 +44,12 @@ function positionsOf(all: readonly KeyHash[], universe = UNIVERSE): number[] {
   return [...new Set(all.map((hash) => positionOf(hash, universe)))].sort((a, b) => a - b);
 }
 
+/** Epochs, then sequences. */
+function orderOf(message: Uint8Array): number {
+  const { generation } = read(message) as DeltaMessage;
+  return Number(generation.epoch) * 100 + generation.sequence;
+}
+
 /** Runs steps, and calls `between` after each of them. */
 function withPauses<T>(steps: Steps<T>, between: () => void): T {
   let step = steps.next();
@@ -238,6 +244,40 @@ describe('SetPublisher in steps', () => {
     subscriber.receive(publisher.publish()!);
     const now = [...hashes(0, next), ...hashes(9000, 30_000), ...hashes(30_000 + next, 39_000)];
     expect([...subscriber.positions()]).toEqual(positionsOf(now));
+  });
+
+  test('closes a generation for other calls that come while it is being closed', () => {
+    for (const call of ['publish', 'full', 'answer', 'resize'] as const) {
+      let isDone = false;
+      for (let made = 1; !isDone; made++) {
+        const publisher = publisherOf(30_000);
+        const subscriber = new SetSubscriber({ maxPositions: 1e6 });
+        subscriber.receive(publisher.full());
+        for (const hash of hashes(0, 5000)) publisher.deleteHash(hash);
+        for (const hash of hashes(30_000, 35_000)) publisher.addHash(hash);
+        const steps = publisher.publishInSteps();
+        for (let i = 0; i < made && !isDone; i++) isDone = steps.next().done === true;
+        publisher.addHash(hashKey('later'));
+        const now = [...hashes(5000, 35_000), hashKey('later')];
+        const said =
+          call === 'publish'
+            ? publisher.publish()
+            : call === 'full'
+              ? publisher.full()
+              : call === 'answer'
+                ? publisher.answer(request())
+                : publisher.resize(2 ** 40, now);
+        const delta = isDone ? null : finishSteps(steps);
+        // The order in which both were closed is told by their names.
+        const messages = [said, delta].filter((message) => message !== null);
+        messages.sort((a, b) => orderOf(a!) - orderOf(b!));
+        for (const message of messages) subscriber.receive(message!);
+        const { reply } = subscriber.receive(publisher.publish() ?? publisher.heartbeat());
+        if (reply !== undefined) subscriber.receive(publisher.answer(reply)!);
+        expect(subscriber.status).toBe('current');
+        expect([...subscriber.positions()]).toEqual(positionsOf(now, publisher.universe));
+      }
+    }
   });
 
   test('publishes again from the beginning if another publication came in between', () => {

@@ -26,7 +26,8 @@
  * Long work. `publish` takes time for the changes; full states and `resize` take time for the whole
  * set. Each has a twin in steps that the caller drives (steps.ts), and other calls may come in
  * between. A full state in steps is that of the generation at its beginning. A publication in steps
- * contains the changes up to its beginning, and closes the generation at its end.
+ * contains the changes up to its beginning, and closes the generation at its end, or when another
+ * call needs it closed.
  *
  * What was refused. We refused to send the 64-bit hashes, which are exact and take 16,000 bytes
  * where the set takes 2,862. We refused deltas across universes: they would save nothing, because
@@ -74,6 +75,8 @@ export class SetPublisher {
   #set = new CountedSet();
   #sum: PositionSum;
   #history: ChangeHistory;
+  /** The steps that close a generation, while they run. */
+  #closing: Steps<void> | undefined;
   /** The set in another universe, while it is being built. */
   #rebuild: SetRebuild | undefined;
 
@@ -145,6 +148,7 @@ export class SetPublisher {
 
   *publishInSteps({ additionsOnly = false }: PublishOptions = {}): Steps<Uint8Array | null> {
     for (;;) {
+      this.#finishClosing();
       const { generation } = this.#announcer;
       const changes = this.#set.changes(additionsOnly);
       if (changes.added.length + changes.removed.length === 0) return null;
@@ -152,9 +156,15 @@ export class SetPublisher {
       const code = yield* this.#encode(changes, yield* ranksIn(this.#set, changes.removed));
       // Another call may have closed a generation in between, and the ranks are no longer those of
       // the set that subscribers hold.
-      if (this.#announcer.generation !== generation) continue;
-      this.#close(changes, sum);
-      return yield* this.#deltaOrFull(generation.sequence, code);
+      if (this.#announcer.generation !== generation || this.#closing !== undefined) continue;
+      // The delta is written when the generation is closed, by whichever call runs the last step.
+      let delta: Uint8Array = new Uint8Array();
+      const closing = this.#close(changes, sum, () => {
+        delta = this.#announcer.delta(generation.sequence, code);
+      });
+      this.#closing = closing;
+      while (!closing.next().done) yield;
+      return yield* this.#orFull(delta);
     }
   }
 
@@ -182,6 +192,7 @@ export class SetPublisher {
   }
 
   *answerInSteps(request: Uint8Array): Steps<Uint8Array | null> {
+    this.#finishClosing();
     const answer = this.#announcer.answer<Steps<Uint8Array>>(
       request,
       (held, question) => (this.#history.knows(held) ? this.#since(held, question) : undefined),
@@ -218,6 +229,7 @@ export class SetPublisher {
         throw new Error('Cannot resize: expected no other resize meanwhile, got one');
       }
     }
+    this.#finishClosing();
     this.#rebuild = undefined;
     this.#set = rebuild.set;
     this.#sum = rebuild.sum;
@@ -262,19 +274,26 @@ export class SetPublisher {
     return sum;
   }
 
+  /** Runs the steps that are left of a generation, before the settled positions are used. */
+  #finishClosing(): void {
+    if (this.#closing !== undefined) finishSteps(this.#closing);
+  }
+
   #encode({ added }: PositionChanges, { ranks, size }: Ranked): Steps<Uint8Array> {
     return encodeChanges({ size, universe: this.#universe, ranks, added });
   }
 
-  /** Closes a generation with these changes, whose sum is known. */
-  #close(changes: PositionChanges, sum: PositionSum): void {
+  /** Closes a generation with these changes, whose sum is known, and calls `closed`. */
+  *#close(changes: PositionChanges, sum: PositionSum, closed: () => void): Steps<void> {
+    yield* this.#set.settle(changes);
+    this.#closing = undefined;
     const positions = new Float64Array(changes.removed.length + changes.added.length);
     positions.set(changes.removed);
     positions.set(changes.added, changes.removed.length);
     this.#history.push(this.#announcer.generation, positions.sort());
-    this.#set.settle(changes);
     this.#sum = sum;
     this.#announcer.advance({ sum: sum.value });
+    closed();
   }
 
   /** The changes since a generation that the history knows. */
@@ -287,17 +306,18 @@ export class SetPublisher {
       removed: changed.filter((_, i) => isThere[i] === 0),
     };
     const code = finishSteps(this.#encode(changes, ranksBefore(this.#set, changes)));
-    return yield* this.#deltaOrFull(sequence, code, question);
+    return yield* this.#orFull(this.#announcer.delta(sequence, code, question), question);
   }
 
-  *#deltaOrFull(base: number, code: Uint8Array, question?: number): Steps<Uint8Array> {
-    const delta = this.#announcer.delta(base, code, question);
+  /** A delta, or the full state if that is smaller. */
+  *#orFull(delta: Uint8Array, question?: number): Steps<Uint8Array> {
     if (delta.length < fullBytes(this.#set.settled.size, this.#universe)) return delta;
     const full = yield* this.#full(question);
     return full.length < delta.length ? full : delta;
   }
 
   *#full(question?: number): Steps<Uint8Array> {
+    this.#finishClosing();
     const { generation, coded } = this.#announcer;
     if (coded !== undefined) return this.#announcer.fullOf(generation, coded, question);
     const state = this.#settledState();

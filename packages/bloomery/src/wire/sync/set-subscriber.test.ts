@@ -171,6 +171,38 @@ describe('SetSubscriber in steps', () => {
     expect(subscriber.hasHash(hashKey('later'))).toBe(true);
   });
 
+  test('finishes a delta before the next message, whose steps come in between', () => {
+    const publisher = publisherOf(60_000);
+    const changes: PositionChange[] = [];
+    const subscriber = new SetSubscriber({ maxPositions: 1e6, onChange: (change) => changes.push(change) });
+    subscriber.receive(publisher.full());
+    for (const hash of hashes(0, 9000)) publisher.deleteHash(hash);
+    for (const hash of hashes(60_000, 69_000)) publisher.addHash(hash);
+    const first = publisher.publish()!;
+    publisher.addHash(hashKey('later'));
+    const second = publisher.publish()!;
+    // However many steps the first delta has made, the second one finds its whole.
+    for (let made = 0; ; made++) {
+      const other = new SetSubscriber({ maxPositions: 1e6 });
+      const twin = publisherOf(60_000);
+      other.receive(twin.full());
+      const steps = other.receiveInSteps(first);
+      for (let i = 0; i < made; i++) steps.next();
+      const { verdict } = other.receive(second);
+      const last = finishSteps(steps);
+      if (last === undefined) {
+        expect([verdict, made > 6]).toEqual(['taken', true]); // all steps were made before
+        break;
+      }
+      if (verdict === 'taken') expect([...other.positions()].length).toBe(publisher.size);
+      else expect([verdict, last.verdict]).toEqual(['missing', 'taken']);
+      expect(other.receive(publisher.heartbeat()).verdict).toBe(
+        verdict === 'taken' ? 'confirmed' : 'missing',
+      );
+    }
+    expect(changes.length).toBe(1);
+  });
+
   test('reads a delta again if the set moved on meanwhile', () => {
     const publisher = publisherOf(30_000);
     const subscriber = new SetSubscriber({ maxPositions: 1e6 });

@@ -26,9 +26,15 @@ import { checkInteger } from '../../math/checks.ts';
 import { PositionSet } from '../sets/position-set.ts';
 import { type PositionSum, positionOf } from '../sets/positions.ts';
 import { decodeChanges, decodeSet, type PositionChanges, type PositionState } from '../sets/set-code.ts';
-import { finishSteps, type Steps } from '../sets/steps.ts';
-import { Follower, type SyncOutcome, type SyncStatus } from './follower.ts';
-import { checkUnsigned64, type DeltaMessage, type FullMessage, type Generation } from './sync-message.ts';
+import { finishSteps, STEP, type Steps } from '../sets/steps.ts';
+import { Follower, type SyncOutcome, type SyncStatus, type Takers } from './follower.ts';
+import {
+  checkUnsigned64,
+  type DeltaMessage,
+  type FullMessage,
+  type Generation,
+  type PublisherMessage,
+} from './sync-message.ts';
 
 /** A change of the positions that a subscriber holds. */
 export type PositionChange =
@@ -53,6 +59,8 @@ export class SetSubscriber {
   readonly #scheme: HashScheme | undefined;
   readonly #onChange: (change: PositionChange) => void;
   readonly #follower: Follower<PositionState>;
+  /** The steps that apply a delta, while they run. */
+  #applying: Steps<void> | undefined;
 
   constructor(options: SetSubscriberOptions) {
     checkOptions('SetSubscriber', options, ['publisherId', 'maxPositions', 'scheme', 'onChange']);
@@ -140,36 +148,33 @@ export class SetSubscriber {
     return finishSteps(this.receiveInSteps(message));
   }
 
-  /** `receive` in steps. The message takes effect in the last one. */
+  /**
+   * `receive` in steps. The message takes effect in the last one. Until then `hasHash` answers for
+   * the positions of a delta by the old or by the new generation.
+   */
   *receiveInSteps(message: Uint8Array): Steps<SyncOutcome> {
     const opened = this.#follower.open(message);
     if (opened.told === undefined) return opened.outcome;
     const { told } = opened;
+    this.#finishApplying();
     const isWanted = this.#follower.wants(told);
-    const { state } = this.#follower;
     const full = isWanted && told.type === 'full' ? yield* this.#readFull(told) : undefined;
-    const delta =
-      isWanted && told.type === 'delta' && state !== undefined
-        ? yield* this.#readDelta(told, state)
-        : undefined;
-    // From here on nothing comes in between. If another message did, the delta may be read again.
-    let changes: PositionChanges | undefined;
-    const outcome = this.#follower.apply(told, {
+    const delta = isWanted && told.type === 'delta' ? yield* this.#readDelta(told) : undefined;
+    // Other messages may have come in between.
+    this.#finishApplying();
+    if (told.type === 'delta' && this.#follower.wants(told)) {
+      const read = delta?.from === this.#follower.state ? delta : undefined;
+      const { from, sum, changes } = read ?? finishSteps(this.#readDelta(told));
+      if (changes !== undefined) return yield* this.#applyDelta(told, { ...from, sum }, changes);
+    }
+    return this.#take(told, {
       takeFull: (message) => {
         const read = full ?? finishSteps(this.#readFull(message));
         if (read instanceof FrameError) throw read;
         return read;
       },
-      takeDelta: (message, held) => {
-        const read = delta?.from === held ? delta : finishSteps(this.#readDelta(message, held));
-        changes = read.changes;
-        return changes && change(held, changes, read.sum);
-      },
+      takeDelta: () => undefined,
     });
-    if (outcome.changed) {
-      this.#onChange(changes === undefined ? { kind: 'reset' } : { kind: 'changed', ...changes });
-    }
-    return outcome;
   }
 
   toString(): string {
@@ -191,8 +196,9 @@ export class SetSubscriber {
     }
   }
 
-  /** The changes of a message, or undefined if they do not lead from the held to the told state. */
-  *#readDelta({ code, generation }: DeltaMessage, from: PositionState): Steps<ReadDelta> {
+  /** The changes of a delta that starts from the held state. */
+  *#readDelta({ code, generation }: DeltaMessage): Steps<ReadDelta> {
+    const from = this.#follower.state!;
     const sum = from.sum.copy();
     try {
       const changes = yield* decodeChanges(code, from, this.maxPositions);
@@ -204,19 +210,57 @@ export class SetSubscriber {
       throw error;
     }
   }
+
+  /** Applies a delta. Another message that comes between the steps runs those that are left. */
+  *#applyDelta(told: DeltaMessage, next: PositionState, changes: PositionChanges): Steps<SyncOutcome> {
+    let outcome: SyncOutcome | undefined;
+    const applying = changePositions(next.positions, changes, () => {
+      this.#applying = undefined;
+      const takers = { takeFull: () => next, takeDelta: () => next };
+      outcome = this.#take(told, takers, { kind: 'changed', ...changes });
+    });
+    this.#applying = applying;
+    while (!applying.next().done) yield;
+    return outcome!;
+  }
+
+  #finishApplying(): void {
+    if (this.#applying !== undefined) finishSteps(this.#applying);
+  }
+
+  #take(
+    told: PublisherMessage,
+    takers: Takers<PositionState>,
+    change: PositionChange = { kind: 'reset' },
+  ): SyncOutcome {
+    const outcome = this.#follower.apply(told, takers);
+    if (outcome.changed) this.#onChange(change);
+    return outcome;
+  }
 }
 
 interface ReadDelta {
   /** The state that the changes were read for. */
   readonly from: PositionState;
+  /** The changes, or undefined if they do not lead to the announced state. */
   readonly changes: PositionChanges | undefined;
   /** The sum after the changes. */
   readonly sum: PositionSum;
 }
 
-/** Applies changes to the positions, which the new state takes over. */
-function change(state: PositionState, { removed, added }: PositionChanges, sum: PositionSum): PositionState {
-  for (const position of removed) state.positions.delete(position);
-  for (const position of added) state.positions.insert(position);
-  return { ...state, sum };
+/** Applies changes to positions, and calls `done` in the last step. */
+function* changePositions(
+  positions: PositionSet,
+  { removed, added }: PositionChanges,
+  done: () => void,
+): Steps<void> {
+  for (let i = 0; i < removed.length; i++) {
+    positions.delete(removed[i]);
+    if (i % STEP === STEP - 1) yield;
+  }
+  for (let i = 0; i < added.length; i++) {
+    positions.insert(added[i]);
+    if (i % STEP === STEP - 1) yield;
+  }
+  done();
 }
