@@ -22,7 +22,7 @@ export function randomName(): string {
   return `bloomery-${randomBytes(4).toString('hex')}`;
 }
 
-/** The name that the folder holds, or a new one that it holds from now on. */
+/** The name that the folder holds, or a new one that it holds from now on if it can. */
 export function keptName(folder: string): string {
   const path = join(folder, FILE);
   try {
@@ -32,6 +32,10 @@ export function keptName(folder: string): string {
     // There is none yet, or it cannot be read. In both cases a new one is written.
   }
   const name = randomName();
-  writeAtomically(path, Buffer.from(`${name}\n`), { mode: 0o600 });
+  try {
+    writeAtomically(path, Buffer.from(`${name}\n`), { mode: 0o600 });
+  } catch {
+    // A full disk must not keep a node from starting. The next start chooses another name.
+  }
   return name;
 }

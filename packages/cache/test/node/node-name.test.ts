@@ -43,6 +43,13 @@ test('a node with a disk has the same name after a restart, and one that it is g
   expect((await startTestNode({ disk, name: 'edge-1' })).name).toBe('edge-1');
 });
 
+test('keptName gives a name that cannot be kept all the same', () => {
+  const place = join(folder, 'blocked');
+  mkdirSync(join(place, 'node-name'), { recursive: true });
+  expect(keptName(place)).toMatch(/^bloomery-[0-9a-f]{8}$/);
+  expect(keptName(join(folder, 'missing'))).toMatch(/^bloomery-[0-9a-f]{8}$/);
+});
+
 test('keptName replaces a name that is none', () => {
   const place = join(folder, 'damaged');
   mkdirSync(place);
