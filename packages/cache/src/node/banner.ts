@@ -52,11 +52,19 @@ export function banner(config: NodeConfig, facts: BannerFacts): string {
       ],
       ['access log', config.accessLog ?? 'none (--access-log FILE)'],
       ['clients', `${config.allowClients.join(', ')} (--allow-client NETWORK for others)`],
+      [
+        'neighbours',
+        config.peers === null
+          ? 'none (--peer URL)'
+          : `${config.peers.peers.join(', ') || 'none yet'}; bloomery cache peers shows them`,
+      ],
       ['processes', config.workers === 1 ? 'one (--workers N for more)' : `${config.workers} workers`],
     ]),
     '',
     `Ctrl-C ends it after the running answers. All settings: ${facts.command} --help, and docs/guide/cache.md.`,
-    'Next to come: neighbours that tell each other by summaries what they have.',
+    ...(config.peers === null
+      ? [`Several nodes that share what they hold: docs/guide/fleet.md, and ${facts.command} --demo.`]
+      : []),
   ];
   return `${lines.join('\n')}\n`;
 }
