@@ -25,7 +25,7 @@ import {
   type OwnerAnswer as OwnerWord,
 } from './decisions/owner-question.ts';
 import { OwnerTracker } from './decisions/owner-tracker.ts';
-import { choosePeers, describePlan, OWNER_DEADLINE_MS } from './decisions/peer-choice.ts';
+import { choosePeers, describePlan, ownerDeadlineMs } from './decisions/peer-choice.ts';
 import type { AskEnd } from './decisions/peer-score.ts';
 import { NeighbourLink } from './neighbour-link.ts';
 import type {
@@ -263,7 +263,7 @@ export class PeerHub implements NeighbourPort {
     const neighbour = this.find(owner);
     if (neighbour === null) return null;
     try {
-      const options = { timeoutMs: OWNER_DEADLINE_MS };
+      const options = { timeoutMs: ownerDeadlineMs(this.#options.budgetMs) };
       const answer = await transport.request(
         neighbour.address,
         OWNER_TOPIC,

@@ -72,8 +72,15 @@ export interface PeerPlan {
   readonly why: readonly { readonly peer: string; readonly reason: ChoiceReason }[];
 }
 
-/** Time for the question to the owner of a key and its answer. */
-export const OWNER_DEADLINE_MS = 20;
+/**
+ * Time for the question to the owner of a key and its answer: 20 ms of the usual budget of 250 ms,
+ * and in proportion for fleets whose operators allow more, because their nodes are farther apart.
+ */
+export function ownerDeadlineMs(budgetMs: number): number {
+  return Math.max(SHORTEST_DEADLINE_MS, OWNER_SHARE * budgetMs);
+}
+
+const OWNER_SHARE = 0.08;
 
 const MOST_ASKS = 2;
 const SHORTEST_DEADLINE_MS = 20;
@@ -86,7 +93,8 @@ const LEAST_TO_HEDGE = 20;
 const DOUBTED_ASK_ONE_IN = 32;
 
 export function choosePeers(miss: Miss): PeerPlan {
-  const mayAskOwner = miss.shareable && miss.hasOwner && miss.budgetMs >= OWNER_DEADLINE_MS;
+  const ownerMs = ownerDeadlineMs(miss.budgetMs);
+  const mayAskOwner = miss.shareable && miss.hasOwner && miss.budgetMs >= ownerMs;
   const reasons = new Map<Candidate, ChoiceReason>();
   const usable: Candidate[] = [];
   for (const candidate of miss.candidates) {
@@ -98,7 +106,7 @@ export function choosePeers(miss: Miss): PeerPlan {
     .map((candidate) => ({ candidate, expectedMs: candidate.score.expectedMs(miss.now) }))
     .sort((a, b) => a.expectedMs - b.expectedMs);
   const asks: PlannedAsk[] = [];
-  let leftMs = miss.budgetMs - (mayAskOwner ? OWNER_DEADLINE_MS : 0);
+  let leftMs = miss.budgetMs - (mayAskOwner ? ownerMs : 0);
   for (const [place, { candidate }] of byWait.entries()) {
     if (asks.length === MOST_ASKS) reasons.set(candidate, 'others are nearer');
     else if (leftMs < SHORTEST_DEADLINE_MS) reasons.set(candidate, 'no time left');
