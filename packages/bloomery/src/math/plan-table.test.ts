@@ -69,9 +69,13 @@ describe('planTable', () => {
 
   test('refuses requests that no table can keep, and misspelt fields', () => {
     const request = { columns: 4, keysPerColumn: 10 };
-    expect(() => planTable({ ...request, columns: 0 })).toThrow('columns must be');
-    expect(() => planTable({ ...request, falseCandidates: 0 })).toThrow('falseCandidates must be');
-    expect(() => planTable({ ...request, falseCandidates: 3 })).toThrow('falseCandidates must be');
+    expect(() => planTable({ ...request, columns: 0 })).toThrow('Cannot use columns: expected an integer');
+    expect(() => planTable({ ...request, falseCandidates: 0 })).toThrow(
+      'Cannot use falseCandidates: expected a number',
+    );
+    expect(() => planTable({ ...request, falseCandidates: 3 })).toThrow(
+      'Cannot use falseCandidates: expected a number',
+    );
     expect(() => planTable({ ...request, memoryBytes: 5 })).toThrow(
       'Cannot plan a table: expected at least 9 memoryBytes, got 5',
     );

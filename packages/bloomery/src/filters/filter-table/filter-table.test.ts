@@ -199,15 +199,18 @@ describe('FilterTable', () => {
     const table = new FilterTable({ rows: 1000, hashes: 3, columns: 40 });
     const other = new BloomFilter({ bits: 1000, hashes: 4 });
     const refusals: [() => void, string][] = [
-      [() => new FilterTable({ rows: 0, hashes: 3, columns: 4 }), 'rows must be an integer from 1'],
+      [
+        () => new FilterTable({ rows: 0, hashes: 3, columns: 4 }),
+        'Cannot use rows: expected an integer from 1',
+      ],
       [
         () => new FilterTable({ rows: 2 ** 32, hashes: 3, columns: 40 }),
         'Cannot make a table: expected at most',
       ],
-      [() => new FilterTable({ rows: 10, hashes: 3, columns: 0 }), 'columns must be'],
-      [() => table.add(40, 'a'), 'column must be an integer from 0 to 39, got 40'],
-      [() => table.mask(-1), 'column must be'],
-      [() => table.flipRows(0, [1000]), 'row must be an integer from 0 to 999, got 1000'],
+      [() => new FilterTable({ rows: 10, hashes: 3, columns: 0 }), 'Cannot use columns: expected an integer'],
+      [() => table.add(40, 'a'), 'Cannot use column: expected an integer from 0 to 39, got 40'],
+      [() => table.mask(-1), 'Cannot use column: expected an integer'],
+      [() => table.flipRows(0, [1000]), 'Cannot use row: expected an integer from 0 to 999, got 1000'],
       [() => table.setColumn(0, other), 'Cannot set a column: expected 1000 bits, 3 hashes, classic'],
       [
         () => table.setColumn(0, new BloomFilter({ bits: 1000, hashes: 3, seed: 1 })),
@@ -226,7 +229,7 @@ describe('FilterTable', () => {
         () => table.candidates(hashKey('a', { seed: 1 }), new Uint32Array(2)),
         'Cannot use a hash: expected one by filter.scheme',
       ],
-      [() => table.grow(39), 'columns must be'],
+      [() => table.grow(39), 'Cannot use columns: expected an integer'],
     ];
     for (const [action, message] of refusals) expect(action).toThrow(message);
     // A row of a flip that is refused does not stop the ones before it from counting.
