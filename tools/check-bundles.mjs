@@ -94,7 +94,7 @@ const ENTRIES = [
     code: "export * from 'bloomery/formats/redisbloom'",
     budget: 7000,
   },
-  { label: 'all of `bloomery/math`', code: "export * from 'bloomery/math'", budget: 12000 },
+  { label: 'all of `bloomery/math`', code: "export * from 'bloomery/math'", budget: 12500 },
 ];
 
 const rows = await Promise.all(ENTRIES.map(measure));
