@@ -21,8 +21,8 @@ const QUESTIONS: OwnerQuestion[] = [
 ];
 const ANSWERS: OwnerAnswer[] = [
   { kind: 'fetch' },
-  { kind: 'ask', node: 'a', tree: 0xfedcba98 },
-  { kind: 'ask', node: '\ufeffmark', tree: 0 },
+  { kind: 'ask', node: 'a' },
+  { kind: 'ask', node: '\ufeffmark' },
   { kind: 'noted' },
 ];
 
@@ -33,7 +33,7 @@ test('questions and answers keep their bytes', () => {
     '010200000000ffffffff',
     '0103efcdab89674523016e6f64652dc3a92e6578616d706c653a33313239',
   ]);
-  expect(ANSWERS.slice(0, 2).map((one) => hex(encodeAnswer(one)))).toEqual(['0101', '010298badcfe61']);
+  expect(ANSWERS.slice(0, 2).map((one) => hex(encodeAnswer(one)))).toEqual(['0101', '010261']);
 });
 
 test('questions and answers are read as they were written, from the middle of a buffer too', () => {
@@ -72,9 +72,11 @@ test('every message that a reader accepts is one that a writer writes', () => {
   }
   for (const bytes of messages) {
     const question = decodeQuestion(bytes);
-    if (question !== null) expect(encodeQuestion(question)).toEqual(Uint8Array.from(bytes));
+    if (question !== null && Buffer.compare(encodeQuestion(question), bytes) !== 0)
+      expect(encodeQuestion(question)).toEqual(bytes);
     const answer = decodeAnswer(bytes);
-    if (answer !== null) expect(encodeAnswer(answer)).toEqual(Uint8Array.from(bytes));
+    if (answer !== null && Buffer.compare(encodeAnswer(answer), bytes) !== 0)
+      expect(encodeAnswer(answer)).toEqual(bytes);
   }
 });
 
@@ -91,6 +93,6 @@ test('another version, kind or length is no message', () => {
   }
   expect(decodeQuestion(new Uint8Array([...encodeQuestion(QUESTIONS[0]!), 0]))).toBeNull();
   expect(decodeAnswer(new Uint8Array([1, 1, 0]))).toBeNull();
-  expect(decodeAnswer(new Uint8Array([1, 2, 0, 0, 0, 0]))).toBeNull();
-  expect(decodeAnswer(new Uint8Array([1, 2, 0, 0, 0, 0, 0xff]))).toBeNull();
+  expect(decodeAnswer(new Uint8Array([1, 2]))).toBeNull();
+  expect(decodeAnswer(new Uint8Array([1, 2, 0xff]))).toBeNull();
 });

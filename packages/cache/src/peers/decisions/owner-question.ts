@@ -5,7 +5,7 @@
  * ```
  * question: version (1) · kind · key hash, 8 bytes, little-endian · name of the lost source (kind 3)
  * kind:     1 want · 2 done · 3 lost · 4 unshareable · 5 left
- * answer:   version (1) · kind · tree, 4 bytes, little-endian (kind 2) · name of the node (kind 2)
+ * answer:   version (1) · kind · name of the node to ask (kind 2)
  * kind:     1 fetch · 2 ask · 3 noted
  * ```
  *
@@ -36,18 +36,14 @@ export type OwnerQuestion =
 
 export type OwnerAnswer =
   | { readonly kind: 'fetch' }
-  /**
-   * `tree` names the memory of the owner: nodes that were sent by the same one do not wait for each
-   * other in a circle. A restarted owner has another one.
-   */
-  | { readonly kind: 'ask'; readonly node: string; readonly tree: number }
+  | { readonly kind: 'ask'; readonly node: string }
   | { readonly kind: 'noted' };
 
 const VERSION = 1;
 const QUESTION_KINDS = ['want', 'done', 'lost', 'unshareable', 'left'] as const;
 const ANSWER_KINDS = ['fetch', 'ask', 'noted'] as const;
 const QUESTION_HEAD = 10;
-const ASK_HEAD = 6;
+const ANSWER_HEAD = 2;
 const MOST_NAME_BYTES = 255;
 
 export function encodeQuestion(question: OwnerQuestion): Uint8Array {
@@ -73,21 +69,19 @@ export function decodeQuestion(bytes: Uint8Array): OwnerQuestion | null {
 
 export function encodeAnswer(answer: OwnerAnswer): Uint8Array {
   const kind = ANSWER_KINDS.indexOf(answer.kind) + 1;
-  if (answer.kind !== 'ask') return message(kind, 2, NOTHING).bytes;
-  const { bytes, view } = message(kind, ASK_HEAD, nameBytes(answer.node));
-  view.setUint32(2, answer.tree, true);
-  return bytes;
+  const name = answer.kind === 'ask' ? nameBytes(answer.node) : NOTHING;
+  return message(kind, ANSWER_HEAD, name).bytes;
 }
 
 /** The answer, or null if the bytes are not one. */
 export function decodeAnswer(bytes: Uint8Array): OwnerAnswer | null {
-  if (bytes.length < 2 || bytes[0] !== VERSION) return null;
+  if (bytes.length < ANSWER_HEAD || bytes[0] !== VERSION) return null;
   const kind = ANSWER_KINDS[bytes[1]! - 1];
   if (kind === 'ask') {
-    const node = nameFrom(bytes.subarray(ASK_HEAD));
-    return node === null ? null : { kind, node, tree: viewOf(bytes).getUint32(2, true) };
+    const node = nameFrom(bytes.subarray(ANSWER_HEAD));
+    return node === null ? null : { kind, node };
   }
-  return kind === undefined || bytes.length > 2 ? null : { kind };
+  return kind === undefined || bytes.length > ANSWER_HEAD ? null : { kind };
 }
 
 const NOTHING = new Uint8Array(0);

@@ -10,8 +10,8 @@ class Desk {
   now = 0;
   down: string[] = [];
 
-  constructor(options: Partial<TrackerOptions> = {}) {
-    this.tracker = new OwnerTracker({ tree: 7, ...options });
+  constructor(options: TrackerOptions = {}) {
+    this.tracker = new OwnerTracker(options);
   }
 
   want(node: string): string {
@@ -42,10 +42,10 @@ test('the first node fetches, and the others form a tree in which each feeds two
   expect(new Desk().herd('abcdefg')).toEqual(['fetch', 'a', 'a', 'b', 'b', 'c', 'c']);
 });
 
-test('an answer names the tree, and keys do not mix', () => {
+test('keys do not mix', () => {
   const { tracker } = new Desk();
   tracker.answer({ kind: 'want', hash }, 'a', 0);
-  expect(tracker.answer({ kind: 'want', hash }, 'b', 0)).toEqual({ kind: 'ask', node: 'a', tree: 7 });
+  expect(tracker.answer({ kind: 'want', hash }, 'b', 0)).toEqual({ kind: 'ask', node: 'a' });
   for (const other of [
     { low: 2, high: 1 },
     { low: 1, high: 3 },
@@ -169,7 +169,7 @@ test('a claim ends by its time to live, and a repeated question renews it', () =
 });
 
 test('keys are forgotten when their claims have ended, and beyond their number', () => {
-  const tracker = new OwnerTracker({ tree: 1, ttlMs: 100, unshareableMs: 0, mostKeys: 10 });
+  const tracker = new OwnerTracker({ ttlMs: 100, unshareableMs: 0, mostKeys: 10 });
   const want = (low: number, now: number) =>
     text(tracker.answer({ kind: 'want', hash: { low, high: 0 } }, 'b', now));
   for (let low = 0; low < 20; low++) {

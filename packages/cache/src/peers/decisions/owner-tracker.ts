@@ -14,8 +14,9 @@
  *
  * A node is never sent to itself, nor to one that waits for it, however many nodes are between
  * them: the chain of sources is followed to its end before a node is named. A claim whose source is
- * no longer known is not offered, because its chain cannot be followed. Two owners, when lists of
- * members disagree, cannot see each other's chains; for this `flight-wait.ts` has a rule.
+ * no longer known is not offered, because its chain cannot be followed. When lists of members
+ * disagree, a key has two owners that do not see each other's chains. Nodes therefore refuse a
+ * neighbour from which they expect bytes themselves, and every wait has an end.
  *
  * Questions may be lost, repeated or late. A repeated `want` gets the same answer. A lost `done`
  * leaves a claim that ends by its time to live; a node that is sent there is refused, and reports
@@ -29,8 +30,6 @@
 import type { HashHalves, OwnerAnswer, OwnerQuestion } from './owner-question.ts';
 
 export interface TrackerOptions {
-  /** A number that no earlier run of this node had; see `OwnerAnswer.tree`. */
-  readonly tree: number;
   /** Time for which a claim is believed without a word of its node. */
   readonly ttlMs?: number;
   /** Time for which all nodes are told to fetch an object that may not be shared. */
@@ -60,7 +59,6 @@ const FETCH: OwnerAnswer = { kind: 'fetch' };
 const NOTED: OwnerAnswer = { kind: 'noted' };
 
 export class OwnerTracker {
-  readonly #tree: number;
   readonly #ttlMs: number;
   readonly #unshareableMs: number;
   readonly #mostKeys: number;
@@ -69,13 +67,11 @@ export class OwnerTracker {
   readonly #trees = new Map<string, Tree>();
 
   constructor({
-    tree,
     ttlMs = 30_000,
     unshareableMs = 10_000,
     mostKeys = 16_384,
     mostNodesPerKey = 1024,
-  }: TrackerOptions) {
-    this.#tree = tree;
+  }: TrackerOptions = {}) {
     this.#ttlMs = ttlMs;
     this.#unshareableMs = unshareableMs;
     this.#mostKeys = mostKeys;
@@ -127,7 +123,7 @@ export class OwnerTracker {
         ? claim.source
         : this.#findSource(tree, node, isUsable);
     const isNoted = this.#claim(tree, node, { source, state: 'receiving', heardAt: now });
-    return source === null || !isNoted ? FETCH : { kind: 'ask', node: source, tree: this.#tree };
+    return source === null || !isNoted ? FETCH : { kind: 'ask', node: source };
   }
 
   /** True if what the node was told before still holds. */
