@@ -56,7 +56,7 @@ export function readStream(
   const seal = new StreamSeal(responseKey, nonce);
   const reader = new FrameReader();
   let hello: Hello | null = null;
-  let heardMs = clock.monotonic();
+  let hasHeard = false;
   let isConnected = false;
   let isOver = false;
   let stopTimer = clock.after(helloMs, () =>
@@ -73,10 +73,15 @@ export function readStream(
     stop();
     on.ended(how, why);
   };
-  const watchHeartbeats = (longestMs: number) => {
-    const leftMs = heardMs + longestMs - clock.monotonic();
-    if (leftMs <= 0) end('silent', 'silent');
-    else stopTimer = clock.after(leftMs, () => watchHeartbeats(longestMs));
+  // Counts intervals of this node's own timer, not time: a node that stood still for a minute finds
+  // the heartbeats of that minute waiting, and must not take its own pause for silence.
+  const watchHeartbeats = (heartbeatMs: number, missed: number) => {
+    hasHeard = false;
+    stopTimer = clock.after(heartbeatMs, () => {
+      if (hasHeard) watchHeartbeats(heartbeatMs, 0);
+      else if (missed + 1 < MISSED_HEARTBEATS) watchHeartbeats(heartbeatMs, missed + 1);
+      else end('silent', 'silent');
+    });
   };
   const take = (frame: Frame) => {
     if (!seal.isNext(frame)) return end('damaged', 'damaged');
@@ -84,7 +89,7 @@ export function readStream(
       hello = frame.kind === HELLO ? decodeHello(frame.payload) : null;
       if (hello === null) return end('damaged', 'a stream without a hello');
       stopTimer();
-      watchHeartbeats(MISSED_HEARTBEATS * hello.heartbeatMs);
+      watchHeartbeats(hello.heartbeatMs, 0);
       on.hello(hello);
     } else if (frame.kind === MESSAGE) on.message(frame.topic, frame.payload);
     // Heartbeats have done their work, and frames of later versions are ignored.
@@ -100,7 +105,7 @@ export function readStream(
   };
   const read = (piece: Buffer) => {
     // A part of a message is a sign of life: 8 MB may take longer than three heartbeats.
-    heardMs = clock.monotonic();
+    hasHeard = true;
     for (const frame of framesIn(piece)) if (!isOver) take(frame);
   };
 

@@ -225,3 +225,18 @@ test('HttpTransport hears a topic that is subscribed to while the stream is unde
   a.publish('x', bytes('1'));
   await until('the message has come', () => on.messages.length === 1);
 });
+
+test('HttpTransport does not take a pause of its own process for the silence of its neighbour', async () => {
+  const fleet = await fleetOf('a', 'b');
+  fleet.start('a', [], { limits: { heartbeatMs: 50 } });
+  const b = fleet.start('b', ['a']);
+  const states: string[] = [];
+  b.watchPeers(({ state }) => states.push(state));
+  await until('up', () => states.length === 1);
+  const [stream] = fleet.relay('a').connections;
+  // Longer than three heartbeats, in which neither timers nor bytes are served.
+  for (const end = Date.now() + 400; Date.now() < end; );
+  const before = stream.sent.toClient;
+  await until('four more heartbeats', () => stream.sent.toClient >= before + 4 * 27);
+  expect(states).toEqual(['up']);
+});
