@@ -166,6 +166,10 @@ export class NeighbourAsk {
     this.#heard = this.#tools.clock.monotonic();
     try {
       for (const bytes of this.#reader.take(chunk)) this.#held.push(bytes);
+      if (this.#length !== null && this.#reader.bytes > this.#length) {
+        const text = `Cannot read a body: expected ${this.#length} bytes, got ${this.#reader.bytes}`;
+        throw new PieceError('damaged', text);
+      }
     } catch (error) {
       this.#fail(endOf(error, this.#phase));
       return;

@@ -1,6 +1,6 @@
 /**
- * Three nodes that ask each other at random, over wires that damage, hold and cut answers at random,
- * while the origin changes its objects. Each answer that a client gets whole is one version of the
+ * Three nodes that ask each other at random, over wires that damage, hold and cut answers, while
+ * the origin changes its objects. Each answer that a client gets whole is one version of the
  * object, byte by byte.
  */
 

@@ -1,0 +1,142 @@
+/** Questions to a neighbour that knows the secret and keeps to nothing else. */
+
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { VirtualClock } from '@bloomery/testkit/virtual-clock';
+import { fleetKeys, systemClock } from '@bloomery/transport';
+import { RequestSigner } from '@bloomery/transport/http';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { OriginClient } from '../proxy/origin/origin-client.ts';
+import { AddressGuard } from '../safety/address-guard.ts';
+import { checkLimits } from '../safety/limits.ts';
+import { NeighbourAsk } from './neighbour-ask.ts';
+import { PieceWriter } from './object-pieces.ts';
+import { answerContext, objectFields } from './object-response.ts';
+import { RunningAsks } from './running-asks.ts';
+
+const secret = Buffer.alloc(32, 5);
+const { response: key } = fleetKeys(secret);
+
+let server: Server;
+let client: OriginClient;
+let clock: VirtualClock;
+let running: RunningAsks;
+/** Writes the body of the next answer; the head has its fields and a proof is possible. */
+let write: (res: ServerResponse, pieces: PieceWriter) => void;
+let fields: string[];
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  running = new RunningAsks();
+  client = new OriginClient({
+    limits: checkLimits(),
+    addresses: new AddressGuard({ allowPrivate: false, allow: [], deny: [] }),
+    problem: () => {},
+  });
+  server = createServer((req, res) => {
+    res.on('error', () => {});
+    // Without a Date of the response, Node would add one that is not proven.
+    const head = objectFields(['Date', 'Sun, 06 Nov 1994 08:49:37 GMT', ...fields], null);
+    const signature = req.headers['bloomery-peer'] as string;
+    res.writeHead(200, head);
+    write(res, new PieceWriter(key, answerContext(signature, req.rawHeaders, 200, head)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+
+afterEach(async () => {
+  expect([clock.pending, running.size]).toEqual([0, 0]);
+  client.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** Asks once. Resolves with what the listener was told. */
+function ask(): Promise<string[]> {
+  const told: string[] = [];
+  const { port } = server.address() as AddressInfo;
+  const signer = new RequestSigner(secret, 'asker', systemClock);
+  const report = () => {};
+  return new Promise((resolve) => {
+    const question = new NeighbourAsk(
+      { client, signer, responseKey: key, clock, running, report },
+      { id: 'holder', address: `http://127.0.0.1:${port}` },
+      { method: 'GET', key: 'http://example.org/a', headers: [] },
+      { kind: 'stored', waitMs: 0, rest: null },
+      {
+        answered: () => told.push('answered'),
+        head: () => told.push('head') > 0,
+        data: (bytes) => told.push(bytes.toString()),
+        end: () => resolve([...told, 'end']),
+        failed: (end) => resolve([...told, end]),
+      },
+    );
+    question.start();
+  });
+}
+
+function send(res: ServerResponse, pieces: PieceWriter, text: string): boolean {
+  const { before, after } = pieces.around(Buffer.from(text));
+  return res.write(Buffer.concat([before, Buffer.from(text), after]));
+}
+
+function finish(res: ServerResponse, pieces: PieceWriter): void {
+  res.addTrailers([['Bloomery-Digest', pieces.trailer()]]);
+  res.end();
+}
+
+describe('NeighbourAsk', () => {
+  test('passes a short body on when all of it is proven', async () => {
+    fields = ['Content-Length', '5'];
+    write = (res, pieces) => {
+      send(res, pieces, 'hel');
+      send(res, pieces, 'lo');
+      finish(res, pieces);
+    };
+    expect(await ask()).toEqual(['answered', 'head', 'hel', 'lo', 'end']);
+    write = (res, pieces) => {
+      send(res, pieces, 'hello');
+      res.end();
+    };
+    expect(await ask()).toEqual(['answered', 'failed']);
+  });
+
+  test('gives up a body that is longer or shorter than its length, before a byte is passed on', async () => {
+    fields = ['Content-Length', '5'];
+    // A body without an end must not gather in memory.
+    write = (res, pieces) => {
+      const more = () => {
+        while (!res.destroyed && send(res, pieces, 'abc'));
+        if (!res.destroyed) res.once('drain', more);
+      };
+      more();
+    };
+    expect(await ask()).toEqual(['answered', 'failed']);
+    write = (res, pieces) => {
+      send(res, pieces, 'abc');
+      finish(res, pieces);
+    };
+    expect(await ask()).toEqual(['answered', 'failed']);
+  });
+
+  test('passes the head of a long body on with its first check code, and every checked piece', async () => {
+    fields = [];
+    write = (res, pieces) => {
+      res.write(pieces.beat());
+      send(res, pieces, 'one');
+      send(res, pieces, 'two');
+      res.write(Buffer.alloc(20));
+      res.write(Buffer.from([0, 0, 0, 1, 0x78]));
+      res.write(Buffer.alloc(16));
+    };
+    expect(await ask()).toEqual(['answered', 'head', 'one', 'two', 'damaged']);
+  });
+
+  test('gives up a head whose first check code is wrong', async () => {
+    fields = [];
+    write = (res) => {
+      res.write(new PieceWriter(key, Buffer.alloc(32)).beat());
+    };
+    expect(await ask()).toEqual(['answered', 'failed']);
+  });
+});
