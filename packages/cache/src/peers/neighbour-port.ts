@@ -27,7 +27,7 @@ export interface NeighbourPlan {
   readonly asks: readonly PlannedQuestion[];
   /** The step after all questions. The origin follows the owner in any case. */
   readonly afterwards: 'owner' | 'origin';
-  /** Why neighbours are asked or not, in words for the access log. */
+  /** The reason why neighbours are asked or not, in words for the access log. */
   readonly why?: string;
 }
 

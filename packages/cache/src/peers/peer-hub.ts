@@ -78,7 +78,7 @@ export class PeerHub implements NeighbourPort {
     const { transport, clock, event, memoryBytes } = options;
     this.#options = options;
     this.work = new SlicedWork(clock);
-    this.#tracker = new OwnerTracker({ tree: Math.floor(clock.random() * 2 ** 32) });
+    this.#tracker = new OwnerTracker();
     this.#summaries = new NeighbourSummaries({
       limitBytes: memoryBytes,
       work: this.work,

@@ -55,7 +55,7 @@ export interface AnswerRecord {
   readonly bytesFromOrigin: number;
   /** Bytes of the body that came from neighbours; absent if there were none. */
   readonly bytesFromNeighbours?: number;
-  /** Why neighbours were asked or not, if this request caused a fetch and there are any. */
+  /** The reason why neighbours were asked or not, if this request caused a fetch. */
   readonly neighbours?: string;
   readonly durationMs: number;
   /** The client or the origin disconnected before the end, so the answer was cut off. */

@@ -25,9 +25,9 @@ export interface ResponseSource {
    */
   readonly copies?: boolean;
   /**
-   * Begins to ask. `onNote`, `onSent`, `onInterim` and `onError` may be called before `ask` returns, the
-   * other functions of the handler may not. A source ends the fetch itself if it takes too long,
-   * because the request that waits first has no time limit of its own.
+   * Begins to ask. `onNote`, `onSent`, `onInterim` and `onError` may be called before `ask`
+   * returns, the other functions of the handler may not. A source ends the fetch itself if it takes
+   * too long, because the request that waits first has no time limit of its own.
    */
   ask(request: SourceRequest, handler: SourceHandler): SourceFetch;
 }
@@ -44,8 +44,8 @@ export interface SourceRequest {
 }
 
 /**
- * Called in this order: note, sent, interim…, head, data…, then exactly one of end and error. An error
- * may come at any point. There are no calls after `abort`.
+ * Called in this order: note, sent, interim…, head, data…, then exactly one of end and error. An
+ * error may come at any point. There are no calls after `abort`.
  */
 export interface SourceHandler {
   /** The source notes, for the access log, whom it asks and why. */

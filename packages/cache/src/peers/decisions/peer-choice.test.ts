@@ -1,6 +1,6 @@
 import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { type Candidate, choosePeers, describePlan, type Miss } from './peer-choice.ts';
+import { type Candidate, choosePeers, describePlan, type Miss, ownerDeadlineMs } from './peer-choice.ts';
 import { type AskEnd, PeerScore } from './peer-score.ts';
 
 function miss(candidates: readonly Candidate[], others: Partial<Miss> = {}): Miss {

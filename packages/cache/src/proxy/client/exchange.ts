@@ -48,7 +48,7 @@ export class Exchange {
   bytesOut = 0;
   bytesFromOrigin = 0;
   bytesFromNeighbours = 0;
-  /** What a source before the origin noted about its choice. */
+  /** The note of a source before the origin about its choice. */
   sourceNote: string | null = null;
   /** Says whether the response that it gets is stored, as far as that is known by then. */
   fate: (() => StoreFate) | null = null;
