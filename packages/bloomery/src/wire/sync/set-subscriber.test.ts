@@ -172,12 +172,12 @@ describe('SetSubscriber in steps', () => {
   });
 
   test('finishes a delta before the next message, whose steps come in between', () => {
-    const publisher = publisherOf(60_000);
+    const publisher = publisherOf(12_000);
     const changes: PositionChange[] = [];
     const subscriber = new SetSubscriber({ maxPositions: 1e6, onChange: (change) => changes.push(change) });
     subscriber.receive(publisher.full());
-    for (const hash of hashes(0, 9000)) publisher.deleteHash(hash);
-    for (const hash of hashes(60_000, 69_000)) publisher.addHash(hash);
+    for (const hash of hashes(0, 2500)) publisher.deleteHash(hash);
+    for (const hash of hashes(12_000, 14_500)) publisher.addHash(hash);
     const first = publisher.publish()!;
     publisher.addHash(hashKey('later'));
     const second = publisher.publish()!;
@@ -185,7 +185,7 @@ describe('SetSubscriber in steps', () => {
     let finished = 0;
     for (let made = 0; ; made++) {
       const other = new SetSubscriber({ maxPositions: 1e6 });
-      const twin = publisherOf(60_000);
+      const twin = publisherOf(12_000);
       other.receive(twin.full());
       const steps = other.receiveInSteps(first);
       for (let i = 0; i < made; i++) steps.next();
