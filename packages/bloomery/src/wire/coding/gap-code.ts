@@ -5,10 +5,10 @@
  * `begin` starts the next one, with a parameter of its own.
  *
  * Why Golomb. The gaps are geometric, and for those the code is the best that codes one gap at a
- * time. Over the entropy log2 C(U, n) we measured +0.3 % at 100,000 positions in 9.26 million and
- * +0.1 % at 100,000 in 1.28 billion. Rice's codes, with a power of two as parameter, took up to
- * +1.7 %. A range coder of the gaps would save those 0.3 %, 9 bytes of a delta of 2,862, for about
- * five times the time.
+ * time. Over the entropy we measured +0.5 % at 100,000 positions in 9.2 million and +0.2 % at
+ * 100,000 in 1.28 billion (bench/results/summaries.md). Rice's codes, with a power of two as
+ * parameter, lose up to 1.7 %. An arithmetic code of the gaps would save those 0.5 %, 14 bytes of a
+ * delta of 2,862, and its decoder is slower: a step for each bit where this one reads a field.
  */
 
 import { FrameError } from '../../frames/envelope.ts';

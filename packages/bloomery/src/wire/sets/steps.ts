@@ -1,7 +1,7 @@
 /**
  * Work that the caller drives: a generator that gives way after each slice of at most some hundred
  * microseconds, and returns its result at the end. A full state of a million positions takes some
- * 60 ms, and a node that answers requests cannot stand still for that long. The library has no
+ * 100 ms, and a node that answers requests cannot stand still for that long. The library has no
  * clock and no timers, so the caller decides how many slices it takes before others have their
  * turn:
  *

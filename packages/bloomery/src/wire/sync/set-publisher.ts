@@ -11,9 +11,12 @@
  * Why a set, and not the bits of a filter. At one rate its deltas are smaller, and its costs are
  * those of the changes. 100,000 keys at 1.08 %, of which 1 % are replaced: 2,862 bytes, where the
  * filter with three hash functions of the paper's table VI takes 5,553 and the best one of that
- * rate 4,671. Publishing 2,000 changes takes about as long in a set of a million positions as in
- * one of 10,000, where `Publisher` reads all bits. The price is memory: 5 to 6 bytes per key here,
- * where a filter of that rate takes 1.2 bytes and a counting filter 5. `planSummary` compares them.
+ * rate 4,671. Publishing 2,000 changes took 3.8 ms in a set of a million positions and 1.7 ms in
+ * one of 10,000, where `Publisher` reads all bits (6.3 and 0.6 ms; bench/results/summaries.md). The
+ * price is memory: 5 to 6 bytes per key here, where a filter of that rate takes 1.5 bytes and a
+ * counting filter 6. `planSummary` compares them. A counting filter is faster while the changes
+ * are many, because its loops are in WebAssembly: 17 ms where the set took 39, with 20,000 changes
+ * in a million keys.
  *
  * Universe. The rate of a subscriber that holds n positions is n/U. When a set has outgrown its
  * universe, `resize` begins a new epoch in a wider one. The publisher forgets the hashes, so the
