@@ -15,11 +15,11 @@ const isomorphicTests = ['packages/bloomery/{src,test}/**/*.test.ts'];
 /** Files that the quick form leaves out. A new file takes part in it until it is listed here. */
 const notQuick = [
   // Programs that run, are killed, or fill a disk.
-  'packages/cache/test/{chaos,clients,node}/**',
+  'packages/cache/test/{chaos,clients,fleet,node}/**',
   'packages/files/test/locks/**',
   'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
   'apps/cli/test/{in-place/kill.test.ts,inputs/**,packed/**,terminal/**}',
-  'apps/cli/test/commands/{add,build,cache,check,combine,convert,halve,papers,plan,selftest,similar,verify}.test.ts',
+  'apps/cli/test/commands/{add,build,cache,cache-demo,check,combine,convert,halve,papers,plan,selftest,similar,verify}.test.ts',
   'packages/cache/src/node/log/access-log.test.ts',
   // A program, a browser or a word list that npm does not bring: openssl, Chromium, dictionaries.
   'packages/cache/src/node/config/node-config.test.ts',

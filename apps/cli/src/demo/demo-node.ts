@@ -43,6 +43,7 @@ export interface DemoStatus {
       readonly objects: number;
       readonly trueHits: number;
       readonly falseHits: number;
+      readonly failures: number;
       readonly summaryBytes: number;
     }[];
   } | null;
@@ -69,13 +70,15 @@ export class DemoNode {
       '--quiet',
       '--no-disk',
       '--memory',
-      '64MB',
+      '512MB',
       '--log-format',
       'json',
       '--name',
       name,
     ];
     args.push('--listen', `127.0.0.1:${port}`, '--upstream', `/=${origin}/`);
+    // More patience than usual: all nodes, the origin and the clients share this machine.
+    args.push('--peer-budget', '2s');
     args.push('--peer-listen', `127.0.0.1:${peerPort}`, '--peer-secret', secretFile);
     for (const neighbour of neighbourPorts) args.push('--peer', `http://127.0.0.1:${neighbour}`);
     const command = process.argv[1] as string;
