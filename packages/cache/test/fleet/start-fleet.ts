@@ -1,0 +1,88 @@
+/**
+ * Fleets of real nodes for the tests of this folder, built from the sources as they are. A fleet
+ * ends with its test.
+ */
+
+import { checkedGet } from '@bloomery/testkit/fleet/checked-get';
+import { Fleet, type FleetOptions } from '@bloomery/testkit/fleet/fleet';
+import type { FleetNode } from '@bloomery/testkit/fleet/fleet-node';
+import { ThrottledOrigin, type ThrottledOriginOptions } from '@bloomery/testkit/origins/throttled-origin';
+import { bundleProgram } from '../node/cache-program.ts';
+import { cleanUp, scratchFolder, until } from '../node/scratch.ts';
+
+let program: string | null = null;
+
+export interface TestFleetOptions extends Partial<Omit<FleetOptions, 'program' | 'settings'>> {
+  readonly settings?: FleetOptions['settings'];
+  /** The origin behind all nodes. */
+  readonly origin: string;
+}
+
+/** Starts the nodes, in front of one origin, and waits until they know each other. */
+export async function startFleet({ origin, settings, ...options }: TestFleetOptions): Promise<Fleet> {
+  program ??= bundleProgram(scratchFolder());
+  const path = program;
+  const fleet = await Fleet.start({
+    nodes: 3,
+    ...options,
+    program: (file) => [path, JSON.stringify({ file })],
+    settings: (index, folder) => ({ upstream: [`/=${origin}/`], ...settings?.(index, folder) }),
+  });
+  cleanUp(() => fleet[Symbol.asyncDispose]());
+  await fleet.untilCurrent(60_000);
+  return fleet;
+}
+
+export async function startKnownOrigin(options?: ThrottledOriginOptions): Promise<ThrottledOrigin> {
+  const origin = await ThrottledOrigin.start(options);
+  cleanUp(() => origin[Symbol.asyncDispose]());
+  return origin;
+}
+
+/**
+ * Waits until a node has heard of all objects that a neighbour offers: this number, if it is given.
+ */
+export async function untilHeard(node: FleetNode, neighbour: FleetNode, objects?: number): Promise<void> {
+  await until(
+    `${node.name} to know of ${objects ?? 'all'} objects of ${neighbour.name}`,
+    async () => {
+      const own = (await neighbour.status()).cooperation?.own.objects;
+      return (objects ?? own) === own && (await node.peer(neighbour.name))?.objects === own;
+    },
+    30_000,
+  );
+}
+
+/** Lets a node store an object, and waits until it offers the object to its neighbours. */
+export async function offer(node: FleetNode, path: string): Promise<void> {
+  const offered = async () => (await node.status()).cooperation?.own.objects ?? 0;
+  const before = await offered();
+  const answer = await checkedGet(node.port, path);
+  if (answer.status !== 200 || !answer.isWhole)
+    throw new Error(`Cannot store ${path}: expected a whole answer of ${node.name}, got ${answer.status}`);
+  await until(`${node.name} to offer ${path}`, async () => (await offered()) === before + 1, 30_000);
+}
+
+/**
+ * Counts of a node over all its neighbours. A failure is a neighbour that did not answer in time:
+ * on a busy machine a deadline of 20 ms may pass, and then the origin is asked, as it should be.
+ */
+export async function countsOf(
+  node: FleetNode,
+): Promise<{ trueHits: number; falseHits: number; failures: number }> {
+  const peers = (await node.status()).cooperation?.peers ?? [];
+  const sum = (name: 'trueHits' | 'falseHits' | 'failures') =>
+    peers.reduce((total, peer) => total + peer[name], 0);
+  return { trueHits: sum('trueHits'), falseHits: sum('falseHits'), failures: sum('failures') };
+}
+
+/** Removes an object from one node. */
+export async function purge(node: FleetNode, path: string): Promise<void> {
+  const place = `http://127.0.0.1:${node.port}/.bloomery/purge?url=${encodeURIComponent(path)}`;
+  const answer = await fetch(place, {
+    method: 'POST',
+    headers: { 'Bloomery-Admin': '1', connection: 'close' },
+  });
+  const { purged } = (await answer.json()) as { purged: number };
+  if (purged !== 1) throw new Error(`Cannot purge: expected one response of ${path}, got ${purged}`);
+}
