@@ -1,0 +1,122 @@
+/**
+ * Nothing private leaves a node: every byte between the nodes is recorded, in both directions, and
+ * searched for the secrets of requests and of responses. Private objects are in no summary either,
+ * so a neighbour goes to the origin for them.
+ */
+
+import type { Fleet } from '@bloomery/testkit/fleet/fleet';
+import type { FleetNode } from '@bloomery/testkit/fleet/fleet-node';
+import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
+import { expect, test } from 'vitest';
+import { ask } from '../node/scratch.ts';
+import { startFleet, untilHeard } from './start-fleet.ts';
+
+const SECRET = 'xyzzy-plugh-0451';
+
+/** A request with a secret, and the answer to it. */
+interface PrivateCase {
+  readonly what: string;
+  readonly path: string;
+  readonly headers?: Record<string, string>;
+  readonly answer?: readonly string[];
+}
+
+const CASES: readonly PrivateCase[] = [
+  { what: 'Authorization', path: '/authorization', headers: { Authorization: `Bearer ${SECRET}` } },
+  {
+    what: 'Authorization, with a public answer',
+    path: '/authorization-public',
+    headers: { Authorization: `Bearer ${SECRET}` },
+    answer: ['Cache-Control', 'public, max-age=600'],
+  },
+  { what: 'Cookie', path: '/cookie', headers: { Cookie: `session=${SECRET}` } },
+  {
+    what: 'Set-Cookie',
+    path: '/set-cookie',
+    answer: ['Cache-Control', 'max-age=600', 'Set-Cookie', `id=${SECRET}`],
+  },
+  { what: 'private', path: '/private', answer: ['Cache-Control', 'private, max-age=600', 'X-Name', SECRET] },
+  { what: 'no-store', path: '/no-store', answer: ['Cache-Control', 'no-store', 'X-Name', SECRET] },
+  { what: 'a token in the query', path: `/file?token=${SECRET}` },
+  { what: 'a signed URL', path: `/signed?X-Amz-Signature=${SECRET}&X-Amz-Expires=60` },
+  { what: 'a key in the query', path: `/map?key=${SECRET}` },
+  { what: 'a password in the query', path: `/login?user=a&password=${SECRET}` },
+  {
+    what: 'Proxy-Authorization',
+    path: '/proxy-authorization',
+    headers: { 'Proxy-Authorization': `Basic ${SECRET}` },
+  },
+];
+
+/** The credentials are for this node, and the answer is for all clients. */
+const SHAREABLE = new Set(['Proxy-Authorization']);
+
+test('secrets of requests and responses never occur between nodes, nor do the objects behind them', async () => {
+  await using origin = await startOrigin();
+  const body = (path: string) => `${path.replace(SECRET, '')} ${SECRET} body`;
+  for (const { what, path, answer } of CASES)
+    origin.on(path, {
+      headers: answer ?? ['Cache-Control', 'max-age=600'],
+      // The bodies of shareable responses are not secret.
+      body: SHAREABLE.has(what) ? 'for all' : body(path),
+    });
+  origin.on('/public', { headers: ['Cache-Control', 'max-age=600'], body: 'a public body' });
+  const fleet = await startFleet({ nodes: 3, origin: origin.origin, relays: { record: true } });
+  const [first, second, third] = fleet.nodes as [FleetNode, FleetNode, FleetNode];
+  for (const { path, headers = {} } of CASES)
+    expect((await ask(first.port, path, { headers })).status).toBe(200);
+  await ask(first.port, '/public');
+  // The one public object and those whose answers are for all.
+  for (const other of [second, third]) await untilHeard(other, first, 1 + SHAREABLE.size);
+  for (const { what, path, headers = {} } of CASES) {
+    const count = () => origin.requests.filter(({ url }) => url === path).length;
+    const before = count();
+    for (const other of [second, third]) expect((await ask(other.port, path, { headers })).status).toBe(200);
+    if (!SHAREABLE.has(what)) expect(count() - before, what).toBe(2);
+  }
+  const asked = origin.count('/public');
+  expect((await ask(second.port, '/public')).body).toBe('a public body');
+  expect(origin.count('/public'), 'the public object comes from a neighbour').toBe(asked);
+  const wire = recorded(fleet);
+  expect(wire.includes('a public body'), 'the relays see the objects between nodes').toBe(true);
+  for (const form of [
+    SECRET,
+    Buffer.from(SECRET).toString('base64').slice(0, -4),
+    encodeURIComponent(SECRET),
+  ])
+    expect(wire.includes(form), form).toBe(false);
+});
+
+test('--share lets responses go whose query only looks like a secret', async () => {
+  await using origin = await startOrigin();
+  origin.on('/map', { headers: ['Cache-Control', 'max-age=600'], body: 'a map' });
+  const fleet = await startFleet({
+    nodes: 2,
+    origin: origin.origin,
+    settings: () => ({ share: [`${origin.origin}/map`] }),
+  });
+  const [first, second] = fleet.nodes as [FleetNode, FleetNode];
+  await ask(first.port, '/map?key=harmless');
+  await untilHeard(second, first, 1);
+  expect((await ask(second.port, '/map?key=harmless')).body).toBe('a map');
+  expect(origin.count('/map')).toBe(1);
+});
+
+test('a program without the secret of the fleet gets the same refusal, whatever it asks for', async () => {
+  await using origin = await startOrigin();
+  origin.on('/public', { headers: ['Cache-Control', 'max-age=600'], body: 'a public body' });
+  const fleet = await startFleet({ nodes: 2, origin: origin.origin });
+  const [first, second] = fleet.nodes as [FleetNode, FleetNode];
+  await ask(first.port, '/public');
+  await untilHeard(second, first, 1);
+  const answers = [];
+  for (const path of [`${origin.origin}/public`, `${origin.origin}/absent`, 'http://other.example/'])
+    for (const headers of [{}, { 'Bloomery-Peer': 'v=1; node=x; t=1; n=AAAAAAAAAAAAAAAA; mac=AAAA' }])
+      answers.push(await ask(first.peerPort, path, { headers }));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 504));
+  expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+});
+
+function recorded(fleet: Fleet): Buffer {
+  return Buffer.concat(fleet.relays.map((relay) => relay.recorded()));
+}
