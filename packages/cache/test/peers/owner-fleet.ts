@@ -34,7 +34,11 @@ export interface FleetOptions {
   readonly flapping?: boolean;
   /** Time until the head from the origin. */
   readonly headMs?: number;
-  /** Holders send a beat each second to their readers, although their own source is silent. */
+  /**
+   * Holders send a beat each second to their readers, although their own source is silent. It is
+   * the default, as in a real node: otherwise a silent death stalls the whole tree at once, and
+   * nodes report sources as lost that only wait themselves.
+   */
   readonly beats?: boolean;
 }
 
@@ -346,7 +350,7 @@ class Fleet {
     }
     this.#mostReaders = Math.max(this.#mostReaders, flight.readers.size);
     flight.held.clear();
-    if (this.#options.beats) this.#beat(node, flight);
+    if (this.#options.beats ?? true) this.#beat(node, flight);
   }
 
   /** Bytes have come, and are passed on to the readers. */
