@@ -47,6 +47,8 @@ export interface NeighbourPort {
   askOwner(key: string, lost: string | null): Promise<OwnerAnswer | null>;
   /** The neighbour with this id, or null if there is none, if it is down, or if it is this node. */
   find(node: string): Neighbour | null;
+  /** Asks for a hedge: a question that begins while another one runs. False if there is none left. */
+  mayHedge(): boolean;
   report(report: NeighbourReport): void;
 }
 

@@ -182,7 +182,11 @@ export class NeighbourSearch {
       this.#advance();
     });
     const cancelHedge =
-      step.hedgeAfterMs === null ? nothing : clock.after(step.hedgeAfterMs, () => void this.#next());
+      step.hedgeAfterMs === null
+        ? nothing
+        : clock.after(step.hedgeAfterMs, () => {
+            if (this.#steps.length > 0 && port.mayHedge()) this.#next();
+          });
     const stopTimers = (): void => {
       cancelDeadline();
       cancelHedge();

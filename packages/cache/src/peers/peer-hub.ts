@@ -153,6 +153,10 @@ export class PeerHub implements NeighbourPort {
     return null;
   }
 
+  mayHedge(): boolean {
+    return this.#hedges.spend();
+  }
+
   report(report: NeighbourReport): void {
     const link = this.#links.get(report.neighbour.address);
     if (link === undefined) return;

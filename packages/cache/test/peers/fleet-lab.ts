@@ -123,6 +123,7 @@ export async function startFleet(size: number, keptBytes = 1 << 20): Promise<Fle
     const port: NeighbourPort = {
       plan: () => node.plan(),
       askOwner: async (key, lost) => node.owner(key, lost),
+      mayHedge: () => true,
       find: (name) => nodes.find((each) => each.id === name && each !== node)?.neighbour ?? null,
       report: tools.report,
     };
