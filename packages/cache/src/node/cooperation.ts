@@ -112,9 +112,11 @@ export class Cooperation {
       running,
       report: (report: Parameters<PeerHub['report']>[0]) => this.#hub.report(report),
     };
+    // Summary Cache keeps and publishes everything, wherever it came from.
+    const fetching = { tools, port: this.#hub, budgetMs: config.budgetMs, copies: config.mode === 'single' };
     this.sources = (request, _route, decision, origin) =>
       decision.kind === 'fetch' && decision.shareable
-        ? [new NeighbourSource({ tools, port: this.#hub, budgetMs: config.budgetMs, request, origin })]
+        ? [new NeighbourSource({ ...fetching, request, origin })]
         : [];
     this.#feed = new SummaryFeed({
       store,

@@ -51,16 +51,22 @@ export interface NeighbourSourceOptions {
   readonly request: RequestHead;
   /** The origin of the request, for the rest of a body. */
   readonly origin: ResponseSource;
+  /**
+   * Whether responses are stored as copies, because a neighbour has them already. Copies get a
+   * share of the memory, and are not published.
+   */
+  readonly copies: boolean;
 }
 
 export class NeighbourSource implements ResponseSource {
   readonly name = 'neighbours';
-  /** A response from here is stored as a copy, because a neighbour has it already. */
-  readonly copies = true;
+  readonly isNeighbour = true;
+  readonly copies: boolean;
   readonly #options: NeighbourSourceOptions;
 
   constructor(options: NeighbourSourceOptions) {
     this.#options = options;
+    this.copies = options.copies;
   }
 
   ask(request: SourceRequest, handler: SourceHandler): SourceFetch {

@@ -80,8 +80,8 @@ function keep(body: string | Buffer, headers: string[] = [], request: string[] =
 function land(flight: ProxyFlight, more: Partial<SharedResponse> = {}, length = 10): FlightBody {
   const body = new FlightBody(store.create(key, length), 1 << 26, () => {});
   const coming = { ...response(''), bodyLength: length };
-  const shared = { response: coming, source: coming, body, validated: false, personal: false, ...more };
-  flight.land({ kind: 'shared', shared });
+  const shared = { response: coming, source: coming, body, validated: false, personal: false };
+  flight.land({ kind: 'shared', shared: { ...shared, fromNeighbour: false, ...more } });
   return body;
 }
 

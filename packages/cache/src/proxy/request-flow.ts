@@ -15,7 +15,6 @@ import {
   fieldValue,
   forwardStatus,
   hitStatus,
-  isPeerCopy,
   namesOf,
   type RequestHead,
   variantText,
@@ -284,7 +283,7 @@ export class RequestFlow {
         ? 'collapsed'
         : validated
           ? 'validated'
-          : isPeerCopy(shared.response)
+          : shared.fromNeighbour
             ? 'neighbour'
             : 'miss',
       reason: decision.reason,

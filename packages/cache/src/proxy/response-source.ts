@@ -19,6 +19,8 @@ import type { OriginError } from './origin/origin-error.ts';
 export interface ResponseSource {
   /** The source in messages and logs: an origin as `http://example.org:8080`. */
   readonly name: string;
+  /** Whether the bytes come from neighbours, and are counted as such. */
+  readonly isNeighbour?: boolean;
   /**
    * Whether the responses are copies, which another cache keeps. They are stored with the mark
    * of `policy/peer-copy.ts`.

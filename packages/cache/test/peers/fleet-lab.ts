@@ -58,6 +58,8 @@ export interface FleetNode {
   mayShare: boolean;
   /** Budget of a fetch. */
   budgetMs: number;
+  /** Whether responses of neighbours are stored as copies. */
+  copies: boolean;
   /** The neighbours as a source, without a proxy. */
   source(request: RequestHead, origin: ResponseSource): ResponseSource;
 }
@@ -142,8 +144,9 @@ export async function startFleet(size: number, keptBytes = 1 << 20): Promise<Fle
       owner: () => null,
       mayShare: true,
       budgetMs: BUDGET_MS,
+      copies: true,
       source: (request, origin) =>
-        new NeighbourSource({ tools, port, budgetMs: node.budgetMs, request, origin }),
+        new NeighbourSource({ tools, port, budgetMs: node.budgetMs, request, origin, copies: node.copies }),
     };
     nodes.push(node);
   }

@@ -49,6 +49,24 @@ describe('an object that a neighbour has', () => {
     expect(b.ends()).toEqual(['node-a: hit', 'node-a: whole']);
   });
 
+  test('is stored as a copy, or like any other in a fleet that keeps everything', async () => {
+    origin.on('/a', { headers: storable, body: 'hello' });
+    await keep(a, '/a');
+    b.plan = () => planOf([a]);
+    c.plan = () => planOf([a]);
+    c.copies = false;
+    for (const node of [b, c]) await keep(node, '/a');
+    expect([b, c].map(({ proxy }) => proxy.store.statistics)).toMatchObject([
+      { responses: 1, copies: 1 },
+      { responses: 1, copies: 0 },
+    ]);
+    // Both ways, the access log says where it came from.
+    expect([b, c].map(({ proxy }) => proxy.records[0])).toMatchObject([
+      { outcome: 'neighbour', bytesFromNeighbours: 5, bytesFromOrigin: 0 },
+      { outcome: 'neighbour', bytesFromNeighbours: 5, bytesFromOrigin: 0 },
+    ]);
+  });
+
   test('has a member of Cache-Status and of Via for each hop, and the age of both', async () => {
     const date = new Date(Date.now() - 30_000).toUTCString();
     origin.on('/a', { headers: [...storable, 'Date', date, 'Age', '7'], body: 'hello' });

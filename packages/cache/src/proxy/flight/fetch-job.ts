@@ -189,7 +189,7 @@ export class FetchJob implements SourceHandler {
   onData(chunk: Buffer): void {
     const { owner } = this.#order;
     if (owner !== null) {
-      if (this.#order.sources[this.#source].copies) owner.bytesFromNeighbours += chunk.length;
+      if (this.#order.sources[this.#source].isNeighbour) owner.bytesFromNeighbours += chunk.length;
       else owner.bytesFromOrigin += chunk.length;
     }
     const state = this.#state;
@@ -316,6 +316,7 @@ export class FetchJob implements SourceHandler {
       body: null,
       validated: true,
       personal: isPersonal(this.#asked),
+      fromNeighbour: false,
     } as const;
     const headers = ownersFields(fresh.headers, head.headers);
     const owners = headers === fresh.headers ? fresh : { ...fresh, headers };
@@ -376,6 +377,7 @@ export class FetchJob implements SourceHandler {
       body: job.body,
       validated: false,
       personal: isPersonal(this.#asked),
+      fromNeighbour: this.#order.sources[this.#source]?.isNeighbour ?? false,
     };
     flight.land({ kind: 'shared', shared }, { kind: 'own', own: { kind: 'stored', shared, fields } });
     return job;

@@ -29,6 +29,8 @@ export interface SharedResponse {
   readonly validated: boolean;
   /** The request had credentials or cookies, so the validation holds for that client alone. */
   readonly personal: boolean;
+  /** The response came from a neighbour. */
+  readonly fromNeighbour: boolean;
 }
 
 /** The answer for the request that caused the fetch, if it differs from that for all others. */
