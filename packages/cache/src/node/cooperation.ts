@@ -12,6 +12,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, fleetKeys, systemClock } from '@bloomery/transport';
 import { HttpTransport, RequestSigner, RequestVerifier } from '@bloomery/transport/http';
+import { KeyedNeighbours } from '../peers/keyed-neighbours.ts';
+import type { NeighbourReport } from '../peers/neighbour-port.ts';
 import { NeighbourSource } from '../peers/neighbour-source.ts';
 import { OwnSummary } from '../peers/own-summary.ts';
 import { PeerEntry } from '../peers/peer-entry.ts';
@@ -64,15 +66,12 @@ export class Cooperation {
     const keys = fleetKeys(secret);
     this.#parts = parts;
     this.#transport = new HttpTransport({ id: name, secret, peers: config.peers, clock });
-    const mayName = (key: string) =>
-      !hasSecretQuery(key) || config.share.some((prefix) => key.startsWith(prefix));
     this.#hub = new PeerHub({
       transport: this.#transport,
       clock,
       keys,
       budgetMs: config.budgetMs,
       memoryBytes: config.memoryBytes,
-      mayName,
       event,
     });
     this.#own = new OwnSummary({
@@ -84,6 +83,11 @@ export class Cooperation {
       bandwidth: config.bandwidth,
       work: this.#hub.work,
       event,
+    });
+    const port = new KeyedNeighbours({
+      directory: this.#hub,
+      summaryKey: keys.summary,
+      mayName: (key) => !hasSecretQuery(key) || config.share.some((prefix) => key.startsWith(prefix)),
     });
     const running = new RunningAsks();
     const until = (response: StoredResponse) => shareableUntil(response, { share: config.share });
@@ -110,17 +114,17 @@ export class Cooperation {
       responseKey: keys.response,
       clock,
       running,
-      report: (report: Parameters<PeerHub['report']>[0]) => this.#hub.report(report),
+      report: (report: NeighbourReport) => port.report(report),
     };
     // Summary Cache keeps and publishes everything, wherever it came from.
-    const fetching = { tools, port: this.#hub, budgetMs: config.budgetMs, copies: config.mode === 'single' };
+    const fetching = { tools, port, budgetMs: config.budgetMs, copies: config.mode === 'single' };
     this.sources = (request, _route, decision, origin) =>
       decision.kind === 'fetch' && decision.shareable
         ? [new NeighbourSource({ ...fetching, request, origin })]
         : [];
     this.#feed = new SummaryFeed({
       store,
-      hash: (key) => this.#hub.hash(key),
+      hash: (key) => port.hash(key),
       // A copy is published by the neighbour that it came from.
       shareableUntil: (response) =>
         config.mode === 'single' && isPeerCopy(response) ? null : until(response),
@@ -129,7 +133,7 @@ export class Cooperation {
       failed: (error) => event('error', 'summary-feed', { problem: error }),
     });
     this.#stopWatching = store.watch((key, change) => {
-      if (change !== 'removed') this.#hub.stored(key);
+      if (change !== 'removed') port.stored(key);
     });
   }
 

@@ -5,6 +5,7 @@
  */
 
 import type { RequestHead } from '../policy/message-head.ts';
+import type { HashHalves } from './decisions/owner-question.ts';
 import type { AskKind } from './object-request.ts';
 import type { SummaryVersion } from './object-response.ts';
 
@@ -49,6 +50,27 @@ export interface NeighbourPort {
   find(node: string): Neighbour | null;
   /** Asks for a hedge: a question that begins while another one runs. False if there is none left. */
   mayHedge(): boolean;
+  report(report: NeighbourReport): void;
+}
+
+/** The word of an owner. Its claim is known there even if the answer did not come in time. */
+export interface OwnerWord {
+  /** The id of the node that was asked. */
+  readonly owner: string;
+  readonly answer: OwnerAnswer | null;
+}
+
+/**
+ * The same knowledge by the hash of a key under the fleet's summary key, so that it can be kept in
+ * another process than the fetch.
+ */
+export interface NeighbourDirectory {
+  plan(hash: HashHalves): NeighbourPlan | Promise<NeighbourPlan>;
+  /** Asks the owner of the key. Null if the directory does not answer. It never rejects. */
+  askOwner(hash: HashHalves, lost: string | null): Promise<OwnerWord | null>;
+  /** Tells an owner that this node has the whole object. */
+  done(owner: string, hash: HashHalves): void;
+  find(node: string): Neighbour | null;
   report(report: NeighbourReport): void;
 }
 

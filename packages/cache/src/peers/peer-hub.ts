@@ -1,7 +1,7 @@
 /**
  * The neighbours of a node, all in one: their links and summaries, the choice at a miss, and the
- * memory of this node as an owner of keys. It is the port that a fetch from neighbours uses
- * (neighbour-port.ts).
+ * memory of this node as an owner of keys. It is the directory behind the port that a fetch from
+ * neighbours uses (neighbour-port.ts), and knows keys by their hash only.
  *
  * The decisions are pure and in other files (`decisions/`). This file gives them what they need to
  * know: the candidates of a key, the scores, the time, randomness.
@@ -13,16 +13,15 @@
 
 import type { Cancel, Clock, FleetKeys, Peer, Transport } from '@bloomery/transport';
 import { rendezvousOrder } from '@bloomery/transport';
-import { hashKey, type KeyHash } from 'bloomery';
-import type { RequestHead } from '../policy/message-head.ts';
 import { HedgeBudget } from './decisions/hedge-budget.ts';
 import {
   decodeAnswer,
   decodeQuestion,
   encodeAnswer,
   encodeQuestion,
+  type HashHalves,
   type OwnerQuestion,
-  type OwnerAnswer as OwnerWord,
+  type OwnerAnswer as TrackerAnswer,
 } from './decisions/owner-question.ts';
 import { OwnerTracker } from './decisions/owner-tracker.ts';
 import { choosePeers, describePlan, ownerDeadlineMs } from './decisions/peer-choice.ts';
@@ -30,10 +29,10 @@ import type { AskEnd } from './decisions/peer-score.ts';
 import { NeighbourLink } from './neighbour-link.ts';
 import type {
   Neighbour,
+  NeighbourDirectory,
   NeighbourPlan,
-  NeighbourPort,
   NeighbourReport,
-  OwnerAnswer,
+  OwnerWord,
 } from './neighbour-port.ts';
 import { NeighbourSummaries } from './neighbour-summaries.ts';
 import type { PeerReport } from './peer-report.ts';
@@ -48,9 +47,6 @@ const LEAST_BYTES_PER_POSITION = 5;
 /** Candidates that are looked for: the choice asks two, and some of them may not be usable. */
 const MOST_CANDIDATES = 16;
 
-/** Keys that this node is receiving by the word of an owner. */
-const MOST_CLAIMS = 4096;
-
 export interface PeerHubOptions {
   readonly transport: Transport;
   readonly clock: Clock;
@@ -58,20 +54,16 @@ export interface PeerHubOptions {
   readonly budgetMs: number;
   /** Bound for the summaries of all neighbours. */
   readonly memoryBytes: number;
-  /** Whether a key may be named to a neighbour; keys with a secret in the query may not. */
-  readonly mayName: (key: string) => boolean;
   readonly event: (level: 'info' | 'warn', name: string, fields: Record<string, unknown>) => void;
 }
 
-export class PeerHub implements NeighbourPort {
+export class PeerHub implements NeighbourDirectory {
   readonly work: SlicedWork;
   readonly #options: PeerHubOptions;
   readonly #summaries: NeighbourSummaries;
   readonly #links = new Map<string, NeighbourLink>();
   readonly #tracker: OwnerTracker;
   readonly #hedges = new HedgeBudget();
-  /** Keys for which an owner has this node's claim, and that owner's id. */
-  readonly #claims = new Map<string, string>();
   readonly #cancels: Cancel[] = [];
 
   constructor(options: PeerHubOptions) {
@@ -97,16 +89,9 @@ export class PeerHub implements NeighbourPort {
     this.work.close();
   }
 
-  /** The hash under which a key is in summaries. */
-  hash(key: string): KeyHash {
-    return hashKey(key, { key: this.#options.keys.summary });
-  }
-
-  plan(request: RequestHead): NeighbourPlan {
-    const { clock, mayName, budgetMs } = this.#options;
-    if (!mayName(request.key)) return { asks: [], afterwards: 'origin', why: 'the URL may not be named' };
+  plan(hash: HashHalves): NeighbourPlan {
+    const { clock, budgetMs } = this.#options;
     const now = clock.monotonic();
-    const hash = this.hash(request.key);
     const found = new Set(this.#summaries.candidates(hash, MOST_CANDIDATES));
     let up = 0;
     for (const link of this.#links.values()) {
@@ -136,16 +121,17 @@ export class PeerHub implements NeighbourPort {
     };
   }
 
-  async askOwner(key: string, lost: string | null): Promise<OwnerAnswer | null> {
-    const hash = this.hash(key);
+  async askOwner(hash: HashHalves, lost: string | null): Promise<OwnerWord> {
     const owner = this.#ownerOf(hash);
     const question: OwnerQuestion =
       lost === null ? { kind: 'want', hash } : { kind: 'lost', hash, source: lost };
-    this.#claim(key, owner);
     const word = await this.#put(owner, question);
-    if (word === null) return null;
-    if (word.kind !== 'ask') return 'fetch';
-    return this.find(word.node) ?? 'fetch';
+    if (word === null) return { owner, answer: null };
+    return { owner, answer: word.kind === 'ask' ? (this.find(word.node) ?? 'fetch') : 'fetch' };
+  }
+
+  done(owner: string, hash: HashHalves): void {
+    void this.#put(owner, { kind: 'done', hash });
   }
 
   find(node: string): Neighbour | null {
@@ -177,14 +163,6 @@ export class PeerHub implements NeighbourPort {
       if (report.end === 'whole' || report.end === 'cancelled') score.finish({ guessed: true });
       else score.breakOff({ now });
     }
-  }
-
-  /** A response of this key is stored now, so the owner can send other nodes here. */
-  stored(key: string): void {
-    const owner = this.#claims.get(key);
-    if (owner === undefined) return;
-    this.#claims.delete(key);
-    void this.#put(owner, { kind: 'done', hash: this.hash(key) });
   }
 
   peerReports(): PeerReport[] {
@@ -252,7 +230,7 @@ export class PeerHub implements NeighbourPort {
       });
   }
 
-  #ownerOf(hash: KeyHash): string {
+  #ownerOf(hash: HashHalves): string {
     const { self } = this.#options.transport;
     const ids = [self.id];
     for (const { id, state } of this.#links.values()) if (id !== null && state === 'up') ids.push(id);
@@ -260,7 +238,7 @@ export class PeerHub implements NeighbourPort {
   }
 
   /** Puts a question to an owner, which may be this node itself. Null if there is no answer. */
-  async #put(owner: string, question: OwnerQuestion): Promise<OwnerWord | null> {
+  async #put(owner: string, question: OwnerQuestion): Promise<TrackerAnswer | null> {
     const { transport, clock } = this.#options;
     if (owner === transport.self.id)
       return this.#tracker.answer(question, owner, clock.monotonic(), (node) => this.#isUsable(node));
@@ -292,17 +270,6 @@ export class PeerHub implements NeighbourPort {
 
   #isUsable(node: string): boolean {
     return node === this.#options.transport.self.id || this.find(node) !== null;
-  }
-
-  #claim(key: string, owner: string): void {
-    this.#claims.delete(key);
-    if (this.#claims.size >= MOST_CLAIMS) {
-      for (const oldest of this.#claims.keys()) {
-        this.#claims.delete(oldest);
-        break;
-      }
-    }
-    this.#claims.set(key, owner);
   }
 }
 

@@ -1,0 +1,81 @@
+import { hashKey, SecretKey } from 'bloomery';
+import { expect, test } from 'vitest';
+import { KeyedNeighbours } from './keyed-neighbours.ts';
+import type { NeighbourDirectory, NeighbourPlan, OwnerWord } from './neighbour-port.ts';
+
+const summaryKey = new SecretKey(new Uint8Array(16).fill(3));
+const b = { id: 'b', address: 'http://b' };
+const toB: NeighbourPlan = {
+  asks: [{ neighbour: b, headDeadlineMs: 9, hedgeAfterMs: null }],
+  afterwards: 'owner',
+};
+
+function neighbours(word: OwnerWord | null = { owner: 'c', answer: b }) {
+  const asked: unknown[] = [];
+  const halves = ({ low, high }: { low: number; high: number }) => ({ low, high });
+  const directory: NeighbourDirectory = {
+    plan: (hash) => {
+      asked.push(['plan', halves(hash)]);
+      return toB;
+    },
+    askOwner: async (hash, lost) => {
+      asked.push(['owner', halves(hash), lost]);
+      return word;
+    },
+    done: (owner, hash) => asked.push(['done', owner, halves(hash)]),
+    find: (node) => (node === 'b' ? b : null),
+    report: (report) => asked.push(report),
+  };
+  const mayName = (key: string) => !key.includes('secret');
+  const hashOf = (key: string) => halves(hashKey(key, { key: summaryKey }));
+  return { keyed: new KeyedNeighbours({ directory, summaryKey, mayName }), asked, hashOf };
+}
+
+const request = (key: string) => ({ method: 'GET', key, headers: [] });
+
+test('a key is known to the directory by its hash under the key of the fleet', () => {
+  const { keyed, asked, hashOf } = neighbours();
+  expect(keyed.plan(request('http://x/a'))).toBe(toB);
+  expect(asked).toEqual([['plan', hashOf('http://x/a')]]);
+  expect(keyed.find('b')).toBe(b);
+});
+
+test('a key with a secret is not even hashed for the directory', () => {
+  const { keyed, asked } = neighbours();
+  expect(keyed.plan(request('http://x/secret'))).toEqual({
+    asks: [],
+    afterwards: 'origin',
+    why: 'the URL may not be named',
+  });
+  expect(asked).toEqual([]);
+});
+
+test('the owner that was asked hears once that the object is stored, and of no other key', async () => {
+  const { keyed, asked, hashOf } = neighbours();
+  expect(await keyed.askOwner('http://x/a', 'd')).toBe(b);
+  keyed.stored('http://x/b');
+  keyed.stored('http://x/a');
+  keyed.stored('http://x/a');
+  const hash = hashOf('http://x/a');
+  expect(asked).toEqual([
+    ['owner', hash, 'd'],
+    ['done', 'c', hash],
+  ]);
+});
+
+test('without an answer of the directory there is no claim', async () => {
+  const { keyed, asked } = neighbours(null);
+  expect(await keyed.askOwner('http://x/a', null)).toBeNull();
+  keyed.stored('http://x/a');
+  expect(asked).toHaveLength(1);
+});
+
+test('claims that are never stored do not gather without end', async () => {
+  const { keyed, asked } = neighbours();
+  for (let i = 0; i < 4097; i++) await keyed.askOwner(`http://x/${i}`, null);
+  asked.length = 0;
+  keyed.stored('http://x/0');
+  expect(asked).toEqual([]);
+  keyed.stored('http://x/1');
+  expect(asked).toHaveLength(1);
+});

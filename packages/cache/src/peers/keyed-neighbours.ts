@@ -1,0 +1,85 @@
+/**
+ * The neighbours as a fetch sees them, by cache key (neighbour-port.ts), on top of a directory that
+ * knows keys by their hash only. The directory may be in another process: with `--workers`, the
+ * primary holds all summaries, and a worker sends it 8 bytes instead of a URL.
+ *
+ * This file also decides which keys are named to neighbours at all, and remembers for which keys an
+ * owner expects to hear how a fetch ended. It remembers 4,096 of them at most. An owner that hears
+ * nothing forgets the claim after a while (`decisions/owner-tracker.ts`).
+ */
+
+import { hashKey, type KeyHash, type SecretKey } from 'bloomery';
+import type { RequestHead } from '../policy/message-head.ts';
+import type {
+  Neighbour,
+  NeighbourDirectory,
+  NeighbourPlan,
+  NeighbourPort,
+  NeighbourReport,
+  OwnerAnswer,
+} from './neighbour-port.ts';
+
+const MOST_CLAIMS = 4096;
+
+export interface KeyedNeighboursOptions {
+  readonly directory: NeighbourDirectory;
+  /** The key under which the fleet hashes the keys of summaries. */
+  readonly summaryKey: SecretKey;
+  /** Whether a key may be named to a neighbour; keys with a secret in the query may not. */
+  readonly mayName: (key: string) => boolean;
+}
+
+export class KeyedNeighbours implements NeighbourPort {
+  readonly #options: KeyedNeighboursOptions;
+  /** Keys for which an owner has this node's claim, and that owner's id. */
+  readonly #claims = new Map<string, string>();
+
+  constructor(options: KeyedNeighboursOptions) {
+    this.#options = options;
+  }
+
+  /** The hash under which a key is in summaries. */
+  hash(key: string): KeyHash {
+    return hashKey(key, { key: this.#options.summaryKey });
+  }
+
+  plan({ key }: RequestHead): NeighbourPlan | Promise<NeighbourPlan> {
+    const { mayName, directory } = this.#options;
+    if (!mayName(key)) return { asks: [], afterwards: 'origin', why: 'the URL may not be named' };
+    return directory.plan(this.hash(key));
+  }
+
+  async askOwner(key: string, lost: string | null): Promise<OwnerAnswer | null> {
+    const word = await this.#options.directory.askOwner(this.hash(key), lost);
+    if (word === null) return null;
+    this.#claim(key, word.owner);
+    return word.answer;
+  }
+
+  find(node: string): Neighbour | null {
+    return this.#options.directory.find(node);
+  }
+
+  report(report: NeighbourReport): void {
+    this.#options.directory.report(report);
+  }
+
+  /** A response of this key is stored now, so the owner can send other nodes here. */
+  stored(key: string): void {
+    const owner = this.#claims.get(key);
+    if (owner === undefined) return;
+    this.#claims.delete(key);
+    this.#options.directory.done(owner, this.hash(key));
+  }
+
+  #claim(key: string, owner: string): void {
+    this.#claims.delete(key);
+    if (this.#claims.size >= MOST_CLAIMS) {
+      for (const oldest of this.#claims.keys()) {
+        this.#claims.delete(oldest);
+        break;
+      }
+    }
+    this.#claims.set(key, owner);
+  }
+}
