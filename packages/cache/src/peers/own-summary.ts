@@ -86,12 +86,30 @@ export class OwnSummary implements SummarySink {
     this.#beat();
   }
 
-  keep(hash: KeyHash, until: number): void {
-    if (this.#keeper.keep(hash, until, this.#now())) this.#wakeAfter(GATHER_MS);
+  /** `part` names the process that holds the key, 0 to 255. */
+  keep(hash: KeyHash, until: number, part = 0): void {
+    if (this.#keeper.keep(hash, until, this.#now(), part)) this.#wakeAfter(GATHER_MS);
   }
 
   drop(hash: KeyHash): void {
     if (this.#keeper.drop(hash, this.#now())) this.#wakeAfter(GATHER_MS);
+  }
+
+  /** Drops everything that a process told which has ended. Calls `done` when nothing of it is left. */
+  dropPart(part: number, done: () => void): void {
+    const { work, event } = this.#options;
+    const finish = () => {
+      this.#wakeAfter(GATHER_MS);
+      done();
+    };
+    work.run(
+      this.#keeper.dropPart(part, () => this.#now()),
+      finish,
+      (error) => {
+        event('warn', 'summary-part-not-dropped', { problem: error });
+        finish();
+      },
+    );
   }
 
   /** Objects in the summary. */

@@ -16,6 +16,7 @@ import type { KeyHash } from 'bloomery';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 
+/** The taker of what a feed tells: the summary itself, or a channel to the process that has it. */
 export interface SummarySink {
   /** The key may be shared until this time, in milliseconds since 1970. */
   keep(hash: KeyHash, until: number): void;

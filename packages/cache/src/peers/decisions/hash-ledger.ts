@@ -83,9 +83,12 @@ export class HashLedger {
    * comes or goes may or may not be.
    */
   *hashes(): Generator<HashHalves, void, undefined> {
-    for (let entry = 0; entry < this.#end; entry++) {
-      if (this.#used[entry] === 1) yield this.hashAt(entry);
-    }
+    for (const entry of this.entries()) yield this.hashAt(entry);
+  }
+
+  /** The numbers of all entries, under the same condition. */
+  *entries(): Generator<number, void, undefined> {
+    for (let entry = 0; entry < this.#end; entry++) if (this.#used[entry] === 1) yield entry;
   }
 
   #partOf(high: number): Part {

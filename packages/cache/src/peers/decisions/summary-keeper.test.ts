@@ -240,3 +240,39 @@ test('over random changes and times, the summary is what a plain model says', ()
     }
   }
 });
+
+test('everything that a part told leaves in steps, and the rest stays', () => {
+  const { keeper, publisher, settle } = keeperOf();
+  // More than the first length of the list of parts.
+  for (let i = 0; i < 3000; i++) keeper.keep(hashOf(i), START + 60_000, at(0), i % 3);
+  settle(at(0));
+  const steps = keeper.dropPart(1, () => at(100));
+  expect(steps.next()).toEqual({ done: false, value: undefined });
+  expect(keeper.size).toBeGreaterThan(2900);
+  // Meanwhile, the next life of the same worker tells one of them again, as another part.
+  expect(keeper.keep(hashOf(2998), START + 60_000, at(50), 7)).toBe(false);
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  expect(step.value).toBe(true);
+  settle(at(100));
+  const left = Array.from({ length: 3000 }, (_, i) => i).filter((i) => i % 3 !== 1 || i === 2998);
+  expect([...publisher.published].sort((a, b) => a - b)).toEqual(left);
+  expect(keeper.size).toBe(left.length);
+  expect([...keeper.dropPart(1, () => at(200))].length).toBeGreaterThan(0);
+  expect(keeper.size).toBe(left.length);
+  // Nothing of them is left on the wheel.
+  settle(at(60_000));
+  expect(keeper.size).toBe(0);
+});
+
+test('a part that changes while it leaves is complete at the end', () => {
+  const { keeper } = keeperOf();
+  for (let i = 0; i < 500; i++) keeper.keep(hashOf(i), START + 60_000, at(0), 1);
+  const steps = keeper.dropPart(1, () => at(1));
+  steps.next();
+  // Numbers of entries become free and are used again, by keys of another part.
+  for (let i = 400; i < 450; i++) keeper.drop(hashOf(i), at(1));
+  for (let i = 1000; i < 1100; i++) keeper.keep(hashOf(i), START + 60_000, at(1), 2);
+  while (!steps.next().done);
+  expect(keeper.size).toBe(100);
+});

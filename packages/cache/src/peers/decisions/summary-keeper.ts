@@ -6,8 +6,13 @@
  * key is in the summary until `marginMs` before it goes stale, because a neighbour needs the
  * response for longer than the summary is old: the change waits for publication, travels, and the
  * question comes back. Going stale is no event of the store, so the keeper has a wheel of times
- * (`expiry-wheel.ts`). It keeps the hashes, not the keys (`hash-ledger.ts`): together 36 bytes per
+ * (`expiry-wheel.ts`). It keeps the hashes, not the keys (`hash-ledger.ts`): together 37 bytes per
  * response.
+ *
+ * With workers, several processes tell which keys they hold. Each life of a worker is a *part* of
+ * the summary, so that everything a dead worker told can leave at once. One byte per response names
+ * the part. We refused a ledger for each worker: that is another 20 bytes per response at its
+ * smallest, and a key that a restarted worker tells again would be in two of them.
  *
  * The keeper does no work for longer than a slice. `next` says what is to be done now, and the
  * caller runs it in steps and sends the result. It is pure: time comes in as two clocks, because
@@ -78,6 +83,10 @@ export type KeeperStep =
 const WHEEL_TICK_MS = 250;
 /** Keys that leave in one slice: about a millisecond. */
 const EXPIRED_PER_SLICE = 2000;
+/** Keys that are looked at between two steps of `dropPart`. */
+const LOOKED_AT_PER_STEP = 64;
+/** The most parts: their number is one byte. */
+export const MOST_PARTS = 256;
 
 export class SummaryKeeper {
   readonly #publisher: SummaryPublisher;
@@ -85,6 +94,8 @@ export class SummaryKeeper {
   readonly #pace: SummaryKeeperOptions['pace'];
   readonly #marginMs: number;
   readonly #ledger = new HashLedger();
+  /** The part of each entry of the ledger, by its number. */
+  #parts = new Uint8Array(1024);
   readonly #wheel: ExpiryWheel;
   #neighbours: number;
   #running: 'publish' | 'grow' | null = null;
@@ -115,13 +126,15 @@ export class SummaryKeeper {
 
   /**
    * The key with this hash has a response that may be shared and is fresh until this time (ms since
-   * 1970). Returns true if the summary changed.
+   * 1970). `part` says who told, 0 to 255: the last one counts. Returns true if the summary changed.
    */
-  keep(hash: KeyHash, until: number, now: Instant): boolean {
+  keep(hash: KeyHash, until: number, now: Instant, part = 0): boolean {
     const leavesAt = until - this.#marginMs;
     if (leavesAt <= now.wallMs) return this.drop(hash, now);
     const isNew = this.#ledger.find(hash) < 0;
-    this.#wheel.set(this.#ledger.add(hash), leavesAt);
+    const entry = this.#ledger.add(hash);
+    this.#setPart(entry, part);
+    this.#wheel.set(entry, leavesAt);
     if (!isNew) return false;
     this.#publisher.addHash(hash);
     this.#additions++;
@@ -136,6 +149,24 @@ export class SummaryKeeper {
     this.#wheel.remove(entry);
     this.#leave(entry, now);
     return true;
+  }
+
+  /**
+   * Lets all keys of a part go, in steps. A key that another part tells meanwhile stays. Returns
+   * true if the summary changed.
+   */
+  *dropPart(part: number, now: () => Instant): Generator<undefined, boolean, undefined> {
+    let looked = 0;
+    let changed = false;
+    for (const entry of this.#ledger.entries()) {
+      if (this.#parts[entry] === part) {
+        this.#wheel.remove(entry);
+        this.#leave(entry, now());
+        changed = true;
+      }
+      if (++looked % LOOKED_AT_PER_STEP === 0) yield;
+    }
+    return changed;
   }
 
   /** Lets keys go that become stale, and says what is to be done. */
@@ -187,6 +218,15 @@ export class SummaryKeeper {
     this.#ledger.remove(entry);
     this.#removals++;
     this.#oldestRemovalMs ??= now.steadyMs;
+  }
+
+  #setPart(entry: number, part: number): void {
+    if (entry >= this.#parts.length) {
+      const longer = new Uint8Array(2 * this.#parts.length);
+      longer.set(this.#parts);
+      this.#parts = longer;
+    }
+    this.#parts[entry] = part;
   }
 
   #pending(): PendingChanges {
