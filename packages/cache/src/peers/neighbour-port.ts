@@ -48,8 +48,6 @@ export interface NeighbourPort {
   askOwner(key: string, lost: string | null): Promise<OwnerAnswer | null>;
   /** The neighbour with this id, or null if there is none, if it is down, or if it is this node. */
   find(node: string): Neighbour | null;
-  /** Asks for a hedge: a question that begins while another one runs. False if there is none left. */
-  mayHedge(): boolean;
   report(report: NeighbourReport): void;
 }
 
@@ -81,6 +79,8 @@ export type QuestionEnd = 'hit' | 'refused' | 'unusable' | 'late' | 'failed' | '
 export type BodyEnd = 'whole' | 'stalled' | 'broken' | 'damaged' | 'cancelled';
 
 export type NeighbourReport =
+  /** The next question of a plan begins while the one before it still runs. */
+  | { readonly kind: 'hedged'; readonly neighbour: Neighbour }
   /** A question was put. Exactly one `answered` follows. */
   | { readonly kind: 'asked'; readonly neighbour: Neighbour; readonly ask: AskKind }
   /**

@@ -185,7 +185,7 @@ export class NeighbourSearch {
       step.hedgeAfterMs === null
         ? nothing
         : clock.after(step.hedgeAfterMs, () => {
-            if (this.#steps.length > 0 && port.mayHedge()) this.#next();
+            if (this.#next()) port.report({ kind: 'hedged', neighbour });
           });
     const stopTimers = (): void => {
       cancelDeadline();

@@ -139,16 +139,13 @@ export class PeerHub implements NeighbourDirectory {
     return null;
   }
 
-  mayHedge(): boolean {
-    return this.#hedges.spend();
-  }
-
   report(report: NeighbourReport): void {
     const link = this.#links.get(report.neighbour.address);
     if (link === undefined) return;
     const now = this.#options.clock.monotonic();
     const { score } = link;
-    if (report.kind === 'asked') {
+    if (report.kind === 'hedged') this.#hedges.spend();
+    else if (report.kind === 'asked') {
       score.begin();
       this.#hedges.earn();
     } else if (report.kind === 'answered') {

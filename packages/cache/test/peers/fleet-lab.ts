@@ -125,7 +125,6 @@ export async function startFleet(size: number, keptBytes = 1 << 20): Promise<Fle
     const port: NeighbourPort = {
       plan: () => node.plan(),
       askOwner: async (key, lost) => node.owner(key, lost),
-      mayHedge: () => true,
       find: (name) => nodes.find((each) => each.id === name && each !== node)?.neighbour ?? null,
       report: tools.report,
     };
@@ -138,8 +137,7 @@ export async function startFleet(size: number, keptBytes = 1 << 20): Promise<Fle
       running,
       neighbour: { id, address: `http://127.0.0.1:${wire.port}` },
       reports,
-      ends: () =>
-        reports.flatMap((each) => (each.kind === 'asked' ? [] : [`${each.neighbour.id}: ${each.end}`])),
+      ends: () => reports.flatMap((each) => ('end' in each ? [`${each.neighbour.id}: ${each.end}`] : [])),
       plan: () => toOrigin,
       owner: () => null,
       mayShare: true,

@@ -77,7 +77,8 @@ export interface PeerPlan {
  * and in proportion for other budgets. An answer takes 0.7 ms on a quiet machine. We tried 20 ms: a
  * herd of six nodes on two busy cores then caused six fetches from the origin, because all of them
  * ask at the same moment, when the owner is busiest. A longer deadline costs time only while the
- * owner is dead and not yet known to be.
+ * owner is dead and not yet known to be. After neighbours that gave nothing the owner has what is
+ * left of the budget, which is 20 ms at least.
  */
 export function ownerDeadlineMs(budgetMs: number): number {
   return Math.max(SHORTEST_DEADLINE_MS, OWNER_SHARE * budgetMs);
@@ -96,8 +97,7 @@ const LEAST_TO_HEDGE = 20;
 const DOUBTED_ASK_ONE_IN = 32;
 
 export function choosePeers(miss: Miss): PeerPlan {
-  const ownerMs = ownerDeadlineMs(miss.budgetMs);
-  const mayAskOwner = miss.shareable && miss.hasOwner && miss.budgetMs >= ownerMs;
+  const mayAskOwner = miss.shareable && miss.hasOwner && miss.budgetMs >= SHORTEST_DEADLINE_MS;
   const reasons = new Map<Candidate, ChoiceReason>();
   const usable: Candidate[] = [];
   for (const candidate of miss.candidates) {
@@ -109,7 +109,7 @@ export function choosePeers(miss: Miss): PeerPlan {
     .map((candidate) => ({ candidate, expectedMs: candidate.score.expectedMs(miss.now) }))
     .sort((a, b) => a.expectedMs - b.expectedMs);
   const asks: PlannedAsk[] = [];
-  let leftMs = miss.budgetMs - (mayAskOwner ? ownerMs : 0);
+  let leftMs = miss.budgetMs - (mayAskOwner ? SHORTEST_DEADLINE_MS : 0);
   for (const [place, { candidate }] of byWait.entries()) {
     if (asks.length === MOST_ASKS) reasons.set(candidate, 'others are nearer');
     else if (leftMs < SHORTEST_DEADLINE_MS) reasons.set(candidate, 'no time left');
