@@ -25,13 +25,22 @@ import { type AbortOptions, abortable } from '../store/abortable.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import { type AdminEndpointsOptions, answerAdminRequest, isAdminPath } from './admin/admin-endpoints.ts';
 import { purgeKey } from './admin/purge-key.ts';
-import { type MemberReport, type NodeStatus, statusOf, type TeamReport, totalOf } from './admin/status.ts';
+import {
+  cooperationOf,
+  type MemberReport,
+  type NodeStatus,
+  statusOf,
+  type TeamReport,
+  totalOf,
+} from './admin/status.ts';
 import type { CacheNode, StartOptions } from './cache-node.ts';
 import { formatListen, type ListenAddress } from './config/listen-address.ts';
 import type { NodeConfig } from './config/node-config.ts';
 import { readPeerSecret } from './config/peer-secret.ts';
 import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
-import { Cooperation } from './cooperation.ts';
+import { FleetMember } from './fleet/fleet-member.ts';
+import { ObjectExchange } from './fleet/object-exchange.ts';
+import { openPeerPort, type PeerPort } from './fleet/peer-port.ts';
 import { type Certificate, NodeServers, readCertificate } from './listen/node-servers.ts';
 import { Log } from './log/log.ts';
 import { renderMetrics } from './metrics/metrics-text.ts';
@@ -89,8 +98,10 @@ class RunningNode implements CacheNode {
   #adminEndpoints!: AdminEndpointsOptions;
   #adminServer: NodeServers | null = null;
   #relayServer: RelayServer | null = null;
-  #cooperation: Cooperation | null = null;
-  #peerServer: NodeServers | null = null;
+  /** This node in its fleet; null if it has no neighbours, or if its primary has them. */
+  #member: FleetMember | null = null;
+  #exchange: ObjectExchange | null = null;
+  #peerPort: PeerPort | null = null;
   #stopping = false;
   #closing: Promise<void> | null = null;
   listen: readonly ListenAddress[] = [];
@@ -127,7 +138,7 @@ class RunningNode implements CacheNode {
   }
 
   get peerListen(): ListenAddress | null {
-    return this.#cooperation?.listen ?? null;
+    return this.#peerPort?.address ?? null;
   }
 
   get store(): ResponseStore {
@@ -144,7 +155,7 @@ class RunningNode implements CacheNode {
     this.#limits.storedObjectBytes = this.#longestStored(config);
     for (const key of removeFirst) await this.#open.store.removeKey(key);
     this.#adminEndpoints = this.#makeAdminEndpoints(config);
-    this.#cooperation = this.#makeCooperation(config);
+    this.#joinFleet(config);
     this.#use(this.#makeProxies(config));
     if (team !== null) {
       this.#relayServer = new RelayServer((request, response, client) =>
@@ -184,7 +195,7 @@ class RunningNode implements CacheNode {
       this.#proxies.listensOn(opened);
     }
     signal?.throwIfAborted();
-    this.#cooperation?.start();
+    this.#exchange?.start();
     this.#warn(config);
     if (team === null || team.index === 0)
       for (const warning of checkNodeInternals()) this.log.event('warn', 'node', { warning });
@@ -206,17 +217,14 @@ class RunningNode implements CacheNode {
       listen: this.listen.map(formatListen),
       forward,
       upstreams: upstreams.map(({ prefix, origin }) => `${prefix}=${origin}`),
-      cooperation: this.#cooperation?.report() ?? null,
       now: Date.now(),
     });
   }
 
   async metrics({ signal }: AbortOptions = {}): Promise<string> {
-    return renderMetrics(
-      totalOf(await abortable(this.#reports(), signal)),
-      { name: this.name, version: VERSION },
-      this.#cooperation?.report(),
-    );
+    const report = await abortable(this.#reports(), signal);
+    const total = totalOf(report);
+    return renderMetrics(total, { name: this.name, version: VERSION }, cooperationOf(report, total));
   }
 
   report(): MemberReport {
@@ -224,6 +232,8 @@ class RunningNode implements CacheNode {
     counters.connections = this.#servers.counter.open;
     counters.connectionsTotal = this.#servers.total;
     counters.connectionsRefused = this.#servers.counter.refused;
+    counters.objectsServed = this.#exchange?.statistics.served ?? 0;
+    counters.objectBytesServed = this.#exchange?.statistics.bytes ?? 0;
     const snapshot = counters.snapshot(
       this.#open?.statistics() ?? {},
       this.#observer.dropped,
@@ -273,6 +283,7 @@ class RunningNode implements CacheNode {
     if (certificate !== null) {
       this.#servers.changeCertificate(certificate);
       this.#adminServer?.changeCertificate(certificate);
+      this.#peerPort?.changeCertificate(certificate);
     }
     this.#adminEndpoints = this.#makeAdminEndpoints(next);
     // Running requests and tunnels continue under the rules that they began with.
@@ -299,10 +310,12 @@ class RunningNode implements CacheNode {
     if (this.listen.length > 0)
       this.log.event('info', 'stopping', { connections: this.#servers.counter.open, deadlineMs });
     // Neighbours are told first, so that they ask for nothing more.
-    await this.#cooperation?.leave();
+    this.#exchange?.leave();
+    await this.#member?.leave();
     const cut = await this.#servers.close(deadlineMs);
-    await this.#peerServer?.close(0);
-    this.#cooperation?.close();
+    await this.#peerPort?.close();
+    this.#exchange?.close();
+    this.#member?.close();
     if (this.#relayServer !== null) {
       // Other workers may still have requests for this one.
       const leftMs = () => Math.max(0, deadlineMs - (Date.now() - started));
@@ -395,40 +408,41 @@ class RunningNode implements CacheNode {
       observer: this.#observer,
       team: this.#team,
       flights: this.#flights,
-      sourcesBeforeOrigin: this.#cooperation?.sources,
+      sourcesBeforeOrigin: this.#exchange?.sources,
     });
   }
 
-  /** Workers have no neighbours of their own. */
-  #makeCooperation(config: NodeConfig): Cooperation | null {
-    if (config.peers === null || this.#team !== null) return null;
-    return new Cooperation({
-      config: config.peers,
-      name: this.name,
-      secret: readPeerSecret(config.peers.secretFile),
+  #joinFleet({ peers }: NodeConfig): void {
+    if (peers === null || this.#team !== null) return;
+    const event = this.log.event.bind(this.log);
+    const secret = readPeerSecret(peers.secretFile);
+    this.#member = new FleetMember({ config: peers, name: this.name, secret, event });
+    this.#exchange = new ObjectExchange({
+      fleet: this.#member,
+      config: peers,
       store: this.store,
       flights: this.#flights.own,
       policy: () => ({ name: this.name, ...this.#config.policy }),
       limits: this.#limits as Limits,
-      event: (level, name, fields) => this.log.event(level, name, fields),
+      event,
     });
   }
 
   async #openPeerPort({ peers }: NodeConfig, certificate: Certificate | null): Promise<void> {
-    const cooperation = this.#cooperation;
-    if (cooperation === null || peers?.listen == null) return;
-    const handlers = {
+    const member = this.#member;
+    if (member === null || peers?.listen == null) return;
+    this.#peerPort = await openPeerPort({
+      address: peers.listen,
+      certificate,
+      limits: this.#limits as Limits,
       name: () => this.name,
-      request: (request: IncomingMessage, response: ServerResponse) => cooperation.handle(request, response),
-      connect: (_request: unknown, socket: Duplex) => socket.destroy(),
-      refused() {},
-      failed: (error: Error) => this.log.event('error', 'accept-failed', { problem: error }),
-    };
-    // Several neighbours may share an address, and their number is the operator's.
-    const limits = { ...this.#limits, connectionsPerClient: this.#limits.connections };
-    this.#peerServer = new NodeServers(handlers, limits as Limits);
-    cooperation.listen = await this.#peerServer.open(peers.listen, { certificate, nextFree: false });
-    this.#proxies.listensOn(cooperation.listen);
+      handle: (request, response) => {
+        if (!member.handle(request, response)) this.#exchange?.handle(request, response);
+      },
+      failed: (error) => this.log.event('error', 'accept-failed', { problem: error }),
+    });
+    member.listen = this.#peerPort.address;
+    this.#proxies.listensOn(member.listen);
   }
 
   #longestStored({ limits }: NodeConfig): number {
@@ -459,7 +473,8 @@ class RunningNode implements CacheNode {
   }
 
   async #reports(): Promise<TeamReport> {
-    if (this.#team === null) return { members: [this.report()], ended: null };
+    if (this.#team === null)
+      return { members: [this.report()], ended: null, fleet: this.#member?.report() ?? null };
     return this.#team.collect(() => this.report());
   }
 }

@@ -95,7 +95,7 @@ export class OwnSummary implements SummarySink {
     if (this.#keeper.drop(hash, this.#now())) this.#wakeAfter(GATHER_MS);
   }
 
-  /** Drops everything that a process told which has ended. Calls `done` when nothing of it is left. */
+  /** Drops everything that an ended process told. Calls `done` when nothing of it is left. */
   dropPart(part: number, done: () => void): void {
     const { work, event } = this.#options;
     const finish = () => {

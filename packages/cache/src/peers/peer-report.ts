@@ -57,6 +57,15 @@ export interface OwnSummaryReport {
   readonly memoryLimitBytes: number;
 }
 
+/**
+ * The report of the process that knows the neighbours. Objects are served by the processes that
+ * store them.
+ */
+export interface FleetReport {
+  readonly own: Omit<OwnSummaryReport, 'objectsServed' | 'bytesServed'>;
+  readonly peers: readonly PeerReport[];
+}
+
 export interface CooperationReport {
   readonly own: OwnSummaryReport;
   readonly peers: readonly PeerReport[];

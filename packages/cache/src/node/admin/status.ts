@@ -4,7 +4,7 @@
  * how well. It contains no URL and no client.
  */
 
-import type { CooperationReport } from '../../peers/peer-report.ts';
+import type { CooperationReport, FleetReport } from '../../peers/peer-report.ts';
 import { type MetricsSnapshot, mergeSnapshots, OUTCOMES } from '../metrics/node-counters.ts';
 
 /** The report of one process. */
@@ -23,6 +23,8 @@ export interface TeamReport {
   readonly members: readonly MemberReport[];
   /** The counts of processes that have ended, or null if none has. */
   readonly ended: MetricsSnapshot | null;
+  /** The neighbours, from the process that knows them; null if the node has none. */
+  readonly fleet?: FleetReport | null;
 }
 
 export interface NodeStatus {
@@ -74,7 +76,6 @@ export interface StatusFacts {
   readonly listen: readonly string[];
   readonly forward: boolean;
   readonly upstreams: readonly string[];
-  readonly cooperation: CooperationReport | null;
   readonly now: number;
 }
 
@@ -84,9 +85,18 @@ export function totalOf({ members, ended }: TeamReport): MetricsSnapshot {
   return mergeSnapshots(ended === null ? living : [ended, ...living]);
 }
 
+/** The neighbours, and what all processes served to them. */
+export function cooperationOf(
+  { fleet }: TeamReport,
+  { objectsServed, objectBytesServed }: MetricsSnapshot,
+): CooperationReport | null {
+  if (fleet == null) return null;
+  return { ...fleet, own: { ...fleet.own, objectsServed, bytesServed: objectBytesServed } };
+}
+
 export function statusOf(report: TeamReport, facts: StatusFacts): NodeStatus {
   const all = totalOf(report);
-  const { name, version, stopping, listen, forward, upstreams, cooperation, now } = facts;
+  const { name, version, stopping, listen, forward, upstreams, now } = facts;
   const byOutcome = Object.fromEntries(OUTCOMES.map((outcome, i) => [outcome, all.requests[i]])) as Record<
     (typeof OUTCOMES)[number],
     number
@@ -118,7 +128,7 @@ export function statusOf(report: TeamReport, facts: StatusFacts): NodeStatus {
       max: all.process.eventLoopMaxMs,
     },
     residentBytes: all.process.residentBytes,
-    cooperation,
+    cooperation: cooperationOf(report, all),
     workers: report.members.map(({ worker, pid, at, snapshot }) => ({
       worker,
       pid,

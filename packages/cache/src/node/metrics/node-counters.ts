@@ -67,6 +67,9 @@ export interface MetricsSnapshot {
   readonly connections: number;
   readonly connectionsTotal: number;
   readonly connectionsRefused: number;
+  /** Objects that were served to neighbours, and the bytes of their bodies. */
+  readonly objectsServed: number;
+  readonly objectBytesServed: number;
   readonly stores: Readonly<Record<string, StoreStatistics>>;
   /** The running fetches, flights, connections and tunnels. */
   readonly activity: ProxyActivity;
@@ -106,6 +109,8 @@ export class NodeCounters {
   connections = 0;
   connectionsTotal = 0;
   connectionsRefused = 0;
+  objectsServed = 0;
+  objectBytesServed = 0;
 
   answered(record: AnswerRecord): void {
     const { outcome, durationMs } = record;
@@ -161,6 +166,8 @@ export class NodeCounters {
       connections: this.connections,
       connectionsTotal: this.connectionsTotal,
       connectionsRefused: this.connectionsRefused,
+      objectsServed: this.objectsServed,
+      objectBytesServed: this.objectBytesServed,
       stores: Object.fromEntries(
         Object.entries(stores).map(([tier, statistics]) => [tier, copyOf(statistics)]),
       ),

@@ -126,7 +126,8 @@ export class SummaryKeeper {
 
   /**
    * The key with this hash has a response that may be shared and is fresh until this time (ms since
-   * 1970). `part` says who told, 0 to 255: the last one counts. Returns true if the summary changed.
+   * 1970). `part` names the process that told it last, 0 to 255. Returns true if the summary
+   * changed.
    */
   keep(hash: KeyHash, until: number, now: Instant, part = 0): boolean {
     const leavesAt = until - this.#marginMs;

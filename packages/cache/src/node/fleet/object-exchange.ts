@@ -1,0 +1,156 @@
+/**
+ * The exchange of objects with neighbours by the process that stores them: serves stored objects,
+ * fetches objects for the proxy, and tells the node's summary what the store holds.
+ *
+ * ```
+ *   store ──► SummaryFeed ──► FleetAccess.sink ──► the node's summary
+ *   a miss of the proxy ──► NeighbourSource ──► FleetAccess.directory: a plan ──► neighbours
+ *   peer port ──► PeerEntry ──► store, flights
+ * ```
+ *
+ * The node's summary and its knowledge of neighbours are behind `FleetAccess`: in this process
+ * (fleet-member.ts), or in the primary of several workers (`workers/fleet-channel.ts`).
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Clock, fleetKeys, systemClock } from '@bloomery/transport';
+import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
+import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
+import type { NeighbourDirectory, NeighbourReport } from '../../peers/neighbour-port.ts';
+import { NeighbourSource } from '../../peers/neighbour-source.ts';
+import type { SummaryVersion } from '../../peers/object-response.ts';
+import { PeerEntry, type PeerEntryStatistics } from '../../peers/peer-entry.ts';
+import { RunningAsks } from '../../peers/running-asks.ts';
+import { SummaryFeed, type SummarySink } from '../../peers/summary-feed.ts';
+import { isPeerCopy, type PolicyOptions, shareableUntil } from '../../policy/index.ts';
+import { hasSecretQuery } from '../../policy/secret-queries.ts';
+import type { StoredResponse } from '../../policy/stored-response.ts';
+import type { ProxyFlights } from '../../proxy/flight/shared-response.ts';
+import { OriginClient } from '../../proxy/origin/origin-client.ts';
+import type { SourcesBeforeOrigin } from '../../proxy/proxy-options.ts';
+import { AddressGuard } from '../../safety/address-guard.ts';
+import type { Limits } from '../../safety/limits.ts';
+import type { ResponseStore } from '../../store/response-store.ts';
+import type { ListenAddress } from '../config/listen-address.ts';
+import type { PeerConfig } from '../config/peer-config.ts';
+
+/** The node as a member of its fleet, as the process sees it that stores objects. */
+export interface FleetAccess {
+  /** The name under which neighbours know the node. */
+  readonly name: string;
+  readonly secret: Uint8Array;
+  readonly directory: NeighbourDirectory;
+  /** Takes what the store holds. */
+  readonly sink: SummarySink;
+  /** The version of the node's summary, or null while it is unknown. */
+  readonly summary: SummaryVersion | null;
+  /** The address of the peer port, or null if there is none. */
+  readonly listen: ListenAddress | null;
+  /** Resolves when the sink has passed everything on. */
+  settled(): Promise<void>;
+}
+
+export interface ObjectExchangeOptions {
+  readonly fleet: FleetAccess;
+  readonly config: PeerConfig;
+  readonly store: ResponseStore;
+  readonly flights: ProxyFlights;
+  readonly policy: () => PolicyOptions;
+  readonly limits: Limits;
+  readonly event: (level: 'info' | 'warn' | 'error', name: string, fields: Record<string, unknown>) => void;
+  readonly clock?: Clock;
+}
+
+export class ObjectExchange {
+  readonly #feed: SummaryFeed;
+  readonly #entry: PeerEntry;
+  readonly #client: OriginClient;
+  readonly #stopWatching: () => void;
+  /** The sources of a fetch before its origin, for the proxy. */
+  readonly sources: SourcesBeforeOrigin;
+
+  constructor(options: ObjectExchangeOptions) {
+    const { fleet, config, store, flights, policy, limits, event } = options;
+    const clock = options.clock ?? systemClock;
+    const keys = fleetKeys(fleet.secret);
+    const port = new KeyedNeighbours({
+      directory: fleet.directory,
+      summaryKey: keys.summary,
+      mayName: (key) => !hasSecretQuery(key) || config.share.some((prefix) => key.startsWith(prefix)),
+    });
+    const running = new RunningAsks();
+    const until = (response: StoredResponse) => shareableUntil(response, { share: config.share });
+    this.#entry = new PeerEntry({
+      store,
+      flights,
+      policy,
+      clock,
+      verifier: new RequestVerifier(fleet.secret, clock),
+      responseKey: keys.response,
+      mayShare: (response) => (until(response) ?? 0) > clock.now(),
+      summary: () => fleet.summary,
+      running,
+      problem: (problem) => event('error', 'peer-entry', { problem }),
+    });
+    this.#client = new OriginClient({
+      limits,
+      addresses: new AddressGuard({ allowPrivate: true, allow: [], deny: [] }),
+      problem: (problem) => event('error', 'peer-client', { problem }),
+    });
+    const tools = {
+      client: this.#client,
+      signer: new RequestSigner(fleet.secret, fleet.name, clock),
+      responseKey: keys.response,
+      clock,
+      running,
+      report: (report: NeighbourReport) => port.report(report),
+    };
+    // Summary Cache keeps and publishes everything, wherever it came from.
+    const fetching = { tools, port, budgetMs: config.budgetMs, copies: config.mode === 'single' };
+    this.sources = (request, _route, decision, origin) =>
+      decision.kind === 'fetch' && decision.shareable
+        ? [new NeighbourSource({ ...fetching, request, origin })]
+        : [];
+    this.#feed = new SummaryFeed({
+      store,
+      hash: (key) => port.hash(key),
+      // A copy is published by the neighbour that it came from.
+      shareableUntil: (response) =>
+        config.mode === 'single' && isPeerCopy(response) ? null : until(response),
+      sink: fleet.sink,
+      pause: async () => {
+        await new Promise<void>((resolve) => void clock.after(0, resolve));
+        await fleet.settled();
+      },
+      failed: (error) => event('error', 'summary-feed', { problem: error }),
+    });
+    this.#stopWatching = store.watch((key, change) => {
+      if (change !== 'removed') port.stored(key);
+    });
+  }
+
+  /** Begins to read the store. The summary is published from the beginning, and grows. */
+  start(): void {
+    void this.#feed.readAll();
+  }
+
+  /** Answers a neighbour's question for an object. */
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    this.#entry.handle(request, response);
+  }
+
+  get statistics(): PeerEntryStatistics {
+    return this.#entry.statistics;
+  }
+
+  /** Tells the summary nothing more. */
+  leave(): void {
+    this.#stopWatching();
+    this.#feed.close();
+  }
+
+  /** Ends running questions to neighbours. `leave` comes first. */
+  close(): void {
+    this.#client.close();
+  }
+}
