@@ -122,10 +122,12 @@ export class PeerHub implements NeighbourDirectory {
   }
 
   async askOwner(hash: HashHalves, lost: string | null): Promise<OwnerWord> {
-    const owner = this.#ownerOf(hash);
+    const [owner, second] = this.#ownersOf(hash);
     const question: OwnerQuestion =
       lost === null ? { kind: 'want', hash } : { kind: 'lost', hash, source: lost };
-    const word = await this.#put(owner, question);
+    let word = await this.#put(owner, question);
+    // An owner that has just died is not known to be down. All nodes then ask the next one.
+    if (word === null && second !== undefined) word = await this.#put(second, question);
     if (word === null) return { owner, answer: null };
     return { owner, answer: word.kind === 'ask' ? (this.find(word.node) ?? 'fetch') : 'fetch' };
   }
@@ -227,11 +229,12 @@ export class PeerHub implements NeighbourDirectory {
       });
   }
 
-  #ownerOf(hash: HashHalves): string {
+  /** The owner of a key, and the node that is asked if the owner does not answer. */
+  #ownersOf(hash: HashHalves): string[] {
     const { self } = this.#options.transport;
     const ids = [self.id];
     for (const { id, state } of this.#links.values()) if (id !== null && state === 'up') ids.push(id);
-    return rendezvousOrder(hash, ids)[0];
+    return rendezvousOrder(hash, ids).slice(0, 2);
   }
 
   /** Puts a question to an owner, which may be this node itself. Null if there is no answer. */
@@ -242,7 +245,7 @@ export class PeerHub implements NeighbourDirectory {
     const neighbour = this.find(owner);
     if (neighbour === null) return null;
     try {
-      const options = { timeoutMs: ownerDeadlineMs(this.#options.budgetMs) };
+      const options = { timeoutMs: ownerDeadlineMs(this.#options.budgetMs) / 2 };
       const answer = await transport.request(
         neighbour.address,
         OWNER_TOPIC,

@@ -1,0 +1,94 @@
+import { VirtualClock } from '@bloomery/testkit/virtual-clock';
+import { fleetKeys } from '@bloomery/transport';
+import { MemoryNetwork } from '@bloomery/transport/memory';
+import { hashKey } from 'bloomery';
+import { expect, test } from 'vitest';
+import { PeerHub } from './peer-hub.ts';
+
+const keys = fleetKeys(new Uint8Array(32).fill(7));
+const hashOf = (key: string) => hashKey(key, { key: keys.summary });
+
+/** Hubs of nodes that all know each other, on a network in memory. */
+async function fleetOf(size: number) {
+  const clock = new VirtualClock();
+  const network = new MemoryNetwork(clock);
+  const ids = Array.from({ length: size }, (_, i) => `n${i}`);
+  const nodes = ids.map((id) => {
+    const peers = ids.filter((other) => other !== id).map((other) => `memory:${other}`);
+    const transport = network.join({ id, peers });
+    const events: string[] = [];
+    const hub = new PeerHub({
+      transport,
+      clock,
+      keys,
+      budgetMs: 250,
+      memoryBytes: 1e6,
+      event: (_level, name) => events.push(name),
+    });
+    return { id, hub, transport, events };
+  });
+  await clock.advance(1000);
+  /** The answer to a question, after as much time as it takes. */
+  const settle = async <T>(promise: Promise<T>): Promise<T> => {
+    let result: { value: T } | undefined;
+    void promise.then((value) => {
+      result = { value };
+    });
+    for (let i = 0; i < 300 && result === undefined; i++) await clock.advance(1);
+    return result!.value;
+  };
+  return { clock, network, nodes, settle };
+}
+
+test('the first node is told to fetch, and the others are sent to nodes that receive it', async () => {
+  const { nodes, settle } = await fleetOf(5);
+  const hash = hashOf('http://a/');
+  const answers = [];
+  for (const { hub } of nodes) answers.push((await settle(hub.askOwner(hash, null))).answer);
+  expect(answers[0]).toBe('fetch');
+  expect(answers.slice(1).map((answer) => (answer as { id: string }).id)).toEqual(['n0', 'n0', 'n1', 'n1']);
+  for (const { hub } of nodes) hub.close();
+});
+
+test('nodes agree on one other owner while the first one is silent', async () => {
+  const { nodes, network, settle } = await fleetOf(6);
+  for (let i = 0; i < 20; i++) {
+    const hash = hashOf(`http://a/${i}`);
+    const { owner } = await settle(nodes[0].hub.askOwner(hash, null));
+    const others = nodes.filter(({ id }) => id !== owner);
+    for (const { id } of others) network.partition(`memory:${owner}`, `memory:${id}`);
+    const fresh = hashOf(`http://b/${i}`);
+    const asked = [];
+    for (const { hub } of others) asked.push(await settle(hub.askOwner(fresh, null)));
+    // One node fetches, whether the silent node was the owner of this key or not.
+    expect(asked.filter(({ answer }) => answer === 'fetch')).toHaveLength(1);
+    expect(asked.filter(({ answer }) => answer === null)).toEqual([]);
+    for (const { id } of others) network.heal(`memory:${owner}`, `memory:${id}`);
+  }
+  for (const { hub } of nodes) hub.close();
+});
+
+test('a question that cannot be read is answered by fetch', async () => {
+  const { nodes, settle } = await fleetOf(2);
+  const answer = await settle(
+    nodes[0].transport.request('memory:n1', 'owner', Uint8Array.of(9, 9), { timeoutMs: 100 }),
+  );
+  expect([...answer]).toEqual([1, 1]);
+  for (const { hub } of nodes) hub.close();
+});
+
+test('neighbours that come and go are told, and a lost one is no owner', async () => {
+  const { nodes, clock, settle } = await fleetOf(3);
+  const [a, b, c] = nodes;
+  await b.transport.close();
+  await clock.advance(100);
+  expect(a.hub.peerReports().map(({ id, state }) => [id, state])).toEqual([
+    ['n1', 'down'],
+    ['n2', 'up'],
+  ]);
+  expect(a.events).toContain('peer-down');
+  for (let i = 0; i < 20; i++)
+    expect((await settle(a.hub.askOwner(hashOf(`http://c/${i}`), null))).owner).not.toBe('n1');
+  a.hub.close();
+  c.hub.close();
+});
