@@ -247,9 +247,9 @@ export class RequestFlow {
     decision: FetchDecision,
     hasBody: boolean,
   ): readonly ResponseSource[] {
-    const { origins, sourcesBeforeOrigin } = this.#context;
+    const { origins, sourcesBeforeOrigin, flights } = this.#context;
     const origin = new OriginSource(origins, route);
-    if (hasBody || sourcesBeforeOrigin === undefined) return [origin];
+    if (hasBody || sourcesBeforeOrigin === undefined || flights.isOnlyAtOrigin(request.key)) return [origin];
     try {
       return [...sourcesBeforeOrigin(request, route, decision, origin), origin];
     } catch (problem) {

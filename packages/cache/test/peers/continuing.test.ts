@@ -95,7 +95,7 @@ describe('a body that breaks off', () => {
     for (const cutAfter of places) {
       a.wire.fault = { cutAfter };
       expect((await askB()).equals(body)).toBe(true);
-      await b.proxy.proxy.forget(origin.url('/a'));
+      await b.proxy.store.removeKey(origin.url('/a'));
     }
     expect(ranges).toEqual([]);
     const ends = ['node-a: hit', 'node-a: broken', 'node-c: hit', 'node-c: whole'];
@@ -120,14 +120,14 @@ describe('a body that breaks off', () => {
   test('is compared with the whole of the origin if there is no strong tag', async () => {
     for (const fields of [[], ['ETag', 'W/"v0"']]) {
       tag = () => fields;
-      await a.proxy.proxy.forget(origin.url('/a'));
+      await a.proxy.store.removeKey(origin.url('/a'));
       await keep(a);
       b.plan = () => planOf([a]);
       a.wire.fault = { cutAfter: 150_001 };
       expect((await askB()).equals(body)).toBe(true);
       expect(ranges).toEqual([null]);
       a.wire.fault = {};
-      await b.proxy.proxy.forget(origin.url('/a'));
+      await b.proxy.store.removeKey(origin.url('/a'));
     }
   });
 
@@ -136,7 +136,7 @@ describe('a body that breaks off', () => {
       tag = tagged;
       version = 0;
       a.wire.fault = {};
-      await a.proxy.proxy.forget(origin.url('/a'));
+      await a.proxy.store.removeKey(origin.url('/a'));
       await keep(a);
       version = 1;
       b.plan = () => planOf([a]);
@@ -144,7 +144,7 @@ describe('a body that breaks off', () => {
       await expect(askB()).rejects.toThrow();
       b.plan = () => planOf([]);
       expect((await askB()).equals(bodies[1]!)).toBe(true);
-      await b.proxy.proxy.forget(origin.url('/a'));
+      await b.proxy.store.removeKey(origin.url('/a'));
     }
   });
 
@@ -176,7 +176,7 @@ describe('a body that breaks off', () => {
     await askB();
     await eventually(() => b.ends().includes('node-a: whole'));
     const whole = a.wire.answered();
-    await b.proxy.proxy.forget(origin.url('/a'));
+    await b.proxy.store.removeKey(origin.url('/a'));
     // The trailer has more than 60 bytes.
     a.wire.fault = { cutAfter: whole - 60 };
     a.wire.dropConnections();
@@ -193,7 +193,7 @@ describe('a body that stalls', () => {
     a.wire.fault = { holdAfter: 150_001 };
     expect((await askB(true)).equals(body)).toBe(true);
     expect([ranges, b.ends().slice(0, 2)]).toEqual([[], ['node-a: hit', 'node-a: stalled']]);
-    await b.proxy.proxy.forget(origin.url('/a'));
+    await b.proxy.store.removeKey(origin.url('/a'));
     b.plan = () => planOf([a]);
     expect((await askB(true)).equals(body)).toBe(true);
     expect(ranges).toEqual(['bytes=131072-']);
@@ -211,7 +211,7 @@ describe('a body that is damaged', () => {
       a.wire.fault = { flipAt };
       a.wire.dropConnections();
       expect([flipAt, (await askB()).equals(body)]).toEqual([flipAt, true]);
-      await b.proxy.proxy.forget(origin.url('/a'));
+      await b.proxy.store.removeKey(origin.url('/a'));
       a.wire.fault = {};
       await eventually(() => b.flights.all === 0);
     }

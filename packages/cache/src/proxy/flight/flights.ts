@@ -16,11 +16,15 @@
  * **Alone.** Flights that no other request can join (a range, a condition, a barren key) are in a
  * separate part of the table. Their responses may be stored, so an invalidation must reach them.
  * There are never more of them than running fetches, which the limits on connections bound.
+ *
+ * **Only at the origin.** A fetch may have sources before the origin (neighbours). A key that was
+ * invalidated here is not looked for there: neighbours did not see the change, and still have the
+ * response from before. A client that changed a page must not get the old one from the next node.
  */
 
 import { Flight, type FlightKind } from './flight.ts';
 
-/** Number of keys that are remembered as barren, and of keys that are known to vary. */
+/** Number of keys that are remembered as barren, as invalidated, and as known to vary. */
 const REMEMBERED_KEYS = 16_384;
 /** How long a key counts as barren. A page that becomes storable is shared again after that. */
 const BARREN_MS = 10_000;
@@ -36,6 +40,8 @@ export class Flights<Shared, Own> {
   readonly #keys = new Map<string, KeyFlights<Shared, Own>>();
   /** Until when a key counts as barren. */
   readonly #barren = new RecentKeys<number>();
+  /** Keys that were invalidated or purged. */
+  readonly #invalidated = new RecentKeys<true>();
   /** The names of the fields that select the response to a key, if there are any. */
   readonly #selectors = new RecentKeys<readonly string[]>();
   readonly #clock: () => number;
@@ -124,6 +130,7 @@ export class Flights<Shared, Own> {
    * the newest.
    */
   doom(key: string, except: Flight<Shared, Own> | null = null): void {
+    this.#invalidated.set(key, true);
     for (const flight of this.#ofKey(key)) {
       if (flight === except && flight.kind === 'alone') continue;
       flight.doom();
@@ -159,6 +166,11 @@ export class Flights<Shared, Own> {
     if (this.#clock() < until) return true;
     this.#barren.delete(key);
     return false;
+  }
+
+  /** Whether no other source than the origin can have the response that a fetch wants. */
+  isOnlyAtOrigin(key: string): boolean {
+    return this.#invalidated.get(key) !== undefined;
   }
 
   #ofKey(key: string): Flight<Shared, Own>[] {
