@@ -2,7 +2,7 @@
 
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Fleet, type FleetNode, planOf, startFleet } from './fleet-lab.ts';
+import { type Fleet, type FleetNode, planOf, startFleet, toOwner } from './fleet-lab.ts';
 
 let origin: OriginLab;
 let fleet: Fleet;
@@ -44,3 +44,27 @@ test.each(['a change through this node', 'a purge of this node'])(
     expect(a.entry.statistics.served).toBe(1);
   },
 );
+
+test('a response that the origin lets no cache store is looked for at neighbours once in 10 s', async () => {
+  const url = origin.url('/now');
+  origin.on('/now', { headers: ['Cache-Control', 'no-store'], body: 'now' });
+  let asked = 0;
+  b.plan = () => toOwner;
+  b.owner = () => {
+    asked++;
+    return a.neighbour;
+  };
+  for (let i = 0; i < 5; i++) expect((await b.proxy.get(url)).text).toBe('now');
+  expect([asked, a.entry.statistics.refused, origin.count('/now')]).toEqual([1, 1, 5]);
+});
+
+test('a response of a neighbour that may not be stored here is taken from there again', async () => {
+  const url = origin.url('/a');
+  // It has no explicit freshness, so it is not stored for a request with a cookie.
+  const modified = new Date(Date.now() - 1e9).toUTCString();
+  origin.on('/a', { headers: ['Last-Modified', modified], body: 'hello' });
+  await a.proxy.get(url);
+  b.plan = () => planOf([a]);
+  for (let i = 0; i < 3; i++) expect((await b.proxy.get(url, ['Cookie', 'x=1'])).text).toBe('hello');
+  expect([a.entry.statistics.served, origin.count('/a')]).toEqual([3, 1]);
+});

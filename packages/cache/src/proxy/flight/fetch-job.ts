@@ -389,7 +389,8 @@ export class FetchJob implements SourceHandler {
     const { owner, request, flight, decision } = this.#order;
     // A request that could not be shared (a condition, a range) says nothing about those that can.
     const couldShare = decision.kind === 'validate' || decision.shareable;
-    if (request.method === 'GET' && couldShare && head.status < 500) flights.markBarren(request.key);
+    if (request.method === 'GET' && couldShare && head.status < 500)
+      flights.markBarren(request.key, !this.#order.sources[this.#source]?.copies);
     if (owner === null || !flight.firstWaits) {
       this.#state = OVER;
       this.#fetch.abort();

@@ -17,9 +17,10 @@
  * separate part of the table. Their responses may be stored, so an invalidation must reach them.
  * There are never more of them than running fetches, which the limits on connections bound.
  *
- * **Only at the origin.** A fetch may have sources before the origin (neighbours). A key that was
- * invalidated here is not looked for there: neighbours did not see the change, and still have the
- * response from before. A client that changed a page must not get the old one from the next node.
+ * **Only at the origin.** A fetch may have sources before the origin (neighbours). Two kinds of keys
+ * are not looked for there. The origin said that the response is not for all, so no neighbour has
+ * it. Or the key was invalidated here: neighbours did not see that, and still have the response from
+ * before. A client that changed a page must not get the old one from the next node.
  */
 
 import { Flight, type FlightKind } from './flight.ts';
@@ -38,8 +39,8 @@ interface KeyFlights<Shared, Own> {
 
 export class Flights<Shared, Own> {
   readonly #keys = new Map<string, KeyFlights<Shared, Own>>();
-  /** Until when a key counts as barren. */
-  readonly #barren = new RecentKeys<number>();
+  /** Until when a key counts as barren, and whether the origin itself said so. */
+  readonly #barren = new RecentKeys<{ readonly until: number; readonly atOrigin: boolean }>();
   /** Keys that were invalidated or purged. */
   readonly #invalidated = new RecentKeys<true>();
   /** The names of the fields that select the response to a key, if there are any. */
@@ -151,9 +152,9 @@ export class Flights<Shared, Own> {
     }
   }
 
-  /** The response for this key could not be shared. */
-  markBarren(key: string): void {
-    this.#barren.set(key, this.#clock() + BARREN_MS);
+  /** The response for this key could not be shared. `atOrigin`: it came from the origin. */
+  markBarren(key: string, atOrigin = true): void {
+    this.#barren.set(key, { until: this.#clock() + BARREN_MS, atOrigin });
   }
 
   markFertile(key: string): void {
@@ -161,16 +162,17 @@ export class Flights<Shared, Own> {
   }
 
   isBarren(key: string): boolean {
-    const until = this.#barren.get(key);
-    if (until === undefined) return false;
-    if (this.#clock() < until) return true;
+    const barren = this.#barren.get(key);
+    if (barren === undefined) return false;
+    if (this.#clock() < barren.until) return true;
     this.#barren.delete(key);
     return false;
   }
 
   /** Whether no other source than the origin can have the response that a fetch wants. */
   isOnlyAtOrigin(key: string): boolean {
-    return this.#invalidated.get(key) !== undefined;
+    if (this.#invalidated.get(key) !== undefined) return true;
+    return this.isBarren(key) && this.#barren.get(key)!.atOrigin;
   }
 
   #ofKey(key: string): Flight<Shared, Own>[] {
