@@ -46,13 +46,15 @@ export interface SourceRequest {
 }
 
 /**
- * Called in this order: note, sent, interim…, head, data…, then exactly one of end and error. An
+ * Called in this order: note, sent, rooted, interim…, head, data…, then exactly one of end and error. An
  * error may come at any point. There are no calls after `abort`.
  */
 export interface SourceHandler {
   /** The source notes, for the access log, whom it asks and why. */
   onNote?(note: string): void;
   onSent?(): void;
+  /** A source that is not the origin waits for the origin now. */
+  onRooted?(): void;
   onInterim?(status: number, statusText: string, headers: string[]): void;
   onHead(head: ResponseHead): void;
   onData(chunk: Buffer): void;

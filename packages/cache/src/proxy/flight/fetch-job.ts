@@ -128,8 +128,10 @@ export class FetchJob implements SourceHandler {
     this.#requestTime = clock();
     const fields = withoutFields(requestFieldsToForward(this.#safe.headers, policy), FRAMING);
     const question = { method: request.method, headers: fields, body, bodyLength };
+    const source = sources[this.#source]!;
+    if (source.copies !== true) this.onRooted();
     try {
-      this.#fetch = sources[this.#source]!.ask(question, this);
+      this.#fetch = source.ask(question, this);
     } catch (problem) {
       // The waiting requests must be answered whatever a source does.
       this.#event('error', 'source-failed', { problem });
@@ -147,6 +149,10 @@ export class FetchJob implements SourceHandler {
   onSent(): void {
     this.#requestTime = this.#context.clock();
     this.#order.flight.markSent();
+  }
+
+  onRooted(): void {
+    this.#order.flight.markRooted();
   }
 
   onNote(note: string): void {

@@ -34,6 +34,20 @@ describe('Flight', () => {
     vi.useRealTimers();
   });
 
+  test('tells once that it is rooted, at once if it is', () => {
+    const flight = new Flight<string, string>('k');
+    const heard: string[] = [];
+    flight.whenRooted(() => heard.push('one'));
+    const stop = flight.whenRooted(() => heard.push('two'));
+    stop();
+    expect(heard).toEqual([]);
+    flight.markRooted();
+    flight.markRooted();
+    expect(heard).toEqual(['one']);
+    flight.whenRooted(() => heard.push('three'));
+    expect(heard).toEqual(['one', 'three']);
+  });
+
   test('tells the first waiter its own result, before all others', () => {
     const flight = new Flight<string, string>('k');
     const heard: string[] = [];

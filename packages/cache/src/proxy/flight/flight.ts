@@ -11,10 +11,10 @@
  *       └──────────────────┴── end, because no request waits ┘
  * ```
  *
- * A flight belongs to its fetch (`fetch-job.ts`): the fetch alone calls `markSent` and `land`. The
- * fetch ends it through the table, or its store job does (`store-job.ts`), when the body is stored.
- * The flight owns its waiters and calls the fetch back in one case only, `unwaited`, when no
- * request waits for a result any more.
+ * A flight belongs to its fetch (`fetch-job.ts`): the fetch alone calls `markSent`, `markRooted` and
+ * `land`. The fetch ends it through the table, or its store job does (`store-job.ts`), when the
+ * body is stored. The flight owns its waiters and calls the fetch back in one case only,
+ * `unwaited`, when no request waits for a result any more.
  *
  * The request that caused the fetch is the *first* waiter. It has no time limit of its own, because
  * the limits of the fetch apply to it, and it is told the result before all others. Other requests
@@ -43,6 +43,10 @@
  * five seconds, in which it may bring something for later clients. Without that limit a client that
  * asks and disconnects repeatedly could accumulate fetches beyond its number of connections. A
  * background flight has no first waiter and is never abandoned.
+ *
+ * A flight is *rooted* when its fetch has asked the origin, or waits for a neighbour whose fetch is
+ * rooted. A neighbour that waits for the head of a rooted flight waits for the origin in the end,
+ * and not for a node that waits for it (`peers/head-wait.ts`).
  *
  * A flight may be *doomed* (its key was invalidated while it ran): no request joins it any more,
  * and its response is not stored. RFC 9111, 4.4 speaks only of stored responses. But a response
@@ -88,6 +92,8 @@ export class Flight<Shared, Own> {
   unwaited: () => void = () => {};
   #state: 'gathering' | 'sent' | 'landed' | 'ended' = 'gathering';
   #doomed = false;
+  #rooted = false;
+  readonly #rootWatchers = new Set<() => void>();
   #landing: Landing<Shared, Own> | null = null;
   #first: Waiting<Shared, Own> | null = null;
   /** The first waiter, if there is one, and the others, in the order in which they came. */
@@ -126,6 +132,24 @@ export class Flight<Shared, Own> {
   /** The request is being sent to a source: waiters that arrive from now on are not early. */
   markSent(): void {
     if (this.#state === 'gathering') this.#state = 'sent';
+  }
+
+  /** The fetch waits for the origin, itself or through neighbours. */
+  markRooted(): void {
+    if (this.#rooted) return;
+    this.#rooted = true;
+    for (const rooted of this.#rootWatchers) rooted();
+    this.#rootWatchers.clear();
+  }
+
+  /**
+   * Calls `rooted` once, when the flight is rooted; at once if it is. Returns a function that
+   * prevents that.
+   */
+  whenRooted(rooted: () => void): () => void {
+    if (this.#rooted) rooted();
+    else this.#rootWatchers.add(rooted);
+    return () => void this.#rootWatchers.delete(rooted);
   }
 
   /** The request that caused the fetch waits. Returns a function that stops waiting. */

@@ -36,6 +36,8 @@ export interface OriginRequest extends SourceRequest {
   readonly path: string;
   /** The Host field. */
   readonly host: string;
+  /** The most interim responses; 32 by default. */
+  readonly mostInterims?: number;
 }
 
 type Phase = 'waiting' | 'sent' | 'responding' | 'body' | 'over';
@@ -230,8 +232,9 @@ export class OriginFetch implements SourceFetch {
     const statusText = sendable.test(text) ? text : '';
     if (status < 200) {
       // Each interim response shows that the origin is alive, but their number is limited.
-      if (++this.#interims > MOST_INTERIMS) {
-        const problem = `${origin}: expected a final response after at most ${MOST_INTERIMS} interim ones`;
+      const { mostInterims = MOST_INTERIMS } = this.#request;
+      if (++this.#interims > mostInterims) {
+        const problem = `${origin}: expected a final response after at most ${mostInterims} interim ones`;
         this.fail(new OriginError('http_protocol_error', problem));
         return;
       }
