@@ -2,6 +2,7 @@
 
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { eventually } from '@bloomery/testkit/eventually';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { fleetKeys, systemClock } from '@bloomery/transport';
 import { RequestSigner } from '@bloomery/transport/http';
@@ -9,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OriginClient } from '../proxy/origin/origin-client.ts';
 import { AddressGuard } from '../safety/address-guard.ts';
 import { checkLimits } from '../safety/limits.ts';
-import { NeighbourAsk } from './neighbour-ask.ts';
+import { type AskTools, NeighbourAsk } from './neighbour-ask.ts';
 import { PieceWriter } from './object-pieces.ts';
 import { answerContext, objectFields } from './object-response.ts';
 import { RunningAsks } from './running-asks.ts';
@@ -24,6 +25,12 @@ let running: RunningAsks;
 /** Writes the body of the next answer; the head has its fields and a proof is possible. */
 let write: (res: ServerResponse, pieces: PieceWriter) => void;
 let fields: string[];
+/** Sends interim responses, and calls `answer` for the final one. */
+let interim: (res: ServerResponse, answer: () => void) => void;
+/** Interim responses that the question has seen. */
+let interims: number;
+/** The calls of the listener so far. */
+let told: string[];
 
 beforeEach(async () => {
   clock = new VirtualClock();
@@ -33,13 +40,17 @@ beforeEach(async () => {
     addresses: new AddressGuard({ allowPrivate: false, allow: [], deny: [] }),
     problem: () => {},
   });
+  interim = (_res, answer) => answer();
+  interims = 0;
   server = createServer((req, res) => {
     res.on('error', () => {});
     // Without a Date of the response, Node would add one that is not proven.
     const head = objectFields(['Date', 'Sun, 06 Nov 1994 08:49:37 GMT', ...fields], null);
     const signature = req.headers['bloomery-peer'] as string;
-    res.writeHead(200, head);
-    write(res, new PieceWriter(key, answerContext(signature, req.rawHeaders, 200, head)));
+    interim(res, () => {
+      res.writeHead(200, head);
+      write(res, new PieceWriter(key, answerContext(signature, req.rawHeaders, 200, head)));
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
@@ -53,17 +64,31 @@ afterEach(async () => {
 
 /** Asks once. Resolves with what the listener was told. */
 function ask(): Promise<string[]> {
-  const told: string[] = [];
+  told = [];
   const { port } = server.address() as AddressInfo;
   const signer = new RequestSigner(secret, 'asker', systemClock);
   const report = () => {};
+  const counting: AskTools['client'] = {
+    fetch: (request, handler) =>
+      client.fetch(request, {
+        onHead: (head) => handler.onHead(head),
+        onData: (chunk) => handler.onData(chunk),
+        onEnd: (trailers) => handler.onEnd(trailers),
+        onError: (error) => handler.onError(error),
+        onInterim: (...interim) => {
+          handler.onInterim?.(...interim);
+          interims++;
+        },
+      }),
+  };
   return new Promise((resolve) => {
     const question = new NeighbourAsk(
-      { client, signer, responseKey: key, clock, running, report },
+      { client: counting, signer, responseKey: key, clock, headTimeoutMs: 60_000, running, report },
       { id: 'holder', address: `http://127.0.0.1:${port}` },
       { method: 'GET', key: 'http://example.org/a', headers: [] },
       { kind: 'stored', waitMs: 0, rest: null },
       {
+        waits: () => told.push('waits') > 0,
         answered: () => told.push('answered'),
         head: () => told.push('head') > 0,
         data: (bytes) => told.push(bytes.toString()),
@@ -138,5 +163,32 @@ describe('NeighbourAsk', () => {
       res.write(new PieceWriter(key, Buffer.alloc(32)).beat());
     };
     expect(await ask()).toEqual(['answered', 'failed']);
+  });
+
+  test('waits for a neighbour that waits for the origin, as long as it says so', async () => {
+    fields = ['Content-Length', '0'];
+    write = finish;
+    let processing = () => {};
+    let answer = () => {};
+    interim = (res, final) => {
+      [processing, answer] = [() => res.writeProcessing(), final];
+      processing();
+    };
+    const first = ask();
+    await eventually(() => told.length === 1);
+    for (let at = 0; at < 40; at++) {
+      await clock.advance(1900);
+      const before = interims;
+      processing();
+      await eventually(() => interims > before);
+    }
+    answer();
+    expect(await first).toEqual(['waits', 'answered', 'head', 'end']);
+    const second = ask();
+    await eventually(() => told.length === 1);
+    await clock.advance(1999);
+    expect(told).toEqual(['waits']);
+    await clock.advance(1);
+    expect(await second).toEqual(['waits', 'failed']);
   });
 });

@@ -8,7 +8,10 @@
  * is always a failure before the head, and the next source is asked; the client notices nothing.
  *
  * Deadlines are the caller's matter, except for one: a body in which nothing arrives for 2 s has
- * stalled. The clock for that stands while the caller holds the body back.
+ * stalled. The clock for that stands while the caller holds the body back. The same time applies to
+ * a neighbour that says by 102 that it waits for the origin (head-wait.ts) and then falls silent. A
+ * 102 is not proven, so an attacker on the network can prolong a wait, up to the time that the
+ * origin has for its head.
  */
 
 import type { Cancel, Clock } from '@bloomery/transport';
@@ -17,6 +20,7 @@ import { fieldValue } from '../policy/fields.ts';
 import type { RequestHead, ResponseHead } from '../policy/message-head.ts';
 import type { OriginClient } from '../proxy/origin/origin-client.ts';
 import type { SourceFetch } from '../proxy/response-source.ts';
+import { PROCESSING_MS } from './head-wait.ts';
 import type { BodyEnd, Neighbour, NeighbourReport, QuestionEnd } from './neighbour-port.ts';
 import { PieceError, PieceReader } from './object-pieces.ts';
 import { askFields, isSelectedBySentFields, type ObjectAsk } from './object-request.ts';
@@ -31,16 +35,23 @@ const STALL_MS = 2000;
 /** The objects that every question needs. */
 export interface AskTools {
   /** Connections to neighbours, which no other traffic uses. */
-  readonly client: OriginClient;
+  readonly client: Pick<OriginClient, 'fetch'>;
   readonly signer: RequestSigner;
   readonly responseKey: Uint8Array;
   readonly clock: Clock;
+  /** The longest wait for a neighbour that waits for the origin. */
+  readonly headTimeoutMs: number;
   readonly running: RunningAsks;
   readonly report: (report: NeighbourReport) => void;
 }
 
-/** Called in this order: answered, head, data…, then exactly one of end and failed. */
+/** Called in this order: waits, answered, head, data…, then exactly one of end and failed. */
 export interface AskListener {
+  /**
+   * The neighbour waits for the head of the origin. Returns false if the caller does not wait
+   * longer for that.
+   */
+  waits(): boolean;
   /** A head has come. It is not proven yet. */
   answered(): void;
   /** The head is proven. Returns false if the caller cannot use this answer. */
@@ -68,6 +79,8 @@ export class NeighbourAsk {
   /** Checked bytes of a body that is not passed on yet. */
   #held: Buffer[] = [];
   #paused = false;
+  /** The neighbour waits for the origin, and this node for the neighbour. */
+  #isWaiting = false;
   #heard = 0;
   #cancelStall: Cancel = nothing;
 
@@ -93,7 +106,7 @@ export class NeighbourAsk {
   }
 
   start(): void {
-    const { client, signer, report } = this.#tools;
+    const { client, signer, headTimeoutMs, report } = this.#tools;
     const { neighbour } = this;
     const { key, headers } = this.#request;
     const { origin, host } = new URL(neighbour.address);
@@ -109,8 +122,12 @@ export class NeighbourAsk {
         trusted: true,
         path: key,
         host,
+        mostInterims: Math.ceil(headTimeoutMs / PROCESSING_MS) + 1,
       },
       {
+        onInterim: (status) => {
+          if (status === 102) this.#processing();
+        },
         onHead: (head) => this.#answered(head, signature, asked),
         onData: (chunk) => this.#take(chunk),
         onEnd: (trailers) => this.#end(trailers),
@@ -140,6 +157,17 @@ export class NeighbourAsk {
     this.#paused = false;
     this.#watch();
     this.#fetch?.resume();
+  }
+
+  /** The neighbour says that it waits for the origin; it says so again each second. */
+  #processing(): void {
+    if (this.#phase !== 'asked') return;
+    this.#heard = this.#tools.clock.monotonic();
+    if (this.#isWaiting || !this.listener.waits()) return;
+    // For the counts the question ends here: the neighbour is neither busy with it nor slow.
+    this.#report('waits', false);
+    this.#isWaiting = true;
+    this.#watch();
   }
 
   #answered(head: ResponseHead, signature: string, asked: readonly string[]): void {
@@ -248,6 +276,10 @@ export class NeighbourAsk {
     }
     const ms = clock.monotonic() - this.#began;
     const { kind: ask } = this.#ask;
+    if (this.#isWaiting) {
+      this.#isWaiting = false;
+      report({ kind: 'asked', neighbour, ask });
+    }
     report({ kind: 'answered', neighbour, ask, end: end as QuestionEnd, ms, summary: this.#summary });
   }
 

@@ -73,7 +73,7 @@ export interface NeighbourDirectory {
 }
 
 /** The end of a question: at the head, which is either the object or a refusal. */
-export type QuestionEnd = 'hit' | 'refused' | 'unusable' | 'late' | 'failed' | 'cancelled';
+export type QuestionEnd = 'hit' | 'waits' | 'refused' | 'unusable' | 'late' | 'failed' | 'cancelled';
 
 /** The end of a body that a neighbour began to send. */
 export type BodyEnd = 'whole' | 'stalled' | 'broken' | 'damaged' | 'cancelled';
@@ -84,7 +84,8 @@ export type NeighbourReport =
   /** A question was put. Exactly one `answered` follows. */
   | { readonly kind: 'asked'; readonly neighbour: Neighbour; readonly ask: AskKind }
   /**
-   * `unusable`: an object that this request cannot use (another variant, another version). `late`:
+   * `waits`: the neighbour waits for the origin, and this node for the neighbour. When that is
+   * over, a second pair of `asked` and `answered` follows. `unusable`: an object that this request cannot use (another variant, another version). `late`:
    * no head within the deadline. `failed`: no connection, or bytes that are no answer of ours.
    * `cancelled`: this node needed the answer no more.
    */

@@ -14,6 +14,11 @@
  * other question is aborted. When the budget is used up, everything is aborted and the search ends
  * with nothing. So a client waits at most the budget longer than without neighbours.
  *
+ * A neighbour that waits for the origin itself says so (head-wait.ts). Then this search waits with
+ * it, without the budget, up to the time that the origin has for its head: this node would have to
+ * wait for the origin as well. It does so once in a search, and not for the rest of a body. If that
+ * neighbour is lost, the owner is asked again, and the search has its budget once more.
+ *
  * No neighbour is asked twice in a search. With at most two planned questions, two hops and one
  * answer of the owner, a search puts at most seven questions: each of the three starting points may
  * lead to hops, but the hops are counted together.
@@ -44,6 +49,8 @@ export interface SearchOptions {
   readonly accept: (head: ResponseHead) => boolean;
   /** A question was sent. */
   readonly sent: () => void;
+  /** A neighbour waits for the origin, and this search waits for it. */
+  readonly waits: () => void;
   /** Called once, unless `none` or `abort` is. The caller becomes the listener of the question. */
   readonly found: (found: Found) => void;
   /** No neighbour gives it. */
@@ -62,13 +69,15 @@ interface Step extends PlannedQuestion {
 
 export class NeighbourSearch {
   readonly #options: SearchOptions;
-  readonly #end: number;
+  #end: number;
   readonly #asked: Set<string>;
   /** The questions under way, each with a function that ends its timers. */
   readonly #active = new Map<NeighbourAsk, Cancel>();
   #steps: Step[] = [];
   #mayAskOwner = false;
   #hops = 0;
+  /** The question that waits for the origin, or waited for it. */
+  #waited: NeighbourAsk | null = null;
   #over = false;
   #cancelBudget: Cancel = nothing;
 
@@ -79,8 +88,8 @@ export class NeighbourSearch {
   }
 
   start(): void {
-    const { tools, plan, budgetMs } = this.#options;
-    this.#cancelBudget = tools.clock.after(budgetMs, () => this.#none('late'));
+    const { plan, budgetMs } = this.#options;
+    this.#endAfter(budgetMs);
     if (plan instanceof Promise) {
       plan.then(
         (made) => this.#follow(made),
@@ -101,6 +110,13 @@ export class NeighbourSearch {
     this.#active.clear();
   }
 
+  #endAfter(ms: number): void {
+    const { clock } = this.#options.tools;
+    this.#cancelBudget();
+    this.#end = clock.monotonic() + ms;
+    this.#cancelBudget = clock.after(ms, () => this.#none('late'));
+  }
+
   #follow({ asks, afterwards }: NeighbourPlan): void {
     if (this.#over) return;
     const kind = this.#options.rest === null ? 'stored' : 'coming';
@@ -114,7 +130,7 @@ export class NeighbourSearch {
     if (this.#over || this.#active.size > 0 || this.#next()) return;
     if (this.#mayAskOwner) {
       this.#mayAskOwner = false;
-      this.#askOwner();
+      this.#askOwner(this.#options.lost);
     } else this.#none();
   }
 
@@ -128,8 +144,8 @@ export class NeighbourSearch {
     return false;
   }
 
-  #askOwner(): void {
-    const { port, request, lost } = this.#options;
+  #askOwner(lost: Neighbour | null): void {
+    const { port, request } = this.#options;
     port.askOwner(request.key, lost?.id ?? null).then(
       (answer) => {
         if (answer !== null && answer !== 'fetch') this.#tryLater(answer);
@@ -161,12 +177,18 @@ export class NeighbourSearch {
       request,
       { kind, waitMs, rest },
       {
+        waits: () => this.#wait(ask),
         answered: () => stopTimers(),
         head: (head) => this.#head(ask, head),
         data: nothing,
         end: nothing,
-        failed: (_end, tryNode) => {
+        failed: (end, tryNode) => {
           this.#forget(ask);
+          if (ask === this.#waited && end === 'failed') {
+            this.#endAfter(this.#options.budgetMs);
+            this.#askOwner(neighbour);
+            return;
+          }
           const next = tryNode === null || this.#hops >= MOST_HOPS ? null : port.find(tryNode);
           if (next !== null) {
             this.#hops++;
@@ -194,6 +216,17 @@ export class NeighbourSearch {
     this.#active.set(ask, stopTimers);
     ask.start();
     this.#options.sent();
+  }
+
+  /** Waits with a neighbour that waits for the origin. Returns false if it does not. */
+  #wait(ask: NeighbourAsk): boolean {
+    const { rest, tools, waits } = this.#options;
+    if (rest !== null || this.#waited !== null) return false;
+    this.#waited = ask;
+    this.#active.get(ask)?.();
+    this.#endAfter(tools.headTimeoutMs);
+    waits();
+    return true;
   }
 
   #forget(ask: NeighbourAsk): void {

@@ -157,6 +157,7 @@ class NeighbourFetch implements SourceFetch {
       sent: () => {
         if (this.#head === null) this.#handler.onSent?.();
       },
+      waits: () => this.#handler.onRooted?.(),
       found: (found) => this.#found(found),
       none: () => {
         if (broken === null) this.#fail(NONE);
@@ -179,6 +180,7 @@ class NeighbourFetch implements SourceFetch {
 
   #listenTo(ask: NeighbourAsk): AskListener {
     return {
+      waits: () => false,
       answered: nothing,
       head: () => false,
       data: (bytes) => this.#take(bytes),

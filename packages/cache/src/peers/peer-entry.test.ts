@@ -49,6 +49,7 @@ beforeEach(async () => {
     responseKey,
     mayShare: (response) => shareable(response),
     summary: () => ({ epoch: 3, sequence: 4 }),
+    headTimeoutMs: 60_000,
     running,
     problem: (problem) => problems.push(problem),
   });
@@ -88,6 +89,8 @@ function land(flight: ProxyFlight, more: Partial<SharedResponse> = {}, length = 
 interface Told {
   readonly answer: ObjectAnswer;
   readonly status: number;
+  /** Number of 102 before the head. */
+  readonly processing: number;
   readonly raw: readonly string[];
   /** Checked bytes so far. */
   body(): string;
@@ -103,6 +106,7 @@ interface AskMore {
   readonly method?: string;
   readonly target?: string;
   readonly node?: string;
+  readonly processing?: () => void;
 }
 
 /** Asks as a neighbour does, and resolves with the head. */
@@ -116,7 +120,12 @@ function ask(question: Partial<ObjectAsk> = {}, more: AskMore = {}): Promise<Tol
   return new Promise((resolve, reject) => {
     const headers = ['Host', host, ...asked, ...signed] as unknown as Record<string, string>;
     const req = httpRequest({ host: '127.0.0.1', port, method, path: target, headers, agent: false });
+    let processing = 0;
     req.on('error', reject);
+    req.on('information', ({ statusCode }) => {
+      if (statusCode === 102) processing++;
+      more.processing?.();
+    });
     req.on('response', (res) => {
       const head = { status: res.statusCode!, statusText: '', headers: res.rawHeaders };
       const answer = readAnswer(head);
@@ -137,7 +146,7 @@ function ask(question: Partial<ObjectAsk> = {}, more: AskMore = {}): Promise<Tol
         });
       });
       ended.catch(() => {});
-      const told = { answer, status: head.status, raw: res.rawHeaders, ended };
+      const told = { answer, status: head.status, processing, raw: res.rawHeaders, ended };
       resolve({ ...told, body: () => body, beats: () => beats, leave: () => req.destroy() });
     });
     req.end();
@@ -290,6 +299,55 @@ describe('a response that is coming', () => {
     const body = land(flight);
     expect((await told).status).toBe(200);
     body.fail(new Error('over'));
+  });
+
+  test('is waited for as long as the origin takes, with a 102 each second', async () => {
+    const flight = flights.begin(key);
+    flight.markRooted();
+    let heard = 0;
+    const told = ask({ kind: 'coming', waitMs: 1 }, { processing: () => heard++ });
+    for (let count = 1; count < 4; count++) {
+      await eventually(() => heard === count);
+      expect(clock.pending).toBe(1);
+      await clock.advance(1000);
+    }
+    await eventually(() => heard === 4);
+    expect(flight.waiters).toBe(1);
+    const body = land(flight);
+    expect(await told).toMatchObject({ status: 200, processing: 4 });
+    body.fail(new Error('over'));
+    await eventually(() => clock.pending === 0);
+  });
+
+  test('is refused when the fetch that waits for the origin fails', async () => {
+    const flight = flights.begin(key);
+    let heard = 0;
+    const told = ask({ kind: 'coming', waitMs: 50_000 }, { processing: () => heard++ });
+    await eventually(() => flight.waiters === 1);
+    expect(heard).toBe(0);
+    flight.markRooted();
+    await eventually(() => heard === 1);
+    flight.land({ kind: 'failed', error: new Error('x') });
+    await expectRefusal(told);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('is no reason to refuse stored ones while many questions wait for the origin', async () => {
+    let heard = 0;
+    const flight = flights.begin('http://example.org/slow');
+    flight.markRooted();
+    const question = { kind: 'coming', waitMs: 1 } as const;
+    const more = { target: flight.key, processing: () => heard++ };
+    const told: Promise<Told>[] = [];
+    for (let count = 1; count <= 20; count++) {
+      told.push(ask(question, more));
+      await eventually(() => heard === count);
+    }
+    keep('hello');
+    expect((await ask()).status).toBe(200);
+    flight.land({ kind: 'private' });
+    for (const each of told) await expectRefusal(each);
+    expect((await ask()).status).toBe(200);
   });
 
   test('is refused if it may not be shared', async () => {

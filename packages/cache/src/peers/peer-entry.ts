@@ -11,12 +11,14 @@
  * Each fetch of this node feeds two neighbours at most. A third one is told to ask one of the two,
  * so that a large object spreads as a tree, and every node sends it at most twice. A fetch whose
  * head has not come yet can be waited for, as long as the asker says: otherwise all nodes that ask
- * in the first milliseconds would go to the origin.
+ * in the first milliseconds would go to the origin. A fetch that waits for the origin itself can be
+ * waited for as long as that takes (head-wait.ts).
  *
  * While this node waits for bytes itself, it sends a beat every second (object-pieces.ts), so that
  * a reader can tell a slow origin from a node that is gone. If the fetch fails, the connection is
  * cut; the answer never ends regularly. A neighbour that takes no bytes for 10 s is cut as well,
- * and one with 16 questions under way gets no more.
+ * and one with 16 questions under way gets no more. Questions that wait for a slow origin are not
+ * among the 16, so that they do not keep a neighbour from what is stored; there may be 64 of them.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -33,6 +35,7 @@ import { hasBody } from '../proxy/client/exchange.ts';
 import type { ProxyFlight, ProxyFlights, SharedResponse } from '../proxy/flight/shared-response.ts';
 import { cutConnection } from '../safety/node-internals.ts';
 import type { BodyReader, ResponseStore } from '../store/response-store.ts';
+import { awaitHead } from './head-wait.ts';
 import { fieldsThatCount, keyOfTarget, type ObjectAsk, readAsk } from './object-request.ts';
 import {
   answerContext,
@@ -57,6 +60,8 @@ export interface PeerEntryOptions {
   readonly mayShare: (response: StoredResponse) => boolean;
   /** The version of this node's summary, or null while it has none. */
   readonly summary: () => SummaryVersion | null;
+  /** The longest wait of a neighbour for the head of a fetch that waits for the origin. */
+  readonly headTimeoutMs: number;
   /** The questions of this node itself. */
   readonly running: RunningAsks;
   /** Reports an exception that no other code would see. */
@@ -87,11 +92,14 @@ type Found = Pick<SharedResponse, 'response' | 'source' | 'body'>;
 const MOST_FED = 2;
 /** Questions of one neighbour at a time. */
 const MOST_ASKS = 16;
+/** Further questions of one neighbour that wait for a slow origin. */
+const MOST_WAITS = 64;
 
 export class PeerEntry {
   readonly #options: PeerEntryOptions;
-  /** Questions under way, by node. */
-  readonly #asks = new Map<string, number>();
+  /** Questions under way, by node, without those that wait for a slow origin. */
+  readonly #asks = new NodeCounts();
+  readonly #waits = new NodeCounts();
   /** The neighbours that wait for a fetch or read from it. */
   readonly #fed = new WeakMap<ProxyFlight, string[]>();
   #served = 0;
@@ -114,12 +122,8 @@ export class PeerEntry {
       return;
     }
     const { node } = question;
-    this.#asks.set(node, (this.#asks.get(node) ?? 0) + 1);
-    res.once('close', () => {
-      const left = this.#asks.get(node)! - 1;
-      if (left === 0) this.#asks.delete(node);
-      else this.#asks.set(node, left);
-    });
+    this.#asks.change(node, 1);
+    res.once('close', () => this.#asks.change(node, -1));
     this.#answer(question).catch((problem: unknown) => {
       this.#options.problem(problem);
       cutConnection(res);
@@ -137,7 +141,7 @@ export class PeerEntry {
     const { node } = verdict;
     const key = keyOfTarget(target);
     const ask = readAsk(rawHeaders);
-    if (key === null || ask === null || (this.#asks.get(node) ?? 0) >= MOST_ASKS) return null;
+    if (key === null || ask === null || this.#asks.of(node) >= MOST_ASKS) return null;
     const request = { method, key, headers: fieldsThatCount(rawHeaders) };
     return { req, res, node, signature, request, ask };
   }
@@ -182,7 +186,7 @@ export class PeerEntry {
     }
     fed.push(node);
     res.once('close', () => fed.splice(fed.indexOf(node), 1));
-    const shared = await sharedOf(flight, ask.waitMs, res);
+    const shared = await this.#head(flight, question);
     if (res.destroyed) return;
     if (shared === null || !this.#suits(request, ask, shared)) {
       this.#refuse(res);
@@ -190,6 +194,26 @@ export class PeerEntry {
     }
     const status = forwardStatus(policy().name, { fwd: 'uri-miss', collapsed: true });
     await this.#serve(question, shared, status);
+  }
+
+  async #head(flight: ProxyFlight, { node, ask, res }: Question): Promise<SharedResponse | null> {
+    const { clock, headTimeoutMs } = this.#options;
+    let prolonged = false;
+    const shared = await awaitHead(flight, res, {
+      clock,
+      waitMs: ask.waitMs,
+      longestMs: this.#waits.of(node) < MOST_WAITS ? headTimeoutMs : null,
+      prolonged: () => {
+        prolonged = true;
+        this.#asks.change(node, -1);
+        this.#waits.change(node, 1);
+      },
+    });
+    if (prolonged) {
+      this.#asks.change(node, 1);
+      this.#waits.change(node, -1);
+    }
+    return shared;
   }
 
   /** Whether a response that is being received may be given to a neighbour that asks like this. */
@@ -242,18 +266,19 @@ export class PeerEntry {
   }
 }
 
-/** The response of a fetch when its head has come, or null if there is none to share in time. */
-function sharedOf(flight: ProxyFlight, waitMs: number, res: ServerResponse): Promise<SharedResponse | null> {
-  const { landing } = flight;
-  if (landing !== null) return Promise.resolve(landing.kind === 'shared' ? landing.shared : null);
-  if (waitMs === 0) return Promise.resolve(null);
-  return new Promise((resolve) => {
-    const leave = flight.wait(waitMs, (landed) => resolve(landed.kind === 'shared' ? landed.shared : null));
-    res.once('close', () => {
-      leave();
-      resolve(null);
-    });
-  });
+/** A count for each node; nodes with none are forgotten. */
+class NodeCounts {
+  readonly #counts = new Map<string, number>();
+
+  of(node: string): number {
+    return this.#counts.get(node) ?? 0;
+  }
+
+  change(node: string, by: number): void {
+    const count = this.of(node) + by;
+    if (count === 0) this.#counts.delete(node);
+    else this.#counts.set(node, count);
+  }
 }
 
 /** The bytes of the stored body to send, or null if the answer is not what was asked for. */

@@ -154,7 +154,13 @@ export class PeerHub implements NeighbourDirectory {
       const guessed = report.ask === 'stored';
       const isNewer = report.end === 'refused' && isLater(report.summary, link.generation);
       const end: AskEnd =
-        report.end === 'unusable' ? 'refused' : isNewer ? 'refused-newer' : (report.end as AskEnd);
+        report.end === 'waits'
+          ? 'cancelled'
+          : report.end === 'unusable'
+            ? 'refused'
+            : isNewer
+              ? 'refused-newer'
+              : (report.end as AskEnd);
       score.end(end, { guessed, waitedMs: report.ms, now });
       if (isNewer) link.catchUp();
     } else {

@@ -8,7 +8,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
-import { fleetKeys, systemClock } from '@bloomery/transport';
+import { type Clock, fleetKeys, systemClock } from '@bloomery/transport';
 import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
 import type {
   Neighbour,
@@ -37,6 +37,9 @@ const secret = Buffer.alloc(32, 9);
 
 /** Default budget of a fetch, by the clock of the asking side. */
 export const BUDGET_MS = 250;
+
+/** The longest wait for a neighbour that waits for the origin. */
+export const HEAD_TIMEOUT_MS = 60_000;
 
 export interface FleetNode {
   readonly id: string;
@@ -72,9 +75,23 @@ export interface Fleet {
   close(): Promise<void>;
 }
 
-/** A body of more than `keptBytes` only passes through a node. */
-export async function startFleet(size: number, keptBytes = 1 << 20): Promise<Fleet> {
+/**
+ * A body of more than `keptBytes` only passes through a node. `beats`: the clock by which nodes show
+ * that they are alive, each second.
+ */
+export async function startFleet(
+  size: number,
+  keptBytes = 1 << 20,
+  beats: 'real' | 'virtual' = 'real',
+): Promise<Fleet> {
   const clock = new VirtualClock();
+  const after = beats === 'real' ? systemClock.after : clock.after.bind(clock);
+  const entryClock: Clock = {
+    now: () => Date.now(),
+    monotonic: () => systemClock.monotonic(),
+    random: () => systemClock.random(),
+    after,
+  };
   const nodes: FleetNode[] = [];
   const problems: unknown[] = [];
   const servers: Server[] = [];
@@ -89,11 +106,12 @@ export async function startFleet(size: number, keptBytes = 1 << 20): Promise<Fle
       store,
       flights,
       policy: () => policy,
-      clock: systemClock,
+      clock: entryClock,
       verifier: new RequestVerifier(secret, systemClock),
       responseKey: fleetKeys(secret).response,
       mayShare: () => node.mayShare,
       summary: () => ({ epoch: at, sequence: 1 }),
+      headTimeoutMs: HEAD_TIMEOUT_MS,
       running,
       problem: (problem) => problems.push(problem),
     });
@@ -113,6 +131,7 @@ export async function startFleet(size: number, keptBytes = 1 << 20): Promise<Fle
       signer: new RequestSigner(secret, id, systemClock),
       responseKey: fleetKeys(secret).response,
       clock,
+      headTimeoutMs: HEAD_TIMEOUT_MS,
       running,
       report: (report: NeighbourReport) => reports.push(report),
     };

@@ -2,9 +2,10 @@
 
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { OwnerTracker } from '../../src/peers/decisions/owner-tracker.ts';
 import type { Neighbour } from '../../src/peers/neighbour-port.ts';
 import { eventually } from '../proxy/proxy-lab.ts';
-import { type Fleet, type FleetNode, startFleet, toOwner } from './fleet-lab.ts';
+import { BUDGET_MS, type Fleet, type FleetNode, HEAD_TIMEOUT_MS, startFleet, toOwner } from './fleet-lab.ts';
 
 let origin: OriginLab;
 let fleet: Fleet;
@@ -24,8 +25,8 @@ beforeEach(async () => {
   origin = await startOrigin();
 });
 
-async function startHerd(size: number, keptBytes?: number): Promise<readonly FleetNode[]> {
-  fleet = await startFleet(size, keptBytes);
+async function startHerd(size: number, keptBytes?: number, beats?: 'virtual'): Promise<readonly FleetNode[]> {
+  fleet = await startFleet(size, keptBytes, beats);
   for (const node of fleet.nodes) {
     node.plan = () => toOwner;
     node.budgetMs = 60_000;
@@ -137,6 +138,121 @@ describe('nodes that want one object at once', () => {
     const replies = [a, b].map(({ proxy }) => proxy.get(origin.url('/a')));
     for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
     expect(origin.count('/a')).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('when the head of the origin takes longer than the budget', () => {
+  /** The nodes of which the owner was told that they are lost. */
+  let lostNodes: string[];
+
+  /** All nodes have the usual budget, and one memory of an owner. */
+  async function startImpatient(size: number): Promise<readonly FleetNode[]> {
+    const nodes = await startHerd(size, 1 << 20, 'virtual');
+    const tracker = new OwnerTracker();
+    const hash = { low: 1, high: 2 };
+    lostNodes = [];
+    for (const node of nodes) {
+      node.budgetMs = BUDGET_MS;
+      node.owner = (_key, lost) => {
+        if (lost !== null) lostNodes.push(lost);
+        const question =
+          lost === null ? ({ kind: 'want', hash } as const) : ({ kind: 'lost', hash, source: lost } as const);
+        const answer = tracker.answer(question, node.id, fleet.clock.monotonic());
+        if (answer.kind !== 'ask') return 'fetch';
+        return nodes.find(({ id }) => id === answer.node)!.neighbour;
+      };
+    }
+    return nodes;
+  }
+
+  const waitsOf = (node: FleetNode) => node.ends().filter((end) => end.endsWith(': waits')).length;
+  const waiting = (nodes: readonly FleetNode[]) => nodes.reduce((sum, node) => sum + waitsOf(node), 0);
+
+  /** Asks all nodes, the first of them first, until all others wait for another one. */
+  async function askAll(nodes: readonly FleetNode[]): Promise<Promise<{ readonly body: Buffer }>[]> {
+    const replies = [nodes[0]!.proxy.get(origin.url('/a'))];
+    await eventually(() => origin.count('/a') === 1);
+    for (const node of nodes.slice(1)) replies.push(node.proxy.get(origin.url('/a')));
+    await eventually(() => waiting(nodes) === nodes.length - 1);
+    return replies;
+  }
+
+  const hasListeners = ({ wire }: FleetNode) => wire.answered() > 0;
+
+  /** Lets time pass, until the words of these nodes have arrived. */
+  async function pass(ms: number, nodes: readonly FleetNode[]): Promise<void> {
+    const before = nodes.map(({ wire }) => wire.answered());
+    await fleet.clock.advance(ms);
+    await eventually(() => nodes.every(({ wire }, at) => wire.answered() > before[at]!));
+  }
+
+  test('eight nodes wait for the one that asked the origin, with one fetch', async () => {
+    const nodes = await startImpatient(8);
+    const { head, rest } = slowObject('/a');
+    const replies = await askAll(nodes);
+    await fleet.clock.advance(1000);
+    expect(origin.count('/a')).toBe(1);
+    head.open();
+    rest.open();
+    for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
+    expect(origin.count('/a')).toBe(1);
+    for (const { entry } of nodes) expect(entry.statistics.served).toBeLessThanOrEqual(2);
+  });
+
+  test('three nodes in a circle ask the origin when their budget is used up', async () => {
+    const nodes = await startImpatient(3);
+    const { head, rest } = slowObject('/a');
+    for (const [at, node] of nodes.entries()) node.owner = () => nodes[(at + 1) % 3]!.neighbour;
+    const replies = nodes.map(({ proxy }) => proxy.get(origin.url('/a')));
+    const flightOf = (node: FleetNode) => node.flights.find(origin.url('/a'), '', () => true);
+    await eventually(() => nodes.every((node) => flightOf(node)?.waiters === 2));
+    await fleet.clock.advance(BUDGET_MS - 1);
+    expect([origin.count('/a'), waiting(nodes)]).toEqual([0, 0]);
+    await fleet.clock.advance(1);
+    await eventually(() => origin.count('/a') + waiting(nodes) === 3);
+    head.open();
+    rest.open();
+    for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
+    expect(origin.count('/a')).toBeGreaterThan(0);
+  });
+
+  test.each(['killed', 'silent'] as const)(
+    'the others go on within 2 s if that node is %s, with two fetches more at most',
+    async (how) => {
+      const nodes = await startImpatient(7);
+      const { head, rest } = slowObject('/a');
+      const replies = await askAll(nodes);
+      if (how === 'killed') nodes[0]!.wire.kill();
+      else {
+        nodes[0]!.wire.fault = { holdAfter: 0 };
+        await pass(1000, nodes.filter(hasListeners).slice(1));
+        await fleet.clock.advance(1000);
+      }
+      await eventually(() => origin.count('/a') >= 2);
+      await fleet.clock.advance(BUDGET_MS);
+      await eventually(
+        () => nodes.flatMap((node) => node.ends()).filter((end) => end === 'node-a: failed').length === 2,
+      );
+      head.open();
+      rest.open();
+      for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
+      expect(origin.count('/a')).toBeLessThanOrEqual(3);
+      expect(lostNodes).toEqual(['node-a', 'node-a']);
+    },
+  );
+
+  test('a node waits no longer than the origin may take for its head', async () => {
+    const [a, b] = (await startImpatient(2)) as [FleetNode, FleetNode];
+    const { head, rest } = slowObject('/a');
+    const replies = await askAll([a, b]);
+    for (let at = 1000; at < HEAD_TIMEOUT_MS; at += 1000) await pass(1000, [a]);
+    expect(origin.count('/a')).toBe(1);
+    await fleet.clock.advance(1000);
+    await eventually(() => origin.count('/a') === 2);
+    expect(b.ends()).toEqual(['node-a: waits', 'node-a: late']);
+    head.open();
+    rest.open();
+    for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
   });
 });
 

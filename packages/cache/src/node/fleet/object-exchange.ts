@@ -89,6 +89,7 @@ export class ObjectExchange {
       responseKey: keys.response,
       mayShare: (response) => (until(response) ?? 0) > clock.now(),
       summary: () => fleet.summary,
+      headTimeoutMs: limits.originHeadTimeoutMs,
       running,
       problem: (problem) => event('error', 'peer-entry', { problem }),
     });
@@ -102,6 +103,7 @@ export class ObjectExchange {
       signer: new RequestSigner(fleet.secret, fleet.name, clock),
       responseKey: keys.response,
       clock,
+      headTimeoutMs: limits.originHeadTimeoutMs,
       running,
       report: (report: NeighbourReport) => port.report(report),
     };
