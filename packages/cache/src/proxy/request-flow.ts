@@ -359,8 +359,9 @@ export class RequestFlow {
     const decision = decide(exchange.request, [shared.response], clock(), policy);
     if (decision.kind !== 'validate') return decision.kind === 'serve';
     // The response counts as validated for this request, unless the origin may have considered who
-    // asked.
-    return early && !shared.personal && !isPersonal(exchange.request);
+    // asked, or a neighbour had it in its store.
+    const fromOrigin = !isPeerCopy(shared.response);
+    return early && fromOrigin && !shared.personal && !isPersonal(exchange.request);
   }
 
   /** RFC 9110, 7.6.3: this node's own name in Via means that the request went in a circle. */

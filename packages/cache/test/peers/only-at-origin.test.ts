@@ -1,7 +1,8 @@
-/** Keys for which no neighbour is asked, because only the origin can have the right response. */
+/** Requests that no neighbour may answer, because only the origin can have the right response. */
 
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../proxy/proxy-lab.ts';
 import { type Fleet, type FleetNode, planOf, startFleet, toOwner } from './fleet-lab.ts';
 
 let origin: OriginLab;
@@ -67,4 +68,22 @@ test('a response of a neighbour that may not be stored here is taken from there 
   b.plan = () => planOf([a]);
   for (let i = 0; i < 3; i++) expect((await b.proxy.get(url, ['Cookie', 'x=1'])).text).toBe('hello');
   expect([a.entry.statistics.served, origin.count('/a')]).toEqual([3, 1]);
+});
+
+test('a client that wants a validated response does not share what a neighbour had stored', async () => {
+  const url = origin.url('/a');
+  origin.on('/a', { headers: ['Cache-Control', 'max-age=60', 'Age', '30', 'ETag', '"1"'], body: 'hello' });
+  await a.proxy.get(url);
+  let ask = () => {};
+  b.plan = () =>
+    new Promise((resolve) => {
+      ask = () => resolve(planOf([a]));
+    });
+  const first = b.proxy.get(url);
+  const flight = await eventually(() => b.flights.find(url, '', () => true) ?? undefined);
+  const second = b.proxy.get(url, ['Cache-Control', 'max-age=0']);
+  await eventually(() => flight.waiters === 2);
+  ask();
+  expect([(await first).text, (await second).text]).toEqual(['hello', 'hello']);
+  expect([a.entry.statistics.served, origin.count('/a')]).toEqual([1, 2]);
 });
