@@ -7,9 +7,9 @@
  * waiting, and is rooted itself. Otherwise an origin that takes longer than the budget for its head
  * would be asked by every node of the fleet.
  *
- * No circle of nodes can wait like this. A node sends 102 only after it has asked the origin, or has
- * got a 102 itself, and it waits by a 102 once in a fetch. So in a circle each node would have had
- * to be first told by the next one, and none of them is the first.
+ * No circle of nodes can wait like this. A node sends 102 only after it has asked the origin, or
+ * has got a 102 itself, and it waits by a 102 once in a fetch. So in a circle each node would have
+ * had to be first told by the next one, and none of them is the first.
  */
 
 import type { ServerResponse } from 'node:http';

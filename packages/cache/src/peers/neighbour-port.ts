@@ -85,8 +85,9 @@ export type NeighbourReport =
   | { readonly kind: 'asked'; readonly neighbour: Neighbour; readonly ask: AskKind }
   /**
    * `waits`: the neighbour waits for the origin, and this node for the neighbour. When that is
-   * over, a second pair of `asked` and `answered` follows. `unusable`: an object that this request cannot use (another variant, another version). `late`:
-   * no head within the deadline. `failed`: no connection, or bytes that are no answer of ours.
+   * over, a second pair of `asked` and `answered` follows. `unusable`: an object that this request
+   * cannot use (another variant, another version). `late`: no head within the deadline. `failed`:
+   * no connection, or bytes that are no answer of ours.
    * `cancelled`: this node needed the answer no more.
    */
   | {

@@ -360,7 +360,7 @@ export class RequestFlow {
     if (decision.kind !== 'validate') return decision.kind === 'serve';
     // The response counts as validated for this request, unless the origin may have considered who
     // asked, or a neighbour had it in its store.
-    const fromOrigin = !isPeerCopy(shared.response);
+    const fromOrigin = !shared.fromNeighbour;
     return early && fromOrigin && !shared.personal && !isPersonal(exchange.request);
   }
 

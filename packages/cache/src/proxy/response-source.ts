@@ -46,8 +46,8 @@ export interface SourceRequest {
 }
 
 /**
- * Called in this order: note, sent, rooted, interim…, head, data…, then exactly one of end and error. An
- * error may come at any point. There are no calls after `abort`.
+ * Called in this order: note, sent, rooted, interim…, head, data…, then exactly one of end and
+ * error. An error may come at any point. There are no calls after `abort`.
  */
 export interface SourceHandler {
   /** The source notes, for the access log, whom it asks and why. */

@@ -76,8 +76,8 @@ export interface Fleet {
 }
 
 /**
- * A body of more than `keptBytes` only passes through a node. `beats`: the clock by which nodes show
- * that they are alive, each second.
+ * A body of more than `keptBytes` only passes through a node. `beats`: the clock by which nodes
+ * show that they are alive, each second.
  */
 export async function startFleet(
   size: number,

@@ -11,7 +11,8 @@
  *       └──────────────────┴── end, because no request waits ┘
  * ```
  *
- * A flight belongs to its fetch (`fetch-job.ts`): the fetch alone calls `markSent`, `markRooted` and
+ * A flight belongs to its fetch (`fetch-job.ts`): the fetch alone calls `markSent`, `markRooted`
+ * and
  * `land`. The fetch ends it through the table, or its store job does (`store-job.ts`), when the
  * body is stored. The flight owns its waiters and calls the fetch back in one case only,
  * `unwaited`, when no request waits for a result any more.

@@ -17,10 +17,10 @@
  * separate part of the table. Their responses may be stored, so an invalidation must reach them.
  * There are never more of them than running fetches, which the limits on connections bound.
  *
- * **Only at the origin.** A fetch may have sources before the origin (neighbours). Two kinds of keys
- * are not looked for there. The origin said that the response is not for all, so no neighbour has
- * it. Or the key was invalidated here: neighbours did not see that, and still have the response from
- * before. A client that changed a page must not get the old one from the next node.
+ * **Only at the origin.** A fetch may have sources before the origin (neighbours). Two kinds of
+ * keys are not looked for there. The origin said that the response is not for all, so no neighbour
+ * has it. Or the key was invalidated here: neighbours did not see that, and still have the response
+ * from before. A client that changed a page must not get the old one from the next node.
  */
 
 import { Flight, type FlightKind } from './flight.ts';
