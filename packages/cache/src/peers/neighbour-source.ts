@@ -112,8 +112,13 @@ class NeighbourFetch implements SourceFetch {
       return;
     }
     const plan = port.plan(request);
-    if (!(plan instanceof Promise) && plan.why !== undefined) this.#handler.onNote?.(plan.why);
+    if (plan instanceof Promise) plan.then((made) => this.#note(made), nothing);
+    else this.#note(plan);
     this.#seek(plan, null);
+  }
+
+  #note({ why }: NeighbourPlan): void {
+    if (why !== undefined && !this.#over) this.#handler.onNote?.(why);
   }
 
   abort(): void {

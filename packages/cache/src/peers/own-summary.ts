@@ -30,6 +30,8 @@ export interface OwnSummaryOptions {
   /** Bytes per second for each neighbour. */
   readonly bandwidth: number;
   readonly event: (level: 'info' | 'warn', name: string, fields: Record<string, unknown>) => void;
+  /** Called when a new version was published. */
+  readonly published?: () => void;
 }
 
 /** The universe of an empty node; it grows with the set. */
@@ -192,6 +194,7 @@ export class OwnSummary implements SummarySink {
     this.#bytes += message.length;
     const limits = { ...SEND_LIMITS, bytesPerSecond: bandwidth };
     this.#pace = afterSending(this.#pace, message.length, clock.monotonic(), limits);
+    this.#options.published?.();
   }
 
   #answer(request: Uint8Array): Promise<Uint8Array> {

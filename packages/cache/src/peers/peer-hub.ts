@@ -141,6 +141,11 @@ export class PeerHub implements NeighbourDirectory {
     return null;
   }
 
+  /** The neighbours that `find` finds. */
+  get live(): readonly Neighbour[] {
+    return [...this.#links.values()].filter(({ id, state }) => id !== null && state === 'up');
+  }
+
   report(report: NeighbourReport): void {
     const link = this.#links.get(report.neighbour.address);
     if (link === undefined) return;

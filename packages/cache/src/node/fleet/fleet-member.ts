@@ -26,6 +26,8 @@ export interface FleetMemberOptions {
   readonly secret: Uint8Array;
   readonly event: (level: 'info' | 'warn' | 'error', name: string, fields: Record<string, unknown>) => void;
   readonly clock?: Clock;
+  /** Called when the version of the summary, or the list of live neighbours, has changed. */
+  readonly changed?: () => void;
 }
 
 export class FleetMember implements FleetAccess {
@@ -38,7 +40,7 @@ export class FleetMember implements FleetAccess {
   /** The address of the peer port, once it is open. */
   listen: ListenAddress | null = null;
 
-  constructor({ config, name, secret, event, clock = systemClock }: FleetMemberOptions) {
+  constructor({ config, name, secret, event, clock = systemClock, changed }: FleetMemberOptions) {
     const keys = fleetKeys(secret);
     this.name = name;
     this.secret = secret;
@@ -61,7 +63,10 @@ export class FleetMember implements FleetAccess {
       bandwidth: config.bandwidth,
       work: this.directory.work,
       event,
+      ...(changed === undefined ? {} : { published: changed }),
     });
+    // After the directory's own listener, which knows the change by then.
+    if (changed !== undefined) this.#transport.watchPeers(() => changed());
   }
 
   get summary(): SummaryVersion {
