@@ -1,0 +1,155 @@
+/**
+ * The fleet as a worker sees it: everything that the primary knows about neighbours, over the
+ * channel between them. The worker fetches objects from neighbours itself; only plans, questions to
+ * owners, results and changes of the summary go through the primary.
+ *
+ * Changes of the store are gathered for 10 ms, or until there are 256 of them. A message of 256 is
+ * 9 kB of JSON, and the primary reads it in about 0.2 ms. While all keys of a large store are read,
+ * the reader waits until the channel has taken the messages before (`settled`), so that they do not
+ * gather in memory.
+ *
+ * A primary that does not answer costs a fetch its budget at most: then the origin is asked.
+ */
+
+import type { Clock } from '@bloomery/transport';
+import type { HashHalves } from '../../peers/decisions/owner-question.ts';
+import type {
+  Neighbour,
+  NeighbourDirectory,
+  NeighbourPlan,
+  NeighbourReport,
+  OwnerWord,
+} from '../../peers/neighbour-port.ts';
+import type { SummaryVersion } from '../../peers/object-response.ts';
+import type { SummarySink } from '../../peers/summary-feed.ts';
+import type { ListenAddress } from '../config/listen-address.ts';
+import type { FleetAccess } from '../fleet/object-exchange.ts';
+import type { FleetNews, FleetStart, FleetToPrimary, FleetToWorker } from './fleet-messages.ts';
+
+type Question = Extract<FleetToPrimary, { id: number }>;
+
+export interface FleetChannelOptions {
+  readonly start: FleetStart;
+  readonly clock: Clock;
+  /** Longest time for an answer of the primary. */
+  readonly budgetMs: number;
+  /** Sends a message. Calls `taken` when the channel has taken it. */
+  readonly tell: (message: FleetToPrimary, taken?: () => void) => void;
+}
+
+const GATHER_MS = 10;
+const MOST_GATHERED = 256;
+const NUMBERS_PER_CHANGE = 3;
+const NOT_PLANNED: NeighbourPlan = {
+  asks: [],
+  afterwards: 'origin',
+  why: 'the primary process did not answer',
+};
+
+export class FleetChannel implements FleetAccess, NeighbourDirectory, SummarySink {
+  readonly name: string;
+  readonly secret: Uint8Array;
+  readonly listen: ListenAddress | null;
+  readonly directory: NeighbourDirectory = this;
+  readonly sink: SummarySink = this;
+  readonly #options: FleetChannelOptions;
+  readonly #answers = new Map<number, (answer: FleetToWorker | null) => void>();
+  #news: FleetNews;
+  #lastId = 0;
+  #changes: number[] = [];
+  #isGathering = false;
+  /** Messages about the summary that the channel has not taken yet. */
+  #untaken = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(options: FleetChannelOptions) {
+    const { name, secret, listen, news } = options.start;
+    this.#options = options;
+    this.name = name;
+    this.secret = Buffer.from(secret, 'base64');
+    this.listen = listen;
+    this.#news = news;
+  }
+
+  /** Takes a message of the primary. */
+  receive(message: FleetToWorker): void {
+    if (message.kind === 'fleet-news') this.#news = message.news;
+    else this.#answers.get(message.id)?.(message);
+  }
+
+  get summary(): SummaryVersion {
+    return this.#news.summary;
+  }
+
+  async plan({ low, high }: HashHalves): Promise<NeighbourPlan> {
+    const answer = await this.#ask({ kind: 'plan', id: ++this.#lastId, hash: { low, high } });
+    return answer?.kind === 'planned' ? answer.plan : NOT_PLANNED;
+  }
+
+  async askOwner({ low, high }: HashHalves, lost: string | null): Promise<OwnerWord | null> {
+    const answer = await this.#ask({ kind: 'ask-owner', id: ++this.#lastId, hash: { low, high }, lost });
+    return answer?.kind === 'owner-said' ? answer.word : null;
+  }
+
+  done(owner: string, { low, high }: HashHalves): void {
+    this.#options.tell({ kind: 'done', owner, hash: { low, high } });
+  }
+
+  find(node: string): Neighbour | null {
+    return this.#news.live.find(({ id }) => id === node) ?? null;
+  }
+
+  report(report: NeighbourReport): void {
+    this.#options.tell({ kind: 'neighbour-report', report });
+  }
+
+  keep(hash: HashHalves, until: number): void {
+    this.#change(hash, until);
+  }
+
+  drop(hash: HashHalves): void {
+    this.#change(hash, 0);
+  }
+
+  async settled(): Promise<void> {
+    if (this.#untaken > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #change({ low, high }: HashHalves, until: number): void {
+    this.#changes.push(low, high, until);
+    if (this.#changes.length >= MOST_GATHERED * NUMBERS_PER_CHANGE) this.#flush();
+    else if (!this.#isGathering) {
+      this.#isGathering = true;
+      this.#options.clock.after(GATHER_MS, () => {
+        this.#isGathering = false;
+        this.#flush();
+      });
+    }
+  }
+
+  #flush(): void {
+    if (this.#changes.length === 0) return;
+    const changes = this.#changes;
+    this.#changes = [];
+    this.#untaken++;
+    this.#options.tell({ kind: 'summary', changes }, () => {
+      if (--this.#untaken > 0) return;
+      for (const resolve of this.#waiting.splice(0)) resolve();
+    });
+  }
+
+  /** The answer, or null if there is none in time. */
+  #ask(question: Question): Promise<FleetToWorker | null> {
+    const { clock, budgetMs, tell } = this.#options;
+    return new Promise((resolve) => {
+      const end = (answer: FleetToWorker | null): void => {
+        cancel();
+        this.#answers.delete(question.id);
+        resolve(answer);
+      };
+      const cancel = clock.after(budgetMs, () => end(null));
+      this.#answers.set(question.id, end);
+      tell(question);
+    });
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * The messages about neighbours between the primary, which knows them, and its workers, which store
+ * and fetch objects. They are plain data that survives JSON. No message contains a URL: keys travel
+ * as the halves of their hash.
+ */
+
+import type { HashHalves } from '../../peers/decisions/owner-question.ts';
+import type { Neighbour, NeighbourPlan, NeighbourReport, OwnerWord } from '../../peers/neighbour-port.ts';
+import type { SummaryVersion } from '../../peers/object-response.ts';
+import type { ListenAddress } from '../config/listen-address.ts';
+
+/** The facts that a worker needs from its start on. */
+export interface FleetStart {
+  /** The name under which neighbours know the node. */
+  readonly name: string;
+  /**
+   * The secret in base64. The primary sends it, and the worker does not read the file again: a
+   * worker that is restarted after the file was changed must have the secret of the others.
+   */
+  readonly secret: string;
+  readonly listen: ListenAddress | null;
+  readonly news: FleetNews;
+}
+
+/** The part of the primary's knowledge that workers have a copy of. */
+export interface FleetNews {
+  /** The version of the node's summary. */
+  readonly summary: SummaryVersion;
+  /** The neighbours that are up. */
+  readonly live: readonly Neighbour[];
+}
+
+export type FleetToPrimary =
+  /** Changes in their order: low half, high half, and the end of freshness, 0 if it is dropped. */
+  | { readonly kind: 'summary'; readonly changes: readonly number[] }
+  | { readonly kind: 'plan'; readonly id: number; readonly hash: HashHalves }
+  | {
+      readonly kind: 'ask-owner';
+      readonly id: number;
+      readonly hash: HashHalves;
+      readonly lost: string | null;
+    }
+  | { readonly kind: 'done'; readonly owner: string; readonly hash: HashHalves }
+  | { readonly kind: 'neighbour-report'; readonly report: NeighbourReport };
+
+export type FleetToWorker =
+  | { readonly kind: 'planned'; readonly id: number; readonly plan: NeighbourPlan }
+  | { readonly kind: 'owner-said'; readonly id: number; readonly word: OwnerWord }
+  | { readonly kind: 'fleet-news'; readonly news: FleetNews };
