@@ -1,0 +1,220 @@
+/**
+ * The fleet in the primary of several workers. To its neighbours the node is one: one name, one
+ * peer port, one summary of what all workers hold. The workers reach it over their channels
+ * (fleet-channel.ts).
+ *
+ * ```
+ *   worker ── changes of its store ──► summary ──► neighbours
+ *   worker ── hash of a miss ──► plan ──► worker, which asks the neighbours itself
+ *   neighbour ──► peer port ── summaries, owners ──► here
+ *                        └──── objects ──► the worker that owns the key, over its socket
+ * ```
+ *
+ * Summaries of neighbours are held once, whatever the number of workers. A plan costs a worker a
+ * message there and back, about 0.2 ms; a hit costs nothing.
+ *
+ * When a worker dies, everything that it told leaves the summary, because no process can serve it.
+ * Each life of a worker is a part of the summary of its own (`peers/decisions/summary-keeper.ts`),
+ * so what the next life tells is not swept away with the rest.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Clock, fleetKeys } from '@bloomery/transport';
+import { MOST_PARTS } from '../../peers/decisions/summary-keeper.ts';
+import type { Neighbour } from '../../peers/neighbour-port.ts';
+import { keyOfTarget } from '../../peers/object-request.ts';
+import { REFUSED_STATUS, refusalFields } from '../../peers/object-response.ts';
+import type { FleetReport } from '../../peers/peer-report.ts';
+import { hasBody } from '../../proxy/client/exchange.ts';
+import type { NodeConfig } from '../config/node-config.ts';
+import type { PeerConfig } from '../config/peer-config.ts';
+import { readPeerSecret } from '../config/peer-secret.ts';
+import { FleetMember } from '../fleet/fleet-member.ts';
+import { openPeerPort, type PeerPort } from '../fleet/peer-port.ts';
+import { type Certificate, readCertificate } from '../listen/node-servers.ts';
+import type { Log } from '../log/log.ts';
+import type { FleetNews, FleetStart, FleetToPrimary, FleetToWorker } from './fleet-messages.ts';
+import { FROM_NEIGHBOUR, Relay } from './relay.ts';
+import { ownerOf } from './team.ts';
+
+export interface PrimaryFleetOptions {
+  readonly config: NodeConfig;
+  readonly peers: PeerConfig;
+  readonly name: string;
+  readonly log: Log;
+  /** The Unix socket of a worker. */
+  readonly socketPath: (worker: number) => string;
+  /** Sends a message to every running worker. */
+  readonly tellAll: (message: FleetToWorker) => void;
+  readonly clock?: Clock;
+}
+
+export class PrimaryFleet {
+  readonly #options: PrimaryFleetOptions;
+  readonly #member: FleetMember;
+  readonly #relay: Relay;
+  readonly #scheme;
+  /** The part of the summary that each running worker fills. */
+  readonly #parts = new Map<number, number>();
+  /** Parts of workers that ended, until nothing of them is left. */
+  readonly #leaving = new Set<number>();
+  #lastPart = 0;
+  #port: PeerPort | null = null;
+  #closing: Promise<void> | null = null;
+
+  private constructor(options: PrimaryFleetOptions) {
+    const { peers, name, log, socketPath, tellAll, clock } = options;
+    const secret = readPeerSecret(peers.secretFile);
+    this.#options = options;
+    this.#scheme = fleetKeys(secret).summary.scheme;
+    this.#relay = new Relay({ socketPath }, () => name);
+    this.#member = new FleetMember({
+      config: peers,
+      name,
+      secret,
+      event: log.event.bind(log),
+      ...(clock === undefined ? {} : { clock }),
+      changed: () => tellAll({ kind: 'fleet-news', news: this.#news() }),
+    });
+  }
+
+  /** Joins the fleet and opens the peer port. */
+  static async open(options: PrimaryFleetOptions): Promise<PrimaryFleet> {
+    const fleet = new PrimaryFleet(options);
+    try {
+      await fleet.#open();
+    } catch (error) {
+      await fleet.leave();
+      await fleet.close();
+      throw error;
+    }
+    return fleet;
+  }
+
+  /** A worker begins a life. Returns the facts for its start. */
+  begin(worker: number): FleetStart {
+    this.end(worker);
+    this.#parts.set(worker, this.#freePart());
+    const { name, secret, listen } = this.#member;
+    return { name, secret: Buffer.from(secret).toString('base64'), listen, news: this.#news() };
+  }
+
+  /** A worker has ended: what it held leaves the summary. */
+  end(worker: number): void {
+    const part = this.#parts.get(worker);
+    if (part === undefined) return;
+    this.#parts.delete(worker);
+    this.#leaving.add(part);
+    this.#member.sink.dropPart(part, () => this.#leaving.delete(part));
+  }
+
+  /** Takes a message of a running worker. */
+  receive(worker: number, message: FleetToPrimary, reply: (answer: FleetToWorker) => void): void {
+    const { directory } = this.#member;
+    switch (message.kind) {
+      case 'summary':
+        this.#change(worker, message.changes);
+        break;
+      case 'plan': {
+        const { asks, afterwards, why } = directory.plan(message.hash);
+        const plain = asks.map((ask) => ({ ...ask, neighbour: plainNeighbour(ask.neighbour) }));
+        const plan = { asks: plain, afterwards, ...(why === undefined ? {} : { why }) };
+        reply({ kind: 'planned', id: message.id, plan });
+        break;
+      }
+      case 'ask-owner':
+        void directory.askOwner(message.hash, message.lost).then(({ owner, answer }) => {
+          const plain = answer === null || answer === 'fetch' ? answer : plainNeighbour(answer);
+          reply({ kind: 'owner-said', id: message.id, word: { owner, answer: plain } });
+        });
+        break;
+      case 'done':
+        directory.done(message.owner, message.hash);
+        break;
+      case 'neighbour-report':
+        directory.report(message.report);
+    }
+  }
+
+  report(): FleetReport {
+    return this.#member.report();
+  }
+
+  changeCertificate(certificate: Certificate): void {
+    this.#port?.changeCertificate(certificate);
+  }
+
+  /** Closes the links, so that neighbours ask this node for nothing more. */
+  async leave(): Promise<void> {
+    await this.#member.leave();
+  }
+
+  /** Closes the peer port, and cuts the answers that still run. `leave` comes first. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#port?.close();
+    await this.#relay.close();
+    this.#member.close();
+  }
+
+  async #open(): Promise<void> {
+    const { config, peers, name, log } = this.#options;
+    if (peers.listen === null) return;
+    this.#port = await openPeerPort({
+      address: peers.listen,
+      certificate: readCertificate(config),
+      limits: config.limits,
+      name: () => name,
+      handle: (request, response) => this.#handle(request, response),
+      failed: (error) => log.event('error', 'accept-failed', { problem: error }),
+    });
+    this.#member.listen = this.#port.address;
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#member.handle(request, response)) return;
+    const refuse = () => {
+      if (response.destroyed) return;
+      response.writeHead(REFUSED_STATUS, refusalFields(this.#member.summary, null));
+      response.end();
+    };
+    const key = keyOfTarget(request.url ?? '');
+    if (key === null || request.method !== 'GET' || hasBody(request)) refuse();
+    else {
+      const owner = ownerOf(key, this.#options.config.workers);
+      this.#relay.send(request, response, { client: FROM_NEIGHBOUR, owner }, refuse);
+    }
+  }
+
+  #change(worker: number, changes: readonly number[]): void {
+    const part = this.#parts.get(worker);
+    if (part === undefined) return;
+    const { sink } = this.#member;
+    for (let at = 0; at + 2 < changes.length; at += 3) {
+      const hash = { scheme: this.#scheme, low: changes[at]!, high: changes[at + 1]! };
+      const until = changes[at + 2]!;
+      if (until === 0) sink.drop(hash);
+      else sink.keep(hash, until, part);
+    }
+  }
+
+  /** A part that no worker fills, and of which nothing is left. Workers are 64 at most. */
+  #freePart(): number {
+    const used = new Set([...this.#parts.values(), ...this.#leaving]);
+    do this.#lastPart = (this.#lastPart + 1) % MOST_PARTS;
+    while (used.has(this.#lastPart) && used.size < MOST_PARTS);
+    return this.#lastPart;
+  }
+
+  #news(): FleetNews {
+    return { summary: this.#member.summary, live: this.#member.directory.live.map(plainNeighbour) };
+  }
+}
+
+function plainNeighbour({ id, address }: Neighbour): Neighbour {
+  return { id, address };
+}
