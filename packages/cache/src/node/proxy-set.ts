@@ -79,14 +79,19 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
     addresses,
     clients: new ClientGuard({ allow: config.allowClients }),
     observer,
-    ...(sourcesBeforeOrigin === undefined ? {} : { sourcesBeforeOrigin }),
     ...(config.originCaFile === null
       ? {}
       : { originCertificates: [readFileSync(config.originCaFile, 'utf8')] }),
   };
   const router = new Router({ upstreams, forward: config.forward, isOwnHost });
+  // Not for `passing`: a neighbour would be told to fetch from this node what it does not store.
+  const own = {
+    ...common,
+    flights: flights.own,
+    ...(sourcesBeforeOrigin === undefined ? {} : { sourcesBeforeOrigin }),
+  };
   if (team === null) {
-    const proxy = createProxy({ ...common, store, flights: flights.own });
+    const proxy = createProxy({ ...own, store });
     return {
       proxy,
       passing: proxy,
@@ -102,7 +107,7 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
     owns: (key: string) => ownerOf(key, team.size) === team.index,
     removeElsewhere: (key: string) => team.removeKey(ownerOf(key, team.size), key),
   };
-  const proxy = createProxy({ ...common, store: new OwnedStore(store, owner), flights: flights.own });
+  const proxy = createProxy({ ...own, store: new OwnedStore(store, owner) });
   // Bodies longer than one byte pass through without being stored.
   const nothing = new MemoryStore({ capacityBytes: 1_000_000, maxBodyBytes: 1 });
   const passing = createProxy({

@@ -50,7 +50,7 @@ import { NodeObserver } from './node-observer.ts';
 import { openNodeStore } from './node-store.ts';
 import { makeProxies, type NodeFlights, type ProxySet } from './proxy-set.ts';
 import { VERSION } from './version.ts';
-import { Relay, RelayServer } from './workers/relay.ts';
+import { FROM_NEIGHBOUR, Relay, RelayServer } from './workers/relay.ts';
 import { ownerOf, type Team } from './workers/team.ts';
 
 export type { CacheNode, ListenPlaces, StartOptions } from './cache-node.ts';
@@ -138,7 +138,7 @@ class RunningNode implements CacheNode {
   }
 
   get peerListen(): ListenAddress | null {
-    return this.#peerPort?.address ?? null;
+    return this.#peerPort?.address ?? this.#team?.fleet?.listen ?? null;
   }
 
   get store(): ResponseStore {
@@ -158,9 +158,10 @@ class RunningNode implements CacheNode {
     this.#joinFleet(config);
     this.#use(this.#makeProxies(config));
     if (team !== null) {
-      this.#relayServer = new RelayServer((request, response, client) =>
-        this.#proxy.handle(request, response, client),
-      );
+      this.#relayServer = new RelayServer((request, response, client) => {
+        if (client === FROM_NEIGHBOUR) this.#exchange?.handle(request, response);
+        else this.#proxy.handle(request, response, client);
+      });
       await this.#relayServer.open(team.socketPath(team.index));
     }
     const place = places === undefined ? config : await abortable(places(), signal);
@@ -413,12 +414,16 @@ class RunningNode implements CacheNode {
   }
 
   #joinFleet({ peers }: NodeConfig): void {
-    if (peers === null || this.#team !== null) return;
+    if (peers === null) return;
     const event = this.log.event.bind(this.log);
-    const secret = readPeerSecret(peers.secretFile);
-    this.#member = new FleetMember({ config: peers, name: this.name, secret, event });
+    if (this.#team === null) {
+      const secret = readPeerSecret(peers.secretFile);
+      this.#member = new FleetMember({ config: peers, name: this.name, secret, event });
+    }
+    const fleet = this.#member ?? this.#team?.fleet ?? null;
+    if (fleet === null) return;
     this.#exchange = new ObjectExchange({
-      fleet: this.#member,
+      fleet,
       config: peers,
       store: this.store,
       flights: this.#flights.own,
@@ -430,7 +435,12 @@ class RunningNode implements CacheNode {
 
   async #openPeerPort({ peers }: NodeConfig, certificate: Certificate | null): Promise<void> {
     const member = this.#member;
-    if (member === null || peers?.listen == null) return;
+    if (member === null) {
+      // With workers, the primary has opened it.
+      if (this.peerListen !== null) this.#proxies.listensOn(this.peerListen);
+      return;
+    }
+    if (peers?.listen == null) return;
     this.#peerPort = await openPeerPort({
       address: peers.listen,
       certificate,

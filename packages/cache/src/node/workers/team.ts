@@ -10,6 +10,7 @@
  */
 
 import type { MemberReport, TeamReport } from '../admin/status.ts';
+import type { FleetAccess } from '../fleet/object-exchange.ts';
 
 export interface Team {
   /** Counted from 0. */
@@ -28,6 +29,8 @@ export interface Team {
    * Announces that this worker's clients are served; resolves when those of all other workers are.
    */
   drained(): Promise<void>;
+  /** The node in its fleet, which the primary keeps; null or absent if it has no neighbours. */
+  readonly fleet?: FleetAccess | null;
 }
 
 /**

@@ -6,8 +6,10 @@
 import type { MemberReport, TeamReport } from '../admin/status.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { NodeConfig } from '../config/node-config.ts';
+import type { FleetStart, FleetToPrimary, FleetToWorker } from './fleet-messages.ts';
 
 export type ToWorker =
+  | FleetToWorker
   /** The first message. `removeFirst`: keys that were invalidated while this worker was down. */
   | {
       readonly kind: 'start';
@@ -16,6 +18,7 @@ export type ToWorker =
       readonly size: number;
       readonly folder: string;
       readonly removeFirst: readonly string[];
+      readonly fleet: FleetStart | null;
     }
   /** Accept requests of clients on these addresses. */
   | {
@@ -35,6 +38,7 @@ export type ToWorker =
   | { readonly kind: 'all-drained' };
 
 export type ToPrimary =
+  | FleetToPrimary
   /** The worker listens to messages; earlier ones would be lost. */
   | { readonly kind: 'hello' }
   /** The worker has opened its store, and takes requests of other workers. */

@@ -6,8 +6,10 @@
  */
 
 import { join } from 'node:path';
+import { systemClock } from '@bloomery/transport';
 import { Log } from '../log/log.ts';
 import { type CacheNode, type ListenPlaces, startNode } from '../start-node.ts';
+import { FleetChannel } from './fleet-channel.ts';
 import type { Team } from './team.ts';
 import type { ToPrimary, ToWorker } from './worker-messages.ts';
 import { removeWorkersFolder } from './workers-folder.ts';
@@ -21,6 +23,7 @@ const REPORT_EVERY_MS = 2000;
 const REMOVE_MS = 30_000;
 
 let node: CacheNode | null = null;
+let fleet: FleetChannel | null = null;
 let allDrained: () => void = () => {};
 const drained = new Promise<void>((resolve) => {
   allDrained = resolve;
@@ -58,6 +61,11 @@ async function obey(message: ToWorker): Promise<void> {
       questions.get(message.id)?.(message);
       questions.delete(message.id);
       break;
+    case 'planned':
+    case 'owner-said':
+    case 'fleet-news':
+      fleet?.receive(message);
+      break;
     case 'reload':
       try {
         node?.reload(message.config);
@@ -77,7 +85,7 @@ async function obey(message: ToWorker): Promise<void> {
   }
 }
 
-async function start({ config, index, size, folder, removeFirst }: Start): Promise<void> {
+async function start({ config, index, size, folder, removeFirst, fleet: facts }: Start): Promise<void> {
   const log = new Log({ level: config.logLevel, format: config.logFormat, fields: { worker: index } });
   const crash = (error: unknown) => {
     log.event('error', 'crashed', {
@@ -91,9 +99,12 @@ async function start({ config, index, size, folder, removeFirst }: Start): Promi
   // Called when the primary is gone. node:cluster ends this process on the same event, so this
   // listener must come before its own.
   process.prependListener('disconnect', () => removeWorkersFolder(folder));
+  if (facts !== null && config.peers !== null)
+    fleet = new FleetChannel({ start: facts, clock: systemClock, budgetMs: config.peers.budgetMs, tell });
   const team: Team = {
     index,
     size,
+    fleet,
     socketPath: (worker) => join(folder, `${worker}.sock`),
     removeKey: async (owner, key) => {
       const answer = await ask({ kind: 'remove', id: ++lastId, owner, key }, REMOVE_MS);
@@ -159,7 +170,9 @@ function ask(
   });
 }
 
-function tell(message: ToPrimary): void {
+/** Calls `taken` when the channel has taken the message. */
+function tell(message: ToPrimary, taken: () => void = () => {}): void {
   // The primary may end at this very moment; then this process ends soon.
-  if (process.connected) process.send?.(message, undefined, undefined, () => {});
+  if (process.connected) process.send?.(message, undefined, undefined, taken);
+  else taken();
 }

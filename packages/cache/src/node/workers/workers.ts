@@ -1,7 +1,8 @@
 /**
  * Several processes behind the same ports (`--workers N`, node:cluster). This is the primary: it
  * accepts connections and distributes them, starts the workers, restarts those that die, and passes
- * their messages on. It does not touch requests.
+ * their messages on. It does not touch requests of clients. In a fleet it is the node that
+ * neighbours know (primary-fleet.ts).
  *
  * Each key belongs to one worker (team.ts), which has its own share of the memory and its own
  * folder on disk. The cost: (N - 1) / N of all requests are relayed to another process (relay.ts),
@@ -26,10 +27,12 @@ import { type ClaimedFolder, claimConfiguredFolder } from '../claimed-folder.ts'
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import { settingsForRestart, withoutRestart } from '../config/reload-rules.ts';
+import { readCertificate } from '../listen/node-servers.ts';
 import { openAccessLog } from '../log/access-log.ts';
 import type { Log } from '../log/log.ts';
 import { MemberLedger } from '../metrics/member-ledger.ts';
 import { randomName } from '../node-name.ts';
+import { PrimaryFleet } from './primary-fleet.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import type { ToPrimary, ToWorker } from './worker-messages.ts';
 import { openWorkersFolder, type WorkersFolder } from './workers-folder.ts';
@@ -82,6 +85,8 @@ export class Workers {
   adminListen: ListenAddress | null = null;
   readonly #disk: ClaimedFolder | null;
   readonly #watch: SilenceWatch;
+  /** The node in its fleet, or null if it has no neighbours. */
+  #fleet: PrimaryFleet | null = null;
 
   private constructor(
     config: NodeConfig,
@@ -132,6 +137,7 @@ export class Workers {
       log.event('warn', 'disk-rearranged', { folder: disk.folder, workers: config.workers });
     const workers = new Workers(config, log, await openWorkersFolder(), disk, hungMs);
     try {
+      await workers.#joinFleet();
       await abortable(Promise.all(workers.#members.map((member) => workers.#start(member))), signal);
     } catch (error) {
       await workers.close(0);
@@ -149,12 +155,33 @@ export class Workers {
     return this.#members.map(({ worker }) => worker?.process.pid ?? 0);
   }
 
+  async #joinFleet(): Promise<void> {
+    const { peers, name } = this.#config;
+    if (peers === null) return;
+    this.#fleet = await PrimaryFleet.open({
+      config: this.#config,
+      peers,
+      name: name ?? this.#chosenName,
+      log: this.#log,
+      socketPath: (worker) => this.#socketPath(worker),
+      tellAll: (message) => {
+        for (const { worker } of this.#members) if (worker !== null) tell(worker, message);
+      },
+    });
+  }
+
+  #socketPath(worker: number): string {
+    return join(this.#folder.path, `${worker}.sock`);
+  }
+
   /**
    * Throws if workers could not apply the configuration; otherwise a worker that is restarted later
    * would fail forever.
    */
   reload(config: NodeConfig): void {
     if (config.accessLog !== null && config.accessLog !== '-') closeSync(openAccessLog(config.accessLog));
+    const certificate = readCertificate(config);
+    if (certificate !== null) this.#fleet?.changeCertificate(certificate);
     const settings = settingsForRestart(this.#asked, config);
     if (settings.length > 0) this.#log.event('warn', 'needs-restart', { settings });
     for (const warning of config.warnings) this.#log.event('warn', 'configuration', { warning });
@@ -173,6 +200,8 @@ export class Workers {
     this.#stopping = true;
     // From now on the deadline limits them.
     this.#watch.stop();
+    // Neighbours are told first, so that they ask for nothing more.
+    await this.#fleet?.leave();
     const running = this.#members.flatMap(({ worker }) =>
       worker === null || worker.isDead() ? [] : [worker],
     );
@@ -192,6 +221,7 @@ export class Workers {
     }, deadlineMs + 5000);
     await Promise.all(ended);
     clearTimeout(timer);
+    await this.#fleet?.close();
     this.#folder.close();
     this.#disk?.release();
   }
@@ -217,7 +247,7 @@ export class Workers {
     member.startedAt = Date.now();
     let worker: Worker;
     try {
-      rmSync(join(this.#folder.path, `${member.index}.sock`), { force: true });
+      rmSync(this.#socketPath(member.index), { force: true });
       worker = cluster.fork();
     } catch (error) {
       this.#exited(member, null, (error as Error).message);
@@ -260,6 +290,7 @@ export class Workers {
             size: this.#members.length,
             folder: this.#folder.path,
             removeFirst: removals.map(({ key }) => key),
+            fleet: this.#fleet?.begin(member.index) ?? null,
           });
         } else if (message.kind === 'prepared') {
           member.prepared = true;
@@ -309,6 +340,7 @@ export class Workers {
   #exited(member: Member, worker: Worker | null, how: string | number): void {
     if (member.worker === worker) member.worker = null;
     this.#ledger.end(member.index);
+    this.#fleet?.end(member.index);
     this.#watch.forget(member.index);
     const wasReady = member.ready;
     member.ready = false;
@@ -369,6 +401,17 @@ export class Workers {
         break;
       case 'removed':
         this.#answers.get(message.id)?.(message);
+        break;
+      case 'summary':
+      case 'plan':
+      case 'ask-owner':
+      case 'done':
+      case 'neighbour-report': {
+        const { worker } = member;
+        this.#fleet?.receive(member.index, message, (answer) => {
+          if (worker !== null) tell(worker, answer);
+        });
+      }
     }
   }
 
@@ -383,7 +426,7 @@ export class Workers {
           await this.#ask(worker, (id) => ({ kind: 'report', id }), REPORT_MS);
       }),
     );
-    return this.#ledger.report;
+    return { ...this.#ledger.report, fleet: this.#fleet?.report() ?? null };
   }
 
   #remove(owner: Member, key: string, done: (count: number, problem: string | null) => void): void {
@@ -419,7 +462,10 @@ export class Workers {
 
   #oneDrained({ index }: Member): void {
     this.#drained.add(index);
-    if (this.#drained.size === this.#members.length) this.#tellAll({ kind: 'all-drained' });
+    if (this.#drained.size < this.#members.length) return;
+    // The clients are served, so the answers to neighbours end as well.
+    void this.#fleet?.close();
+    this.#tellAll({ kind: 'all-drained' });
   }
 
   #tellAll(message: ToWorker): void {
