@@ -4,8 +4,11 @@
  * refuses if that fetch itself waits for the same neighbour. Otherwise two nodes whose lists of
  * members differ could each wait for the other until their time is up.
  *
- * A longer circle (A waits for B, B for C, C for A) is not seen here. It costs each of the three
- * the rest of its budget, and then they ask the origin.
+ * A longer circle (A waits for B, B for C, C for A) is not seen here. Before the head it costs each
+ * of the three the rest of its budget, and then they ask the origin. Among bodies it would last
+ * forever, because each of the three sends beats. So a node whose bytes come from a neighbour gives
+ * the rest of a body only to a node that has fewer bytes of it (`peer-entry.ts`). Along a chain of
+ * such nodes no one has more bytes than its source, so the chain cannot close.
  */
 export class RunningAsks {
   readonly #asks = new Map<string, string[]>();
@@ -28,6 +31,11 @@ export class RunningAsks {
   /** Whether this node waits for `node`, or reads from it, for this key. */
   has(key: string, node: string): boolean {
     return this.#asks.get(key)?.includes(node) ?? false;
+  }
+
+  /** Whether this node waits for any neighbour, or reads from one, for this key. */
+  hasAny(key: string): boolean {
+    return this.#asks.has(key);
   }
 
   /** Number of keys with a question under way. */

@@ -5,7 +5,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OwnerTracker } from '../../src/peers/decisions/owner-tracker.ts';
 import type { Neighbour } from '../../src/peers/neighbour-port.ts';
 import { eventually } from '../proxy/proxy-lab.ts';
-import { BUDGET_MS, type Fleet, type FleetNode, HEAD_TIMEOUT_MS, startFleet, toOwner } from './fleet-lab.ts';
+import {
+  BUDGET_MS,
+  type Fleet,
+  type FleetNode,
+  HEAD_TIMEOUT_MS,
+  planOf,
+  startFleet,
+  toOwner,
+} from './fleet-lab.ts';
 
 let origin: OriginLab;
 let fleet: Fleet;
@@ -257,6 +265,28 @@ describe('when the head of the origin takes longer than the budget', () => {
 });
 
 describe('when the node that fetches is killed in the middle', () => {
+  test('a node does not continue from one that reads from it, through however many others', async () => {
+    const [a, b, c, d] = (await startHerd(4)) as [FleetNode, FleetNode, FleetNode, FleetNode];
+    const { head } = slowObject('/a');
+    // The bytes go from a to b, from there to c, and from there to d.
+    a.owner = () => 'fetch';
+    b.owner = (_key, lost) => (lost === null ? a.neighbour : 'fetch');
+    c.owner = () => b.neighbour;
+    d.owner = () => c.neighbour;
+    a.proxy.get(origin.url('/a')).catch(() => {});
+    await eventually(() => origin.count('/a') === 1);
+    const replies = [b, c, d].map(({ proxy }) => proxy.get(origin.url('/a')));
+    head.open();
+    await eventually(() => d.ends().includes('node-c: hit'));
+    // Node d has another variant of this key in its summary, so b asks it for the rest.
+    b.plan = () => ({ ...planOf([d]), afterwards: 'owner' });
+    a.wire.kill();
+    for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
+    expect(b.ends()).toEqual(['node-a: hit', 'node-a: broken', 'node-d: refused']);
+    expect(origin.requests.at(-1)?.header('range')).toMatch(/^bytes=\d+-$/);
+    origin.dropConnections();
+  });
+
   // In the second case the object is too large for the stores, and only passes through the nodes.
   test.each([1 << 20, 1024])(
     'one of those that it fed fetches the rest, and feeds the other (%i)',
