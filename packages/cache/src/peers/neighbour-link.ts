@@ -10,6 +10,8 @@
  * A neighbour is *masked* while this node must not rely on its summary: the link is down, there is
  * no summary yet, it belongs to another secret, or there is no memory for it. A summary that is a
  * few changes behind is still used, because a wrong guess costs one round trip.
+ *
+ * A summary for which there is no memory is dropped at once, and asked for again after a minute.
  */
 
 import type { Cancel, Clock, Peer, Transport } from '@bloomery/transport';
@@ -24,6 +26,8 @@ export const SUMMARY_TOPIC = 'summary';
 
 /** A full state of a million positions takes a slow neighbour a while. */
 const REQUEST_MS = 15_000;
+/** Time after which a summary that had no room is asked for again. */
+const NO_ROOM_MS = 60_000;
 
 export interface NeighbourLinkParts {
   readonly transport: Transport;
@@ -40,12 +44,12 @@ export class NeighbourLink implements SummaryMember, Neighbour {
   readonly address: string;
   readonly score = new PeerScore();
   readonly #parts: NeighbourLinkParts;
-  readonly #subscriber: SetSubscriber;
   readonly #unsubscribe: Cancel;
+  #subscriber: SetSubscriber;
   #peer: Peer;
   #isAsking = false;
-  /** The summary was refused for lack of memory. */
-  #isTooLarge = false;
+  /** The time at which the summary is asked for again, after it was dropped for lack of memory. */
+  #retryAt: number | null = null;
   #heardAt: number | null = null;
   #summaryBytes = 0;
   /** Bytes of objects that came from it. */
@@ -55,15 +59,7 @@ export class NeighbourLink implements SummaryMember, Neighbour {
     this.address = peer.address;
     this.#peer = peer;
     this.#parts = parts;
-    this.#subscriber = new SetSubscriber({
-      publisherId: parts.keyId,
-      maxPositions: parts.maxPositions,
-      onChange: (change) => {
-        const { summaries } = this.#parts;
-        if (change.kind === 'reset') this.#reset();
-        else if (!this.#isTooLarge) summaries.change(this, change.added, change.removed.length);
-      },
-    });
+    this.#subscriber = this.#newSubscriber();
     this.#unsubscribe = parts.transport.subscribe(peer.address, SUMMARY_TOPIC, {
       message: (bytes) => this.#receive(bytes),
       open: () => this.#ask(this.#subscriber.request()),
@@ -81,7 +77,7 @@ export class NeighbourLink implements SummaryMember, Neighbour {
 
   /** The positions of its summary, or null before the first full state. */
   get positions(): SummaryPositions | null {
-    return this.#subscriber.generation === undefined || this.#isTooLarge ? null : this.#subscriber;
+    return this.#subscriber.generation === undefined ? null : this.#subscriber;
   }
 
   /** The reason why the summary is not relied on, or null. */
@@ -89,7 +85,7 @@ export class NeighbourLink implements SummaryMember, Neighbour {
     const { state, why } = this.#peer;
     if (state === 'self') return 'it is this node itself';
     if (state === 'down') return why ?? 'down';
-    if (this.#isTooLarge) return 'no memory for its summary';
+    if (this.#retryAt !== null) return 'no memory for its summary';
     return this.positions === null ? 'no summary yet' : null;
   }
 
@@ -129,6 +125,7 @@ export class NeighbourLink implements SummaryMember, Neighbour {
     const { work, clock, event } = this.#parts;
     this.#heardAt = clock.monotonic();
     this.#summaryBytes += bytes.length;
+    if (this.#isResting) return;
     work.run(
       this.#subscriber.receiveInSteps(bytes),
       (outcome) => this.#received(outcome),
@@ -136,14 +133,19 @@ export class NeighbourLink implements SummaryMember, Neighbour {
     );
   }
 
+  get #isResting(): boolean {
+    return this.#retryAt !== null && this.#parts.clock.monotonic() < this.#retryAt;
+  }
+
   #received({ reply, verdict, problem }: SyncOutcome): void {
-    if (verdict === 'unreadable' || verdict === 'conflict' || verdict === 'foreign')
+    if (problem === 'limit') this.#drop();
+    else if (verdict === 'unreadable' || verdict === 'conflict' || verdict === 'foreign')
       this.#parts.event('warn', 'summary-refused', { peer: this.address, verdict, why: problem });
     if (reply !== undefined) this.#ask(reply);
   }
 
   #ask(request: Uint8Array): void {
-    if (this.#isAsking) return;
+    if (this.#isAsking || this.#isResting) return;
     this.#isAsking = true;
     const { transport } = this.#parts;
     transport.request(this.address, SUMMARY_TOPIC, request, { timeoutMs: REQUEST_MS }).then(
@@ -158,11 +160,31 @@ export class NeighbourLink implements SummaryMember, Neighbour {
     );
   }
 
-  #reset(): void {
-    const { summaries, event } = this.#parts;
-    this.#isTooLarge = false;
-    if (summaries.reset(this)) return;
-    this.#isTooLarge = true;
+  #newSubscriber(): SetSubscriber {
+    const { keyId, maxPositions, summaries } = this.#parts;
+    const subscriber = new SetSubscriber({
+      publisherId: keyId,
+      maxPositions,
+      onChange: (change) => {
+        // A message that waited when the summary was dropped.
+        if (subscriber !== this.#subscriber) return;
+        const isKept =
+          change.kind === 'reset'
+            ? summaries.reset(this)
+            : summaries.change(this, change.added, change.removed.length);
+        if (isKept) this.#retryAt = null;
+        else this.#drop();
+      },
+    });
+    return subscriber;
+  }
+
+  /** Forgets the summary, because there is no memory for it. */
+  #drop(): void {
+    const { summaries, clock, event } = this.#parts;
     event('warn', 'summary-too-large', { peer: this.address, objects: this.#subscriber.size });
+    summaries.remove(this);
+    this.#subscriber = this.#newSubscriber();
+    this.#retryAt = clock.monotonic() + NO_ROOM_MS;
   }
 }

@@ -156,17 +156,22 @@ export class NeighbourSummaries {
     return true;
   }
 
-  /** Takes changes of a neighbour that has been reset before. */
-  change(member: SummaryMember, added: Iterable<number>, removed: number): void {
+  /**
+   * Takes changes of a neighbour that has been reset before. Returns false if there is no memory
+   * for them; the neighbour is then left out.
+   */
+  change(member: SummaryMember, added: Iterable<number>, removed: number): boolean {
     const place = this.#places.get(member);
-    if (place === undefined) return;
+    if (place === undefined) return true;
     const { table } = this.#tables.get(place.universe)!;
     table.addMany(place.column, added);
     place.deleted += removed;
-    if (this.#fit(place)) return;
     const size = member.positions?.size ?? 0;
-    if (place.deleted > REBUILD_SHARE * size + 100 && place.cancelRebuild === null)
+    if (!this.#fit(place) && place.deleted > REBUILD_SHARE * size + 100 && place.cancelRebuild === null)
       this.#rebuild(place, false);
+    if (this.#withinLimit()) return true;
+    this.remove(member);
+    return false;
   }
 
   remove(member: SummaryMember): void {
@@ -195,7 +200,9 @@ export class NeighbourSummaries {
     return this.byteLength + own.table.byteLength > this.#limitBytes;
   }
 
+  /** Folds tables if memory is short. Returns false if that is not enough. */
   #withinLimit(): boolean {
+    if (this.byteLength <= this.#limitBytes) return true;
     for (const own of this.#tables.values()) {
       const largest = Math.max(...own.places.map((place) => place?.member.positions?.size ?? 0));
       while (

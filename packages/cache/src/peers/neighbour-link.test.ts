@@ -1,0 +1,95 @@
+/** One neighbour's summary over a network in memory, with a publisher that the test drives. */
+
+import { VirtualClock } from '@bloomery/testkit/virtual-clock';
+import { MemoryNetwork } from '@bloomery/transport/memory';
+import { hashKey } from 'bloomery';
+import { SetPublisher } from 'bloomery/wire';
+import { expect, test, vi } from 'vitest';
+import { NeighbourLink, SUMMARY_TOPIC } from './neighbour-link.ts';
+import { NeighbourSummaries } from './neighbour-summaries.ts';
+import { SlicedWork } from './sliced-work.ts';
+
+const KEY_ID = 7;
+
+async function linked(limitBytes: number) {
+  const clock = new VirtualClock();
+  const network = new MemoryNetwork(clock);
+  const holder = network.join({ id: 'holder', peers: ['memory:asker'] });
+  const asker = network.join({ id: 'asker', peers: ['memory:holder'] });
+  const subscribe = vi.spyOn(asker, 'subscribe');
+  const publisher = new SetPublisher({
+    incarnation: 1,
+    publisherId: KEY_ID,
+    universe: 2 ** 30,
+    keyId: KEY_ID,
+  });
+  let requests = 0;
+  holder.serve(SUMMARY_TOPIC, (body) => {
+    requests++;
+    return publisher.answer(body) ?? new Uint8Array(0);
+  });
+  const work = new SlicedWork(clock);
+  const events: string[] = [];
+  const summaries = new NeighbourSummaries({
+    limitBytes,
+    work,
+    failed: (error) => {
+      throw error;
+    },
+  });
+  const link = new NeighbourLink(asker.peers()[0]!, {
+    transport: asker,
+    clock,
+    work,
+    summaries,
+    keyId: KEY_ID,
+    maxPositions: Math.floor(limitBytes / 5),
+    event: (_level, name) => events.push(name),
+  });
+  asker.watchPeers((peer) => link.changed(peer));
+  await clock.advance(1000);
+  const [, , subscription] = subscribe.mock.calls[0]!;
+  return { clock, holder, publisher, work, summaries, link, events, subscription, requests: () => requests };
+}
+
+function add(publisher: SetPublisher, from: number, to: number): void {
+  for (let at = from; at < to; at++) publisher.addHash(hashKey(`key ${at}`));
+}
+
+test('NeighbourLink drops a summary that outgrows the memory by deltas, and asks again later', async () => {
+  const limitBytes = 200_000;
+  const { clock, holder, publisher, summaries, link, events, requests } = await linked(limitBytes);
+  expect([link.masked, requests()]).toEqual([null, 1]);
+  let most = 0;
+  for (let size = 2000; size <= 60_000; size += 2000) {
+    add(publisher, size - 2000, size);
+    holder.publish(SUMMARY_TOPIC, publisher.publish()!);
+    await clock.advance(250);
+    most = Math.max(most, summaries.byteLength);
+  }
+  expect(most).toBeGreaterThan(limitBytes / 2);
+  expect(most).toBeLessThanOrEqual(limitBytes);
+  expect([link.masked, link.positions, summaries.byteLength]).toEqual(['no memory for its summary', null, 0]);
+  expect([events, requests()]).toEqual([['summary-too-large'], 1]);
+  // A minute later the summary is small again, and the next heartbeat brings it back.
+  for (let at = 1000; at < 60_000; at++) publisher.deleteHash(hashKey(`key ${at}`));
+  publisher.publish();
+  await clock.advance(60_000);
+  holder.publish(SUMMARY_TOPIC, publisher.heartbeat());
+  await clock.advance(1000);
+  expect([link.masked, link.positions?.size, requests()]).toEqual([null, 1000, 2]);
+});
+
+test('NeighbourLink asks once a minute for a summary above the limit', async () => {
+  const { clock, holder, publisher, summaries, link, events, requests } = await linked(100_000);
+  add(publisher, 0, 50_000);
+  publisher.publish();
+  for (let seconds = 0; seconds < 130; seconds += 5) {
+    holder.publish(SUMMARY_TOPIC, publisher.heartbeat());
+    await clock.advance(5000);
+  }
+  expect([link.masked, summaries.byteLength]).toEqual(['no memory for its summary', 0]);
+  expect(events.filter((name) => name === 'summary-too-large')).toHaveLength(3);
+  // The first two are for a summary that the link had, and for the full state after that.
+  expect(requests()).toBe(5);
+});
