@@ -93,3 +93,15 @@ test('NeighbourLink asks once a minute for a summary above the limit', async () 
   // The first two are for a summary that the link had, and for the full state after that.
   expect(requests()).toBe(5);
 });
+
+test('NeighbourLink lets 16 MiB of messages wait, and drops further ones', async () => {
+  const { clock, holder, work, publisher, link, subscription } = await linked(1e6);
+  const run = vi.spyOn(work, 'run');
+  for (let count = 0; count < 5; count++) subscription.message(new Uint8Array(6 * 2 ** 20));
+  expect(run.mock.calls).toHaveLength(2);
+  await clock.advance(100);
+  add(publisher, 0, 10);
+  holder.publish(SUMMARY_TOPIC, publisher.publish()!);
+  await clock.advance(100);
+  expect(link.positions?.size).toBe(10);
+});

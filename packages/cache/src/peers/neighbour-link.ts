@@ -11,7 +11,10 @@
  * no summary yet, it belongs to another secret, or there is no memory for it. A summary that is a
  * few changes behind is still used, because a wrong guess costs one round trip.
  *
- * A summary for which there is no memory is dropped at once, and asked for again after a minute.
+ * Memory. A summary for which there is no memory is dropped at once, and asked for again after a
+ * minute. Messages wait for their turn in the sliced work; beyond 16 MiB of them, further ones are
+ * dropped as if the network had lost them, so that a neighbour cannot send faster than this node
+ * reads.
  */
 
 import type { Cancel, Clock, Peer, Transport } from '@bloomery/transport';
@@ -26,6 +29,8 @@ export const SUMMARY_TOPIC = 'summary';
 
 /** A full state of a million positions takes a slow neighbour a while. */
 const REQUEST_MS = 15_000;
+/** Bytes of messages that wait for their turn: two of the largest. */
+const MOST_WAITING_BYTES = 16 * 2 ** 20;
 /** Time after which a summary that had no room is asked for again. */
 const NO_ROOM_MS = 60_000;
 
@@ -50,6 +55,7 @@ export class NeighbourLink implements SummaryMember, Neighbour {
   #isAsking = false;
   /** The time at which the summary is asked for again, after it was dropped for lack of memory. */
   #retryAt: number | null = null;
+  #waitingBytes = 0;
   #heardAt: number | null = null;
   #summaryBytes = 0;
   /** Bytes of objects that came from it. */
@@ -123,13 +129,21 @@ export class NeighbourLink implements SummaryMember, Neighbour {
 
   #receive(bytes: Uint8Array): void {
     const { work, clock, event } = this.#parts;
+    const { length } = bytes;
     this.#heardAt = clock.monotonic();
-    this.#summaryBytes += bytes.length;
-    if (this.#isResting) return;
+    this.#summaryBytes += length;
+    if (this.#isResting || this.#waitingBytes + length > MOST_WAITING_BYTES) return;
+    this.#waitingBytes += length;
     work.run(
       this.#subscriber.receiveInSteps(bytes),
-      (outcome) => this.#received(outcome),
-      (error) => event('warn', 'summary-not-received', { peer: this.address, problem: error }),
+      (outcome) => {
+        this.#waitingBytes -= length;
+        this.#received(outcome);
+      },
+      (error) => {
+        this.#waitingBytes -= length;
+        event('warn', 'summary-not-received', { peer: this.address, problem: error });
+      },
     );
   }
 
