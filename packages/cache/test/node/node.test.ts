@@ -496,7 +496,7 @@ describe('the access log', () => {
     await node.close();
     const [before, after] = [readFileSync(`${path}.1`, 'utf8'), readFileSync(path, 'utf8')];
     expect(before).toMatch(
-      /^\S+Z 127\.0\.0\.1 GET http:\/\/127\.0\.0\.1:\d+\/a\?token=…&page 200 \w+ \S+ 26 26 [\d.]+ - authorization\n$/,
+      /^\S+Z 127\.0\.0\.1 GET http:\/\/127\.0\.0\.1:\d+\/a\?token=…&page 200 \w+ \S+ 26 26 [\d.]+ - authorization 0 -\n$/,
     );
     expect(after).toMatch(
       /^\S+Z 127\.0\.0\.1 GET http:\/\/127\.0\.0\.1:\d+\/b 200 miss \S+ 4 4 [\d.]+ - -\n$/,
