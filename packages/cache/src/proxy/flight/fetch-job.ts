@@ -129,7 +129,7 @@ export class FetchJob implements SourceHandler {
     const fields = withoutFields(requestFieldsToForward(this.#safe.headers, policy), FRAMING);
     const question = { method: request.method, headers: fields, body, bodyLength };
     const source = sources[this.#source]!;
-    if (source.copies !== true) this.onRooted();
+    if (source.isNeighbour !== true) this.onRooted();
     try {
       this.#fetch = source.ask(question, this);
     } catch (problem) {
@@ -396,7 +396,7 @@ export class FetchJob implements SourceHandler {
     // A request that could not be shared (a condition, a range) says nothing about those that can.
     const couldShare = decision.kind === 'validate' || decision.shareable;
     if (request.method === 'GET' && couldShare && head.status < 500)
-      flights.markBarren(request.key, !this.#order.sources[this.#source]?.copies);
+      flights.markBarren(request.key, !this.#order.sources[this.#source]?.isNeighbour);
     if (owner === null || !flight.firstWaits) {
       this.#state = OVER;
       this.#fetch.abort();
