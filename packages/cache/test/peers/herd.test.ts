@@ -207,22 +207,27 @@ describe('when the head of the origin takes longer than the budget', () => {
     for (const { entry } of nodes) expect(entry.statistics.served).toBeLessThanOrEqual(2);
   });
 
-  test('three nodes in a circle ask the origin when their budget is used up', async () => {
-    const nodes = await startImpatient(3);
-    const { head, rest } = slowObject('/a');
-    for (const [at, node] of nodes.entries()) node.owner = () => nodes[(at + 1) % 3]!.neighbour;
-    const replies = nodes.map(({ proxy }) => proxy.get(origin.url('/a')));
-    const flightOf = (node: FleetNode) => node.flights.find(origin.url('/a'), '', () => true);
-    await eventually(() => nodes.every((node) => flightOf(node)?.waiters === 2));
-    await fleet.clock.advance(BUDGET_MS - 1);
-    expect([origin.count('/a'), waiting(nodes)]).toEqual([0, 0]);
-    await fleet.clock.advance(1);
-    await eventually(() => origin.count('/a') + waiting(nodes) === 3);
-    head.open();
-    rest.open();
-    for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
-    expect(origin.count('/a')).toBeGreaterThan(0);
-  });
+  // In the mode `summary-cache` responses of neighbours are no copies.
+  test.each([true, false])(
+    'three nodes in a circle ask the origin after their budget (%s)',
+    async (copies) => {
+      const nodes = await startImpatient(3);
+      for (const node of nodes) node.copies = copies;
+      const { head, rest } = slowObject('/a');
+      for (const [at, node] of nodes.entries()) node.owner = () => nodes[(at + 1) % 3]!.neighbour;
+      const replies = nodes.map(({ proxy }) => proxy.get(origin.url('/a')));
+      const flightOf = (node: FleetNode) => node.flights.find(origin.url('/a'), '', () => true);
+      await eventually(() => nodes.every((node) => flightOf(node)?.waiters === 2));
+      await fleet.clock.advance(BUDGET_MS - 1);
+      expect([origin.count('/a'), waiting(nodes)]).toEqual([0, 0]);
+      await fleet.clock.advance(1);
+      await eventually(() => origin.count('/a') + waiting(nodes) === 3);
+      head.open();
+      rest.open();
+      for (const reply of await Promise.all(replies)) expect(reply.body.equals(body)).toBe(true);
+      expect(origin.count('/a')).toBeGreaterThan(0);
+    },
+  );
 
   test.each(['killed', 'silent'] as const)(
     'the others go on within 2 s if that node is %s, with two fetches more at most',
