@@ -214,6 +214,7 @@ class NeighbourFetch implements SourceFetch {
 
   #askOrigin(): void {
     const { origin } = this.#options;
+    this.#handler.onOrigin?.();
     const rest = new RestFromOrigin({
       origin,
       request: this.#request,

@@ -56,6 +56,8 @@ export interface SourceHandler {
   /** A source that is not the origin waits for the origin now. */
   onRooted?(): void;
   onInterim?(status: number, statusText: string, headers: string[]): void;
+  /** The bytes of a neighbour broke off, and the rest comes from the origin. */
+  onOrigin?(): void;
   onHead(head: ResponseHead): void;
   onData(chunk: Buffer): void;
   onEnd(trailers: string[]): void;

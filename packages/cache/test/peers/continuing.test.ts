@@ -112,6 +112,10 @@ describe('a body that breaks off', () => {
     expect((await askB()).equals(body)).toBe(true);
     expect(ranges).toEqual(['bytes=131072-']);
     await eventually(() => b.flights.all === 0);
+    expect(b.proxy.records.at(-1)).toMatchObject({
+      bytesFromNeighbours: 131_072,
+      bytesFromOrigin: body.length - 131_072,
+    });
     // What was put together is stored, and right.
     expect((await askB()).equals(body)).toBe(true);
     expect(ranges).toHaveLength(1);

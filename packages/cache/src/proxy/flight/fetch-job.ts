@@ -99,6 +99,8 @@ export class FetchJob implements SourceHandler {
   /** Index of the source that is being asked. */
   #source = 0;
   #state: State = ASKING;
+  /** The body began at a neighbour, and its rest comes from the origin. */
+  #hasRestFromOrigin = false;
 
   constructor(context: ProxyContext, order: FetchOrder) {
     this.#context = context;
@@ -155,6 +157,10 @@ export class FetchJob implements SourceHandler {
     this.#order.flight.markRooted();
   }
 
+  onOrigin(): void {
+    this.#hasRestFromOrigin = true;
+  }
+
   onNote(note: string): void {
     const { owner } = this.#order;
     if (owner !== null) owner.sourceNote = note;
@@ -195,7 +201,8 @@ export class FetchJob implements SourceHandler {
   onData(chunk: Buffer): void {
     const { owner } = this.#order;
     if (owner !== null) {
-      if (this.#order.sources[this.#source].isNeighbour) owner.bytesFromNeighbours += chunk.length;
+      if (this.#order.sources[this.#source].isNeighbour && !this.#hasRestFromOrigin)
+        owner.bytesFromNeighbours += chunk.length;
       else owner.bytesFromOrigin += chunk.length;
     }
     const state = this.#state;
