@@ -43,10 +43,10 @@ export class KeyedNeighbours implements NeighbourPort {
     return hashKey(key, { key: this.#options.summaryKey });
   }
 
-  plan({ key }: RequestHead): NeighbourPlan | Promise<NeighbourPlan> {
+  plan({ key }: RequestHead, again?: boolean): NeighbourPlan | Promise<NeighbourPlan> {
     const { mayName, directory } = this.#options;
     if (!mayName(key)) return { asks: [], afterwards: 'origin', why: 'the URL may not be named' };
-    return directory.plan(this.hash(key));
+    return directory.plan(this.hash(key), again);
   }
 
   async askOwner(key: string, lost: string | null): Promise<OwnerAnswer | null> {

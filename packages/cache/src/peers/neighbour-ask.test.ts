@@ -86,7 +86,7 @@ function ask(): Promise<string[]> {
       { client: counting, signer, responseKey: key, clock, headTimeoutMs: 60_000, running, report },
       { id: 'holder', address: `http://127.0.0.1:${port}` },
       { method: 'GET', key: 'http://example.org/a', headers: [] },
-      { kind: 'stored', waitMs: 0, rest: null },
+      { kind: 'stored', waitMs: 0, rest: null, isMiss: false },
       {
         waits: () => told.push('waits') > 0,
         answered: () => told.push('answered'),

@@ -16,7 +16,7 @@
 
 import type { Cancel, Clock } from '@bloomery/transport';
 import type { RequestSigner } from '@bloomery/transport/http';
-import { fieldValue } from '../policy/fields.ts';
+import { combinedValue, fieldValue } from '../policy/fields.ts';
 import type { RequestHead, ResponseHead } from '../policy/message-head.ts';
 import type { OriginClient } from '../proxy/origin/origin-client.ts';
 import type { SourceFetch } from '../proxy/response-source.ts';
@@ -67,6 +67,8 @@ export class NeighbourAsk {
   listener: AskListener;
   readonly #tools: AskTools;
   readonly #ask: ObjectAsk;
+  /** Whether the summary of the neighbour says "no". */
+  readonly #isMiss: boolean;
   readonly #request: RequestHead;
   readonly #began: number;
   readonly #forget: () => void;
@@ -88,13 +90,14 @@ export class NeighbourAsk {
     tools: AskTools,
     neighbour: Neighbour,
     request: RequestHead,
-    ask: ObjectAsk,
+    { isMiss, ...ask }: ObjectAsk & { readonly isMiss: boolean },
     listener: AskListener,
   ) {
     this.#tools = tools;
     this.neighbour = neighbour;
     this.#request = request;
     this.#ask = ask;
+    this.#isMiss = isMiss;
     this.listener = listener;
     this.#began = tools.clock.monotonic();
     this.#forget = neighbour.id === null ? nothing : tools.running.begin(request.key, neighbour.id);
@@ -271,7 +274,8 @@ export class NeighbourAsk {
     const { report, clock } = this.#tools;
     const { neighbour } = this;
     if (isBody) {
-      report({ kind: 'body', neighbour, end: end as BodyEnd, bytes: this.#reader?.bytes ?? 0 });
+      const bytes = this.#reader?.bytes ?? 0;
+      report({ kind: 'body', neighbour, ask: this.#ask.kind, end: end as BodyEnd, bytes });
       return;
     }
     const ms = clock.monotonic() - this.#began;
@@ -280,7 +284,15 @@ export class NeighbourAsk {
       this.#isWaiting = false;
       report({ kind: 'asked', neighbour, ask });
     }
-    report({ kind: 'answered', neighbour, ask, end: end as QuestionEnd, ms, summary: this.#summary });
+    report({
+      kind: 'answered',
+      neighbour,
+      ask,
+      end: end as QuestionEnd,
+      ms,
+      summary: this.#summary,
+      isFalseMiss: this.#isMiss && end === 'hit' && wasStored(this.#head!),
+    });
   }
 
   /** One timer for the whole body: it looks when something was heard last, and is set again. */
@@ -295,6 +307,12 @@ export class NeighbourAsk {
     this.#cancelStall();
     this.#cancelStall = clock.after(STALL_MS, look);
   }
+}
+
+/** RFC 9211, 2: the last member of Cache-Status is the one of the cache nearest to the client. */
+function wasStored({ headers }: ResponseHead): boolean {
+  const members = combinedValue(headers, 'cache-status')?.split(',') ?? [];
+  return /; *hit(;|$)/.test(members.at(-1) ?? '');
 }
 
 function endOf(error: unknown, phase: string): QuestionEnd | BodyEnd {

@@ -26,6 +26,8 @@ export interface PlannedQuestion {
 
 export interface NeighbourPlan {
   readonly asks: readonly PlannedQuestion[];
+  /** Addresses of the neighbours whose summary says "maybe", also of those that are not asked. */
+  readonly candidates?: readonly string[];
   /** The step after all questions. The origin follows the owner in any case. */
   readonly afterwards: 'owner' | 'origin';
   /** The reason why neighbours are asked or not, in words for the access log. */
@@ -38,9 +40,10 @@ export type OwnerAnswer = 'fetch' | Neighbour;
 export interface NeighbourPort {
   /**
    * The plan for a miss. A request whose target must not leave this node (a secret in the query)
-   * has an empty plan that goes to the origin.
+   * has an empty plan that goes to the origin. `again`: the plan is for the rest of a body, so the
+   * miss was counted before.
    */
-  plan(request: RequestHead): NeighbourPlan | Promise<NeighbourPlan>;
+  plan(request: RequestHead, again?: boolean): NeighbourPlan | Promise<NeighbourPlan>;
   /**
    * Asks the owner of the key. `lost` is the id of the node from which this node was receiving it,
    * and no longer is. Null if the owner does not answer in time. It never rejects.
@@ -63,7 +66,7 @@ export interface OwnerWord {
  * another process than the fetch.
  */
 export interface NeighbourDirectory {
-  plan(hash: HashHalves): NeighbourPlan | Promise<NeighbourPlan>;
+  plan(hash: HashHalves, again?: boolean): NeighbourPlan | Promise<NeighbourPlan>;
   /** Asks the owner of the key. Null if the directory does not answer. It never rejects. */
   askOwner(hash: HashHalves, lost: string | null): Promise<OwnerWord | null>;
   /** Tells an owner that this node has the whole object. */
@@ -97,11 +100,14 @@ export type NeighbourReport =
       readonly end: QuestionEnd;
       readonly ms: number;
       readonly summary: SummaryVersion | null;
+      /** Whether the object came from the neighbour's store although its summary said "no". */
+      readonly isFalseMiss: boolean;
     }
   /** After a `hit`: how the body ended. */
   | {
       readonly kind: 'body';
       readonly neighbour: Neighbour;
+      readonly ask: AskKind;
       readonly end: BodyEnd;
       readonly bytes: number;
     };

@@ -74,6 +74,8 @@ export class NeighbourSearch {
   /** The questions under way, each with a function that ends its timers. */
   readonly #active = new Map<NeighbourAsk, Cancel>();
   #steps: Step[] = [];
+  /** The neighbours whose summary says "maybe", or null if that is unknown. */
+  #candidates: ReadonlySet<string> | null = null;
   #mayAskOwner = false;
   #hops = 0;
   /** The question that waits for the origin, or waited for it. */
@@ -117,8 +119,9 @@ export class NeighbourSearch {
     this.#cancelBudget = clock.after(ms, () => this.#none('late'));
   }
 
-  #follow({ asks, afterwards }: NeighbourPlan): void {
+  #follow({ asks, candidates, afterwards }: NeighbourPlan): void {
     if (this.#over) return;
+    this.#candidates = candidates === undefined ? null : new Set(candidates);
     const kind = this.#options.rest === null ? 'stored' : 'coming';
     this.#steps = asks.map((ask) => ({ ...ask, kind }));
     this.#mayAskOwner = afterwards === 'owner';
@@ -175,7 +178,7 @@ export class NeighbourSearch {
       tools,
       neighbour,
       request,
-      { kind, waitMs, rest },
+      { kind, waitMs, rest, isMiss: rest === null && this.#candidates?.has(neighbour.address) === false },
       {
         waits: () => this.#wait(ask),
         answered: () => stopTimers(),

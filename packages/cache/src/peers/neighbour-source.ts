@@ -209,7 +209,7 @@ class NeighbourFetch implements SourceFetch {
 
   /** A new plan, because other neighbours may hold the object by now. */
   async #planAgain(): Promise<NeighbourPlan> {
-    return this.#options.port.plan(this.#options.request);
+    return this.#options.port.plan(this.#options.request, true);
   }
 
   #askOrigin(): void {

@@ -2,6 +2,7 @@ import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { fleetKeys } from '@bloomery/transport';
 import { MemoryNetwork } from '@bloomery/transport/memory';
 import { hashKey } from 'bloomery';
+import { SetPublisher } from 'bloomery/wire';
 import { expect, test } from 'vitest';
 import { PeerHub } from './peer-hub.ts';
 
@@ -91,4 +92,35 @@ test('neighbours that come and go are told, and a lost one is no owner', async (
     expect((await settle(a.hub.askOwner(hashOf(`http://c/${i}`), null))).owner).not.toBe('n1');
   a.hub.close();
   c.hub.close();
+});
+
+test('a miss is counted once, and becomes a false miss when the neighbour had the object', async () => {
+  const { nodes, clock } = await fleetOf(2);
+  const [{ hub }, other] = nodes;
+  const publisher = new SetPublisher({ incarnation: 1, publisherId: keys.summaryKeyId, universe: 1024 });
+  publisher.addHash(hashOf('http://a/held'));
+  publisher.publish();
+  other.transport.serve('summary', (request) => publisher.answer(request) ?? new Uint8Array());
+  other.transport.publish('summary', publisher.full());
+  await clock.advance(1000);
+  const counts = () => {
+    const { trueHits, falseHits, trueMisses, falseMisses } = hub.peerReports()[0];
+    return { trueHits, falseHits, trueMisses, falseMisses };
+  };
+  const [neighbour] = hub.plan(hashOf('http://a/held')).asks.map((ask) => ask.neighbour);
+  expect(counts().trueMisses).toBe(0);
+  const { candidates } = hub.plan(hashOf('http://a/absent'));
+  expect([candidates, counts().trueMisses]).toEqual([[], 1]);
+  hub.plan(hashOf('http://a/absent'), true);
+  expect(counts().trueMisses).toBe(1);
+  const answered = { kind: 'answered', neighbour, ask: 'coming', end: 'hit', ms: 1, summary: null } as const;
+  for (const isFalseMiss of [false, true]) {
+    hub.report({ kind: 'asked', neighbour, ask: 'coming' });
+    hub.report({ ...answered, isFalseMiss });
+    hub.report({ kind: 'body', neighbour, ask: 'coming', end: 'whole', bytes: 1 });
+  }
+  hub.report({ kind: 'asked', neighbour, ask: 'stored' });
+  hub.report({ ...answered, ask: 'stored', end: 'unusable', isFalseMiss: false });
+  expect(counts()).toEqual({ trueHits: 0, falseHits: 0, trueMisses: 0, falseMisses: 1 });
+  for (const { hub: each } of nodes) each.close();
 });

@@ -89,14 +89,14 @@ export class PeerHub implements NeighbourDirectory {
     this.work.close();
   }
 
-  plan(hash: HashHalves): NeighbourPlan {
+  plan(hash: HashHalves, again = false): NeighbourPlan {
     const { clock, budgetMs } = this.#options;
     const now = clock.monotonic();
     const found = new Set(this.#summaries.candidates(hash, MOST_CANDIDATES));
     let up = 0;
     for (const link of this.#links.values()) {
       if (link.state === 'up') up++;
-      if (link.masked === null && !found.has(link)) link.score.countMiss();
+      if (!again && link.masked === null && !found.has(link)) link.score.countMiss();
     }
     const plan = choosePeers({
       candidates: [...found].map((member) => {
@@ -116,6 +116,7 @@ export class PeerHub implements NeighbourDirectory {
         headDeadlineMs,
         hedgeAfterMs,
       })),
+      candidates: plan.why.map(({ peer }) => peer),
       afterwards: plan.afterwards,
       why: describePlan(plan),
     };
@@ -158,19 +159,14 @@ export class PeerHub implements NeighbourDirectory {
     } else if (report.kind === 'answered') {
       const guessed = report.ask === 'stored';
       const isNewer = report.end === 'refused' && isLater(report.summary, link.generation);
-      const end: AskEnd =
-        report.end === 'waits'
-          ? 'cancelled'
-          : report.end === 'unusable'
-            ? 'refused'
-            : isNewer
-              ? 'refused-newer'
-              : (report.end as AskEnd);
+      const end: AskEnd = report.end === 'waits' ? 'cancelled' : isNewer ? 'refused-newer' : report.end;
+      if (report.isFalseMiss && link.masked === null) score.contradictMiss();
       score.end(end, { guessed, waitedMs: report.ms, now });
       if (isNewer) link.catchUp();
     } else {
       link.objectBytes += report.bytes;
-      if (report.end === 'whole' || report.end === 'cancelled') score.finish({ guessed: true });
+      if (report.end === 'whole' || report.end === 'cancelled')
+        score.finish({ guessed: report.ask === 'stored' });
       else score.breakOff({ now });
     }
   }

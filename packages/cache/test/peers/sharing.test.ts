@@ -49,6 +49,33 @@ describe('an object that a neighbour has', () => {
     expect(b.ends()).toEqual(['node-a: hit', 'node-a: whole']);
   });
 
+  test('and that its summary does not have is a false miss, unless it is still coming', async () => {
+    const opened: (() => void)[] = [];
+    origin.on('/a', async () => {
+      await new Promise<void>((open) => opened.push(open));
+      return { headers: storable, body: large };
+    });
+    const falseMisses = () =>
+      b.reports.flatMap((each) => (each.kind === 'answered' ? [[each.end, each.isFalseMiss]] : []));
+    b.owner = () => a.neighbour;
+    b.plan = () => ({ asks: [], candidates: [], afterwards: 'owner' });
+    const first = a.proxy.get(origin.url('/a'));
+    await eventually(() => opened.length === 1);
+    const second = b.proxy.get(origin.url('/a'));
+    await eventually(() => a.flights.find(origin.url('/a'), '', () => true)?.waiters === 2);
+    opened[0]!();
+    await Promise.all([first, second]);
+    await eventually(() => a.flights.all + b.flights.all === 0);
+    expect(falseMisses().at(-1)).toEqual(['hit', false]);
+    await b.proxy.store.removeKey(origin.url('/a'));
+    await b.proxy.get(origin.url('/a'));
+    expect(falseMisses().at(-1)).toEqual(['hit', true]);
+    await b.proxy.store.removeKey(origin.url('/a'));
+    b.plan = () => ({ asks: [], candidates: [a.neighbour.address], afterwards: 'owner' });
+    await b.proxy.get(origin.url('/a'));
+    expect(falseMisses().at(-1)).toEqual(['hit', false]);
+  });
+
   test('is stored as a copy, or like any other in a fleet that keeps everything', async () => {
     origin.on('/a', { headers: storable, body: 'hello' });
     await keep(a, '/a');

@@ -24,6 +24,17 @@ test("guesses are counted by Squid's four names", () => {
   expect(score.guesses).toEqual({ trueHits: 2, falseHits: 2, trueMisses: 4, falseMisses: 1, closeHits: 1 });
 });
 
+test('an object that the request cannot use is no false hit, no verdict and no failure', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 40; i++) ask(score, 'unusable', { waitedMs: 7 });
+  expect(score.guesses).toMatchObject({ trueHits: 0, falseHits: 0 });
+  expect([score.isDoubted, score.concurrent, score.latencies.quantileMs(0.5)]).toEqual([false, 0, 7]);
+  for (let i = 0; i < 2; i++) ask(score, 'failed');
+  ask(score, 'unusable');
+  ask(score, 'failed');
+  expect(score.isResting(0)).toBe(false);
+});
+
 test('an ask that no summary caused is no guess and no verdict', () => {
   const score = new PeerScore();
   for (let i = 0; i < 40; i++) ask(score, i % 2 ? 'refused' : 'hit', { guessed: false });

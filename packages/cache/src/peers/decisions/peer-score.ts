@@ -7,10 +7,11 @@
  *
  * - true hit: the summary said "maybe", the neighbour was asked and gave the object.
  * - false hit: the summary said "maybe", the neighbour was asked and refused. A false positive of
- *   the summary, an object that was removed meanwhile, another variant, an overloaded neighbour and
- *   a lie all look the same, because every refusal has the same bytes. Squid's `close_hits` ("cd
- *   said hit, doc was in the peer cache, but we got a miss") are those false hits whose answer
- *   carries a later summary than ours: the neighbour has told, we had not heard yet.
+ *   the summary, an object that was removed meanwhile, a variant that the neighbour does not have,
+ *   an overloaded neighbour and a lie all look the same, because every refusal has the same
+ *   bytes. Squid's `close_hits` ("cd said hit, doc was in the peer cache, but we got a miss") are
+ *   those false hits whose answer carries a later summary than ours: the neighbour has told, we had
+ *   not heard yet.
  * - true miss: the summary said "no", and no sign of the contrary came. Squid asked each neighbour
  *   by ICP and knew. We do not ask, so this count is an upper bound.
  * - false miss: the summary said "no", and the neighbour gave the stored object all the same,
@@ -33,6 +34,11 @@ export type AskEnd =
   | 'hit'
   /** The neighbour refused (504). */
   | 'refused'
+  /**
+   * The neighbour gave an object that the request cannot use, such as another variant. Its summary
+   * was right, so this is neither a hit nor a false hit.
+   */
+  | 'unusable'
   /** The neighbour refused, and its answer named a later state of its summary than ours. */
   | 'refused-newer'
   /** No head came within the deadline. */
@@ -141,7 +147,7 @@ export class PeerScore {
     if (end === 'failed') {
       this.#failed++;
       this.#fail(now);
-    } else if (end === 'refused' || end === 'refused-newer') this.#failuresInRow = 0;
+    } else if (end === 'refused' || end === 'refused-newer' || end === 'unusable') this.#failuresInRow = 0;
     if (!guessed || end === 'cancelled') return;
     if (end !== 'failed') {
       this.latencies.add(waitedMs);
@@ -181,9 +187,9 @@ export class PeerScore {
     this.#trueMisses++;
   }
 
-  /** Notes that the neighbour had the object of the last `countMiss` all the same. */
+  /** Notes that the neighbour had the object of an earlier `countMiss` all the same. */
   contradictMiss(): void {
-    this.#trueMisses--;
+    if (this.#trueMisses > 0) this.#trueMisses--;
     this.#falseMisses++;
   }
 
