@@ -21,6 +21,9 @@ import { eventually } from '../eventually.ts';
 import { TcpRelay } from '../relay/tcp-relay.ts';
 import { FleetNode } from './fleet-node.ts';
 
+/** The secret of every fleet, for programs of a test that take part in one. */
+export const FLEET_SECRET = 'a secret that only the nodes of this fleet know';
+
 const ATTEMPTS = 5;
 const LOWEST_PORT = 12_000;
 const HIGHEST_PORT = 32_000;
@@ -71,7 +74,7 @@ export class Fleet implements AsyncDisposable {
     const { nodes: count, program, settings, furtherPeers, cooperates = true } = options;
     const folder = mkdtempSync(join(tmpdir(), 'bloomery-fleet-'));
     const secret = join(folder, 'secret');
-    writeFileSync(secret, 'a secret that only the nodes of this fleet know\n');
+    writeFileSync(secret, `${FLEET_SECRET}\n`);
     chmodSync(secret, 0o600);
     const ports = await freePorts(2 * count);
     const peerPorts = ports.slice(count);
