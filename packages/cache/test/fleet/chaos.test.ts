@@ -82,7 +82,7 @@ test('a fleet under every fault gives no wrong byte that looks right, and recove
     expect(total.wrong, `round ${round}`).toEqual([]);
   }
   for (const relay of fleet.relays) relay.setFaults();
-  await linksUp(fleet);
+  await fleet.untilUp();
   const before = await trueHits(fleet);
   // A neighbour that was wrong too often is asked for one object of 32 until it is right again.
   const most = total.answers + MOST_QUESTIONS;
@@ -202,15 +202,6 @@ class Crowd {
       total.unanswered++;
     }
   }
-}
-
-/** Waits until all links between nodes are up and their summaries have come, believed or not. */
-async function linksUp(fleet: Fleet): Promise<void> {
-  for (const node of fleet.nodes)
-    await until(`${node.name} has its neighbours back`, async () => {
-      const peers = (await node.status()).cooperation?.peers ?? [];
-      return peers.every(({ state }) => state === 'up');
-    });
 }
 
 /** True hits of all nodes in all neighbours that do not lie. */

@@ -10,15 +10,7 @@ import type { FleetNode } from '@bloomery/testkit/fleet/fleet-node';
 import { knownPath } from '@bloomery/testkit/origins/known-body';
 import type { ThrottledOrigin } from '@bloomery/testkit/origins/throttled-origin';
 import { expect, test } from 'vitest';
-import {
-  countsOf,
-  offer,
-  purge,
-  startFleet,
-  startKnownOrigin,
-  untilGiven,
-  untilHeard,
-} from './start-fleet.ts';
+import { countsOf, offer, purge, startFleet, startKnownOrigin, untilGiven } from './start-fleet.ts';
 
 const NODES = EFFORT > 1 ? 16 : 4;
 
@@ -35,7 +27,7 @@ async function servedThrough(node: FleetNode, holder: FleetNode, origin: Throttl
   await untilGiven(`an object of ${holder.name} through ${node.name}`, async (tried) => {
     const path = knownPath(`${holder.name}/${node.name}/${tried}`.replaceAll('-', '.'), 30_000);
     await offer(holder, path);
-    await untilHeard(node, holder);
+    await node.untilHeard(holder);
     const { failures } = await countsOf(node);
     const answer = await checkedGet(node.port, path);
     expect(answer).toMatchObject({ status: 200, isWhole: true, wrong: null });
@@ -57,7 +49,7 @@ test('a purged object costs each node at most one false hit, and every answer is
   const [holder, ...others] = fleet.nodes as [FleetNode, ...FleetNode[]];
   const path = knownPath('purged', 20_000);
   await offer(holder, path);
-  for (const other of others) await untilHeard(other, holder, 1);
+  for (const other of others) await other.untilHeard(holder, 1);
   await purge(holder, path);
   // At once, before the others hear of it.
   const answers = await Promise.all(others.map((other) => checkedGet(other.port, path)));
@@ -66,7 +58,7 @@ test('a purged object costs each node at most one false hit, and every answer is
     expect(await checkedGet(other.port, path)).toMatchObject({ status: 200, wrong: null });
     expect((await countsOf(other)).falseHits, other.name).toBeLessThanOrEqual(1);
   }
-  for (const other of others) await untilHeard(other, holder, 0);
+  for (const other of others) await other.untilHeard(holder, 0);
 });
 
 test('objects that memory evicts leave the summary', async () => {
@@ -79,7 +71,7 @@ test('objects that memory evicts leave the summary', async () => {
   const [small, other] = fleet.nodes as [FleetNode, FleetNode];
   const paths = Array.from({ length: 60 }, (_, i) => knownPath(`evicted/${i}`, 100_000));
   for (const path of paths) await checkedGet(small.port, path);
-  await untilHeard(other, small);
+  await other.untilHeard(small);
   // 2 MB hold fewer than 20 objects of 100 kB.
   const { objects } = (await small.status()).cooperation!.own;
   expect(objects).toBeGreaterThan(0);

@@ -8,7 +8,7 @@ import type { FleetNode } from '@bloomery/testkit/fleet/fleet-node';
 import { knownPath } from '@bloomery/testkit/origins/known-body';
 import { expect, test } from 'vitest';
 import { until } from '../node/scratch.ts';
-import { offer, startFleet, startKnownOrigin, untilGiven, untilHeard } from './start-fleet.ts';
+import { offer, startFleet, startKnownOrigin, untilGiven } from './start-fleet.ts';
 
 test('a neighbour that is killed is not asked, and is asked again after its restart', async () => {
   const origin = await startKnownOrigin();
@@ -16,7 +16,7 @@ test('a neighbour that is killed is not asked, and is asked again after its rest
   const [first, second] = fleet.nodes as [FleetNode, FleetNode];
   const path = knownPath('before', 5000);
   await checkedGet(first.port, path);
-  await untilHeard(second, first, 1);
+  await second.untilHeard(first, 1);
   await first.kill();
   await until(`${second.name} masks ${first.name}`, async () => {
     const peers = (await second.status()).cooperation!.peers;
@@ -28,11 +28,11 @@ test('a neighbour that is killed is not asked, and is asked again after its rest
   await first.start();
   await fleet.untilCurrent();
   // Its memory is empty now, and its summary says so.
-  await untilHeard(second, first, 0);
+  await second.untilHeard(first, 0);
   await untilGiven(`an object of ${first.name} after its restart`, async (tried) => {
     const next = knownPath(`after/${tried}`, 5000);
     await offer(first, next);
-    await untilHeard(second, first);
+    await second.untilHeard(first);
     expect(await checkedGet(second.port, next)).toMatchObject({ status: 200, wrong: null });
     return origin.fetches(next) === 1;
   });
@@ -51,7 +51,7 @@ test('a node on disk offers its objects again after a kill', async () => {
   await first.kill();
   await first.start();
   await fleet.untilCurrent();
-  await untilHeard(second, first, paths.length);
+  await second.untilHeard(first, paths.length);
   await untilGiven('an object that was stored before the kill', async (tried) => {
     expect(await checkedGet(second.port, paths[tried]!)).toMatchObject({ status: 200, wrong: null });
     return origin.fetches(paths[tried]!) === 1;

@@ -9,7 +9,7 @@ import type { FleetNode } from '@bloomery/testkit/fleet/fleet-node';
 import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { expect, test } from 'vitest';
 import { ask } from '../node/scratch.ts';
-import { startFleet, untilGiven, untilHeard } from './start-fleet.ts';
+import { startFleet, untilGiven } from './start-fleet.ts';
 
 const SECRET = 'xyzzy-plugh-0451';
 
@@ -67,7 +67,7 @@ test('secrets of requests and responses never occur between nodes, nor do the ob
     expect((await ask(first.port, path, { headers })).status).toBe(200);
   await ask(first.port, '/public');
   // The one public object and those whose answers are for all.
-  for (const other of [second, third]) await untilHeard(other, first, 1 + SHAREABLE.size);
+  for (const other of [second, third]) await other.untilHeard(first, 1 + SHAREABLE.size);
   for (const { what, path, headers = {} } of CASES) {
     const count = () => origin.requests.filter(({ url }) => url === path).length;
     const before = count();
@@ -77,7 +77,7 @@ test('secrets of requests and responses never occur between nodes, nor do the ob
   await untilGiven('a public object of a neighbour', async (tried) => {
     const path = `/public?${tried}`;
     await ask(first.port, path);
-    await untilHeard(second, first, 2 + SHAREABLE.size + tried);
+    await second.untilHeard(first, 2 + SHAREABLE.size + tried);
     expect((await ask(second.port, path)).body).toBe('a public body');
     return origin.requests.filter(({ url }) => url === path).length === 1;
   });
@@ -103,7 +103,7 @@ test('--share lets responses go whose query only looks like a secret', async () 
   await untilGiven('a map of a neighbour', async (tried) => {
     const path = `/map?key=harmless-${tried}`;
     await ask(first.port, path);
-    await untilHeard(second, first, 1 + tried);
+    await second.untilHeard(first, 1 + tried);
     expect((await ask(second.port, path)).body).toBe('a map');
     return origin.count('/map') === 1 + 2 * tried;
   });
@@ -115,7 +115,7 @@ test('a program without the secret of the fleet gets the same refusal, whatever 
   const fleet = await startFleet({ nodes: 2, origin: origin.origin });
   const [first, second] = fleet.nodes as [FleetNode, FleetNode];
   await ask(first.port, '/public');
-  await untilHeard(second, first, 1);
+  await second.untilHeard(first, 1);
   const answers = [];
   for (const path of [`${origin.origin}/public`, `${origin.origin}/absent`, 'http://other.example/'])
     for (const headers of [{}, { 'Bloomery-Peer': 'v=1; node=x; t=1; n=AAAAAAAAAAAAAAAA; mac=AAAA' }])

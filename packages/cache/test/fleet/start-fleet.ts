@@ -39,20 +39,6 @@ export async function startKnownOrigin(options?: ThrottledOriginOptions): Promis
   return origin;
 }
 
-/**
- * Waits until a node has heard of all objects that a neighbour offers: this number, if it is given.
- */
-export async function untilHeard(node: FleetNode, neighbour: FleetNode, objects?: number): Promise<void> {
-  await until(
-    `${node.name} to know of ${objects ?? 'all'} objects of ${neighbour.name}`,
-    async () => {
-      const own = (await neighbour.status()).cooperation?.own.objects;
-      return (objects ?? own) === own && (await node.peer(neighbour.name))?.objects === own;
-    },
-    30_000,
-  );
-}
-
 /** Lets a node store an object, and waits until it offers the object to its neighbours. */
 export async function offer(node: FleetNode, path: string): Promise<void> {
   const offered = async () => (await node.status()).cooperation?.own.objects ?? 0;

@@ -1,6 +1,7 @@
 /** One node of a fleet (fleet.ts). Its ports and files stay the same when it is started again. */
 
 import { readFileSync } from 'node:fs';
+import { until } from '../eventually.ts';
 import { type LogLine, NodeProcess } from '../programs/node-process.ts';
 
 /** The parts of `/.bloomery/status` that tests of a fleet read. */
@@ -44,6 +45,7 @@ export interface FleetNodeOptions {
 }
 
 const STATUS_MS = 10_000;
+const HEARD_MS = 30_000;
 
 export class FleetNode {
   readonly index: number;
@@ -98,6 +100,21 @@ export class FleetNode {
   /** The neighbour with this name, as this node sees it. */
   async peer(name: string): Promise<FleetPeer | undefined> {
     return (await this.status()).cooperation?.peers.find(({ id }) => id === name);
+  }
+
+  /**
+   * Waits until this node has heard of all objects that a neighbour offers: this number, if it is
+   * given.
+   */
+  async untilHeard(neighbour: FleetNode, objects?: number): Promise<void> {
+    await until(
+      `${this.name} to know of ${objects ?? 'all'} objects of ${neighbour.name}`,
+      async () => {
+        const own = (await neighbour.status()).cooperation?.own.objects;
+        return (objects ?? own) === own && (await this.peer(neighbour.name))?.objects === own;
+      },
+      HEARD_MS,
+    );
   }
 
   /** Lines of the access log of all starts. A running node writes them once a second. */

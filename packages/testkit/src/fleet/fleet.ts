@@ -17,7 +17,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../eventually.ts';
+import { eventually, until } from '../eventually.ts';
 import { TcpRelay } from '../relay/tcp-relay.ts';
 import { FleetNode } from './fleet-node.ts';
 
@@ -149,6 +149,15 @@ export class Fleet implements AsyncDisposable {
         return others.every((name) => ready.some(({ id }) => id === name));
       };
       await eventually(isCurrent, ms, `${node.name} to have the summaries of ${others.join(', ')}`);
+    }
+  }
+
+  /** Waits until all links are up, be the neighbours believed or not. */
+  async untilUp(): Promise<void> {
+    for (const node of this.nodes) {
+      const isUp = async () =>
+        (await node.status()).cooperation?.peers.every(({ state }) => state !== 'down');
+      await until(`${node.name} to have its neighbours`, isUp);
     }
   }
 
