@@ -67,6 +67,19 @@ describe.each(UNIVERSES)('PositionSet in a universe of %i', (universe) => {
   });
 });
 
+test('PositionSet and its copies change independently, whichever of them changes', () => {
+  const random = new Random(5);
+  const sets = [{ set: new PositionSet(), model: new Set<number>() }];
+  for (let round = 0; round < 4000; round++) {
+    const { set, model } = sets[random.below(sets.length)];
+    const position = random.below(3000);
+    if (random.below(3) > 0) expect(set.insert(position)).toBe(!model.has(position) && !!model.add(position));
+    else expect(set.delete(position)).toBe(model.delete(position));
+    if (round % 500 === 499) sets.push({ set: set.copy(), model: new Set(model) });
+  }
+  for (const { set, model } of sets) expect([...set]).toEqual([...model].sort((a, b) => a - b));
+});
+
 test('PositionSet takes less than 5 bytes per position in order, less than 6.5 after random changes', () => {
   const random = new Random(11);
   const set = new PositionSet();
