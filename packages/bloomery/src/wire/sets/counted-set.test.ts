@@ -4,10 +4,13 @@ import { CountedSet } from './counted-set.ts';
 import { finishSteps } from './steps.ts';
 
 test('CountedSet counts the keys of a position, and changes with the first and the last', () => {
-  const set = new CountedSet();
+  const set = new CountedSet(1000);
   expect([set.add(7), set.add(7), set.add(9)]).toEqual([true, false, true]);
-  expect(set.changes(false)).toEqual({ removed: Float64Array.of(), added: Float64Array.of(7, 9) });
-  finishSteps(set.settle(set.changes(false)));
+  expect(finishSteps(set.changes(false))).toEqual({
+    removed: Float64Array.of(),
+    added: Float64Array.of(7, 9),
+  });
+  finishSteps(set.settle(finishSteps(set.changes(false))));
   expect([set.delete(7), set.has(7), set.changedCount]).toEqual([false, true, 0]);
   expect([set.delete(7), set.has(7), set.changedCount]).toEqual([true, false, 1]);
   expect([set.delete(7), set.changedCount]).toEqual([false, 1]); // it is gone already
@@ -15,21 +18,21 @@ test('CountedSet counts the keys of a position, and changes with the first and t
 });
 
 test('CountedSet leaves removed positions pending when only additions are taken', () => {
-  const set = new CountedSet();
+  const set = new CountedSet(1000);
   set.addSettled(1);
   set.delete(1);
   set.add(2);
-  const changes = set.changes(true);
+  const changes = finishSteps(set.changes(true));
   expect(changes).toEqual({ removed: Float64Array.of(), added: Float64Array.of(2) });
   finishSteps(set.settle(changes));
   expect([...set.settled]).toEqual([1, 2]);
   expect([set.size, set.changedCount]).toEqual([1, 1]);
-  expect(set.changes(false)).toEqual({ removed: Float64Array.of(1), added: Float64Array.of() });
+  expect(finishSteps(set.changes(false))).toEqual({ removed: Float64Array.of(1), added: Float64Array.of() });
 });
 
 test('CountedSet settles changes that were taken before other keys came and went', () => {
   const random = new Random(1);
-  const set = new CountedSet();
+  const set = new CountedSet(1000);
   const counts = new Map<number, number>();
   const change = () => {
     for (let i = 0; i < 40; i++) {
@@ -43,7 +46,7 @@ test('CountedSet settles changes that were taken before other keys came and went
   for (let round = 0; round < 300; round++) {
     change();
     const expected = [...counts].filter(([, count]) => count > 0).map(([position]) => position);
-    const changes = set.changes(false);
+    const changes = finishSteps(set.changes(false));
     change(); // meanwhile
     finishSteps(set.settle(changes));
     expect([...set.settled]).toEqual(expected.sort((a, b) => a - b));
@@ -51,4 +54,19 @@ test('CountedSet settles changes that were taken before other keys came and went
     expect(now.every((position) => set.has(position))).toBe(true);
     expect(set.size).toBe(now.length);
   }
+});
+
+test('CountedSet gathers the changes of one moment in steps, while others come and go', () => {
+  const set = new CountedSet(2 ** 40);
+  const early = Array.from({ length: 5000 }, (_, i) => i * 2 ** 27 + 3);
+  for (const position of early) set.add(position);
+  const steps = set.changes(false);
+  let [step, count] = [steps.next(), 0];
+  for (; !step.done; step = steps.next(), count++) {
+    set.add(2 ** 39 + 4 + count);
+    set.delete(early.at(-1 - count)!);
+  }
+  expect(count).toBeGreaterThan(5);
+  expect(step.value).toEqual({ removed: Float64Array.of(), added: Float64Array.from(early) });
+  expect(set.changedCount).toBe(5000);
 });

@@ -16,6 +16,7 @@
 
 import { mulHigh } from '../../hashing/mul-high.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
+import { STEP, type Steps } from './steps.ts';
 
 /** The largest universe. Products of its halves with 16 bits of hash are exact doubles. */
 export const MAX_UNIVERSE = 2 ** 48;
@@ -62,6 +63,12 @@ export function mixPosition(position: number, out: Int32Array): void {
   out[1] = high ^ (high >>> 31);
 }
 
+/** Changes of a set. Both lists rise, and have nothing in common. */
+export interface PositionChanges {
+  readonly removed: Float64Array;
+  readonly added: Float64Array;
+}
+
 /** The sum of a set, kept current change by change. */
 export class PositionSum {
   #low = 0;
@@ -98,6 +105,18 @@ export class PositionSum {
     const low = this.#low - (term[0] >>> 0);
     this.#low = low >>> 0;
     this.#high = (this.#high - (term[1] >>> 0) - (low < 0 ? 1 : 0) + WORD) % WORD;
+  }
+
+  /** Takes away and adds many positions. */
+  *change({ removed, added }: PositionChanges): Steps<void> {
+    for (let i = 0; i < removed.length; i++) {
+      this.subtract(removed[i]);
+      if (i % STEP === STEP - 1) yield;
+    }
+    for (let i = 0; i < added.length; i++) {
+      this.add(added[i]);
+      if (i % STEP === STEP - 1) yield;
+    }
   }
 }
 

@@ -3,15 +3,8 @@ import { Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { FrameError } from '../../frames/envelope.ts';
 import { PositionSet } from './position-set.ts';
-import { MAX_UNIVERSE, PositionSum } from './positions.ts';
-import {
-  decodeChanges,
-  decodeSet,
-  encodeChanges,
-  encodeSet,
-  type PositionChanges,
-  type PositionState,
-} from './set-code.ts';
+import { MAX_UNIVERSE, type PositionChanges, PositionSum } from './positions.ts';
+import { decodeChanges, decodeSet, encodeChanges, encodeSet, type PositionState } from './set-code.ts';
 import { finishSteps } from './steps.ts';
 
 const NO_LIMIT = 2 ** 31;

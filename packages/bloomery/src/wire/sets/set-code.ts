@@ -22,7 +22,7 @@ import { refuse } from '../../frames/envelope.ts';
 import { ByteReader, ByteWriter } from '../coding/byte-stream.ts';
 import { GapReader, GapWriter, gapParameter, MAX_PARAMETER } from '../coding/gap-code.ts';
 import { PositionSet } from './position-set.ts';
-import { MAX_UNIVERSE, PositionSum } from './positions.ts';
+import { MAX_UNIVERSE, type PositionChanges, PositionSum } from './positions.ts';
 import { STEP, type Steps } from './steps.ts';
 
 /** A set of positions, with everything that a subscriber must know of it. */
@@ -32,12 +32,6 @@ export interface PositionState {
   readonly positions: PositionSet;
   /** The sum of exactly these positions. */
   readonly sum: PositionSum;
-}
-
-/** Changes of a set. Both lists rise, and have nothing in common. */
-export interface PositionChanges {
-  readonly removed: Float64Array;
-  readonly added: Float64Array;
 }
 
 /** The largest key id. */

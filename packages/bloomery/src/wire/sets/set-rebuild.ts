@@ -18,7 +18,7 @@ type Hash = Pick<KeyHash, 'low' | 'high'>;
 
 export class SetRebuild {
   readonly universe: number;
-  readonly set = new CountedSet();
+  readonly set: CountedSet;
   readonly sum: PositionSum;
   readonly #told: readonly Map<number, number>[] = Array.from({ length: 256 }, () => new Map());
   /** Hashes whose upper half is that of another one. */
@@ -26,6 +26,7 @@ export class SetRebuild {
 
   constructor(universe: number, keyId: number) {
     this.universe = universe;
+    this.set = new CountedSet(universe);
     this.sum = PositionSum.ofEmpty(universe, keyId);
   }
 

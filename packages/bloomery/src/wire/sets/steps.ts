@@ -21,4 +21,4 @@ export function finishSteps<T>(steps: Steps<T>): T {
 }
 
 /** The number of positions that are handled in one step. */
-export const STEP = 1024;
+export const STEP = 256;

@@ -110,8 +110,12 @@ export class Announcer<S extends AnnouncedState> {
 
   /** The changes since generation number `base`. */
   delta(base: number, code: Uint8Array, question?: number): Uint8Array {
-    const { publisherId } = this;
-    return this.#write({ type: 'delta', publisherId, generation: this.#generation, question, base, code });
+    return this.deltaTo(this.#generation, base, code, question);
+  }
+
+  /** The changes from generation number `base` to a later one of the same epoch. */
+  deltaTo(generation: Generation, base: number, code: Uint8Array, question?: number): Uint8Array {
+    return this.#write({ type: 'delta', publisherId: this.publisherId, generation, question, base, code });
   }
 
   /**

@@ -250,15 +250,15 @@ describe('SetPublisher in steps', () => {
     for (const call of ['publish', 'full', 'answer', 'resize'] as const) {
       let isDone = false;
       for (let made = 1; !isDone; made++) {
-        const publisher = publisherOf(4000);
+        const publisher = publisherOf(1000);
         const subscriber = new SetSubscriber({ maxPositions: 1e6 });
         subscriber.receive(publisher.full());
-        for (const hash of hashes(0, 2500)) publisher.deleteHash(hash);
-        for (const hash of hashes(4000, 6500)) publisher.addHash(hash);
+        for (const hash of hashes(0, 625)) publisher.deleteHash(hash);
+        for (const hash of hashes(1000, 1625)) publisher.addHash(hash);
         const steps = publisher.publishInSteps();
         for (let i = 0; i < made && !isDone; i++) isDone = steps.next().done === true;
         publisher.addHash(hashKey('later'));
-        const now = [...hashes(2500, 6500), hashKey('later')];
+        const now = [...hashes(625, 1625), hashKey('later')];
         const said =
           call === 'publish'
             ? publisher.publish()

@@ -28,9 +28,9 @@
  *
  * Long work. `publish` takes time for the changes; full states and `resize` take time for the whole
  * set. Each has a twin in steps that the caller drives (steps.ts), and other calls may come in
- * between. A full state in steps is that of the generation at its beginning. A publication in steps
- * contains the changes up to its beginning, and closes the generation at its end, or when another
- * call needs it closed.
+ * between. A full state or an answer in steps is that of the generation at its beginning. A
+ * publication in steps contains the changes up to its beginning, and closes the generation at its
+ * end, or when another call needs it closed.
  *
  * What was refused. We refused to send the 64-bit hashes, which are exact and take 16,000 bytes
  * where the set takes 2,862. We refused deltas across universes: they would save nothing, because
@@ -42,12 +42,14 @@ import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import { CountedSet } from '../sets/counted-set.ts';
-import { MAX_UNIVERSE, PositionSum, positionOf } from '../sets/positions.ts';
-import { encodeChanges, encodeSet, MAX_KEY_ID, type PositionChanges } from '../sets/set-code.ts';
+import { codeList, inOddNumber } from '../sets/position-lists.ts';
+import type { PositionSet } from '../sets/position-set.ts';
+import { MAX_UNIVERSE, type PositionChanges, PositionSum, positionOf } from '../sets/positions.ts';
+import { encodeChanges, encodeSet, MAX_KEY_ID } from '../sets/set-code.ts';
 import { SetRebuild } from '../sets/set-rebuild.ts';
 import { finishSteps, STEP, type Steps } from '../sets/steps.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
-import { ChangeHistory } from './sync-history.ts';
+import { ChangeHistory, type CodedChanges } from './sync-history.ts';
 import type { Generation } from './sync-message.ts';
 
 export interface SetPublisherOptions extends AnnouncerOptions {
@@ -75,7 +77,7 @@ export class SetPublisher {
   readonly #historyBytes: number;
   readonly #announcer: Announcer<Closed>;
   #universe: number;
-  #set = new CountedSet();
+  #set: CountedSet;
   #sum: PositionSum;
   #history: ChangeHistory;
   /** The steps that close a generation, while they run. */
@@ -87,6 +89,7 @@ export class SetPublisher {
     checkOptions('SetPublisher', options, OPTIONS);
     const { universe, keyId = 0, scheme, historyGenerations = 256, historyBytes = 2 ** 20 } = options;
     this.#universe = checkUniverse(universe);
+    this.#set = new CountedSet(universe);
     this.keyId = checkInteger('keyId', keyId, 0, MAX_KEY_ID);
     this.#scheme = scheme;
     this.#historyGenerations = checkInteger('historyGenerations', historyGenerations, 0, 2 ** 20);
@@ -153,16 +156,19 @@ export class SetPublisher {
     for (;;) {
       this.#finishClosing();
       const { generation } = this.#announcer;
-      const changes = this.#set.changes(additionsOnly);
+      const changes = yield* this.#set.changes(additionsOnly);
       if (changes.added.length + changes.removed.length === 0) return null;
-      const sum = yield* this.#sumAfter(changes);
+      const sum = this.#sum.copy();
+      yield* sum.change(changes);
       const code = yield* this.#encode(changes, yield* ranksIn(this.#set, changes.removed));
+      const changed = yield* inOddNumber([changes.removed, changes.added]);
+      const coded = { gaps: yield* codeList(changed), count: changed.length };
       // Another call may have closed a generation in between, and the ranks are no longer those of
       // the set that subscribers hold.
       if (this.#announcer.generation !== generation || this.#closing !== undefined) continue;
       // The delta is written when the generation is closed, by whichever call runs the last step.
       let delta: Uint8Array = new Uint8Array();
-      const closing = this.#close(changes, sum, () => {
+      const closing = this.#close(changes, coded, sum, () => {
         delta = this.#announcer.delta(generation.sequence, code);
       });
       this.#closing = closing;
@@ -264,19 +270,6 @@ export class SetPublisher {
     return { universe: this.#universe, keyId: this.keyId, positions: this.#set.settled };
   }
 
-  *#sumAfter({ removed, added }: PositionChanges): Steps<PositionSum> {
-    const sum = this.#sum.copy();
-    for (let i = 0; i < removed.length; i++) {
-      sum.subtract(removed[i]);
-      if (i % STEP === STEP - 1) yield;
-    }
-    for (let i = 0; i < added.length; i++) {
-      sum.add(added[i]);
-      if (i % STEP === STEP - 1) yield;
-    }
-    return sum;
-  }
-
   /** Runs the steps that are left of a generation, before the settled positions are used. */
   #finishClosing(): void {
     if (this.#closing !== undefined) finishSteps(this.#closing);
@@ -287,29 +280,24 @@ export class SetPublisher {
   }
 
   /** Closes a generation with these changes, whose sum is known, and calls `closed`. */
-  *#close(changes: PositionChanges, sum: PositionSum, closed: () => void): Steps<void> {
+  *#close(changes: PositionChanges, coded: CodedChanges, sum: PositionSum, closed: () => void): Steps<void> {
     yield* this.#set.settle(changes);
     this.#closing = undefined;
-    const positions = new Float64Array(changes.removed.length + changes.added.length);
-    positions.set(changes.removed);
-    positions.set(changes.added, changes.removed.length);
-    this.#history.push(this.#announcer.generation, positions.sort());
+    this.#history.pushCoded(this.#announcer.generation, coded);
     this.#sum = sum;
     this.#announcer.advance({ sum: sum.value });
     closed();
   }
 
-  /** The changes since a generation that the history knows. */
+  /** The changes from a generation that the history knows to the one at the first step. */
   *#since({ sequence }: Generation, question: number): Steps<Uint8Array> {
-    const { settled } = this.#set;
-    const changed = this.#history.positionsSince(sequence);
-    const isThere = changed.map((position) => Number(settled.has(position)));
-    const changes = {
-      added: changed.filter((_, i) => isThere[i] === 1),
-      removed: changed.filter((_, i) => isThere[i] === 0),
-    };
-    const code = finishSteps(this.#encode(changes, ranksBefore(this.#set, changes)));
-    return yield* this.#orFull(this.#announcer.delta(sequence, code, question), question);
+    const { generation } = this.#announcer;
+    // A copy, because other generations may be closed between the steps.
+    const settled = this.#set.settled.copy();
+    const changed = yield* this.#history.positionsSince(sequence);
+    const { changes, ranked } = yield* changesBefore(settled, changed);
+    const code = yield* this.#encode(changes, ranked);
+    return yield* this.#orFull(this.#announcer.deltaTo(generation, sequence, code, question), question);
   }
 
   /** A delta, or the full state if that is smaller. */
@@ -368,16 +356,30 @@ function* ranksIn({ settled }: CountedSet, removed: Float64Array): Steps<Ranked>
 }
 
 /**
- * Ranks among the positions of an earlier generation: those that are settled now, without the added
- * and with the removed ones.
+ * The changes that led to these positions, by the changed ones, and the ranks of the removed ones in
+ * the set before: its positions are those of now, without the added and with the removed ones.
  */
-function ranksBefore({ settled }: CountedSet, { removed, added }: PositionChanges): Ranked {
-  let newer = 0;
-  const ranks = removed.map((position, older) => {
-    while (newer < added.length && added[newer] < position) newer++;
-    return settled.rank(position) - newer + older;
-  });
-  return { ranks, size: settled.size - added.length + removed.length };
+function* changesBefore(
+  settled: PositionSet,
+  changed: Float64Array,
+): Steps<{ readonly changes: PositionChanges; readonly ranked: Ranked }> {
+  const added = new Float64Array(changed.length);
+  const removed = new Float64Array(changed.length);
+  const ranks = new Float64Array(changed.length);
+  let [newer, older] = [0, 0];
+  for (let i = 0; i < changed.length; i++) {
+    if (settled.has(changed[i])) {
+      added[newer++] = changed[i];
+    } else {
+      ranks[older] = settled.rank(changed[i]) - newer + older;
+      removed[older++] = changed[i];
+    }
+    if (i % STEP === STEP - 1) yield;
+  }
+  return {
+    changes: { added: added.subarray(0, newer), removed: removed.subarray(0, older) },
+    ranked: { ranks: ranks.subarray(0, older), size: settled.size - newer + older },
+  };
 }
 
 /** The bytes of a full state, well enough to see whether a delta is smaller. */

@@ -24,8 +24,8 @@ import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import { PositionSet } from '../sets/position-set.ts';
-import { type PositionSum, positionOf } from '../sets/positions.ts';
-import { decodeChanges, decodeSet, type PositionChanges, type PositionState } from '../sets/set-code.ts';
+import { type PositionChanges, type PositionSum, positionOf } from '../sets/positions.ts';
+import { decodeChanges, decodeSet, type PositionState } from '../sets/set-code.ts';
 import { finishSteps, STEP, type Steps } from '../sets/steps.ts';
 import { Follower, type SyncOutcome, type SyncStatus, type Takers } from './follower.ts';
 import {
@@ -202,8 +202,7 @@ export class SetSubscriber {
     const sum = from.sum.copy();
     try {
       const changes = yield* decodeChanges(code, from, this.maxPositions);
-      for (const position of changes.removed) sum.subtract(position);
-      for (const position of changes.added) sum.add(position);
+      yield* sum.change(changes);
       return { from, sum, changes: sum.value === generation.sum ? changes : undefined };
     } catch (error) {
       if (error instanceof FrameError) return { from, sum, changes: undefined };

@@ -12,6 +12,8 @@
  * subscriber that still holds one of them gets the whole state.
  */
 
+import { codeList, inOddNumber, listOf } from '../sets/position-lists.ts';
+import { finishSteps, type Steps } from '../sets/steps.ts';
 import type { Generation } from './sync-message.ts';
 
 export class ChangeHistory {
@@ -41,8 +43,12 @@ export class ChangeHistory {
    * one that was pushed.
    */
   push(from: Generation, changed: Float64Array): void {
-    const gaps = gapsOf(changed);
-    this.#steps.push({ from, gaps, count: changed.length });
+    this.pushCoded(from, { gaps: finishSteps(codeList(changed)), count: changed.length });
+  }
+
+  /** `push` of bits that `codeList` coded before, in steps. */
+  pushCoded(from: Generation, { gaps, count }: CodedChanges): void {
+    this.#steps.push({ from, gaps, count });
     this.#byteLength += gaps.length;
     let forgotten = 0;
     while (
@@ -62,30 +68,21 @@ export class ChangeHistory {
   /** The bits that differ between that generation, which must be known, and the present. */
   changesSince(sequence: number): Uint32Array {
     const words = new Uint32Array(Math.ceil(this.#bits / 32));
-    for (const { gaps } of this.#stepsSince(sequence)) {
-      eachPosition(gaps, (position) => (words[Math.floor(position / 32)] ^= 1 << (position % 32)));
+    for (const { gaps, count } of this.#stepsSince(sequence)) {
+      for (const position of finishSteps(listOf(gaps, count)))
+        words[Math.floor(position / 32)] ^= 1 << (position % 32);
     }
     return words;
   }
 
   /**
-   * The same bits as their numbers, rising. Takes time for the changes, whatever the size of the
-   * summary.
+   * The same bits as their numbers, rising, up to the generation at the first step. Takes time for
+   * the changes, whatever the size of the summary.
    */
-  positionsSince(sequence: number): Float64Array {
-    const steps = this.#stepsSince(sequence);
-    const all = new Float64Array(steps.reduce((total, { count }) => total + count, 0));
-    let length = 0;
-    for (const { gaps } of steps) eachPosition(gaps, (position) => (all[length++] = position));
-    all.sort();
-    let kept = 0;
-    for (let i = 0; i < length; ) {
-      let next = i + 1;
-      while (next < length && all[next] === all[i]) next++;
-      if ((next - i) % 2 === 1) all[kept++] = all[i];
-      i = next;
-    }
-    return all.slice(0, kept);
+  *positionsSince(sequence: number): Steps<Float64Array> {
+    const lists: Float64Array[] = [];
+    for (const { gaps, count } of this.#stepsSince(sequence)) lists.push(yield* listOf(gaps, count));
+    return yield* inOddNumber(lists);
   }
 
   #stepsSince(sequence: number): readonly Step[] {
@@ -97,37 +94,13 @@ export class ChangeHistory {
   }
 }
 
-interface Step {
-  readonly from: Generation;
+/** Changed bits as `codeList` codes them. */
+export interface CodedChanges {
   readonly gaps: Uint8Array;
   /** The number of changed bits. */
   readonly count: number;
 }
 
-function gapsOf(positions: Float64Array): Uint8Array {
-  let bytes = new Uint8Array(2 * positions.length + 8);
-  let at = 0;
-  let next = 0;
-  for (const position of positions) {
-    if (at + 8 > bytes.length) {
-      const larger = new Uint8Array(2 * bytes.length);
-      larger.set(bytes);
-      bytes = larger;
-    }
-    let gap = position - next;
-    for (; gap >= 128; gap = Math.floor(gap / 128)) bytes[at++] = (gap % 128) | 128;
-    bytes[at++] = gap;
-    next = position + 1;
-  }
-  return bytes.slice(0, at);
-}
-
-function eachPosition(gaps: Uint8Array, visit: (position: number) => void): void {
-  let position = 0;
-  for (let at = 0; at < gaps.length; ) {
-    let unit = 1;
-    for (; gaps[at] >= 128; unit *= 128) position += (gaps[at++] & 127) * unit;
-    position += gaps[at++] * unit;
-    visit(position++);
-  }
+interface Step extends CodedChanges {
+  readonly from: Generation;
 }
