@@ -15,6 +15,8 @@
  * largest one. Time that goes backwards counts as standing still.
  */
 
+import { PagedIntegers } from './paged-integers.ts';
+
 const DIGIT_BITS = 8;
 const SLOTS = 1 << DIGIT_BITS;
 const WHEELS = 4;
@@ -33,10 +35,10 @@ export class ExpiryWheel {
   readonly #first = new Int32Array(WHEELS * SLOTS).fill(NO_THING);
   readonly #inWheel = new Float64Array(WHEELS);
   /** Tick, slot and neighbours in the list, by the number of the thing. */
-  #ticks = new Uint32Array(64);
-  #slots = new Int32Array(64).fill(NOWHERE);
-  #before = new Int32Array(64);
-  #after = new Int32Array(64);
+  readonly #ticks = new PagedIntegers((length) => new Uint32Array(length));
+  readonly #slots = new PagedIntegers((length) => new Int32Array(length).fill(NOWHERE));
+  readonly #before = new PagedIntegers((length) => new Int32Array(length));
+  readonly #after = new PagedIntegers((length) => new Int32Array(length));
 
   /** `now` is the present time in milliseconds. */
   constructor({ now, tickMs = 250 }: { now: number; tickMs?: number }) {
@@ -50,7 +52,7 @@ export class ExpiryWheel {
   }
 
   has(thing: number): boolean {
-    return thing < this.#slots.length && this.#slots[thing] !== NOWHERE;
+    return thing < this.#slots.length && this.#slots.get(thing) !== NOWHERE;
   }
 
   /** Adds a thing, or changes its time. A time in the past expires with the next `advance`. */
@@ -59,9 +61,9 @@ export class ExpiryWheel {
       throw new RangeError(`Cannot note an expiry: expected a thing of 0 or more, got ${thing}`);
     }
     this.remove(thing);
-    if (thing >= this.#slots.length) this.#grow(thing + 1);
+    for (const integers of [this.#ticks, this.#slots, this.#before, this.#after]) integers.cover(thing + 1);
     const tick = Math.floor((time - this.#start) / this.#tickMs);
-    this.#ticks[thing] = Math.min(MOST_TICKS - 1, Math.max(this.#tick, tick));
+    this.#ticks.set(thing, Math.min(MOST_TICKS - 1, Math.max(this.#tick, tick)));
     this.#link(thing);
     this.#size++;
   }
@@ -124,44 +126,31 @@ export class ExpiryWheel {
   }
 
   #link(thing: number): void {
-    const tick = this.#ticks[thing]!;
+    const tick = this.#ticks.get(thing);
     let wheel = WHEELS - 1;
     while (wheel > 0 && digit(tick, wheel) === digit(this.#tick, wheel)) wheel--;
     const slot = wheel * SLOTS + digit(tick, wheel);
     const next = this.#first[slot]!;
-    this.#slots[thing] = slot;
-    this.#before[thing] = NO_THING;
-    this.#after[thing] = next;
-    if (next !== NO_THING) this.#before[next] = thing;
+    this.#slots.set(thing, slot);
+    this.#before.set(thing, NO_THING);
+    this.#after.set(thing, next);
+    if (next !== NO_THING) this.#before.set(next, thing);
     this.#first[slot] = thing;
     this.#inWheel[wheel]!++;
   }
 
   #unlink(thing: number): void {
-    const slot = this.#slots[thing]!;
-    const [before, after] = [this.#before[thing]!, this.#after[thing]!];
+    const slot = this.#slots.get(thing);
+    const [before, after] = [this.#before.get(thing), this.#after.get(thing)];
     if (before === NO_THING) this.#first[slot] = after;
-    else this.#after[before] = after;
-    if (after !== NO_THING) this.#before[after] = before;
-    this.#slots[thing] = NOWHERE;
+    else this.#after.set(before, after);
+    if (after !== NO_THING) this.#before.set(after, before);
+    this.#slots.set(thing, NOWHERE);
     this.#inWheel[slot >> DIGIT_BITS]!--;
-  }
-
-  #grow(least: number): void {
-    const length = Math.max(least, 2 * this.#slots.length);
-    this.#ticks = grown(this.#ticks, new Uint32Array(length));
-    this.#slots = grown(this.#slots, new Int32Array(length).fill(NOWHERE));
-    this.#before = grown(this.#before, new Int32Array(length));
-    this.#after = grown(this.#after, new Int32Array(length));
   }
 }
 
 /** Digit of a tick in base 256. */
 function digit(tick: number, wheel: number): number {
   return (tick >>> (DIGIT_BITS * wheel)) & (SLOTS - 1);
-}
-
-function grown<T extends Uint32Array | Int32Array>(old: T, larger: T): T {
-  larger.set(old);
-  return larger;
 }

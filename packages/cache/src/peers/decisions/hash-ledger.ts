@@ -13,6 +13,7 @@
  */
 
 import type { HashHalves } from './owner-question.ts';
+import { PagedIntegers } from './paged-integers.ts';
 
 const PARTS = 1024;
 const LEAST_SLOTS = 8;
@@ -29,10 +30,10 @@ export class HashLedger {
     slots: new Int32Array(LEAST_SLOTS).fill(EMPTY),
     count: 0,
   }));
-  #lows = new Uint32Array(1024);
-  #highs = new Uint32Array(1024);
+  readonly #lows = new PagedIntegers((length) => new Uint32Array(length));
+  readonly #highs = new PagedIntegers((length) => new Uint32Array(length));
   /** 1 for numbers in use. */
-  #used = new Uint8Array(1024);
+  readonly #used = new PagedIntegers((length) => new Uint8Array(length));
   #free: number[] = [];
   /** All numbers from here on are unused. */
   #end = 0;
@@ -62,20 +63,20 @@ export class HashLedger {
 
   /** Removes a hash by its number. */
   remove(entry: number): void {
-    if (this.#used[entry] !== 1) {
+    if (entry >= this.#end || this.#used.get(entry) !== 1) {
       throw new RangeError(`Cannot remove a hash: expected the number of an entry, got ${entry}`);
     }
-    const [low, high] = [this.#lows[entry]!, this.#highs[entry]!];
+    const [low, high] = [this.#lows.get(entry), this.#highs.get(entry)];
     const part = this.#partOf(high);
     this.#emptySlot(part, this.#slotOf(part, low, high));
     part.count--;
-    this.#used[entry] = 0;
+    this.#used.set(entry, 0);
     this.#free.push(entry);
   }
 
   /** The hash of an entry. */
   hashAt(entry: number): HashHalves {
-    return { low: this.#lows[entry]!, high: this.#highs[entry]! };
+    return { low: this.#lows.get(entry), high: this.#highs.get(entry) };
   }
 
   /**
@@ -88,7 +89,7 @@ export class HashLedger {
 
   /** The numbers of all entries, under the same condition. */
   *entries(): Generator<number, void, undefined> {
-    for (let entry = 0; entry < this.#end; entry++) if (this.#used[entry] === 1) yield entry;
+    for (let entry = 0; entry < this.#end; entry++) if (this.#used.get(entry) === 1) yield entry;
   }
 
   #partOf(high: number): Part {
@@ -101,17 +102,17 @@ export class HashLedger {
     let slot = low & mask;
     for (;;) {
       const entry = slots[slot]!;
-      if (entry === EMPTY || (this.#lows[entry] === low && this.#highs[entry] === high)) return slot;
+      if (entry === EMPTY || (this.#lows.get(entry) === low && this.#highs.get(entry) === high)) return slot;
       slot = (slot + 1) & mask;
     }
   }
 
   #take(low: number, high: number): number {
     const entry = this.#free.pop() ?? this.#end++;
-    if (entry >= this.#lows.length) this.#growEntries();
-    this.#lows[entry] = low;
-    this.#highs[entry] = high;
-    this.#used[entry] = 1;
+    for (const integers of [this.#lows, this.#highs, this.#used]) integers.cover(entry + 1);
+    this.#lows.set(entry, low);
+    this.#highs.set(entry, high);
+    this.#used.set(entry, 1);
     return entry;
   }
 
@@ -120,7 +121,7 @@ export class HashLedger {
     const mask = slots.length - 1;
     let hole = emptied;
     for (let slot = (hole + 1) & mask; slots[slot] !== EMPTY; slot = (slot + 1) & mask) {
-      const home = this.#lows[slots[slot]!]! & mask;
+      const home = this.#lows.get(slots[slot]!) & mask;
       // The entry may move if its home is not between the hole and its slot.
       if (((slot - home) & mask) < ((slot - hole) & mask)) continue;
       slots[hole] = slots[slot]!;
@@ -133,16 +134,8 @@ export class HashLedger {
     const old = part.slots;
     part.slots = new Int32Array(2 * old.length).fill(EMPTY);
     for (const entry of old) {
-      if (entry !== EMPTY) part.slots[this.#slotOf(part, this.#lows[entry]!, this.#highs[entry]!)] = entry;
+      if (entry !== EMPTY)
+        part.slots[this.#slotOf(part, this.#lows.get(entry), this.#highs.get(entry))] = entry;
     }
-  }
-
-  #growEntries(): void {
-    const length = 2 * this.#lows.length;
-    const [lows, highs, used] = [new Uint32Array(length), new Uint32Array(length), new Uint8Array(length)];
-    lows.set(this.#lows);
-    highs.set(this.#highs);
-    used.set(this.#used);
-    [this.#lows, this.#highs, this.#used] = [lows, highs, used];
   }
 }

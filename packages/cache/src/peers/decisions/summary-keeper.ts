@@ -23,6 +23,7 @@
 import type { HashScheme, KeyHash } from 'bloomery';
 import { ExpiryWheel } from './expiry-wheel.ts';
 import { HashLedger } from './hash-ledger.ts';
+import { PagedIntegers } from './paged-integers.ts';
 import { widerUniverse } from './summary-universe.ts';
 
 /** The part of the library's `SetPublisher` that the keeper uses. */
@@ -81,8 +82,8 @@ export type KeeperStep =
   | { readonly kind: 'publish' | 'grow'; readonly steps: SummarySteps };
 
 const WHEEL_TICK_MS = 250;
-/** Keys that leave in one slice: about a millisecond. */
-const EXPIRED_PER_SLICE = 2000;
+/** Steps of the wheel in one slice: 2 to 4 µs each for a key that leaves. */
+const EXPIRED_PER_SLICE = 250;
 /** Keys that are looked at between two steps of `dropPart`. */
 const LOOKED_AT_PER_STEP = 64;
 /** The most parts: their number is one byte. */
@@ -95,7 +96,7 @@ export class SummaryKeeper {
   readonly #marginMs: number;
   readonly #ledger = new HashLedger();
   /** The part of each entry of the ledger, by its number. */
-  #parts = new Uint8Array(1024);
+  readonly #parts = new PagedIntegers((length) => new Uint8Array(length));
   readonly #wheel: ExpiryWheel;
   #neighbours: number;
   #running: 'publish' | 'grow' | null = null;
@@ -160,7 +161,7 @@ export class SummaryKeeper {
     let looked = 0;
     let changed = false;
     for (const entry of this.#ledger.entries()) {
-      if (this.#parts[entry] === part) {
+      if (this.#parts.get(entry) === part) {
         this.#wheel.remove(entry);
         this.#leave(entry, now());
         changed = true;
@@ -222,12 +223,8 @@ export class SummaryKeeper {
   }
 
   #setPart(entry: number, part: number): void {
-    if (entry >= this.#parts.length) {
-      const longer = new Uint8Array(2 * this.#parts.length);
-      longer.set(this.#parts);
-      this.#parts = longer;
-    }
-    this.#parts[entry] = part;
+    this.#parts.cover(entry + 1);
+    this.#parts.set(entry, part);
   }
 
   #pending(): PendingChanges {
