@@ -181,3 +181,29 @@ test('a summary that outgrows its table gets a larger one', () => {
   expect(summaries.byteLength).toBeGreaterThan(4 * before);
   for (let i = 0; i < 5000; i += 11) expect(summaries.candidates(hashOf(`k${i}`))).toEqual([member]);
 });
+
+test('a change of many positions enters the table in steps, and counts at once', () => {
+  const { summaries, settle, clock } = summariesOf();
+  const universe = 2 ** 45;
+  const member = new Member('a');
+  member.positions = new PlainPositions(universe, wholesale('old', universe, 9000));
+  summaries.reset(member);
+  settle();
+  const added = wholesale('new', universe, 6000).filter((position) => member.positions!.add(position));
+  summaries.change(member, Float64Array.from(added), 0);
+  // A rebuild that begins and ends meanwhile does not make the table complete.
+  for (const position of wholesale('old', universe, 9000)) {
+    if (member.positions.delete(position)) summaries.change(member, [], 1);
+  }
+  let turns = 0;
+  for (; clock.isBusy; turns++) {
+    clock.turn();
+    for (let i = 0; i < 6000; i += 501) expect(summaries.candidates(hashOf(`new${i}`))).toEqual([member]);
+  }
+  expect(turns).toBeGreaterThan(6);
+  for (let i = 0; i < 6000; i++) expect(summaries.candidates(hashOf(`new${i}`))).toEqual([member]);
+});
+
+function wholesale(name: string, universe: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => positionOf(hashOf(`${name}${i}`), universe));
+}

@@ -52,6 +52,10 @@ interface Place {
   /** Deleted positions that are still in the column. */
   deleted: number;
   cancelRebuild: (() => void) | null;
+  /** Whether the table may miss positions until the rebuild has ended. */
+  isRebuiltFromNothing: boolean;
+  /** Lists of additions that are on their way into the table. */
+  additions: number;
 }
 
 interface UniverseTable {
@@ -142,7 +146,15 @@ export class NeighbourSummaries {
     }
     if (positions === null) return true;
     if (place === undefined) {
-      place = { member, universe: positions.universe, column: -1, deleted: 0, cancelRebuild: null };
+      place = {
+        member,
+        universe: positions.universe,
+        column: -1,
+        deleted: 0,
+        cancelRebuild: null,
+        isRebuiltFromNothing: false,
+        additions: 0,
+      };
       this.#places.set(member, place);
       const own = this.#tableFor(positions.universe, positions.size);
       place.column = takeColumn(own, place);
@@ -160,11 +172,11 @@ export class NeighbourSummaries {
    * Takes changes of a neighbour that has been reset before. Returns false if there is no memory
    * for them; the neighbour is then left out.
    */
-  change(member: SummaryMember, added: Iterable<number>, removed: number): boolean {
+  change(member: SummaryMember, added: Float64Array | readonly number[], removed: number): boolean {
     const place = this.#places.get(member);
     if (place === undefined) return true;
-    const { table } = this.#tables.get(place.universe)!;
-    table.addMany(place.column, added);
+    if (added.length <= BATCH) this.#tables.get(place.universe)!.table.addMany(place.column, added);
+    else this.#addInSteps(place, added);
     place.deleted += removed;
     const size = member.positions?.size ?? 0;
     if (!this.#fit(place) && place.deleted > REBUILD_SHARE * size + 100 && place.cancelRebuild === null)
@@ -226,25 +238,58 @@ export class NeighbourSummaries {
     return made;
   }
 
+  /** Adds many positions to a column. It is unsettled meanwhile. */
+  #addInSteps(place: Place, added: Float64Array | readonly number[]): void {
+    place.additions++;
+    this.#settle(place);
+    const end = () => {
+      place.additions--;
+      this.#settle(place);
+    };
+    this.#work.run(this.#additionSteps(place, added), end, (error) => {
+      // The set itself still answers, for as long as the neighbour is in this place.
+      this.#failed(error);
+    });
+  }
+
+  *#additionSteps(place: Place, added: Float64Array | readonly number[]): Steps<void> {
+    for (let at = 0; at < added.length; at += BATCH) {
+      if (this.#places.get(place.member) !== place) return;
+      // The table may be another one at each step; a rebuild has then begun as well.
+      this.#tables.get(place.universe)!.table.addMany(place.column, added.slice(at, at + BATCH));
+      yield;
+    }
+  }
+
   /** Builds a column again from its set. It is unsettled meanwhile, unless it lacks nothing. */
   #rebuild(place: Place, lacks = true): void {
     const own = this.#tables.get(place.universe)!;
     place.cancelRebuild?.();
     place.deleted = 0;
-    if (lacks) this.#unsettled.add(place);
+    if (lacks) place.isRebuiltFromNothing = true;
+    this.#settle(place);
     place.cancelRebuild = this.#work.run(
       rebuildSteps(own.table, place),
       () => {
         place.cancelRebuild = null;
-        this.#unsettled.delete(place);
+        place.isRebuiltFromNothing = false;
+        this.#settle(place);
       },
       (error) => {
         // The set itself still answers.
-        this.#unsettled.add(place);
         place.cancelRebuild = null;
+        place.isRebuiltFromNothing = true;
+        this.#settle(place);
         this.#failed(error);
       },
     );
+  }
+
+  /** Notes whether the table answers for a place, or only its set does. */
+  #settle(place: Place): void {
+    const isThere = this.#places.get(place.member) === place;
+    if (isThere && (place.isRebuiltFromNothing || place.additions > 0)) this.#unsettled.add(place);
+    else this.#unsettled.delete(place);
   }
 }
 
