@@ -59,16 +59,20 @@ test('a response that the origin lets no cache store is looked for at neighbours
   expect([asked, a.entry.statistics.refused, origin.count('/now')]).toEqual([1, 1, 5]);
 });
 
-test('a response of a neighbour that may not be stored here is taken from there again', async () => {
-  const url = origin.url('/a');
-  // It has no explicit freshness, so it is not stored for a request with a cookie.
-  const modified = new Date(Date.now() - 1e9).toUTCString();
-  origin.on('/a', { headers: ['Last-Modified', modified], body: 'hello' });
-  await a.proxy.get(url);
-  b.plan = () => planOf([a]);
-  for (let i = 0; i < 3; i++) expect((await b.proxy.get(url, ['Cookie', 'x=1'])).text).toBe('hello');
-  expect([a.entry.statistics.served, origin.count('/a')]).toEqual([3, 1]);
-});
+test.each([true, false])(
+  'a response of a neighbour that may not be stored here is taken from there again (copies: %s)',
+  async (copies) => {
+    b.copies = copies;
+    const url = origin.url('/a');
+    // It has no explicit freshness, so it is not stored for a request with a cookie.
+    const modified = new Date(Date.now() - 1e9).toUTCString();
+    origin.on('/a', { headers: ['Last-Modified', modified], body: 'hello' });
+    await a.proxy.get(url);
+    b.plan = () => planOf([a]);
+    for (let i = 0; i < 3; i++) expect((await b.proxy.get(url, ['Cookie', 'x=1'])).text).toBe('hello');
+    expect([a.entry.statistics.served, origin.count('/a')]).toEqual([3, 1]);
+  },
+);
 
 test('a client that wants a validated response does not share what a neighbour had stored', async () => {
   const url = origin.url('/a');
