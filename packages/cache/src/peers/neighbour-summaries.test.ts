@@ -204,6 +204,26 @@ test('a change of many positions enters the table in steps, and counts at once',
   for (let i = 0; i < 6000; i++) expect(summaries.candidates(hashOf(`new${i}`))).toEqual([member]);
 });
 
+test('a large table gets more columns in steps, and each neighbour is found meanwhile', () => {
+  const { summaries, clock } = summariesOf();
+  const universe = 2 ** 45;
+  const members = Array.from({ length: 9 }, (_, i) => new Member(`n${i}`));
+  let turns = 0;
+  for (const member of members) {
+    member.positions = new PlainPositions(universe, wholesale(member.address, universe, 30_000));
+    summaries.reset(member);
+    for (turns = 0; clock.isBusy; turns++) {
+      clock.turn();
+      for (const each of members) {
+        const expected = each.positions === null ? [] : [each];
+        expect(summaries.candidates(hashOf(`${each.address}${17 * turns}`))).toEqual(expected);
+      }
+    }
+  }
+  // The ninth column has made the table larger, and all columns were built again.
+  expect(turns).toBeGreaterThan((9 * 30_000) / 512 / 3);
+});
+
 function wholesale(name: string, universe: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => positionOf(hashOf(`${name}${i}`), universe));
 }
