@@ -3,9 +3,10 @@
  *
  * The summary arrives as messages on the topic `summary` and is kept by a `SetSubscriber`. A
  * message that does not lead on from what is held causes a request, which the neighbour answers
- * with the missing changes or its full state. One request runs at a time; after a failure the next
- * one waits for the next message or heartbeat of the neighbour, so a neighbour that cannot answer
- * is not asked in a loop.
+ * with the missing changes or its full state. One request runs at a time. After one that brought
+ * nothing (it failed, or its answer was refused) the next waits 0.25 s, then twice as long each
+ * time, up to 30 s. Otherwise a summary above the limit would be asked for at each message of its
+ * neighbour, and sent whole four times a second. The first message that is taken ends the waiting.
  *
  * A neighbour is *masked* while this node must not rely on its summary: the link is down, there is
  * no summary yet, it belongs to another secret, or there is no memory for it. A summary that is a
@@ -34,6 +35,10 @@ const MOST_WAITING_BYTES = 16 * 2 ** 20;
 /** Time after which a summary that had no room is asked for again. */
 const NO_ROOM_MS = 60_000;
 
+/** The wait after the first request in vain, and the longest one. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 30_000;
+
 export interface NeighbourLinkParts {
   readonly transport: Transport;
   readonly clock: Clock;
@@ -56,6 +61,11 @@ export class NeighbourLink implements SummaryMember, Neighbour {
   /** The time at which the summary is asked for again, after it was dropped for lack of memory. */
   #retryAt: number | null = null;
   #waitingBytes = 0;
+  /** The wait after the last request in vain, or 0. */
+  #waitMs = 0;
+  /** The time before which no request is sent, and the timer of one that waits for it. */
+  #askAt = 0;
+  #cancelAsk: Cancel | null = null;
   #heardAt: number | null = null;
   #summaryBytes = 0;
   /** Bytes of objects that came from it. */
@@ -68,7 +78,7 @@ export class NeighbourLink implements SummaryMember, Neighbour {
     this.#subscriber = this.#newSubscriber();
     this.#unsubscribe = parts.transport.subscribe(peer.address, SUMMARY_TOPIC, {
       message: (bytes) => this.#receive(bytes),
-      open: () => this.#ask(this.#subscriber.request()),
+      open: () => this.#ask(),
       closed: () => {},
     });
   }
@@ -119,30 +129,35 @@ export class NeighbourLink implements SummaryMember, Neighbour {
 
   /** An answer of the neighbour named a later version of its summary than the one held here. */
   catchUp(): void {
-    this.#ask(this.#subscriber.request());
+    this.#ask();
   }
 
   close(): void {
+    this.#cancelAsk?.();
     this.#unsubscribe();
     this.#parts.summaries.remove(this);
   }
 
-  #receive(bytes: Uint8Array): void {
+  #receive(bytes: Uint8Array, isAnswer = false): void {
     const { work, clock, event } = this.#parts;
     const { length } = bytes;
     this.#heardAt = clock.monotonic();
     this.#summaryBytes += length;
-    if (this.#isResting || this.#waitingBytes + length > MOST_WAITING_BYTES) return;
+    if (this.#isResting || this.#waitingBytes + length > MOST_WAITING_BYTES) {
+      if (isAnswer) this.#asked(false);
+      return;
+    }
     this.#waitingBytes += length;
     work.run(
       this.#subscriber.receiveInSteps(bytes),
       (outcome) => {
         this.#waitingBytes -= length;
-        this.#received(outcome);
+        this.#received(outcome, isAnswer);
       },
       (error) => {
         this.#waitingBytes -= length;
         event('warn', 'summary-not-received', { peer: this.address, problem: error });
+        if (isAnswer) this.#asked(false);
       },
     );
   }
@@ -151,27 +166,50 @@ export class NeighbourLink implements SummaryMember, Neighbour {
     return this.#retryAt !== null && this.#parts.clock.monotonic() < this.#retryAt;
   }
 
-  #received({ reply, verdict, problem }: SyncOutcome): void {
+  #received({ reply, verdict, problem }: SyncOutcome, isAnswer: boolean): void {
     if (problem === 'limit') this.#drop();
     else if (verdict === 'unreadable' || verdict === 'conflict' || verdict === 'foreign')
       this.#parts.event('warn', 'summary-refused', { peer: this.address, verdict, why: problem });
-    if (reply !== undefined) this.#ask(reply);
+    if (isAnswer) this.#asked(verdict === 'taken' || verdict === 'confirmed');
+    else if (verdict === 'taken') this.#endWait();
+    if (reply !== undefined) this.#ask();
   }
 
-  #ask(request: Uint8Array): void {
-    if (this.#isAsking || this.#isResting) return;
+  /** Asks for what is missing, now or when the wait is over. */
+  #ask(): void {
+    const { transport, clock } = this.#parts;
+    if (this.#isAsking || this.#isResting || this.#cancelAsk !== null) return;
+    const waitMs = this.#waitMs === 0 ? 0 : this.#askAt - clock.monotonic();
+    if (waitMs > 0) {
+      this.#cancelAsk = clock.after(waitMs, () => {
+        this.#cancelAsk = null;
+        this.#ask();
+      });
+      return;
+    }
     this.#isAsking = true;
-    const { transport } = this.#parts;
+    const request = this.#subscriber.request();
     transport.request(this.address, SUMMARY_TOPIC, request, { timeoutMs: REQUEST_MS }).then(
-      (answer) => {
-        this.#isAsking = false;
-        if (answer.length > 0) this.#receive(answer);
-      },
-      // The next message, heartbeat or link gives another occasion.
-      () => {
-        this.#isAsking = false;
-      },
+      (answer) => (answer.length > 0 ? this.#receive(answer, true) : this.#asked(false)),
+      () => this.#asked(false),
     );
+  }
+
+  /** A request has come to its end, and brought something or not. */
+  #asked(isUseful: boolean): void {
+    this.#isAsking = false;
+    if (isUseful) {
+      this.#endWait();
+    } else {
+      this.#waitMs = Math.min(LONGEST_WAIT_MS, Math.max(FIRST_WAIT_MS, 2 * this.#waitMs));
+      this.#askAt = this.#parts.clock.monotonic() + this.#waitMs;
+    }
+  }
+
+  #endWait(): void {
+    this.#waitMs = 0;
+    this.#cancelAsk?.();
+    this.#cancelAsk = null;
   }
 
   #newSubscriber(): SetSubscriber {
