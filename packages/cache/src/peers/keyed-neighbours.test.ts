@@ -1,5 +1,8 @@
 import { hashKey, SecretKey } from 'bloomery';
 import { expect, test } from 'vitest';
+import type { StoredResponse } from '../policy/stored-response.ts';
+import { Flights } from '../proxy/flight/flights.ts';
+import type { ProxyFlights } from '../proxy/flight/shared-response.ts';
 import { KeyedNeighbours } from './keyed-neighbours.ts';
 import type { NeighbourDirectory, NeighbourPlan, OwnerWord } from './neighbour-port.ts';
 
@@ -23,12 +26,22 @@ function neighbours(word: OwnerWord | null = { owner: 'c', answer: b }) {
       return word;
     },
     done: (owner, hash) => asked.push(['done', owner, halves(hash)]),
+    gaveUp: (owner, hash, why) => asked.push([why, owner, halves(hash)]),
     find: (node) => (node === 'b' ? b : null),
     report: (report) => asked.push(report),
   };
   const mayName = (key: string) => !key.includes('secret');
   const hashOf = (key: string) => halves(hashKey(key, { key: summaryKey }));
-  return { keyed: new KeyedNeighbours({ directory, summaryKey, mayName }), asked, hashOf };
+  const flights: ProxyFlights = new Flights(() => 0);
+  const keyed = new KeyedNeighbours({
+    directory,
+    summaryKey,
+    mayName,
+    mayShare: ({ status }) => status === 200,
+    isBarren: (key) => flights.isBarren(key),
+  });
+  flights.watch((flight) => keyed.fetched(flight));
+  return { keyed, asked, hashOf, flights };
 }
 
 const request = (key: string) => ({ method: 'GET', key, headers: [] });
@@ -61,6 +74,53 @@ test('the owner that was asked hears once that the object is stored, and of no o
     ['owner', hash, 'd'],
     ['done', 'c', hash],
   ]);
+});
+
+const failed = { kind: 'failed', error: new Error('x') } as const;
+const withStatus = (status: number) => {
+  // The claim depends on the status alone, because `mayShare` does here.
+  const response = { status } as StoredResponse;
+  const rest = { body: null, validated: false, personal: false, fromNeighbour: false };
+  return { kind: 'shared', shared: { ...rest, response, source: response } } as const;
+};
+
+test.each([
+  ['left', failed, false],
+  ['left', { kind: 'private' }, false],
+  ['unshareable', { kind: 'private' }, true],
+  ['unshareable', withStatus(404), false],
+  ['left', null, false],
+] as const)('the owner hears %s at once if the fetch brings nothing', async (why, landing, barren) => {
+  const { keyed, asked, hashOf, flights } = neighbours();
+  const flight = flights.begin('http://x/a');
+  await keyed.askOwner('http://x/a', null);
+  asked.length = 0;
+  if (barren) flights.markBarren('http://x/a');
+  // A range of the same object ends without a word.
+  flights.end(flights.begin('http://x/a', 'alone'));
+  expect(asked).toEqual([]);
+  if (landing === null) flights.end(flight);
+  else flight.land(landing);
+  expect(asked).toEqual([[why, 'c', hashOf('http://x/a')]]);
+  flights.end(flight);
+  keyed.stored('http://x/a');
+  expect(asked).toHaveLength(1);
+});
+
+test('a shared response is done when it is stored, and left when the fetch ends without that', async () => {
+  const { keyed, asked } = neighbours();
+  const words = () => asked.splice(0).map((each) => (each as unknown[])[0]);
+  for (const isStored of [true, false]) {
+    const flights: ProxyFlights = new Flights(() => 0);
+    flights.watch((flight) => keyed.fetched(flight));
+    const flight = flights.begin('http://x/a');
+    await keyed.askOwner('http://x/a', null);
+    flight.land(withStatus(200));
+    expect(words()).toEqual(['owner']);
+    if (isStored) keyed.stored('http://x/a');
+    flights.end(flight);
+    expect(words()).toEqual([isStored ? 'done' : 'left']);
+  }
 });
 
 test('without an answer of the directory there is no claim', async () => {

@@ -4,13 +4,17 @@
  * primary holds all summaries, and a worker sends it 8 bytes instead of a URL.
  *
  * This file also decides which keys are named to neighbours at all, and remembers for which keys an
- * owner expects to hear how a fetch ended. It remembers 4,096 of them at most. An owner that hears
- * nothing forgets the claim after a while (`decisions/owner-tracker.ts`).
+ * owner expects to hear how a fetch ended: the object is stored here, or this node gave up. Without
+ * that, the owner would send other nodes to one that has nothing. It remembers 4,096 of them at
+ * most. An owner that hears nothing forgets the claim after a while (`decisions/owner-tracker.ts`).
  */
 
 import { hashKey, type KeyHash, type SecretKey } from 'bloomery';
 import type { RequestHead } from '../policy/message-head.ts';
+import type { StoredResponse } from '../policy/stored-response.ts';
+import type { ProxyFlight } from '../proxy/flight/shared-response.ts';
 import type {
+  GiveUp,
   Neighbour,
   NeighbourDirectory,
   NeighbourPlan,
@@ -27,6 +31,10 @@ export interface KeyedNeighboursOptions {
   readonly summaryKey: SecretKey;
   /** Whether a key may be named to a neighbour; keys with a secret in the query may not. */
   readonly mayName: (key: string) => boolean;
+  /** Whether a response may be given to a neighbour. */
+  readonly mayShare: (response: StoredResponse) => boolean;
+  /** Whether the last response of a key could not be shared (`proxy/flight/flights.ts`). */
+  readonly isBarren: (key: string) => boolean;
 }
 
 export class KeyedNeighbours implements NeighbourPort {
@@ -70,6 +78,29 @@ export class KeyedNeighbours implements NeighbourPort {
     if (owner === undefined) return;
     this.#claims.delete(key);
     this.#options.directory.done(owner, this.hash(key));
+  }
+
+  /** A fetch of this key has landed or ended. */
+  fetched(flight: ProxyFlight): void {
+    const { directory } = this.#options;
+    const { key } = flight;
+    const owner = this.#claims.get(key);
+    const why = owner === undefined ? null : this.#giveUp(flight);
+    if (owner === undefined || why === null) return;
+    this.#claims.delete(key);
+    directory.gaveUp?.(owner, this.hash(key), why);
+  }
+
+  /** The reason why a fetch brings nothing for other nodes, or null if it may still do so. */
+  #giveUp({ key, kind, landing, ended }: ProxyFlight): GiveUp | null {
+    const { mayShare, isBarren } = this.#options;
+    if (kind === 'alone') return null;
+    if (landing?.kind === 'shared') {
+      if (!mayShare(landing.shared.response)) return 'unshareable';
+      // A response that was stored has no claim any more.
+      return ended ? 'left' : null;
+    }
+    return landing?.kind === 'private' && isBarren(key) ? 'unshareable' : 'left';
   }
 
   #claim(key: string, owner: string): void {

@@ -62,6 +62,12 @@ export interface OwnerWord {
 }
 
 /**
+ * The reason why a node does not have an object for which it asked the owner. `unshareable`: no
+ * node may get it from another one. `left`: the fetch failed, or its response was not stored.
+ */
+export type GiveUp = 'unshareable' | 'left';
+
+/**
  * The same knowledge by the hash of a key under the fleet's summary key, so that it can be kept in
  * another process than the fetch.
  */
@@ -71,6 +77,8 @@ export interface NeighbourDirectory {
   askOwner(hash: HashHalves, lost: string | null): Promise<OwnerWord | null>;
   /** Tells an owner that this node has the whole object. */
   done(owner: string, hash: HashHalves): void;
+  /** Tells an owner that this node does not have the object, and is not receiving it any more. */
+  gaveUp?(owner: string, hash: HashHalves, why: GiveUp): void;
   find(node: string): Neighbour | null;
   report(report: NeighbourReport): void;
 }

@@ -51,6 +51,22 @@ test('the first node is told to fetch, and the others are sent to nodes that rec
   for (const { hub } of nodes) hub.close();
 });
 
+test('a node that gave up is not named to others', async () => {
+  const { nodes, clock, settle } = await fleetOf(4);
+  for (const [at, why] of (['left', 'unshareable'] as const).entries()) {
+    const hash = hashOf(`http://a/${at}`);
+    const { owner } = await settle(nodes[0].hub.askOwner(hash, null));
+    nodes[0].hub.gaveUp(owner, hash, why);
+    await clock.advance(100);
+    const answers = [];
+    for (const { hub } of nodes.slice(1)) answers.push((await settle(hub.askOwner(hash, null))).answer);
+    // After an object that may not be shared, each node fetches for itself.
+    const expected = why === 'left' ? ['fetch', 'n1', 'n1'] : ['fetch', 'fetch', 'fetch'];
+    expect(answers.map((answer) => (typeof answer === 'string' ? answer : answer?.id))).toEqual(expected);
+  }
+  for (const { hub } of nodes) hub.close();
+});
+
 test('nodes agree on one other owner while the first one is silent', async () => {
   const { nodes, network, settle } = await fleetOf(6);
   for (let i = 0; i < 20; i++) {

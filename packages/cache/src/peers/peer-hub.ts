@@ -28,6 +28,7 @@ import { choosePeers, describePlan, ownerDeadlineMs } from './decisions/peer-cho
 import type { AskEnd } from './decisions/peer-score.ts';
 import { NeighbourLink } from './neighbour-link.ts';
 import type {
+  GiveUp,
   Neighbour,
   NeighbourDirectory,
   NeighbourPlan,
@@ -135,6 +136,10 @@ export class PeerHub implements NeighbourDirectory {
 
   done(owner: string, hash: HashHalves): void {
     void this.#put(owner, { kind: 'done', hash });
+  }
+
+  gaveUp(owner: string, hash: HashHalves, why: GiveUp): void {
+    void this.#put(owner, { kind: why, hash });
   }
 
   find(node: string): Neighbour | null {

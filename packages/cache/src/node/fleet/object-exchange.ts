@@ -73,13 +73,16 @@ export class ObjectExchange {
     const { fleet, config, store, flights, policy, limits, event } = options;
     const clock = options.clock ?? systemClock;
     const keys = fleetKeys(fleet.secret);
+    const until = (response: StoredResponse) => shareableUntil(response, { share: config.share });
+    const mayShare = (response: StoredResponse) => (until(response) ?? 0) > clock.now();
     const port = new KeyedNeighbours({
       directory: fleet.directory,
       summaryKey: keys.summary,
       mayName: (key) => !hasSecretQuery(key) || config.share.some((prefix) => key.startsWith(prefix)),
+      mayShare,
+      isBarren: (key) => flights.isBarren(key),
     });
     const running = new RunningAsks();
-    const until = (response: StoredResponse) => shareableUntil(response, { share: config.share });
     this.#entry = new PeerEntry({
       store,
       flights,
@@ -87,7 +90,7 @@ export class ObjectExchange {
       clock,
       verifier: new RequestVerifier(fleet.secret, clock),
       responseKey: keys.response,
-      mayShare: (response) => (until(response) ?? 0) > clock.now(),
+      mayShare,
       summary: () => fleet.summary,
       headTimeoutMs: limits.originHeadTimeoutMs,
       running,
@@ -126,9 +129,14 @@ export class ObjectExchange {
       },
       failed: (error) => event('error', 'summary-feed', { problem: error }),
     });
-    this.#stopWatching = store.watch((key, change) => {
+    const stopWatchingStore = store.watch((key, change) => {
       if (change !== 'removed') port.stored(key);
     });
+    const stopWatchingFlights = flights.watch((flight) => port.fetched(flight));
+    this.#stopWatching = () => {
+      stopWatchingStore();
+      stopWatchingFlights();
+    };
   }
 
   /** Begins to read the store. The summary is published from the beginning, and grows. */

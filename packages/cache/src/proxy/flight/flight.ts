@@ -91,6 +91,8 @@ export class Flight<Shared, Own> {
   variant: string;
   /** Called at most once, when the flight is to be abandoned. Set by the fetch. */
   unwaited: () => void = () => {};
+  /** Called once, when the flight lands, before the waiters are told. Set by the table. */
+  landed: () => void = () => {};
   #state: 'gathering' | 'sent' | 'landed' | 'ended' = 'gathering';
   #doomed = false;
   #rooted = false;
@@ -186,6 +188,7 @@ export class Flight<Shared, Own> {
     this.#landing = landing;
     this.#state = 'landed';
     clearTimeout(this.#abandoning);
+    this.landed();
     const first = this.#first;
     const waiting = [...this.#waiting];
     this.#waiting.clear();

@@ -45,6 +45,7 @@ export class Flights<Shared, Own> {
   readonly #invalidated = new RecentKeys<true>();
   /** The names of the fields that select the response to a key, if there are any. */
   readonly #selectors = new RecentKeys<readonly string[]>();
+  readonly #watchers = new Set<(flight: Flight<Shared, Own>) => void>();
   readonly #clock: () => number;
   #background = 0;
 
@@ -76,8 +77,22 @@ export class Flights<Shared, Own> {
   begin(key: string, kind: FlightKind = 'joinable', variant = ''): Flight<Shared, Own> {
     const flight = new Flight<Shared, Own>(key, kind, variant);
     if (kind === 'background') this.#background++;
+    flight.landed = () => this.#tell(flight);
     this.#add(flight);
     return flight;
+  }
+
+  /**
+   * Calls `changed` when a flight lands and when it ends. It must not throw. Returns a function
+   * that prevents further calls.
+   */
+  watch(changed: (flight: Flight<Shared, Own>) => void): () => void {
+    this.#watchers.add(changed);
+    return () => void this.#watchers.delete(changed);
+  }
+
+  #tell(flight: Flight<Shared, Own>): void {
+    for (const changed of this.#watchers) changed(flight);
   }
 
   /**
@@ -104,6 +119,7 @@ export class Flights<Shared, Own> {
     if (!flight.end()) return;
     if (flight.kind === 'background') this.#background--;
     this.#remove(flight);
+    this.#tell(flight);
   }
 
   /**
