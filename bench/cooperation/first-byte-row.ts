@@ -1,0 +1,104 @@
+/**
+ * The first byte under faults: links between three nodes stall, delay, cut and refuse, while each
+ * object is in the summary of a neighbour. A client may wait for the budget (250 ms for all
+ * neighbours and the owner together) and for the origin, and no longer.
+ *
+ * The origin's time is measured at the same time by the same client, without a node.
+ */
+
+import { Agent } from 'node:http';
+import { checkedGet } from '../../packages/testkit/src/fleet/checked-get.ts';
+import type { Fleet } from '../../packages/testkit/src/fleet/fleet.ts';
+import { knownPath } from '../../packages/testkit/src/origins/known-body.ts';
+import { ThrottledOrigin } from '../../packages/testkit/src/origins/throttled-origin.ts';
+import type { RelayFaults } from '../../packages/testkit/src/relay/tcp-relay.ts';
+import { met, quantile, startBenchFleet } from './bench-fleet.ts';
+
+const BUDGET_MS = 250;
+const ORIGIN_MS = 20;
+const CLIENTS = 4;
+const OBJECT_BYTES = 20_000;
+
+/** Faults that a link has in turn; open connections have them as well. */
+const FAULTS: readonly RelayFaults[] = [
+  {},
+  { toClient: { stallAfter: 0 } },
+  { toClient: { delayMs: 100 } },
+  { toClient: { delayMs: 400 } },
+  { toClient: { cutAfter: 3000 } },
+  { refuse: true },
+  { toServer: { stallAfter: 300 } },
+];
+
+export async function firstByteTable(isQuick: boolean): Promise<string[]> {
+  await using origin = await ThrottledOrigin.start({ headDelayMs: ORIGIN_MS });
+  await using fleet = await startBenchFleet({ nodes: 3, origin: origin.url, relays: {} });
+  const requests = isQuick ? 400 : 6000;
+  const calm = await measured(fleet, origin, Math.ceil(requests / 4), 'calm', []);
+  const faulty = await measured(fleet, origin, requests, 'faulty', FAULTS);
+  const row = (name: string, { through, direct, asked }: FirstBytes) => {
+    const most = BUDGET_MS + quantile(direct, 0.999);
+    const isMet = quantile(through, 0.999) <= most;
+    const times = [0.5, 0.99, 0.999].map((share) => quantile(through, share).toFixed(0));
+    return `| ${name} | ${through.length} | ${times.join(' | ')} | ${quantile(direct, 0.999).toFixed(0)} | ${asked} | p99.9 at most ${most.toFixed(0)} ms: ${met(isMet)} |`;
+  };
+  return [
+    `Three processes, ${CLIENTS} clients, an origin that takes ${ORIGIN_MS} ms, the default budget of ${BUDGET_MS} ms.`,
+    '',
+    '| links | answers | p50, ms | p99, ms | p99.9, ms | origin alone p99.9, ms | answers of the origin | wanted |',
+    '|---|---:|---:|---:|---:|---:|---:|---|',
+    row('well', calm),
+    row('stall, delay, cut or refuse', faulty),
+  ];
+}
+
+interface FirstBytes {
+  readonly through: readonly number[];
+  readonly direct: readonly number[];
+  readonly asked: number;
+}
+
+/** Rounds: one node stores objects and tells of them, then faults begin and another is asked. */
+async function measured(
+  fleet: Fleet,
+  origin: ThrottledOrigin,
+  requests: number,
+  name: string,
+  faults: readonly RelayFaults[],
+): Promise<FirstBytes> {
+  const agent = new Agent({ keepAlive: true });
+  const originPort = Number(new URL(origin.url).port);
+  const through: number[] = [];
+  const direct: number[] = [];
+  let asked = 0;
+  const perRound = 50;
+  for (let round = 0; round * perRound < requests; round++) {
+    for (const relay of fleet.relays) relay.setFaults();
+    await fleet.untilUp();
+    const paths = Array.from({ length: perRound }, (_, i) =>
+      knownPath(`${name}/${round}/${i}`, OBJECT_BYTES),
+    );
+    const [holder, asker] = [fleet.nodes[round % 3], fleet.nodes[(round + 1) % 3]];
+    for (const path of paths) await checkedGet(holder.port, path, { agent });
+    await asker.untilHeard(holder);
+    for (const [i, relay] of fleet.relays.entries())
+      if (faults.length > 0) relay.setFaults(faults[(round + i * 3) % faults.length]);
+    const before = origin.requests.length;
+    const waiting = paths.values();
+    const client = async () => {
+      for (const path of waiting) {
+        const answer = await checkedGet(asker.port, path, { agent });
+        if (answer.wrong !== null || answer.status !== 200)
+          throw new Error(`Cannot measure: expected the right bytes, got ${answer.wrong ?? answer.status}`);
+        through.push(answer.firstByteMs);
+        if (through.length % 4 === 0)
+          direct.push((await checkedGet(originPort, `/alone${path}`, { agent })).firstByteMs);
+      }
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, client));
+    asked += origin.requests.slice(before).filter(({ path }) => !path.startsWith('/alone')).length;
+  }
+  for (const relay of fleet.relays) relay.setFaults();
+  agent.destroy();
+  return { through, direct, asked };
+}
