@@ -4,11 +4,16 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
+import { availableParallelism, cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { needPrograms } from '../shared/need-programs.ts';
 import { capturedTable } from './captured-stream.ts';
+import { firstByteTable } from './first-byte-row.ts';
+import { freshTable } from './fresh-row.ts';
+import { herdTable } from './herd-row.ts';
+import { localHitsTable } from './local-hits-row.ts';
+import { stallTable } from './stall-row.ts';
 import { updatePage, updateTable } from './update-table.ts';
 
 const RESULTS = fileURLToPath(new URL('../results/cooperation.md', import.meta.url));
@@ -16,7 +21,7 @@ const DOCS = fileURLToPath(new URL('../../docs/notes/summary-bytes.md', import.m
 
 const HELP = `npm run bench:cooperation -- [options]
 
-  --only LIST        sections: bytes, stream (all of them)
+  --only LIST        sections: bytes, stream, fresh, herd, first-byte, local-hits, stall (all of them)
   --quick            smaller and fewer
   --write            put the sections into bench/results/cooperation.md; the others stay
   --docs             write the table of bytes into docs/notes/summary-bytes.md as well
@@ -55,6 +60,22 @@ const SECTIONS: readonly BenchSection[] = [
     title: 'Bytes on a captured TCP stream',
     run: () => capturedTable(options.quick),
   },
+  { name: 'fresh', title: 'Fresh', run: () => freshTable(options.quick) },
+  { name: 'herd', title: 'Herd', run: () => herdTable(options.quick) },
+  {
+    name: 'first-byte',
+    title: 'First byte under faults',
+    run: () => firstByteTable(options.quick),
+  },
+  {
+    name: 'local-hits',
+    title: 'Local hits',
+    async run() {
+      needPrograms(['wrk'], 'wrk');
+      return localHitsTable(options.quick);
+    },
+  },
+  { name: 'stall', title: 'No stall', run: () => stallTable(options.quick) },
 ];
 
 async function main(): Promise<void> {
@@ -71,16 +92,18 @@ async function main(): Promise<void> {
   for (const section of SECTIONS) {
     if (!wanted.includes(section.name)) continue;
     process.stderr.write(`${section.title}\n`);
+    const load = loadavg()[0].toFixed(1);
     const lines = await section.run();
-    const text = [`## ${section.title}`, '', machine(), '', ...lines, ''].join('\n');
+    const text = [`## ${section.title}`, '', machine(load), '', ...lines, ''].join('\n');
     console.log(text);
     if (options.write) keep(section, text);
   }
 }
 
-function machine(): string {
+/** `load` is the load average before the section: other work makes times longer. */
+function machine(load: string): string {
   const form = options.quick ? ', quick form' : '';
-  return `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}${form}.`;
+  return `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}, load before ${load}${form}.`;
 }
 
 /** Replaces the section in the file of results, or adds it at its place. */
