@@ -107,7 +107,7 @@ const act: {
     for (const summary of summaries) await summary.fill();
     return { ports: summaries.map(({ port }) => port) };
   },
-  /** Many subscribers that read and forget: 64 sets of a million would be another machine's work. */
+  /** Subscribers that read and forget: 64 sets of a million would be another machine's work. */
   async read({ ports, readers }) {
     for (let i = 0; i < readers; i++) {
       const transport = new HttpTransport({ id: `r${i}`, secret: SECRET, peers: ports.map(urlOf) });
