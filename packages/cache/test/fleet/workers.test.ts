@@ -13,7 +13,7 @@ import { expect, test } from 'vitest';
 import type { NodeStatus } from '../../src/node/admin/status.ts';
 import { ownerOf } from '../../src/node/workers/team.ts';
 import { until } from '../node/scratch.ts';
-import { countsOf, offer, startFleet, startKnownOrigin, untilHeard } from './start-fleet.ts';
+import { countsOf, offer, startFleet, startKnownOrigin } from './start-fleet.ts';
 
 /** Objects that are tried for one worker, since a busy machine may miss a deadline. */
 const TRIES = 10;
@@ -79,7 +79,7 @@ async function servedThrough(
     expect(tried, `${node.name} never fetched from ${holder.name}`).toBeLessThan(TRIES);
     const path = newPath();
     await offer(holder, path);
-    await untilHeard(node, holder);
+    await node.untilHeard(holder);
     const { failures } = await countsOf(node);
     const answer = await checkedGet(node.port, path);
     expect(answer).toMatchObject({ status: 200, isWhole: true, wrong: null });
@@ -127,11 +127,11 @@ test('a worker that is killed brings its part of the summary back from its disk'
     async () => (await statusOf(team)).stores.disk?.responses === 16,
     30_000,
   );
-  await untilHeard(single, team, 16);
+  await single.untilHeard(team, 16);
   const { workers: before } = await statusOf(team);
   await killWorker(team);
   await untilRestarted(team);
-  await untilHeard(single, team, 16);
+  await single.untilHeard(team, 16);
   const { workers: after } = await statusOf(team);
   expect(after[0]!.pid).toBe(before[0]!.pid);
   expect(after[1]!.pid).not.toBe(before[1]!.pid);
@@ -145,9 +145,9 @@ test('a worker that is killed takes its part of the summary along', async () => 
   const { team, single, pathOf } = await startLab();
   const paths = [0, 1].map((worker) => Array.from({ length: 8 }, () => pathOf(worker, 20_000)));
   for (const path of paths.flat()) await checkedGet(team.port, path);
-  await untilHeard(single, team, 16);
+  await single.untilHeard(team, 16);
   await killWorker(team);
-  await untilHeard(single, team, 8);
+  await single.untilHeard(team, 8);
   for (const path of paths.flat())
     expect(await checkedGet(single.port, path)).toMatchObject({ status: 200, isWhole: true, wrong: null });
   expect((await countsOf(single)).falseHits).toBe(0);
@@ -158,7 +158,7 @@ test('a body that a worker was sending when it was killed is right, or visibly b
   const { team, single, pathOf } = lab;
   const path = pathOf(1, 40_000_000);
   await offer(team, path);
-  await untilHeard(single, team);
+  await single.untilHeard(team);
   const { workers } = await statusOf(team);
   let killed = false;
   const answer = await checkedGet(single.port, path, {
