@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { hashOf, KEY_ID, SCHEME, SummaryLab } from '../../test/peers/summary-lab.ts';
+import { SUMMARY_TOPIC } from './neighbour-link.ts';
+import { OwnSummary } from './own-summary.ts';
+
+const HOUR = 3_600_000;
+
+/** The summary of node `a`, and node `b` that follows it. */
+async function start({ neighbours = 1 } = {}) {
+  const lab = new SummaryLab();
+  const own = new OwnSummary({
+    transport: lab.a,
+    clock: lab.clock,
+    work: lab.work,
+    keyId: KEY_ID,
+    scheme: SCHEME,
+    neighbours,
+    bandwidth: 1e6,
+    event: lab.event,
+  });
+  const link = lab.follow();
+  await lab.clock.advance(100);
+  const keep = (key: string, forMs = HOUR) => own.keep(hashOf(key), lab.clock.now() + forMs);
+  return { lab, own, link, keep };
+}
+
+test('OwnSummary publishes keys that come and go', async () => {
+  const { lab, own, keep } = await start();
+  keep('x');
+  keep('y');
+  await lab.clock.advance(500);
+  expect([lab.finds('x'), lab.finds('y'), lab.finds('z')]).toEqual([true, true, false]);
+  expect([own.objects, own.updates]).toEqual([2, 1]);
+  own.drop(hashOf('x'));
+  await lab.clock.advance(2000);
+  expect([lab.finds('x'), lab.finds('y')]).toEqual([false, true]);
+  expect(own.updates).toBe(2);
+  expect(lab.events).toEqual([]);
+});
+
+test('OwnSummary lets a key go before it is stale, without an event', async () => {
+  const { lab, own, keep } = await start();
+  keep('x', 10_000);
+  await lab.clock.advance(5000);
+  expect(lab.finds('x')).toBe(true);
+  await lab.clock.advance(5000);
+  expect([own.objects, lab.finds('x')]).toEqual([0, false]);
+});
+
+test('OwnSummary beats, so that a neighbour that missed a message catches up', async () => {
+  const { lab, own, link, keep } = await start();
+  lab.network.setFaults({ loss: 1 }, 'memory:a', 'memory:b');
+  keep('x');
+  await lab.clock.advance(1000);
+  expect([own.updates, lab.finds('x')]).toEqual([1, false]);
+  lab.network.setFaults({}, 'memory:a', 'memory:b');
+  await lab.clock.advance(5000);
+  expect(lab.finds('x')).toBe(true);
+  expect(link.generation).toEqual(own.version);
+});
+
+test('OwnSummary answers a neighbour that comes later, and one that missed many changes', async () => {
+  const { lab, own, link, keep } = await start();
+  keep('early');
+  await lab.clock.advance(500);
+  lab.network.partition('memory:a', 'memory:b');
+  for (let i = 0; i < 20; i++) {
+    keep(`key ${i}`);
+    await lab.clock.advance(1000);
+  }
+  expect(lab.finds('key 3')).toBe(false);
+  lab.network.heal('memory:a', 'memory:b');
+  await lab.clock.advance(60_000);
+  for (let i = 0; i < 20; i++) expect(lab.finds(`key ${i}`)).toBe(true);
+  expect(lab.finds('early')).toBe(true);
+  expect(link.generation).toEqual(own.version);
+});
+
+test('OwnSummary grows into a wider universe, and loses nothing that comes meanwhile', async () => {
+  const { lab, own, link, keep } = await start({ neighbours: 64 });
+  keep('first');
+  await lab.clock.advance(1000);
+  const { epoch } = own.version;
+  const universe = link.positions?.universe;
+  for (let i = 0; i < 3000; i++) {
+    keep(`key ${i}`);
+    if (i % 100 === 0) await lab.clock.advance(3);
+  }
+  await lab.clock.advance(5000);
+  expect(own.version.epoch).toBeGreaterThan(epoch);
+  expect(link.positions!.universe).toBeGreaterThan(universe!);
+  expect(link.generation).toEqual(own.version);
+  expect([own.objects, link.positions!.size]).toEqual([3001, 3001]);
+  for (let i = 0; i < 3000; i++) expect(lab.finds(`key ${i}`)).toBe(true);
+});
+
+test('OwnSummary is silent after it was closed', async () => {
+  const { lab, own, link, keep } = await start();
+  keep('x');
+  await lab.clock.advance(500);
+  keep('y');
+  own.close();
+  const bytes = link.summaryBytes;
+  keep('z');
+  await lab.clock.advance(30_000);
+  expect(link.summaryBytes).toBe(bytes);
+  expect([lab.finds('x'), lab.finds('y')]).toEqual([true, false]);
+  const request = lab.b.request('memory:a', SUMMARY_TOPIC, new Uint8Array(), { timeoutMs: 1000 });
+  const refused = expect(request).rejects.toThrow();
+  await lab.clock.advance(2000);
+  await refused;
+});
