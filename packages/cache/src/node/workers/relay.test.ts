@@ -43,12 +43,14 @@ afterEach(async () => {
 async function ask(path: string) {
   const { port } = front.address() as AddressInfo;
   const client = request({ host: '127.0.0.1', port, path, agent: false }).end();
+  const interim: number[] = [];
+  client.on('information', ({ statusCode }) => interim.push(statusCode));
   const [response] = (await once(client, 'response')) as [IncomingMessage];
   const pieces: Buffer[] = [];
   response.on('data', (piece: Buffer) => pieces.push(piece));
   await new Promise((resolve) => response.once('close', resolve));
   const { statusCode, headers, rawTrailers, complete } = response;
-  return { status: statusCode, headers, rawTrailers, complete, body: Buffer.concat(pieces) };
+  return { status: statusCode, interim, headers, rawTrailers, complete, body: Buffer.concat(pieces) };
 }
 
 function answerInPieces(pieces: readonly Buffer[]): void {
@@ -82,6 +84,16 @@ test('an answer to an HTTP/1.0 client, which has no chunks, announces no trailer
   expect(text).toMatch(/^HTTP\/1\.1 200 /);
   expect(text).toMatch(/\r\n\r\nhello$/);
   expect(text).not.toMatch(/trailer/i);
+});
+
+test('a neighbour hears that it is to go on waiting', async () => {
+  answer = (_request, response) => {
+    response.writeProcessing();
+    response.writeProcessing();
+    response.end('late');
+  };
+  const reply = await ask('http://x/a');
+  expect([reply.interim, reply.body.toString()]).toEqual([[102, 102], 'late']);
 });
 
 test('an answer that breaks off never ends regularly', async () => {

@@ -140,6 +140,8 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200) {
       if (status === 103) this.#hint(controller.rawHeaders as Buffer[]);
+      // The owner tells a neighbour to go on waiting (`peers/head-wait.ts`).
+      else if (status === 102 && this.#mayInterim) this.#response.writeProcessing();
       return;
     }
     const raw = controller.rawHeaders as Buffer[];
@@ -184,14 +186,20 @@ class RelayedExchange implements Dispatcher.DispatchHandler {
    * nothing is lost without them.
    */
   #hint(raw: readonly Buffer[]): void {
-    // RFC 9110, 15.2: no interim response to an HTTP/1.0 client. And for a queued answer, Node
-    // would write it between the head and the body of the answer before it.
-    if (this.#response.req.httpVersion !== '1.1' || !hasTurn(this.#response)) return;
+    if (!this.#mayInterim) return;
     try {
       this.#response.writeEarlyHints(earlyHints(raw));
     } catch {
       // The client gets the final response.
     }
+  }
+
+  /**
+   * RFC 9110, 15.2: no interim response to an HTTP/1.0 client. And for a queued answer, Node would
+   * write it between the head and the body of the answer before it.
+   */
+  get #mayInterim(): boolean {
+    return this.#response.req.httpVersion === '1.1' && hasTurn(this.#response);
   }
 
   readonly #flush = (): void => {
