@@ -122,8 +122,9 @@ export class NeighbourSearch {
   #follow({ asks, candidates, afterwards }: NeighbourPlan): void {
     if (this.#over) return;
     this.#candidates = candidates === undefined ? null : new Set(candidates);
-    const kind = this.#options.rest === null ? 'stored' : 'coming';
-    this.#steps = asks.map((ask) => ({ ...ask, kind }));
+    // A candidate that is still receiving the object may be waiting for this node, through others.
+    // Only the owner of the key can tell, and names one that is not.
+    this.#steps = asks.map((ask) => ({ ...ask, kind: 'stored' }));
     this.#mayAskOwner = afterwards === 'owner';
     this.#advance();
   }

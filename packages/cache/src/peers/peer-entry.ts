@@ -218,12 +218,9 @@ export class PeerEntry {
 
   /** Whether a response that is being received may be given to a neighbour that asks like this. */
   #suits(request: RequestHead, { rest }: ObjectAsk, shared: SharedResponse): boolean {
-    const { policy, clock, mayShare, running } = this.#options;
+    const { policy, clock, mayShare } = this.#options;
     const { response, body, personal } = shared;
     if (personal || response.range !== null) return false;
-    // This node may be waiting for the asker, through others (running-asks.ts).
-    if (rest !== null && body !== null && body.length <= rest.start && running.hasAny(request.key))
-      return false;
     if (body !== null && !(rest === null ? body.open : body.isOpenFrom(rest.start))) return false;
     const decision = decide(request, [response], clock.now(), policy());
     return decision.kind === 'serve' && !decision.stale && mayShare(response);

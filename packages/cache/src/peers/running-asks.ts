@@ -5,10 +5,10 @@
  * members differ could each wait for the other until their time is up.
  *
  * A longer circle (A waits for B, B for C, C for A) is not seen here. Before the head it costs each
- * of the three the rest of its budget, and then they ask the origin. Among bodies it would last
- * forever, because each of the three sends beats. So a node whose bytes come from a neighbour gives
- * the rest of a body only to a node that has fewer bytes of it (`peer-entry.ts`). Along a chain of
- * such nodes no one has more bytes than its source, so the chain cannot close.
+ * of the three the rest of its budget, and then they ask the origin. Among bodies it would last as
+ * long as all of them send beats. So the owner of a key follows the chains of sources before it
+ * names one (`decisions/owner-tracker.ts`), and a search asks other neighbours for the rest of a
+ * body only if they have it stored (`neighbour-search.ts`).
  */
 export class RunningAsks {
   readonly #asks = new Map<string, string[]>();
@@ -31,11 +31,6 @@ export class RunningAsks {
   /** Whether this node waits for `node`, or reads from it, for this key. */
   has(key: string, node: string): boolean {
     return this.#asks.get(key)?.includes(node) ?? false;
-  }
-
-  /** Whether this node waits for any neighbour, or reads from one, for this key. */
-  hasAny(key: string): boolean {
-    return this.#asks.has(key);
   }
 
   /** Number of keys with a question under way. */
