@@ -6,7 +6,7 @@ import { eventually } from '@bloomery/testkit/eventually';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { fleetKeys, systemClock } from '@bloomery/transport';
 import { RequestSigner } from '@bloomery/transport/http';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { OriginClient } from '../proxy/origin/origin-client.ts';
 import { AddressGuard } from '../safety/address-guard.ts';
 import { checkLimits } from '../safety/limits.ts';
@@ -155,6 +155,27 @@ describe('NeighbourAsk', () => {
       res.write(Buffer.alloc(16));
     };
     expect(await ask()).toEqual(['answered', 'head', 'one', 'two', 'damaged']);
+  });
+
+  test('does not take its own pause for the silence of the neighbour', async () => {
+    fields = ['Content-Length', '100000'];
+    let goOn = () => {};
+    let end = () => {};
+    write = (res, pieces) => {
+      send(res, pieces, 'one');
+      [goOn, end] = [() => send(res, pieces, 'two'), () => res.end()];
+    };
+    const done = ask();
+    await eventually(() => told.includes('one'));
+    await clock.advance(1500);
+    goOn();
+    await eventually(() => told.includes('two'));
+    // The process stands still for 10 s, and the next timer comes before the bytes that wait.
+    vi.spyOn(clock, 'monotonic').mockImplementation(() => 11_500);
+    await clock.advance(600);
+    expect(told).toEqual(['answered', 'head', 'one', 'two']);
+    end();
+    expect(await done).toEqual(['answered', 'head', 'one', 'two', 'broken']);
   });
 
   test('gives up a head whose first check code is wrong', async () => {

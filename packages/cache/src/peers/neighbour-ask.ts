@@ -31,6 +31,8 @@ import type { RunningAsks } from './running-asks.ts';
 const SHORT_BYTES = 65_536;
 /** A body in which nothing arrives for this time has stalled. Holders send a beat each second. */
 const STALL_MS = 2000;
+/** Looks in that time. */
+const STALL_LOOKS = 20;
 
 /** The objects that every question needs. */
 export interface AskTools {
@@ -83,7 +85,8 @@ export class NeighbourAsk {
   #paused = false;
   /** The neighbour waits for the origin, and this node for the neighbour. */
   #isWaiting = false;
-  #heard = 0;
+  /** Something arrived since the last look. */
+  #hasHeard = false;
   #cancelStall: Cancel = nothing;
 
   constructor(
@@ -165,7 +168,7 @@ export class NeighbourAsk {
   /** The neighbour says that it waits for the origin; it says so again each second. */
   #processing(): void {
     if (this.#phase !== 'asked') return;
-    this.#heard = this.#tools.clock.monotonic();
+    this.#hasHeard = true;
     if (this.#isWaiting || !this.listener.waits()) return;
     // For the counts the question ends here: the neighbour is neither busy with it nor slow.
     this.#report('waits', false);
@@ -194,7 +197,7 @@ export class NeighbourAsk {
   #take(chunk: Buffer): void {
     // The body of a refusal is not read.
     if (this.#reader === null || this.#phase === 'over') return;
-    this.#heard = this.#tools.clock.monotonic();
+    this.#hasHeard = true;
     try {
       for (const bytes of this.#reader.take(chunk)) this.#held.push(bytes);
       if (this.#length !== null && this.#reader.bytes > this.#length) {
@@ -295,17 +298,25 @@ export class NeighbourAsk {
     });
   }
 
-  /** One timer for the whole body: it looks when something was heard last, and is set again. */
+  /**
+   * One timer for the whole body. It counts looks at which nothing had arrived, not time: a node
+   * that stood still for seconds finds the bytes of that time waiting, and must not take its own
+   * pause for the neighbour's silence.
+   */
   #watch(): void {
     const { clock } = this.#tools;
-    this.#heard = clock.monotonic();
+    const lookMs = STALL_MS / STALL_LOOKS;
+    let silent = 0;
     const look = (): void => {
-      const silentMs = clock.monotonic() - this.#heard;
-      if (silentMs >= STALL_MS) this.#fail(this.#phase === 'body' ? 'stalled' : 'failed');
-      else this.#cancelStall = clock.after(STALL_MS - silentMs, look);
+      silent = this.#hasHeard ? 0 : silent + 1;
+      this.#hasHeard = false;
+      if (silent === STALL_LOOKS - 1) this.#fail(this.#phase === 'body' ? 'stalled' : 'failed');
+      else this.#cancelStall = clock.after(lookMs, look);
     };
+    // The first look does not count, because it may come right after the last bytes.
+    this.#hasHeard = true;
     this.#cancelStall();
-    this.#cancelStall = clock.after(STALL_MS, look);
+    this.#cancelStall = clock.after(lookMs, look);
   }
 }
 
