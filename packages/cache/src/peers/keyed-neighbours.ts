@@ -88,7 +88,7 @@ export class KeyedNeighbours implements NeighbourPort {
     const why = owner === undefined ? null : this.#giveUp(flight);
     if (owner === undefined || why === null) return;
     this.#claims.delete(key);
-    directory.gaveUp?.(owner, this.hash(key), why);
+    directory.gaveUp(owner, this.hash(key), why);
   }
 
   /** The reason why a fetch brings nothing for other nodes, or null if it may still do so. */

@@ -78,7 +78,7 @@ export interface NeighbourDirectory {
   /** Tells an owner that this node has the whole object. */
   done(owner: string, hash: HashHalves): void;
   /** Tells an owner that this node does not have the object, and is not receiving it any more. */
-  gaveUp?(owner: string, hash: HashHalves, why: GiveUp): void;
+  gaveUp(owner: string, hash: HashHalves, why: GiveUp): void;
   find(node: string): Neighbour | null;
   report(report: NeighbourReport): void;
 }

@@ -70,11 +70,11 @@ test('many changes do not wait, and their reader waits for the channel', async (
 
 test('plans and words of owners come from the primary, each to its question', async () => {
   const { fleet, clock, told } = channel();
-  const asked = [fleet.plan(hash(1)), fleet.plan(hash(2))];
+  const asked = [fleet.plan(hash(1)), fleet.plan(hash(2), true)];
   const word = fleet.askOwner(hash(3), 'c');
   expect(told).toEqual([
     { kind: 'plan', id: 1, hash: { low: 1, high: 7 } },
-    { kind: 'plan', id: 2, hash: { low: 2, high: 7 } },
+    { kind: 'plan', id: 2, hash: { low: 2, high: 7 }, again: true },
     { kind: 'ask-owner', id: 3, hash: { low: 3, high: 7 }, lost: 'c' },
   ]);
   fleet.receive({ kind: 'owner-said', id: 3, word: { owner: 'd', answer: b } });
@@ -84,9 +84,11 @@ test('plans and words of owners come from the primary, each to its question', as
   expect(await word).toEqual({ owner: 'd', answer: b });
   expect(clock.pending).toBe(0);
   fleet.done('d', hash(3));
+  fleet.gaveUp('d', hash(4), 'left');
   fleet.report({ kind: 'asked', neighbour: b, ask: 'stored' });
   expect(told.slice(3)).toEqual([
     { kind: 'done', owner: 'd', hash: { low: 3, high: 7 } },
+    { kind: 'gave-up', owner: 'd', hash: { low: 4, high: 7 }, why: 'left' },
     { kind: 'neighbour-report', report: { kind: 'asked', neighbour: b, ask: 'stored' } },
   ]);
 });

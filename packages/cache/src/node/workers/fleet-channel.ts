@@ -14,6 +14,7 @@
 import type { Clock } from '@bloomery/transport';
 import type { HashHalves } from '../../peers/decisions/owner-question.ts';
 import type {
+  GiveUp,
   Neighbour,
   NeighbourDirectory,
   NeighbourPlan,
@@ -81,8 +82,9 @@ export class FleetChannel implements FleetAccess, NeighbourDirectory, SummarySin
     return this.#news.summary;
   }
 
-  async plan({ low, high }: HashHalves): Promise<NeighbourPlan> {
-    const answer = await this.#ask({ kind: 'plan', id: ++this.#lastId, hash: { low, high } });
+  async plan({ low, high }: HashHalves, again = false): Promise<NeighbourPlan> {
+    const question = { kind: 'plan', id: ++this.#lastId, hash: { low, high } } as const;
+    const answer = await this.#ask(again ? { ...question, again } : question);
     return answer?.kind === 'planned' ? answer.plan : NOT_PLANNED;
   }
 
@@ -93,6 +95,10 @@ export class FleetChannel implements FleetAccess, NeighbourDirectory, SummarySin
 
   done(owner: string, { low, high }: HashHalves): void {
     this.#options.tell({ kind: 'done', owner, hash: { low, high } });
+  }
+
+  gaveUp(owner: string, { low, high }: HashHalves, why: GiveUp): void {
+    this.#options.tell({ kind: 'gave-up', owner, hash: { low, high }, why });
   }
 
   find(node: string): Neighbour | null {

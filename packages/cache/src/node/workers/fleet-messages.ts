@@ -5,7 +5,13 @@
  */
 
 import type { HashHalves } from '../../peers/decisions/owner-question.ts';
-import type { Neighbour, NeighbourPlan, NeighbourReport, OwnerWord } from '../../peers/neighbour-port.ts';
+import type {
+  GiveUp,
+  Neighbour,
+  NeighbourPlan,
+  NeighbourReport,
+  OwnerWord,
+} from '../../peers/neighbour-port.ts';
 import type { SummaryVersion } from '../../peers/object-response.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 
@@ -33,7 +39,8 @@ export interface FleetNews {
 export type FleetToPrimary =
   /** Changes in their order: low half, high half, and the end of freshness, 0 if it is dropped. */
   | { readonly kind: 'summary'; readonly changes: readonly number[] }
-  | { readonly kind: 'plan'; readonly id: number; readonly hash: HashHalves }
+  /** `again`: for the rest of a body, of which the miss was counted before. */
+  | { readonly kind: 'plan'; readonly id: number; readonly hash: HashHalves; readonly again?: true }
   | {
       readonly kind: 'ask-owner';
       readonly id: number;
@@ -41,6 +48,7 @@ export type FleetToPrimary =
       readonly lost: string | null;
     }
   | { readonly kind: 'done'; readonly owner: string; readonly hash: HashHalves }
+  | { readonly kind: 'gave-up'; readonly owner: string; readonly hash: HashHalves; readonly why: GiveUp }
   | { readonly kind: 'neighbour-report'; readonly report: NeighbourReport };
 
 export type FleetToWorker =

@@ -97,6 +97,8 @@ test('a miss without neighbours goes to the origin', () => {
   const hash = { low: 1, high: 2 };
   fleet.receive(0, { kind: 'plan', id: 9, hash }, (answer) => answers.push(answer));
   expect(answers).toMatchObject([{ kind: 'planned', id: 9, plan: { asks: [], afterwards: 'origin' } }]);
+  // A worker finds false misses by the candidates.
+  expect(answers).toMatchObject([{ plan: { candidates: [] } }]);
 });
 
 test('a question for an object of a worker that is down is refused like any other', async () => {

@@ -116,10 +116,9 @@ export class PrimaryFleet {
         this.#change(worker, message.changes);
         break;
       case 'plan': {
-        const { asks, afterwards, why } = directory.plan(message.hash);
-        const plain = asks.map((ask) => ({ ...ask, neighbour: plainNeighbour(ask.neighbour) }));
-        const plan = { asks: plain, afterwards, ...(why === undefined ? {} : { why }) };
-        reply({ kind: 'planned', id: message.id, plan });
+        const plan = directory.plan(message.hash, message.again);
+        const asks = plan.asks.map((ask) => ({ ...ask, neighbour: plainNeighbour(ask.neighbour) }));
+        reply({ kind: 'planned', id: message.id, plan: { ...plan, asks } });
         break;
       }
       case 'ask-owner':
@@ -130,6 +129,9 @@ export class PrimaryFleet {
         break;
       case 'done':
         directory.done(message.owner, message.hash);
+        break;
+      case 'gave-up':
+        directory.gaveUp(message.owner, message.hash, message.why);
         break;
       case 'neighbour-report':
         directory.report(message.report);
