@@ -28,13 +28,28 @@ interface Lab {
   pathOf(worker: number, bytes: number): string;
 }
 
-async function startLab(onDisk = false): Promise<Lab> {
-  const origin = await startKnownOrigin();
+interface LabOptions {
+  /** The team has a disk. */
+  readonly onDisk?: boolean;
+  /** Time that the origin takes for a head. */
+  readonly headDelayMs?: number;
+  /** Settings of the node without workers. */
+  readonly single?: Readonly<Record<string, unknown>>;
+}
+
+async function startLab({
+  onDisk = false,
+  headDelayMs = 0,
+  single: settings = {},
+}: LabOptions = {}): Promise<Lab> {
+  const origin = await startKnownOrigin({ headDelayMs });
   const fleet = await startFleet({
     nodes: 2,
     origin: origin.url,
     settings: (index, folder) =>
-      index === 0 ? { workers: 2, memory: '1GB', ...(onDisk ? { disk: join(folder, 'disk') } : {}) } : {},
+      index === 0
+        ? { workers: 2, memory: '1GB', ...(onDisk ? { disk: join(folder, 'disk') } : {}) }
+        : settings,
   });
   const [team, single] = fleet.nodes as [FleetNode, FleetNode];
   let paths = 0;
@@ -117,7 +132,7 @@ test('a node with workers is one neighbour, and objects flow both ways', async (
 });
 
 test('a worker that is killed brings its part of the summary back from its disk', async () => {
-  const lab = await startLab(true);
+  const lab = await startLab({ onDisk: true });
   const { team, single, pathOf } = lab;
   const paths = [0, 1].map((worker) => Array.from({ length: 8 }, () => pathOf(worker, 20_000)));
   // At the second use they are written to the disk.
@@ -173,4 +188,39 @@ test('a body that a worker was sending when it was killed is right, or visibly b
   expect(answer.isWhole).toBe(true);
   await untilRestarted(team);
   await servedThrough(lab, single, team, () => pathOf(1, 20_000));
+});
+
+test('a node that waits for a slow origin gives what it gets to the other, whoever has workers', async () => {
+  const { origin, fleet, pathOf } = await startLab({ headDelayMs: 600 });
+  for (const [first, second] of [fleet.nodes, [...fleet.nodes].reverse()] as [FleetNode, FleetNode][]) {
+    for (const worker of [0, 1]) {
+      await untilGiven(`one fetch, by ${first.name}`, async () => {
+        const path = pathOf(worker, 500_000);
+        const one = checkedGet(first.port, path);
+        await until('the origin to be asked', () => origin.fetches(path) === 1);
+        const answers = await Promise.all([
+          one,
+          checkedGet(second.port, path),
+          checkedGet(second.port, path),
+        ]);
+        for (const answer of answers)
+          expect(answer).toMatchObject({ status: 200, isWhole: true, wrong: null });
+        return origin.fetches(path) === 1;
+      });
+    }
+  }
+});
+
+test('--peer-mode summary-cache publishes what came from a neighbour; otherwise it is a copy', async () => {
+  const lab = await startLab({ single: { peerMode: 'summary-cache' } });
+  const { team, single, pathOf } = lab;
+  await servedThrough(lab, single, team, () => pathOf(1, 20_000));
+  // Both have it, and both say so.
+  const own = async (node: FleetNode) => (await node.status()).cooperation!.own.objects;
+  await until('the copy to be published', async () => (await own(single)) === (await own(team)), 30_000);
+  expect((await statusOf(single)).stores.memory).toMatchObject({ copies: 0 });
+  const before = await own(team);
+  await servedThrough(lab, team, single, () => pathOf(0, 20_000));
+  expect((await statusOf(team)).stores.memory!.copies).toBeGreaterThan(0);
+  expect(await own(team)).toBe(before);
 });
