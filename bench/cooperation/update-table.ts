@@ -54,9 +54,10 @@ function formatRows(rows: readonly TableRow[], best: UpdateRow): string[] {
 export function updatePage(table: readonly string[], objects: number): string {
   return `# Bytes of an update
 
-How many bytes tell a neighbour that some of the objects of a cache were replaced? ${objects.toLocaleString('en')} objects with URLs
-of 102 bytes on average; 1 % or 5 % of them go and as many others come. Summaries have a false positive rate of
-${(100 * RATE).toFixed(2)} % where they can. Ratios are to the first row. Written by
+How many bytes tell a neighbour that some of the objects of a cache were replaced? ${objects.toLocaleString('en')} objects with
+synthetic URLs of 102 bytes on average, made in the manner of a mirror of packages; the rows about lists of URLs depend
+on that, the rows about summaries do not. 1 % or 5 % of the objects go and as many others come. Summaries have a false
+positive rate of ${(100 * RATE).toFixed(2)} % where they can. Ratios are to the first row. Written by
 \`npm run bench:cooperation -- --only bytes --docs\`.
 
 ${table.join('\n')}

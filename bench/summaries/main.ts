@@ -1,12 +1,11 @@
 /**
  * `npm run bench:summaries`: what it takes to keep the summary of a changing set current at others.
- * Bytes of updates against theory (update-bytes.ts) and against other ways of sending them
- * (other-ways.ts), and CPU time of an update by the number of keys (update-costs.ts).
+ * Bytes of updates against theory (update-bytes.ts), and CPU time of an update by the number of
+ * keys (update-costs.ts). `npm run bench:cooperation -- --only bytes` compares them with other ways.
  */
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { otherWaysLines } from './other-ways.ts';
 import { updateBytesLines } from './update-bytes.ts';
 import { updateCostsLines } from './update-costs.ts';
 
@@ -32,10 +31,10 @@ if (options.help) {
     '# Summaries that are kept current',
     '',
     `Made by \`npm run bench:summaries${quick ? ' -- --quick' : ''}\`. Sizes do not depend on the machine. A share c of the keys is`,
-    'replaced between two messages. Theory counts the entropy alone; messages have a head of 36 bytes.',
+    'replaced between two messages. Theory counts the entropy alone; messages have a head of 36 bytes. Other ways to',
+    'tell the difference: [docs/notes/summary-bytes.md](../../docs/notes/summary-bytes.md).',
     '',
     ...updateBytesLines(quick ? [1e5] : [1e5, 1e6]),
-    ...otherWaysLines(),
     ...updateCostsLines(quick ? [1e4, 1e5] : [1e4, 1e5, 1e6], quick ? 9 : 31),
   ];
   const text = `${lines.join('\n').trimEnd()}\n`;

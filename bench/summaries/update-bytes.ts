@@ -49,7 +49,7 @@ export function updateBytesLines(sizes: readonly number[]): string[] {
   return [...lines, ''];
 }
 
-export function bytes(count: number): string {
+function bytes(count: number): string {
   return Math.round(count).toLocaleString('en');
 }
 
