@@ -1,7 +1,7 @@
 /**
  * `npm run bench:summaries`: what it takes to keep the summary of a changing set current at others.
  * Bytes of updates against theory (update-bytes.ts), and CPU time of an update by the number of
- * keys (update-costs.ts). `npm run bench:cooperation -- --only bytes` compares them with other ways.
+ * keys (update-costs.ts). `bench:cooperation -- --only bytes` compares them with other ways.
  */
 
 import { writeFileSync } from 'node:fs';
