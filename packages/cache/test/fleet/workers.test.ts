@@ -190,7 +190,7 @@ test('a body that a worker was sending when it was killed is right, or visibly b
   await servedThrough(lab, single, team, () => pathOf(1, 20_000));
 });
 
-test('a node that waits for a slow origin gives what it gets to the other, whoever has workers', async () => {
+test('a node that waits for a slow origin gives what it gets to the other, with or without workers', async () => {
   const { origin, fleet, pathOf } = await startLab({ headDelayMs: 600 });
   for (const [first, second] of [fleet.nodes, [...fleet.nodes].reverse()] as [FleetNode, FleetNode][]) {
     for (const worker of [0, 1]) {

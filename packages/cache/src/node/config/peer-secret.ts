@@ -3,8 +3,9 @@
  * ends, because editors and `echo` append a line feed. `head -c 32 /dev/urandom | base64` writes a
  * good one.
  *
- * The configuration holds the name of the file and never the secret, so `--print-config`, the list
- * of processes and the messages to workers do not show it.
+ * The configuration holds the name of the file and never the secret, so `--print-config` and the
+ * list of processes do not show it. Workers get it from their primary over a channel that only the
+ * two can read (`workers/fleet-messages.ts`).
  */
 
 import { readFileSync, statSync } from 'node:fs';

@@ -11,7 +11,8 @@
  * ```
  *
  * Summaries of neighbours are held once, whatever the number of workers. A plan costs a worker a
- * message there and back, about 0.2 ms; a hit costs nothing.
+ * message there and back (0.04 ms at the median and 0.9 ms at the 99th percentile, on a busy
+ * machine). A hit costs nothing.
  *
  * When a worker dies, everything that it told leaves the summary, because no process can serve it.
  * Each life of a worker is a part of the summary of its own (`peers/decisions/summary-keeper.ts`),
