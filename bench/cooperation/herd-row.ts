@@ -3,8 +3,9 @@
  * origin asked, and when does the last node have all of it, as a multiple of one download?
  *
  * The download is measured first, without a node. Some small herds come before the large one,
- * because a process that has just started compiles its code for the first seconds. Clients and origin share this process, which has
- * to compare every byte of every answer; so the machine counts more than the line if it is small.
+ * because a process that has just started compiles its code for the first seconds. Clients and
+ * origin share this process, which has to compare every byte of every answer; so the machine counts
+ * more than the line if it is small.
  */
 
 import { until } from '../../packages/testkit/src/eventually.ts';

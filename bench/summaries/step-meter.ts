@@ -4,9 +4,9 @@
  * the helper threads of V8, in jumps of 4 ms. Both are upper bounds, so the smaller one is taken.
  *
  * The same work is done in several passes, step by step, and a step takes the least time that it
- * took in any of them. That leaves out the garbage collector and the compiler, which come at another
- * step in each pass, and whose time depends on everything else that a process does. The longest
- * step with them is given as well.
+ * took in any of them. That leaves out the garbage collector and the compiler, which come at
+ * another step in each pass, and whose time depends on everything else that a process does. The
+ * longest step with them is given as well.
  */
 
 /** The steps of one kind of work, in milliseconds of CPU time. */

@@ -73,8 +73,9 @@ const LEAST_ROWS = 1024;
 const FOLDED_BITS = 3;
 const REBUILD_SHARE = 0.25;
 /**
- * Rows of a table that gets more columns in one go, in 0.8 ms. The columns of a larger one are built
- * again in slices: with 2^20 rows, which are 100,000 positions, copying took 6 to 16 ms at once.
+ * Rows of a table that gets more columns in one go, in 0.8 ms. The columns of a larger one are
+ * built again in slices: with 2^20 rows, which are 100,000 positions, copying took 6 to 16 ms at
+ * once.
  */
 const ROWS_COPIED_AT_ONCE = 2 ** 17;
 const SCHEME = /* @__PURE__ */ hashScheme();

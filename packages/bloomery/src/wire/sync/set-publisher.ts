@@ -356,8 +356,8 @@ function* ranksIn({ settled }: CountedSet, removed: Float64Array): Steps<Ranked>
 }
 
 /**
- * The changes that led to these positions, by the changed ones, and the ranks of the removed ones in
- * the set before: its positions are those of now, without the added and with the removed ones.
+ * The changes that led to these positions, by the changed ones, and the ranks of the removed ones
+ * in the set before: its positions are those of now, without the added and with the removed ones.
  */
 function* changesBefore(
   settled: PositionSet,

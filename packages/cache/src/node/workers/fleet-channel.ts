@@ -4,9 +4,9 @@
  * owners, results and changes of the summary go through the primary.
  *
  * Changes of the store are gathered for 10 ms, or until there are 256 of them. A message of 256 is
- * 9 kB of JSON, which take 0.2 ms to write and 0.05 ms to read on a busy machine. While all keys of a large store are read,
- * the reader waits until the channel has taken the messages before (`settled`), so that they do not
- * gather in memory.
+ * 9 kB of JSON, which take 0.2 ms to write and 0.05 ms to read on a busy machine. While all keys of
+ * a large store are read, the reader waits until the channel has taken the messages before
+ * (`settled`), so that they do not gather in memory.
  *
  * A primary that does not answer costs a fetch its budget at most: then the origin is asked.
  */
