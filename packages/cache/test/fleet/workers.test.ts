@@ -13,7 +13,7 @@ import { expect, test } from 'vitest';
 import type { NodeStatus } from '../../src/node/admin/status.ts';
 import { ownerOf } from '../../src/node/workers/team.ts';
 import { until } from '../node/scratch.ts';
-import { countsOf, offer, startFleet, startKnownOrigin } from './start-fleet.ts';
+import { countsOf, offer, startFleet, startKnownOrigin, untilGiven } from './start-fleet.ts';
 
 /** Objects that are tried for one worker, since a busy machine may miss a deadline. */
 const TRIES = 10;

@@ -1,4 +1,4 @@
-/** Two nodes on a network in memory, by a virtual clock: `a` tells a summary, and `b` follows it. */
+/** Two nodes on a network in memory, by a virtual clock: `a` tells a summary, `b` follows it. */
 
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { MemoryNetwork } from '@bloomery/transport/memory';
