@@ -260,10 +260,19 @@ export class PeerEntry {
 
   #refuse(res: ServerResponse, tryNode: string | null = null): void {
     this.#refused++;
-    if (res.destroyed) return;
-    res.writeHead(REFUSED_STATUS, refusalFields(this.#options.summary(), tryNode));
-    res.end();
+    refuseQuestion(res, this.#options.summary(), tryNode);
   }
+}
+
+/** The answer to every question that is not answered with an object. */
+export function refuseQuestion(
+  res: ServerResponse,
+  summary: SummaryVersion | null,
+  tryNode: string | null = null,
+): void {
+  if (res.destroyed) return;
+  res.writeHead(REFUSED_STATUS, refusalFields(summary, tryNode));
+  res.end();
 }
 
 /** A count for each node; nodes with none are forgotten. */

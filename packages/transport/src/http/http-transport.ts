@@ -137,6 +137,16 @@ export class HttpTransport implements Transport {
     return true;
   }
 
+  /**
+   * True if a Host field is the address of a neighbour that is known to be another node. Such a
+   * request was recorded on its way to that node, and is played here. Any other host may be a name
+   * of this node, behind a name server or a translated port.
+   */
+  isForOther(host: string): boolean {
+    const id = this.#peers.get(this.#hosts.get(host.toLowerCase()) ?? '')?.id ?? null;
+    return id !== null && id !== this.self.id;
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -153,7 +163,7 @@ export class HttpTransport implements Transport {
     const field = typeof signature === 'string' ? signature : undefined;
     const verdict = this.#verifier.verify({ method, target, host, field });
     if ('refused' in verdict) return refuse(request, response, signatureCode(verdict.refused));
-    if (this.#isForOther(host)) return refuse(request, response, 'peer');
+    if (this.isForOther(host)) return refuse(request, response, 'peer');
     if (this.#isClosed) return refuse(request, response, 'closed');
     const { pathname, searchParams } = new URL(target, 'http://node');
     if (method === 'GET' && pathname === STREAM_PATH)
@@ -172,12 +182,6 @@ export class HttpTransport implements Transport {
     const asked = readStreamQuery(query);
     if (typeof asked === 'string') refuse(request, response, asked);
     else if (!this.#streamServer.open({ node, nonce, ...asked }, response)) refuse(request, response, 'busy');
-  }
-
-  /** True if a Host field is the address of a neighbour that is known to be another node. */
-  #isForOther(host: string): boolean {
-    const id = this.#peers.get(this.#hosts.get(host.toLowerCase()) ?? '')?.id ?? null;
-    return id !== null && id !== this.self.id;
   }
 }
 

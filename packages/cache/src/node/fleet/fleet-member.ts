@@ -13,6 +13,7 @@ import { type Clock, fleetKeys, systemClock } from '@bloomery/transport';
 import { HttpTransport } from '@bloomery/transport/http';
 import type { SummaryVersion } from '../../peers/object-response.ts';
 import { OwnSummary } from '../../peers/own-summary.ts';
+import { refuseQuestion } from '../../peers/peer-entry.ts';
 import { PeerHub } from '../../peers/peer-hub.ts';
 import type { FleetReport } from '../../peers/peer-report.ts';
 import { formatListen, type ListenAddress } from '../config/listen-address.ts';
@@ -77,11 +78,14 @@ export class FleetMember implements FleetAccess {
   async settled(): Promise<void> {}
 
   /**
-   * Answers a request on the peer port that is for summaries or owners. Returns false if it is for
-   * an object.
+   * Answers a request on the peer port that is for summaries or owners, and refuses one that is for
+   * another node. Returns false if it is for an object of this node.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
-    return this.#transport.handle(request, response);
+    if (this.#transport.handle(request, response)) return true;
+    if (!this.#transport.isForOther(request.headers.host ?? '')) return false;
+    refuseQuestion(response, this.summary);
+    return true;
   }
 
   report(): FleetReport {

@@ -24,7 +24,7 @@ import { type Clock, fleetKeys } from '@bloomery/transport';
 import { MOST_PARTS } from '../../peers/decisions/summary-keeper.ts';
 import type { Neighbour } from '../../peers/neighbour-port.ts';
 import { keyOfTarget } from '../../peers/object-request.ts';
-import { REFUSED_STATUS, refusalFields } from '../../peers/object-response.ts';
+import { refuseQuestion } from '../../peers/peer-entry.ts';
 import type { FleetReport } from '../../peers/peer-report.ts';
 import { hasBody } from '../../proxy/client/exchange.ts';
 import type { NodeConfig } from '../config/node-config.ts';
@@ -180,11 +180,7 @@ export class PrimaryFleet {
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
     if (this.#member.handle(request, response)) return;
-    const refuse = () => {
-      if (response.destroyed) return;
-      response.writeHead(REFUSED_STATUS, refusalFields(this.#member.summary, null));
-      response.end();
-    };
+    const refuse = () => refuseQuestion(response, this.#member.summary);
     const key = keyOfTarget(request.url ?? '');
     if (key === null || request.method !== 'GET' || hasBody(request)) refuse();
     else {
