@@ -75,6 +75,15 @@ test('TcpRelay cuts at the byte that it is told, with a reset on both sides', as
   expect(relay.connections[0]!.open).toBe(false);
 });
 
+test('TcpRelay closes at the byte that it is told, after all bytes before it have arrived', async () => {
+  const { relay, atServer, client } = await echo({ faults: { toClient: { closeAfter: 12_345 } } });
+  client.socket.write(BYTES.subarray(0, 60_000));
+  await until('the end', () => client.ended && atServer[0]?.destroyed);
+  expect(client.error).toBeNull();
+  expect(client.got().equals(BYTES.subarray(0, 12_345))).toBe(true);
+  expect(relay.connections[0]!.passed).toEqual({ toServer: 60_000, toClient: 12_345 });
+});
+
 test('TcpRelay resets new connections while it refuses', async () => {
   const { relay } = await echo({ faults: { refuse: true } });
   const refused = client(relay.port);

@@ -16,6 +16,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { TokenBucket } from '../token-bucket.ts';
 
 const MOST_WAITING = 256 * 1024;
+const NEVER = Number.POSITIVE_INFINITY;
 
 /** Changes the piece in place. `offset` is the place of its first byte. */
 export type Damage = (piece: Buffer, offset: number) => void;
@@ -30,6 +31,8 @@ interface LaneFaults {
   readonly stallAfter?: number;
   /** Number of bytes that pass before the connection is reset, on both sides. */
   readonly cutAfter?: number;
+  /** Number of bytes that pass, and arrive, before the connection is closed on both sides. */
+  readonly closeAfter?: number;
   readonly damage?: Damage;
 }
 
@@ -43,6 +46,8 @@ export interface RelayFaults {
 export interface RelayedConnection {
   /** Bytes that came from the client and from the server. */
   readonly sent: { readonly toServer: number; readonly toClient: number };
+  /** Bytes that were passed on. */
+  readonly passed: { readonly toServer: number; readonly toClient: number };
   /** The same bytes, if the relay records. */
   recorded(): { readonly toServer: Buffer; readonly toClient: Buffer };
   readonly open: boolean;
@@ -164,6 +169,7 @@ class Connection implements RelayedConnection {
         faults: () => limits()[direction] ?? {},
         bucket: () => limits().buckets[direction],
         reset: () => this.reset(),
+        close: () => this.#close(),
       });
     this.#lanes = [lane(client, server, 'toServer'), lane(server, client, 'toClient')];
     for (const socket of this.#sockets) {
@@ -181,6 +187,10 @@ class Connection implements RelayedConnection {
     return { toServer: this.#lanes[0].bytes, toClient: this.#lanes[1].bytes };
   }
 
+  get passed() {
+    return { toServer: this.#lanes[0].passed, toClient: this.#lanes[1].passed };
+  }
+
   recorded() {
     return { toServer: this.#lanes[0].recorded(), toClient: this.#lanes[1].recorded() };
   }
@@ -193,6 +203,12 @@ class Connection implements RelayedConnection {
     for (const lane of this.#lanes) lane.stop();
     for (const socket of this.#sockets) if (!socket.destroyed) socket.resetAndDestroy();
   }
+
+  /** Closes both sides after the bytes that were passed on have been sent. */
+  #close(): void {
+    for (const lane of this.#lanes) lane.stop();
+    for (const socket of this.#sockets) socket.destroySoon();
+  }
 }
 
 interface LaneEnds {
@@ -202,17 +218,18 @@ interface LaneEnds {
   readonly faults: () => LaneFaults;
   readonly bucket: () => TokenBucket | null;
   readonly reset: () => void;
+  readonly close: () => void;
 }
 
 /** One direction of one connection. */
 class Lane {
   bytes = 0;
+  /** Bytes that were passed on. */
+  passed = 0;
   readonly #ends: LaneEnds;
   readonly #pieces: Buffer[] = [];
   readonly #waiting: { bytes: Buffer; readonly due: number; isPaid: boolean }[] = [];
   #waitingBytes = 0;
-  /** Bytes that were passed on. */
-  #passed = 0;
   #ended = false;
   #stopped = false;
   #draining = false;
@@ -251,23 +268,27 @@ class Lane {
 
   /** Passes on as much as the faults and the receiver allow now. */
   pump(): void {
-    const { from, to, faults, bucket, reset } = this.#ends;
+    const { from, to, faults, bucket, reset, close } = this.#ends;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     while (!this.#stopped && !this.#draining && this.#waiting.length > 0) {
-      const { stallAfter = Number.POSITIVE_INFINITY, cutAfter = Number.POSITIVE_INFINITY, damage } = faults();
+      const { stallAfter = NEVER, cutAfter = NEVER, closeAfter = NEVER, damage } = faults();
       const now = performance.now();
       const first = this.#waiting[0]!;
-      if (this.#passed >= stallAfter) return;
-      if (this.#passed >= cutAfter) {
+      if (this.passed >= stallAfter) return;
+      if (this.passed >= cutAfter) {
         reset();
+        return;
+      }
+      if (this.passed >= closeAfter) {
+        close();
         return;
       }
       if (first.due > now) {
         this.#later(first.due - now);
         return;
       }
-      const most = Math.min(stallAfter, cutAfter) - this.#passed;
+      const most = Math.min(stallAfter, cutAfter, closeAfter) - this.passed;
       const piece = first.bytes.subarray(0, Math.min(PIECE, most));
       const line = bucket();
       if (line !== null && !first.isPaid) {
@@ -283,8 +304,8 @@ class Lane {
       else first.bytes = first.bytes.subarray(piece.length);
       this.#waitingBytes -= piece.length;
       const sent = damage === undefined ? piece : Buffer.from(piece);
-      damage?.(sent, this.#passed);
-      this.#passed += piece.length;
+      damage?.(sent, this.passed);
+      this.passed += piece.length;
       if (!to.write(sent)) this.#draining = true;
       if (this.#waitingBytes <= MOST_WAITING / 2) from.resume();
     }
