@@ -1,11 +1,10 @@
 /**
- * A wire between two nodes: a TCP relay that keeps every byte which passes, and that damages,
- * holds, or cuts what comes back, as a test says. Faults count the bytes of the answers on one
- * connection, heads included.
+ * A wire between two nodes: a relay that keeps every byte which passes, and that damages, holds, or
+ * cuts what comes back, as a test says. Faults count the bytes of the answers on one connection,
+ * heads included.
  */
 
-import type { AddressInfo } from 'node:net';
-import { connect, createServer, type Socket } from 'node:net';
+import { flipBitAt, TcpRelay } from '@bloomery/testkit/relay/tcp-relay';
 
 interface WireFault {
   /** Flips the lowest bit of the byte at this place. */
@@ -16,82 +15,59 @@ interface WireFault {
   readonly cutAfter?: number;
 }
 
-export interface Wire {
-  readonly port: number;
-  /** Applies to every connection from now on, and to those that exist. */
-  fault: WireFault;
-  /** Connections that were opened so far. */
-  connections(): number;
-  /** Bytes that came back so far, on all connections. */
-  answered(): number;
-  /** Everything that passed, in both directions. */
-  text(): string;
-  /** Cuts all connections. */
-  dropConnections(): void;
-  /** Cuts all connections, as a killed node does, and refuses new ones. */
-  kill(): void;
-  close(): Promise<void>;
-}
+export class Wire {
+  readonly #relay: TcpRelay;
 
-export async function startWire(to: number): Promise<Wire> {
-  const passed: Buffer[] = [];
-  const sockets = new Set<Socket>();
-  let connections = 0;
-  let answered = 0;
-  let killed = false;
-  const server = createServer((near) => {
-    if (killed) {
-      near.destroy();
-      return;
-    }
-    connections++;
-    const far = connect({ port: to, host: '127.0.0.1' });
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        sockets.delete(socket);
-        near.destroy();
-        far.destroy();
-      });
-    }
-    near.on('data', (chunk) => {
-      passed.push(chunk);
-      far.write(chunk);
+  private constructor(relay: TcpRelay) {
+    this.#relay = relay;
+  }
+
+  static async start(to: number): Promise<Wire> {
+    return new Wire(await TcpRelay.start({ target: to, record: true }));
+  }
+
+  get port(): number {
+    return this.#relay.port;
+  }
+
+  /** Applies to every connection from now on, and to those that exist. */
+  set fault({ flipAt, holdAfter, cutAfter }: WireFault) {
+    this.#relay.setFaults({
+      toClient: {
+        ...(flipAt === undefined ? {} : { damage: flipBitAt(flipAt) }),
+        ...(holdAfter === undefined ? {} : { stallAfter: holdAfter }),
+        ...(cutAfter === undefined ? {} : { closeAfter: cutAfter }),
+      },
     });
-    let place = 0;
-    far.on('data', (chunk) => {
-      const { flipAt = -1, holdAfter = Number.POSITIVE_INFINITY, cutAfter } = wire.fault;
-      const end = Math.max(0, Math.min(chunk.length, (cutAfter ?? holdAfter) - place));
-      const bytes = Buffer.from(chunk.subarray(0, end));
-      const at = flipAt - place;
-      if (at >= 0 && at < bytes.length) bytes[at]! ^= 1;
-      place += chunk.length;
-      answered += bytes.length;
-      passed.push(bytes);
-      if (bytes.length > 0) near.write(bytes);
-      if (cutAfter !== undefined && place > cutAfter) near.destroySoon();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const dropConnections = () => {
-    for (const socket of sockets) socket.destroy();
-  };
-  const wire: Wire = {
-    port: (server.address() as AddressInfo).port,
-    fault: {},
-    connections: () => connections,
-    answered: () => answered,
-    text: () => Buffer.concat(passed).toString('latin1'),
-    dropConnections,
-    kill() {
-      killed = true;
-      dropConnections();
-    },
-    async close() {
-      dropConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-  return wire;
+  }
+
+  /** Connections that were opened so far. */
+  connections(): number {
+    return this.#relay.connections.length;
+  }
+
+  /** Bytes that came back so far, on all connections. */
+  answered(): number {
+    return this.#relay.connections.reduce((sum, { passed }) => sum + passed.toClient, 0);
+  }
+
+  /** Everything that was sent, in both directions. */
+  text(): string {
+    return this.#relay.recorded().toString('latin1');
+  }
+
+  /** Cuts all connections. */
+  dropConnections(): void {
+    this.#relay.cut();
+  }
+
+  /** Cuts all connections, as a killed node does, and refuses new ones. */
+  kill(): void {
+    this.#relay.setFaults({ refuse: true });
+    this.dropConnections();
+  }
+
+  async close(): Promise<void> {
+    await this.#relay[Symbol.asyncDispose]();
+  }
 }

@@ -31,7 +31,7 @@ import { AddressGuard } from '../../src/safety/address-guard.ts';
 import { checkLimits } from '../../src/safety/limits.ts';
 import { MemoryStore } from '../../src/store/memory/memory-store.ts';
 import { type ProxyLab, startProxy } from '../proxy/proxy-lab.ts';
-import { startWire, type Wire } from './faulty-wire.ts';
+import { Wire } from './faulty-wire.ts';
 
 const secret = Buffer.alloc(32, 9);
 
@@ -118,7 +118,7 @@ export async function startFleet(
     const server = createServer((req, res) => entry.handle(req, res));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     servers.push(server);
-    const wire = await startWire((server.address() as AddressInfo).port);
+    const wire = await Wire.start((server.address() as AddressInfo).port);
     const reports: NeighbourReport[] = [];
     const client = new OriginClient({
       limits: checkLimits(),
