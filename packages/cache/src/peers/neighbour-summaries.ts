@@ -2,15 +2,16 @@
  * The summaries of all neighbours, and one look at all of them: which neighbours may hold this key?
  *
  * A summary arrives as a sorted set of positions in a universe of the publisher's choice
- * (`SetSubscriber` of the library). Searching 256 sets takes about 25 µs, so all neighbours with
- * the same universe share a bit-sliced table (`FilterTable`), which answers in about a microsecond.
- * Publishers choose powers of two, so a fleet of similar nodes has one or two tables.
+ * (`SetSubscriber` of the library). Searching 256 sets of 100,000 positions took 260 µs, nearly all
+ * of it waiting for memory. So all neighbours with the same universe share a bit-sliced table
+ * (`FilterTable`), which answers in about a microsecond (bench/results/filter-table.md). Publishers
+ * choose powers of two, so a fleet of similar nodes has one or two tables.
  *
  * A column of the table cannot forget a position. So the table only proposes: each candidate is
  * confirmed in its exact set. That makes a deletion count at once, keeps the rate of wrong answers
  * at that of the sender (size / universe), and lets the table be small: 10 to 20 bits per position
- * with five hashes propose one neighbour of 100 in vain, at 0.1 µs each. A column is rebuilt in
- * slices when a quarter of its positions are deleted ones.
+ * with five hashes propose at most one neighbour of 100 in vain, at about 1 µs each. A column is
+ * rebuilt in slices when a quarter of its positions are deleted ones.
  *
  * While a column is being rebuilt after a new full state, the table may miss positions. Such a
  * neighbour is *unsettled*, and its set is searched directly.

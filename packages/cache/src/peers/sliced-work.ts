@@ -1,8 +1,8 @@
 /**
  * Runs long work in slices, so that a hit never waits for it: the full state of a million positions
- * takes some 60 ms, and the event loop has other things to do in that time. The work is a generator
- * that gives way often (`Steps` of the library). A slice ends when its time is over, and the next
- * one begins in another turn of the event loop.
+ * takes about 60 ms (bench/results/summaries.md), and the event loop has other things to do. The
+ * work is a generator that gives way often (`Steps` of the library). A slice ends when its time is
+ * over, and the next one begins in another turn of the event loop.
  *
  * One piece of work runs after the other, in the order in which they came. Two at a time would only
  * double the pauses.

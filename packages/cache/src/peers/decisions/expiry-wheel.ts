@@ -7,8 +7,8 @@
  * second one for each of the next 256 turns of the first, and so on: 2^32 ticks, which are 34 years
  * at 250 ms. A thing waits in the wheel of the highest digit (base 256) in which its tick differs
  * from the present one, and moves to a lower wheel when that digit is reached, at most three times.
- * The list of a slot runs through two arrays that are indexed by the number of the thing. That is
- * 16 bytes per thing, and no object. A heap would need log2(n) moves for each change.
+ * The list of a slot runs through arrays that are indexed by the number of the thing. That is 16
+ * bytes per thing, and no object. A heap would need log2(n) moves for each change.
  *
  * A thing expires up to one tick before its time, and never after it if `advance` is called in
  * time. Numbers should be small integers that are used again, because the arrays grow to the

@@ -6,12 +6,12 @@
  * key is in the summary until `marginMs` before it goes stale, because a neighbour needs the
  * response for longer than the summary is old: the change waits for publication, travels, and the
  * question comes back. Going stale is no event of the store, so the keeper has a wheel of times
- * (`expiry-wheel.ts`). It keeps the hashes, not the keys (`hash-ledger.ts`): together 37 bytes per
- * response.
+ * (`expiry-wheel.ts`). It keeps the hashes, not the keys (`hash-ledger.ts`): together 35 bytes per
+ * response, measured.
  *
  * With workers, several processes tell which keys they hold. Each life of a worker is a *part* of
  * the summary, so that everything a dead worker told can leave at once. One byte per response names
- * the part. We refused a ledger for each worker: that is another 20 bytes per response at its
+ * the part. We refused a ledger for each worker: that is another 18 bytes per response at its
  * smallest, and a key that a restarted worker tells again would be in two of them.
  *
  * The keeper does no work for longer than a slice. `next` says what is to be done now, and the
