@@ -10,7 +10,7 @@
  * or its clock was set back, neighbours notice by the sum of the state and ask for it again.
  */
 
-import type { Cancel, Clock, Transport } from '@bloomery/transport';
+import { type Cancel, type Clock, MAX_MESSAGE_BYTES, type Transport } from '@bloomery/transport';
 import type { HashScheme, KeyHash } from 'bloomery';
 import { AT_REST, afterSending, SEND_LIMITS, SetPublisher, shouldSend } from 'bloomery/wire';
 import { type Instant, type KeeperStep, SummaryKeeper } from './decisions/summary-keeper.ts';
@@ -189,6 +189,11 @@ export class OwnSummary implements SummarySink {
   #send(message: Uint8Array): void {
     const { transport, clock, bandwidth } = this.#options;
     if (this.#isClosed) return;
+    if (message.length > MAX_MESSAGE_BYTES) {
+      // Some four million objects. Neighbours keep what they know, and ask in vain for the rest.
+      this.#options.event('warn', 'summary-too-large', { bytes: message.length });
+      return;
+    }
     transport.publish(SUMMARY_TOPIC, message);
     this.#updates++;
     this.#bytes += message.length;

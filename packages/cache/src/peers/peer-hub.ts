@@ -45,8 +45,8 @@ const OWNER_TOPIC = 'owner';
 /** Bytes that a position of a neighbour's summary takes, at least. */
 const LEAST_BYTES_PER_POSITION = 5;
 
-/** Candidates that are looked for: the choice asks two, and some of them may not be usable. */
-const MOST_CANDIDATES = 16;
+/** Candidates that are looked for: the choice asks two, and many of them may be masked. */
+const MOST_CANDIDATES = 256;
 
 export interface PeerHubOptions {
   readonly transport: Transport;
@@ -124,14 +124,16 @@ export class PeerHub implements NeighbourDirectory {
   }
 
   async askOwner(hash: HashHalves, lost: string | null): Promise<OwnerWord> {
-    const [owner, second] = this.#ownersOf(hash);
+    const owners = this.#ownersOf(hash);
     const question: OwnerQuestion =
       lost === null ? { kind: 'want', hash } : { kind: 'lost', hash, source: lost };
-    let word = await this.#put(owner, question);
     // An owner that has just died is not known to be down. All nodes then ask the next one.
-    if (word === null && second !== undefined) word = await this.#put(second, question);
-    if (word === null) return { owner, answer: null };
-    return { owner, answer: word.kind === 'ask' ? (this.find(word.node) ?? 'fetch') : 'fetch' };
+    for (const owner of owners) {
+      const word = await this.#put(owner, question);
+      if (word !== null)
+        return { owner, answer: word.kind === 'ask' ? (this.find(word.node) ?? 'fetch') : 'fetch' };
+    }
+    return { owner: owners[0], answer: null };
   }
 
   done(owner: string, hash: HashHalves): void {
