@@ -55,7 +55,7 @@ export function stepTimesLines(quick: boolean): string[] {
     '## CPU time of single steps',
     '',
     `A summary of ${keys.toLocaleString('en')} keys with ${(keys / 80).toLocaleString('en')} additions and as many deletions in each publication (four of`,
-    `them change 5 % and 5 %), and ${NEIGHBOURS} neighbours of 100,000 keys with 250 additions and 250 deletions in each`,
+    `them replace 5 %), and ${NEIGHBOURS} neighbours of 100,000 keys with 250 additions and 250 deletions in each`,
     'message. Milliseconds of CPU time; the node gives way between two steps. A step counts with its shortest time',
     `in ${PASSES} passes; the last column has collections of the garbage collector in it.`,
     '',

@@ -11,11 +11,11 @@
  * Why a set, and not the bits of a filter. At one rate its deltas are smaller, and its costs are
  * those of the changes. 100,000 keys at 1.08 %, of which 1 % are replaced: 2,862 bytes, where the
  * filter with three hash functions of the paper's table VI takes 5,553 and the best one of that
- * rate 4,671. Publishing 2,000 changes took 3.8 ms in a set of a million positions and 1.7 ms in
- * one of 10,000, where `Publisher` reads all bits (6.3 and 0.6 ms; bench/results/summaries.md). The
+ * rate 4,671. Publishing 2,000 changes took 4.5 ms in a set of a million positions and 2.3 ms in
+ * one of 10,000, where `Publisher` reads all bits (6.7 and 1.0 ms; bench/results/summaries.md). The
  * price is memory: 5 to 6 bytes per key here, where a filter of that rate takes 1.5 bytes and a
  * counting filter 6. `planSummary` compares them. A counting filter is faster while the changes
- * are many, because its loops are in WebAssembly: 17 ms where the set took 39, with 20,000 changes
+ * are many, because its loops are in WebAssembly: 19 ms where the set took 43, with 20,000 changes
  * in a million keys.
  *
  * Universe. The rate of a subscriber that holds n positions is n/U. When a set has outgrown its
