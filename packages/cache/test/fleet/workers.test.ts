@@ -3,6 +3,8 @@
  * summary, also while one of its workers is killed and comes back.
  */
 
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { checkedGet } from '@bloomery/testkit/fleet/checked-get';
 import type { Fleet } from '@bloomery/testkit/fleet/fleet';
@@ -12,7 +14,8 @@ import type { ThrottledOrigin } from '@bloomery/testkit/origins/throttled-origin
 import { expect, test } from 'vitest';
 import type { NodeStatus } from '../../src/node/admin/status.ts';
 import { ownerOf } from '../../src/node/workers/team.ts';
-import { until } from '../node/scratch.ts';
+import { isAlive } from '../node/cache-program.ts';
+import { cleanUp, until } from '../node/scratch.ts';
 import { countsOf, offer, startFleet, startKnownOrigin, untilGiven } from './start-fleet.ts';
 
 /** Objects that are tried for one worker, since a busy machine may miss a deadline. */
@@ -223,4 +226,29 @@ test('--peer-mode summary-cache publishes what came from a neighbour; otherwise 
   await servedThrough(lab, team, single, () => pathOf(0, 20_000));
   expect((await statusOf(team)).stores.memory!.copies).toBeGreaterThan(0);
   expect(await own(team)).toBe(before);
+});
+
+test('a node with workers that stops leaves the fleet first, and ends with its workers', async () => {
+  const { team, single, pathOf } = await startLab();
+  await offer(team, pathOf(0, 20_000));
+  const { workers } = await statusOf(team);
+  expect(await team.stop()).toBe(0);
+  expect(workers.map(({ pid }) => isAlive(pid))).toEqual([false, false]);
+  await until('its neighbour to know', async () => (await single.peer(team.name))?.state === 'down');
+  // The same ports, and the same name.
+  await team.start();
+  await until('its return', async () => (await single.peer(team.name))?.masked === null, 30_000);
+});
+
+test('a peer port that is in use keeps a node with workers from starting', async () => {
+  const { team, single } = await startLab();
+  await team.stop();
+  const taken = createServer((socket) => socket.destroy()).listen(team.peerPort, '127.0.0.1');
+  cleanUp(() => new Promise((resolve) => taken.close(resolve)));
+  await once(taken, 'listening');
+  await expect(team.start()).rejects.toThrow();
+  expect([...team.log.map(({ problem }) => problem), ...team.said].join()).toMatch(
+    /Cannot listen on 127\.0\.0\.1:\d+: another program listens there already/,
+  );
+  expect((await single.peer(team.name))?.state).toBe('down');
 });
