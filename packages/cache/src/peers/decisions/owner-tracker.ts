@@ -20,8 +20,9 @@
  *
  * Questions may be lost, repeated or late. A repeated `want` gets the same answer. A lost `done`
  * leaves a claim that ends by its time to live; a node that is sent there is refused, and reports
- * it as lost. A node that receives for longer than the time to live repeats its `want`. All memory
- * is bounded: keys, nodes per key, and time. A forgotten key costs one more fetch.
+ * it as lost. A claim is also forgotten if its node receives for longer than that; a node that
+ * comes later is then told to fetch. All memory is bounded: keys, nodes per key, and time. A
+ * forgotten key costs one more fetch.
  *
  * We refused a queue in which each node feeds one: its depth is N. We refused to let the owner
  * fetch for others: it would store objects that its own clients do not want.
