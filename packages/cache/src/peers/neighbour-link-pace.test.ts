@@ -52,7 +52,7 @@ test('NeighbourLink asks once a minute for a summary above its limit', async () 
 
 test('NeighbourLink asks at once again after something was taken', async () => {
   const lab = new SummaryLab();
-  const { publisher, asked, start } = busyPublisher(lab, 100);
+  const { publisher, asked, answers, start } = busyPublisher(lab, 100);
   const link = lab.follow(50);
   await lab.clock.advance(100);
   start();
@@ -72,6 +72,16 @@ test('NeighbourLink asks at once again after something was taken', async () => {
   await lab.clock.advance(5000);
   expect(asked).toHaveLength(before + 1);
   expect(link.generation?.sequence).toBe(publisher.generation.sequence);
+  // The next wait is the shortest one again.
+  answers.isFailing = true;
+  lab.network.setFaults({ loss: 1 }, 'memory:a', 'memory:b');
+  await lab.clock.advance(300);
+  lab.network.setFaults({}, 'memory:a', 'memory:b');
+  await lab.clock.advance(251);
+  expect(asked).toHaveLength(before + 2);
+  answers.isFailing = false;
+  await lab.clock.advance(251);
+  expect(asked).toHaveLength(before + 3);
 });
 
 test('NeighbourLink waits after a request that fails, and asks without another message', async () => {
