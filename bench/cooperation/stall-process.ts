@@ -24,6 +24,7 @@ const KEYS = fleetKeys(SECRET);
 const YEAR_MS = 365 * 86_400_000;
 /** Changes come in small lots, as those of a store do. */
 const LOT_MS = 5;
+const QUIET_MS = 5000;
 
 /** A summary of synthetic objects, of which some are replaced each second. */
 class ChurningSummary {
@@ -105,6 +106,8 @@ const act: {
     );
     for (const summary of summaries) await summary.listen();
     for (const summary of summaries) await summary.fill();
+    // The first full states are no part of the rest.
+    for (let before = -1; before !== totalUpdates(); await sleep(QUIET_MS)) before = totalUpdates();
     return { ports: summaries.map(({ port }) => port) };
   },
   /** Subscribers that read and forget: 64 sets of a million would be another machine's work. */

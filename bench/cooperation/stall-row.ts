@@ -58,7 +58,8 @@ export async function stallTable(isQuick: boolean): Promise<string[]> {
       },
     });
     return [
-      'Delay of the event loop of the one process, in ms, by timers of 1 ms.',
+      'Delay of the event loop of the one process, in ms, by timers of 1 ms. The pace is that of the default',
+      '`--peer-bandwidth`, 125 kB per second and neighbour.',
       '',
       '| measured | state | p50 | p99 | longest | CPU, share of a core | messages | MB of messages | p99 rises by | wanted |',
       '|---|---|---:|---:|---:|---:|---:|---:|---:|---|',
