@@ -128,8 +128,9 @@ export class PeerHub implements NeighbourDirectory {
     const question: OwnerQuestion =
       lost === null ? { kind: 'want', hash } : { kind: 'lost', hash, source: lost };
     // An owner that has just died is not known to be down. All nodes then ask the next one.
-    for (const owner of owners) {
-      const word = await this.#put(owner, question);
+    const deadlineMs = ownerDeadlineMs(this.#options.budgetMs);
+    for (const [place, owner] of owners.entries()) {
+      const word = await this.#put(owner, question, deadlineMs / (place + 1));
       if (word !== null)
         return { owner, answer: word.kind === 'ask' ? (this.find(word.node) ?? 'fetch') : 'fetch' };
     }
@@ -252,14 +253,18 @@ export class PeerHub implements NeighbourDirectory {
   }
 
   /** Puts a question to an owner, which may be this node itself. Null if there is no answer. */
-  async #put(owner: string, question: OwnerQuestion): Promise<TrackerAnswer | null> {
+  async #put(
+    owner: string,
+    question: OwnerQuestion,
+    timeoutMs = ownerDeadlineMs(this.#options.budgetMs),
+  ): Promise<TrackerAnswer | null> {
     const { transport, clock } = this.#options;
     if (owner === transport.self.id)
       return this.#tracker.answer(question, owner, clock.monotonic(), (node) => this.#isUsable(node));
     const neighbour = this.find(owner);
     if (neighbour === null) return null;
     try {
-      const options = { timeoutMs: ownerDeadlineMs(this.#options.budgetMs) / 2 };
+      const options = { timeoutMs };
       const answer = await transport.request(
         neighbour.address,
         OWNER_TOPIC,

@@ -74,8 +74,8 @@ export interface PeerPlan {
 
 /**
  * Time for the question to the owner of a key and its answer: 100 ms of the usual budget of 250 ms,
- * and in proportion for other budgets. If the owner has not answered after half of it, the next
- * node in the order of owners is asked. An answer takes 0.7 ms on a quiet machine. We tried 20 ms:
+ * and in proportion for other budgets. If the owner does not answer, the next node in the order of
+ * owners is asked, for half as long. An answer takes 0.7 ms on a quiet machine. We tried 20 ms:
  * a herd of six nodes on two busy cores then caused six fetches from the origin, because all of
  * them ask at the same moment, when the owner is busiest. A longer deadline costs time only while
  * the owner is dead and not yet known to be. After neighbours that gave nothing the owner has what
