@@ -104,7 +104,8 @@ export class FleetNode {
 
   /**
    * Waits until this node has heard of all objects that a neighbour offers: this number, if it is
-   * given.
+   * given. It is for less than a few hundred objects, because a summary counts two that share a
+   * position once.
    */
   async untilHeard(neighbour: FleetNode, objects?: number): Promise<void> {
     await until(
