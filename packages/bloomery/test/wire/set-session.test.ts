@@ -20,9 +20,9 @@ const TOTALS = new Map<string, number>();
 test('sessions about sets keep their promises over a network that does everything wrong', () => {
   for (let seed = 0; seed < withEffort(250, 60); seed++) new Schedule(seed).run();
   for (const verdict of ['taken', 'confirmed', 'missing', 'old', 'conflict', 'unreadable']) {
-    expect(TOTALS.get(verdict) ?? 0, verdict).toBeGreaterThan(10);
+    expect(TOTALS.get(verdict) ?? 0, verdict).toBeGreaterThan(3);
   }
-  expect(TOTALS.get('current')).toBeGreaterThan(1000);
+  expect(TOTALS.get('current')).toBeGreaterThan(500);
 });
 
 interface Packet {

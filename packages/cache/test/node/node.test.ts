@@ -499,7 +499,7 @@ describe('the access log', () => {
       /^\S+Z 127\.0\.0\.1 GET http:\/\/127\.0\.0\.1:\d+\/a\?token=…&page 200 \w+ \S+ 26 26 [\d.]+ - authorization 0 -\n$/,
     );
     expect(after).toMatch(
-      /^\S+Z 127\.0\.0\.1 GET http:\/\/127\.0\.0\.1:\d+\/b 200 miss \S+ 4 4 [\d.]+ - -\n$/,
+      /^\S+Z 127\.0\.0\.1 GET http:\/\/127\.0\.0\.1:\d+\/b 200 miss \S+ 4 4 [\d.]+ - - 0 -\n$/,
     );
     expect(before + after + JSON.stringify(node.lines)).not.toContain('topsecret');
   });
