@@ -12,6 +12,7 @@
 import { hashKey, type KeyHash, type SecretKey } from 'bloomery';
 import type { RequestHead } from '../policy/message-head.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
+import { RecentKeys } from '../proxy/flight/recent-keys.ts';
 import type { ProxyFlight } from '../proxy/flight/shared-response.ts';
 import type {
   GiveUp,
@@ -40,7 +41,7 @@ export interface KeyedNeighboursOptions {
 export class KeyedNeighbours implements NeighbourPort {
   readonly #options: KeyedNeighboursOptions;
   /** Keys for which an owner has this node's claim, and that owner's id. */
-  readonly #claims = new Map<string, string>();
+  readonly #claims = new RecentKeys<string>(MOST_CLAIMS);
 
   constructor(options: KeyedNeighboursOptions) {
     this.#options = options;
@@ -60,7 +61,7 @@ export class KeyedNeighbours implements NeighbourPort {
   async askOwner(key: string, lost: string | null): Promise<OwnerAnswer | null> {
     const word = await this.#options.directory.askOwner(this.hash(key), lost);
     if (word === null) return null;
-    this.#claim(key, word.owner);
+    this.#claims.set(key, word.owner);
     return word.answer;
   }
 
@@ -101,16 +102,5 @@ export class KeyedNeighbours implements NeighbourPort {
       return ended ? 'left' : null;
     }
     return landing?.kind === 'private' && isBarren(key) ? 'unshareable' : 'left';
-  }
-
-  #claim(key: string, owner: string): void {
-    this.#claims.delete(key);
-    if (this.#claims.size >= MOST_CLAIMS) {
-      for (const oldest of this.#claims.keys()) {
-        this.#claims.delete(oldest);
-        break;
-      }
-    }
-    this.#claims.set(key, owner);
   }
 }

@@ -24,6 +24,7 @@
  */
 
 import { Flight, type FlightKind } from './flight.ts';
+import { RecentKeys } from './recent-keys.ts';
 
 /** Number of keys that are remembered as barren, as invalidated, and as known to vary. */
 const REMEMBERED_KEYS = 16_384;
@@ -40,11 +41,11 @@ interface KeyFlights<Shared, Own> {
 export class Flights<Shared, Own> {
   readonly #keys = new Map<string, KeyFlights<Shared, Own>>();
   /** Until when a key counts as barren, and whether the origin itself said so. */
-  readonly #barren = new RecentKeys<{ readonly until: number; readonly atOrigin: boolean }>();
+  readonly #barren = new RecentKeys<{ readonly until: number; readonly atOrigin: boolean }>(REMEMBERED_KEYS);
   /** Keys that were invalidated or purged. */
-  readonly #invalidated = new RecentKeys<true>();
+  readonly #invalidated = new RecentKeys<true>(REMEMBERED_KEYS);
   /** The names of the fields that select the response to a key, if there are any. */
-  readonly #selectors = new RecentKeys<readonly string[]>();
+  readonly #selectors = new RecentKeys<readonly string[]>(REMEMBERED_KEYS);
   readonly #watchers = new Set<(flight: Flight<Shared, Own>) => void>();
   readonly #clock: () => number;
   #background = 0;
@@ -224,29 +225,5 @@ export class Flights<Shared, Own> {
     }
     if (joinable.size === 0 && alone.size === 0) this.#keys.delete(key);
     return true;
-  }
-}
-
-/** A bounded number of keys with a value each. The key that was set longest ago goes first. */
-class RecentKeys<Value> {
-  readonly #values = new Map<string, Value>();
-
-  get(key: string): Value | undefined {
-    return this.#values.get(key);
-  }
-
-  set(key: string, value: Value): void {
-    this.#values.delete(key);
-    if (this.#values.size >= REMEMBERED_KEYS) {
-      for (const oldest of this.#values.keys()) {
-        this.#values.delete(oldest);
-        break;
-      }
-    }
-    this.#values.set(key, value);
-  }
-
-  delete(key: string): void {
-    this.#values.delete(key);
   }
 }
