@@ -12,7 +12,7 @@
 
 import { type Cancel, type Clock, MAX_MESSAGE_BYTES, type Transport } from '@bloomery/transport';
 import type { HashScheme, KeyHash } from 'bloomery';
-import { AT_REST, afterSending, SEND_LIMITS, SetPublisher, shouldSend } from 'bloomery/wire';
+import { AT_REST, afterSending, SEND_LIMITS, type SendLimits, SetPublisher, shouldSend } from 'bloomery/wire';
 import { type Instant, type KeeperStep, SummaryKeeper } from './decisions/summary-keeper.ts';
 import { SUMMARY_TOPIC } from './neighbour-link.ts';
 import type { SummaryVersion } from './object-response.ts';
@@ -45,10 +45,12 @@ export class OwnSummary implements SummarySink {
   readonly #publisher: SetPublisher;
   readonly #keeper: SummaryKeeper;
   readonly #stopServing: Cancel;
+  readonly #limits: SendLimits;
   #pace = AT_REST;
   /** The timer of the next step: when it ends, and how to end it before. Null while work runs. */
   #timer: { readonly at: number; readonly cancel: Cancel } | null = null;
   #cancelHeartbeat: Cancel = () => {};
+  #isRunning = false;
   #isClosed = false;
   #updates = 0;
   #bytes = 0;
@@ -63,7 +65,7 @@ export class OwnSummary implements SummarySink {
       keyId,
       scheme,
     });
-    const limits = { ...SEND_LIMITS, bytesPerSecond: options.bandwidth };
+    this.#limits = { ...SEND_LIMITS, bytesPerSecond: options.bandwidth };
     this.#keeper = new SummaryKeeper({
       publisher: this.#publisher,
       scheme,
@@ -80,7 +82,7 @@ export class OwnSummary implements SummarySink {
           },
           this.#pace,
           steadyMs,
-          limits,
+          this.#limits,
         ),
     });
     this.#stopServing = transport.serve(SUMMARY_TOPIC, (body) => this.#answer(body));
@@ -163,8 +165,6 @@ export class OwnSummary implements SummarySink {
     };
   }
 
-  #isRunning = false;
-
   #step(): void {
     const step = this.#keeper.next(this.#now());
     if (step.kind === 'wait') this.#wakeAfter(step.waitMs);
@@ -187,7 +187,7 @@ export class OwnSummary implements SummarySink {
   }
 
   #send(message: Uint8Array): void {
-    const { transport, clock, bandwidth } = this.#options;
+    const { transport, clock } = this.#options;
     if (this.#isClosed) return;
     if (message.length > MAX_MESSAGE_BYTES) {
       // Some four million objects. Neighbours keep what they know, and ask in vain for the rest.
@@ -197,8 +197,7 @@ export class OwnSummary implements SummarySink {
     transport.publish(SUMMARY_TOPIC, message);
     this.#updates++;
     this.#bytes += message.length;
-    const limits = { ...SEND_LIMITS, bytesPerSecond: bandwidth };
-    this.#pace = afterSending(this.#pace, message.length, clock.monotonic(), limits);
+    this.#pace = afterSending(this.#pace, message.length, clock.monotonic(), this.#limits);
     this.#options.published?.();
   }
 
