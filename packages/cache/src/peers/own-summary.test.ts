@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { hashOf, KEY_ID, SCHEME, SummaryLab } from '../../test/peers/summary-lab.ts';
 import { SUMMARY_TOPIC } from './neighbour-link.ts';
-import { OwnSummary } from './own-summary.ts';
+import { OwnSummary, type OwnSummaryOptions } from './own-summary.ts';
 
 const HOUR = 3_600_000;
 
 /** The summary of node `a`, and node `b` that follows it. */
-async function start({ neighbours = 1 } = {}) {
+async function start(options: Partial<OwnSummaryOptions> = {}) {
   const lab = new SummaryLab();
   const own = new OwnSummary({
     transport: lab.a,
@@ -14,9 +14,10 @@ async function start({ neighbours = 1 } = {}) {
     work: lab.work,
     keyId: KEY_ID,
     scheme: SCHEME,
-    neighbours,
+    neighbours: 1,
     bandwidth: 1e6,
     event: lab.event,
+    ...options,
   });
   const link = lab.follow();
   await lab.clock.advance(100);
@@ -109,4 +110,31 @@ test('OwnSummary is silent after it was closed', async () => {
   const refused = expect(request).rejects.toThrow();
   await lab.clock.advance(2000);
   await refused;
+});
+
+test('OwnSummary follows the limits it is given: changes wait for a share, however old they are', async () => {
+  const limits = { changedShare: 0.1, additionAgeMs: HOUR, deletionAgeMs: HOUR, perSecond: 1000 };
+  const { lab, own, keep } = await start({ limits });
+  for (let i = 0; i < 100; i++) keep(`first ${i}`);
+  await lab.clock.advance(100);
+  const { updates } = own;
+  for (let i = 0; i < 9; i++) keep(`second ${i}`);
+  await lab.clock.advance(60_000);
+  expect([own.updates, lab.finds('second 0')]).toEqual([updates, false]);
+  for (let i = 0; i < 3; i++) keep(`third ${i}`);
+  await lab.clock.advance(100);
+  expect([own.updates, lab.finds('second 0')]).toEqual([updates + 1, true]);
+});
+
+test('OwnSummary takes a universe that fits the false candidates it is given', async () => {
+  const universes = await Promise.all(
+    [undefined, 0.0002].map(async (falseCandidates) => {
+      const { lab, link, keep } = await start({ neighbours: 64, falseCandidates });
+      for (let i = 0; i < 1000; i++) keep(`key ${i}`);
+      await lab.clock.advance(2000);
+      return link.positions!.universe;
+    }),
+  );
+  // 1,000 keys, 64 neighbours: 1.25 · 1000 · 64 / 0.02 and / 0.0002, rounded up to powers of two.
+  expect(universes).toEqual([2 ** 22, 2 ** 29]);
 });

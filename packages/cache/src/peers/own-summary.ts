@@ -29,6 +29,10 @@ export interface OwnSummaryOptions {
   readonly neighbours: number;
   /** Bytes per second for each neighbour. */
   readonly bandwidth: number;
+  /** Limits of the pace, apart from the bandwidth. Default SEND_LIMITS. */
+  readonly limits?: Partial<SendLimits> | undefined;
+  /** False candidates at a miss; see `SummaryKeeperOptions`. */
+  readonly falseCandidates?: number | undefined;
   readonly event: (level: 'info' | 'warn', name: string, fields: Record<string, unknown>) => void;
   /** Called when a new version was published. */
   readonly published?: () => void;
@@ -56,7 +60,7 @@ export class OwnSummary implements SummarySink {
   #bytes = 0;
 
   constructor(options: OwnSummaryOptions) {
-    const { transport, clock, keyId, scheme, neighbours } = options;
+    const { transport, clock, keyId, scheme, neighbours, limits, falseCandidates } = options;
     this.#options = options;
     this.#publisher = new SetPublisher({
       incarnation: Math.floor(clock.now() / 1000),
@@ -65,11 +69,12 @@ export class OwnSummary implements SummarySink {
       keyId,
       scheme,
     });
-    this.#limits = { ...SEND_LIMITS, bytesPerSecond: options.bandwidth };
+    this.#limits = { ...SEND_LIMITS, ...limits, bytesPerSecond: options.bandwidth };
     this.#keeper = new SummaryKeeper({
       publisher: this.#publisher,
       scheme,
       neighbours,
+      falseCandidates,
       now: this.#now(),
       pace: (pending, steadyMs) =>
         shouldSend(

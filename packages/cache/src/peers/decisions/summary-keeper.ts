@@ -74,6 +74,11 @@ export interface SummaryKeeperOptions {
   readonly now: Instant;
   /** Freshness that a response must have left to be in the summary. */
   readonly marginMs?: number;
+  /**
+   * False candidates that the summaries of all neighbours may give at a miss, on average. Default:
+   * that of summary-universe.ts.
+   */
+  readonly falseCandidates?: number | undefined;
 }
 
 /** The next thing to do. The caller runs `steps` to the end and calls `finish`. */
@@ -94,6 +99,7 @@ export class SummaryKeeper {
   readonly #scheme: HashScheme;
   readonly #pace: SummaryKeeperOptions['pace'];
   readonly #marginMs: number;
+  readonly #falseCandidates: number | undefined;
   readonly #ledger = new HashLedger();
   /** The part of each entry of the ledger, by its number. */
   readonly #parts = new PagedIntegers((length) => new Uint8Array(length));
@@ -107,12 +113,14 @@ export class SummaryKeeper {
   #lastSentMs: number | null = null;
   #lastSentBytes = 0;
 
-  constructor({ publisher, scheme, neighbours, pace, now, marginMs = 2000 }: SummaryKeeperOptions) {
+  constructor(options: SummaryKeeperOptions) {
+    const { publisher, scheme, neighbours, pace, now, marginMs = 2000, falseCandidates } = options;
     this.#publisher = publisher;
     this.#scheme = scheme;
     this.#neighbours = neighbours;
     this.#pace = pace;
     this.#marginMs = marginMs;
+    this.#falseCandidates = falseCandidates;
     this.#wheel = new ExpiryWheel({ now: now.wallMs, tickMs: WHEEL_TICK_MS });
   }
 
@@ -179,7 +187,8 @@ export class SummaryKeeper {
       );
     }
     const isDone = this.#wheel.advance(now.wallMs, (entry) => this.#leave(entry, now), EXPIRED_PER_SLICE);
-    const wider = widerUniverse(this.#publisher.universe, this.#publisher.size, this.#neighbours);
+    const { universe, size } = this.#publisher;
+    const wider = widerUniverse(universe, size, this.#neighbours, this.#falseCandidates);
     if (wider !== null) {
       const steps = this.#publisher.resizeInSteps(wider, this.#hashes());
       return this.#begin('grow', steps);

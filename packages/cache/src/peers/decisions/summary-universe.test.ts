@@ -8,7 +8,12 @@ test('all neighbours together have at most 0.02 false candidates, and at least h
     expect(candidates).toBeLessThanOrEqual(0.02);
     expect(candidates).toBeGreaterThan(0.01);
   }
-  expect([0, 1, 4, 256].map(summaryRate)).toEqual([0.02, 0.02, 0.005, 0.02 / 256]);
+  expect([0, 1, 4, 256].map((neighbours) => summaryRate(neighbours))).toEqual([
+    0.02,
+    0.02,
+    0.005,
+    0.02 / 256,
+  ]);
 });
 
 test('a rate changes only when the number of neighbours passes a power of two', () => {

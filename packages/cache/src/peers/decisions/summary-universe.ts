@@ -23,20 +23,25 @@ const MOST_UNIVERSE = 2 ** 48;
 const HEADROOM = 1.25;
 
 /** The share of keys for which one summary may wrongly say "maybe", with so many neighbours. */
-export function summaryRate(neighbours: number): number {
-  return FALSE_CANDIDATES / 2 ** Math.ceil(Math.log2(Math.max(1, neighbours)));
+export function summaryRate(neighbours: number, falseCandidates = FALSE_CANDIDATES): number {
+  return falseCandidates / 2 ** Math.ceil(Math.log2(Math.max(1, neighbours)));
 }
 
 /** The universe for a summary that is begun with so many positions. */
-export function universeFor(positions: number, neighbours: number): number {
-  const least = (HEADROOM * positions) / summaryRate(neighbours);
+export function universeFor(positions: number, neighbours: number, falseCandidates?: number): number {
+  const least = (HEADROOM * positions) / summaryRate(neighbours, falseCandidates);
   const power = 2 ** Math.ceil(Math.log2(Math.max(LEAST_UNIVERSE, least)));
   return Math.min(MOST_UNIVERSE, power);
 }
 
 /** The universe that should replace the present one, or null if it is large enough. */
-export function widerUniverse(universe: number, positions: number, neighbours: number): number | null {
-  if (positions <= universe * summaryRate(neighbours)) return null;
-  const wider = universeFor(positions, neighbours);
+export function widerUniverse(
+  universe: number,
+  positions: number,
+  neighbours: number,
+  falseCandidates?: number,
+): number | null {
+  if (positions <= universe * summaryRate(neighbours, falseCandidates)) return null;
+  const wider = universeFor(positions, neighbours, falseCandidates);
   return wider > universe ? wider : null;
 }
