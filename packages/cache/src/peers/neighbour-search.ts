@@ -22,21 +22,40 @@
  * No neighbour is asked twice in a search. With at most two planned questions, two hops and one
  * answer of the owner, a search puts at most seven questions: each of the three starting points may
  * lead to hops, but the hops are counted together.
+ *
+ * The questions themselves come from a port (`newAsk`). In a node they are `NeighbourAsk`, which
+ * speak HTTP. A simulation gives others, and runs this file as it is.
  */
 
-import type { Cancel } from '@bloomery/transport';
-import type { RequestHead, ResponseHead } from '../policy/message-head.ts';
-import { type AskTools, NeighbourAsk } from './neighbour-ask.ts';
+import type { Cancel, Clock } from '@bloomery/transport';
+import type { ResponseHead } from '../policy/message-head.ts';
+import type { AskListener } from './neighbour-ask.ts';
 import type { Neighbour, NeighbourPlan, NeighbourPort, PlannedQuestion } from './neighbour-port.ts';
-import type { AskKind, BodyRest } from './object-request.ts';
+import type { AskKind, BodyRest, ObjectAsk } from './object-request.ts';
 
 /** How often a search follows a refusal that names another node. */
 const MOST_HOPS = 2;
 
-export interface SearchOptions {
-  readonly tools: AskTools;
-  readonly port: NeighbourPort;
-  readonly request: RequestHead;
+/** A question to one neighbour. */
+export interface SearchAsk {
+  start(): void;
+  /** Ends the question without a further call of the listener. */
+  abort(end?: 'late'): void;
+}
+
+export interface SearchOptions<Ask extends SearchAsk> {
+  readonly clock: Clock;
+  /** The longest wait for a neighbour that waits for the origin. */
+  readonly headTimeoutMs: number;
+  readonly port: Pick<NeighbourPort, 'askOwner' | 'find' | 'report'>;
+  /** Makes a question, which the search starts. `isMiss`: the neighbour's summary says "no". */
+  readonly newAsk: (
+    neighbour: Neighbour,
+    ask: ObjectAsk & { readonly isMiss: boolean },
+    listener: AskListener,
+  ) => Ask;
+  /** The cache key of the object. */
+  readonly key: string;
   readonly plan: NeighbourPlan | Promise<NeighbourPlan>;
   /** The rest of a body to continue, or null for the whole. */
   readonly rest: BodyRest | null;
@@ -52,13 +71,13 @@ export interface SearchOptions {
   /** A neighbour waits for the origin, and this search waits for it. */
   readonly waits: () => void;
   /** Called once, unless `none` or `abort` is. The caller becomes the listener of the question. */
-  readonly found: (found: Found) => void;
+  readonly found: (found: Found<Ask>) => void;
   /** No neighbour gives it. */
   readonly none: () => void;
 }
 
-export interface Found {
-  readonly ask: NeighbourAsk;
+export interface Found<Ask extends SearchAsk> {
+  readonly ask: Ask;
   readonly head: ResponseHead;
 }
 
@@ -67,25 +86,25 @@ interface Step extends PlannedQuestion {
   readonly kind: AskKind;
 }
 
-export class NeighbourSearch {
-  readonly #options: SearchOptions;
+export class NeighbourSearch<Ask extends SearchAsk> {
+  readonly #options: SearchOptions<Ask>;
   #end: number;
   readonly #asked: Set<string>;
   /** The questions under way, each with a function that ends its timers. */
-  readonly #active = new Map<NeighbourAsk, Cancel>();
+  readonly #active = new Map<Ask, Cancel>();
   #steps: Step[] = [];
   /** The neighbours whose summary says "maybe", or null if that is unknown. */
   #candidates: ReadonlySet<string> | null = null;
   #mayAskOwner = false;
   #hops = 0;
   /** The question that waits for the origin, or waited for it. */
-  #waited: NeighbourAsk | null = null;
+  #waited: Ask | null = null;
   #over = false;
   #cancelBudget: Cancel = nothing;
 
-  constructor(options: SearchOptions) {
+  constructor(options: SearchOptions<Ask>) {
     this.#options = options;
-    this.#end = options.tools.clock.monotonic() + options.budgetMs;
+    this.#end = options.clock.monotonic() + options.budgetMs;
     this.#asked = new Set(options.avoid);
   }
 
@@ -113,7 +132,7 @@ export class NeighbourSearch {
   }
 
   #endAfter(ms: number): void {
-    const { clock } = this.#options.tools;
+    const { clock } = this.#options;
     this.#cancelBudget();
     this.#end = clock.monotonic() + ms;
     this.#cancelBudget = clock.after(ms, () => this.#none('late'));
@@ -149,8 +168,8 @@ export class NeighbourSearch {
   }
 
   #askOwner(lost: Neighbour | null): void {
-    const { port, request } = this.#options;
-    port.askOwner(request.key, lost?.id ?? null).then(
+    const { port, key } = this.#options;
+    port.askOwner(key, lost?.id ?? null).then(
       (answer) => {
         if (answer !== null && answer !== 'fetch') this.#tryLater(answer);
         this.#advance();
@@ -165,20 +184,17 @@ export class NeighbourSearch {
   }
 
   #leftMs(): number {
-    return Math.max(0, this.#end - this.#options.tools.clock.monotonic());
+    return Math.max(0, this.#end - this.#options.clock.monotonic());
   }
 
   #ask(step: Step): void {
-    const { tools, request, rest, port } = this.#options;
-    const { clock } = tools;
+    const { clock, newAsk, rest, port } = this.#options;
     const { neighbour, kind } = step;
     const headDeadlineMs = Math.min(step.headDeadlineMs, this.#leftMs());
     this.#asked.add(neighbour.address);
     const waitMs = kind === 'coming' ? headDeadlineMs : 0;
-    const ask = new NeighbourAsk(
-      tools,
+    const ask = newAsk(
       neighbour,
-      request,
       { kind, waitMs, rest, isMiss: rest === null && this.#candidates?.has(neighbour.address) === false },
       {
         waits: () => this.#wait(ask),
@@ -223,22 +239,22 @@ export class NeighbourSearch {
   }
 
   /** Waits with a neighbour that waits for the origin. Returns false if it does not. */
-  #wait(ask: NeighbourAsk): boolean {
-    const { rest, tools, waits } = this.#options;
+  #wait(ask: Ask): boolean {
+    const { rest, headTimeoutMs, waits } = this.#options;
     if (rest !== null || this.#waited !== null) return false;
     this.#waited = ask;
     this.#active.get(ask)?.();
-    this.#endAfter(tools.headTimeoutMs);
+    this.#endAfter(headTimeoutMs);
     waits();
     return true;
   }
 
-  #forget(ask: NeighbourAsk): void {
+  #forget(ask: Ask): void {
     this.#active.get(ask)?.();
     this.#active.delete(ask);
   }
 
-  #head(ask: NeighbourAsk, head: ResponseHead): boolean {
+  #head(ask: Ask, head: ResponseHead): boolean {
     const { accept, found } = this.#options;
     if (!accept(head)) return false;
     this.#forget(ask);

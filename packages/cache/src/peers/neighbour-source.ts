@@ -33,7 +33,7 @@ import type { RequestHead, ResponseHead } from '../policy/message-head.ts';
 import { expectedBodyLength } from '../policy/storing.ts';
 import { OriginError } from '../proxy/origin/origin-error.ts';
 import type { ResponseSource, SourceFetch, SourceHandler, SourceRequest } from '../proxy/response-source.ts';
-import type { AskListener, AskTools, NeighbourAsk } from './neighbour-ask.ts';
+import { type AskListener, type AskTools, NeighbourAsk } from './neighbour-ask.ts';
 import type { NeighbourPlan, NeighbourPort } from './neighbour-port.ts';
 import { type Found, NeighbourSearch } from './neighbour-search.ts';
 import { isAskable } from './object-request.ts';
@@ -80,7 +80,7 @@ class NeighbourFetch implements SourceFetch {
   readonly #options: NeighbourSourceOptions;
   readonly #request: SourceRequest;
   readonly #handler: SourceHandler;
-  #search: NeighbourSearch | null = null;
+  #search: NeighbourSearch<NeighbourAsk> | null = null;
   /** The source of the body at the moment. */
   #reading: NeighbourAsk | RestFromOrigin | null = null;
   #head: ResponseHead | null = null;
@@ -150,9 +150,11 @@ class NeighbourFetch implements SourceFetch {
     const { tools, port, request, budgetMs } = this.#options;
     const etag = this.#strongTag();
     this.#search = new NeighbourSearch({
-      tools,
+      clock: tools.clock,
+      headTimeoutMs: tools.headTimeoutMs,
       port,
-      request,
+      newAsk: (neighbour, ask, listener) => new NeighbourAsk(tools, neighbour, request, ask, listener),
+      key: request.key,
       plan,
       rest: broken === null || etag === null ? null : { start: this.#came, etag },
       budgetMs,
@@ -172,7 +174,7 @@ class NeighbourFetch implements SourceFetch {
     this.#search.start();
   }
 
-  #found({ ask, head }: Found): void {
+  #found({ ask, head }: Found<NeighbourAsk>): void {
     this.#reading = ask;
     ask.listener = this.#listenTo(ask);
     if (this.#head === null) {
