@@ -35,7 +35,7 @@ export const SYSTEM_RANK = 2;
  * Imports between packages of the same rank.
  * @type {Record<string, string[]>}
  */
-export const SIDEWAYS = { delivery: ['reconcile'], cli: ['papers'] };
+export const SIDEWAYS = { sim: ['transport'], delivery: ['reconcile'], cli: ['papers'] };
 
 /**
  * The rooms of each package, from low to high. Rooms in one inner list have the same level and do
@@ -66,6 +66,7 @@ export const ROOMS = {
     'membership',
     ['memory', 'http'],
   ],
+  sim: ['simulation-error.ts', 'engine'],
   cache: [
     'policy',
     'peers/decisions',

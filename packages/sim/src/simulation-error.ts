@@ -1,0 +1,17 @@
+/** The errors of a simulation. The message names the event, the seed and the event number. */
+
+export type SimulationErrorCode =
+  /** The code of an event threw; `cause` is its error. */
+  | 'event'
+  /** The promises of an event do not come to an end. */
+  | 'endless';
+
+export class SimulationError extends Error {
+  override readonly name = 'SimulationError';
+  readonly code: SimulationErrorCode;
+
+  constructor(code: SimulationErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
