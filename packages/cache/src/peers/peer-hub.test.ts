@@ -67,6 +67,23 @@ test('a node that gave up is not named to others', async () => {
   for (const { hub } of nodes) hub.close();
 });
 
+test('questions to owners are counted if they leave the node', async () => {
+  const { nodes, clock, settle } = await fleetOf(3);
+  const [asker] = nodes;
+  let expected = 0;
+  for (let i = 0; i < 20; i++) {
+    const hash = hashOf(`http://a/${i}`);
+    const { owner } = await settle(asker.hub.askOwner(hash, null));
+    asker.hub.done(owner, hash);
+    await clock.advance(100);
+    if (owner !== asker.id) expected += 2;
+  }
+  expect(expected).toBeGreaterThan(0);
+  expect(expected).toBeLessThan(40);
+  expect(asker.hub.ownerQuestions).toBe(expected);
+  for (const { hub } of nodes) hub.close();
+});
+
 test('nodes agree on one other owner while the first one is silent', async () => {
   const { nodes, network, settle } = await fleetOf(6);
   for (let i = 0; i < 20; i++) {

@@ -66,6 +66,7 @@ export class PeerHub implements NeighbourDirectory {
   readonly #tracker: OwnerTracker;
   readonly #hedges = new HedgeBudget();
   readonly #cancels: Cancel[] = [];
+  #ownerQuestions = 0;
 
   constructor(options: PeerHubOptions) {
     const { transport, clock, event, memoryBytes } = options;
@@ -213,6 +214,11 @@ export class PeerHub implements NeighbourDirectory {
     });
   }
 
+  /** Messages to owners of keys that are other nodes. Each gets an answer, unless one is lost. */
+  get ownerQuestions(): number {
+    return this.#ownerQuestions;
+  }
+
   /** Memory of all summaries. */
   get summaryMemoryBytes(): number {
     return this.#summaries.byteLength;
@@ -263,6 +269,7 @@ export class PeerHub implements NeighbourDirectory {
       return this.#tracker.answer(question, owner, clock.monotonic(), (node) => this.#isUsable(node));
     const neighbour = this.find(owner);
     if (neighbour === null) return null;
+    this.#ownerQuestions++;
     try {
       const options = { timeoutMs };
       const answer = await transport.request(

@@ -49,6 +49,8 @@ export interface OwnSummaryReport {
   readonly generation: string;
   readonly updates: number;
   readonly bytesPublished: number;
+  /** Messages from this node to owners of keys that are other nodes. */
+  readonly ownerQuestions: number;
   /** Objects that were served to neighbours, and their bytes. */
   readonly objectsServed: number;
   readonly bytesServed: number;

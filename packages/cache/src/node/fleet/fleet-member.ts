@@ -97,6 +97,7 @@ export class FleetMember implements FleetAccess {
         generation: `${this.summary.epoch}.${this.summary.sequence}`,
         updates: this.sink.updates,
         bytesPublished: this.sink.bytes,
+        ownerQuestions: this.directory.ownerQuestions,
         memoryBytes: this.directory.summaryMemoryBytes,
         memoryLimitBytes: this.#memoryLimitBytes,
       },

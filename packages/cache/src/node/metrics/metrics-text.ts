@@ -182,6 +182,12 @@ function neighbours(page: Page, { own, peers }: CooperationReport): void {
       own.bytesPublished,
     ],
     [
+      'bloomery_cache_owner_questions_total',
+      'counter',
+      'Messages to neighbours that are owners of keys.',
+      own.ownerQuestions,
+    ],
+    [
       'bloomery_cache_peer_objects_served_total',
       'counter',
       'Objects served to neighbours.',
