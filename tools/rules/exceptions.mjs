@@ -109,6 +109,12 @@ export const EXCEPTIONS = [
     count: 1,
     why: 'the one place that asks again and again',
   },
+  {
+    rule: 'real-timers',
+    path: 'packages/testkit/src/fleet/play-trace.ts',
+    count: 1,
+    why: 'a trace is played at the times that it names',
+  },
   { rule: 'real-timers', path: 'packages/testkit/src/origins/origin-lab.ts', count: 1, why: SLOW },
   { rule: 'real-timers', path: 'packages/testkit/src/origins/raw-origin.ts', count: 1, why: ARRIVAL },
   { rule: 'real-timers', path: 'packages/testkit/src/origins/throttled-origin.ts', count: 1, why: SLOW },

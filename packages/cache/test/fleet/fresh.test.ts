@@ -10,7 +10,7 @@ import type { FleetNode } from '@bloomery/testkit/fleet/fleet-node';
 import { knownPath } from '@bloomery/testkit/origins/known-body';
 import type { ThrottledOrigin } from '@bloomery/testkit/origins/throttled-origin';
 import { expect, test } from 'vitest';
-import { countsOf, offer, purge, startFleet, startKnownOrigin, untilGiven } from './start-fleet.ts';
+import { countsOf, offer, startFleet, startKnownOrigin, untilGiven } from './start-fleet.ts';
 
 const NODES = EFFORT > 1 ? 16 : 4;
 
@@ -50,7 +50,7 @@ test('a purged object costs each node at most one false hit, and every answer is
   const path = knownPath('purged', 20_000);
   await offer(holder, path);
   for (const other of others) await other.untilHeard(holder, 1);
-  await purge(holder, path);
+  await holder.purge(path);
   // At once, before the others hear of it.
   const answers = await Promise.all(others.map((other) => checkedGet(other.port, path)));
   for (const answer of answers) expect(answer).toMatchObject({ status: 200, isWhole: true, wrong: null });

@@ -73,14 +73,3 @@ export async function untilGiven(what: string, attempt: (tried: number) => Promi
   for (let tried = 0; tried < ATTEMPTS; tried++) if (await attempt(tried)) return;
   throw new Error(`Cannot go on: expected ${what}, got ${ATTEMPTS} answers of the origin`);
 }
-
-/** Removes an object from one node. */
-export async function purge(node: FleetNode, path: string): Promise<void> {
-  const place = `http://127.0.0.1:${node.port}/.bloomery/purge?url=${encodeURIComponent(path)}`;
-  const answer = await fetch(place, {
-    method: 'POST',
-    headers: { 'Bloomery-Admin': '1', connection: 'close' },
-  });
-  const { purged } = (await answer.json()) as { purged: number };
-  if (purged !== 1) throw new Error(`Cannot purge: expected one response of ${path}, got ${purged}`);
-}

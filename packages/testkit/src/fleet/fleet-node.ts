@@ -8,17 +8,31 @@ import { type LogLine, NodeProcess } from '../programs/node-process.ts';
 export interface FleetStatus {
   readonly originFetches: number;
   readonly requests: Readonly<Record<string, number>>;
+  readonly bytes: { readonly sent: number; readonly fromOrigins: number };
+  readonly stores: Readonly<Record<string, FleetStoreStatus>>;
   readonly eventLoopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly cooperation: {
     readonly own: {
       readonly objects: number;
       readonly updates: number;
       readonly bytesPublished: number;
+      readonly ownerQuestions: number;
       readonly objectsServed: number;
       readonly bytesServed: number;
     };
     readonly peers: readonly FleetPeer[];
   } | null;
+}
+
+/** One tier of the store of a node. */
+interface FleetStoreStatus {
+  readonly responses: number;
+  readonly bytes: number;
+  readonly capacityBytes: number;
+  readonly evictions: number;
+  readonly refused: number;
+  readonly copies: number;
+  readonly copyBytes: number;
 }
 
 export interface FleetPeer {
@@ -33,6 +47,7 @@ export interface FleetPeer {
   readonly falseMisses: number;
   readonly failures: number;
   readonly summaryBytes: number;
+  readonly objectBytes: number;
 }
 
 export interface FleetNodeOptions {
@@ -116,6 +131,17 @@ export class FleetNode {
       },
       HEARD_MS,
     );
+  }
+
+  /** Removes the object with this path from this node. */
+  async purge(path: string): Promise<void> {
+    const place = `http://127.0.0.1:${this.port}/.bloomery/purge?url=${encodeURIComponent(path)}`;
+    const answer = await fetch(place, {
+      method: 'POST',
+      headers: { 'Bloomery-Admin': '1', connection: 'close' },
+    });
+    const { purged } = (await answer.json()) as { purged: number };
+    if (purged !== 1) throw new Error(`Cannot purge: expected one response of ${path}, got ${purged}`);
   }
 
   /** Lines of the access log of all starts. A running node writes them once a second. */
