@@ -95,7 +95,7 @@ class RunningProxy implements CacheProxy {
         problem: (problem) => observer.event('error', 'origin-client', { problem }),
       }),
       sourcesBeforeOrigin: options.sourcesBeforeOrigin,
-      flights: options.flights ?? new Flights(clock),
+      flights: options.flights ?? new Flights(clock, options.timers),
     };
     this.#flow = new RequestFlow(this.#context);
     this.#tunnels = new Tunnels({

@@ -3,6 +3,7 @@
  * their own clock and store.
  */
 
+import type { Clock } from '@bloomery/transport';
 import type { Decision } from '../policy/decision.ts';
 import type { RequestHead } from '../policy/message-head.ts';
 import type { PolicyOptions } from '../policy/policy-options.ts';
@@ -43,6 +44,8 @@ export interface ProxyOptions {
   readonly store: ResponseStore;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** Timers and durations; by default those of the machine. A simulation passes its own. */
+  readonly timers?: Pick<Clock, 'after' | 'monotonic'>;
   /** Reverse proxy: the longest matching prefix wins. */
   readonly upstreams: readonly Upstream[];
   /** Forward proxy: whether absolute-form requests for any host, and CONNECT, are served. */

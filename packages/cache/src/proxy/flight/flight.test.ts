@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { VirtualClock } from '@bloomery/testkit/virtual-clock';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Flight, type FlightKind, type Landing } from './flight.ts';
 
 describe('Flight', () => {
@@ -20,18 +21,17 @@ describe('Flight', () => {
     expect(() => flight.wait(1, () => {})).toThrow(/got one that landed \(k\)/);
   });
 
-  test('lets waiters go when it takes too long', () => {
-    vi.useFakeTimers();
-    const flight = new Flight<string, string>('k');
+  test('lets waiters go when it takes too long', async () => {
+    const clock = new VirtualClock();
+    const flight = new Flight<string, string>('k', 'joinable', '', clock);
     const heard: string[] = [];
     flight.wait(100, ({ kind }) => heard.push(kind));
-    vi.advanceTimersByTime(99);
+    await clock.advance(99);
     expect(heard).toEqual([]);
-    vi.advanceTimersByTime(1);
+    await clock.advance(1);
     expect(heard).toEqual(['expired']);
     flight.land({ kind: 'private' });
     expect(heard).toEqual(['expired']);
-    vi.useRealTimers();
   });
 
   test('tells once that it is rooted, at once if it is', () => {
@@ -86,16 +86,14 @@ describe('Flight', () => {
   });
 
   describe('without waiters', () => {
+    let clock: VirtualClock;
     beforeEach(() => {
-      vi.useFakeTimers();
-    });
-    afterEach(() => {
-      vi.useRealTimers();
+      clock = new VirtualClock();
     });
 
     /** A flight, and the number of times that it was abandoned. */
     function begun(kind: FlightKind) {
-      const flight = new Flight<string, string>('k', kind);
+      const flight = new Flight<string, string>('k', kind, '', clock);
       const count = { abandoned: 0 };
       flight.unwaited = () => {
         count.abandoned++;
@@ -118,32 +116,32 @@ describe('Flight', () => {
       expect([count.abandoned, flight.landing]).toEqual([1, null]);
     });
 
-    test('is abandoned five seconds after the last one left, once it was sent', () => {
+    test('is abandoned five seconds after the last one left, once it was sent', async () => {
       const { flight, count } = begun('joinable');
       const leave = flight.waitFirst(ignore);
       flight.markSent();
       leave();
-      vi.advanceTimersByTime(4999);
+      await clock.advance(4999);
       const late = flight.wait(60_000, ignore);
-      vi.advanceTimersByTime(10_000);
+      await clock.advance(10_000);
       expect(count.abandoned).toBe(0);
       late();
-      vi.advanceTimersByTime(4999);
+      await clock.advance(4999);
       expect(count.abandoned).toBe(0);
-      vi.advanceTimersByTime(1);
+      await clock.advance(1);
       expect(count.abandoned).toBe(1);
-      expect(vi.getTimerCount()).toBe(0);
+      expect(clock.pending).toBe(0);
     });
 
-    test('is abandoned after its last waiter gave up waiting', () => {
+    test('is abandoned after its last waiter gave up waiting', async () => {
       const { flight, count } = begun('joinable');
       const leave = flight.waitFirst(ignore);
       flight.markSent();
       flight.wait(100, ignore);
       leave();
-      vi.advanceTimersByTime(5099);
+      await clock.advance(5099);
       expect(count.abandoned).toBe(0);
-      vi.advanceTimersByTime(1);
+      await clock.advance(1);
       expect(count.abandoned).toBe(1);
     });
 
@@ -155,7 +153,7 @@ describe('Flight', () => {
       expect(count.abandoned).toBe(1);
     });
 
-    test('is not abandoned in the background, nor after it landed', () => {
+    test('is not abandoned in the background, nor after it landed', async () => {
       const background = begun('background');
       background.flight.wait(1000, ignore)();
       const landed = begun('joinable');
@@ -163,9 +161,9 @@ describe('Flight', () => {
       landed.flight.markSent();
       landed.flight.land({ kind: 'private' });
       leave();
-      vi.advanceTimersByTime(10_000);
+      await clock.advance(10_000);
       expect([background.count.abandoned, landed.count.abandoned]).toEqual([0, 0]);
-      expect(vi.getTimerCount()).toBe(0);
+      expect(clock.pending).toBe(0);
     });
   });
 });

@@ -55,6 +55,8 @@
  * no effect.
  */
 
+import { type Cancel, type Clock, systemClock } from '@bloomery/transport';
+
 export type Landing<Shared, Own> =
   | { readonly kind: 'shared'; readonly shared: Shared }
   | { readonly kind: 'own'; readonly own: Own }
@@ -74,7 +76,8 @@ type Waiter<Shared, Own> = (landing: Landing<Shared, Own>, early: boolean) => vo
 
 interface Waiting<Shared, Own> {
   readonly early: boolean;
-  readonly timer: NodeJS.Timeout | undefined;
+  /** Ends the time limit of this waiter. */
+  readonly cancelLimit: Cancel;
   readonly landed: Waiter<Shared, Own>;
 }
 
@@ -101,12 +104,19 @@ export class Flight<Shared, Own> {
   #first: Waiting<Shared, Own> | null = null;
   /** The first waiter, if there is one, and the others, in the order in which they came. */
   readonly #waiting = new Set<Waiting<Shared, Own>>();
-  #abandoning: NodeJS.Timeout | undefined;
+  readonly #timers: Pick<Clock, 'after'>;
+  #cancelAbandoning: Cancel = nothing;
 
-  constructor(key: string, kind: FlightKind = 'joinable', variant = '') {
+  constructor(
+    key: string,
+    kind: FlightKind = 'joinable',
+    variant = '',
+    timers: Pick<Clock, 'after'> = systemClock,
+  ) {
     this.key = key;
     this.kind = kind;
     this.variant = variant;
+    this.#timers = timers;
   }
 
   /** The number of requests that wait, with the first. */
@@ -160,7 +170,7 @@ export class Flight<Shared, Own> {
     if (this.#waiting.size > 0 || this.#landing !== null) {
       throw new Error(`Cannot wait first: expected a flight without waiters, got one of ${this.key}`);
     }
-    const waiting = { early: true, timer: undefined, landed };
+    const waiting = { early: true, cancelLimit: nothing, landed };
     this.#first = waiting;
     return this.#add(waiting);
   }
@@ -175,7 +185,8 @@ export class Flight<Shared, Own> {
       landed({ kind: 'expired' }, waiting.early);
       this.#left();
     };
-    const waiting = { early: this.#state === 'gathering', timer: setTimeout(expired, ms), landed };
+    const cancelLimit = this.#timers.after(ms, expired);
+    const waiting = { early: this.#state === 'gathering', cancelLimit, landed };
     return this.#add(waiting);
   }
 
@@ -187,7 +198,7 @@ export class Flight<Shared, Own> {
     if (this.#landing !== null || this.#state === 'ended') return;
     this.#landing = landing;
     this.#state = 'landed';
-    clearTimeout(this.#abandoning);
+    this.#cancelAbandoning();
     this.landed();
     const first = this.#first;
     const waiting = [...this.#waiting];
@@ -195,7 +206,7 @@ export class Flight<Shared, Own> {
     this.#first = null;
     let thrown: { readonly problem: unknown } | null = null;
     for (const each of waiting) {
-      clearTimeout(each.timer);
+      each.cancelLimit();
       // An error of one waiter must not keep the result from the others.
       try {
         each.landed(each === first ? forFirst : landing, each.early);
@@ -214,15 +225,15 @@ export class Flight<Shared, Own> {
   end(): boolean {
     if (this.#state === 'ended') return false;
     this.#state = 'ended';
-    clearTimeout(this.#abandoning);
+    this.#cancelAbandoning();
     return true;
   }
 
   #add(waiting: Waiting<Shared, Own>): () => void {
-    clearTimeout(this.#abandoning);
+    this.#cancelAbandoning();
     this.#waiting.add(waiting);
     return () => {
-      clearTimeout(waiting.timer);
+      waiting.cancelLimit();
       if (!this.#waiting.delete(waiting)) return;
       if (waiting === this.#first) this.#first = null;
       this.#left();
@@ -233,7 +244,9 @@ export class Flight<Shared, Own> {
     if (this.#waiting.size > 0 || this.kind === 'background') return;
     if (this.#state === 'gathering' || (this.#state === 'sent' && this.kind === 'alone')) this.unwaited();
     else if (this.#state === 'sent') {
-      this.#abandoning = setTimeout(() => this.unwaited(), UNWAITED_MS).unref();
+      this.#cancelAbandoning = this.#timers.after(UNWAITED_MS, () => this.unwaited());
     }
   }
 }
+
+function nothing(): void {}

@@ -23,6 +23,7 @@
  * from before. A client that changed a page must not get the old one from the next node.
  */
 
+import { type Clock, systemClock } from '@bloomery/transport';
 import { Flight, type FlightKind } from './flight.ts';
 import { RecentKeys } from './recent-keys.ts';
 
@@ -48,10 +49,12 @@ export class Flights<Shared, Own> {
   readonly #selectors = new RecentKeys<readonly string[]>(REMEMBERED_KEYS);
   readonly #watchers = new Set<(flight: Flight<Shared, Own>) => void>();
   readonly #clock: () => number;
+  readonly #timers: Pick<Clock, 'after'>;
   #background = 0;
 
-  constructor(clock: () => number) {
+  constructor(clock: () => number, timers: Pick<Clock, 'after'> = systemClock) {
     this.#clock = clock;
+    this.#timers = timers;
   }
 
   /** The number of flights that can be joined. */
@@ -76,7 +79,7 @@ export class Flights<Shared, Own> {
   }
 
   begin(key: string, kind: FlightKind = 'joinable', variant = ''): Flight<Shared, Own> {
-    const flight = new Flight<Shared, Own>(key, kind, variant);
+    const flight = new Flight<Shared, Own>(key, kind, variant, this.#timers);
     if (kind === 'background') this.#background++;
     flight.landed = () => this.#tell(flight);
     this.#add(flight);
