@@ -90,6 +90,7 @@ class RunningProxy implements CacheProxy {
       observer,
       origins: new OriginClient({
         limits,
+        timers: options.timers,
         addresses,
         certificates: options.originCertificates,
         problem: (problem) => observer.event('error', 'origin-client', { problem }),

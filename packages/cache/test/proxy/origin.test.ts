@@ -1,10 +1,12 @@
 /** The way out: kept connections, the one more try, pools that give way, TLS. */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { selfSigned } from '@bloomery/testkit/programs/self-signed';
+import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OriginClient } from '../../src/proxy/origin/origin-client.ts';
 import type { OriginError } from '../../src/proxy/origin/origin-error.ts';
@@ -21,7 +23,14 @@ afterEach(async () => {
   for (const lab of labs.splice(0)) await lab.close();
 });
 
-function makeClient(options: { limits?: Partial<Limits>; origins?: number; certificates?: string[] } = {}) {
+function makeClient(
+  options: {
+    limits?: Partial<Limits>;
+    origins?: number;
+    certificates?: string[];
+    timers?: VirtualClock;
+  } = {},
+) {
   const client = new OriginClient({
     ...options,
     limits: checkLimits(options.limits),
@@ -48,9 +57,14 @@ interface Outcome {
 }
 
 function fetch(client: OriginClient, lab: OriginLab, path: string, more: Partial<OriginRequest> = {}) {
-  return new Promise<Outcome>((resolve) => {
-    const outcome = { status: 0, text: '', error: null as OriginError | null } as Outcome;
-    outcome.fetch = client.fetch(
+  return begin(client, lab, path, more).done;
+}
+
+/** Begins a fetch. `soFar` is what has come of it. */
+function begin(client: OriginClient, lab: OriginLab, path: string, more: Partial<OriginRequest> = {}) {
+  const soFar = { status: 0, text: '', error: null as OriginError | null } as Outcome;
+  const done = new Promise<Outcome>((resolve) => {
+    soFar.fetch = client.fetch(
       {
         origin: lab.origin,
         trusted: false,
@@ -63,19 +77,20 @@ function fetch(client: OriginClient, lab: OriginLab, path: string, more: Partial
       },
       {
         onHead: ({ status }) => {
-          outcome.status = status;
+          soFar.status = status;
         },
         onData: (chunk) => {
-          outcome.text += chunk;
+          soFar.text += chunk;
         },
-        onEnd: () => resolve(outcome),
+        onEnd: () => resolve(soFar),
         onError: (error) => {
-          outcome.error = error;
-          resolve(outcome);
+          soFar.error = error;
+          resolve(soFar);
         },
       },
     );
   });
+  return { soFar, done };
 }
 
 describe('OriginClient', () => {
@@ -125,6 +140,53 @@ describe('OriginClient', () => {
     await fetch(client, lab, '/a');
     const outcome = await fetch(client, lab, '/closes');
     expect([outcome.error?.code, lab.count('/closes')]).toEqual(['http_response_incomplete', 1]);
+  });
+
+  it('measures silence by its clock: each piece begins it again, and a body that is held back has none', async () => {
+    const clock = new VirtualClock();
+    const client = makeClient({
+      timers: clock,
+      limits: { originHeadTimeoutMs: 30_000, originIdleTimeoutMs: 60_000 },
+    });
+    const lab = await makeOrigin();
+    const lines: Socket[] = [];
+    lab.on('/slow', { raw: (socket) => lines.push(socket) });
+    const { soFar, done } = begin(client, lab, '/slow');
+    await eventually(() => lines.length === 1);
+    await clock.advance(29_999);
+    lines[0]!.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n1');
+    const came = (bytes: number) => eventually(() => soFar.text.length === bytes);
+    await came(1);
+    for (const bytes of [2, 3]) {
+      await clock.advance(59_999);
+      lines[0]!.write('x');
+      await came(bytes);
+    }
+    soFar.fetch.pause();
+    await clock.advance(1_000_000);
+    soFar.fetch.resume();
+    await clock.advance(59_999);
+    expect(client.running).toBe(1);
+    await clock.advance(1);
+    expect((await done).error).toMatchObject({
+      code: 'connection_read_timeout',
+      message: expect.stringMatching('the body stopped for 60000 ms'),
+    });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('gives up on an origin that sends no head, by its clock', async () => {
+    const clock = new VirtualClock();
+    const client = makeClient({ timers: clock, limits: { originHeadTimeoutMs: 30_000 } });
+    const lab = await makeOrigin();
+    lab.on('/silent', { raw: () => {} });
+    const { done } = begin(client, lab, '/silent');
+    await eventually(() => lab.count('/silent') === 1);
+    await clock.advance(29_999);
+    expect(client.running).toBe(1);
+    await clock.advance(1);
+    expect((await done).error?.code).toBe('http_response_timeout');
+    expect(clock.pending).toBe(0);
   });
 
   it('lets requests wait in line for a connection, and leave it', async () => {

@@ -98,6 +98,7 @@ export class ObjectExchange {
     });
     this.#client = new OriginClient({
       limits,
+      timers: clock,
       addresses: new AddressGuard({ allowPrivate: true, allow: [], deny: [] }),
       problem: (problem) => event('error', 'peer-client', { problem }),
     });

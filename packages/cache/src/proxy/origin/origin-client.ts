@@ -6,11 +6,12 @@
  * opened for the operator's own upstream, could carry an untrusted client's request.
  */
 
+import { systemClock } from '@bloomery/transport';
 import type { AddressGuard } from '../../safety/address-guard.ts';
 import type { Limits } from '../../safety/limits.ts';
 import type { SourceHandler } from '../response-source.ts';
 import { OriginError } from './origin-error.ts';
-import { OriginFetch, type OriginRequest } from './origin-fetch.ts';
+import { type FetchTimers, OriginFetch, type OriginRequest } from './origin-fetch.ts';
 import { OriginPool } from './origin-pool.ts';
 
 /** Maximum number of origins with connections. */
@@ -18,6 +19,8 @@ const ORIGINS = 1024;
 
 export interface OriginClientOptions {
   readonly limits: Limits;
+  /** Timers of fetches; by default those of the machine. */
+  readonly timers?: FetchTimers | undefined;
   readonly addresses: AddressGuard;
   readonly certificates?: readonly string[] | undefined;
   /** Maximum number of origins with connections; 1024 by default. */
@@ -52,7 +55,8 @@ export class OriginClient {
   }
 
   fetch(request: OriginRequest, handler: SourceHandler): OriginFetch {
-    const fetch = new OriginFetch(request, handler, this.#options.limits, () => this.#running.delete(fetch));
+    const { limits, timers = systemClock } = this.#options;
+    const fetch = new OriginFetch(request, handler, { limits, timers }, () => this.#running.delete(fetch));
     this.#running.add(fetch);
     if (this.#closed) {
       queueMicrotask(() => fetch.fail(new OriginError('proxy_internal_error', 'This node is shutting down')));
