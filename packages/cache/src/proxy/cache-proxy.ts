@@ -86,6 +86,7 @@ class RunningProxy implements CacheProxy {
       policy,
       store,
       clock,
+      timers: options.timers,
       limits,
       observer,
       origins: new OriginClient({

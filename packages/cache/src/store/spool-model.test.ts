@@ -29,7 +29,7 @@ const body = bodyBytes(2_000_000, 5);
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 });
 afterEach(() => {
   vi.useRealTimers();

@@ -30,7 +30,7 @@ describe.each(BACKINGS)('a spool on %s', { timeout: 10_000 }, (name) => {
 
   /** Only the timers of the spool are faked, because a file needs real turns of the event loop. */
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   });
   afterEach(async () => {
     const timers = vi.getTimerCount();

@@ -51,6 +51,7 @@
  * would begin far behind the window and hold up all others.
  */
 
+import { type Cancel, type Clock, systemClock } from '@bloomery/transport';
 import { ChunkList } from './chunk-list.ts';
 import { BodyError, type BodyReader } from './response-store.ts';
 import { SpoolReader } from './spool-reader.ts';
@@ -89,6 +90,8 @@ export interface Backing {
 export interface SpoolRules {
   /** Time for which readers may hold up others; default 10 s. */
   readonly holdMs?: number;
+  /** Timers of these rules; by default those of the machine. */
+  readonly timers?: Pick<Clock, 'after'> | undefined;
   /**
    * Called when there are no readers and the body is not kept, or arrives too slowly. It must abort
    * the writer.
@@ -114,9 +117,9 @@ export class Spool {
   readonly #readers = new Set<SpoolReader>();
   /** Resolves when there is room in the window; the timer looks for slow readers meanwhile. */
   #room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
-  #patience: NodeJS.Timeout | undefined;
-  /** Checks for progress while there are no readers. */
-  #watch: NodeJS.Timeout | undefined;
+  #endPatience: Cancel = nothing;
+  /** Ends the check for progress while there are no readers; undefined while none runs. */
+  #endWatch: Cancel | undefined;
 
   constructor(backing: Backing, tally?: ReaderTally) {
     this.#backing = backing;
@@ -209,7 +212,7 @@ export class Spool {
         resolve = done;
       });
       this.#room = { promise, resolve };
-      this.#patience = setInterval(() => this.#leaveBehind(), this.#rules?.holdMs ?? HOLD_MS).unref();
+      this.#endPatience = this.#every(this.#rules?.holdMs ?? HOLD_MS, () => this.#leaveBehind());
     }
     return this.#room.promise;
   }
@@ -325,22 +328,32 @@ export class Spool {
   }
 
   #makeRoom(): void {
-    clearInterval(this.#patience);
-    this.#patience = undefined;
+    this.#endPatience();
     this.#room?.resolve();
     this.#room = undefined;
   }
 
   #watchUnread(): void {
-    if (this.#rules === undefined || this.#state !== 'open' || this.#watch !== undefined) return;
+    if (this.#rules === undefined || this.#state !== 'open' || this.#endWatch !== undefined) return;
     let before = this.length;
-    this.#watch = setInterval(() => {
+    this.#endWatch = this.#every(UNREAD_MS, () => {
       const came = this.length - before;
       before = this.length;
       if (this.#readers.size > 0) return;
       if (this.#passing) this.#abandon(UNKEPT);
       else if (came < UNREAD_BYTES) this.#abandon(`expected ${UNREAD_BYTES} bytes in 10 s, got ${came}`);
-    }, UNREAD_MS).unref();
+    });
+  }
+
+  /** Calls `run` again and again, until the result is called. */
+  #every(ms: number, run: () => void): Cancel {
+    const timers = this.#rules?.timers ?? systemClock;
+    const turn = (): void => {
+      cancel = timers.after(ms, turn);
+      run();
+    };
+    let cancel = timers.after(ms, turn);
+    return () => cancel();
   }
 
   #abandon(why: string): void {
@@ -349,8 +362,8 @@ export class Spool {
   }
 
   #settle(): void {
-    clearInterval(this.#watch);
-    this.#watch = undefined;
+    this.#endWatch?.();
+    this.#endWatch = undefined;
     for (const reader of [...this.#readers]) reader.wake();
     this.#makeRoom();
   }
@@ -360,3 +373,5 @@ function endedError(length: number): BodyError {
   const message = `Cannot add bytes to a body: expected an open one, got one that ended at ${length}`;
   return new BodyError('aborted', message);
 }
+
+function nothing(): void {}

@@ -1,5 +1,6 @@
 /** The body that many clients read while it arrives, without HTTP. */
 
+import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoredResponse } from '../../src/policy/stored-response.ts';
 import { PartsReader } from '../../src/proxy/client/parts-reader.ts';
@@ -72,37 +73,35 @@ describe('FlightBody', () => {
   });
 
   it('goes on without readers as long as it moves, and is given up when it drips', async () => {
-    vi.useFakeTimers();
-    try {
-      const kept = store();
-      const abandoned = vi.fn();
-      const body = new FlightBody(kept.create('k', undefined), 1e9, abandoned);
-      const reader = body.read();
-      body.write(bytes('abc'));
-      vi.advanceTimersByTime(60_000); // with a reader, that is the reader's affair
-      expect(abandoned).not.toHaveBeenCalled();
-      reader.close();
-      for (let i = 0; i < 5; i++) {
-        vi.advanceTimersByTime(9_000);
-        body.write(new Uint8Array(70_000));
-      }
-      expect(abandoned).not.toHaveBeenCalled();
-      for (let i = 0; i < 20; i++) {
-        vi.advanceTimersByTime(1_000);
-        body.write(bytes('x'));
-      }
-      expect(abandoned).toHaveBeenCalledOnce();
-      expect(body.open).toBe(false);
-      expect(kept.statistics.responses).toBe(0);
-      expect(vi.getTimerCount()).toBe(0);
-      const background = new FlightBody(kept.create('b', undefined), 1e9, abandoned);
-      background.write(bytes('abc'));
-      expect(vi.getTimerCount()).toBe(1);
-      await background.end({ ...response, key: 'b', bodyLength: 3 });
-      expect(vi.getTimerCount()).toBe(0);
-    } finally {
-      vi.useRealTimers();
+    const clock = new VirtualClock();
+    const kept = store();
+    const abandoned = vi.fn();
+    const begin = (key: string) =>
+      new FlightBody(kept.create(key, undefined), 1e9, abandoned, { timers: clock });
+    const body = begin('k');
+    const reader = body.read();
+    body.write(bytes('abc'));
+    await clock.advance(60_000); // with a reader, that is the reader's affair
+    expect(abandoned).not.toHaveBeenCalled();
+    reader.close();
+    for (let i = 0; i < 5; i++) {
+      await clock.advance(9_000);
+      body.write(new Uint8Array(70_000));
     }
+    expect(abandoned).not.toHaveBeenCalled();
+    for (let i = 0; i < 20; i++) {
+      await clock.advance(1_000);
+      body.write(bytes('x'));
+    }
+    expect(abandoned).toHaveBeenCalledOnce();
+    expect(body.open).toBe(false);
+    expect(kept.statistics.responses).toBe(0);
+    expect(clock.pending).toBe(0);
+    const background = begin('b');
+    background.write(bytes('abc'));
+    expect(clock.pending).toBe(1);
+    await background.end({ ...response, key: 'b', bodyLength: 3 });
+    expect(clock.pending).toBe(0);
   });
 
   it('tells readers that it failed', async () => {

@@ -14,6 +14,7 @@
 import type { NotStored, StoreFate } from '../../policy/not-stored.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { BodyReader, BodyWriter } from '../../store/response-store.ts';
+import type { SpoolRules } from '../../store/spool.ts';
 
 export class FlightBody {
   readonly #writer: BodyWriter;
@@ -24,14 +25,19 @@ export class FlightBody {
   #fate: StoreFate = 'storing';
 
   /**
-   * `abandoned` is called if the body has no readers and is not stored either. `holdMs`: how long
-   * some readers may delay others.
+   * `abandoned` is called if the body has no readers and is not stored either. `pace`: how long
+   * some readers may delay others, and by which timers.
    */
-  constructor(writer: BodyWriter, limitBytes: number, abandoned: () => void, holdMs?: number) {
+  constructor(
+    writer: BodyWriter,
+    limitBytes: number,
+    abandoned: () => void,
+    pace: Omit<SpoolRules, 'abandoned'> = {},
+  ) {
     this.#writer = writer;
     this.#limit = limitBytes;
     writer.spool.attend({
-      ...(holdMs === undefined ? {} : { holdMs }),
+      ...pace,
       abandoned: (reason) => {
         // A complete body may still wait for its turn to be committed.
         if (this.#ended) return;

@@ -13,7 +13,7 @@ import type { Limits } from '../../safety/limits.ts';
 import type { ResponseStore } from '../../store/response-store.ts';
 import type { OriginClient } from '../origin/origin-client.ts';
 import type { ProxyObserver } from '../proxy-observer.ts';
-import type { SourcesBeforeOrigin } from '../proxy-options.ts';
+import type { ProxyOptions, SourcesBeforeOrigin } from '../proxy-options.ts';
 import type { Flight, Landing } from './flight.ts';
 import type { FlightBody } from './flight-body.ts';
 import type { Flights } from './flights.ts';
@@ -62,6 +62,7 @@ export interface ProxyContext {
   readonly policy: PolicyOptions;
   readonly store: ResponseStore;
   readonly clock: () => number;
+  readonly timers: ProxyOptions['timers'];
   readonly limits: Limits;
   readonly observer: ProxyObserver;
   readonly origins: OriginClient;

@@ -51,7 +51,7 @@ export class StoreJob {
   #after: OldBytes | null = null;
 
   constructor(context: ProxyContext, options: StoreJobOptions) {
-    const { limits, store } = context;
+    const { limits, store, timers } = context;
     const { fetch, final, length } = options;
     this.#context = context;
     this.#options = options;
@@ -63,7 +63,7 @@ export class StoreJob {
     // A client that delays others has a twelfth of the time of one that delays none.
     const holdMs = Math.ceil(limits.clientStallMs / 12);
     const writer = store.create(final.key, length);
-    this.body = new FlightBody(writer, limits.storedObjectBytes, abandoned, holdMs);
+    this.body = new FlightBody(writer, limits.storedObjectBytes, abandoned, { holdMs, timers });
   }
 
   /** Takes bytes from the origin. */
