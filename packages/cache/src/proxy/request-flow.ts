@@ -184,7 +184,7 @@ export class RequestFlow {
     }
   }
 
-  /** Starts a fetch of which the exchange is the owner, and waits for it first. */
+  /** Starts a fetch of which the exchange is the first waiter. */
   #start(exchange: Exchange, request: RequestHead, decision: FetchDecision, flight: ProxyFlight): void {
     const { req, route } = exchange;
     const leave = flight.waitFirst((landing, early) => {
@@ -199,7 +199,7 @@ export class RequestFlow {
       route,
       sources: this.#plan(request, route, decision, body !== null),
       decision,
-      owner: exchange,
+      first: exchange,
       flight,
       body,
       bodyLength: length === undefined ? undefined : Number(length),
@@ -227,7 +227,7 @@ export class RequestFlow {
       route,
       sources: this.#plan(asked, route, decision, false),
       decision,
-      owner: null,
+      first: null,
       flight,
       body: null,
     }).start();

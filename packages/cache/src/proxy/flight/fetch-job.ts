@@ -9,7 +9,7 @@
  *             │     ▼   ▼                                        │
  *   start ─► asking ──head──► held ──► (judged) ──┬──► emptying ─┘ the head is useless
  *               │     │                  ▲        ├──► storing     stored, all read it from there
- *               │     └──────────────────┘        ├──► streaming   the owner alone gets it
+ *               │     └──────────────────┘        ├──► streaming   the first waiter alone gets it
  *               │                                 └──► settled     the head is everything
  *               │                                           │
  *               └── every source failed ────────────────► over ◄── end, or an error on the way
@@ -19,23 +19,24 @@
  *
  * - *asking*: a source of the plan was asked and has not answered. If it fails, the next is asked.
  * - *held*: the head is here, and waits until the responses that it invalidates are removed (RFC
- *   9111, 4.4). The owner may ask again as soon as it sees the head, and must not find them then.
+ *   9111, 4.4). The first waiter may ask again as soon as it sees the head, and must not find them
+ *   then.
  * - *emptying*: the response is of no use. Its short rest is read, so that the connection can be
  *   used again (a long one is aborted instead), and then the whole is requested without conditions.
- * - *storing*, *streaming*: the body goes to the store or to the owner.
+ * - *storing*, *streaming*: the body goes to the store or to the first waiter.
  * - *settled*: the result stands, and the rest of the response changes nothing. The head was a 304,
  *   or an error for which the stored response stands in.
  *
  * Who owns what: the job owns the question to the source (`SourceFetch`), the flight, which it
- * lands and ends, and the store job, which owns the body from then on. The *owner* is the request
- * that caused the fetch and the flight's first waiter; a background revalidation has none. The job
- * reaches the owner only through the flight, except for interim responses, the pieces of a stream
+ * lands and ends, and the store job, which owns the body from then on. The flight's first waiter
+ * (`FetchOrder.first`) is the request that caused the fetch; a background revalidation has none.
+ * The job reaches it only through the flight, except for interim responses, the pieces of a stream
  * and the count of bytes in its record.
  *
- * The owner reads a stored response from the store like all other clients. A slow owner therefore
- * delays no other client, and an owner that disconnects does not end the fetch. A response that may
- * not be stored is streamed to the owner piece by piece; if the owner disconnects, the fetch is
- * aborted. Only the owner gets the fields of a 304 that are not stored, above all Set-Cookie.
+ * The first waiter reads a stored response from the store like all other clients. If it is slow, it
+ * delays no other client, and if it disconnects, the fetch goes on. A response that may not be
+ * stored is streamed to it piece by piece; then its disconnection aborts the fetch. Only the first
+ * waiter gets the fields of a 304 that are not stored, above all Set-Cookie.
  */
 
 import {
@@ -70,7 +71,7 @@ import type { SourceFetch, SourceHandler } from '../response-source.ts';
 import { mapFields } from '../route.ts';
 import { type FetchOrder, type Mode, modeOf, StatusError } from './fetch-order.ts';
 import { isPersonal, type ProxyContext } from './shared-response.ts';
-import { storableResponse, suitsOwner } from './storable-response.ts';
+import { storableResponse, suitsFirst } from './storable-response.ts';
 import { StoreJob } from './store-job.ts';
 
 type State =
@@ -162,13 +163,13 @@ export class FetchJob implements SourceHandler {
   }
 
   onNote(note: string): void {
-    const { owner } = this.#order;
-    if (owner !== null) owner.sourceNote = note;
+    const { first } = this.#order;
+    if (first !== null) first.sourceNote = note;
   }
 
   onInterim(status: number, statusText: string, headers: string[]): void {
-    const { owner, route } = this.#order;
-    owner?.sendInterim(
+    const { first, route } = this.#order;
+    first?.sendInterim(
       status,
       statusText,
       // RFC 9110, 8.6: no length with 1xx.
@@ -199,11 +200,11 @@ export class FetchJob implements SourceHandler {
   }
 
   onData(chunk: Buffer): void {
-    const { owner } = this.#order;
-    if (owner !== null) {
+    const { first } = this.#order;
+    if (first !== null) {
       if (this.#order.sources[this.#source].isNeighbour && !this.#hasRestFromOrigin)
-        owner.bytesFromNeighbours += chunk.length;
-      else owner.bytesFromOrigin += chunk.length;
+        first.bytesFromNeighbours += chunk.length;
+      else first.bytesFromOrigin += chunk.length;
     }
     const state = this.#state;
     if (state.at === 'storing') state.job.take(chunk);
@@ -245,8 +246,8 @@ export class FetchJob implements SourceHandler {
     }
     this.#state = OVER;
     const failed = { kind: 'failed', error } as const;
-    // The address was refused to this owner; other requests may arrive by a route on which it is
-    // allowed.
+    // The address was refused to the first waiter; other requests may arrive by a route on which it
+    // is allowed.
     const forOthers = error.code === 'destination_ip_prohibited' ? PRIVATE : failed;
     this.#order.flight.land(forOthers, failed);
     this.#endFlight();
@@ -274,7 +275,7 @@ export class FetchJob implements SourceHandler {
       }
       const { decision } = this.#order;
       const stand = decision.kind === 'validate' && decision.errorFallback;
-      if (isServerError(head.status) && (stand || this.#order.owner === null)) {
+      if (isServerError(head.status) && (stand || this.#order.first === null)) {
         this.#state = SETTLED;
         this.#fetch.abort();
         this.#order.flight.land({ kind: 'failed', error: new StatusError(head.status) });
@@ -297,14 +298,14 @@ export class FetchJob implements SourceHandler {
       this.#keep(response, response, head).combine(mode.stored, pieces);
       return;
     }
-    if (typeof stored !== 'string' && !suitsOwner(this.#context, this.#order.owner, stored))
+    if (typeof stored !== 'string' && !suitsFirst(this.#context, this.#order.first, stored))
       stored = 'partial';
     if (typeof stored === 'string') {
       // 4.3.3: the new response replaces the stored one, even if it says that the resource is gone.
       if (mode.kind === 'validate' && this.#asked.method === 'GET' && isAboutTheResource(head.status)) {
         this.#watch(this.#context.store.remove(mode.stored));
       }
-      this.#giveToOwner(head, stored);
+      this.#giveToFirst(head, stored);
       return;
     }
     const expected = expectedBodyLength(head);
@@ -322,7 +323,7 @@ export class FetchJob implements SourceHandler {
       return;
     }
     this.#state = SETTLED;
-    const { flight, owner } = this.#order;
+    const { flight, first } = this.#order;
     const forAll = this.#forAll(stored, fresh, times);
     const shared = {
       response: forAll,
@@ -332,20 +333,20 @@ export class FetchJob implements SourceHandler {
       fromNeighbour: false,
     } as const;
     const headers = ownersFields(fresh.headers, head.headers);
-    const owners = headers === fresh.headers ? fresh : { ...fresh, headers };
+    const forFirst = headers === fresh.headers ? fresh : { ...fresh, headers };
     if (!mayKeep(fresh)) {
-      // Only the owner gets this response. Its body is that of the old one, which is removed when
-      // the owner has it.
-      const own = { kind: 'stored', shared: { ...shared, response: owners, source: stored } } as const;
+      // Only the first waiter gets this response. Its body is that of the old one, which is removed
+      // when the first waiter has it.
+      const own = { kind: 'stored', shared: { ...shared, response: forFirst, source: stored } } as const;
       flight.land(PRIVATE, { kind: 'own', own });
       this.#endFlight();
-      if (owner === null || owner.over) this.#watch(store.remove(stored));
-      else owner.onLeave(() => this.#watch(store.remove(stored)));
+      if (first === null || first.over) this.#watch(store.remove(stored));
+      else first.onLeave(() => this.#watch(store.remove(stored)));
       return;
     }
     const land = (kept: boolean): void => {
       const source = kept ? forAll : stored;
-      const own = { kind: 'stored', shared: { ...shared, response: owners, source } } as const;
+      const own = { kind: 'stored', shared: { ...shared, response: forFirst, source } } as const;
       flight.land({ kind: 'shared', shared: { ...shared, source } }, { kind: 'own', own });
       this.#endFlight();
     };
@@ -396,20 +397,20 @@ export class FetchJob implements SourceHandler {
     return job;
   }
 
-  /** Streams the response to the owner, because no other client may have it. */
-  #giveToOwner(head: ResponseHead, notStored: NotStored): void {
+  /** Streams the response to the first waiter, because no other client may have it. */
+  #giveToFirst(head: ResponseHead, notStored: NotStored): void {
     const { flights } = this.#context;
-    const { owner, request, flight, decision } = this.#order;
+    const { first, request, flight, decision } = this.#order;
     // A request that could not be shared (a condition, a range) says nothing about those that can.
     const couldShare = decision.kind === 'validate' || decision.shareable;
     if (request.method === 'GET' && couldShare && head.status < 500)
       flights.markBarren(request.key, !this.#order.sources[this.#source]?.isNeighbour);
-    if (owner === null || !flight.firstWaits) {
+    if (first === null || !flight.firstWaits) {
       this.#state = OVER;
       this.#fetch.abort();
     } else {
-      this.#state = { at: 'streaming', to: owner };
-      owner.onLeave(() => this.#fetch.abort());
+      this.#state = { at: 'streaming', to: first };
+      first.onLeave(() => this.#fetch.abort());
     }
     flight.land(PRIVATE, { kind: 'own', own: { kind: 'stream', head, notStored } });
     this.#endFlight();

@@ -35,12 +35,12 @@ export interface FetchOrder {
   readonly decision: FetchDecision;
   /**
    * The request that caused the fetch, which is the flight's first waiter. Null for a background
-   * revalidation. (It has nothing to do with the worker that owns a key.)
+   * revalidation.
    */
-  readonly owner: Exchange | null;
+  readonly first: Exchange | null;
   /**
-   * The flight through which the owner and other requests wait, and through which invalidations
-   * reach this fetch. It may be one that no other request can join.
+   * The flight through which it and other requests wait, and through which invalidations reach this
+   * fetch. It may be one that no other request can join.
    */
   readonly flight: ProxyFlight;
   readonly body: RequestBody | null;

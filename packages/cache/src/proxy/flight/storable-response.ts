@@ -53,14 +53,14 @@ export function storableResponse(
 }
 
 /**
- * Whether the owner can be answered from the stored response. A part that is not the one that the
- * owner asked for cannot be served to it from the store, and is streamed to it instead.
+ * Whether the first waiter can be answered from the stored response. A part other than the one that
+ * it asked for cannot be served to it from the store, and is streamed to it instead.
  */
-export function suitsOwner(
+export function suitsFirst(
   { policy, clock }: ProxyContext,
-  owner: Exchange | null,
+  first: Exchange | null,
   stored: StoredResponse,
 ): boolean {
-  if (stored.range === null || owner === null) return true;
-  return answerFrom(owner.request, stored, clock(), { stale: false, status: '' }, policy) !== null;
+  if (stored.range === null || first === null) return true;
+  return answerFrom(first.request, stored, clock(), { stale: false, status: '' }, policy) !== null;
 }
