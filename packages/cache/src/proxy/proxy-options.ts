@@ -30,7 +30,7 @@ export interface Upstream {
 /**
  * The sources to ask before the origin, in this order: those that may hold the response and are
  * nearer. Called once for each fetch, not for each request that waits for it. `origin` is the last
- * source of the plan, for a source that needs the rest of a body from there.
+ * source of the fetch, for a source that needs the rest of a body from there.
  */
 export type SourcesBeforeOrigin = (
   request: RequestHead,

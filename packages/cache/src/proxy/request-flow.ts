@@ -197,7 +197,7 @@ export class RequestFlow {
     new FetchJob(this.#context, {
       request,
       route,
-      sources: this.#plan(request, route, decision, body !== null),
+      sources: this.#sources(request, route, decision, body !== null),
       decision,
       first: exchange,
       flight,
@@ -225,7 +225,7 @@ export class RequestFlow {
     new FetchJob(this.#context, {
       request: asked,
       route,
-      sources: this.#plan(asked, route, decision, false),
+      sources: this.#sources(asked, route, decision, false),
       decision,
       first: null,
       flight,
@@ -241,7 +241,7 @@ export class RequestFlow {
   }
 
   /** The sources of a fetch. The origin is the last, and the only one that gets a body. */
-  #plan(
+  #sources(
     request: RequestHead,
     route: Route,
     decision: FetchDecision,

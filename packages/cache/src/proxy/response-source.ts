@@ -1,11 +1,11 @@
 /**
- * A place from which the response to a request can come: an origin (`origin/origin-source.ts`), or
- * anything else that speaks HTTP and may hold the response.
+ * A place from which the response to a request can come: the origin (`origin/origin-source.ts`), or
+ * the neighbours (`peers/neighbour-source.ts`).
  *
- * A fetch has a plan, which is a list of sources. `flight/fetch-job.ts` asks them in that order,
- * inside the flight, so all requests that wait for the flight share the plan. A source that fails
- * before it has given a head is followed by the next one. The failure of the last source is the
- * failure of the fetch. A failure after the head ends the fetch: the waiting requests have the head
+ * A fetch has a list of sources (`flight/fetch-order.ts`). `flight/fetch-job.ts` asks them in that
+ * order, inside the flight, so all requests that wait for the flight share them. If a source fails
+ * before it has given a head, the next one is asked. The failure of the last source is the failure
+ * of the fetch. A failure after the head ends the fetch: the waiting requests have the head
  * by then, and bytes of another source need not continue that body.
  *
  * A source decides itself whether a head is an answer. One that can only say "not here" reports
@@ -39,7 +39,7 @@ export interface SourceRequest {
   readonly method: string;
   /** End-to-end fields without Host and Content-Length. */
   readonly headers: readonly string[];
-  /** A body can be sent once, so a request with a body has a plan of one source. */
+  /** A body can be sent once, so a request with a body has one source. */
   readonly body: RequestBody | null;
   /** Length of the body, if the client stated it. */
   readonly bodyLength?: number | undefined;

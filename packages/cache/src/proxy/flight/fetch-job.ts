@@ -17,7 +17,7 @@
  *
  * Every state before the landing also goes to *over* if no request waits any more.
  *
- * - *asking*: a source of the plan was asked and has not answered. If it fails, the next is asked.
+ * - *asking*: a source of the order was asked and has not answered. If it fails, the next is asked.
  * - *held*: the head is here, and waits until the responses that it invalidates are removed (RFC
  *   9111, 4.4). The first waiter may ask again as soon as it sees the head, and must not find them
  *   then.

@@ -30,7 +30,7 @@ export class StatusError extends Error {
 export interface FetchOrder {
   readonly request: RequestHead;
   readonly route: Route;
-  /** The plan: sources to ask, in this order (`response-source.ts`). At least one. */
+  /** The sources to ask, in this order (`response-source.ts`). At least one. */
   readonly sources: readonly ResponseSource[];
   readonly decision: FetchDecision;
   /**

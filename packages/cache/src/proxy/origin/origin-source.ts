@@ -1,4 +1,4 @@
-/** The origin of a route as a source of responses: the last one in every plan. */
+/** The origin of a route as a source of responses: the last one of every fetch. */
 
 import type { ResponseSource, SourceFetch, SourceHandler, SourceRequest } from '../response-source.ts';
 import type { Route } from '../route.ts';
