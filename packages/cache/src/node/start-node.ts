@@ -176,7 +176,7 @@ class RunningNode implements CacheNode {
       const handlers = {
         name: () => this.name,
         request: (request: IncomingMessage, response: ServerResponse, client: string) =>
-          this.#answerOwn(request, response, client),
+          this.#answerAdmin(request, response, client),
         connect: (_request: unknown, socket: Duplex) => socket.destroy(),
         refused() {},
         failed: (error: Error) => this.log.event('error', 'accept-failed', { problem: error }),
@@ -346,7 +346,7 @@ class RunningNode implements CacheNode {
     const target = request.url as string;
     if (this.#stopping) closeAfter(response);
     if (isAdminPath(target) && this.adminListen === null) {
-      this.#answerOwn(request, response, client);
+      this.#answerAdmin(request, response, client);
       return;
     }
     if (this.#team !== null) {
@@ -471,7 +471,7 @@ class RunningNode implements CacheNode {
     };
   }
 
-  #answerOwn(request: IncomingMessage, response: ServerResponse, client: string): void {
+  #answerAdmin(request: IncomingMessage, response: ServerResponse, client: string): void {
     answerAdminRequest(request, response, client, this.#adminEndpoints).catch((error) => {
       this.log.event('error', 'own-path', { path: request.url, problem: error });
       if (response.headersSent) cutConnection(response);

@@ -8,8 +8,8 @@
  * would be asked by every node of the fleet.
  *
  * No circle of nodes can wait like this. A node sends 102 only after it has asked the origin, or
- * has got a 102 itself, and it waits by a 102 once in a fetch. So in a circle each node would have
- * had to be first told by the next one, and none of them is the first.
+ * has got a 102 itself, and it waits by a 102 once in a fetch. In a circle each node would need a
+ * 102 of the next one before it could send its own, so none could send the first.
  */
 
 import type { ServerResponse } from 'node:http';

@@ -1,7 +1,7 @@
 /**
  * The neighbours as a fetch sees them, by cache key (neighbour-port.ts), on top of a directory that
  * knows keys by their hash only. The directory may be in another process: with `--workers`, the
- * primary holds all summaries, and a worker sends it 8 bytes instead of a URL.
+ * primary holds all summaries, and a worker sends it a hash of 8 bytes instead of a URL.
  *
  * This file also decides which keys are named to neighbours at all, and remembers for which keys an
  * owner expects to hear how a fetch ended: the object is stored here, or this node gave up. Without

@@ -1,7 +1,12 @@
 /**
- * The knowledge about neighbours that a fetch from them needs, as a port: which of them to ask for
- * an object, in which order and for how long, who owns a key, and who is told how it went. The
- * fetch itself (neighbour-source.ts) knows only HTTP.
+ * The knowledge about neighbours that a fetch from them needs, as an interface: which of them to
+ * ask for an object, in which order and for how long, which node owns a key, and where the results
+ * are reported. The fetch itself (neighbour-source.ts) knows only HTTP. (The TCP port on which
+ * neighbours connect is another thing: `node/fleet/peer-port.ts`.)
+ *
+ * There are two such interfaces. A fetch uses `NeighbourPort`, by cache key, which
+ * keyed-neighbours.ts implements. Behind it is `NeighbourDirectory`, by the hash of the key:
+ * peer-hub.ts in the process that has the summaries, `node/workers/fleet-channel.ts` in a worker.
  */
 
 import type { RequestHead } from '../policy/message-head.ts';

@@ -19,9 +19,9 @@
  * wait for the origin as well. It does so once in a search, and not for the rest of a body. If that
  * neighbour is lost, the owner is asked again, and the search has its budget once more.
  *
- * No neighbour is asked twice in a search. With at most two planned questions, two hops and one
- * answer of the owner, a search puts at most seven questions: each of the three starting points may
- * lead to hops, but the hops are counted together.
+ * No neighbour is asked twice in a search, and a search puts at most six questions to neighbours:
+ * two of the plan, two to nodes that refusals name (hops, counted together), and two to nodes that
+ * the owner names. The owner is asked a second time if the neighbour that was waited for is lost.
  *
  * The questions themselves come from a port (`newAsk`). In a node they are `NeighbourAsk`, which
  * speak HTTP. A simulation gives others, and runs this file as it is.

@@ -107,6 +107,7 @@ class NeighbourFetch implements SourceFetch {
 
   start(): void {
     const { port, request } = this.#options;
+    // The question of a fetch may differ from that of its client, by a condition or a range.
     if (!isAskable(request) || !isAskable(this.#request) || this.#request.body !== null) {
       this.#fail(NONE);
       return;

@@ -46,8 +46,9 @@ export interface SourceRequest {
 }
 
 /**
- * Called in this order: note, sent, rooted, interim…, head, data…, then exactly one of end and
- * error. An error may come at any point. There are no calls after `abort`.
+ * Called in this order: note, sent and rooted (again for each question that a source puts),
+ * interim…, head, data…, then exactly one of end and error. `onOrigin` may come once between pieces
+ * of data, and an error at any point. There are no calls after `abort`.
  */
 export interface SourceHandler {
   /** The source notes, for the access log, whom it asks and why. */

@@ -1,6 +1,7 @@
 /**
- * The choice of neighbours at a miss: what this node knows of them and the miss in, a plan out. It
- * is pure, so that a simulation runs this file and a log line can be explained by its inputs.
+ * The choice of neighbours at a miss: takes the miss and the scores of the neighbours, and returns
+ * a plan. It is pure, so that a simulation runs this file and a log line can be explained by its
+ * inputs.
  *
  * Candidates are the neighbours whose summary says "maybe". The two with the shortest expected wait
  * are asked, one after the other. A third is never asked: at the rate that the fleet plans (0.02

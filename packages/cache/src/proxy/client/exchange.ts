@@ -3,8 +3,9 @@
  * heads and texts, forwards interim responses, notices when the client disconnects, and reports to
  * the observer once, at the end.
  *
- * A hit in memory uses only the plain fields and `recordNow`: no listener is attached and nothing
- * is scheduled for it. All slower requests call `follow` first.
+ * A plain hit has no exchange (`cache-proxy.ts`). Another hit in memory, such as one for HEAD or
+ * for a range, uses only the plain fields and `recordNow`: no listener is attached and nothing is
+ * scheduled for it. All slower requests call `follow` first.
  *
  * Requests may be pipelined (RFC 9112, 9.3.2), and then an answer waits behind earlier ones. Node
  * tells a response that its connection is closed only if that response is being sent, and ends a

@@ -12,8 +12,7 @@
  * ```
  *
  * A flight belongs to its fetch (`fetch-job.ts`): the fetch alone calls `markSent`, `markRooted`
- * and
- * `land`. The fetch ends it through the table, or its store job does (`store-job.ts`), when the
+ * and `land`. The fetch ends it through the table, or its store job does (`store-job.ts`), when the
  * body is stored. The flight owns its waiters and calls the fetch back in one case only,
  * `unwaited`, when no request waits for a result any more.
  *
@@ -33,11 +32,11 @@
  *   may stand in. All waiters get the same failure, because separate attempts would only put more
  *   load on an origin that is down.
  *
- * A waiter that arrived before the flight's request was sent to the origin is *early*: the origin
- * answers after that waiter asked. The response is therefore as good for it as one validated on its
- * behalf, even if it may not be reused later (`no-cache`, `max-age=0`). This keeps many concurrent
- * requests for such an object from all reaching the origin: those turned away from one flight
- * gather in the next, before it is sent.
+ * A waiter that arrived before the flight's request was sent (to the origin, or to the neighbours
+ * if they are asked first) is *early*: the origin answers after that waiter asked. The response is
+ * therefore as good for it as one validated on its behalf, even if it may not be reused later
+ * (`no-cache`, `max-age=0`). This keeps many concurrent requests for such an object from all
+ * reaching the origin: those turned away from one flight gather in the next, before it is sent.
  *
  * A flight for which no request waits any more and that has not landed is abandoned: at once if it
  * still gathers (it waits for a connection) or if no other request could join it, otherwise after
