@@ -357,16 +357,39 @@ describe('problems', () => {
   });
 });
 
-describe('docs/guide/cache.md', () => {
-  const guide = readFileSync(new URL('../../../../../docs/guide/cache.md', import.meta.url), 'utf8');
+describe('the tables of settings in the guides', () => {
+  const cache = settingRows('cache.md');
+  const fleet = settingRows('fleet.md');
 
-  it('has every setting with its flag, its name and its default', () => {
-    for (const setting of SETTINGS) {
-      const row = guide.split('\n').find((line) => line.startsWith(`| \`--${setting.flag}\``));
-      expect(row, setting.flag).toBeDefined();
-      expect(row).toContain(`\`${setting.key}\``);
-      if (setting.initial !== '') expect(row).toContain(setting.initial);
+  it('cache.md has every setting with its flag, its name, its default and whether it needs a restart', () => {
+    for (const { flag, key, placeholder, initial, live } of SETTINGS) {
+      const [flags, name, standard, text] = cache.get(flag) ?? [];
+      expect(flags, flag).toMatch(placeholder === undefined ? /^`/ : ` ${placeholder.toUpperCase()}`);
+      expect(name, flag).toBe(`\`${key}\``);
+      expect(standard, flag).toContain(initial);
+      expect(text!.includes('↻'), `${flag} is marked`).toBe(!live);
     }
+  });
+
+  it('fleet.md has every setting of a fleet, with the flag and the default of cache.md', () => {
+    const ofFleet = SETTINGS.filter(({ key }) => key.startsWith('peer') || key === 'share');
+    expect([...fleet.keys()].sort()).toEqual(ofFleet.map(({ flag }) => flag).sort());
+    for (const [flag, [flags, standard]] of fleet) {
+      const [sameFlags, , sameStandard] = cache.get(flag)!;
+      expect([flags, standard], flag).toEqual([sameFlags, sameStandard]);
+    }
+  });
+
+  it('neither has a setting that does not exist', () => {
+    const known = new Set(SETTINGS.map(({ flag }) => flag));
+    expect([...cache.keys(), ...fleet.keys()].filter((flag) => !known.has(flag))).toEqual([]);
+  });
+});
+
+describe('docs/guide/cache.md', () => {
+  const guide = guidePage('cache.md');
+
+  it('names a variable of the environment', () => {
     expect(guide).toContain(environmentName(SETTINGS[0]));
   });
 
@@ -374,3 +397,21 @@ describe('docs/guide/cache.md', () => {
     for (const name of LIMIT_NAMES) expect(guide, name).toContain(`\`${name}\``);
   });
 });
+
+function guidePage(name: string): string {
+  return readFileSync(new URL(`../../../../../docs/guide/${name}`, import.meta.url), 'utf8');
+}
+
+/** The cells of the rows that begin with a flag, by that flag. */
+function settingRows(page: string): Map<string, string[]> {
+  const rows = guidePage(page).matchAll(/^\| `--([a-z-]+)`.*$/gm);
+  return new Map(
+    [...rows].map(([row, flag]) => [
+      flag!,
+      row
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    ]),
+  );
+}

@@ -1,7 +1,7 @@
 /**
  * Every setting of a node, in one table: its name in the configuration file, its flag, its type,
  * and its text for `--help`. The command builds its options from it, `node-config.ts` its checks,
- * and a test compares it with the table in docs/guide/cache.md, so each setting is described once.
+ * and a test compares it with the tables in docs/guide/cache.md and docs/guide/fleet.md.
  * This file imports nothing, because the command loads it whenever a user asks for help.
  *
  * The name in the file is the flag in camel case (`--disk-size`, `diskSize`), and in the
