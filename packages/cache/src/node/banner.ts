@@ -24,7 +24,8 @@ export interface BannerFacts {
 
 export function banner(config: NodeConfig, facts: BannerFacts): string {
   const base = reachable(facts.listen[0]);
-  const admin = reachable(facts.adminListen ?? facts.listen[0]) + ADMIN_PREFIX;
+  const adminBase = reachable(facts.adminListen ?? facts.listen[0]);
+  const admin = adminBase + ADMIN_PREFIX;
   const insecure = base.startsWith('https:') ? '-k ' : '';
   const lines = [
     `Bloomery cache ${facts.version} listens on ${facts.listen.map(formatListen).join(', ')}`,
@@ -56,7 +57,7 @@ export function banner(config: NodeConfig, facts: BannerFacts): string {
         'neighbours',
         config.peers === null
           ? 'none (--peer URL)'
-          : `${config.peers.peers.join(', ') || 'none yet'}; bloomery cache peers shows them`,
+          : `${config.peers.peers.join(', ') || 'none yet'}    (${facts.command} peers --node ${adminBase})`,
       ],
       ['processes', config.workers === 1 ? 'one (--workers N for more)' : `${config.workers} workers`],
     ]),
