@@ -1,6 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { type Candidate, choosePeers, describePlan, type Miss, ownerDeadlineMs } from './peer-choice.ts';
+import {
+  type Candidate,
+  CHOICE_REASONS,
+  choosePeers,
+  describePlan,
+  type Miss,
+  ownerDeadlineMs,
+} from './peer-choice.ts';
 import { type AskEnd, PeerScore } from './peer-score.ts';
 
 function miss(candidates: readonly Candidate[], others: Partial<Miss> = {}): Miss {
@@ -147,4 +155,11 @@ test('a liar that was repaired comes back by itself', () => {
       ask(node.score, 'hit');
   }
   expect(occasions).toBeLessThan(1000);
+});
+
+test('docs/guide/fleet.md has the reasons of a choice, and no others', () => {
+  const guide = readFileSync(new URL('../../../../../docs/guide/fleet.md', import.meta.url), 'utf8');
+  const table = guide.slice(guide.indexOf('| reason | |'), guide.indexOf('### Three nodes'));
+  const rows = [...table.matchAll(/^\| `([a-z ]+)` \| (.*) \|$/gm)].map(([, word, text]) => [word, text]);
+  expect(rows).toEqual(Object.entries(CHOICE_REASONS));
 });

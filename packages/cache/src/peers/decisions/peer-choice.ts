@@ -54,16 +54,22 @@ interface PlannedAsk {
   readonly hedgeAfterMs: number | null;
 }
 
-/** The reason why a candidate is in the plan, or is not. */
-type ChoiceReason =
-  | 'asked'
-  | 'trial'
-  | 'masked'
-  | 'resting'
-  | 'overloaded'
-  | 'not believed'
-  | 'others are nearer'
-  | 'no time left';
+/**
+ * The reasons why a candidate is in the plan, or is not. The access log has them, and
+ * docs/guide/fleet.md has this table; a test compares them.
+ */
+export const CHOICE_REASONS = {
+  asked: 'in the plan, which has two neighbours at most; the second is asked if the first gave nothing',
+  trial: 'in the plan, although its summary was wrong too often: it is tried again at one miss in 32',
+  masked: 'its summary is not used: see the column `state`',
+  resting: 'it failed several times in a row',
+  overloaded: '16 questions to it are under way',
+  'not believed': 'its summary was wrong too often',
+  'others are nearer': 'two others are expected to answer sooner',
+  'no time left': 'the deadlines of those before it use up the budget',
+} as const;
+
+type ChoiceReason = keyof typeof CHOICE_REASONS;
 
 export interface PeerPlan {
   readonly asks: readonly PlannedAsk[];
