@@ -58,7 +58,7 @@ const fill: Scene = async ({ nodes, origin, report }) => {
   );
   report.count(OBJECTS, 0);
   report.say(
-    `The summaries of the neighbours say "no", so it asks the origin ${times(origin.requests - before)}. First byte after ${median(answers)}; the origin takes ${ORIGIN_DELAY_MS} ms.`,
+    `The summaries of the neighbours say "no", so it asks the origin ${times(origin.requests - before)}. The first byte comes after ${median(answers)} (median), of which the origin takes ${ORIGIN_DELAY_MS} ms.`,
   );
   const knows = ({ cooperation }: DemoStatus) => peerOf(cooperation, anvil.name)?.objects === OBJECTS;
   report.claim(await becomes(bellows, knows), `${bellows.name} knows what ${anvil.name} holds`);
@@ -66,7 +66,7 @@ const fill: Scene = async ({ nodes, origin, report }) => {
   const heard = peerOf((await bellows.status()).cooperation, anvil.name)?.summaryBytes ?? 0;
   const list = targets.reduce((sum, target) => sum + origin.url.length + target.length + 1, 0);
   report.say(
-    `It tells its neighbours in ${cooperation?.own.updates ?? 0} messages, ${formatBytes(heard)} for each neighbour; a list of the URLs has ${formatBytes(list)}.`,
+    `It tells its neighbours what it has in ${cooperation?.own.updates ?? 0} messages, ${formatBytes(heard)} for each neighbour; a list of the URLs would have ${formatBytes(list)}.`,
   );
   report.pause();
 };
@@ -82,11 +82,13 @@ const cooperate: Scene = async ({ nodes, origin, report, began }) => {
   const { trueHits = 0, failures = 0 } = peerOf((await bellows.status()).cooperation, anvil.name) ?? {};
   report.count(OBJECTS, trueHits);
   report.say(
-    `It looks at the summary of ${anvil.name}, without a question, sees "maybe", and fetches from there: ${trueHits} of ${OBJECTS}.`,
+    `It looks at the summary that it has of ${anvil.name}, which says "maybe", and fetches from ${anvil.name}: ${trueHits} of ${OBJECTS}.`,
   );
   if (failures > 0)
     report.say(`${anvil.name} did not answer in time ${times(failures)}, because this machine is busy.`);
-  report.say(`The origin is asked ${times(origin.requests - before)}. First byte after ${median(answers)}.`);
+  report.say(
+    `The origin is asked ${times(origin.requests - before)}. The first byte comes after ${median(answers)} (median).`,
+  );
   report.say(`The first of them came ${seconds(since)} after the start, with`);
   report.say(`  Cache-Status: ${first[0]!.cacheStatus}`);
   report.claim(trueHits > OBJECTS / 2, `most objects come from ${anvil.name}`);
@@ -129,7 +131,7 @@ const outdated: Scene = async ({ nodes, origin, report }) => {
   const before = origin.requests;
   const [answer] = await askAll(report, chisel, [target]);
   report.say(
-    `The summary still says "maybe". The answer "not here" sends ${chisel.name} to the origin: first byte after ${answer!.firstByteMs.toFixed(0)} ms instead of ${ORIGIN_DELAY_MS} ms and a little.`,
+    `The summary still says "maybe". The answer "not here" sends ${chisel.name} to the origin: the first byte comes after ${answer!.firstByteMs.toFixed(0)} ms. The origin takes ${ORIGIN_DELAY_MS} ms of them.`,
   );
   report.claim(origin.requests === before + 1, 'the origin is asked once');
   report.pause();
@@ -168,7 +170,7 @@ const death: Scene = async ({ nodes, origin, report }) => {
   const fetches = origin.requests - before;
   report.count(wanted.length, 0);
   report.say(
-    `Its connections have closed, so its summary is not believed any more. ${fetches} of ${wanted.length} came from the origin, first byte after ${median(answers)}. Clients saw no error.`,
+    `Its connections have closed, so its summary is no longer used. ${fetches} of ${wanted.length} came from the origin, the first byte after ${median(answers)} (median). Clients saw no error.`,
   );
   report.pause();
 };
