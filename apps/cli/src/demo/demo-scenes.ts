@@ -161,17 +161,22 @@ const herd: Scene = async ({ nodes, origin, report }) => {
 
 /** A node dies. */
 const death: Scene = async ({ nodes, origin, report }) => {
-  const [anvil, , chisel] = nodes as [DemoNode, DemoNode, DemoNode];
+  const [anvil, bellows, chisel] = nodes as [DemoNode, DemoNode, DemoNode];
   report.scene(`${anvil.name} is killed, and ${chisel.name} is asked for objects that ${anvil.name} held.`);
   await anvil.kill();
   const before = origin.requests;
   const wanted = targets.slice(0, 20);
   const answers = await askAll(report, chisel, wanted);
   const fetches = origin.requests - before;
-  report.count(wanted.length, 0);
+  const others = wanted.length - fetches;
+  report.count(wanted.length, others);
   report.say(
     `Its connections have closed, so its summary is no longer used. ${fetches} of ${wanted.length} came from the origin, the first byte after ${median(answers)} (median). Clients saw no error.`,
   );
+  if (others > 0)
+    report.say(
+      `The other ${others} came from ${bellows.name}, which had fetched them from the origin itself.`,
+    );
   report.pause();
 };
 
