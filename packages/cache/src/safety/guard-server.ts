@@ -76,10 +76,35 @@ interface Marked {
  * For `http` and `https` servers. Call it once; there must be no other listeners for these events.
  */
 export function guardServer(server: Server, handlers: GuardedHandlers): void {
-  const { limits } = handlers;
   checkNodeInternals();
+  const guard = new ServerGuard(handlers);
+  server.on('request', (req, res) => {
+    if (guard.admit(req, res)) guard.handle(req, res);
+  });
+  server.on('checkContinue', (req, res) => {
+    if (!guard.admit(req, res)) return;
+    res.writeContinue();
+    guard.handle(req, res);
+  });
+  // Node emits this for expectations other than 100-continue; the guard refuses them, for this
+  // reason or another.
+  server.on('checkExpectation', (req, res) => {
+    if (guard.admit(req, res)) guard.handle(req, res);
+  });
+  server.on('connect', (req, socket, head) => guard.connect(req, socket, head));
+  server.on('clientError', (error, socket) => guard.parserFailed(error, socket));
+}
 
-  const admit = (req: IncomingMessage, res: ServerResponse): boolean => {
+class ServerGuard {
+  readonly #handlers: GuardedHandlers;
+
+  constructor(handlers: GuardedHandlers) {
+    this.#handlers = handlers;
+  }
+
+  /** Checks a request. Returns false if it was refused, or dropped after an earlier refusal. */
+  admit(req: IncomingMessage, res: ServerResponse): boolean {
+    const { limits } = this.#handlers;
     const socket = req.socket as Socket & Marked;
     if (socket[refusedSocket] === true) {
       const count = (socket[dropped] ?? 0) + 1;
@@ -103,44 +128,25 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     socket[lastResponse] = res;
     if (why === null) return true;
     socket[refusedSocket] = true;
-    tell(req, why);
+    this.#tell(req, why);
     // After a request that was not understood, it is unknown where the next one begins.
-    sendOwnAnswer(res, handlers.name(), why, true);
+    sendOwnAnswer(res, this.#handlers.name(), why, true);
     return false;
-  };
+  }
 
-  const tell = (req: IncomingMessage, why: Refusal) =>
-    handlers.refused?.(why, {
-      client: clientAddress(req.socket),
-      method: req.method ?? null,
-      target: req.url ?? null,
-    });
-
-  const handle = (req: IncomingMessage, res: ServerResponse): void => {
-    handlers.request(req, res, clientAddress(req.socket));
+  /** Passes an admitted request to the handler, and counts it until it is answered. */
+  handle(req: IncomingMessage, res: ServerResponse): void {
+    this.#handlers.request(req, res, clientAddress(req.socket));
     if (res.writableEnded) return;
     const socket = req.socket as Socket & Marked;
     socket[unanswered] = (socket[unanswered] ?? 0) + 1;
     // A response that is queued behind another gets no event when the connection closes, but by
     // then the count no longer matters.
     res.once('close', answered);
-  };
+  }
 
-  server.on('request', (req, res) => {
-    if (admit(req, res)) handle(req, res);
-  });
-  server.on('checkContinue', (req, res) => {
-    if (!admit(req, res)) return;
-    res.writeContinue();
-    handle(req, res);
-  });
-  // Node emits this for expectations other than 100-continue; the guard refuses them, for this
-  // reason or another.
-  server.on('checkExpectation', (req, res) => {
-    if (admit(req, res)) handle(req, res);
-  });
-
-  server.on('connect', (req, socket, head) => {
+  connect(req: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { limits } = this.#handlers;
     const marked = socket as Duplex & Marked;
     // Node has released the socket: without a listener, an error on it would end the process.
     socket.on('error', ignore);
@@ -155,17 +161,20 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
         { method: 'CONNECT', target: req.url ?? '', httpVersion: req.httpVersion, headers: req.rawHeaders },
         limits,
       ) ??
-      (handlers.connect === undefined ? refusal(405, 'no-tunnels', 'CONNECT is not offered here.') : null);
+      (this.#handlers.connect === undefined
+        ? refusal(405, 'no-tunnels', 'CONNECT is not offered here.')
+        : null);
     if (why === null) {
-      handlers.connect!(req, socket, head, clientAddress(req.socket));
+      this.#handlers.connect!(req, socket, head, clientAddress(req.socket));
       return;
     }
     marked[refusedSocket] = true;
-    tell(req, why);
-    endWith(socket, handlers.name(), why);
-  });
+    this.#tell(req, why);
+    endWith(socket, this.#handlers.name(), why);
+  }
 
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+  /** Node's parser could not read the bytes of a client, or the connection failed. */
+  parserFailed(error: NodeJS.ErrnoException, socket: Duplex): void {
     const marked = socket as Duplex & Marked;
     if (marked[refusedSocket] === true) {
       // The answer is written or queued, and closes the connection. If no answer is pending, close
@@ -185,15 +194,23 @@ export function guardServer(server: Server, handlers: GuardedHandlers): void {
     const broken = current !== undefined && !current.req.complete && !current.headersSent;
     const free = !isAnswering(current) || (broken && hasTurn(current));
     if (why !== null) {
-      handlers.refused?.(why, {
+      this.#handlers.refused?.(why, {
         client: clientAddress(socket as Socket),
         method: current?.req.complete === false ? (current.req.method ?? null) : null,
         target: current?.req.complete === false ? (current.req.url ?? null) : null,
       });
     }
-    if (why !== null && free && socket.writable) endWith(socket, handlers.name(), why);
+    if (why !== null && free && socket.writable) endWith(socket, this.#handlers.name(), why);
     else socket.destroy();
-  });
+  }
+
+  #tell(req: IncomingMessage, why: Refusal): void {
+    this.#handlers.refused?.(why, {
+      client: clientAddress(req.socket),
+      method: req.method ?? null,
+      target: req.url ?? null,
+    });
+  }
 }
 
 /** Translates an error of Node's parser into a refusal. */
