@@ -3,31 +3,33 @@
  * Two keys may share a position, so the keys of a position are counted, and it goes when the last
  * of them goes. Only counts above 1 are stored: at a rate of 1 % every 200th position has one.
  *
- * The changes lie in 256 maps, each for a part of the universe. One map with a million entries held
- * the event loop for 40 ms when it grew, and all its entries had to be sorted at once. Positions
- * come from hashes, so the parts have nearly the same size.
+ * The changes lie in 256 tables, each for a part of the universe, and so do the counts. One map
+ * with a million entries held the event loop for 40 ms when it grew, and all its entries had to be
+ * sorted at once. Positions come from hashes, so the parts have nearly the same size.
+ * position-table.ts says why the tables are not maps.
  *
  * The caller deletes only what it has added. The set cannot check that: a key that was never added
  * may share its position with one that was, and would take its place away.
  */
 
 import { PositionSet } from './position-set.ts';
+import { PositionTable } from './position-table.ts';
 import type { PositionChanges } from './positions.ts';
 import { STEP, type Steps } from './steps.ts';
 
 export class CountedSet {
   readonly #settled = new PositionSet();
   /**
-   * The positions that differ from the settled ones: true if they came, false if they went. Part i
-   * holds the positions from i · #width on.
+   * The positions that differ from the settled ones, with CAME or WENT. Part i holds the positions
+   * from i · #width on.
    */
-  readonly #pending: readonly Map<number, boolean>[] = Array.from({ length: PARTS }, () => new Map());
+  readonly #pending = tables();
   readonly #width: number;
   #changedCount = 0;
   /** The calls of `changes` that are not at their end. */
   readonly #gatherings = new Set<Gathering>();
-  /** The keys beyond the first of a position. */
-  readonly #extra = new Map<number, number>();
+  /** The keys beyond the first of a position, in the same parts. */
+  readonly #extra = tables();
   #size = 0;
 
   /** Positions are below `universe`. */
@@ -51,7 +53,8 @@ export class CountedSet {
   }
 
   has(position: number): boolean {
-    return this.#pendingOf(position).get(position) ?? this.#settled.has(position);
+    const pending = this.#pending[this.#partOf(position)].get(position);
+    return pending === 0 ? this.#settled.has(position) : pending === CAME;
   }
 
   /** Counts a key. Returns true if it is the first of its position. */
@@ -60,14 +63,14 @@ export class CountedSet {
       this.#addExtra(position);
       return false;
     }
-    this.#toggle(position, true);
+    this.#toggle(position, CAME);
     return true;
   }
 
   /** Forgets a key. Returns true if it was the last of its position. */
   delete(position: number): boolean {
     if (this.#deleteExtra(position) || !this.has(position)) return false;
-    this.#toggle(position, false);
+    this.#toggle(position, WENT);
     return true;
   }
 
@@ -133,74 +136,69 @@ export class CountedSet {
     if (came) this.#settled.insert(position);
     else this.#settled.delete(position);
     // A position that changed back since is no longer pending, and is from now on.
-    this.#flip(position, !came);
+    this.#flip(position, came ? WENT : CAME);
   }
 
   #addExtra(position: number): void {
-    this.#extra.set(position, (this.#extra.get(position) ?? 0) + 1);
+    const extra = this.#extra[this.#partOf(position)];
+    extra.set(position, extra.get(position) + 1);
   }
 
   /** Returns false if the position has one key or none. */
   #deleteExtra(position: number): boolean {
-    const extra = this.#extra.get(position);
-    if (extra === undefined) return false;
-    if (extra > 1) this.#extra.set(position, extra - 1);
-    else this.#extra.delete(position);
-    return true;
+    const extra = this.#extra[this.#partOf(position)];
+    const count = extra.get(position);
+    if (count > 0) extra.set(position, count - 1);
+    return count > 0;
   }
 
-  #toggle(position: number, came: boolean): void {
-    this.#size += came ? 1 : -1;
-    this.#flip(position, came);
+  #toggle(position: number, change: Change): void {
+    this.#size += change;
+    this.#flip(position, change);
   }
 
   /** Removes a position from the pending ones, or adds it if it is not there. */
-  #flip(position: number, came: boolean): void {
-    const part = Math.floor(position / this.#width);
-    for (const gathering of this.#gatherings) gathering.take(part);
+  #flip(position: number, change: Change): void {
+    const part = this.#partOf(position);
     const pending = this.#pending[part];
-    if (pending.delete(position)) {
-      this.#changedCount--;
-    } else {
-      pending.set(position, came);
-      this.#changedCount++;
-    }
+    for (const gathering of this.#gatherings) gathering.take(part);
+    const before = pending.get(position);
+    pending.set(position, before === 0 ? change : 0);
+    this.#changedCount += before === 0 ? 1 : -1;
   }
 
-  #pendingOf(position: number): Map<number, boolean> {
-    return this.#pending[Math.floor(position / this.#width)];
+  #partOf(position: number): number {
+    return Math.floor(position / this.#width);
   }
 }
 
 const PARTS = 256;
-const NONE = /* @__PURE__ */ new Float64Array();
+
+/** A change of a position, as the number by which it changes the size. */
+type Change = typeof CAME | typeof WENT;
+const CAME = 1;
+const WENT = -1;
+
+function tables(): readonly PositionTable[] {
+  return Array.from({ length: PARTS }, () => new PositionTable());
+}
 
 /** The pending changes at one moment. A part is read at the latest before it changes. */
 class Gathering {
   /** The positions of each part, rising, once it was read. */
   readonly added: Float64Array[] = [];
   readonly removed: Float64Array[] = [];
-  readonly #pending: readonly ReadonlyMap<number, boolean>[];
+  readonly #pending: readonly PositionTable[];
 
-  constructor(pending: readonly ReadonlyMap<number, boolean>[]) {
+  constructor(pending: readonly PositionTable[]) {
     this.#pending = pending;
   }
 
   take(part: number): void {
     if (this.added[part] !== undefined) return;
-    const pending = this.#pending[part];
-    this.added[part] = positionsThat(true, pending);
-    this.removed[part] = positionsThat(false, pending);
+    this.added[part] = this.#pending[part].positionsOf(CAME);
+    this.removed[part] = this.#pending[part].positionsOf(WENT);
   }
-}
-
-/** The positions that came, or those that went, rising. */
-function positionsThat(came: boolean, pending: ReadonlyMap<number, boolean>): Float64Array {
-  if (pending.size === 0) return NONE;
-  const positions = new Float64Array(pending.size);
-  let count = 0;
-  for (const [position, thisCame] of pending) if (thisCame === came) positions[count++] = position;
-  return positions.subarray(0, count).sort();
 }
 
 function joined(parts: readonly Float64Array[]): Float64Array {
