@@ -70,3 +70,30 @@ test('CountedSet gathers the changes of one moment in steps, while others come a
   expect(step.value).toEqual({ removed: Float64Array.of(), added: Float64Array.from(early) });
   expect(set.changedCount).toBe(5000);
 });
+
+test('CountedSet gathers a position as it was, though it changed several times meanwhile', () => {
+  const random = new Random(8);
+  for (let round = 0; round < 20; round++) {
+    const set = new CountedSet(2 ** 40);
+    const position = () => random.below(3000) * 2 ** 28 + 5;
+    for (let i = 0; i < 2000; i++) set.addSettled(position());
+    const settled = new Set(set.settled);
+    const change = (times: number) => {
+      for (let i = 0; i < times; i++) {
+        const at = position();
+        if (set.has(at)) while (!set.delete(at));
+        else set.add(at);
+      }
+    };
+    change(1500);
+    const all = Array.from({ length: 3000 }, (_, i) => i * 2 ** 28 + 5);
+    const expected = {
+      removed: Float64Array.from(all.filter((at) => settled.has(at) && !set.has(at))),
+      added: Float64Array.from(all.filter((at) => !settled.has(at) && set.has(at))),
+    };
+    const steps = set.changes(false);
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) change(400);
+    expect(step.value).toEqual(expected);
+  }
+});

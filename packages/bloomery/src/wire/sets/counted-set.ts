@@ -161,8 +161,8 @@ export class CountedSet {
   #flip(position: number, change: Change): void {
     const part = this.#partOf(position);
     const pending = this.#pending[part];
-    for (const gathering of this.#gatherings) gathering.take(part);
     const before = pending.get(position);
+    for (const gathering of this.#gatherings) gathering.note(part, position, before);
     pending.set(position, before === 0 ? change : 0);
     this.#changedCount += before === 0 ? 1 : -1;
   }
@@ -178,26 +178,47 @@ const PARTS = 256;
 type Change = typeof CAME | typeof WENT;
 const CAME = 1;
 const WENT = -1;
+/** The former state of a position that was not pending. */
+const SETTLED = 2;
 
 function tables(): readonly PositionTable[] {
   return Array.from({ length: PARTS }, () => new PositionTable());
 }
 
-/** The pending changes at one moment. A part is read at the latest before it changes. */
+/**
+ * The pending changes at one moment. The parts are read one by one, and until then each position
+ * that changes is noted with its former state. We read a part before its first change, until we
+ * found that a hundred changes in one turn of the event loop then sorted a hundred parts: 17 ms.
+ */
 class Gathering {
   /** The positions of each part, rising, once it was read. */
   readonly added: Float64Array[] = [];
   readonly removed: Float64Array[] = [];
   readonly #pending: readonly PositionTable[];
+  /** The positions of each part that changed since, with CAME, WENT or SETTLED, as they were. */
+  readonly #former = tables();
 
   constructor(pending: readonly PositionTable[]) {
     this.#pending = pending;
   }
 
+  /** Notes a position that is about to change: its state is CAME, WENT, or 0 if not pending. */
+  note(part: number, position: number, before: number): void {
+    const former = this.#former[part];
+    if (this.added[part] === undefined && former.get(position) === 0) former.set(position, before || SETTLED);
+  }
+
   take(part: number): void {
-    if (this.added[part] !== undefined) return;
-    this.added[part] = this.#pending[part].positionsOf(CAME);
-    this.removed[part] = this.#pending[part].positionsOf(WENT);
+    this.added[part] = this.#positionsOf(CAME, part);
+    this.removed[part] = this.#positionsOf(WENT, part);
+  }
+
+  #positionsOf(change: Change, part: number): Float64Array {
+    const former = this.#former[part];
+    const now = this.#pending[part].positionsOf(change);
+    if (former.size === 0) return now;
+    const unchanged = now.filter((position) => former.get(position) === 0);
+    return joined([unchanged, former.positionsOf(change)]).sort();
   }
 }
 
