@@ -5,6 +5,11 @@
  * Here an update of 2.9 kB to 64 takes 1.9 ms, and an idle subscriber 0.3 ms per minute, on a
  * machine with other work.
  *
+ * A frame for many subscribers is written in several turns of the event loop. We wrote it to all of
+ * them in one turn before, and a full state of 1.7 MB to 64 subscribers held the event loop for
+ * 65 ms of CPU. A turn ends by bytes and not by time, because Node hands the bytes to the kernel
+ * after our code has returned.
+ *
  * A subscriber that does not read fast enough is cut when its queue is full. It connects again and
  * catches up by one request, which costs less than the queue would. Long messages are shared by all
  * queues, so 64 slow subscribers hold a message once.
@@ -44,18 +49,40 @@ interface Stream {
   readonly topics: readonly string[];
   readonly response: ServerResponse;
   readonly seal: StreamSeal;
+  /** Bytes of frames that wait for their turn of the event loop. */
+  waitingBytes: number;
+}
+
+interface FrameToSend {
+  readonly kind: number;
+  /** The index of the topic in the list of the stream. */
+  readonly topic: number;
+  readonly payload: Uint8Array;
+  readonly digest: Uint8Array;
+}
+
+interface Delivery extends FrameToSend {
+  readonly stream: Stream;
 }
 
 /** A longer payload is not copied for each subscriber. */
 const COPIED_BYTES = 16 * 1024;
 
+/** Bytes that are written in one turn of the event loop, or a single frame if that has more. */
+const BYTES_PER_TURN = 512 * 1024;
+/** A frame costs as much time as these bytes, for its mac and the call of the kernel. */
+const FRAME_COST_BYTES = 16 * 1024;
+
 const EMPTY = new Uint8Array(0);
-const EMPTY_DIGEST = sha256(EMPTY);
+const BEAT = { kind: HEARTBEAT, topic: 0, payload: EMPTY, digest: sha256(EMPTY) };
 
 export class StreamServer {
   readonly #options: StreamServerOptions;
   readonly #streams = new Set<Stream>();
   readonly #recent = new RecentMessages();
+  /** Frames in the order in which they were published. */
+  #waiting: Delivery[] = [];
+  #isScheduled = false;
   #stopHeartbeats: Cancel;
 
   constructor(options: StreamServerOptions) {
@@ -68,7 +95,8 @@ export class StreamServer {
     const { node, life, responseKey, limits } = this.#options;
     const { topics, nonce, protocol, pull } = request;
     if (pull === undefined && !this.#makeRoom(request.node)) return false;
-    const stream = { node: request.node, topics, response, seal: new StreamSeal(responseKey, nonce) };
+    const seal = new StreamSeal(responseKey, nonce);
+    const stream: Stream = { node: request.node, topics, response, seal, waitingBytes: 0 };
     response.writeHead(200, {
       'content-type': 'application/vnd.bloomery.stream',
       'cache-control': 'no-store',
@@ -80,10 +108,9 @@ export class StreamServer {
     const known = pull?.life === life ? pull.next : next;
     const { messages, gap } = this.#recent.since(known, topics);
     const hello = encodeHello({ node, protocol, life, heartbeatMs: limits.heartbeatMs, next, gap });
-    this.#write(stream, HELLO, 0, hello, sha256(hello));
+    this.#write(stream, { kind: HELLO, topic: 0, payload: hello, digest: sha256(hello) });
     if (pull !== undefined) {
-      for (const { topic, message } of messages)
-        this.#write(stream, MESSAGE, topics.indexOf(topic), message, sha256(message));
+      for (const { topic, message } of messages) this.#write(stream, messageFrame(stream, topic, message));
       response.end();
       return true;
     }
@@ -98,15 +125,17 @@ export class StreamServer {
     this.#recent.add(topic, message);
     let digest: Uint8Array | undefined;
     for (const stream of this.#streams) {
-      const index = stream.topics.indexOf(topic);
-      if (index < 0) continue;
+      if (!stream.topics.includes(topic)) continue;
       digest ??= sha256(message);
-      this.#write(stream, MESSAGE, index, message, digest);
+      this.#enqueue(stream, messageFrame(stream, topic, message, digest));
     }
+    if (!this.#isScheduled) this.#writeSome();
   }
 
+  /** Ends all streams, after the frames that wait. */
   close(): void {
     this.#stopHeartbeats();
+    this.#writeSome(Number.POSITIVE_INFINITY);
     for (const { response } of this.#streams) response.end();
   }
 
@@ -125,17 +154,54 @@ export class StreamServer {
 
   #scheduleHeartbeat(): Cancel {
     return this.#options.clock.after(this.#options.limits.heartbeatMs, () => {
-      for (const stream of this.#streams) this.#write(stream, HEARTBEAT, 0, EMPTY, EMPTY_DIGEST);
+      for (const stream of this.#streams) this.#enqueue(stream, BEAT);
+      if (!this.#isScheduled) this.#writeSome();
       this.#stopHeartbeats = this.#scheduleHeartbeat();
     });
   }
 
-  #write(stream: Stream, kind: number, topic: number, payload: Uint8Array, digest: Uint8Array): void {
+  #enqueue(stream: Stream, frame: FrameToSend): void {
+    stream.waitingBytes += frame.payload.length;
+    this.#waiting.push({ ...frame, stream });
+    this.#checkQueue(stream);
+  }
+
+  /** Writes frames that wait, as many as one turn allows, and leaves the others to later turns. */
+  #writeSome(most = BYTES_PER_TURN): void {
+    let written = 0;
+    let count = 0;
+    while (count < this.#waiting.length && written < most) {
+      const { stream, ...frame } = this.#waiting[count++];
+      if (!this.#streams.has(stream)) continue;
+      stream.waitingBytes -= frame.payload.length;
+      this.#write(stream, frame);
+      written += frame.payload.length + FRAME_COST_BYTES;
+    }
+    this.#waiting = this.#waiting.slice(count);
+    this.#isScheduled = this.#waiting.length > 0;
+    if (this.#isScheduled) this.#options.clock.after(0, () => this.#writeSome());
+  }
+
+  #write(stream: Stream, { kind, topic, payload, digest }: FrameToSend): void {
     const { response, seal } = stream;
     const parts = [frameHead(kind, topic, payload.length), payload, seal.next(kind, topic, digest)];
     // Each write becomes a chunk of 5 to 7 bytes more, which counts for small frames only.
     if (payload.length <= COPIED_BYTES) response.write(Buffer.concat(parts));
     else for (const part of parts) response.write(part);
-    if (response.writableLength > this.#options.limits.queuedBytes) this.#cut(stream);
+    this.#checkQueue(stream);
   }
+
+  #checkQueue(stream: Stream): void {
+    const queued = stream.response.writableLength + stream.waitingBytes;
+    if (queued > this.#options.limits.queuedBytes) this.#cut(stream);
+  }
+}
+
+function messageFrame(
+  { topics }: Stream,
+  topic: string,
+  payload: Uint8Array,
+  digest: Uint8Array = sha256(payload),
+): FrameToSend {
+  return { kind: MESSAGE, topic: topics.indexOf(topic), payload, digest };
 }
