@@ -22,8 +22,10 @@ import type { StallOrder, StallReply } from './stall-row.ts';
 const SECRET = Buffer.from('a secret of the benchmark only');
 const KEYS = fleetKeys(SECRET);
 const YEAR_MS = 365 * 86_400_000;
-/** Changes come in small lots, as those of a store do. */
-const LOT_MS = 5;
+/** Changes come in lots as small as a timer allows, because those of a store come one by one. */
+const LOT_MS = 1;
+/** A process that was held up makes up for this time at most. */
+const MOST_OWED_MS = 5;
 const QUIET_MS = 5000;
 
 /** A summary of synthetic objects, of which some are replaced each second. */
@@ -95,6 +97,7 @@ let summaries: ChurningSummary[] = [];
 let hub: PeerHub | null = null;
 let received = 0;
 let churn: NodeJS.Timeout | null = null;
+let replaced = 0;
 
 const act: {
   readonly [K in StallOrder['kind']]: (order: Extract<StallOrder, { kind: K }>) => Promise<StallReply>;
@@ -149,14 +152,18 @@ const act: {
     let turn = 0;
     churn = setInterval(() => {
       const now = performance.now();
-      owed += (perSecond * (now - before)) / 1000;
+      owed += (perSecond * Math.min(now - before, MOST_OWED_MS)) / 1000;
       before = now;
       // Each lot is for one publisher, so that it is as large as that of a store.
-      const lot = Math.floor(Math.min(owed, perSecond / 10));
+      const lot = Math.floor(owed);
       owed -= lot;
+      replaced += lot;
       summaries[turn++ % summaries.length].replace(lot);
     }, LOT_MS);
     return {};
+  },
+  async count() {
+    return { replaced };
   },
   async measure({ seconds }) {
     const delays = monitorEventLoopDelay({ resolution: 1 });
