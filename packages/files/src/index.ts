@@ -28,3 +28,4 @@ export { FolderLock, type FolderLockOptions, FolderTakenError, isLockName } from
 export { describeHolder, type LockHolder } from './lock/lock-owner.ts';
 export { isAnswered } from './lock/lock-socket.ts';
 export { isTemporaryName } from './temporary-file.ts';
+export { WordSpool } from './word-spool.ts';

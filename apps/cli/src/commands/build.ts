@@ -8,6 +8,7 @@
  * time, so the filter may be a little larger than necessary.
  */
 
+import { WordSpool } from '@bloomery/files';
 import { hashKeys } from 'bloomery';
 import { frameChunks } from 'bloomery/frames';
 import { type Command, Option } from 'commander';
@@ -25,7 +26,6 @@ import { readSecretKey } from '../files/secret-key-file.ts';
 import { type OwnFilter, STRUCTURES, type StructureOption } from '../files/structures.ts';
 import { checkTarget, writeTarget } from '../files/target-file.ts';
 import { sourceOf } from '../hashing/hash-source.ts';
-import { HashSpool } from '../hashing/hash-spool.ts';
 import { RecordWorkers } from '../hashing/record-workers.ts';
 import { BufferPool } from '../keys/buffer-pool.ts';
 import { eachKey } from '../keys/each-key.ts';
@@ -263,17 +263,17 @@ async function addSpooled(
   workers: RecordWorkers,
   onRead: (bytes: number) => void,
 ): Promise<number> {
-  const spools = inputs.map(() => new HashSpool());
+  const spools = inputs.map(() => new WordSpool());
   try {
     for (const [file, input] of inputs.entries()) {
       for await (const { words } of workers.hash(input, { onRead, keepsHashes: true }))
         spools[file].add(words);
     }
-    const counts = spools.map(({ count }) => count);
+    const counts = spools.map(({ count }) => count / WORDS_PER_HASH);
     builder.sizeFor(counts);
     for (const [file, spool] of spools.entries()) {
       for (const words of spool.parts())
-        builder.add({ scheme: builder.scheme, words, length: words.length / 2 }, file);
+        builder.add({ scheme: builder.scheme, words, length: words.length / WORDS_PER_HASH }, file);
     }
     return counts.reduce((sum, count) => sum + count, 0);
   } finally {
@@ -347,3 +347,6 @@ function parseSeed(text: string): bigint {
   }
   return BigInt(text);
 }
+
+/** A hash has 64 bits. */
+const WORDS_PER_HASH = 2;

@@ -1,28 +1,36 @@
 /**
- * Stores hashes until all keys have been counted, for keys from a pipe, which cannot be read twice.
- * It takes 8 bytes per key, in memory up to 64 MB and in a temporary file beyond.
+ * Stores 32-bit words until all input has been read, for data from a pipe, which cannot be read
+ * twice: hashes of keys that must be counted first, or requests that several simulations replay.
+ * The words are in memory up to 64 MB and in a temporary file beyond, so memory is bounded.
  */
 
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeAll } from '@bloomery/files';
+import { writeAll } from './descriptor-bytes.ts';
 
-export class HashSpool {
+export class WordSpool {
+  readonly #mostInMemory: number;
   readonly #parts: Int32Array[] = [];
   #inMemory = 0;
   #descriptor: number | undefined;
   #onDisk = 0;
   #count = 0;
 
-  /** The number of stored hashes. */
+  /** `mostInMemory` is the number of bytes beyond which the rest goes to a file. */
+  constructor({ mostInMemory = MOST_IN_MEMORY }: { mostInMemory?: number } = {}) {
+    this.#mostInMemory = mostInMemory;
+  }
+
+  /** The number of stored words. */
   get count(): number {
     return this.#count;
   }
 
+  /** Appends words. The spool keeps the array, so the caller does not write to it again. */
   add(words: Int32Array): void {
-    this.#count += words.length / 2;
-    if (this.#descriptor === undefined && this.#inMemory + words.byteLength > MOST_IN_MEMORY)
+    this.#count += words.length;
+    if (this.#descriptor === undefined && this.#inMemory + words.byteLength > this.#mostInMemory)
       this.#openFile();
     if (this.#descriptor === undefined) {
       this.#parts.push(words);
@@ -33,7 +41,10 @@ export class HashSpool {
     this.#onDisk += words.byteLength;
   }
 
-  /** Yields all hashes in order. */
+  /**
+   * Yields all words in order. Words from the file come in parts of 4 MiB, so a record of 2^n bytes
+   * is never cut in two.
+   */
   *parts(): Generator<Int32Array> {
     yield* this.#parts;
     for (let at = 0; at < this.#onDisk; at += PART) {
@@ -56,7 +67,7 @@ export class HashSpool {
    */
   #openFile(): void {
     const folder = mkdtempSync(join(tmpdir(), 'bloomery-'));
-    const path = join(folder, 'hashes');
+    const path = join(folder, 'words');
     this.#descriptor = openSync(path, 'wx+', 0o600);
     unlinkSync(path);
     rmSync(folder, { recursive: true });
