@@ -4,3 +4,5 @@
  */
 
 export { keyOfObject, type Trace, type TraceRequest } from './trace.ts';
+export { DEALS, type Deal, type DealOptions, type RecordedTrace } from './traces/recorded-trace.ts';
+export { TraceError } from './traces/trace-error.ts';
