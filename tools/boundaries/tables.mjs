@@ -90,7 +90,7 @@ export const ROOMS = {
     'text',
     'annotations',
   ],
-  testkit: [['eventually.ts', 'token-bucket.ts'], ['golden', 'origins', 'programs', 'relay'], 'fleet'],
+  testkit: [['eventually.ts', 'token-bucket.ts'], ['golden', 'origins', 'programs', 'relay', 'transport'], 'fleet'],
   cli: [
     ['usage-error.ts', 'exit-codes.ts', 'thread-file.ts', 'command-options.ts'],
     'terminal',

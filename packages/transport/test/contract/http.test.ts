@@ -1,7 +1,7 @@
 import { until } from '@bloomery/testkit/eventually';
+import type { ContractNet } from '@bloomery/testkit/transport/contract-net';
+import { transportContract } from '@bloomery/testkit/transport/transport-contract';
 import { HttpFleet } from '../http/http-fleet.ts';
-import type { ContractNet } from './contract-net.ts';
-import { transportContract } from './transport-contract.ts';
 
 /** Heartbeats are shorter. */
 const HIT_BYTES = 60;

@@ -1,7 +1,7 @@
+import type { ContractNet } from '@bloomery/testkit/transport/contract-net';
+import { transportContract } from '@bloomery/testkit/transport/transport-contract';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { MemoryNetwork } from '../../src/memory/index.ts';
-import type { ContractNet } from './contract-net.ts';
-import { transportContract } from './transport-contract.ts';
 
 const STEP_MS = 5;
 const LONGEST_MS = 120_000;

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { until } from '@bloomery/testkit/eventually';
+import { Recorder } from '@bloomery/testkit/transport/contract-net';
 import { afterEach, expect, test } from 'vitest';
 import { HttpTransport, RequestSigner } from '../../src/http/index.ts';
 import { systemClock } from '../../src/index.ts';
-import { Recorder } from '../contract/contract-net.ts';
 import { HttpFleet, SECRET } from './http-fleet.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -7,9 +7,9 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '@bloomery/testkit/eventually';
 import { selfSigned } from '@bloomery/testkit/programs/self-signed';
+import { Recorder } from '@bloomery/testkit/transport/contract-net';
 import { afterEach, expect, test } from 'vitest';
 import { HttpTransport, type HttpTransportOptions } from '../../src/http/index.ts';
-import { Recorder } from '../contract/contract-net.ts';
 import { SECRET } from './http-fleet.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -1,10 +1,11 @@
 /**
  * The contract of the port `Transport`. Every adapter runs it, so that a system which works on one
- * works on all.
+ * works on all. Errors are recognised by their names: the adapter under test may be loaded from its
+ * sources, and this file loads the built package.
  */
 
+import { MAX_MESSAGE_BYTES, type Peer, type Transport, type TransportError } from '@bloomery/transport';
 import { afterEach, expect, test } from 'vitest';
-import { MAX_MESSAGE_BYTES, type Peer, type Transport, TransportError } from '../../src/index.ts';
 import { type ContractNet, Recorder } from './contract-net.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -35,7 +36,6 @@ export function transportContract(adapter: string, makeNet: () => Promise<Contra
     promise.then(
       () => 'answered',
       (error: unknown) => {
-        expect(error).toBeInstanceOf(TransportError);
         expect(`${error}`).toMatch(/^TransportError: Cannot (?:ask|reach) a neighbour: .+/);
         return (error as TransportError).code;
       },
@@ -66,7 +66,9 @@ export function transportContract(adapter: string, makeNet: () => Promise<Contra
     await net.until('a found itself', () => a.peers()[0].state === 'self');
     await net.until('a found b', () => a.peers()[1].state === 'up');
     expect(await codeOf(a.request(net.address('a'), 'x', bytes(''), soon))).toBe('peer');
-    expect(() => a.subscribe(net.address('a'), 'x', new Recorder())).toThrow(TransportError);
+    expect(() => a.subscribe(net.address('a'), 'x', new Recorder())).toThrow(
+      'Cannot reach a neighbour: expected another node, got this one',
+    );
   });
 
   test(`${adapter}: messages arrive in order, after open, on their topic`, async () => {

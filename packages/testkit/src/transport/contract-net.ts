@@ -3,7 +3,7 @@
  * brings one.
  */
 
-import type { Subscription, Transport } from '../../src/index.ts';
+import type { Subscription, Transport } from '@bloomery/transport';
 
 export interface ContractNet {
   /** The address of a node, also before it starts. */
