@@ -1,7 +1,7 @@
 /**
  * A clock for tests of work in slices: the test runs one turn of the event loop after the other,
  * and each look at the clock takes time (`tickMs`), so that a slice comes to its end. It has the
- * shape of `Clock` of @bloomery/transport without importing it, like virtual-clock.ts.
+ * shape of `Clock` of @bloomery/transport without importing it.
  */
 
 export class TurnClock {

@@ -162,16 +162,15 @@ export class Simulation {
    * an event ends the run; the simulation can be run on, and goes on with the next event.
    */
   async run({ untilMs = Infinity, events = Infinity, signal }: RunOptions = {}): Promise<RunEnd> {
+    const lastEvent = this.#eventCount + events;
+    if (this.#turns) return await this.#loop(untilMs, lastEvent, signal);
+    // The counters of the drain are those of the process.
     if (isRunning)
       throw new Error('Cannot run a simulation: expected no other run in this process, got one under way');
     isRunning = true;
     try {
-      if (!this.#turns) await this.#drain.begin();
-      const end = await this.#loop(untilMs, this.#eventCount + events, signal);
-      // Rejections that no code handles are reported in this turn. There is none after an error:
-      // with an endless chain of promises it would never come.
-      await eventLoopTurn();
-      return end;
+      await this.#drain.begin();
+      return await this.#loop(untilMs, lastEvent, signal);
     } finally {
       this.#drain.end();
       isRunning = false;
@@ -189,7 +188,7 @@ export class Simulation {
       const turnEnd = Math.min(lastEvent, this.#eventCount + (this.#turns ? 1 : EVENTS_PER_TURN));
       while (this.#eventCount < turnEnd) {
         const nextMs = heap.nextMs();
-        if (nextMs > untilMs || nextMs === Infinity) return this.#endAt(untilMs);
+        if (nextMs > untilMs || nextMs === Infinity) return await this.#endAt(untilMs);
         this.#elapsedMs = nextMs;
         heap.pop();
         const { owner, kind, run } = heap;
@@ -203,12 +202,16 @@ export class Simulation {
           throw this.#failed(owner, kind, error);
         }
       }
-      if (this.#eventCount >= lastEvent) return 'events';
+      // Rejections that no code handles are reported in this turn. There is none after an error:
+      // with an endless chain of promises it would never come.
       await eventLoopTurn();
+      if (this.#eventCount >= lastEvent) return 'events';
     }
   }
 
-  #endAt(untilMs: number): RunEnd {
+  async #endAt(untilMs: number): Promise<RunEnd> {
+    // By turns, every event has had one.
+    if (!this.#turns) await eventLoopTurn();
     if (untilMs === Infinity) return 'idle';
     this.#elapsedMs = Math.max(this.#elapsedMs, untilMs);
     return 'time';

@@ -1,3 +1,4 @@
+import { nonceClock } from '@bloomery/testkit/transport/nonce-clock';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { expect, test } from 'vitest';
 import { isNodeId, nonceOf, RequestSigner, RequestVerifier, type SignableRequest } from './signature.ts';
@@ -33,7 +34,8 @@ test('RequestVerifier accepts what a RequestSigner of the same fleet signed', ()
 });
 
 test('RequestSigner writes the bytes of the specification', () => {
-  const { signer } = pair();
+  const clock = nonceClock(1_700_000_000_000, ['sd73u-YYM1OLKQlJ', '4G23ifPeEuA9S36h']);
+  const signer = new RequestSigner(secret, 'a.example', clock);
   expect([signer.sign(get), signer.sign(post)]).toMatchInlineSnapshot(`
     [
       "v=1; node=a.example; t=1700000000000; n=sd73u-YYM1OLKQlJ; mac=OJOfQ-uADc6SlvvUEatdGzF2IubX91qVGGzXFMcRitw",

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { VirtualClock } from '@bloomery/testkit/virtual-clock';
+import { nonceClock } from '@bloomery/testkit/transport/nonce-clock';
 import { expect, test } from 'vitest';
 import { fleetKeys } from '../../src/fleet-keys.ts';
 import { answerMac, StreamSeal, sha256 } from '../../src/http/answer-mac.ts';
@@ -25,8 +25,9 @@ test('the example of the page has the keys of its secret', () => {
 });
 
 test('the example of the page has the signatures of its requests', () => {
-  const signer = new RequestSigner(secret, 'node-a', new VirtualClock({ now: 1_700_000_000_000 }));
   const { GET, POST } = fields;
+  const nonces = [GET, POST].map(({ field }) => nonceOf(field) ?? '');
+  const signer = new RequestSigner(secret, 'node-a', nonceClock(1_700_000_000_000, nonces));
   expect(signer.sign({ method: 'GET', target: GET.target, host })).toBe(GET.field);
   const body = Buffer.from('question');
   expect(signer.sign({ method: 'POST', target: POST.target, host, body })).toBe(POST.field);
