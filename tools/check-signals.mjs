@@ -56,9 +56,13 @@ const EXCEPTIONS = {
     'TieredStore.remove': STEP,
     'TieredStore.removeKey': STEP,
   },
+  '@bloomery/sim': {
+    'SimTransport.close': CLOSING,
+    'SimTransport.request': 'its options are those of the port, which have a signal',
+  },
   '@bloomery/transport': {
     'HttpTransport.close': CLOSING,
-    'MemoryTransport.close': CLOSING,
+    'Services.answer': 'one request of a neighbour, which gives up on its own side',
     'Transport.close': CLOSING,
   },
 };

@@ -64,9 +64,9 @@ export const ROOMS = {
     'transport.ts',
     'link',
     'membership',
-    ['memory', 'http'],
+    'http',
   ],
-  sim: ['simulation-error.ts', 'engine'],
+  sim: ['simulation-error.ts', 'engine', 'network'],
   cache: [
     'policy',
     'peers/decisions',
@@ -90,7 +90,11 @@ export const ROOMS = {
     'text',
     'annotations',
   ],
-  testkit: [['eventually.ts', 'token-bucket.ts'], ['golden', 'origins', 'programs', 'relay', 'transport'], 'fleet'],
+  testkit: [
+    ['eventually.ts', 'token-bucket.ts'],
+    ['golden', 'origins', 'programs', 'relay', 'transport'],
+    'fleet',
+  ],
   cli: [
     ['usage-error.ts', 'exit-codes.ts', 'thread-file.ts', 'command-options.ts'],
     'terminal',

@@ -7,4 +7,7 @@ export {
   Simulation,
   type SimulationOptions,
 } from './engine/simulation.ts';
+export type { LinkFaults } from './network/link-faults.ts';
+export { SimNetwork, type SimNetworkOptions, type SimNodeOptions } from './network/sim-network.ts';
+export { SimTransport } from './network/sim-transport.ts';
 export { SimulationError, type SimulationErrorCode } from './simulation-error.ts';

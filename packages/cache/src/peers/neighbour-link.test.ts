@@ -1,7 +1,7 @@
 /** One neighbour's summary over a network in memory, with a publisher that the test drives. */
 
+import { SimNetwork } from '@bloomery/sim';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
-import { MemoryNetwork } from '@bloomery/transport/memory';
 import { hashKey } from 'bloomery';
 import { SetPublisher } from 'bloomery/wire';
 import { expect, test, vi } from 'vitest';
@@ -13,9 +13,9 @@ const KEY_ID = 7;
 
 async function linked(limitBytes: number) {
   const clock = new VirtualClock();
-  const network = new MemoryNetwork(clock);
-  const holder = network.join({ id: 'holder', peers: ['memory:asker'] });
-  const asker = network.join({ id: 'asker', peers: ['memory:holder'] });
+  const network = new SimNetwork(clock);
+  const holder = network.join({ id: 'holder', peers: ['sim:asker'] });
+  const asker = network.join({ id: 'asker', peers: ['sim:holder'] });
   const subscribe = vi.spyOn(asker, 'subscribe');
   const publisher = new SetPublisher({
     incarnation: 1,

@@ -50,11 +50,11 @@ test('OwnSummary lets a key go before it is stale, without an event', async () =
 
 test('OwnSummary beats, so that a neighbour that missed a message catches up', async () => {
   const { lab, own, link, keep } = await start();
-  lab.network.setFaults({ loss: 1 }, 'memory:a', 'memory:b');
+  lab.network.setFaults({ loss: 1 }, 'sim:a', 'sim:b');
   keep('x');
   await lab.clock.advance(1000);
   expect([own.updates, lab.finds('x')]).toEqual([1, false]);
-  lab.network.setFaults({}, 'memory:a', 'memory:b');
+  lab.network.setFaults({}, 'sim:a', 'sim:b');
   await lab.clock.advance(5000);
   expect(lab.finds('x')).toBe(true);
   expect(link.generation).toEqual(own.version);
@@ -64,13 +64,13 @@ test('OwnSummary answers a neighbour that comes later, and one that missed many 
   const { lab, own, link, keep } = await start();
   keep('early');
   await lab.clock.advance(500);
-  lab.network.partition('memory:a', 'memory:b');
+  lab.network.partition('sim:a', 'sim:b');
   for (let i = 0; i < 20; i++) {
     keep(`key ${i}`);
     await lab.clock.advance(1000);
   }
   expect(lab.finds('key 3')).toBe(false);
-  lab.network.heal('memory:a', 'memory:b');
+  lab.network.heal('sim:a', 'sim:b');
   await lab.clock.advance(60_000);
   for (let i = 0; i < 20; i++) expect(lab.finds(`key ${i}`)).toBe(true);
   expect(lab.finds('early')).toBe(true);
@@ -106,7 +106,7 @@ test('OwnSummary is silent after it was closed', async () => {
   await lab.clock.advance(30_000);
   expect(link.summaryBytes).toBe(bytes);
   expect([lab.finds('x'), lab.finds('y')]).toEqual([true, false]);
-  const request = lab.b.request('memory:a', SUMMARY_TOPIC, new Uint8Array(), { timeoutMs: 1000 });
+  const request = lab.b.request('sim:a', SUMMARY_TOPIC, new Uint8Array(), { timeoutMs: 1000 });
   const refused = expect(request).rejects.toThrow();
   await lab.clock.advance(2000);
   await refused;

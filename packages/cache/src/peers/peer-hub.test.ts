@@ -1,6 +1,6 @@
+import { SimNetwork } from '@bloomery/sim';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { fleetKeys } from '@bloomery/transport';
-import { MemoryNetwork } from '@bloomery/transport/memory';
 import { hashKey } from 'bloomery';
 import { SetPublisher } from 'bloomery/wire';
 import { expect, test } from 'vitest';
@@ -12,10 +12,10 @@ const hashOf = (key: string) => hashKey(key, { key: keys.summary });
 /** Hubs of nodes that all know each other, on a network in memory. */
 async function fleetOf(size: number) {
   const clock = new VirtualClock();
-  const network = new MemoryNetwork(clock);
+  const network = new SimNetwork(clock);
   const ids = Array.from({ length: size }, (_, i) => `n${i}`);
   const nodes = ids.map((id) => {
-    const peers = ids.filter((other) => other !== id).map((other) => `memory:${other}`);
+    const peers = ids.filter((other) => other !== id).map((other) => `sim:${other}`);
     const transport = network.join({ id, peers });
     const events: string[] = [];
     const hub = new PeerHub({
@@ -90,14 +90,14 @@ test('nodes agree on one other owner while the first one is silent', async () =>
     const hash = hashOf(`http://a/${i}`);
     const { owner } = await settle(nodes[0].hub.askOwner(hash, null));
     const others = nodes.filter(({ id }) => id !== owner);
-    for (const { id } of others) network.partition(`memory:${owner}`, `memory:${id}`);
+    for (const { id } of others) network.partition(`sim:${owner}`, `sim:${id}`);
     const fresh = hashOf(`http://b/${i}`);
     const asked = [];
     for (const { hub } of others) asked.push(await settle(hub.askOwner(fresh, null)));
     // One node fetches, whether the silent node was the owner of this key or not.
     expect(asked.filter(({ answer }) => answer === 'fetch')).toHaveLength(1);
     expect(asked.filter(({ answer }) => answer === null)).toEqual([]);
-    for (const { id } of others) network.heal(`memory:${owner}`, `memory:${id}`);
+    for (const { id } of others) network.heal(`sim:${owner}`, `sim:${id}`);
   }
   for (const { hub } of nodes) hub.close();
 });
@@ -105,7 +105,7 @@ test('nodes agree on one other owner while the first one is silent', async () =>
 test('a question that cannot be read is answered by fetch', async () => {
   const { nodes, settle } = await fleetOf(2);
   const answer = await settle(
-    nodes[0].transport.request('memory:n1', 'owner', Uint8Array.of(9, 9), { timeoutMs: 100 }),
+    nodes[0].transport.request('sim:n1', 'owner', Uint8Array.of(9, 9), { timeoutMs: 100 }),
   );
   expect([...answer]).toEqual([1, 1]);
   for (const { hub } of nodes) hub.close();

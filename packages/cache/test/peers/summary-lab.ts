@@ -1,7 +1,7 @@
 /** Two nodes on a network in memory, by a virtual clock: `a` tells a summary, `b` follows it. */
 
+import { SimNetwork } from '@bloomery/sim';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
-import { MemoryNetwork } from '@bloomery/transport/memory';
 import { hashKey, hashScheme, type KeyHash, SecretKey } from 'bloomery';
 import { NeighbourLink } from '../../src/peers/neighbour-link.ts';
 import { NeighbourSummaries } from '../../src/peers/neighbour-summaries.ts';
@@ -16,9 +16,9 @@ export function hashOf(key: string): KeyHash {
 
 export class SummaryLab {
   readonly clock = new VirtualClock();
-  readonly network = new MemoryNetwork(this.clock);
-  readonly a = this.network.join({ id: 'a', peers: ['memory:b'] });
-  readonly b = this.network.join({ id: 'b', peers: ['memory:a'] });
+  readonly network = new SimNetwork(this.clock);
+  readonly a = this.network.join({ id: 'a', peers: ['sim:b'] });
+  readonly b = this.network.join({ id: 'b', peers: ['sim:a'] });
   readonly work = new SlicedWork(this.clock);
   /** Events that the parts told, by name. */
   readonly events: string[] = [];

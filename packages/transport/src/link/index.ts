@@ -9,4 +9,4 @@ export { Backoff } from './backoff.ts';
 export { LinkSubscriptions } from './link-subscriptions.ts';
 export { PeerList } from './peer-list.ts';
 export { PendingRequests, requestError } from './pending-request.ts';
-export { Services } from './services.ts';
+export { type Served, Services } from './services.ts';

@@ -1,16 +1,16 @@
 import type { ContractNet } from '@bloomery/testkit/transport/contract-net';
 import { transportContract } from '@bloomery/testkit/transport/transport-contract';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
-import { MemoryNetwork } from '../../src/memory/index.ts';
+import { SimNetwork } from '../../src/index.ts';
 
 const STEP_MS = 5;
 const LONGEST_MS = 120_000;
 
-transportContract('memory', async (): Promise<ContractNet> => {
+transportContract('sim', async (): Promise<ContractNet> => {
   const clock = new VirtualClock();
-  const network = new MemoryNetwork(clock);
+  const network = new SimNetwork(clock);
   network.setFaults({ delayMs: 1, jitterMs: 1 });
-  const address = (name: string) => `memory:${name}`;
+  const address = (name: string) => `sim:${name}`;
   const others = (name: string) => ['a', 'b', 'c'].filter((other) => other !== name);
   const advanceUntil = async (what: string, condition: () => boolean) => {
     for (const start = clock.now(); !condition(); await clock.advance(STEP_MS))

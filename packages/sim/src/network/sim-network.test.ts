@@ -1,14 +1,14 @@
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { expect, test } from 'vitest';
 import type { LinkFaults } from './link-faults.ts';
-import { MemoryNetwork } from './memory-network.ts';
+import { SimNetwork } from './sim-network.ts';
 
-const [A, B] = ['memory:a', 'memory:b'];
+const [A, B] = ['sim:a', 'sim:b'];
 
 /** Node a publishes, node b writes down what it hears. */
 async function pair(seed = 1, faults: Partial<LinkFaults> = {}) {
   const clock = new VirtualClock({ seed });
-  const network = new MemoryNetwork(clock);
+  const network = new SimNetwork(clock);
   network.setFaults({ delayMs: 10 });
   const a = network.join({ id: 'a', peers: [B] });
   const b = network.join({ id: 'b', peers: [A] });
@@ -32,7 +32,7 @@ async function heard(seed: number, faults: Partial<LinkFaults>): Promise<string[
 
 const sent = Array.from({ length: 50 }, (_, i) => `${i}`);
 
-test('MemoryNetwork loses, duplicates, reorders and damages messages, the same ones for one seed', async () => {
+test('SimNetwork loses, duplicates, reorders and damages messages, the same ones for one seed', async () => {
   expect(await heard(1, {})).toEqual(sent);
   const lossy = await heard(1, { loss: 0.3 });
   expect(lossy.length).toBeLessThan(50);
@@ -51,11 +51,11 @@ test('MemoryNetwork loses, duplicates, reorders and damages messages, the same o
   expect(await heard(5, all)).not.toEqual(await heard(6, all));
 });
 
-test('MemoryNetwork keeps the order of messages whose delays differ', async () => {
+test('SimNetwork keeps the order of messages whose delays differ', async () => {
   expect(await heard(1, { jitterMs: 500 })).toEqual(sent);
 });
 
-test('MemoryNetwork drops what meets a partition, and a short one leaves the link up', async () => {
+test('SimNetwork drops what meets a partition, and a short one leaves the link up', async () => {
   const { clock, network, a, told } = await pair();
   network.partition(A, B);
   a.publish('x', Uint8Array.of(1));
@@ -66,7 +66,7 @@ test('MemoryNetwork drops what meets a partition, and a short one leaves the lin
   expect(told).toEqual(['open', '2']);
 });
 
-test('MemoryNetwork lets a crashed node go silent, and its successor resets the link', async () => {
+test('SimNetwork lets a crashed node go silent, and its successor resets the link', async () => {
   const { clock, network, b, told } = await pair();
   network.crash(A);
   await clock.advance(5000);
@@ -80,14 +80,14 @@ test('MemoryNetwork lets a crashed node go silent, and its successor resets the 
   expect(b.peers()[0]).toMatchObject({ state: 'down', why: 'silent', id: 'a2' });
 });
 
-test('MemoryNetwork refuses a second node at an address', async () => {
+test('SimNetwork refuses a second node at an address', async () => {
   const { network } = await pair();
   expect(() => network.join({ id: 'c', address: A, peers: [] })).toThrow(
-    'Cannot join the network: expected a free address, got memory:a',
+    'Cannot join the network: expected a free address, got sim:a',
   );
 });
 
-test('MemoryNetwork leaves no timer behind when all nodes have closed', async () => {
+test('SimNetwork leaves no timer behind when all nodes have closed', async () => {
   const { clock, a, b } = await pair();
   b.serve('y', (body) => body);
   await Promise.all([a.request(B, 'y', Uint8Array.of(1), { timeoutMs: 1000 }), clock.advance(100)]);

@@ -1,25 +1,22 @@
 /**
- * The link of one node to one neighbour in a MemoryNetwork: it connects, tries again with growing
+ * The link of one node to one neighbour in a SimNetwork: it connects, tries again with growing
  * pauses, and is lost at a close at once and at silence after three heartbeats.
  */
 
-import type { Cancel } from '../clock.ts';
-import { Backoff } from '../link/backoff.ts';
-import { LinkSubscriptions } from '../link/link-subscriptions.ts';
-import type { PeerList } from '../link/peer-list.ts';
-import type { Subscription } from '../transport.ts';
-import type { MemoryNetwork } from './memory-network.ts';
-import type { MemoryTransport } from './memory-transport.ts';
+import type { Cancel, Subscription } from '@bloomery/transport';
+import { Backoff, LinkSubscriptions, type PeerList } from '@bloomery/transport/link';
+import type { SimNetwork } from './sim-network.ts';
+import type { SimTransport } from './sim-transport.ts';
 
-export class MemoryLink {
+export class SimLink {
   readonly from: string;
   readonly to: string;
-  readonly #network: MemoryNetwork;
+  readonly #network: SimNetwork;
   readonly #selfId: string;
   readonly #peers: PeerList;
   readonly #backoff: Backoff;
   readonly #subscriptions = new LinkSubscriptions();
-  #node: MemoryTransport | null = null;
+  #node: SimTransport | null = null;
   #isUp = false;
   #isOver = false;
   /** The number of this connection, so that messages of an earlier one are dropped. */
@@ -27,7 +24,7 @@ export class MemoryLink {
   #stopTimer: Cancel = () => {};
   #stopSilence: Cancel = () => {};
 
-  constructor(network: MemoryNetwork, from: string, to: string, selfId: string, peers: PeerList) {
+  constructor(network: SimNetwork, from: string, to: string, selfId: string, peers: PeerList) {
     this.#network = network;
     this.from = from;
     this.to = to;
@@ -48,7 +45,7 @@ export class MemoryLink {
   }
 
   /** Carries a message to the subscriptions, if it comes from the node that was connected to. */
-  carry(node: MemoryTransport, topic: string, message: Uint8Array): void {
+  carry(node: SimTransport, topic: string, message: Uint8Array): void {
     if (node !== this.#node || !this.#subscriptions.topics().includes(topic)) return;
     const connection = this.#connection;
     this.#network.carry(this.to, this.from, message, (bytes) => {
@@ -102,7 +99,7 @@ export class MemoryLink {
     });
   }
 
-  #open(node: MemoryTransport): void {
+  #open(node: SimTransport): void {
     this.#backoff.reset();
     this.#node = node;
     this.#isUp = true;

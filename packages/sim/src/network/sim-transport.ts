@@ -1,12 +1,7 @@
-/** A node of a MemoryNetwork. The network makes it (`MemoryNetwork.join`). */
+/** A node of a SimNetwork. The network makes it (`SimNetwork.join`). */
 
-import type { Cancel } from '../clock.ts';
-import { PeerList } from '../link/peer-list.ts';
-import { PendingRequests, requestError } from '../link/pending-request.ts';
-import { Services } from '../link/services.ts';
 import {
-  checkMessageSize,
-  checkTopic,
+  type Cancel,
   MAX_MESSAGE_BYTES,
   type Peer,
   type PeerIdentity,
@@ -14,30 +9,37 @@ import {
   type Service,
   type Subscription,
   type Transport,
-} from '../transport.ts';
-import { MemoryLink } from './memory-link.ts';
-import type { MemoryNetwork } from './memory-network.ts';
+} from '@bloomery/transport';
+import {
+  checkMessageSize,
+  checkTopic,
+  PeerList,
+  PendingRequests,
+  requestError,
+  type Served,
+  Services,
+} from '@bloomery/transport/link';
+import { SimLink } from './sim-link.ts';
+import type { SimNetwork } from './sim-network.ts';
 
-export class MemoryTransport implements Transport {
+export class SimTransport implements Transport {
   readonly self: PeerIdentity;
   readonly address: string;
-  readonly #network: MemoryNetwork;
+  readonly #network: SimNetwork;
   readonly #peers: PeerList;
-  readonly #links: ReadonlyMap<string, MemoryLink>;
+  readonly #links: ReadonlyMap<string, SimLink>;
   readonly #services = new Services();
   readonly #requests: PendingRequests;
   #isClosed = false;
 
   /** @internal */
-  constructor(network: MemoryNetwork, id: string, address: string, peers: readonly string[]) {
+  constructor(network: SimNetwork, id: string, address: string, peers: readonly string[]) {
     this.self = { id };
     this.address = address;
     this.#network = network;
     this.#peers = new PeerList(network.clock, peers);
     this.#requests = new PendingRequests(network.clock);
-    this.#links = new Map(
-      peers.map((peer) => [peer, new MemoryLink(network, address, peer, id, this.#peers)]),
-    );
+    this.#links = new Map(peers.map((peer) => [peer, new SimLink(network, address, peer, id, this.#peers)]));
   }
 
   peers(): readonly Peer[] {
@@ -84,7 +86,7 @@ export class MemoryTransport implements Transport {
   }
 
   /** @internal Answers a request that arrived. */
-  async answer(topic: string, body: Uint8Array, from: string) {
+  async answer(topic: string, body: Uint8Array, from: string): Promise<Served> {
     const leave = this.#services.enter(from);
     if (leave === null) return { refused: 'busy' } as const;
     try {

@@ -1,5 +1,5 @@
 /**
- * A network in memory: any number of transports under one clock, with faults for each direction of
+ * A network in sim: any number of transports under one clock, with faults for each direction of
  * each link. Tests and simulations run on it.
  *
  * It behaves like the HTTP adapter towards its users, with these differences. There are no
@@ -9,18 +9,18 @@
  * adapters will have them. Connections are set up without loss, as TCP would repeat the attempt.
  */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '@bloomery/transport';
 import { arrivals, type LinkFaults, NO_FAULTS } from './link-faults.ts';
-import type { MemoryLink } from './memory-link.ts';
-import { MemoryTransport } from './memory-transport.ts';
+import type { SimLink } from './sim-link.ts';
+import { SimTransport } from './sim-transport.ts';
 
-export interface MemoryNetworkOptions {
+export interface SimNetworkOptions {
   readonly heartbeatMs?: number | undefined;
 }
 
-export interface MemoryNode {
+export interface SimNodeOptions {
   readonly id: string;
-  /** The address of the node; `memory:` and its id if it is left out. */
+  /** The address of the node; `sim:` and its id if it is left out. */
   readonly address?: string | undefined;
   /** Addresses of its neighbours. */
   readonly peers: readonly string[];
@@ -37,27 +37,27 @@ interface Direction {
   lastMs: number;
 }
 
-export class MemoryNetwork {
+export class SimNetwork {
   readonly clock: Clock;
   /** Silence after which a link counts as lost. */
   readonly silenceMs: number;
-  readonly #nodes = new Map<string, MemoryTransport>();
+  readonly #nodes = new Map<string, SimTransport>();
   readonly #directions = new Map<string, Direction>();
   readonly #cuts = new Set<string>();
   /** The links that work, by the address that they lead to. */
-  readonly #links = new Map<string, Set<MemoryLink>>();
+  readonly #links = new Map<string, Set<SimLink>>();
   #faults: LinkFaults = NO_FAULTS;
 
-  constructor(clock: Clock, { heartbeatMs = HEARTBEAT_MS }: MemoryNetworkOptions = {}) {
+  constructor(clock: Clock, { heartbeatMs = HEARTBEAT_MS }: SimNetworkOptions = {}) {
     this.clock = clock;
     this.silenceMs = MISSED_HEARTBEATS * heartbeatMs;
   }
 
   /** Adds a node. Its address is free, also after an earlier node there has closed or crashed. */
-  join({ id, address = `memory:${id}`, peers }: MemoryNode): MemoryTransport {
+  join({ id, address = `sim:${id}`, peers }: SimNodeOptions): SimTransport {
     if (this.#nodes.has(address))
       throw new RangeError(`Cannot join the network: expected a free address, got ${address}`);
-    const transport = new MemoryTransport(this, id, address, peers);
+    const transport = new SimTransport(this, id, address, peers);
     this.#nodes.set(address, transport);
     // Links to an earlier node at this address are reset by the new one.
     for (const link of this.linksTo(address))
@@ -90,7 +90,7 @@ export class MemoryNetwork {
   }
 
   /** @internal The node that can be reached at an address, if there is one. */
-  reach(from: string, to: string): MemoryTransport | undefined {
+  reach(from: string, to: string): SimTransport | undefined {
     return this.#cuts.has(pairOf(from, to)) ? undefined : this.#nodes.get(to);
   }
 
@@ -100,14 +100,14 @@ export class MemoryNetwork {
   }
 
   /** @internal Enters a link that works, or takes it out. */
-  setLink(link: MemoryLink, isUp: boolean): void {
+  setLink(link: SimLink, isUp: boolean): void {
     const links = this.#links.get(link.to) ?? new Set();
     if (isUp) this.#links.set(link.to, links.add(link));
     else links.delete(link);
   }
 
   /** @internal The links that work to an address, for messages from there. */
-  linksTo(address: string): MemoryLink[] {
+  linksTo(address: string): SimLink[] {
     return [...(this.#links.get(address) ?? [])];
   }
 
@@ -147,7 +147,7 @@ export class MemoryNetwork {
     return direction;
   }
 
-  #between(a: string, b: string): MemoryLink[] {
+  #between(a: string, b: string): SimLink[] {
     return [...this.linksTo(a), ...this.linksTo(b)].filter(({ from }) => from === a || from === b);
   }
 }

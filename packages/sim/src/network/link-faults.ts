@@ -3,7 +3,7 @@
  * the clock, so the same seed gives the same faults.
  */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '@bloomery/transport';
 
 /** Probabilities are per message. */
 export interface LinkFaults {
