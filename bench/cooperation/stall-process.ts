@@ -46,7 +46,7 @@ class ChurningSummary {
       transport: this.#transport,
       clock: systemClock,
       work: new SlicedWork(systemClock),
-      keyId: KEYS.summaryKeyId,
+      keyId: KEYS.id,
       scheme: KEYS.summary.scheme,
       neighbours,
       bandwidth: 125e3,

@@ -61,6 +61,7 @@ export const ROOMS = {
   files: ['file-error.ts', 'descriptor-bytes.ts', 'lock', 'temporary-file.ts', 'journal', 'atomic-file.ts'],
   transport: [
     ['clock.ts', 'transport-error.ts', 'fleet-keys.ts'],
+    'fleet-keyring.ts',
     'transport.ts',
     'link',
     'membership',

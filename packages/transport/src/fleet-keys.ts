@@ -17,8 +17,8 @@ export interface FleetKeys {
   readonly response: Uint8Array;
   /** Hashes the keys of summaries, so that an outsider cannot aim false positives at a URL. */
   readonly summary: SecretKey;
-  /** Names the summary key in messages. It is 32 bits and says nothing about the key. */
-  readonly summaryKeyId: number;
+  /** Names the secret in messages. It is 32 bits and says nothing about the secret. */
+  readonly id: number;
 }
 
 /** A shorter secret could be found by trying. */
@@ -39,6 +39,6 @@ export function fleetKeys(secret: Uint8Array): FleetKeys {
     request: derive('request', 32),
     response: derive('response', 32),
     summary: new SecretKey(derive('summary', 16)),
-    summaryKeyId: new DataView(id.buffer).getUint32(0, true),
+    id: new DataView(id.buffer).getUint32(0, true),
   };
 }

@@ -1,4 +1,5 @@
 export { type Cancel, type Clock, systemClock } from './clock.ts';
+export { FleetKeyring } from './fleet-keyring.ts';
 export { type FleetKeys, fleetKeys } from './fleet-keys.ts';
 export { type RendezvousKey, rendezvousOrder } from './membership/rendezvous.ts';
 export {

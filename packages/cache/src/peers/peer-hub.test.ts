@@ -130,7 +130,7 @@ test('neighbours that come and go are told, and a lost one is no owner', async (
 test('a miss is counted once, and becomes a false miss when the neighbour had the object', async () => {
   const { nodes, clock } = await fleetOf(2);
   const [{ hub }, other] = nodes;
-  const publisher = new SetPublisher({ incarnation: 1, publisherId: keys.summaryKeyId, universe: 1024 });
+  const publisher = new SetPublisher({ incarnation: 1, publisherId: keys.id, universe: 1024 });
   publisher.addHash(hashOf('http://a/held'));
   publisher.publish();
   other.transport.serve('summary', (request) => publisher.answer(request) ?? new Uint8Array());

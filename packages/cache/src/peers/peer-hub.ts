@@ -231,7 +231,7 @@ export class PeerHub implements NeighbourDirectory {
       clock,
       work: this.work,
       summaries: this.#summaries,
-      keyId: keys.summaryKeyId,
+      keyId: keys.id,
       maxPositions: Math.floor(memoryBytes / LEAST_BYTES_PER_POSITION),
       event,
     });

@@ -51,7 +51,7 @@ export class LyingNeighbour implements AsyncDisposable {
       transport: this.#transport,
       clock: systemClock,
       work: this.#work,
-      keyId: keys.summaryKeyId,
+      keyId: keys.id,
       scheme: keys.summary.scheme,
       neighbours: options.names.length,
       bandwidth: 1e9,

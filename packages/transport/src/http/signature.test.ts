@@ -1,6 +1,7 @@
 import { nonceClock } from '@bloomery/testkit/transport/nonce-clock';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { expect, test } from 'vitest';
+import { FleetKeyring } from '../fleet-keyring.ts';
 import { isNodeId, nonceOf, RequestSigner, RequestVerifier, type SignableRequest } from './signature.ts';
 
 const secret = Uint8Array.from({ length: 32 }, (_, i) => i);
@@ -69,6 +70,31 @@ test('RequestVerifier refuses another secret', () => {
   const { signer, clock } = pair();
   const other = new RequestVerifier(secret.slice(1), clock);
   expect(other.verify({ ...get, field: signer.sign(get) })).toEqual({ refused: 'signature' });
+});
+
+test('RequestVerifier accepts each secret of its keyring as it is now, and says which one signed', () => {
+  const clock = new VirtualClock();
+  const [older, newer] = [secret, secret.slice(1)];
+  const keyring = new FleetKeyring([older, newer]);
+  const verifier = new RequestVerifier(keyring, clock);
+  const signers = [older, newer].map((each, seed) => {
+    return new RequestSigner(each, 'a.example', new VirtualClock({ now: clock.now(), seed }));
+  });
+  const verdicts = () => signers.map((signer) => verifier.verify({ ...get, field: signer.sign(get) }));
+  const [first, second] = keyring.all;
+  expect(verdicts()).toMatchObject([{ keys: first }, { keys: second }]);
+  keyring.change([newer]);
+  expect(verdicts()).toMatchObject([{ refused: 'signature' }, { keys: second }]);
+});
+
+test('RequestSigner signs under the first secret, or under the one that it is given', () => {
+  const clock = new VirtualClock();
+  const keyring = new FleetKeyring([secret.slice(1), secret]);
+  const signer = new RequestSigner(keyring, 'a.example', clock);
+  const verifier = new RequestVerifier(keyring, clock);
+  for (const keys of keyring.all)
+    expect(verifier.verify({ ...get, field: signer.sign(get, keys) })).toMatchObject({ keys });
+  expect(verifier.verify({ ...get, field: signer.sign(get) })).toMatchObject({ keys: keyring.first });
 });
 
 test('RequestVerifier lets the body come after the head', () => {

@@ -58,7 +58,7 @@ export class FleetMember implements FleetAccess {
     this.sink = new OwnSummary({
       transport: this.#transport,
       clock,
-      keyId: keys.summaryKeyId,
+      keyId: keys.id,
       scheme: keys.summary.scheme,
       neighbours: config.peers.length,
       bandwidth: config.bandwidth,
