@@ -7,7 +7,8 @@ export {
   Simulation,
   type SimulationOptions,
 } from './engine/simulation.ts';
-export type { LinkFaults } from './network/link-faults.ts';
+export type { LinkConditions } from './network/link-conditions.ts';
+export { type HostContext, type HostProgram, SimHost } from './network/sim-host.ts';
 export { SimNetwork, type SimNetworkOptions, type SimNodeOptions } from './network/sim-network.ts';
 export { SimTransport } from './network/sim-transport.ts';
 export { SimulationError, type SimulationErrorCode } from './simulation-error.ts';

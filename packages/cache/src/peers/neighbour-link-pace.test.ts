@@ -64,9 +64,9 @@ test('NeighbourLink asks at once again after something was taken', async () => {
   const before = asked.length;
   await lab.clock.advance(20_000);
   expect(asked).toHaveLength(before);
-  lab.network.setFaults({ loss: 1 }, 'sim:a', 'sim:b');
+  lab.network.setConditions({ loss: 1 }, 'sim:a', 'sim:b');
   await lab.clock.advance(300);
-  lab.network.setFaults({}, 'sim:a', 'sim:b');
+  lab.network.setConditions({}, 'sim:a', 'sim:b');
   await lab.clock.advance(251);
   expect(asked).toHaveLength(before + 1);
   await lab.clock.advance(5000);
@@ -74,9 +74,9 @@ test('NeighbourLink asks at once again after something was taken', async () => {
   expect(link.generation?.sequence).toBe(publisher.generation.sequence);
   // The next wait is the shortest one again.
   answers.isFailing = true;
-  lab.network.setFaults({ loss: 1 }, 'sim:a', 'sim:b');
+  lab.network.setConditions({ loss: 1 }, 'sim:a', 'sim:b');
   await lab.clock.advance(300);
-  lab.network.setFaults({}, 'sim:a', 'sim:b');
+  lab.network.setConditions({}, 'sim:a', 'sim:b');
   await lab.clock.advance(251);
   expect(asked).toHaveLength(before + 2);
   answers.isFailing = false;

@@ -13,7 +13,7 @@ const KEY_ID = 7;
 
 async function linked(limitBytes: number) {
   const clock = new VirtualClock();
-  const network = new SimNetwork(clock);
+  const network = new SimNetwork(clock.simulation);
   const holder = network.join({ id: 'holder', peers: ['sim:asker'] });
   const asker = network.join({ id: 'asker', peers: ['sim:holder'] });
   const subscribe = vi.spyOn(asker, 'subscribe');

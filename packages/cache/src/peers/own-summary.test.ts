@@ -50,11 +50,11 @@ test('OwnSummary lets a key go before it is stale, without an event', async () =
 
 test('OwnSummary beats, so that a neighbour that missed a message catches up', async () => {
   const { lab, own, link, keep } = await start();
-  lab.network.setFaults({ loss: 1 }, 'sim:a', 'sim:b');
+  lab.network.setConditions({ loss: 1 }, 'sim:a', 'sim:b');
   keep('x');
   await lab.clock.advance(1000);
   expect([own.updates, lab.finds('x')]).toEqual([1, false]);
-  lab.network.setFaults({}, 'sim:a', 'sim:b');
+  lab.network.setConditions({}, 'sim:a', 'sim:b');
   await lab.clock.advance(5000);
   expect(lab.finds('x')).toBe(true);
   expect(link.generation).toEqual(own.version);

@@ -12,7 +12,7 @@ const hashOf = (key: string) => hashKey(key, { key: keys.summary });
 /** Hubs of nodes that all know each other, on a network in memory. */
 async function fleetOf(size: number) {
   const clock = new VirtualClock();
-  const network = new SimNetwork(clock);
+  const network = new SimNetwork(clock.simulation);
   const ids = Array.from({ length: size }, (_, i) => `n${i}`);
   const nodes = ids.map((id) => {
     const peers = ids.filter((other) => other !== id).map((other) => `sim:${other}`);

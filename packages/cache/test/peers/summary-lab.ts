@@ -16,7 +16,7 @@ export function hashOf(key: string): KeyHash {
 
 export class SummaryLab {
   readonly clock = new VirtualClock();
-  readonly network = new SimNetwork(this.clock);
+  readonly network = new SimNetwork(this.clock.simulation);
   readonly a = this.network.join({ id: 'a', peers: ['sim:b'] });
   readonly b = this.network.join({ id: 'b', peers: ['sim:a'] });
   readonly work = new SlicedWork(this.clock);

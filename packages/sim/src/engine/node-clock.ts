@@ -95,6 +95,10 @@ export class NodeClock implements Clock {
     return next;
   }
 
+  get isSlow(): boolean {
+    return this.#slowness > 1;
+  }
+
   /** Sets no more timers. */
   stop(): void {
     this.#isStopped = true;

@@ -5,12 +5,15 @@
 
 import type { Cancel, Subscription } from '@bloomery/transport';
 import { Backoff, LinkSubscriptions, type PeerList } from '@bloomery/transport/link';
+import type { NodeClock } from '../engine/node-clock.ts';
 import type { SimNetwork } from './sim-network.ts';
 import type { SimTransport } from './sim-transport.ts';
 
 export class SimLink {
   readonly from: string;
   readonly to: string;
+  /** The clock of the node that has this link. */
+  readonly clock: NodeClock;
   readonly #network: SimNetwork;
   readonly #selfId: string;
   readonly #peers: PeerList;
@@ -24,13 +27,14 @@ export class SimLink {
   #stopTimer: Cancel = () => {};
   #stopSilence: Cancel = () => {};
 
-  constructor(network: SimNetwork, from: string, to: string, selfId: string, peers: PeerList) {
+  constructor(network: SimNetwork, from: SimTransport, to: string, peers: PeerList) {
     this.#network = network;
-    this.from = from;
+    this.from = from.address;
+    this.clock = from.clock;
     this.to = to;
-    this.#selfId = selfId;
+    this.#selfId = from.self.id;
     this.#peers = peers;
-    this.#backoff = new Backoff(network.clock);
+    this.#backoff = new Backoff(this.clock);
     this.#wait(0);
   }
 
@@ -38,7 +42,7 @@ export class SimLink {
     const cancel = this.#subscriptions.add(topic, on);
     const connection = this.#connection;
     if (this.#isUp)
-      this.#network.clock.after(0, () => {
+      this.clock.after(0, () => {
         if (this.#isUp && connection === this.#connection) this.#subscriptions.open([topic]);
       });
     return cancel;
@@ -46,9 +50,9 @@ export class SimLink {
 
   /** Carries a message to the subscriptions, if it comes from the node that was connected to. */
   carry(node: SimTransport, topic: string, message: Uint8Array): void {
-    if (node !== this.#node || !this.#subscriptions.topics().includes(topic)) return;
+    if (node !== this.#node || !this.#subscriptions.has(topic)) return;
     const connection = this.#connection;
-    this.#network.carry(this.to, this.from, message, (bytes) => {
+    this.#network.carry(this.to, this.from, this.clock, message, (bytes) => {
       if (this.#isUp && connection === this.#connection) this.#subscriptions.message(topic, bytes);
     });
   }
@@ -57,7 +61,7 @@ export class SimLink {
   beginSilence(): void {
     this.#stopSilence();
     if (!this.#isUp) return;
-    this.#stopSilence = this.#network.clock.after(this.#network.silenceMs, () => this.lost('silent'));
+    this.#stopSilence = this.clock.after(this.#network.silenceMs, () => this.lost('silent'));
   }
 
   endSilence(): void {
@@ -83,12 +87,12 @@ export class SimLink {
   }
 
   #wait(ms: number): void {
-    if (!this.#isOver) this.#stopTimer = this.#network.clock.after(ms, () => this.#connect());
+    if (!this.#isOver) this.#stopTimer = this.clock.after(ms, () => this.#connect());
   }
 
   #connect(): void {
     const roundTripMs = this.#network.delayMs(this.from, this.to) + this.#network.delayMs(this.to, this.from);
-    this.#stopTimer = this.#network.clock.after(roundTripMs, () => {
+    this.#stopTimer = this.clock.after(roundTripMs, () => {
       const node = this.#network.reach(this.from, this.to);
       if (node === undefined) {
         this.#peers.set(this.to, { state: 'down', why: 'unreachable' });

@@ -1,16 +1,21 @@
 /**
- * A network in sim: any number of transports under one clock, with faults for each direction of
- * each link. Tests and simulations run on it.
+ * A network in memory: any number of transports in one simulation, with conditions for each
+ * direction of each link, cuts and crashes. It is the one place with faults; the systems' tests and
+ * simulations all run on it.
  *
  * It behaves like the HTTP adapter towards its users, with these differences. There are no
  * heartbeats: a link that is cut counts as lost after the time of three, so an idle fleet of a
  * thousand nodes costs no events. Loss, duplication, reordering and damage reach the users, where
  * TCP and signatures would repair or refuse; protocols on top must stand them all, because other
  * adapters will have them. Connections are set up without loss, as TCP would repeat the attempt.
+ *
+ * Randomness is split by direction: faults between two nodes do not shift those between two others.
  */
 
-import type { Clock } from '@bloomery/transport';
-import { arrivals, type LinkFaults, NO_FAULTS } from './link-faults.ts';
+import type { NodeClock } from '../engine/node-clock.ts';
+import type { Simulation } from '../engine/simulation.ts';
+import { IDEAL_LINK, isPlain, type LinkConditions, linkConditions } from './link-conditions.ts';
+import { LinkDirection } from './link-direction.ts';
 import type { SimLink } from './sim-link.ts';
 import { SimTransport } from './sim-transport.ts';
 
@@ -29,27 +34,21 @@ export interface SimNodeOptions {
 const HEARTBEAT_MS = 5000;
 const MISSED_HEARTBEATS = 3;
 
-/** Messages of one direction that wait for their arrival, in order. */
-interface Direction {
-  faults: LinkFaults | null;
-  readonly queue: (() => void)[];
-  /** The time of the last arrival in the queue. */
-  lastMs: number;
-}
-
 export class SimNetwork {
-  readonly clock: Clock;
+  readonly simulation: Simulation;
   /** Silence after which a link counts as lost. */
   readonly silenceMs: number;
   readonly #nodes = new Map<string, SimTransport>();
-  readonly #directions = new Map<string, Direction>();
+  readonly #directions = new Map<string, LinkDirection>();
   readonly #cuts = new Set<string>();
   /** The links that work, by the address that they lead to. */
   readonly #links = new Map<string, Set<SimLink>>();
-  #faults: LinkFaults = NO_FAULTS;
+  #conditions = IDEAL_LINK;
+  /** Messages under earlier conditions have arrived by then. */
+  #settledMs = 0;
 
-  constructor(clock: Clock, { heartbeatMs = HEARTBEAT_MS }: SimNetworkOptions = {}) {
-    this.clock = clock;
+  constructor(simulation: Simulation, { heartbeatMs = HEARTBEAT_MS }: SimNetworkOptions = {}) {
+    this.simulation = simulation;
     this.silenceMs = MISSED_HEARTBEATS * heartbeatMs;
   }
 
@@ -61,14 +60,25 @@ export class SimNetwork {
     this.#nodes.set(address, transport);
     // Links to an earlier node at this address are reset by the new one.
     for (const link of this.linksTo(address))
-      this.clock.after(this.delayMs(address, link.from), () => link.lost('restarted'));
+      link.clock.after(this.delayMs(address, link.from), () => link.lost('restarted'));
     return transport;
   }
 
-  /** Sets the faults of all links, or of the direction between two addresses. */
-  setFaults(faults: Partial<LinkFaults>, from?: string, to?: string): void {
-    if (from === undefined || to === undefined) this.#faults = { ...NO_FAULTS, ...faults };
-    else this.#direction(from, to).faults = { ...NO_FAULTS, ...faults };
+  /** Sets the conditions of all links, or of the direction between two addresses. */
+  setConditions(some: Partial<LinkConditions>, from?: string, to?: string): void {
+    const conditions = linkConditions(some);
+    if (from !== undefined && to !== undefined) {
+      this.#direction(from, to).conditions = conditions;
+      return;
+    }
+    this.#settledMs = Math.max(this.#settledMs, this.simulation.elapsedMs + this.#conditions.delayMs);
+    this.#conditions = conditions;
+  }
+
+  /** Lets the conditions of all links apply to a direction again. */
+  resetConditions(from: string, to: string): void {
+    const direction = this.#directions.get(directionOf(from, to));
+    if (direction !== undefined) direction.conditions = null;
   }
 
   /** Cuts the link between two addresses, both ways and without a word to either. */
@@ -83,15 +93,26 @@ export class SimNetwork {
     for (const link of this.#between(a, b)) link.endSilence();
   }
 
-  /** Ends a node without a word to the others, as a power failure does. */
+  /**
+   * Ends a node without a word to the others, as a power failure does: its program stops in the
+   * middle, and none of its timers, requests and deliveries come to an end.
+   */
   crash(address: string): void {
-    this.#nodes.get(address)?.crash();
+    const node = this.#nodes.get(address);
+    if (node === undefined) return;
+    node.crash();
+    this.simulation.stop(node.self.id);
     for (const link of this.linksTo(address)) link.beginSilence();
   }
 
   /** @internal The node that can be reached at an address, if there is one. */
   reach(from: string, to: string): SimTransport | undefined {
-    return this.#cuts.has(pairOf(from, to)) ? undefined : this.#nodes.get(to);
+    return this.#isCut(from, to) ? undefined : this.#nodes.get(to);
+  }
+
+  /** @internal The node at an address, even if a cut separates it from all others. */
+  nodeAt(address: string): SimTransport | undefined {
+    return this.#nodes.get(address);
   }
 
   /** @internal Removes a node. */
@@ -113,37 +134,54 @@ export class SimNetwork {
 
   /** @internal The time one way of a connection takes. */
   delayMs(from: string, to: string): number {
-    return this.#faultsOf(from, to).delayMs;
+    return (this.#known(from, to)?.conditions ?? this.#conditions).delayMs;
   }
 
-  /** @internal Carries a message, with the faults of the direction. */
-  carry(from: string, to: string, bytes: Uint8Array, deliver: (bytes: Uint8Array) => void): void {
-    const direction = this.#direction(from, to);
-    for (const arrival of arrivals(bytes, this.#faultsOf(from, to), this.clock)) {
-      const run = () => {
-        if (!this.#cuts.has(pairOf(from, to))) deliver(arrival.bytes);
-      };
-      if (arrival.isReordered) {
-        this.clock.after(arrival.delayMs, run);
-        continue;
-      }
-      // Timers of a real clock may change places, so each arrival runs the first that waits.
-      const now = this.clock.monotonic();
-      direction.lastMs = Math.max(direction.lastMs, now + arrival.delayMs);
-      direction.queue.push(run);
-      this.clock.after(direction.lastMs - now, () => direction.queue.shift()?.());
-    }
+  /**
+   * @internal Carries a message to a node, whose clock is given, under the conditions of the
+   * direction. The bytes that are delivered may be those that were sent.
+   */
+  carry(
+    from: string,
+    to: string,
+    receiver: NodeClock,
+    bytes: Uint8Array,
+    deliver: (bytes: Uint8Array) => void,
+  ): void {
+    const { simulation } = this;
+    const nowMs = simulation.elapsedMs;
+    const known = this.#known(from, to);
+    const conditions = known?.conditions ?? this.#conditions;
+    const arrive = (arrived: Uint8Array, delayMs: number) =>
+      simulation.deliver(receiver, delayMs, () => {
+        if (!this.#isCut(from, to)) deliver(arrived);
+      });
+    // Without randomness and queue, events of one delay come in the order in which they were sent.
+    if (known === undefined && isPlain(conditions) && !receiver.isSlow)
+      arrive(bytes, Math.max(conditions.delayMs, this.#settledMs - nowMs));
+    else
+      (known ?? this.#direction(from, to)).send(
+        bytes,
+        nowMs,
+        conditions,
+        (ms) => receiver.lateMs(ms),
+        arrive,
+      );
   }
 
-  #faultsOf(from: string, to: string): LinkFaults {
-    return this.#directions.get(directionOf(from, to))?.faults ?? this.#faults;
+  #isCut(a: string, b: string): boolean {
+    return this.#cuts.size > 0 && this.#cuts.has(pairOf(a, b));
   }
 
-  #direction(from: string, to: string): Direction {
+  #known(from: string, to: string): LinkDirection | undefined {
+    return this.#directions.size > 0 ? this.#directions.get(directionOf(from, to)) : undefined;
+  }
+
+  #direction(from: string, to: string): LinkDirection {
     const key = directionOf(from, to);
     let direction = this.#directions.get(key);
     if (direction === undefined)
-      this.#directions.set(key, (direction = { faults: null, queue: [], lastMs: 0 }));
+      this.#directions.set(key, (direction = new LinkDirection(this.simulation.random(`link ${key}`))));
     return direction;
   }
 

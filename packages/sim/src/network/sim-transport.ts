@@ -9,6 +9,7 @@ import {
   type Service,
   type Subscription,
   type Transport,
+  type TransportErrorCode,
 } from '@bloomery/transport';
 import {
   checkMessageSize,
@@ -19,12 +20,14 @@ import {
   type Served,
   Services,
 } from '@bloomery/transport/link';
+import type { NodeClock } from '../engine/node-clock.ts';
 import { SimLink } from './sim-link.ts';
 import type { SimNetwork } from './sim-network.ts';
 
 export class SimTransport implements Transport {
   readonly self: PeerIdentity;
   readonly address: string;
+  readonly clock: NodeClock;
   readonly #network: SimNetwork;
   readonly #peers: PeerList;
   readonly #links: ReadonlyMap<string, SimLink>;
@@ -37,9 +40,10 @@ export class SimTransport implements Transport {
     this.self = { id };
     this.address = address;
     this.#network = network;
-    this.#peers = new PeerList(network.clock, peers);
-    this.#requests = new PendingRequests(network.clock);
-    this.#links = new Map(peers.map((peer) => [peer, new SimLink(network, address, peer, id, this.#peers)]));
+    this.clock = network.simulation.clockOf(id);
+    this.#peers = new PeerList(this.clock, peers);
+    this.#requests = new PendingRequests(this.clock);
+    this.#links = new Map(peers.map((peer) => [peer, new SimLink(network, this, peer, this.#peers)]));
   }
 
   peers(): readonly Peer[] {
@@ -68,13 +72,28 @@ export class SimTransport implements Transport {
     this.#peers.other(peer);
     if (body.length > MAX_MESSAGE_BYTES) throw requestError('size', peer);
     return this.#requests.run(peer, options, (settle) => {
-      const back = () => this.#network.delayMs(peer, this.address);
-      this.#network.carry(this.address, peer, body, async (bytes) => {
-        const served = await this.#network.reach(this.address, peer)?.answer(topic, bytes, this.self.id);
-        if (served === undefined) this.#network.clock.after(back(), () => settle({ refused: 'unreachable' }));
-        else if ('body' in served)
-          this.#network.carry(peer, this.address, served.body, (answer) => settle({ body: answer }));
-        else this.#network.clock.after(back(), () => settle(served));
+      const network = this.#network;
+      const refuse = (refused: TransportErrorCode) =>
+        network.simulation.deliver(this.clock, network.delayMs(peer, this.address), () =>
+          settle({ refused }),
+        );
+      const there = network.nodeAt(peer);
+      // A machine without the program refuses the connection. A cut is silent, until the deadline.
+      if (there === undefined) {
+        this.clock.after(network.delayMs(this.address, peer), () => refuse('unreachable'));
+        return () => {};
+      }
+      network.carry(this.address, peer, there.clock, new Uint8Array(body), async (bytes) => {
+        const node = network.nodeAt(peer);
+        const served =
+          node === undefined
+            ? ({ refused: 'unreachable' } as const)
+            : await node.answer(topic, bytes, this.self.id);
+        if ('refused' in served) refuse(served.refused);
+        else
+          network.carry(peer, this.address, this.clock, new Uint8Array(served.body), (answer) =>
+            settle({ body: answer }),
+          );
       });
       return () => {};
     });
@@ -102,7 +121,7 @@ export class SimTransport implements Transport {
     if (this.#isClosed) return;
     this.#end('closed');
     for (const link of this.#network.linksTo(this.address))
-      this.#network.clock.after(this.#network.delayMs(this.address, link.from), () => {
+      link.clock.after(this.#network.delayMs(this.address, link.from), () => {
         if (this.#network.reach(this.address, link.from) !== undefined) link.lost('closed');
         else link.beginSilence();
       });
@@ -117,6 +136,7 @@ export class SimTransport implements Transport {
     this.#isClosed = true;
     this.#network.leave(this.address);
     for (const link of this.#links.values()) link.close(why);
-    this.#requests.close();
+    // The requests of a program that has crashed stay open: none of its code runs any more.
+    if (why !== null) this.#requests.close();
   }
 }

@@ -1,20 +1,20 @@
 import type { ContractNet } from '@bloomery/testkit/transport/contract-net';
 import { transportContract } from '@bloomery/testkit/transport/transport-contract';
-import { VirtualClock } from '@bloomery/testkit/virtual-clock';
-import { SimNetwork } from '../../src/index.ts';
+import { SimNetwork, Simulation } from '../../src/index.ts';
 
 const STEP_MS = 5;
 const LONGEST_MS = 120_000;
 
 transportContract('sim', async (): Promise<ContractNet> => {
-  const clock = new VirtualClock();
-  const network = new SimNetwork(clock);
-  network.setFaults({ delayMs: 1, jitterMs: 1 });
+  const simulation = new Simulation({ seed: 1 });
+  const network = new SimNetwork(simulation);
+  network.setConditions({ delayMs: 1, jitterMs: 1 });
   const address = (name: string) => `sim:${name}`;
   const others = (name: string) => ['a', 'b', 'c'].filter((other) => other !== name);
   const advanceUntil = async (what: string, condition: () => boolean) => {
-    for (const start = clock.now(); !condition(); await clock.advance(STEP_MS))
-      if (clock.now() - start > LONGEST_MS) throw new Error(`Cannot wait any longer: expected that ${what}`);
+    const endMs = simulation.elapsedMs + LONGEST_MS;
+    for (; !condition(); await simulation.run({ untilMs: simulation.elapsedMs + STEP_MS }))
+      if (simulation.elapsedMs > endMs) throw new Error(`Cannot wait any longer: expected that ${what}`);
   };
   return {
     address,
@@ -27,9 +27,9 @@ transportContract('sim', async (): Promise<ContractNet> => {
       for (const other of others(name)) network.heal(address(name), address(other));
     },
     damageNext: (name) => {
-      for (const other of others(name)) network.setFaults({ damage: 1 }, address(name), address(other));
-      clock.after(STEP_MS, () => {
-        for (const other of others(name)) network.setFaults({}, address(name), address(other));
+      for (const other of others(name)) network.setConditions({ damage: 1 }, address(name), address(other));
+      simulation.after(STEP_MS, () => {
+        for (const other of others(name)) network.setConditions({}, address(name), address(other));
       });
     },
     until: advanceUntil,

@@ -26,6 +26,12 @@ export class LinkSubscriptions {
     return [...new Set([...this.#entries].map(({ topic }) => topic))].sort();
   }
 
+  /** Whether a topic has subscriptions. */
+  has(topic: string): boolean {
+    for (const entry of this.#entries) if (entry.topic === topic) return true;
+    return false;
+  }
+
   open(topics: readonly string[]): void {
     for (const entry of [...this.#entries]) {
       if (entry.isOpen || !topics.includes(entry.topic)) continue;
