@@ -4,7 +4,9 @@ export type SimulationErrorCode =
   /** The code of an event threw; `cause` is its error. */
   | 'event'
   /** The promises of an event do not come to an end. */
-  | 'endless';
+  | 'endless'
+  /** Code under simulation used a real timer, clock or source of randomness. */
+  | 'sealed';
 
 export class SimulationError extends Error {
   override readonly name = 'SimulationError';

@@ -28,6 +28,7 @@ import { eventLoopTurn } from './event-loop-turn.ts';
 import { MicrotaskDrain } from './microtask-drain.ts';
 import { NodeClock } from './node-clock.ts';
 import { type RandomStream, randomStream } from './random-stream.ts';
+import { Seal } from './seal.ts';
 
 export interface SimulationOptions {
   /** A non-negative integer. */
@@ -36,9 +37,9 @@ export interface SimulationOptions {
   readonly startMs?: number | undefined;
   /**
    * How the consequences of an event come to their end before the next one. 'microtasks' (default)
-   * waits for promises. 'turn' gives the event loop a turn after each event, which also lets real
-   * I/O come in: for tests that put a virtual clock beside real servers, and such a run is not
-   * repeatable.
+   * waits for promises, and real timers, clocks and randomness throw during a run (seal.ts). 'turn'
+   * gives the event loop a turn after each event, which also lets real I/O come in: for tests that
+   * put a virtual clock beside real servers, and such a run is not repeatable.
    */
   readonly settle?: 'microtasks' | 'turn' | undefined;
 }
@@ -81,6 +82,7 @@ export class Simulation {
   readonly #heap = new EventHeap();
   readonly #hash = new EventHash();
   readonly #drain = new MicrotaskDrain();
+  readonly #seal = new Seal();
   /** Node number 0 is the world. */
   readonly #nodes: (NodeEntry | null)[] = [null];
   readonly #numbers = new Map<string, number>();
@@ -170,8 +172,10 @@ export class Simulation {
     isRunning = true;
     try {
       await this.#drain.begin();
+      this.#seal.close();
       return await this.#loop(untilMs, lastEvent, signal);
     } finally {
+      this.#seal.open();
       this.#drain.end();
       isRunning = false;
     }
@@ -180,6 +184,8 @@ export class Simulation {
   async #loop(untilMs: number, lastEvent: number, signal: AbortSignal | undefined): Promise<RunEnd> {
     const heap = this.#heap;
     const drain = this.#drain;
+    const seal = this.#seal;
+    seal.broken = null;
     // Promises that were settled before the run have their effects first.
     if (this.#turns) await eventLoopTurn();
     else await drain.settle();
@@ -198,23 +204,32 @@ export class Simulation {
         try {
           run();
           if (drain.isStirred) await drain.settle();
+          if (seal.broken !== null) throw seal.broken;
         } catch (error) {
           throw this.#failed(owner, kind, error);
         }
       }
       // Rejections that no code handles are reported in this turn. There is none after an error:
       // with an endless chain of promises it would never come.
-      await eventLoopTurn();
+      await this.#turn();
       if (this.#eventCount >= lastEvent) return 'events';
     }
   }
 
   async #endAt(untilMs: number): Promise<RunEnd> {
     // By turns, every event has had one.
-    if (!this.#turns) await eventLoopTurn();
+    if (!this.#turns) await this.#turn();
     if (untilMs === Infinity) return 'idle';
     this.#elapsedMs = Math.max(this.#elapsedMs, untilMs);
     return 'time';
+  }
+
+  /** A turn of the event loop, in which the code of other programs may use the real world. */
+  async #turn(): Promise<void> {
+    if (this.#turns) return eventLoopTurn();
+    this.#seal.open();
+    await eventLoopTurn();
+    this.#seal.close();
   }
 
   #failed(owner: number, kind: number, cause: unknown): SimulationError {
