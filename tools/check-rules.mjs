@@ -1,7 +1,7 @@
 // Checks the rules of STYLE.md that a program can check in the sources: the width and the words of
-// comments, the grammar of error messages, `toBeCloseTo`, and real time in tests. The rules are in
-// tools/rules, their exceptions in tools/rules/exceptions.mjs. `node tools/check-rules.mjs FOLDER`
-// checks another tree, without exceptions.
+// comments, the grammar of error messages, `toBeCloseTo`, real time in tests and in simulations.
+// The rules are in tools/rules, their exceptions in tools/rules/exceptions.mjs. `node
+// tools/check-rules.mjs FOLDER` checks another tree, without exceptions.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -5,6 +5,7 @@ import { commentWidth } from './comment-width.mjs';
 import { commentWords } from './comment-words.mjs';
 import { errorGrammar } from './error-grammar.mjs';
 import { realTimers } from './real-timers.mjs';
+import { sealedCode } from './sealed-code.mjs';
 
 const LIST = 'tools/rules/exceptions.mjs';
 
@@ -21,6 +22,7 @@ export function applyRules(sources, { OWN_GRAMMAR, EXCEPTIONS }) {
     'error-grammar': errorGrammar(sources, OWN_GRAMMAR),
     'close-to': closeTo,
     'real-timers': realTimers,
+    'sealed-code': sealedCode,
   };
   /** @type {string[]} */
   const problems = [];
