@@ -1,5 +1,5 @@
 export type { NodeClock, Skew } from './engine/node-clock.ts';
-export type { RandomStream } from './engine/random-stream.ts';
+export { type RandomStream, randomStream } from './engine/random-stream.ts';
 export {
   type EventKind,
   type RunEnd,

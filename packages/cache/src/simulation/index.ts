@@ -5,8 +5,10 @@
 
 export { keyOfObject, type Trace, type TraceRequest } from './trace.ts';
 export type { BadLine, TraceReport } from './traces/line-tally.ts';
+export { MEAN_OBJECT_BYTES } from './traces/object-sizes.ts';
 export { type ReadTraceOptions, readTrace, type TraceFile } from './traces/read-trace.ts';
 export { DEALS, type Deal, type DealOptions, type RecordedTrace } from './traces/recorded-trace.ts';
 export { TraceError } from './traces/trace-error.ts';
 export { TRACE_FORMATS, type TraceFormat } from './traces/trace-formats.ts';
 export { CACHEABLE, type LogRules } from './traces/trace-line.ts';
+export { type Tastes, type ZipfTraceOptions, zipfTrace } from './traces/zipf-trace.ts';
