@@ -63,7 +63,7 @@ export function register(program: Command): void {
     .description('make a filter of the keys in files, or on standard input')
     .argument(
       '[files...]',
-      'files of keys, one a line; gzip and zstd are read as they are; - is standard input',
+      'files of keys, one a line; gzip, zstd and xz are read as they are; - is standard input',
     )
     .addOption(
       new Option(

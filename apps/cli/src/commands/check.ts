@@ -50,7 +50,7 @@ export function register(program: Command): void {
     .argument('<filter>', 'the filter file, of bloomery or of another system')
     .argument(
       '[files...]',
-      'files of keys, one a line; gzip and zstd are read as they are; - is standard input',
+      'files of keys, one a line; gzip, zstd and xz are read as they are; - is standard input',
     )
     .option(
       '-f, --filter <file...>',

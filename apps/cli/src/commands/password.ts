@@ -66,7 +66,7 @@ function registerBuild(parent: Command): void {
     .description('make a blocklist of the words in files, or on standard input')
     .argument(
       '[lists...]',
-      'files of words, one a line; gzip and zstd are read as they are; - is standard input',
+      'files of words, one a line; gzip, zstd and xz are read as they are; - is standard input',
     )
     .option('-r, --rate <rate>', 'the share of passwords that may be refused by mistake', parseRate, 1e-4)
     .option('--length <characters>', 'the length of a password up to which that rate holds', parseLength, 12)

@@ -1,15 +1,16 @@
 /**
- * Reads the bytes of an input, a file or standard input. gzip and zstd are unpacked whatever the
- * file name is. Parts come in the order of the input, each in its own memory.
+ * Reads the bytes of an input, a file or standard input. gzip, zstd and xz are unpacked whatever
+ * the file name is. Parts come in the order of the input, each in its own memory.
  *
  * Files are read in large parts, without a stream. zstd is unpacked by Node if its version can
- * (22.15), otherwise by fzstd, in JavaScript.
+ * (22.15), otherwise by fzstd, in JavaScript. xz is unpacked by the program of that name.
  */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
 import { UsageError } from '../usage-error.ts';
+import { unpackXz } from './xz-parts.ts';
 
 /** The number of bytes of a file that are read at once. */
 export const PART = 1 << 19;
@@ -173,21 +174,28 @@ async function* unpack(
   try {
     if (packing === 'gzip') yield* throughStream(all, zlib.createGunzip({ chunkSize: 1 << 20 }));
     else if (packing === 'zstd') yield* unpackZstd(all);
+    else if (packing === 'xz') yield* unpackXz(all, path);
     else yield* all;
   } catch (error) {
     // Codes of system errors begin with E, those of zlib begin with Z, and those of fzstd are
     // numbers.
     const { code } = error as { code?: unknown };
-    if (packing === 'none' || (typeof code === 'string' && code.startsWith('E'))) throw error;
+    if (
+      error instanceof UsageError ||
+      packing === 'none' ||
+      (typeof code === 'string' && code.startsWith('E'))
+    )
+      throw error;
     throw new UsageError(`${path}: the ${packing} data is damaged or cut off (${(error as Error).message})`, {
       cause: error,
     });
   }
 }
 
-function packingOf(head: Uint8Array): 'none' | 'gzip' | 'zstd' {
+function packingOf(head: Uint8Array): 'none' | 'gzip' | 'zstd' | 'xz' {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
   if (head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd) return 'zstd';
+  if (head[0] === 0xfd && head[1] === 0x37 && head[2] === 0x7a && head[3] === 0x58) return 'xz';
   // A skippable frame (RFC 8878, 3.1.2), which is the first frame in files of pzstd.
   if ((head[0] & 0xf0) === 0x50 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18) return 'zstd';
   return 'none';

@@ -194,7 +194,8 @@ describe('packed keys that are cut off or damaged', () => {
   test('are an error of their file, in words', () => {
     const zstd = spawnSync('zstd', ['-q'], { input: text }).stdout;
     const gzip = spawnSync('gzip', [], { input: text }).stdout;
-    for (const [name, bytes] of Object.entries({ zstd, gzip })) {
+    const xz = spawnSync('xz', ['-c'], { input: text }).stdout;
+    for (const [name, bytes] of Object.entries({ zstd, gzip, xz })) {
       expect(bytes.length, `${name} must be installed`).toBeGreaterThan(1000);
       for (const length of [12, 1000, bytes.length - 1]) {
         writeFileSync(at('packed'), bytes.subarray(0, length));
@@ -211,13 +212,25 @@ describe('packed keys that are cut off or damaged', () => {
     }
   });
 
-  test('zstd may begin with a frame to be skipped, and gzip and zstd have several', () => {
+  test('xz needs the program of that name, and the message says so where it is missing', () => {
+    writeFileSync(at('keys.xz'), spawnSync('xz', ['-c'], { input: text }).stdout);
+    const { code, stderr } = bloomery(['build', 'keys.xz', '-o', 'no.blm'], {
+      cwd: folder,
+      env: { PATH: '' },
+    });
+    expect(stderr).toContain('keys.xz is packed with xz; install the program xz (Debian: xz-utils)');
+    expect(code).toBe(2);
+  });
+
+  test('zstd may begin with a frame to be skipped, and gzip, zstd and xz have several', () => {
     const skip = Buffer.from('502a4d1804000000deadbeef', 'hex');
     const zstd = spawnSync('zstd', ['-q'], { input: text }).stdout;
     const gzip = spawnSync('gzip', [], { input: text }).stdout;
     writeFileSync(at('skip.zst'), Buffer.concat([skip, zstd, skip, zstd]));
+    const xz = spawnSync('xz', ['-c'], { input: text }).stdout;
     writeFileSync(at('two.gz'), Buffer.concat([gzip, gzip]));
-    for (const name of ['skip.zst', 'two.gz']) {
+    writeFileSync(at('two.xz'), Buffer.concat([xz, xz]));
+    for (const name of ['skip.zst', 'two.gz', 'two.xz']) {
       const { stdout } = run(['build', name, '--json', '--force', '-o', 'packed.blm']);
       expect(JSON.parse(stdout), name).toMatchObject({ keys: 100_000 });
     }
