@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseCount, parseRate } from './command-options.ts';
-import { parseBytes } from './commands/plan.ts';
+import { parseBytes, parseCount, parseRate } from './command-options.ts';
 
 test('counts as people write them', () => {
   const count = parseCount();

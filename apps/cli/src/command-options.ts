@@ -59,6 +59,18 @@ export function parseCount(least = 1): (text: string) => number {
   };
 }
 
+/** Parses a number of bytes: 64k and 64kB are 64,000, 64KiB is 65,536. */
+export function parseBytes(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([kKMGT]?)(i?)B?$/.exec(withoutSeparators(text));
+  const power = ' KMGT'.indexOf((match?.[2] ?? ' ').toUpperCase() || ' ');
+  const value =
+    match === null ? Number.NaN : Math.floor(Number(match[1]) * (match[3] ? 1024 : 1000) ** power);
+  if (!Number.isSafeInteger(value) || value < 1 || (match?.[3] && power === 0)) {
+    throw new InvalidArgumentError('Expected a size of at least one byte, such as 5000, 64kB or 4MiB.');
+  }
+  return value;
+}
+
 /** Parses a rate strictly between 0 and 1: 0.01, 1%, 1e-6 or 1/1000. */
 export function parseRate(text: string): number {
   const match = /^([0-9.eE+-]+)\s*(%|\/\s*([0-9.eE+]+))?$/.exec(text.trim());
@@ -75,7 +87,7 @@ export function parseRate(text: string): number {
  * Removes underscores and thousands separators. A comma counts as a separator only if three digits
  * follow each one; otherwise it stays, so that 1,5 is not read as 15.
  */
-export function withoutSeparators(text: string): string {
+function withoutSeparators(text: string): string {
   const plain = text.replaceAll('_', '');
   return /^\d{1,3}(,\d{3})+(?!\d|,)/.test(plain) ? plain.replaceAll(',', '') : plain;
 }

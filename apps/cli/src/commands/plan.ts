@@ -17,7 +17,7 @@ import {
   plan,
 } from 'bloomery/math';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseCount, parseRate, withExamples, withJson, withoutSeparators } from '../command-options.ts';
+import { parseBytes, parseCount, parseRate, withExamples, withJson } from '../command-options.ts';
 import { buildLine } from '../planning/build-line.ts';
 import { defaultLayout } from '../planning/default-structure.ts';
 import { optionNames } from '../planning/option-names.ts';
@@ -284,17 +284,5 @@ function parsePositive(text: string): number {
   const value = Number(text);
   if (!(value > 0 && value < 1e9))
     throw new InvalidArgumentError('Expected a number above 0, such as 8 or 9.6.');
-  return value;
-}
-
-/** Parses a number of bytes: 64k and 64kB are 64,000, 64KiB is 65,536. */
-export function parseBytes(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*([kKMGT]?)(i?)B?$/.exec(withoutSeparators(text));
-  const power = ' KMGT'.indexOf((match?.[2] ?? ' ').toUpperCase() || ' ');
-  const value =
-    match === null ? Number.NaN : Math.floor(Number(match[1]) * (match[3] ? 1024 : 1000) ** power);
-  if (!Number.isSafeInteger(value) || value < 1 || (match?.[3] && power === 0)) {
-    throw new InvalidArgumentError('Expected a size of at least one byte, such as 5000, 64kB or 4MiB.');
-  }
   return value;
 }
