@@ -11,9 +11,24 @@ test('counts as people write them', () => {
     '10k': 1e4,
     '1.5M': 15e5,
     '2G': 2e9,
+    '1e6': 1e6,
+    '2.5e3': 2500,
   };
   for (const [text, value] of Object.entries(right)) expect(count(text), text).toBe(value);
-  const wrong = ['', '0', '-1', '1e3', '0x10', ' 5', '1.5', 'k', '9007199254740992'];
+  const wrong = [
+    '',
+    '0',
+    '-1',
+    '1e-3',
+    '1.5e0',
+    '1e99',
+    '1e3k',
+    '0x10',
+    ' 5',
+    '1.5',
+    'k',
+    '9007199254740992',
+  ];
   const otherCommas = ['1,5', '1,5M', '1,00,000', '12,3456', '1,000,', ',5'];
   for (const text of [...wrong, ...otherCommas])
     expect(() => count(text), text).toThrow('Expected a whole number of at least 1');

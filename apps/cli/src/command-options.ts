@@ -42,14 +42,14 @@ export function withExamples(
 }
 
 /**
- * Parses a whole number of at least `least`. It understands 10k, 2M and 1G (powers of 1000), and
- * 1_000_000 and 1,000,000.
+ * Parses a whole number of at least `least`. It understands 10k, 2M and 1G (powers of 1000), 1e6,
+ * and 1_000_000 and 1,000,000.
  */
 export function parseCount(least = 1): (text: string) => number {
   return (text) => {
-    const match = /^(\d+(?:\.\d+)?)([kMG]?)$/.exec(withoutSeparators(text));
+    const match = /^(\d+(?:\.\d+)?)(?:e(\d{1,2})|([kMG]?))$/.exec(withoutSeparators(text));
     // The exponent is part of the decimal text, because 1.001 * 1000 is not 1001.
-    const value = match === null ? Number.NaN : Number(`${match[1]}e${EXPONENTS[match[2]]}`);
+    const value = match === null ? Number.NaN : Number(`${match[1]}e${match[2] ?? EXPONENTS[match[3]]}`);
     if (!Number.isSafeInteger(value) || value < least) {
       throw new InvalidArgumentError(
         `Expected a whole number of at least ${least}, such as 5000, 10k or 2M.`,
