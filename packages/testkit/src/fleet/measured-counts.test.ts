@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { countsSince, fleetCounts } from './fleet-counts.ts';
 import type { FleetPeer, FleetStatus } from './fleet-node.ts';
+import { countsSince, fleetCounts } from './measured-counts.ts';
 
 const peer = (counts: Partial<FleetPeer>): FleetPeer => ({
   address: 'http://127.0.0.1:1',
