@@ -50,7 +50,7 @@ test('a purged object costs each node at most one false hit, and every answer is
   const path = knownPath('purged', 20_000);
   await offer(holder, path);
   for (const other of others) await other.untilHeard(holder, 1);
-  await holder.purge(path);
+  expect(await holder.purge(path)).toBe(1);
   // At once, before the others hear of it.
   const answers = await Promise.all(others.map((other) => checkedGet(other.port, path)));
   for (const answer of answers) expect(answer).toMatchObject({ status: 200, isWhole: true, wrong: null });

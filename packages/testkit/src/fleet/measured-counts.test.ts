@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FleetPeer, FleetStatus } from './fleet-node.ts';
-import { countsSince, fleetCounts } from './measured-counts.ts';
+import { countsSince, measuredCounts } from './measured-counts.ts';
 
 const peer = (counts: Partial<FleetPeer>): FleetPeer => ({
   address: 'http://127.0.0.1:1',
@@ -33,7 +33,7 @@ function nodeWith(requests: Record<string, number>, cooperation: FleetStatus['co
   return { status: async () => status };
 }
 
-test('fleetCounts adds up nodes, tiers and neighbours, and shows outcomes that it does not know', async () => {
+test('measuredCounts adds up nodes, tiers and neighbours, and shows outcomes that it does not know', async () => {
   const own = {
     objects: 5,
     updates: 3,
@@ -47,7 +47,7 @@ test('fleetCounts adds up nodes, tiers and neighbours, and shows outcomes that i
     peer({ falseHits: 1, failures: 7, summaryBytes: 5 }),
   ];
   const nodes = [nodeWith({ hit: 4, miss: 2, neighbour: 3 }, { own, peers }), nodeWith({ hit: 1, error: 1 })];
-  expect(await fleetCounts(nodes)).toEqual({
+  expect(await measuredCounts(nodes)).toEqual({
     localHits: 5,
     collapsed: 0,
     neighbourHits: 3,
@@ -72,7 +72,7 @@ test('fleetCounts adds up nodes, tiers and neighbours, and shows outcomes that i
 });
 
 test('countsSince is the difference of all counts', async () => {
-  const before = await fleetCounts([nodeWith({ hit: 4, miss: 1 })]);
-  const after = await fleetCounts([nodeWith({ hit: 9, miss: 3 })]);
+  const before = await measuredCounts([nodeWith({ hit: 4, miss: 1 })]);
+  const after = await measuredCounts([nodeWith({ hit: 9, miss: 3 })]);
   expect(countsSince(before, after)).toMatchObject({ localHits: 5, misses: 2, originBytes: 20, stored: 0 });
 });

@@ -5,7 +5,7 @@
 
 import type { FleetStatus } from './fleet-node.ts';
 
-export interface FleetCounts {
+export interface MeasuredCounts {
   /** Requests of clients, by the source of their answer. */
   readonly localHits: number;
   /** Requests that waited for the fetch of another request at the same node. */
@@ -38,30 +38,30 @@ export interface FleetCounts {
 }
 
 /** The sum over these nodes, as they count now. */
-export async function fleetCounts(
+export async function measuredCounts(
   nodes: readonly { readonly status: () => Promise<FleetStatus> }[],
-): Promise<FleetCounts> {
+): Promise<MeasuredCounts> {
   const statuses = await Promise.all(nodes.map((node) => node.status()));
   return statuses.map(countsOfNode).reduce((sum, counts) => combined(sum, counts, (a, b) => a + b));
 }
 
 /** The counts between two moments. */
-export function countsSince(before: FleetCounts, after: FleetCounts): FleetCounts {
+export function countsSince(before: MeasuredCounts, after: MeasuredCounts): MeasuredCounts {
   return combined(after, before, (a, b) => a - b);
 }
 
 function combined(
-  first: FleetCounts,
-  second: FleetCounts,
+  first: MeasuredCounts,
+  second: MeasuredCounts,
   combine: (a: number, b: number) => number,
-): FleetCounts {
-  const names = Object.keys(first) as (keyof FleetCounts)[];
+): MeasuredCounts {
+  const names = Object.keys(first) as (keyof MeasuredCounts)[];
   return Object.fromEntries(
     names.map((name) => [name, combine(first[name], second[name])]),
-  ) as unknown as FleetCounts;
+  ) as unknown as MeasuredCounts;
 }
 
-function countsOfNode({ requests, originFetches, bytes, cooperation, stores }: FleetStatus): FleetCounts {
+function countsOfNode({ requests, originFetches, bytes, cooperation, stores }: FleetStatus): MeasuredCounts {
   const { total = 0, hit = 0, collapsed = 0, neighbour = 0, miss = 0 } = requests;
   const own = cooperation?.own;
   const tiers = Object.values(stores);
