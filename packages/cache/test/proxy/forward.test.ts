@@ -32,7 +32,8 @@ describe('a stored response', () => {
     const second = await lab.get(origin.url('/a'));
     expect([second.status, second.text]).toEqual([200, 'hello']);
     expect(second.header('cache-status')).toMatch(/^bloomery; hit; ttl=\d+$/);
-    expect(second.header('age')).toBe('0');
+    // Whole seconds: 0, unless the machine was busy.
+    expect(second.header('age')).toMatch(/^\d$/);
     expect(origin.count('/a')).toBe(1);
     await eventually(() => lab.records.length === 2);
     const facts = lab.records.map((each) => [each.outcome, each.status, each.bytesOut, each.bytesFromOrigin]);
