@@ -61,7 +61,10 @@ export class ExpiryWheel {
       throw new RangeError(`Cannot note an expiry: expected a thing of 0 or more, got ${thing}`);
     }
     this.remove(thing);
-    for (const integers of [this.#ticks, this.#slots, this.#before, this.#after]) integers.cover(thing + 1);
+    this.#ticks.cover(thing + 1);
+    this.#slots.cover(thing + 1);
+    this.#before.cover(thing + 1);
+    this.#after.cover(thing + 1);
     const tick = Math.floor((time - this.#start) / this.#tickMs);
     this.#ticks.set(thing, Math.min(MOST_TICKS - 1, Math.max(this.#tick, tick)));
     this.#link(thing);
@@ -141,7 +144,8 @@ export class ExpiryWheel {
 
   #unlink(thing: number): void {
     const slot = this.#slots.get(thing);
-    const [before, after] = [this.#before.get(thing), this.#after.get(thing)];
+    const before = this.#before.get(thing);
+    const after = this.#after.get(thing);
     if (before === NO_THING) this.#first[slot] = after;
     else this.#after.set(before, after);
     if (after !== NO_THING) this.#before.set(after, before);

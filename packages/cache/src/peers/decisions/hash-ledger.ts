@@ -68,7 +68,8 @@ export class HashLedger {
     if (entry >= this.#end || this.#used.get(entry) !== 1) {
       throw new RangeError(`Cannot remove a hash: expected the number of an entry, got ${entry}`);
     }
-    const [low, high] = [this.#lows.get(entry), this.#highs.get(entry)];
+    const low = this.#lows.get(entry);
+    const high = this.#highs.get(entry);
     const part = this.#partOf(high);
     this.#emptySlot(part, this.#slotOf(part, low, high));
     part.count--;
@@ -111,7 +112,9 @@ export class HashLedger {
 
   #take(low: number, high: number): number {
     const entry = this.#free.pop() ?? this.#end++;
-    for (const integers of [this.#lows, this.#highs, this.#used]) integers.cover(entry + 1);
+    this.#lows.cover(entry + 1);
+    this.#highs.cover(entry + 1);
+    this.#used.cover(entry + 1);
     this.#lows.set(entry, low);
     this.#highs.set(entry, high);
     this.#used.set(entry, 1);

@@ -141,11 +141,11 @@ export class SummaryKeeper {
   keep(hash: KeyHash, until: number, now: Instant, part = 0): boolean {
     const leavesAt = until - this.#marginMs;
     if (leavesAt <= now.wallMs) return this.drop(hash, now);
-    const isNew = this.#ledger.find(hash) < 0;
+    const { size } = this.#ledger;
     const entry = this.#ledger.add(hash);
     this.#setPart(entry, part);
     this.#wheel.set(entry, leavesAt);
-    if (!isNew) return false;
+    if (this.#ledger.size === size) return false;
     this.#publisher.addHash(hash);
     this.#additions++;
     this.#oldestAdditionMs ??= now.steadyMs;
@@ -157,7 +157,7 @@ export class SummaryKeeper {
     const entry = this.#ledger.find(hash);
     if (entry < 0) return false;
     this.#wheel.remove(entry);
-    this.#leave(entry, now);
+    this.#leave(entry, hash, now);
     return true;
   }
 
@@ -171,7 +171,7 @@ export class SummaryKeeper {
     for (const entry of this.#ledger.entries()) {
       if (this.#parts.get(entry) === part) {
         this.#wheel.remove(entry);
-        this.#leave(entry, now());
+        this.#leave(entry, this.#hashAt(entry), now());
         changed = true;
       }
       if (++looked % LOOKED_AT_PER_STEP === 0) yield;
@@ -186,7 +186,7 @@ export class SummaryKeeper {
         `Cannot begin: expected the running work to finish, got a second call (${this.#running})`,
       );
     }
-    const isDone = this.#wheel.advance(now.wallMs, (entry) => this.#leave(entry, now), EXPIRED_PER_SLICE);
+    const isDone = this.#wheel.advance(now.wallMs, (entry) => this.#leave(entry, this.#hashAt(entry), now), EXPIRED_PER_SLICE);
     const { universe, size } = this.#publisher;
     const wider = widerUniverse(universe, size, this.#neighbours, this.#falseCandidates);
     if (wider !== null) {
@@ -224,8 +224,8 @@ export class SummaryKeeper {
     return { kind, steps };
   }
 
-  #leave(entry: number, now: Instant): void {
-    this.#publisher.deleteHash(this.#keyHash(this.#ledger.hashAt(entry)));
+  #leave(entry: number, hash: KeyHash, now: Instant): void {
+    this.#publisher.deleteHash(hash);
     this.#ledger.remove(entry);
     this.#removals++;
     this.#oldestRemovalMs ??= now.steadyMs;
@@ -250,6 +250,10 @@ export class SummaryKeeper {
 
   *#hashes(): Generator<KeyHash, void, undefined> {
     for (const halves of this.#ledger.hashes()) yield this.#keyHash(halves);
+  }
+
+  #hashAt(entry: number): KeyHash {
+    return this.#keyHash(this.#ledger.hashAt(entry));
   }
 
   #keyHash({ low, high }: { low: number; high: number }): KeyHash {
