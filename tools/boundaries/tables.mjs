@@ -67,7 +67,7 @@ export const ROOMS = {
     'membership',
     'http',
   ],
-  sim: ['simulation-error.ts', 'engine', 'network'],
+  sim: ['simulation-error.ts', 'engine', 'network', 'explorer'],
   cache: [
     'policy',
     'peers/decisions',

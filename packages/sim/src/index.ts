@@ -7,6 +7,16 @@ export {
   Simulation,
   type SimulationOptions,
 } from './engine/simulation.ts';
+export {
+  type ExploreOptions,
+  explore,
+  type Failure,
+  failureText,
+  replay,
+  shrink,
+} from './explorer/explore.ts';
+export type { Fault, FaultKind } from './explorer/fault.ts';
+export { type Scenario, World } from './explorer/world.ts';
 export type { LinkConditions } from './network/link-conditions.ts';
 export { type HostContext, type HostProgram, SimHost } from './network/sim-host.ts';
 export { SimNetwork, type SimNetworkOptions, type SimNodeOptions } from './network/sim-network.ts';
