@@ -49,7 +49,7 @@ export class RecordedTrace {
   readonly requests: number;
   readonly clients: number;
   readonly hasTimes: boolean;
-  /** Requests whose line was earlier than the one before it. */
+  /** Requests whose line was more than a minute earlier than a line before it. */
   readonly outOfOrder: number;
   /** Objects of which no line told the length. */
   readonly objectsWithoutLength: number;

@@ -10,9 +10,10 @@
  * of the others, or 30 kB if the trace has no lengths at all.
  *
  * Times never go back. A line that is earlier than the one before it (servers log an answer at its
- * end, and lines of several processes mix) gets the time of that one, and is counted. Most logs
- * have whole seconds: the requests of one second are spread evenly over it, because a herd of
- * requests in the same millisecond would be an artefact.
+ * end, and lines of several processes mix) gets the time of that one. It is counted if it is more
+ * than a minute earlier, because then files were probably given in the wrong order. Most logs have
+ * whole seconds: the requests of one second are spread evenly over it, because a herd of requests
+ * in the same millisecond would be an artefact.
  */
 
 import { WordSpool } from '@bloomery/files';
@@ -26,6 +27,8 @@ export const DEFAULT_OBJECT_BYTES = 30_000;
 
 const CHUNK_RECORDS = 8192;
 const SECOND_MS = 1000;
+/** Lines of one log that are earlier by less than this are usual. */
+const TOLERANCE_MS = 60_000;
 
 export class TraceRecorder {
   readonly #objects: NameNumbers;
@@ -107,7 +110,7 @@ export class TraceRecorder {
       this.#startMs = timeMs;
       this.#groupMs = timeMs;
     }
-    if (timeMs < this.#groupMs) this.#outOfOrder++;
+    if (timeMs < this.#groupMs - TOLERANCE_MS) this.#outOfOrder++;
     else if (timeMs > this.#groupMs) {
       this.#endGroup(timeMs);
       this.#groupMs = timeMs;
