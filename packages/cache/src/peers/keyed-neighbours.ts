@@ -38,6 +38,9 @@ export interface KeyedNeighboursOptions {
   readonly isBarren: (key: string) => boolean;
 }
 
+/** The part of a flight that tells whether it brings something for other nodes. */
+type FetchState = Pick<ProxyFlight, 'key' | 'kind' | 'landing' | 'ended'>;
+
 export class KeyedNeighbours implements NeighbourPort {
   readonly #options: KeyedNeighboursOptions;
   /** Keys for which an owner has this node's claim, and that owner's id. */
@@ -82,7 +85,7 @@ export class KeyedNeighbours implements NeighbourPort {
   }
 
   /** A fetch of this key has landed or ended. */
-  fetched(flight: ProxyFlight): void {
+  fetched(flight: FetchState): void {
     const { directory } = this.#options;
     const { key } = flight;
     const owner = this.#claims.get(key);
@@ -93,7 +96,7 @@ export class KeyedNeighbours implements NeighbourPort {
   }
 
   /** The reason why a fetch brings nothing for other nodes, or null if it may still do so. */
-  #giveUp({ key, kind, landing, ended }: ProxyFlight): GiveUp | null {
+  #giveUp({ key, kind, landing, ended }: FetchState): GiveUp | null {
     const { mayShare, isBarren } = this.#options;
     if (kind === 'alone') return null;
     if (landing?.kind === 'shared') {

@@ -11,7 +11,7 @@
  * fetched twice; nothing else happens.
  */
 
-import type { Cancel, Clock, FleetKeys, Peer, Transport } from '@bloomery/transport';
+import type { Cancel, Clock, FleetKeys, Peer, PeerState, Transport } from '@bloomery/transport';
 import { rendezvousOrder } from '@bloomery/transport';
 import { HedgeBudget } from './decisions/hedge-budget.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from './decisions/owner-question.ts';
 import { OwnerTracker } from './decisions/owner-tracker.ts';
 import { choosePeers, describePlan, ownerDeadlineMs } from './decisions/peer-choice.ts';
-import type { AskEnd } from './decisions/peer-score.ts';
+import type { AskEnd, PeerScore } from './decisions/peer-score.ts';
 import { NeighbourLink } from './neighbour-link.ts';
 import type {
   GiveUp,
@@ -35,7 +35,7 @@ import type {
   NeighbourReport,
   OwnerWord,
 } from './neighbour-port.ts';
-import { NeighbourSummaries } from './neighbour-summaries.ts';
+import { NeighbourSummaries, type SummaryMember } from './neighbour-summaries.ts';
 import type { PeerReport } from './peer-report.ts';
 import { SlicedWork } from './sliced-work.ts';
 
@@ -56,29 +56,51 @@ export interface PeerHubOptions {
   /** Bound for the summaries of all neighbours. */
   readonly memoryBytes: number;
   readonly event: (level: 'info' | 'warn', name: string, fields: Record<string, unknown>) => void;
+  /** Another way to follow neighbours. Default: one `NeighbourLink` each, and their own table. */
+  readonly following?: HubFollowing | undefined;
+}
+
+/**
+ * The way in which a hub follows the summaries of its neighbours. A simulation of 256 nodes in one
+ * process gives one that all nodes share, because each summary is the same for all of them.
+ */
+export interface HubFollowing {
+  readonly summaries: Pick<NeighbourSummaries, 'candidates' | 'bytesOf' | 'byteLength'>;
+  link(peer: Peer): HubLink;
+}
+
+/** One neighbour as the hub uses it; see neighbour-link.ts. */
+export interface HubLink extends SummaryMember, Neighbour {
+  readonly score: PeerScore;
+  readonly state: PeerState;
+  readonly masked: string | null;
+  readonly generation: { readonly epoch: number; readonly sequence: number } | null;
+  readonly silentMs: number | null;
+  readonly summaryBytes: number;
+  objectBytes: number;
+  changed(peer: Peer): void;
+  catchUp(): void;
+  close(): void;
 }
 
 export class PeerHub implements NeighbourDirectory {
   readonly work: SlicedWork;
   readonly #options: PeerHubOptions;
-  readonly #summaries: NeighbourSummaries;
-  readonly #links = new Map<string, NeighbourLink>();
+  readonly #summaries: HubFollowing['summaries'];
+  readonly #links = new Map<string, HubLink>();
   readonly #tracker: OwnerTracker;
   readonly #hedges = new HedgeBudget();
   readonly #cancels: Cancel[] = [];
   #ownerQuestions = 0;
 
   constructor(options: PeerHubOptions) {
-    const { transport, clock, event, memoryBytes } = options;
+    const { transport, clock } = options;
     this.#options = options;
     this.work = new SlicedWork(clock);
     this.#tracker = new OwnerTracker();
-    this.#summaries = new NeighbourSummaries({
-      limitBytes: memoryBytes,
-      work: this.work,
-      failed: (error) => event('warn', 'summary-table', { problem: error }),
-    });
-    for (const peer of transport.peers()) this.#links.set(peer.address, this.#link(peer));
+    const following = options.following ?? this.#following();
+    this.#summaries = following.summaries;
+    for (const peer of transport.peers()) this.#links.set(peer.address, following.link(peer));
     this.#cancels.push(
       transport.watchPeers((peer) => this.#peerChanged(peer)),
       transport.serve(OWNER_TOPIC, (body, from) => this.#answerAsOwner(body, from)),
@@ -102,7 +124,7 @@ export class PeerHub implements NeighbourDirectory {
     }
     const plan = choosePeers({
       candidates: [...found].map((member) => {
-        const { address, score, masked } = member as NeighbourLink;
+        const { address, score, masked } = member as HubLink;
         return { peer: address, score, masked };
       }),
       shareable: true,
@@ -224,17 +246,18 @@ export class PeerHub implements NeighbourDirectory {
     return this.#summaries.byteLength;
   }
 
-  #link(peer: Peer): NeighbourLink {
+  #following(): HubFollowing {
     const { transport, clock, keys, memoryBytes, event } = this.#options;
-    return new NeighbourLink(peer, {
-      transport,
-      clock,
-      work: this.work,
-      summaries: this.#summaries,
-      keyId: keys.id,
-      maxPositions: Math.floor(memoryBytes / LEAST_BYTES_PER_POSITION),
-      event,
+    const { work } = this;
+    const summaries = new NeighbourSummaries({
+      limitBytes: memoryBytes,
+      work,
+      failed: (error) => event('warn', 'summary-table', { problem: error }),
     });
+    const keyId = keys.id;
+    const maxPositions = Math.floor(memoryBytes / LEAST_BYTES_PER_POSITION);
+    const parts = { transport, clock, work, summaries, keyId, maxPositions, event };
+    return { summaries, link: (peer) => new NeighbourLink(peer, parts) };
   }
 
   #peerChanged(peer: Peer): void {
