@@ -3,6 +3,23 @@
  * `bloomery simulate`; a node never loads it.
  */
 
+export {
+  type FleetOptions,
+  type NodeCapacity,
+  type NodeReplacement,
+  type PolicyChoice,
+  thresholdAlone,
+} from './fleet-options.ts';
+export {
+  type AnswerSource,
+  type FleetResult,
+  MESSAGE_KINDS,
+  type MessageKind,
+  messageBytesOf,
+  messagesOf,
+  type SeriesPoint,
+} from './fleet-result.ts';
+export { simulateFleet } from './simulate-fleet.ts';
 export { keyOfObject, type Trace, type TraceRequest } from './trace.ts';
 export type { BadLine, TraceReport } from './traces/line-tally.ts';
 export { MEAN_OBJECT_BYTES } from './traces/object-sizes.ts';

@@ -1,0 +1,47 @@
+/**
+ * The side of a simulated fleet that faces clients: a request is answered from the store of its
+ * node, or waits for a fetch of the same node, or begins one.
+ */
+
+import type { FleetGround } from './fleet-ground.ts';
+import type { FleetPolicy } from './fleet-policy.ts';
+import type { TraceRequest } from './trace.ts';
+
+export class FleetFront {
+  readonly #ground: FleetGround;
+  readonly #policy: FleetPolicy;
+  readonly #idle: () => void;
+  #open = 0;
+
+  /** `idle` is called whenever the last open request has got its answer. */
+  constructor(ground: FleetGround, policy: FleetPolicy, idle: () => void) {
+    this.#ground = ground;
+    this.#policy = policy;
+    this.#idle = idle;
+  }
+
+  /** Requests that have no answer yet. */
+  get open(): number {
+    return this.#open;
+  }
+
+  request({ node, object, bytes }: Omit<TraceRequest, 'timeMs'>): void {
+    const { counts, clock, times, flights } = this.#ground;
+    const request = counts.began(node, bytes, clock.monotonic());
+    if (this.#policy.lookUp(node, object)) {
+      counts.answered(request, 'local', clock.monotonic() + times.localMs);
+      return;
+    }
+    this.#open++;
+    const landed = (from: 'neighbour' | 'origin', joined: boolean) => {
+      counts.answered(request, joined ? 'local' : from, clock.monotonic() + times.localMs, joined);
+      if (--this.#open === 0) this.#idle();
+    };
+    if (flights[node]!.has(object)) {
+      flights[node]!.join(object, landed);
+      return;
+    }
+    flights[node]!.begin(object, landed);
+    this.#policy.fetch(node, object, bytes, (from) => flights[node]!.land(object, from));
+  }
+}
