@@ -186,7 +186,11 @@ export class SummaryKeeper {
         `Cannot begin: expected the running work to finish, got a second call (${this.#running})`,
       );
     }
-    const isDone = this.#wheel.advance(now.wallMs, (entry) => this.#leave(entry, this.#hashAt(entry), now), EXPIRED_PER_SLICE);
+    const isDone = this.#wheel.advance(
+      now.wallMs,
+      (entry) => this.#leave(entry, this.#hashAt(entry), now),
+      EXPIRED_PER_SLICE,
+    );
     const { universe, size } = this.#publisher;
     const wider = widerUniverse(universe, size, this.#neighbours, this.#falseCandidates);
     if (wider !== null) {
