@@ -20,7 +20,25 @@ export type PolicyChoice =
   /** Squid's digests: the whole filter, rebuilt from time to time. */
   | { readonly kind: 'squid-digests'; readonly bitsPerEntry?: number; readonly rebuildMs?: number }
   /** Each object has one owner. `hotShare` of each node is a cache for objects of others. */
-  | { readonly kind: 'consistent-hashing'; readonly hotShare?: number };
+  | { readonly kind: 'consistent-hashing'; readonly hotShare?: number }
+  /** The summaries of this cache. */
+  | SummariesChoice;
+
+export interface SummariesChoice {
+  readonly kind: 'summaries';
+  /** Whether the owner of a key is asked before the origin. Default true. */
+  readonly owner?: boolean;
+  /**
+   * Part of each node for copies that came from neighbours. 0 keeps single copies; 1 keeps and
+   * publishes everything. Others are up to 0.9. Default 0.1.
+   */
+  readonly copies?: number;
+  /**
+   * Whether the nodes share one receiver of summaries, which gives the same figures in a fraction
+   * of the time and memory (policies/shared-following.ts). Default true.
+   */
+  readonly sharesReceivers?: boolean;
+}
 
 /** The cache of each node: a number of objects, or bytes. */
 export type NodeCapacity =
@@ -42,6 +60,8 @@ export interface FleetOptions {
   readonly times?: Partial<FleetTimes>;
   /** Limits of the pace of updates. `thresholdAlone` makes those of Summary Cache. */
   readonly updates?: Partial<SendLimits>;
+  /** False candidates that all neighbours together may give at a miss. Default 0.02. */
+  readonly falseCandidates?: number;
   readonly seed: number;
   /** Requests that are played before anything is counted. Default 0. */
   readonly warmUpRequests?: number;
@@ -99,12 +119,17 @@ export function cacheSize(capacity: NodeCapacity): CacheSize {
 
 /** Throws if the options cannot be simulated. */
 export function checkFleetOptions(options: FleetOptions): void {
-  const { policy, nodes, capacity, warmUpRequests = 0, seriesEvery = 1 } = options;
+  const { policy, nodes, capacity, falseCandidates, warmUpRequests = 0, seriesEvery = 1 } = options;
   check('nodes', Number.isInteger(nodes) && nodes >= 1 && nodes <= 1024, 'from 1 to 1024', nodes);
   const size = 'objects' in capacity ? capacity.objects : capacity.bytes;
   check('capacity', Number.isInteger(size) && size >= 1, 'a whole number from 1 on', size);
   check('warmUpRequests', warmUpRequests >= 0, 'at least 0', warmUpRequests);
   check('seriesEvery', Number.isInteger(seriesEvery) && seriesEvery >= 1, 'from 1 on', seriesEvery);
+  check('falseCandidates', (falseCandidates ?? 1) > 0, 'above 0', falseCandidates);
+  if (policy.kind === 'summaries') {
+    const { copies = 0 } = policy;
+    check('copies', copies === 1 || (copies >= 0 && copies <= 0.9), '0 to 0.9, or 1', copies);
+  }
   if (policy.kind === 'consistent-hashing') {
     const { hotShare = 0 } = policy;
     check('hotShare', hotShare >= 0 && hotShare < 1, 'from 0 to below 1', hotShare);

@@ -8,6 +8,7 @@ export {
   type NodeCapacity,
   type NodeReplacement,
   type PolicyChoice,
+  type SummariesChoice,
   thresholdAlone,
 } from './fleet-options.ts';
 export {

@@ -4,9 +4,10 @@
  * figures.
  *
  * Production code that runs here, under every policy: `store/memory/s3-fifo.ts` and
- * `store/memory/copy-queue.ts` decide what is evicted. Modelled: clients, bodies, the time of links
- * and of the origin (fleet-ground.ts), requests that join a fetch (node-flights.ts), and the
- * policies, each as the head of its file says.
+ * `store/memory/copy-queue.ts` decide what is evicted. With the policy `summaries` also everything
+ * that the head of policies/cooperating-node.ts lists. Modelled: clients, bodies, the time of
+ * links and of the origin (fleet-ground.ts), requests that join a fetch (node-flights.ts), and the
+ * other policies, each as the head of its file says.
  *
  * Not modelled: HTTP, Vary, validation, expiry (objects stay fresh), disks, load of processors and
  * links, faults.
@@ -22,6 +23,7 @@ import type { FleetPolicy } from './fleet-policy.ts';
 import type { FleetResult } from './fleet-result.ts';
 import { HolderIndex } from './holder-index.ts';
 import { Alone } from './policies/alone.ts';
+import { CooperatingNodes } from './policies/cooperating-nodes.ts';
 import { HashedOwners } from './policies/hashed-owners.ts';
 import { IcpQueries } from './policies/icp-queries.ts';
 import { ChangedBits, UrlList, WholeDigest } from './policies/published-contents.ts';
@@ -65,7 +67,7 @@ class FleetRun {
       counts: this.#counts,
       holders: this.#holders,
     });
-    this.#policy = makePolicy(ground, options);
+    this.#policy = makePolicy(ground, options, this.#simulation);
     this.#front = new FleetFront(ground, this.#policy, () => this.#finish());
     this.#requests = options.trace[Symbol.iterator]();
   }
@@ -131,7 +133,7 @@ class FleetRun {
 /** Events between two looks at the progress. */
 const EVENTS_PER_RUN = 20_000;
 
-function makePolicy(ground: FleetGround, options: FleetOptions): FleetPolicy {
+function makePolicy(ground: FleetGround, options: FleetOptions, simulation: Simulation): FleetPolicy {
   const { policy } = options;
   const changedShare = options.updates?.changedShare ?? SEND_LIMITS.changedShare;
   switch (policy.kind) {
@@ -141,6 +143,15 @@ function makePolicy(ground: FleetGround, options: FleetOptions): FleetPolicy {
       return new IcpQueries(ground);
     case 'consistent-hashing':
       return new HashedOwners(ground, policy.hotShare ?? 0);
+    case 'summaries':
+      return new CooperatingNodes(ground, {
+        simulation,
+        copies: policy.copies ?? 0.1,
+        asksOwner: policy.owner ?? true,
+        limits: options.updates ?? {},
+        falseCandidates: options.falseCandidates,
+        sharesReceivers: policy.sharesReceivers ?? true,
+      });
     case 'url-lists':
       return new PublishedDirectory(ground, {
         contents: () => new UrlList(),

@@ -8,6 +8,7 @@ import {
   type PolicyChoice,
   simulateFleet,
   type TraceRequest,
+  thresholdAlone,
 } from '../../src/simulation/index.ts';
 import { ObjectCache } from '../../src/simulation/object-cache.ts';
 import { smallZipf } from './small-zipf.ts';
@@ -20,6 +21,9 @@ const POLICIES: readonly PolicyChoice[] = [
   { kind: 'squid-digests', rebuildMs: 5000 },
   { kind: 'consistent-hashing' },
   { kind: 'consistent-hashing', hotShare: 1 / 8 },
+  { kind: 'summaries' },
+  { kind: 'summaries', owner: false, copies: 0 },
+  { kind: 'summaries', copies: 1 },
 ];
 
 const ZIPF = { seed: 1, objects: 1500, requests: 4000, nodes: 6, rate: 50 };
@@ -115,6 +119,33 @@ describe('simulateFleet agrees with a naive model', () => {
     expect(sources(result)).toEqual(counts);
   });
 
+  test('of single copies whose holder every node knows at once', async () => {
+    const caches = newCaches();
+    const counts = playNaively(({ node, object }) => {
+      if (caches[node]!.use(object)) return 'local';
+      const holder = caches.findIndex((cache) => cache.has(object));
+      if (holder >= 0) {
+        caches[holder]!.use(object);
+        return 'neighbour';
+      }
+      caches[node]!.put(object, 1, false);
+      return 'origin';
+    });
+    // Requests come 50 ms apart, and each change is told 10 ms after it.
+    const result = await simulate(
+      { kind: 'summaries', owner: false, copies: 0 },
+      {
+        trace: smallZipf({ ...ZIPF, rate: 20 / 6 }),
+        times: { ...AT_ONCE, neighbourMs: 0.01 },
+        updates: thresholdAlone(0),
+        falseCandidates: 1e-6,
+      },
+    );
+    expect(sources(result)).toEqual(counts);
+    expect([result.falseHits, result.lostHits]).toEqual([0, 0]);
+    expect(result.distinctObjects).toBe(result.heldObjects);
+  });
+
   test('of queries to all neighbours, by the number of messages', async () => {
     const result = await simulate({ kind: 'icp' }, { times: AT_ONCE });
     const misses = result.neighbourHits + result.originFetches;
@@ -122,6 +153,31 @@ describe('simulateFleet agrees with a naive model', () => {
     expect(result.messages.reply).toBe(result.messages.query);
     expect([result.falseHits, result.lostHits]).toEqual([0, 0]);
   });
+});
+
+test('simulateFleet: one receiver for all nodes gives the figures of one receiver per node', async () => {
+  for (const policy of [
+    { kind: 'summaries' } as const,
+    { kind: 'summaries', owner: false, copies: 0 } as const,
+  ]) {
+    const shared = await simulate(policy, { warmUpRequests: 100 });
+    const own = await simulate({ ...policy, sharesReceivers: false }, { warmUpRequests: 100 });
+    // Neighbours that are equally far may be asked in another order, so latencies and skew differ.
+    expect({ ...shared, latencyMs: null, skew: null }).toEqual({ ...own, latencyMs: null, skew: null });
+    expect(Math.abs(shared.skew / own.skew - 1)).toBeLessThan(0.02);
+    expect(shared.neighbourHits).toBeGreaterThan(1000);
+  }
+});
+
+test('simulateFleet loses more hits when updates wait for more changes', async () => {
+  const lost: number[] = [];
+  for (const share of [0.001, 0.01, 0.1, 0.5]) {
+    const policy = { kind: 'summaries', owner: false, copies: 0 } as const;
+    const { lostHits } = await simulate(policy, { updates: thresholdAlone(share), warmUpRequests: 1500 });
+    lost.push(lostHits);
+  }
+  expect(lost).toEqual([...lost].sort((a, b) => a - b));
+  expect(lost.at(-1)).toBeGreaterThan(2 * lost[0]! + 20);
 });
 
 test('simulateFleet counts the wait for an origin that is far away', async () => {
@@ -146,6 +202,7 @@ test('simulateFleet stops at its signal', async () => {
 test.each([
   [{ nodes: 0 }, 'expected nodes to be from 1 to 1024, got 0'],
   [{ capacity: { objects: 0.5 } }, 'expected capacity to be a whole number from 1 on, got 0.5'],
+  [{ policy: { kind: 'summaries', copies: 0.95 } }, 'expected copies to be 0 to 0.9, or 1, got 0.95'],
   [{ nodes: 2 }, 'expected a node below 2'],
 ] as const)('simulateFleet refuses %j', async (options, problem) => {
   await expect(simulate({ kind: 'alone' }, options as Partial<FleetOptions>)).rejects.toThrow(problem);

@@ -1,0 +1,73 @@
+/**
+ * A transport that counts what a node sends, and passes everything on to another one. A published
+ * message counts once for each neighbour that is up. A request counts with its answer.
+ */
+
+import type {
+  Cancel,
+  Peer,
+  PeerIdentity,
+  RequestOptions,
+  Service,
+  Subscription,
+  Transport,
+} from '@bloomery/transport';
+import { readSyncMessage } from 'bloomery/wire';
+import { SUMMARY_TOPIC } from '../peers/neighbour-link.ts';
+import type { FleetCounts } from './fleet-counts.ts';
+
+/** The version of messages about sets of positions (docs/spec/sync.md). */
+const SET_VERSION = 2;
+
+export class CountedTransport implements Transport {
+  readonly #transport: Transport;
+  readonly #counts: FleetCounts;
+
+  constructor(transport: Transport, counts: FleetCounts) {
+    this.#transport = transport;
+    this.#counts = counts;
+  }
+
+  get self(): PeerIdentity {
+    return this.#transport.self;
+  }
+
+  peers(): readonly Peer[] {
+    return this.#transport.peers();
+  }
+
+  watchPeers(listener: (peer: Peer) => void): Cancel {
+    return this.#transport.watchPeers(listener);
+  }
+
+  publish(topic: string, message: Uint8Array): void {
+    let up = 0;
+    for (const { state } of this.#transport.peers()) if (state === 'up') up++;
+    const isHeartbeat = readSyncMessage(message, SET_VERSION).type === 'heartbeat';
+    this.#counts.sent(isHeartbeat ? 'heartbeat' : 'update', message.length, up);
+    this.#transport.publish(topic, message);
+  }
+
+  subscribe(peer: string, topic: string, on: Subscription): Cancel {
+    return this.#transport.subscribe(peer, topic, on);
+  }
+
+  async request(peer: string, topic: string, body: Uint8Array, options: RequestOptions): Promise<Uint8Array> {
+    const [question, answer] =
+      topic === SUMMARY_TOPIC
+        ? (['catch-up', 'catch-up'] as const)
+        : (['owner-question', 'owner-answer'] as const);
+    this.#counts.sent(question, body.length);
+    const answered = await this.#transport.request(peer, topic, body, options);
+    this.#counts.sent(answer, answered.length);
+    return answered;
+  }
+
+  serve(topic: string, answer: Service): Cancel {
+    return this.#transport.serve(topic, answer);
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+}

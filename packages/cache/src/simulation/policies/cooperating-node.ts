@@ -1,0 +1,225 @@
+/**
+ * One node of a simulated fleet that cooperates by summaries. These files of production run in it,
+ * as they are:
+ *
+ * - what it tells: `peers/own-summary.ts`, `decisions/summary-keeper.ts` with its ledger, wheel and
+ *   universe, the library's `SetPublisher` and `shouldSend`;
+ * - what it knows: `peers/peer-hub.ts`, `neighbour-link.ts`, `neighbour-summaries.ts`,
+ *   `decisions/peer-score.ts`, the library's `SetSubscriber` and `FilterTable`;
+ * - a miss: `peers/keyed-neighbours.ts`, `decisions/peer-choice.ts`, `neighbour-search.ts`,
+ *   `hedge-budget.ts`, `running-asks.ts`;
+ * - owners: `decisions/owner-question.ts` and `owner-tracker.ts`, and `rendezvousOrder`;
+ * - eviction: `store/memory/s3-fifo.ts` and `copy-queue.ts`, through object-cache.ts.
+ *
+ * All messages about summaries and owners are real ones, over the port `Transport`. Modelled are
+ * the question for an object and its answer (simulated-ask.ts, simulated-entry.ts), the source of a
+ * fetch (`peers/neighbour-source.ts`, of which only "found, or else the origin" is left), and the
+ * feed of the summary: objects are fresh for years and may always be shared, copies are left out as
+ * in `peers/summary-feed.ts`.
+ */
+
+import type { Clock, FleetKeys, Transport } from '@bloomery/transport';
+import type { SendLimits } from 'bloomery/wire';
+import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
+import type { NeighbourPlan } from '../../peers/neighbour-port.ts';
+import { NeighbourSearch } from '../../peers/neighbour-search.ts';
+import { OwnSummary } from '../../peers/own-summary.ts';
+import { type HubFollowing, PeerHub } from '../../peers/peer-hub.ts';
+import { RunningAsks } from '../../peers/running-asks.ts';
+import type { FleetGround } from '../fleet-ground.ts';
+import type { FetchedFrom } from '../fleet-policy.ts';
+import type { ObjectCache } from '../object-cache.ts';
+import { keyOfObject } from '../trace.ts';
+import { SimulatedAsk } from './simulated-ask.ts';
+import { SimulatedEntry } from './simulated-entry.ts';
+
+export interface CooperatingNodeOptions {
+  readonly ground: FleetGround;
+  readonly index: number;
+  readonly id: string;
+  readonly clock: Clock;
+  readonly transport: Transport;
+  readonly keys: FleetKeys;
+  /** The way to follow neighbours, or undefined for that of production. */
+  readonly following: HubFollowing | undefined;
+  /** Part of the store for copies; 1 keeps and publishes everything. */
+  readonly copies: number;
+  readonly asksOwner: boolean;
+  readonly limits: Partial<SendLimits>;
+  readonly falseCandidates: number | undefined;
+  /** The node with an id, as it is now. */
+  readonly nodeOf: (id: string) => CooperatingNode;
+  /** Bytes of a question for an object, and of its refusal. */
+  readonly askBytes: (object: number) => { readonly query: number; readonly reply: number };
+}
+
+/** The defaults of `--peer-budget` and of the time that the origin has for its head. */
+const BUDGET_MS = 250;
+const HEAD_TIMEOUT_MS = 60_000;
+/** Memory for summaries: enough for every fleet that is simulated. */
+const MEMORY_BYTES = 2 ** 33;
+/** Objects stay fresh for as long as the wheel of the keeper counts: ten years. */
+const FRESH_MS = 10 * 365 * 86_400_000;
+
+export class CooperatingNode {
+  readonly index: number;
+  readonly id: string;
+  readonly cache: ObjectCache;
+  readonly entry: SimulatedEntry;
+  readonly #options: CooperatingNodeOptions;
+  readonly #hub: PeerHub;
+  readonly #summary: OwnSummary;
+  readonly #port: KeyedNeighbours;
+  readonly #running = new RunningAsks();
+  /** Objects that neighbours do not know yet, and the sum of the times at which they came. */
+  #untold = 0;
+  #untoldSinceMs = 0;
+
+  constructor(options: CooperatingNodeOptions) {
+    const { ground, index, id, clock, transport, keys, copies } = options;
+    this.#options = options;
+    this.index = index;
+    this.id = id;
+    this.#hub = new PeerHub({
+      transport,
+      clock,
+      keys,
+      budgetMs: BUDGET_MS,
+      memoryBytes: MEMORY_BYTES,
+      event: () => {},
+      following: options.following,
+    });
+    this.#summary = new OwnSummary({
+      transport,
+      clock,
+      work: this.#hub.work,
+      keyId: keys.id,
+      scheme: keys.summary.scheme,
+      neighbours: ground.nodes - 1,
+      bandwidth: Number.POSITIVE_INFINITY,
+      limits: options.limits,
+      falseCandidates: options.falseCandidates,
+      event: () => {},
+      published: () => this.#told(),
+    });
+    this.#port = new KeyedNeighbours({
+      directory: this.#hub,
+      summaryKey: keys.summary,
+      mayName: () => true,
+      mayShare: () => true,
+      isBarren: () => false,
+    });
+    this.cache = ground.newCache({
+      copiesShare: copies === 1 ? 0 : copies,
+      listener: {
+        added: (object, isCopy) => this.#stored(object, isCopy),
+        adopted: (object) => this.#stored(object, false),
+        removed: (object, wasCopy) => {
+          if (!wasCopy) this.#summary.drop(this.#port.hash(keyOfObject(object)));
+        },
+      },
+    });
+    this.entry = new SimulatedEntry({
+      clock,
+      cache: this.cache,
+      flights: ground.flights[index]!,
+      summary: () => this.#summary.version,
+      isWaitingFor: (node, object) => this.#running.has(keyOfObject(object), node),
+    });
+  }
+
+  /** Gets an object from a neighbour, or else from the origin, and stores it. */
+  fetch(object: number, bytes: number, landed: (from: FetchedFrom) => void): void {
+    const { ground, clock } = this.#options;
+    const key = keyOfObject(object);
+    const search = new NeighbourSearch<SimulatedAsk>({
+      clock,
+      headTimeoutMs: HEAD_TIMEOUT_MS,
+      port: this.#port,
+      key,
+      plan: this.#plan(key),
+      rest: null,
+      budgetMs: BUDGET_MS,
+      lost: null,
+      avoid: [],
+      newAsk: (neighbour, ask, listener) =>
+        new SimulatedAsk(neighbour, ask, listener, {
+          clock,
+          wayMs: ground.wayMs(clock),
+          bodyMs: ground.bodyMs(bytes),
+          bytes,
+          report: (report) => this.#port.report(report),
+          running: () => this.#running.begin(key, neighbour.id!),
+          put: (answer) => {
+            const holder = this.#options.nodeOf(neighbour.id!);
+            ground.counts.asked(holder.index);
+            return holder.entry.answerAsk(this.id, object, ask, answer);
+          },
+          refused: () => this.#countRefusal(object),
+        }),
+      accept: () => true,
+      sent: () => {},
+      waits: () => ground.flights[this.index]!.root(object),
+      found: ({ ask }) => {
+        ask.whole = () => {
+          ground.counts.transferred(bytes);
+          this.#keep(object, bytes, 'neighbour');
+          landed('neighbour');
+        };
+      },
+      none: () => {
+        ground.flights[this.index]!.root(object);
+        ground.askOrigin(object, bytes, () => {
+          this.#keep(object, bytes, 'origin');
+          landed('origin');
+        });
+      },
+    });
+    search.start();
+  }
+
+  /** Ends all timers. The store is forgotten, as at the end of a process. */
+  close(): void {
+    this.#summary.close();
+    this.#hub.close();
+  }
+
+  #plan(key: string): NeighbourPlan {
+    const plan = this.#port.plan({ method: 'GET', key, headers: [] }) as NeighbourPlan;
+    return this.#options.asksOwner ? plan : { ...plan, afterwards: 'origin' };
+  }
+
+  #keep(object: number, bytes: number, from: FetchedFrom): void {
+    const { ground, copies } = this.#options;
+    const cost = ground.size.costOf(object, bytes);
+    const isKept = this.cache.put(object, cost, from === 'neighbour' && copies < 1);
+    // The owner hears that this node has nothing for others.
+    if (!isKept)
+      this.#port.fetched({ key: keyOfObject(object), kind: 'joinable', landing: null, ended: true });
+  }
+
+  #stored(object: number, isCopy: boolean): void {
+    const { clock } = this.#options;
+    const key = keyOfObject(object);
+    this.#port.stored(key);
+    if (isCopy) return;
+    this.#summary.keep(this.#port.hash(key), clock.now() + FRESH_MS);
+    this.#untold++;
+    this.#untoldSinceMs += clock.monotonic();
+  }
+
+  #told(): void {
+    const { ground, clock } = this.#options;
+    const heardMs = clock.monotonic() + ground.times.neighbourMs / 2;
+    ground.counts.told(this.#untold, this.#untold * heardMs - this.#untoldSinceMs);
+    this.#untold = this.#untoldSinceMs = 0;
+  }
+
+  #countRefusal(object: number): void {
+    const { counts } = this.#options.ground;
+    const { query, reply } = this.#options.askBytes(object);
+    counts.falseHit();
+    counts.sent('query', query);
+    counts.sent('reply', reply);
+  }
+}
