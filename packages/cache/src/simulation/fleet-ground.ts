@@ -12,6 +12,7 @@
 
 import type { Clock } from '@bloomery/transport';
 import type { FleetCounts } from './fleet-counts.ts';
+import type { FetchedFrom } from './fleet-policy.ts';
 import type { HolderIndex } from './holder-index.ts';
 import { NodeFlights } from './node-flights.ts';
 import { type CacheListener, ObjectCache } from './object-cache.ts';
@@ -33,7 +34,7 @@ export interface FleetTimes {
 export interface CacheSize {
   readonly capacity: number;
   readonly expectedEntries: number;
-  costOf(object: number, bytes: number): number;
+  costOf(object: number, bytes: number, from: FetchedFrom): number;
 }
 
 export interface FleetGroundParts {

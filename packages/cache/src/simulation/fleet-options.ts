@@ -5,6 +5,7 @@
 
 import type { SendLimits } from 'bloomery/wire';
 import type { CacheSize, FleetTimes } from './fleet-ground.ts';
+import type { FetchedFrom } from './fleet-policy.ts';
 import type { Trace } from './trace.ts';
 
 /** The way in which the nodes cooperate. */
@@ -45,8 +46,11 @@ export type NodeCapacity =
   | { readonly objects: number }
   | {
       readonly bytes: number;
-      /** Bytes that an object takes in the store. Default: those of its body. */
-      readonly costOf?: (object: number, bytes: number) => number;
+      /**
+       * Bytes that an object takes in the store, by its source: the head of one that came from a
+       * neighbour is longer. Default: the bytes of its body.
+       */
+      readonly costOf?: (object: number, bytes: number, from: FetchedFrom) => number;
     };
 
 export interface FleetOptions {

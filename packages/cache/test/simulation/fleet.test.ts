@@ -169,6 +169,22 @@ test('simulateFleet: one receiver for all nodes gives the figures of one receive
   }
 });
 
+test('simulateFleet tells the cost of an object by its source', async () => {
+  for (const policy of [{ kind: 'alone' }, { kind: 'icp' }, { kind: 'summaries' }] as const) {
+    const calls = { neighbour: 0, origin: 0 };
+    const { neighbourHits, originFetches } = await simulate(policy, {
+      capacity: {
+        bytes: 100_000,
+        costOf: (_object, bytes, from) => {
+          calls[from]++;
+          return bytes;
+        },
+      },
+    });
+    expect(calls).toEqual({ neighbour: neighbourHits, origin: originFetches });
+  }
+});
+
 test('simulateFleet loses more hits when updates wait for more changes', async () => {
   const lost: number[] = [];
   for (const share of [0.001, 0.01, 0.1, 0.5]) {

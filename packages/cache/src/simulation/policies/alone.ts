@@ -23,7 +23,7 @@ export class Alone implements FleetPolicy {
   fetch(node: number, object: number, bytes: number, landed: (from: FetchedFrom) => void): void {
     const { size } = this.#ground;
     this.#ground.askOrigin(object, bytes, () => {
-      this.#caches[node]!.put(object, size.costOf(object, bytes), false);
+      this.#caches[node]!.put(object, size.costOf(object, bytes, 'origin'), false);
       landed('origin');
     });
   }

@@ -191,7 +191,7 @@ export class CooperatingNode {
 
   #keep(object: number, bytes: number, from: FetchedFrom): void {
     const { ground, copies } = this.#options;
-    const cost = ground.size.costOf(object, bytes);
+    const cost = ground.size.costOf(object, bytes, from);
     const isKept = this.cache.put(object, cost, from === 'neighbour' && copies < 1);
     // The owner hears that this node has nothing for others.
     if (!isKept)

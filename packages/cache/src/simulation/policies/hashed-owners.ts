@@ -54,7 +54,8 @@ export class HashedOwners implements FleetPolicy {
     const arrived = (from: FetchedFrom) =>
       clock.after(times.neighbourMs / 2 + this.#ground.bodyMs(bytes), () => {
         counts.transferred(bytes);
-        if (this.#hotShare > 0 && clock.random() < HOT_CHANCE) this.#put(this.#hot[node]!, object, bytes);
+        if (this.#hotShare > 0 && clock.random() < HOT_CHANCE)
+          this.#put(this.#hot[node]!, object, bytes, 'neighbour');
         landed(from);
       });
     clock.after(times.neighbourMs / 2, () => {
@@ -79,13 +80,13 @@ export class HashedOwners implements FleetPolicy {
 
   #askOrigin(owner: number, object: number, bytes: number, landed: (from: FetchedFrom) => void): void {
     this.#ground.askOrigin(object, bytes, () => {
-      this.#put(this.#caches[owner]!, object, bytes);
+      this.#put(this.#caches[owner]!, object, bytes, 'origin');
       landed('origin');
     });
   }
 
-  #put(cache: ObjectCache, object: number, bytes: number): void {
-    cache.put(object, this.#ground.size.costOf(object, bytes), false);
+  #put(cache: ObjectCache, object: number, bytes: number, from: FetchedFrom): void {
+    cache.put(object, this.#ground.size.costOf(object, bytes, from), false);
   }
 
   #ownerOf(object: number): number {

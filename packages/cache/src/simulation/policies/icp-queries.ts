@@ -40,7 +40,7 @@ export class IcpQueries implements FleetPolicy {
     const others: number[] = [];
     for (let other = 0; other < nodes; other++) if (other !== node) others.push(other);
     const keep = (from: FetchedFrom) => {
-      this.#caches[node]!.put(object, this.#ground.size.costOf(object, bytes), false);
+      this.#caches[node]!.put(object, this.#ground.size.costOf(object, bytes, from), false);
       landed(from);
     };
     queryNeighbours(this.#ground, this.#caches, others, object, (holder) => {

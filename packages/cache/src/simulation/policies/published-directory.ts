@@ -61,7 +61,7 @@ export class PublishedDirectory implements FleetPolicy {
     const ground = this.#ground;
     const { cache } = this.#nodes[node]!;
     const keep = (from: FetchedFrom) => {
-      cache.put(object, ground.size.costOf(object, bytes), false);
+      cache.put(object, ground.size.costOf(object, bytes, from), false);
       this.#publishIfDue(node);
       landed(from);
     };
