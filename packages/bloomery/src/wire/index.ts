@@ -42,6 +42,7 @@ export {
 export { type FittedMessage, fitMessage } from './coding/fit-message.ts';
 export { frameSum } from './coding/snapshot.ts';
 export { mixPosition, positionOf } from './sets/positions.ts';
+export { SharedSets } from './sets/shared-sets.ts';
 export { finishSteps, type Steps } from './sets/steps.ts';
 export type { SyncOutcome, SyncStatus, SyncVerdict } from './sync/follower.ts';
 export { Publisher, type PublisherOptions } from './sync/publisher.ts';

@@ -23,6 +23,7 @@ import { ByteReader, ByteWriter } from '../coding/byte-stream.ts';
 import { GapReader, GapWriter, gapParameter, MAX_PARAMETER } from '../coding/gap-code.ts';
 import { PositionSet } from './position-set.ts';
 import { MAX_UNIVERSE, type PositionChanges, PositionSum } from './positions.ts';
+import type { Coded, SharedStep } from './shared-sets.ts';
 import { STEP, type Steps } from './steps.ts';
 
 /** A set of positions, with everything that a subscriber must know of it. */
@@ -32,6 +33,8 @@ export interface PositionState {
   readonly positions: PositionSet;
   /** The sum of exactly these positions. */
   readonly sum: PositionSum;
+  /** Deltas that were applied to this set, if it is shared (shared-sets.ts). */
+  steps?: Coded<SharedStep>[];
 }
 
 /** The largest key id. */

@@ -26,8 +26,9 @@ import { checkInteger } from '../../math/checks.ts';
 import { PositionSet } from '../sets/position-set.ts';
 import { type PositionChanges, type PositionSum, positionOf } from '../sets/positions.ts';
 import { decodeChanges, decodeSet, type PositionState } from '../sets/set-code.ts';
+import type { SharedSets } from '../sets/shared-sets.ts';
 import { finishSteps, STEP, type Steps } from '../sets/steps.ts';
-import { Follower, type SyncOutcome, type SyncStatus, type Takers } from './follower.ts';
+import { Follower, type Opened, type SyncOutcome, type SyncStatus, type Takers } from './follower.ts';
 import {
   checkUnsigned64,
   type DeltaMessage,
@@ -50,6 +51,8 @@ export interface SetSubscriberOptions {
   readonly maxPositions: number;
   /** The scheme of the hashes that `hasHash` is given. Others are refused. Default: any. */
   readonly scheme?: HashScheme;
+  /** Sets that subscribers of this process share (shared-sets.ts). Default: a set of its own. */
+  readonly shared?: SharedSets;
   /** Called after each change, in the order of the changes. It must not throw. */
   readonly onChange?: (change: PositionChange) => void;
 }
@@ -58,16 +61,18 @@ export class SetSubscriber {
   readonly maxPositions: number;
   readonly #scheme: HashScheme | undefined;
   readonly #onChange: (change: PositionChange) => void;
+  readonly #shared: SharedSets | undefined;
   readonly #follower: Follower<PositionState>;
   /** The steps that apply a delta, while they run. */
   #applying: Steps<void> | undefined;
 
   constructor(options: SetSubscriberOptions) {
-    checkOptions('SetSubscriber', options, ['publisherId', 'maxPositions', 'scheme', 'onChange']);
-    const { publisherId = 0, maxPositions, scheme, onChange = () => {} } = options;
+    checkOptions('SetSubscriber', options, ['publisherId', 'maxPositions', 'scheme', 'shared', 'onChange']);
+    const { publisherId = 0, maxPositions, scheme, shared, onChange = ignore } = options;
     this.#follower = new Follower(checkUnsigned64('publisherId', publisherId), 2);
     this.maxPositions = checkInteger('maxPositions', maxPositions);
     this.#scheme = scheme;
+    this.#shared = shared;
     this.#onChange = onChange;
   }
 
@@ -153,7 +158,8 @@ export class SetSubscriber {
    * the positions of a delta by the old or by the new generation.
    */
   *receiveInSteps(message: Uint8Array): Steps<SyncOutcome> {
-    const opened = this.#follower.open(message);
+    const known = this.#shared?.message<PublisherMessage>(message);
+    const opened = known?.publisherId === this.publisherId ? { told: known } : this.#open(message);
     if (opened.told === undefined) return opened.outcome;
     const { told } = opened;
     this.#finishApplying();
@@ -164,7 +170,8 @@ export class SetSubscriber {
     this.#finishApplying();
     if (told.type === 'delta' && this.#follower.wants(told)) {
       const read = delta?.from === this.#follower.state ? delta : undefined;
-      const { from, sum, changes } = read ?? finishSteps(this.#readDelta(told));
+      const { from, sum, changes, next } = read ?? finishSteps(this.#readDelta(told));
+      if (changes !== undefined && next !== undefined) return this.#takeNext(told, next, changes);
       if (changes !== undefined) return yield* this.#applyDelta(told, { ...from, sum }, changes);
     }
     return this.#take(told, {
@@ -184,11 +191,26 @@ export class SetSubscriber {
     return `SetSubscriber(${this.publisherId}, ${this.status}${held})`;
   }
 
+  /** Reads a message, and remembers it for the other subscribers that receive it. */
+  #open(message: Uint8Array): Opened {
+    if (this.#shared === undefined) return this.#follower.open(message);
+    // A copy, because the caller may change its bytes later.
+    const copy = Uint8Array.from(message);
+    const opened = this.#follower.open(copy);
+    if (opened.told !== undefined) this.#shared.keepMessage(copy, opened.told);
+    return opened;
+  }
+
   /** The state of a message, or the reason why there is none. */
   *#readFull({ frame, generation }: FullMessage): Steps<PositionState | FrameError> {
+    const known = this.#shared?.state(generation.sum, frame);
+    if (known !== undefined && known.positions.size <= this.maxPositions) return known;
     try {
       const state = yield* decodeSet(frame, this.maxPositions);
-      if (state.sum.value === generation.sum) return state;
+      if (state.sum.value === generation.sum) {
+        this.#shared?.keepState(frame, state);
+        return state;
+      }
       return new FrameError('payload', 0, 'expected the set that was announced, got another one');
     } catch (error) {
       if (error instanceof FrameError) return error;
@@ -199,15 +221,38 @@ export class SetSubscriber {
   /** The changes of a delta that starts from the held state. */
   *#readDelta({ code, generation }: DeltaMessage): Steps<ReadDelta> {
     const from = this.#follower.state!;
+    const known = this.#shared?.step(from, code);
+    if (known?.next.sum.value === generation.sum && known.next.positions.size <= this.maxPositions)
+      return { from, sum: known.next.sum, ...known };
     const sum = from.sum.copy();
     try {
       const changes = yield* decodeChanges(code, from, this.maxPositions);
       yield* sum.change(changes);
-      return { from, sum, changes: sum.value === generation.sum ? changes : undefined };
+      if (sum.value !== generation.sum) return { from, sum, changes: undefined };
+      return { from, sum, changes, next: yield* this.#shareNext(code, from, sum, changes) };
     } catch (error) {
       if (error instanceof FrameError) return { from, sum, changes: undefined };
       throw error;
     }
+  }
+
+  /** The set that shared changes lead to, which leaves the old one as it is. */
+  *#shareNext(
+    code: Uint8Array,
+    from: PositionState,
+    sum: PositionSum,
+    changes: PositionChanges,
+  ): Steps<PositionState | undefined> {
+    if (this.#shared === undefined) return undefined;
+    const { universe, keyId } = from;
+    const next = { universe, keyId, positions: from.positions.copy(), sum };
+    yield* changePositions(next.positions, changes, ignore);
+    this.#shared.keepStep(from, code, { next, changes });
+    return next;
+  }
+
+  #takeNext(told: DeltaMessage, next: PositionState, changes: PositionChanges): SyncOutcome {
+    return this.#take(told, { takeFull: () => next, takeDelta: () => next }, { kind: 'changed', ...changes });
   }
 
   /** Applies a delta. Another message that comes between the steps runs those that are left. */
@@ -215,8 +260,7 @@ export class SetSubscriber {
     let outcome: SyncOutcome | undefined;
     const applying = changePositions(next.positions, changes, () => {
       this.#applying = undefined;
-      const takers = { takeFull: () => next, takeDelta: () => next };
-      outcome = this.#take(told, takers, { kind: 'changed', ...changes });
+      outcome = this.#takeNext(told, next, changes);
     });
     this.#applying = applying;
     while (!applying.next().done) yield;
@@ -245,7 +289,11 @@ interface ReadDelta {
   readonly changes: PositionChanges | undefined;
   /** The sum after the changes. */
   readonly sum: PositionSum;
+  /** The set after the changes, if it is shared. */
+  readonly next?: PositionState | undefined;
 }
+
+function ignore(): void {}
 
 /** Applies changes to positions, and calls `done` in the last step. */
 function* changePositions(
