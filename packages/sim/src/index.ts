@@ -1,7 +1,6 @@
 export type { NodeClock, Skew } from './engine/node-clock.ts';
 export { type RandomStream, randomStream } from './engine/random-stream.ts';
 export {
-  type EventKind,
   type RunEnd,
   type RunOptions,
   Simulation,

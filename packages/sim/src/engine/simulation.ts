@@ -56,11 +56,10 @@ export interface RunOptions {
 export type RunEnd = 'time' | 'events' | 'idle';
 
 /** Kinds of events, as the hash counts them. */
-const EVENT_KINDS = ['world', 'timer', 'delivery', 'connection'] as const;
-export type EventKind = (typeof EVENT_KINDS)[number];
+const EVENT_KINDS = ['event', 'timer', 'delivery'] as const;
 
 const DEFAULT_START_MS = 1_700_000_000_000;
-const [WORLD, TIMER] = [0, 1];
+const [WORLD, TIMER, DELIVERY] = [0, 1, 2];
 /** Events between two turns of the event loop, in which signals and rejections come through. */
 const EVENTS_PER_TURN = 2 ** 16;
 
@@ -141,9 +140,9 @@ export class Simulation {
    * @internal Runs an event of a node that cannot be cancelled, except by the end of the node's
    * program. It makes no closure of its own, so it is the way for messages.
    */
-  deliver(clock: NodeClock, delayMs: number, run: () => void, kind: EventKind = 'delivery'): void {
+  deliver(clock: NodeClock, delayMs: number, run: () => void): void {
     if (clock.isStopped) return;
-    this.#heap.push(this.#elapsedMs + checkDelay(delayMs), clock.node, EVENT_KINDS.indexOf(kind), run);
+    this.#heap.push(this.#elapsedMs + checkDelay(delayMs), clock.node, DELIVERY, run);
   }
 
   /**

@@ -44,6 +44,7 @@ export class SimNetwork {
   /** The links that work, by the address that they lead to. */
   readonly #links = new Map<string, Set<SimLink>>();
   #conditions = IDEAL_LINK;
+  #isPlain = true;
   /** Messages under earlier conditions have arrived by then. */
   #settledMs = 0;
 
@@ -73,6 +74,7 @@ export class SimNetwork {
     }
     this.#settledMs = Math.max(this.#settledMs, this.simulation.elapsedMs + this.#conditions.delayMs);
     this.#conditions = conditions;
+    this.#isPlain = isPlain(conditions);
   }
 
   /** Lets the conditions of all links apply to a direction again. */
@@ -152,21 +154,21 @@ export class SimNetwork {
     const nowMs = simulation.elapsedMs;
     const known = this.#known(from, to);
     const conditions = known?.conditions ?? this.#conditions;
-    const arrive = (arrived: Uint8Array, delayMs: number) =>
+    // Without randomness and queue, events of one delay come in the order in which they were sent.
+    if (known === undefined && this.#isPlain && !receiver.isSlow) {
+      const delayMs = Math.max(conditions.delayMs, this.#settledMs - nowMs);
+      simulation.deliver(receiver, delayMs, () => {
+        if (!this.#isCut(from, to)) deliver(bytes);
+      });
+      return;
+    }
+    const direction = known ?? this.#direction(from, to);
+    const late = (ms: number) => receiver.lateMs(ms);
+    direction.send(bytes, nowMs, conditions, late, (arrived, delayMs) =>
       simulation.deliver(receiver, delayMs, () => {
         if (!this.#isCut(from, to)) deliver(arrived);
-      });
-    // Without randomness and queue, events of one delay come in the order in which they were sent.
-    if (known === undefined && isPlain(conditions) && !receiver.isSlow)
-      arrive(bytes, Math.max(conditions.delayMs, this.#settledMs - nowMs));
-    else
-      (known ?? this.#direction(from, to)).send(
-        bytes,
-        nowMs,
-        conditions,
-        (ms) => receiver.lateMs(ms),
-        arrive,
-      );
+      }),
+    );
   }
 
   #isCut(a: string, b: string): boolean {

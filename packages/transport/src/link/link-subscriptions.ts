@@ -50,9 +50,10 @@ export class LinkSubscriptions {
 
   /**
    * Passes a message on. Each receiver gets bytes of its own; `slice` of a Buffer would share them.
+   * A subscription that a receiver adds meanwhile is not open yet, so it does not get this message.
    */
   message(topic: string, bytes: Uint8Array): void {
-    for (const entry of [...this.#entries])
+    for (const entry of this.#entries)
       if (entry.isOpen && entry.topic === topic) entry.on.message(new Uint8Array(bytes));
   }
 }
