@@ -21,10 +21,12 @@ const notQuick = [
   'apps/cli/test/{in-place/kill.test.ts,inputs/**,packed/**,terminal/**}',
   'apps/cli/test/commands/{add,build,cache,cache-demo,check,combine,convert,halve,papers,plan,selftest,similar,verify}.test.ts',
   'packages/cache/src/node/log/access-log.test.ts',
-  // A program, a browser or a word list that npm does not bring: openssl, Chromium, dictionaries.
+  // A program, a browser or a word list that `npm ci` does not bring: openssl, Chromium,
+  // dictionaries, another version of Node.
   'packages/cache/src/node/config/node-config.test.ts',
   'packages/cache/test/proxy/origin.test.ts',
   'packages/transport/test/http/tls.test.ts',
+  'packages/sim/test/meshes/node-versions.test.ts',
   'packages/bloomery/test/kernel/csp.node.test.ts',
   'packages/stores/src/dictionaries/{hyphenation,passwords}/**',
   'packages/stores/test/spelling/words.test.ts',
