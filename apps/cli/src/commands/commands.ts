@@ -28,6 +28,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['password'], load: () => import('./password.ts') },
   { names: ['hyphenate'], load: () => import('./hyphenate.ts') },
   { names: ['cache'], load: () => import('./cache.ts') },
+  { names: ['simulate'], load: () => import('./simulate.ts') },
   { names: ['papers'], load: () => import('./papers.ts') },
   { names: ['selftest'], load: () => import('./selftest.ts') },
   { names: ['completion'], load: () => import('./completion.ts') },

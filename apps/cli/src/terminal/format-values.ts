@@ -19,6 +19,11 @@ export function formatRate(rate: number): string {
   return `${Number((100 * rate).toPrecision(3))} %`;
 }
 
+/** 41.9 %, 0.3 %: one decimal, for columns of shares. */
+export function formatShare(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
 /** 0.8 s, 12 s, 2 min 5 s */
 export function formatSeconds(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
