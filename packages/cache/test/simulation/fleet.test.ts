@@ -196,6 +196,14 @@ test('simulateFleet loses more hits when updates wait for more changes', async (
   expect(lost.at(-1)).toBeGreaterThan(2 * lost[0]! + 20);
 });
 
+test('simulateFleet counts no false hit of a summary that was never sent', async () => {
+  const { falseHits, messages } = await simulate({ kind: 'summaries' }, { updates: thresholdAlone(1e9) });
+  expect(messages.update).toBe(0);
+  // Owners name nodes that have evicted the object since.
+  expect(messages.query).toBeGreaterThan(0);
+  expect(falseHits).toBe(0);
+});
+
 test('simulateFleet counts the wait for an origin that is far away', async () => {
   const result = await simulate({ kind: 'alone' }, { times: { localMs: 1, originMs: 200 } });
   const { mean, p50, p99 } = result.latencyMs;

@@ -23,6 +23,7 @@ import type { SendLimits } from 'bloomery/wire';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
 import type { NeighbourPlan } from '../../peers/neighbour-port.ts';
 import { NeighbourSearch } from '../../peers/neighbour-search.ts';
+import type { AskKind } from '../../peers/object-request.ts';
 import { OwnSummary } from '../../peers/own-summary.ts';
 import { type HubFollowing, PeerHub } from '../../peers/peer-hub.ts';
 import { RunningAsks } from '../../peers/running-asks.ts';
@@ -155,7 +156,7 @@ export class CooperatingNode {
             ground.counts.asked(holder.index);
             return holder.entry.answerAsk(this.id, object, ask, answer);
           },
-          refused: () => this.#countRefusal(object),
+          refused: () => this.#countRefusal(object, ask.kind),
         }),
       accept: () => true,
       sent: () => {},
@@ -215,10 +216,11 @@ export class CooperatingNode {
     this.#untold = this.#untoldSinceMs = 0;
   }
 
-  #countRefusal(object: number): void {
+  /** A node that the owner named and that refuses is no fault of a summary. */
+  #countRefusal(object: number, kind: AskKind): void {
     const { counts } = this.#options.ground;
     const { query, reply } = this.#options.askBytes(object);
-    counts.falseHit();
+    if (kind === 'stored') counts.falseHit();
     counts.sent('query', query);
     counts.sent('reply', reply);
   }
