@@ -81,9 +81,9 @@ const ENTRIES = [
     label: "`{ SetSubscriber } from 'bloomery/wire'`, JavaScript kernel",
     code: "export { SetSubscriber } from 'bloomery/wire'",
     define: JS_ONLY,
-    budget: 8600,
+    budget: 8700,
   },
-  { label: 'all of `bloomery/wire`', code: "export * from 'bloomery/wire'", budget: 47500 },
+  { label: 'all of `bloomery/wire`', code: "export * from 'bloomery/wire'", budget: 48200 },
   {
     label: '`bloomery/formats/guava`',
     code: "export * from 'bloomery/formats/guava'",
