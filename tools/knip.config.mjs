@@ -62,7 +62,13 @@ export default {
     },
     ...Object.fromEntries(packages),
     bench: {
-      entry: ['{.,*}/main.ts', 'lane-process.ts', 'kernel/parts.ts', 'cache/eviction.mjs'],
+      entry: [
+        '{.,*}/main.ts',
+        'lane-process.ts',
+        'kernel/parts.ts',
+        'simulation/rows.ts',
+        'cache/eviction.mjs',
+      ],
       project: ['**/*.{ts,mjs}'],
     },
   },
