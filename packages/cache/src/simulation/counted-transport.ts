@@ -22,10 +22,17 @@ const SET_VERSION = 2;
 export class CountedTransport implements Transport {
   readonly #transport: Transport;
   readonly #counts: FleetCounts;
+  readonly #updateBytes: (message: Uint8Array) => number;
 
-  constructor(transport: Transport, counts: FleetCounts) {
+  /** `updateBytes`: the bytes that count for an update. Default: those of the message. */
+  constructor(
+    transport: Transport,
+    counts: FleetCounts,
+    updateBytes: (message: Uint8Array) => number = ({ length }) => length,
+  ) {
     this.#transport = transport;
     this.#counts = counts;
+    this.#updateBytes = updateBytes;
   }
 
   get self(): PeerIdentity {
@@ -44,7 +51,8 @@ export class CountedTransport implements Transport {
     let up = 0;
     for (const { state } of this.#transport.peers()) if (state === 'up') up++;
     const isHeartbeat = readSyncMessage(message, SET_VERSION).type === 'heartbeat';
-    this.#counts.sent(isHeartbeat ? 'heartbeat' : 'update', message.length, up);
+    if (isHeartbeat) this.#counts.sent('heartbeat', message.length, up);
+    else this.#counts.sent('update', this.#updateBytes(message), up);
     this.#transport.publish(topic, message);
   }
 

@@ -6,6 +6,7 @@
 import type { SendLimits } from 'bloomery/wire';
 import type { CacheSize, FleetTimes } from './fleet-ground.ts';
 import type { FetchedFrom } from './fleet-policy.ts';
+import { BLOOM_FORMS } from './policies/bloom-form.ts';
 import type { Trace } from './trace.ts';
 
 /** The way in which the nodes cooperate. */
@@ -35,11 +36,19 @@ export interface SummariesChoice {
    */
   readonly copies?: number;
   /**
+   * The form of updates, whose bytes are counted: `set` is that of production, the others are Bloom
+   * filters of the same rate (policies/bloom-form.ts). Default `set`.
+   */
+  readonly form?: SummaryForm;
+  /**
    * Whether the nodes share one receiver of summaries, which gives the same figures in a fraction
    * of the time and memory (policies/shared-following.ts). Default true.
    */
   readonly sharesReceivers?: boolean;
 }
+
+export const SUMMARY_FORMS = ['set', ...BLOOM_FORMS] as const;
+export type SummaryForm = (typeof SUMMARY_FORMS)[number];
 
 /** The cache of each node: a number of objects, or bytes. */
 export type NodeCapacity =

@@ -8,7 +8,9 @@ export {
   type NodeCapacity,
   type NodeReplacement,
   type PolicyChoice,
+  SUMMARY_FORMS,
   type SummariesChoice,
+  type SummaryForm,
   thresholdAlone,
 } from './fleet-options.ts';
 export {

@@ -150,6 +150,7 @@ function makePolicy(ground: FleetGround, options: FleetOptions, simulation: Simu
         asksOwner: policy.owner ?? true,
         limits: options.updates ?? {},
         falseCandidates: options.falseCandidates,
+        form: policy.form ?? 'set',
         sharesReceivers: policy.sharesReceivers ?? true,
       });
     case 'url-lists':

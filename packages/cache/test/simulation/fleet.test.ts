@@ -185,6 +185,21 @@ test('simulateFleet tells the cost of an object by its source', async () => {
   }
 });
 
+test('simulateFleet: the form of updates changes their bytes and nothing else', async () => {
+  const bytes: number[] = [];
+  const others: unknown[] = [];
+  for (const form of ['set', 'delta', 'compressed', 'plain'] as const) {
+    const policy = { kind: 'summaries', owner: false, copies: 0, form } as const;
+    const { messageBytes, ...other } = await simulate(policy, { updates: thresholdAlone(0.2) });
+    bytes.push(messageBytes.update);
+    others.push(other);
+  }
+  for (const other of others) expect(other).toEqual(others[0]);
+  // The order of docs/notes/summary-bytes.md.
+  expect(bytes).toEqual([...bytes].sort((a, b) => a - b));
+  expect(bytes[3]! / bytes[0]!).toBeGreaterThan(1.5);
+});
+
 test('simulateFleet loses more hits when updates wait for more changes', async () => {
   const lost: number[] = [];
   for (const share of [0.001, 0.01, 0.1, 0.5]) {

@@ -19,6 +19,7 @@
  */
 
 import type { Clock, FleetKeys, Transport } from '@bloomery/transport';
+import { hashScheme, type KeyHash } from 'bloomery';
 import type { SendLimits } from 'bloomery/wire';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
 import type { NeighbourPlan } from '../../peers/neighbour-port.ts';
@@ -31,6 +32,7 @@ import type { FleetGround } from '../fleet-ground.ts';
 import type { FetchedFrom } from '../fleet-policy.ts';
 import type { ObjectCache } from '../object-cache.ts';
 import { keyOfObject } from '../trace.ts';
+import type { BloomForm } from './bloom-form.ts';
 import { SimulatedAsk } from './simulated-ask.ts';
 import { SimulatedEntry } from './simulated-entry.ts';
 
@@ -48,6 +50,8 @@ export interface CooperatingNodeOptions {
   readonly asksOwner: boolean;
   readonly limits: Partial<SendLimits>;
   readonly falseCandidates: number | undefined;
+  /** The same contents in another form, or null for the set alone. */
+  readonly bloomForm: BloomForm | null;
   /** The node with an id, as it is now. */
   readonly nodeOf: (id: string) => CooperatingNode;
   /** Bytes of a question for an object, and of its refusal. */
@@ -60,6 +64,7 @@ const HEAD_TIMEOUT_MS = 60_000;
 /** Memory for summaries: enough for every fleet that is simulated. */
 const MEMORY_BYTES = 2 ** 33;
 /** Objects stay fresh for as long as the wheel of the keeper counts: ten years. */
+const PLAIN_SCHEME = hashScheme();
 const FRESH_MS = 10 * 365 * 86_400_000;
 
 export class CooperatingNode {
@@ -116,7 +121,10 @@ export class CooperatingNode {
         added: (object, isCopy) => this.#stored(object, isCopy),
         adopted: (object) => this.#stored(object, false),
         removed: (object, wasCopy) => {
-          if (!wasCopy) this.#summary.drop(this.#port.hash(keyOfObject(object)));
+          if (wasCopy) return;
+          const hash = this.#port.hash(keyOfObject(object));
+          this.#summary.drop(hash);
+          this.#options.bloomForm?.removed(unkeyed(hash));
         },
       },
     });
@@ -204,7 +212,9 @@ export class CooperatingNode {
     const key = keyOfObject(object);
     this.#port.stored(key);
     if (isCopy) return;
-    this.#summary.keep(this.#port.hash(key), clock.now() + FRESH_MS);
+    const hash = this.#port.hash(key);
+    this.#summary.keep(hash, clock.now() + FRESH_MS);
+    this.#options.bloomForm?.added(unkeyed(hash));
     this.#untold++;
     this.#untoldSinceMs += clock.monotonic();
   }
@@ -224,4 +234,9 @@ export class CooperatingNode {
     counts.sent('query', query);
     counts.sent('reply', reply);
   }
+}
+
+/** The same 64 bits under the scheme of a filter without a key. */
+function unkeyed({ low, high }: KeyHash): KeyHash {
+  return { scheme: PLAIN_SCHEME, low, high };
 }

@@ -6,13 +6,16 @@
 import { SimNetwork, type SimTransport, type Simulation } from '@bloomery/sim';
 import { fleetKeys } from '@bloomery/transport';
 import { RequestSigner } from '@bloomery/transport/http';
-import type { SendLimits } from 'bloomery/wire';
+import { SEND_LIMITS, type SendLimits } from 'bloomery/wire';
+import { summaryRate } from '../../peers/decisions/summary-universe.ts';
 import { askFields } from '../../peers/object-request.ts';
 import { REFUSED_STATUS, refusalFields } from '../../peers/object-response.ts';
 import { CountedTransport } from '../counted-transport.ts';
 import type { FleetGround } from '../fleet-ground.ts';
+import type { SummaryForm } from '../fleet-options.ts';
 import type { FetchedFrom, FleetPolicy } from '../fleet-policy.ts';
 import { keyOfObject } from '../trace.ts';
+import { BloomForm } from './bloom-form.ts';
 import { CooperatingNode, type CooperatingNodeOptions } from './cooperating-node.ts';
 import { SharedListener } from './shared-following.ts';
 
@@ -22,6 +25,7 @@ export interface CooperatingOptions {
   readonly asksOwner: boolean;
   readonly limits: Partial<SendLimits>;
   readonly falseCandidates: number | undefined;
+  readonly form: SummaryForm;
   /** Whether one receiver follows all summaries for all nodes (shared-following.ts). */
   readonly sharesReceivers: boolean;
 }
@@ -71,6 +75,17 @@ export class CooperatingNodes implements FleetPolicy {
     this.#listener?.close();
   }
 
+  #newForm(): BloomForm | null {
+    const { form, limits, falseCandidates } = this.#options;
+    if (form === 'set') return null;
+    return new BloomForm({
+      form,
+      entries: this.#ground.size.expectedEntries,
+      falsePositiveRate: summaryRate(this.#ground.nodes - 1, falseCandidates),
+      changedShare: limits.changedShare ?? SEND_LIMITS.changedShare,
+    });
+  }
+
   #listen(): SharedListener {
     const id = 'listener';
     const peers = Array.from({ length: this.#ground.nodes }, (_, node) => addressOf(node));
@@ -83,13 +98,15 @@ export class CooperatingNodes implements FleetPolicy {
 
   #start(index: number): CooperatingNode {
     const { simulation, copies, asksOwner, limits, falseCandidates } = this.#options;
+    const bloomForm = this.#newForm();
     const id = idOf(index);
     const peers: string[] = [];
     for (let other = 0; other < this.#ground.nodes; other++)
       if (other !== index) peers.push(addressOf(other));
     const link = this.#network.join({ id, address: addressOf(index), peers });
     this.#transports[index] = link;
-    const transport = new CountedTransport(link, this.#ground.counts);
+    const updateBytes = bloomForm === null ? undefined : () => bloomForm.updateBytes();
+    const transport = new CountedTransport(link, this.#ground.counts, updateBytes);
     return new CooperatingNode({
       ground: this.#ground,
       index,
@@ -102,6 +119,7 @@ export class CooperatingNodes implements FleetPolicy {
       asksOwner,
       limits,
       falseCandidates,
+      bloomForm,
       nodeOf: (name) => this.#nodes[Number(name.slice(ID.length))]!,
       askBytes: this.#askBytes,
     });
