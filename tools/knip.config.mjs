@@ -66,7 +66,7 @@ export default {
         '{.,*}/main.ts',
         'lane-process.ts',
         'kernel/parts.ts',
-        'simulation/rows.ts',
+        'engine/rows.ts',
         'cache/eviction.mjs',
       ],
       project: ['**/*.{ts,mjs}'],

@@ -5,7 +5,7 @@
  *
  * Why this variant. A heap of four children per node is half as deep as a binary one, and its keys
  * lie beside each other, so a step down reads one cache line. Times and orders move within the heap
- * itself; the other fields stay in the slab. `npm --prefix bench run bench:simulation` measures it.
+ * itself; the other fields stay in the slab. `npm --prefix bench run bench:engine` measures it.
  * A calendar queue would be faster for equal spacings, and slower for timeouts of ten seconds
  * beside deliveries of one millisecond, which is what systems set.
  *

@@ -7,7 +7,7 @@
  * what puts micro-tasks into the queue: a promise that is made, a promise that is settled,
  * and `queueMicrotask`. An event that did none of these is over when it returns, and pays nothing.
  * Otherwise the class awaits again and again, until a round has only counted the await itself. Then
- * the queue was empty behind it. bench/results/simulation.md compares events with and without
+ * the queue was empty behind it. bench/results/engine.md compares events with and without
  * promises.
  *
  * The rounds are bounded: code that awaits in an endless loop ends the run with an error. The loop

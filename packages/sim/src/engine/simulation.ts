@@ -10,7 +10,7 @@
  *
  * `run` is asynchronous because production code awaits: after each event the promises that it
  * touched settle before the next event begins (microtask-drain.ts). Events without promises cost no
- * await. bench/results/simulation.md has the events per second.
+ * await. bench/results/engine.md has the events per second.
  *
  * There is one thread. We refused to run one simulation on several: the order of events between
  * threads is not that of a seed. Run several seeds in several processes instead.

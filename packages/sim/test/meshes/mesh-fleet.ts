@@ -1,7 +1,7 @@
 /**
  * Static meshes in which every node follows the set of every other one, by the library's
  * SetPublisher and SetSubscriber over the simulated network. Each node replaces some of its keys
- * and publishes once a minute. It is what the engine is measured by (bench/simulation), and what
+ * and publishes once a minute. It is what the engine is measured by (bench/engine), and what
  * shows that a run does not depend on the kernel or on the version of Node.
  */
 

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:simulation`: how fast packages/sim runs. Events per second of processor time by
+ * `npm run bench:engine`: how fast packages/sim runs. Events per second of processor time by
  * the number of nodes, with and without promises, and 10,000 nodes in static meshes that follow
  * each other's sets for ten virtual minutes.
  */
@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import type { EngineRow, MeshNumbers, MeshRow } from './rows.ts';
 
-const HELP = `npm run bench:simulation -- [options]
+const HELP = `npm run bench:engine -- [options]
 
   --quick            fewer events, 500 nodes: half a minute
   --markdown FILE    write the tables into this file
@@ -35,7 +35,7 @@ const TARGET_SECONDS = 120;
 const ROUNDS = 3;
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
-const program = path('../build/simulation-rows.mjs');
+const program = path('../build/engine-rows.mjs');
 
 function measure<T>(row: EngineRow | MeshRow): T {
   const args = [...NODE_OPTIONS, program, JSON.stringify(row)];
@@ -111,7 +111,7 @@ else {
   const text = [
     '# Simulations',
     '',
-    `Made by \`npm run bench:simulation\` on Node ${process.versions.node}, with a load of ${load} on the machine at the start.`,
+    `Made by \`npm run bench:engine\` on Node ${process.versions.node}, with a load of ${load} on the machine at the start.`,
     'A busy machine makes these numbers worse: events touch much memory, and other programs take the caches.',
     '',
     ...engineLines(),
