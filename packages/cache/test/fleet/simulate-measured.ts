@@ -1,0 +1,75 @@
+/**
+ * The simulation of a fleet that was measured: the same trace, nodes, policy, capacity and costs,
+ * and an origin of the same distance. Nothing is fitted. The capacity and the bytes that an object
+ * takes beyond its body are those that the real nodes report; neighbours are as far as a simulation
+ * has them by default, because a millisecond more or less changes no decision.
+ *
+ * Two differences are left, and both belong to the machine of the real nodes. A neighbour that
+ * misses its deadline on a busy machine costs a fetch from the origin; the real nodes count these
+ * as failures. And requests are sent some milliseconds late.
+ */
+
+import type { MeasuredTrace } from '@bloomery/testkit/fleet/measure-trace';
+import {
+  type FleetResult,
+  type PolicyChoice,
+  simulateFleet,
+  type TraceRequest,
+} from '../../src/simulation/index.ts';
+
+export interface SimulatedSetting {
+  readonly policy: PolicyChoice;
+  readonly nodes: number;
+  readonly trace: readonly TraceRequest[];
+  /** Time that the origin takes for a head. */
+  readonly originMs: number;
+}
+
+export function simulateMeasured(
+  { capacityBytes, overhead }: MeasuredTrace,
+  { policy, nodes, trace, originMs }: SimulatedSetting,
+): Promise<FleetResult> {
+  const { ownBytes, copyBytes } = overhead;
+  return simulateFleet({
+    policy,
+    nodes,
+    trace,
+    seed: 1,
+    times: { originMs },
+    capacity: {
+      bytes: capacityBytes,
+      costOf: (_object, bytes, from) =>
+        Math.round(bytes + (from === 'neighbour' ? (copyBytes ?? ownBytes) : ownBytes)),
+    },
+  });
+}
+
+export interface ComparedCount {
+  readonly name: string;
+  readonly real: number;
+  readonly simulated: number;
+}
+
+/** The counts that are to agree come first: fetches from the origin, and bytes. */
+export function comparedCounts(
+  { counts, originFetches, originBytes }: MeasuredTrace,
+  simulated: FleetResult,
+  nodes: number,
+): ComparedCount[] {
+  const { messages, messageBytes, bytesBySource } = simulated;
+  const rows: [name: string, real: number, simulated: number][] = [
+    ['fetches from the origin', originFetches, simulated.originFetches],
+    ['bytes from the origin', originBytes, bytesBySource.origin],
+    ['bytes of objects between nodes', counts.objectBytes, simulated.objectBytes],
+    ['answers from the own store', counts.localHits + counts.collapsed, simulated.localHits],
+    ['answers from a neighbour', counts.neighbourHits, simulated.neighbourHits],
+    ['messages with updates of summaries', counts.updates * (nodes - 1), messages.update],
+    ['bytes of these', counts.updateBytes * (nodes - 1), messageBytes.update],
+    ['questions to owners', counts.ownerQuestions, messages['owner-question']],
+    ['false hits', counts.falseHits, simulated.falseHits],
+  ];
+  return rows.map(([name, real, model]) => ({ name, real, simulated: model }));
+}
+
+/** The number of counts that are to agree. */
+export const DECISIVE_COUNTS = 3;
