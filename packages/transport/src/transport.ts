@@ -63,6 +63,11 @@ export interface Peer {
   readonly since: number;
   /** The reason why the neighbour is down, in words for an operator; null if it is up. */
   readonly why: string | null;
+  /**
+   * The ids of the secrets that both nodes accept, as far as it is known. The first one signs what
+   * this node sends. Empty before the first contact, and in adapters without secrets.
+   */
+  readonly keys: readonly number[];
 }
 
 /** The three events of a subscription. None of them may throw. */
@@ -87,7 +92,7 @@ export interface Transport {
   readonly self: PeerIdentity;
   /** The configured neighbours, as they are now. */
   peers(): readonly Peer[];
-  /** Calls the listener with each neighbour that changed its state or its id. */
+  /** Calls the listener with each neighbour that changed its state, its id or its keys. */
   watchPeers(listener: (peer: Peer) => void): Cancel;
   /**
    * Sends a message of at most MAX_MESSAGE_BYTES to all who subscribed. The bytes must not change

@@ -2,7 +2,15 @@ import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { commonProtocol, decodeHello, encodeHello, type Hello } from './hello.ts';
 
-const hello: Hello = { node: 'a:3129', protocol: 1, life: 'Zx9_', heartbeatMs: 5000, next: 7, gap: false };
+const hello: Hello = {
+  node: 'a:3129',
+  protocol: 1,
+  life: 'Zx9_',
+  heartbeatMs: 5000,
+  next: 7,
+  gap: false,
+  keys: [4_294_967_295, 0],
+};
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value));
 
 test('decodeHello reads what encodeHello writes', () => {
@@ -11,7 +19,7 @@ test('decodeHello reads what encodeHello writes', () => {
 
 test('encodeHello writes the bytes of the specification', () => {
   expect(Buffer.from(encodeHello(hello)).toString()).toBe(
-    '{"node":"a:3129","protocol":1,"life":"Zx9_","heartbeatMs":5000,"next":7,"gap":false,"protocols":[1]}',
+    '{"node":"a:3129","protocol":1,"life":"Zx9_","heartbeatMs":5000,"next":7,"gap":false,"keys":[4294967295,0],"protocols":[1]}',
   );
 });
 
@@ -19,8 +27,13 @@ test('decodeHello ignores fields of later versions', () => {
   expect(decodeHello(bytesOf({ ...hello, protocols: [9, 1], colour: { deep: [1] } }))).toEqual(hello);
 });
 
+test('decodeHello reads a hello that names no secrets', () => {
+  expect(decodeHello(bytesOf({ ...hello, keys: undefined }))).toEqual({ ...hello, keys: [] });
+});
+
 test('decodeHello refuses each field that is missing or wrong', () => {
   for (const name of Object.keys(hello)) {
+    if (name === 'keys') continue;
     expect(decodeHello(bytesOf({ ...hello, [name]: undefined })), name).toBe(null);
     expect(decodeHello(bytesOf({ ...hello, [name]: [] })), name).toBe(null);
   }
@@ -32,6 +45,11 @@ test('decodeHello refuses each field that is missing or wrong', () => {
     { heartbeatMs: 60_001 },
     { next: -1 },
     { next: 0.5 },
+    { keys: [2 ** 32] },
+    { keys: [-1] },
+    { keys: ['7'] as unknown as number[] },
+    { keys: 7 as unknown as number[] },
+    { keys: Array.from({ length: 17 }, () => 7) },
   ];
   for (const change of wrong) expect(decodeHello(bytesOf({ ...hello, ...change }))).toBe(null);
   for (const value of [null, 1, 'x', []]) expect(decodeHello(bytesOf(value))).toBe(null);

@@ -20,9 +20,13 @@ export interface Hello {
   readonly next: number;
   /** True if messages since the number that was asked for are no longer there. */
   readonly gap: boolean;
+  /** The ids of the secrets that the sender accepts now; empty if it does not say. */
+  readonly keys: readonly number[];
 }
 
 const MOST_BYTES = 4096;
+/** More ids than any node has secrets. */
+const MOST_KEYS = 16;
 const LIFE = /^[\w-]{1,32}$/;
 /** Longer intervals would let a dead neighbour count as alive for many minutes. */
 const MOST_HEARTBEAT_MS = 60_000;
@@ -40,14 +44,19 @@ export function decodeHello(bytes: Uint8Array): Hello | null {
   } catch {
     return null;
   }
-  const { node, protocol, life, heartbeatMs, next, gap } = value ?? {};
+  const { node, protocol, life, heartbeatMs, next, gap, keys = [] } = value ?? {};
   if (typeof node !== 'string' || !isNodeId(node)) return null;
   if (typeof protocol !== 'number' || !PROTOCOLS.includes(protocol)) return null;
   if (typeof life !== 'string' || !LIFE.test(life)) return null;
   if (typeof heartbeatMs !== 'number' || !(heartbeatMs > 0 && heartbeatMs <= MOST_HEARTBEAT_MS)) return null;
   if (typeof next !== 'number' || !Number.isSafeInteger(next) || next < 0) return null;
   if (typeof gap !== 'boolean') return null;
-  return { node, protocol, life, heartbeatMs, next, gap };
+  if (!Array.isArray(keys) || keys.length > MOST_KEYS || !keys.every(isKeyId)) return null;
+  return { node, protocol, life, heartbeatMs, next, gap, keys };
+}
+
+function isKeyId(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32;
 }
 
 /** The best version in a list of an asker, such as "2,1"; null if there is none in common. */

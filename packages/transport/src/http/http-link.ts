@@ -8,15 +8,22 @@
  *
  * A stream that connects and brings no hello points to a proxy that holds responses back. After
  * three of them in a row the link pulls. It tries a stream again every minute.
+ *
+ * If the secret that the two nodes should use becomes another one (key-choice.ts), the link opens a
+ * stream under that one and stays up meanwhile. So a change of secrets is no loss of a neighbour.
  */
 
 import type { Cancel, Clock } from '../clock.ts';
+import type { FleetKeyring } from '../fleet-keyring.ts';
+import type { FleetKeys } from '../fleet-keys.ts';
 import { Backoff } from '../link/backoff.ts';
 import { LinkSubscriptions } from '../link/link-subscriptions.ts';
 import type { PeerList } from '../link/peer-list.ts';
 import type { Subscription } from '../transport.ts';
+import type { TransportErrorCode } from '../transport-error.ts';
 import { type Hello, PROTOCOLS } from './hello.ts';
 import type { HttpLimits } from './http-limits.ts';
+import { KeyChoice } from './key-choice.ts';
 import type { PeerAddress } from './peer-address.ts';
 import type { PeerClient } from './peer-client.ts';
 import { readStream, type StreamEnd } from './stream-reader.ts';
@@ -28,7 +35,7 @@ export interface LinkContext {
   readonly selfId: string;
   readonly life: string;
   readonly client: PeerClient;
-  readonly responseKey: Uint8Array;
+  readonly keyring: FleetKeyring;
   readonly peers: PeerList;
   readonly limits: HttpLimits;
 }
@@ -38,6 +45,9 @@ export class HttpLink {
   readonly #peer: PeerAddress;
   readonly #backoff: Backoff;
   readonly #subscriptions = new LinkSubscriptions();
+  readonly #choice: KeyChoice;
+  /** The keys of the stream that is open or under way. */
+  #streamKeys: FleetKeys;
   /** Topics of the stream that is open or under way. */
   #topics: readonly string[] = [];
   #isUp = false;
@@ -55,6 +65,8 @@ export class HttpLink {
     const { clock, limits } = context;
     this.#peer = peer;
     this.#context = context;
+    this.#choice = new KeyChoice(context.keyring);
+    this.#streamKeys = this.#choice.keys;
     this.#backoff = new Backoff(clock, { firstMs: limits.firstPauseMs, mostMs: limits.longestPauseMs });
     this.#stopTimer = clock.after(0, () => this.#connect());
   }
@@ -67,6 +79,17 @@ export class HttpLink {
       });
     else if (this.#isUp) this.#wait(0);
     return cancel;
+  }
+
+  /** The keys that sign what is sent to this neighbour. */
+  get keys(): FleetKeys {
+    return this.#choice.keys;
+  }
+
+  /** The secrets of this node have changed. */
+  keyringChanged(): void {
+    this.#choice.keyringChanged();
+    if (this.#isUp) this.#followChoice();
   }
 
   /** Ends the link for good, and tells its subscriptions. */
@@ -84,22 +107,28 @@ export class HttpLink {
 
   #connect(): void {
     this.#stopStream();
-    const { clock, client, responseKey, limits } = this.#context;
+    const { clock, client, limits } = this.#context;
     if (this.#isPulling && clock.monotonic() >= this.#streamAgainMs) this.#isPulling = false;
     this.#topics = this.#subscriptions.topics();
+    const keys = this.#choice.keys;
+    this.#streamKeys = keys;
     let hello: Hello | null = null;
     this.#stopStream = readStream(
       this.#peer,
       this.#target(),
       {
         hello: (said) => this.#heardHello((hello = said)),
+        keysChanged: (named) => {
+          this.#choice.accept(keys, named);
+          this.#followChoice();
+        },
         message: (index, payload) => {
           const topic = this.#topics[index];
           if (topic !== undefined) this.#subscriptions.message(topic, payload);
         },
-        ended: (end, why) => this.#ended(hello, end, why),
+        ended: (end, why, code) => this.#ended(hello, end, why, code),
       },
-      { client, responseKey, clock, helloMs: limits.helloMs },
+      { client, keys, clock, helloMs: limits.helloMs },
     );
   }
 
@@ -109,7 +138,7 @@ export class HttpLink {
     return `${STREAM_PATH}?${query}`;
   }
 
-  #heardHello({ node, life, next, gap }: Hello): void {
+  #heardHello({ node, life, next, gap, keys }: Hello): void {
     const { selfId, peers } = this.#context;
     const { address } = this.#peer;
     if (node === selfId && life === this.#context.life) {
@@ -127,16 +156,30 @@ export class HttpLink {
     const isContinued = this.#isPulling && this.#pulled?.life === life && !gap;
     this.#pulled = this.#isPulling ? { life, next } : null;
     this.#isUp = true;
-    peers.set(address, { state: 'up', why: null, id: node });
+    this.#choice.accept(this.#streamKeys, keys);
+    peers.set(address, { state: 'up', why: null, id: node, keys: this.#choice.common });
     // A new stream has not what was published since the end of the last one.
     if (!isContinued) this.#subscriptions.closed('reopened');
     this.#subscriptions.open(this.#topics);
     // A topic that was subscribed to while the stream was under way needs another one.
     if (this.#subscriptions.topics().some((topic) => !this.#topics.includes(topic))) this.#wait(0);
+    this.#followChoice();
   }
 
-  #ended(hello: Hello | null, end: StreamEnd, why: string): void {
+  /** Tells which secrets are in common. Opens another stream if this one has the wrong secret. */
+  #followChoice(): void {
+    const { keys, common } = this.#choice;
+    const { address } = this.#peer;
+    this.#context.peers.set(address, { state: 'up', why: null, keys: common });
+    if (keys !== this.#streamKeys) this.#wait(0);
+  }
+
+  #ended(hello: Hello | null, end: StreamEnd, why: string, code?: TransportErrorCode): void {
     const { clock, limits } = this.#context;
+    if (code === 'refused' && this.#choice.refuse(this.#streamKeys)) {
+      this.#wait(0);
+      return;
+    }
     if (this.#isPulling && hello !== null && end === 'closed') {
       this.#wait(limits.pullMs);
       return;

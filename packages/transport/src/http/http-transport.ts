@@ -14,7 +14,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Cancel, type Clock, systemClock } from '../clock.ts';
-import { fleetKeys } from '../fleet-keys.ts';
+import { FleetKeyring } from '../fleet-keyring.ts';
 import { PeerList } from '../link/peer-list.ts';
 import { PendingRequests, requestError } from '../link/pending-request.ts';
 import { Services } from '../link/services.ts';
@@ -42,8 +42,11 @@ import { ASK_PATH, PEER_PATHS, readStreamQuery, STREAM_PATH } from './stream-tar
 export interface HttpTransportOptions {
   /** The name of this node, unique in the fleet. */
   readonly id: string;
-  /** The secret of the fleet: at least 16 random bytes, the same on all nodes. */
-  readonly secret: Uint8Array;
+  /**
+   * The secret of the fleet: at least 16 random bytes, the same on all nodes. A keyring holds one
+   * or two, and may change later.
+   */
+  readonly secret: Uint8Array | FleetKeyring;
   /** The URLs of the neighbours' peer ports. One of them may lead to this node. */
   readonly peers: readonly string[];
   readonly clock?: Clock | undefined;
@@ -62,20 +65,21 @@ export class HttpTransport implements Transport {
   readonly #requests: PendingRequests;
   readonly #streamServer: StreamServer;
   readonly #requestServer: RequestServer;
+  readonly #stopWatchingKeys: Cancel;
   #isClosed = false;
 
   constructor({ id, secret, peers, clock = systemClock, tls, limits: given }: HttpTransportOptions) {
     const limits = { ...HTTP_LIMITS, ...given };
-    const { response: responseKey } = fleetKeys(secret);
+    const keyring = FleetKeyring.of(secret);
     const life = newLife(clock);
     const addresses = [...new Set(peers)].map(peerAddress);
     this.self = { id };
-    this.#client = new PeerClient(new RequestSigner(secret, id, clock), responseKey, tls);
-    this.#verifier = new RequestVerifier(secret, clock);
+    this.#client = new PeerClient(new RequestSigner(keyring, id, clock), tls);
+    this.#verifier = new RequestVerifier(keyring, clock);
     this.#services = new Services(limits.requestsPerNode);
     this.#requests = new PendingRequests(clock);
-    this.#streamServer = new StreamServer({ node: id, life, responseKey, clock, limits });
-    this.#requestServer = new RequestServer(this.#services, responseKey, limits);
+    this.#streamServer = new StreamServer({ node: id, life, keyring, clock, limits });
+    this.#requestServer = new RequestServer(this.#services, limits);
     this.#peers = new PeerList(
       clock,
       addresses.map(({ address }) => address),
@@ -86,11 +90,15 @@ export class HttpTransport implements Transport {
       selfId: id,
       life,
       client: this.#client,
-      responseKey,
+      keyring,
       peers: this.#peers,
       limits,
     };
     this.#links = new Map(addresses.map((peer) => [peer.address, new HttpLink(peer, context)]));
+    this.#stopWatchingKeys = keyring.watch(() => {
+      this.#streamServer.keysChanged();
+      for (const link of this.#links.values()) link.keyringChanged();
+    });
   }
 
   peers(): readonly Peer[] {
@@ -119,7 +127,7 @@ export class HttpTransport implements Transport {
     if (body.length > MAX_MESSAGE_BYTES) throw requestError('size', peer);
     const target = `${ASK_PATH}?topic=${topic}`;
     return this.#requests.run(peer, options, (settle) =>
-      this.#client.post(peerAddress(peer), target, body, settle),
+      this.#client.post(peerAddress(peer), { target, body, keys: this.#links.get(peer)!.keys }, settle),
     );
   }
 
@@ -150,6 +158,7 @@ export class HttpTransport implements Transport {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#stopWatchingKeys();
     this.#requests.close();
     for (const link of this.#links.values()) link.close();
     this.#streamServer.close();
@@ -177,11 +186,12 @@ export class HttpTransport implements Transport {
     request: IncomingMessage,
     response: ServerResponse,
     query: URLSearchParams,
-    { node, nonce }: AcceptedRequest,
+    { node, nonce, keys }: AcceptedRequest,
   ): void {
     const asked = readStreamQuery(query);
     if (typeof asked === 'string') refuse(request, response, asked);
-    else if (!this.#streamServer.open({ node, nonce, ...asked }, response)) refuse(request, response, 'busy');
+    else if (!this.#streamServer.open({ node, nonce, keys, ...asked }, response))
+      refuse(request, response, 'busy');
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Cancel } from '../clock.ts';
+import type { FleetKeys } from '../fleet-keys.ts';
 import type { Settle } from '../link/pending-request.ts';
 import { MAX_MESSAGE_BYTES } from '../transport.ts';
 import { ANSWER_FIELD, answerMac } from './answer-mac.ts';
@@ -27,6 +28,14 @@ export interface TlsOptions {
   readonly key?: string | Buffer | undefined;
 }
 
+/** A request to be sent, and the keys that sign it. */
+interface Outgoing {
+  readonly method: string;
+  readonly target: string;
+  readonly body: Uint8Array | undefined;
+  readonly keys: FleetKeys;
+}
+
 /** A request that was sent. `nonce` is that of its signature. */
 interface Sent {
   readonly request: ClientRequest;
@@ -38,34 +47,32 @@ const KEPT = 4;
 
 export class PeerClient {
   readonly #signer: RequestSigner;
-  readonly #responseKey: Uint8Array;
   readonly #tls: TlsOptions;
   readonly #agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
 
-  constructor(signer: RequestSigner, responseKey: Uint8Array, tls: TlsOptions = {}) {
+  constructor(signer: RequestSigner, tls: TlsOptions = {}) {
     this.#signer = signer;
-    this.#responseKey = responseKey;
     this.#tls = tls;
     const kept = { keepAlive: true, maxFreeSockets: KEPT, scheduling: 'lifo' } as const;
     this.#agents = { http: new HttpAgent(kept), https: new HttpsAgent({ ...kept, ...tls }) };
   }
 
   /** Sends a GET on a connection of its own. */
-  get(peer: PeerAddress, target: string): Sent {
-    return this.#send(peer, 'GET', target, undefined);
+  get(peer: PeerAddress, target: string, keys: FleetKeys): Sent {
+    return this.#send(peer, { method: 'GET', target, body: undefined, keys });
   }
 
   /** Sends a POST, and settles with its answer. The result gives it up. */
-  post(peer: PeerAddress, target: string, body: Uint8Array, settle: Settle): Cancel {
+  post(peer: PeerAddress, question: Omit<Outgoing, 'method'>, settle: Settle): Cancel {
     let sent: Sent;
     let isGivenUp = false;
     const attempt = (isSecond: boolean) => {
-      sent = this.#send(peer, 'POST', target, body);
+      sent = this.#send(peer, { ...question, method: 'POST' });
       const { request, nonce } = sent;
       let hasAnswer = false;
       request.on('response', (response) => {
         hasAnswer = true;
-        this.#readAnswer(response, nonce, settle);
+        this.#readAnswer(response, question.keys, nonce, settle);
       });
       request.on('error', (cause) => {
         // The neighbour may close a kept connection in the moment in which it is used again.
@@ -85,8 +92,8 @@ export class PeerClient {
     this.#agents.https.destroy();
   }
 
-  #send(peer: PeerAddress, method: string, target: string, body: Uint8Array | undefined): Sent {
-    const field = this.#signer.sign({ method, target, host: peer.host, body });
+  #send(peer: PeerAddress, { method, target, body, keys }: Outgoing): Sent {
+    const field = this.#signer.sign({ method, target, host: peer.host, body }, keys);
     const isKept = method === 'POST';
     const options = {
       method,
@@ -106,7 +113,7 @@ export class PeerClient {
     return { request, nonce: nonceOf(field) ?? '' };
   }
 
-  #readAnswer(response: IncomingMessage, nonce: string, settle: Settle): void {
+  #readAnswer(response: IncomingMessage, keys: FleetKeys, nonce: string, settle: Settle): void {
     const isTooLong = Number(response.headers['content-length'] ?? 0) > MAX_MESSAGE_BYTES;
     if (response.statusCode !== 200 || isTooLong) {
       response.resume();
@@ -123,7 +130,7 @@ export class PeerClient {
     response.on('error', (cause) => settle({ refused: 'unreachable', cause }));
     response.on('end', () => {
       const body = Buffer.concat(pieces);
-      const expected = answerMac(this.#responseKey, nonce, 200, body);
+      const expected = answerMac(keys.response, nonce, 200, body);
       settle(
         response.headers[ANSWER_FIELD] === expected ? { body: new Uint8Array(body) } : { refused: 'damaged' },
       );

@@ -14,14 +14,12 @@ import { type AcceptedRequest, bodyDigest } from './signature.ts';
 
 export class RequestServer {
   readonly #services: Services;
-  readonly #responseKey: Uint8Array;
   readonly #limits: HttpLimits;
   /** Bytes of requests that have arrived and are not answered. */
   #held = 0;
 
-  constructor(services: Services, responseKey: Uint8Array, limits: HttpLimits) {
+  constructor(services: Services, limits: HttpLimits) {
     this.#services = services;
-    this.#responseKey = responseKey;
     this.#limits = limits;
   }
 
@@ -51,7 +49,7 @@ export class RequestServer {
         'content-type': 'application/octet-stream',
         'content-length': served.body.length,
         'cache-control': 'no-store',
-        [ANSWER_FIELD]: answerMac(this.#responseKey, accepted.nonce, 200, served.body),
+        [ANSWER_FIELD]: answerMac(accepted.keys.response, accepted.nonce, 200, served.body),
       });
       response.end(served.body);
     } finally {

@@ -5,6 +5,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Cancel, Clock } from '../clock.ts';
+import type { FleetKeys } from '../fleet-keys.ts';
 import type { TransportErrorCode } from '../transport-error.ts';
 import { StreamSeal } from './answer-mac.ts';
 import { type Frame, FrameReader, HELLO, MESSAGE, StreamError } from './frame.ts';
@@ -21,14 +22,19 @@ export type StreamEnd = 'unreachable' | 'refused' | 'silent' | 'damaged' | 'clos
 
 export interface StreamEvents {
   hello(hello: Hello): void;
+  /** A later hello: the neighbour accepts these secrets from now on. */
+  keysChanged(keys: readonly number[]): void;
   message(topicIndex: number, payload: Uint8Array): void;
-  /** Called once, as the last event. `why` is in words for an operator. */
-  ended(end: StreamEnd, why: string): void;
+  /**
+   * Called once, as the last event. `why` is in words for an operator, `code` is that of a refusal.
+   */
+  ended(end: StreamEnd, why: string, code?: TransportErrorCode): void;
 }
 
 export interface StreamReaderOptions {
   readonly client: PeerClient;
-  readonly responseKey: Uint8Array;
+  /** The keys that sign the request. */
+  readonly keys: FleetKeys;
   readonly clock: Clock;
   readonly helloMs: number;
 }
@@ -50,10 +56,10 @@ export function readStream(
   peer: PeerAddress,
   target: string,
   on: StreamEvents,
-  { client, responseKey, clock, helloMs }: StreamReaderOptions,
+  { client, keys, clock, helloMs }: StreamReaderOptions,
 ): Cancel {
-  const { request, nonce } = client.get(peer, target);
-  const seal = new StreamSeal(responseKey, nonce);
+  const { request, nonce } = client.get(peer, target, keys);
+  const seal = new StreamSeal(keys.response, nonce);
   const reader = new FrameReader();
   let hello: Hello | null = null;
   let hasHeard = false;
@@ -68,10 +74,10 @@ export function readStream(
     stopTimer();
     request.destroy();
   };
-  const end = (how: StreamEnd, why: string) => {
+  const end = (how: StreamEnd, why: string, code?: TransportErrorCode) => {
     if (isOver) return;
     stop();
-    on.ended(how, why);
+    on.ended(how, why, code);
   };
   // Counts intervals of this node's own timer, not time: a node that stood still for a minute finds
   // the heartbeats of that minute waiting, and must not take its own pause for silence.
@@ -92,6 +98,10 @@ export function readStream(
       watchHeartbeats(hello.heartbeatMs, 0);
       on.hello(hello);
     } else if (frame.kind === MESSAGE) on.message(frame.topic, frame.payload);
+    else if (frame.kind === HELLO) {
+      const again = decodeHello(frame.payload);
+      if (again !== null) on.keysChanged(again.keys);
+    }
     // Heartbeats have done their work, and frames of later versions are ignored.
   };
   const framesIn = (piece: Buffer): Frame[] => {
@@ -119,7 +129,7 @@ export function readStream(
     if (response.statusCode !== 200) {
       const code = refusalIn(response);
       response.resume();
-      end(code === 'unreachable' ? 'unreachable' : 'refused', REFUSALS[code] ?? `refused: ${code}`);
+      end(code === 'unreachable' ? 'unreachable' : 'refused', REFUSALS[code] ?? `refused: ${code}`, code);
       return;
     }
     response.on('data', read);

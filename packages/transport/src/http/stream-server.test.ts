@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { until } from '@bloomery/testkit/eventually';
 import { TurnClock } from '@bloomery/testkit/turn-clock';
 import { afterEach, expect, test } from 'vitest';
+import { FleetKeyring } from '../fleet-keyring.ts';
 import { FrameReader, MESSAGE } from './frame.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { StreamServer } from './stream-server.ts';
@@ -22,11 +23,12 @@ interface Reader {
 
 async function streams(count: number, limits = HTTP_LIMITS) {
   const clock = new TurnClock();
-  const responseKey = new Uint8Array(32);
-  const streamServer = new StreamServer({ node: 'a', life: 'life', responseKey, clock, limits });
+  const keyring = new FleetKeyring([new Uint8Array(32)]);
+  const streamServer = new StreamServer({ node: 'a', life: 'life', keyring, clock, limits });
   const http = createServer((request, response) => {
     const node = request.url!;
-    streamServer.open({ node, nonce: node, protocol: 1, topics: ['news'] }, response);
+    const keys = keyring.first;
+    streamServer.open({ node, nonce: node, keys, protocol: 1, topics: ['news'] }, response);
   }).listen(0, '127.0.0.1');
   await once(http, 'listening');
   endings.push(() => {

@@ -16,10 +16,15 @@
  *
  * A neighbour behind a proxy that holds responses back pulls: it gets a stream that ends after the
  * messages which it has not seen.
+ *
+ * When the secrets of the node change, each stream gets another hello, which names the secrets that
+ * are accepted now. A stream under a secret that is no longer among them ends.
  */
 
 import type { ServerResponse } from 'node:http';
 import type { Cancel, Clock } from '../clock.ts';
+import type { FleetKeyring } from '../fleet-keyring.ts';
+import type { FleetKeys } from '../fleet-keys.ts';
 import { StreamSeal, sha256 } from './answer-mac.ts';
 import { frameHead, HEARTBEAT, HELLO, MESSAGE } from './frame.ts';
 import { encodeHello } from './hello.ts';
@@ -30,6 +35,8 @@ import { RecentMessages } from './recent-messages.ts';
 export interface StreamRequest {
   readonly node: string;
   readonly nonce: string;
+  /** The keys that signed the request. */
+  readonly keys: FleetKeys;
   readonly protocol: number;
   readonly topics: readonly string[];
   /** Undefined for a stream that stays open; the messages from `next` on for a pull. */
@@ -39,13 +46,15 @@ export interface StreamRequest {
 export interface StreamServerOptions {
   readonly node: string;
   readonly life: string;
-  readonly responseKey: Uint8Array;
+  readonly keyring: FleetKeyring;
   readonly clock: Clock;
   readonly limits: HttpLimits;
 }
 
 interface Stream {
   readonly node: string;
+  readonly keys: FleetKeys;
+  readonly protocol: number;
   readonly topics: readonly string[];
   readonly response: ServerResponse;
   readonly seal: StreamSeal;
@@ -92,11 +101,10 @@ export class StreamServer {
 
   /** Opens a stream, or answers a pull. Returns false if there are too many streams. */
   open(request: StreamRequest, response: ServerResponse): boolean {
-    const { node, life, responseKey, limits } = this.#options;
-    const { topics, nonce, protocol, pull } = request;
-    if (pull === undefined && !this.#makeRoom(request.node)) return false;
-    const seal = new StreamSeal(responseKey, nonce);
-    const stream: Stream = { node: request.node, topics, response, seal, waitingBytes: 0 };
+    const { node, topics, nonce, protocol, keys, pull } = request;
+    if (pull === undefined && !this.#makeRoom(node)) return false;
+    const seal = new StreamSeal(keys.response, nonce);
+    const stream: Stream = { node, keys, protocol, topics, response, seal, waitingBytes: 0 };
     response.writeHead(200, {
       'content-type': 'application/vnd.bloomery.stream',
       'cache-control': 'no-store',
@@ -104,11 +112,9 @@ export class StreamServer {
       'x-accel-buffering': 'no',
     });
     response.flushHeaders();
-    const { next } = this.#recent;
-    const known = pull?.life === life ? pull.next : next;
+    const known = pull?.life === this.#options.life ? pull.next : this.#recent.next;
     const { messages, gap } = this.#recent.since(known, topics);
-    const hello = encodeHello({ node, protocol, life, heartbeatMs: limits.heartbeatMs, next, gap });
-    this.#write(stream, { kind: HELLO, topic: 0, payload: hello, digest: sha256(hello) });
+    this.#writeHello(stream, gap);
     if (pull !== undefined) {
       for (const { topic, message } of messages) this.#write(stream, messageFrame(stream, topic, message));
       response.end();
@@ -130,6 +136,18 @@ export class StreamServer {
       this.#enqueue(stream, messageFrame(stream, topic, message, digest));
     }
     if (!this.#isScheduled) this.#writeSome();
+  }
+
+  /** The secrets of the node have changed. */
+  keysChanged(): void {
+    const { all } = this.#options.keyring;
+    for (const stream of [...this.#streams]) {
+      if (all.includes(stream.keys)) this.#writeHello(stream, false);
+      else {
+        this.#streams.delete(stream);
+        stream.response.end();
+      }
+    }
   }
 
   /** Ends all streams, after the frames that wait. */
@@ -180,6 +198,15 @@ export class StreamServer {
     this.#waiting = this.#waiting.slice(count);
     this.#isScheduled = this.#waiting.length > 0;
     if (this.#isScheduled) this.#options.clock.after(0, () => this.#writeSome());
+  }
+
+  #writeHello(stream: Stream, gap: boolean): void {
+    const { node, life, limits, keyring } = this.#options;
+    const { protocol } = stream;
+    const keys = keyring.all.map(({ id }) => id);
+    const { next } = this.#recent;
+    const payload = encodeHello({ node, protocol, life, heartbeatMs: limits.heartbeatMs, next, gap, keys });
+    this.#write(stream, { kind: HELLO, topic: 0, payload, digest: sha256(payload) });
   }
 
   #write(stream: Stream, { kind, topic, payload, digest }: FrameToSend): void {

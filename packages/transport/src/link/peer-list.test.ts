@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Peer } from '../transport.ts';
 import { PeerList } from './peer-list.ts';
 
-test('PeerList tells changes of state and id, and the time of the last change of state', async () => {
+test('PeerList tells changes of state, id and keys, and the time of the last change of state', async () => {
   const clock = new VirtualClock({ now: 1000 });
   const list = new PeerList(clock, ['a', 'b']);
   const told: Peer[] = [];
@@ -13,16 +13,19 @@ test('PeerList tells changes of state and id, and the time of the last change of
   await clock.advance(10);
   list.set('a', { state: 'up', why: null, id: 'other' });
   list.set('a', { state: 'up', why: null });
+  list.set('a', { state: 'up', why: null, keys: [7, 5] });
+  list.set('a', { state: 'up', why: null, keys: [7, 5] });
   list.set('unknown', { state: 'up', why: null });
   cancel();
   list.set('a', { state: 'down', why: 'closed' });
   expect(told).toEqual([
-    { address: 'a', id: 'node', state: 'up', since: 1010, why: null },
-    { address: 'a', id: 'other', state: 'up', since: 1010, why: null },
+    { address: 'a', id: 'node', state: 'up', since: 1010, why: null, keys: [] },
+    { address: 'a', id: 'other', state: 'up', since: 1010, why: null, keys: [] },
+    { address: 'a', id: 'other', state: 'up', since: 1010, why: null, keys: [7, 5] },
   ]);
   expect(list.all()).toEqual([
-    { address: 'a', id: 'other', state: 'down', since: 1020, why: 'closed' },
-    { address: 'b', id: null, state: 'down', since: 1000, why: 'not yet reached' },
+    { address: 'a', id: 'other', state: 'down', since: 1020, why: 'closed', keys: [7, 5] },
+    { address: 'b', id: null, state: 'down', since: 1000, why: 'not yet reached', keys: [] },
   ]);
 });
 

@@ -12,6 +12,8 @@ export interface PeerChange {
   readonly why: string | null;
   /** The id that the neighbour gave; undefined leaves the one that was known. */
   readonly id?: string;
+  /** The secrets in common; undefined leaves those that were known. */
+  readonly keys?: readonly number[];
 }
 
 export class PeerList {
@@ -22,7 +24,7 @@ export class PeerList {
   constructor(clock: Clock, addresses: readonly string[]) {
     this.#clock = clock;
     const since = clock.now();
-    const peer = { id: null, state: 'down', since, why: 'not yet reached' } as const;
+    const peer = { id: null, state: 'down', since, why: 'not yet reached', keys: [] } as const;
     this.#peers = new Map(addresses.map((address) => [address, { address, ...peer }]));
   }
 
@@ -53,8 +55,8 @@ export class PeerList {
     return peer;
   }
 
-  /** Enters what is known of a neighbour now, and tells the listeners if state or id changed. */
-  set(address: string, { state, why, id }: PeerChange): void {
+  /** Enters what is known of a neighbour, and tells the listeners if state, id or keys changed. */
+  set(address: string, { state, why, id, keys }: PeerChange): void {
     const before = this.#peers.get(address);
     if (before === undefined) return;
     const after = {
@@ -63,9 +65,11 @@ export class PeerList {
       state,
       since: state === before.state ? before.since : this.#clock.now(),
       why,
+      keys: keys ?? before.keys,
     };
     this.#peers.set(address, after);
-    if (after.state === before.state && after.id === before.id) return;
+    const isSame = after.state === before.state && after.id === before.id;
+    if (isSame && after.keys.join() === before.keys.join()) return;
     for (const listener of [...this.#listeners]) listener(after);
   }
 

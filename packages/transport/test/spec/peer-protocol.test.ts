@@ -9,7 +9,7 @@ import { nonceOf, RequestSigner } from '../../src/http/signature.ts';
 
 const page = readFileSync(new URL('../../../../docs/spec/peer-protocol.md', import.meta.url), 'utf8');
 const secret = Uint8Array.from({ length: 32 }, (_, i) => i);
-const { request, response } = fleetKeys(secret);
+const { request, response, id } = fleetKeys(secret);
 const host = '10.0.0.2:3129';
 
 /** The fields of the page's example, by the method of their request. */
@@ -22,6 +22,7 @@ const fields = Object.fromEntries(
 test('the example of the page has the keys of its secret', () => {
   expect(page).toContain(`request key   ${Buffer.from(request).toString('hex')}`);
   expect(page).toContain(`response key  ${Buffer.from(response).toString('hex')}`);
+  expect(page).toContain(`key id        ${id}\n`);
 });
 
 test('the example of the page has the signatures of its requests', () => {
@@ -37,7 +38,15 @@ test('the example of the page has the bytes of its stream and the signature of i
   const seal = new StreamSeal(response, nonceOf(fields.GET.field) ?? '');
   const frame = (kind: number, payload: Uint8Array) =>
     Buffer.concat([frameHead(kind, 0, payload.length), payload, seal.next(kind, 0, sha256(payload))]);
-  const hello = { node: 'node-b', protocol: 1, life: 'kR3x', heartbeatMs: 5000, next: 0, gap: false };
+  const hello = {
+    node: 'node-b',
+    protocol: 1,
+    life: 'kR3x',
+    heartbeatMs: 5000,
+    next: 0,
+    gap: false,
+    keys: [id],
+  };
   const stream = [
     frame(HELLO, encodeHello(hello)),
     frame(MESSAGE, Buffer.from('hello')),
