@@ -76,6 +76,7 @@ export const ROOMS = {
     ['store/memory', 'store/disk'],
     'store/tiered',
     'proxy',
+    'peers/objects',
     'peers',
     'node',
     'simulation',

@@ -11,8 +11,8 @@ import { OriginClient } from '../proxy/origin/origin-client.ts';
 import { AddressGuard } from '../safety/address-guard.ts';
 import { checkLimits } from '../safety/limits.ts';
 import { type AskTools, NeighbourAsk } from './neighbour-ask.ts';
-import { PieceWriter } from './object-pieces.ts';
-import { answerContext, objectFields } from './object-response.ts';
+import { PieceWriter } from './objects/object-pieces.ts';
+import { answerContext, objectFields } from './objects/object-response.ts';
 import { RunningAsks } from './running-asks.ts';
 
 const secret = Buffer.alloc(32, 5);

@@ -22,9 +22,9 @@ import type { OriginClient } from '../proxy/origin/origin-client.ts';
 import type { SourceFetch } from '../proxy/response-source.ts';
 import { PROCESSING_MS } from './head-wait.ts';
 import type { BodyEnd, Neighbour, NeighbourReport, QuestionEnd } from './neighbour-port.ts';
-import { PieceError, PieceReader } from './object-pieces.ts';
-import { askFields, isSelectedBySentFields, type ObjectAsk } from './object-request.ts';
-import { answerContext, readAnswer, type SummaryVersion } from './object-response.ts';
+import { PieceError, PieceReader } from './objects/object-pieces.ts';
+import { askFields, isSelectedBySentFields, type ObjectAsk } from './objects/object-request.ts';
+import { answerContext, readAnswer, type SummaryVersion } from './objects/object-response.ts';
 import type { RunningAsks } from './running-asks.ts';
 
 /** Bodies up to this length are passed on only as a whole. */

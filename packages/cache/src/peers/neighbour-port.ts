@@ -11,8 +11,8 @@
 
 import type { RequestHead } from '../policy/message-head.ts';
 import type { HashHalves } from './decisions/owner-question.ts';
-import type { AskKind } from './object-request.ts';
-import type { SummaryVersion } from './object-response.ts';
+import type { AskKind } from './objects/object-request.ts';
+import type { SummaryVersion } from './objects/object-response.ts';
 
 export interface Neighbour {
   /** The name that it gave itself, or null before the first contact. */

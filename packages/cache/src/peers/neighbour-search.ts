@@ -31,7 +31,7 @@ import type { Cancel, Clock } from '@bloomery/transport';
 import type { ResponseHead } from '../policy/message-head.ts';
 import type { AskListener } from './neighbour-ask.ts';
 import type { Neighbour, NeighbourPlan, NeighbourPort, PlannedQuestion } from './neighbour-port.ts';
-import type { AskKind, BodyRest, ObjectAsk } from './object-request.ts';
+import type { AskKind, BodyRest, ObjectAsk } from './objects/object-request.ts';
 
 /** How often a search follows a refusal that names another node. */
 const MOST_HOPS = 2;

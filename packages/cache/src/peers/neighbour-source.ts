@@ -36,7 +36,7 @@ import type { ResponseSource, SourceFetch, SourceHandler, SourceRequest } from '
 import { type AskListener, type AskTools, NeighbourAsk } from './neighbour-ask.ts';
 import type { NeighbourPlan, NeighbourPort } from './neighbour-port.ts';
 import { type Found, NeighbourSearch } from './neighbour-search.ts';
-import { isAskable } from './object-request.ts';
+import { isAskable } from './objects/object-request.ts';
 import { isRestOf, RestFromOrigin } from './rest-from-origin.ts';
 
 /** How often a body may be continued, so that a fetch ends whatever its sources do. */

@@ -15,7 +15,7 @@ import type { HashScheme, KeyHash } from 'bloomery';
 import { AT_REST, afterSending, SEND_LIMITS, type SendLimits, SetPublisher, shouldSend } from 'bloomery/wire';
 import { type Instant, type KeeperStep, SummaryKeeper } from './decisions/summary-keeper.ts';
 import { SUMMARY_TOPIC } from './neighbour-link.ts';
-import type { SummaryVersion } from './object-response.ts';
+import type { SummaryVersion } from './objects/object-response.ts';
 import type { SlicedWork } from './sliced-work.ts';
 import type { SummarySink } from './summary-feed.ts';
 

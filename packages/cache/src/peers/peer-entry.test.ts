@@ -14,9 +14,9 @@ import { FlightBody } from '../proxy/flight/flight-body.ts';
 import { Flights } from '../proxy/flight/flights.ts';
 import type { ProxyFlight, ProxyFlights, SharedResponse } from '../proxy/flight/shared-response.ts';
 import { MemoryStore } from '../store/memory/memory-store.ts';
-import { PieceReader } from './object-pieces.ts';
-import { askFields, type ObjectAsk } from './object-request.ts';
-import { answerContext, type ObjectAnswer, readAnswer } from './object-response.ts';
+import { PieceReader } from './objects/object-pieces.ts';
+import { askFields, type ObjectAsk } from './objects/object-request.ts';
+import { answerContext, type ObjectAnswer, readAnswer } from './objects/object-response.ts';
 import { PeerEntry } from './peer-entry.ts';
 import { RunningAsks } from './running-asks.ts';
 

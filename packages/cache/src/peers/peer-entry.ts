@@ -36,15 +36,15 @@ import type { ProxyFlight, ProxyFlights, SharedResponse } from '../proxy/flight/
 import { cutConnection } from '../safety/node-internals.ts';
 import type { BodyReader, ResponseStore } from '../store/response-store.ts';
 import { awaitHead } from './head-wait.ts';
-import { fieldsThatCount, keyOfTarget, type ObjectAsk, readAsk } from './object-request.ts';
+import { fieldsThatCount, keyOfTarget, type ObjectAsk, readAsk } from './objects/object-request.ts';
 import {
   answerContext,
   objectFields,
   REFUSED_STATUS,
   refusalFields,
   type SummaryVersion,
-} from './object-response.ts';
-import { PieceSender } from './piece-sender.ts';
+} from './objects/object-response.ts';
+import { PieceSender } from './objects/piece-sender.ts';
 import type { RunningAsks } from './running-asks.ts';
 
 export interface PeerEntryOptions {

@@ -15,7 +15,7 @@ import { fleetKeys, systemClock } from '@bloomery/transport';
 import { HttpTransport } from '@bloomery/transport/http';
 import { hashKey } from 'bloomery';
 import { encodeAnswer } from '../../src/peers/decisions/owner-question.ts';
-import { objectFields, refusalFields } from '../../src/peers/object-response.ts';
+import { objectFields, refusalFields } from '../../src/peers/objects/object-response.ts';
 import { OwnSummary } from '../../src/peers/own-summary.ts';
 import { SlicedWork } from '../../src/peers/sliced-work.ts';
 

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { PieceReader, PieceWriter } from '../../src/peers/object-pieces.ts';
-import { askFields } from '../../src/peers/object-request.ts';
-import { answerContext, objectFields } from '../../src/peers/object-response.ts';
+import { PieceReader, PieceWriter } from '../../src/peers/objects/object-pieces.ts';
+import { askFields } from '../../src/peers/objects/object-request.ts';
+import { answerContext, objectFields } from '../../src/peers/objects/object-response.ts';
 
 const page = readFileSync(new URL('../../../../docs/spec/peer-objects.md', import.meta.url), 'utf8');
 

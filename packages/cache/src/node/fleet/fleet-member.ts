@@ -11,7 +11,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, fleetKeys, systemClock } from '@bloomery/transport';
 import { HttpTransport } from '@bloomery/transport/http';
-import type { SummaryVersion } from '../../peers/object-response.ts';
+import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import { OwnSummary } from '../../peers/own-summary.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
 import { PeerHub } from '../../peers/peer-hub.ts';

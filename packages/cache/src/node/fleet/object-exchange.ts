@@ -18,7 +18,7 @@ import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
 import type { NeighbourDirectory, NeighbourReport } from '../../peers/neighbour-port.ts';
 import { NeighbourSource } from '../../peers/neighbour-source.ts';
-import type { SummaryVersion } from '../../peers/object-response.ts';
+import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import { PeerEntry, type PeerEntryStatistics } from '../../peers/peer-entry.ts';
 import { RunningAsks } from '../../peers/running-asks.ts';
 import { SummaryFeed, type SummarySink } from '../../peers/summary-feed.ts';

@@ -21,7 +21,7 @@ import type {
   NeighbourReport,
   OwnerWord,
 } from '../../peers/neighbour-port.ts';
-import type { SummaryVersion } from '../../peers/object-response.ts';
+import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import type { SummarySink } from '../../peers/summary-feed.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { FleetAccess } from '../fleet/object-exchange.ts';

@@ -12,7 +12,7 @@ import type {
   NeighbourReport,
   OwnerWord,
 } from '../../peers/neighbour-port.ts';
-import type { SummaryVersion } from '../../peers/object-response.ts';
+import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 
 /** The facts that a worker needs from its start on. */

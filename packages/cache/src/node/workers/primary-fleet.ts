@@ -23,7 +23,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, fleetKeys } from '@bloomery/transport';
 import { MOST_PARTS } from '../../peers/decisions/summary-keeper.ts';
 import type { Neighbour } from '../../peers/neighbour-port.ts';
-import { keyOfTarget } from '../../peers/object-request.ts';
+import { keyOfTarget } from '../../peers/objects/object-request.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
 import type { FleetReport } from '../../peers/peer-report.ts';
 import { hasBody } from '../../proxy/client/exchange.ts';

@@ -24,7 +24,7 @@ import type { SendLimits } from 'bloomery/wire';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
 import type { NeighbourPlan } from '../../peers/neighbour-port.ts';
 import { NeighbourSearch } from '../../peers/neighbour-search.ts';
-import type { AskKind } from '../../peers/object-request.ts';
+import type { AskKind } from '../../peers/objects/object-request.ts';
 import { OwnSummary } from '../../peers/own-summary.ts';
 import { type HubFollowing, PeerHub } from '../../peers/peer-hub.ts';
 import { RunningAsks } from '../../peers/running-asks.ts';

@@ -9,8 +9,8 @@ import type { Clock } from '@bloomery/transport';
 import type { AskListener } from '../../peers/neighbour-ask.ts';
 import type { Neighbour, NeighbourReport, QuestionEnd } from '../../peers/neighbour-port.ts';
 import type { SearchAsk } from '../../peers/neighbour-search.ts';
-import type { ObjectAsk } from '../../peers/object-request.ts';
-import type { SummaryVersion } from '../../peers/object-response.ts';
+import type { ObjectAsk } from '../../peers/objects/object-request.ts';
+import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import type { ResponseHead } from '../../policy/message-head.ts';
 
 /** The holder's answer to a question. Exactly one of `found` and `refused` is called. */

@@ -10,8 +10,8 @@
  */
 
 import type { Clock } from '@bloomery/transport';
-import type { ObjectAsk } from '../../peers/object-request.ts';
-import type { SummaryVersion } from '../../peers/object-response.ts';
+import type { ObjectAsk } from '../../peers/objects/object-request.ts';
+import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import type { NodeFlights } from '../node-flights.ts';
 import type { ObjectCache } from '../object-cache.ts';
 import type { AskAnswer } from './simulated-ask.ts';

@@ -7,8 +7,8 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@bloomery/transport';
-import { cutConnection } from '../safety/node-internals.ts';
-import type { BodyReader } from '../store/response-store.ts';
+import { cutConnection } from '../../safety/node-internals.ts';
+import type { BodyReader } from '../../store/response-store.ts';
 import { PIECE_BYTES, PieceWriter } from './object-pieces.ts';
 import { DIGEST_TRAILER } from './object-response.ts';
 

@@ -23,10 +23,10 @@
  */
 
 import { createHash } from 'node:crypto';
-import { fieldValue, withoutFields } from '../policy/fields.ts';
-import { endToEndFields } from '../policy/forwarding.ts';
-import type { ResponseHead } from '../policy/message-head.ts';
-import type { FieldList } from '../policy/stored-response.ts';
+import { fieldValue, withoutFields } from '../../policy/fields.ts';
+import { endToEndFields } from '../../policy/forwarding.ts';
+import type { ResponseHead } from '../../policy/message-head.ts';
+import type { FieldList } from '../../policy/stored-response.ts';
 import { fieldsThatCount } from './object-request.ts';
 
 /** Version of a holder's summary. */

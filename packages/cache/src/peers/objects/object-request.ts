@@ -24,13 +24,13 @@
  * the choice of the variant either.
  */
 
-import { ABSENT } from '../policy/cache-control.ts';
-import { cacheKey } from '../policy/cache-key.ts';
-import { fieldValue } from '../policy/fields.ts';
-import type { RequestHead } from '../policy/message-head.ts';
-import { requestFacts } from '../policy/request-facts.ts';
-import type { FieldList } from '../policy/stored-response.ts';
-import { variedBy } from '../policy/vary.ts';
+import { ABSENT } from '../../policy/cache-control.ts';
+import { cacheKey } from '../../policy/cache-key.ts';
+import { fieldValue } from '../../policy/fields.ts';
+import type { RequestHead } from '../../policy/message-head.ts';
+import { requestFacts } from '../../policy/request-facts.ts';
+import type { FieldList } from '../../policy/stored-response.ts';
+import { variedBy } from '../../policy/vary.ts';
 
 /** Whether a neighbour may also answer from a fetch that is under way. */
 export type AskKind = 'stored' | 'coming';
