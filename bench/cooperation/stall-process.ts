@@ -11,7 +11,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fleetKeys, systemClock } from '@bloomery/transport';
+import { FleetKeyring, systemClock } from '@bloomery/transport';
 import { HttpTransport } from '@bloomery/transport/http';
 import { hashKey, type KeyHash } from 'bloomery';
 import { OwnSummary } from '../../packages/cache/src/peers/own-summary.ts';
@@ -20,7 +20,8 @@ import { SlicedWork } from '../../packages/cache/src/peers/sliced-work.ts';
 import type { StallOrder, StallReply } from './stall-row.ts';
 
 const SECRET = Buffer.from('a secret of the benchmark only');
-const KEYS = fleetKeys(SECRET);
+const KEYRING = new FleetKeyring([SECRET]);
+const KEYS = KEYRING.first;
 const YEAR_MS = 365 * 86_400_000;
 /** Changes come in lots as small as a timer allows, because those of a store come one by one. */
 const LOT_MS = 1;
@@ -134,7 +135,7 @@ const act: {
     hub = new PeerHub({
       transport,
       clock: systemClock,
-      keys: KEYS,
+      keyring: KEYRING,
       budgetMs: 250,
       memoryBytes: 128e6,
       event: () => {},

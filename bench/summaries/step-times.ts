@@ -184,6 +184,7 @@ function newMember(n: number, keys: number, universe: number, summaries: Neighbo
   });
   const member: Member = {
     address: `neighbour ${n}`,
+    keyId: 0,
     publisher,
     subscriber,
     get positions(): SummaryPositions | null {

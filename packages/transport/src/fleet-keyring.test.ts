@@ -12,6 +12,7 @@ test('FleetKeyring keeps its secrets in the order of preference, and tells chang
   const told: number[][] = [];
   const cancel = keyring.watch(() => told.push(idsOf(keyring)));
   const before = keyring.first;
+  keyring.change([older]);
   keyring.change([older, newer]);
   keyring.change([newer, older]);
   expect(keyring.find(olderId)).toBe(before);

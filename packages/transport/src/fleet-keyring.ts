@@ -45,7 +45,10 @@ export class FleetKeyring {
     return this.#keys.find((keys) => keys.id === id);
   }
 
-  /** Replaces all secrets, and tells the listeners. Throws if the list cannot be used. */
+  /**
+   * Replaces all secrets, and tells the listeners if they are others now. Throws if the list cannot
+   * be used.
+   */
   change(secrets: readonly Uint8Array[]): void {
     if (secrets.length === 0 || secrets.length > MOST_SECRETS)
       throw new RangeError(
@@ -54,11 +57,13 @@ export class FleetKeyring {
     const keys = secrets.map(fleetKeys).map((made) => this.find(made.id) ?? made);
     if (new Set(keys.map(({ id }) => id)).size < keys.length)
       throw new RangeError('Cannot take the secrets of a fleet: expected different ones, got one twice');
+    const before = this.#keys;
     this.#keys = keys;
+    if (keys.length === before.length && keys.every((each, i) => each === before[i])) return;
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Calls the listener after each change. */
+  /** Calls the listener after each change of the secrets or of their order. */
   watch(listener: () => void): Cancel {
     // A function of its own, so that a listener which is passed twice is called twice.
     const entry = () => listener();

@@ -15,6 +15,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
+import { FleetKeyring } from '@bloomery/transport';
 import type { CacheProxy } from '../proxy/cache-proxy.ts';
 import { Flights } from '../proxy/flight/flights.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
@@ -36,7 +37,7 @@ import {
 import type { CacheNode, StartOptions } from './cache-node.ts';
 import { formatListen, type ListenAddress } from './config/listen-address.ts';
 import type { NodeConfig } from './config/node-config.ts';
-import { readPeerSecret } from './config/peer-secret.ts';
+import { readPeerSecrets } from './config/peer-secret.ts';
 import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
 import { FleetMember } from './fleet/fleet-member.ts';
 import { ObjectExchange } from './fleet/object-exchange.ts';
@@ -265,6 +266,8 @@ class RunningNode implements CacheNode {
     const next = withoutRestart(this.#config, config);
     // Steps that can fail come first, so that a failure leaves everything unchanged.
     const certificate = readCertificate(next);
+    const secrets =
+      this.#member === null || next.peers === null ? null : readPeerSecrets(next.peers.secretFile);
     const proxies = this.#makeProxies(next);
     for (const address of [...this.listen, this.adminListen, this.peerListen])
       if (address !== null) proxies.listensOn(address);
@@ -286,6 +289,7 @@ class RunningNode implements CacheNode {
       this.#adminServer?.changeCertificate(certificate);
       this.#peerPort?.changeCertificate(certificate);
     }
+    if (secrets !== null) this.#member?.keyring.change(secrets);
     this.#adminEndpoints = this.#makeAdminEndpoints(next);
     // Running requests and tunnels continue under the rules that they began with.
     this.#retire(this.#proxies);
@@ -417,8 +421,8 @@ class RunningNode implements CacheNode {
     if (peers === null) return;
     const event = this.log.event.bind(this.log);
     if (this.#team === null) {
-      const secret = readPeerSecret(peers.secretFile);
-      this.#member = new FleetMember({ config: peers, name: this.name, secret, event });
+      const keyring = new FleetKeyring(readPeerSecrets(peers.secretFile));
+      this.#member = new FleetMember({ config: peers, name: this.name, keyring, event });
     }
     const fleet = this.#member ?? this.#team?.fleet ?? null;
     if (fleet === null) return;

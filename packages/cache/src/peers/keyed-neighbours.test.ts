@@ -1,4 +1,5 @@
-import { hashKey, SecretKey } from 'bloomery';
+import { FleetKeyring } from '@bloomery/transport';
+import { hashKey } from 'bloomery';
 import { expect, test } from 'vitest';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import { Flights } from '../proxy/flight/flights.ts';
@@ -6,42 +7,46 @@ import type { ProxyFlights } from '../proxy/flight/shared-response.ts';
 import { KeyedNeighbours } from './keyed-neighbours.ts';
 import type { NeighbourDirectory, NeighbourPlan, OwnerWord } from './neighbour-port.ts';
 
-const summaryKey = new SecretKey(new Uint8Array(16).fill(3));
-const b = { id: 'b', address: 'http://b' };
+const older = new Uint8Array(16).fill(3);
+const b = { id: 'b', address: 'http://b', keyId: null };
 const toB: NeighbourPlan = {
   asks: [{ neighbour: b, headDeadlineMs: 9, hedgeAfterMs: null }],
   afterwards: 'owner',
 };
 
-function neighbours(word: OwnerWord | null = { owner: 'c', answer: b }) {
+function neighbours(given?: OwnerWord | null) {
   const asked: unknown[] = [];
-  const halves = ({ low, high }: { low: number; high: number }) => ({ low, high });
+  const keyring = new FleetKeyring([older]);
+  const word = given === undefined ? { owner: 'c', keyId: keyring.first.id, answer: b } : given;
   const directory: NeighbourDirectory = {
-    plan: (hash) => {
-      asked.push(['plan', halves(hash)]);
+    plan: (hashes) => {
+      asked.push(['plan', ...hashes]);
       return toB;
     },
-    askOwner: async (hash, lost) => {
-      asked.push(['owner', halves(hash), lost]);
+    askOwner: async (hashes, lost) => {
+      asked.push(['owner', ...hashes, lost]);
       return word;
     },
-    done: (owner, hash) => asked.push(['done', owner, halves(hash)]),
-    gaveUp: (owner, hash, why) => asked.push([why, owner, halves(hash)]),
+    done: (owner, hash) => asked.push(['done', owner, hash]),
+    gaveUp: (owner, hash, why) => asked.push([why, owner, hash]),
     find: (node) => (node === 'b' ? b : null),
     report: (report) => asked.push(report),
   };
   const mayName = (key: string) => !key.includes('secret');
-  const hashOf = (key: string) => halves(hashKey(key, { key: summaryKey }));
+  const hashOf = (key: string, { id: keyId, summary } = keyring.first) => {
+    const { low, high } = hashKey(key, { key: summary });
+    return { keyId, low, high };
+  };
   const flights: ProxyFlights = new Flights(() => 0);
   const keyed = new KeyedNeighbours({
     directory,
-    summaryKey,
+    keyring,
     mayName,
     mayShare: ({ status }) => status === 200,
     isBarren: (key) => flights.isBarren(key),
   });
   flights.watch((flight) => keyed.fetched(flight));
-  return { keyed, asked, hashOf, flights };
+  return { keyed, asked, hashOf, flights, keyring };
 }
 
 const request = (key: string) => ({ method: 'GET', key, headers: [] });
@@ -138,4 +143,27 @@ test('claims that are never stored do not gather without end', async () => {
   expect(asked).toEqual([]);
   keyed.stored('http://x/1');
   expect(asked).toHaveLength(1);
+});
+
+test('with two secrets, the directory gets both hashes, and an owner the one that it was asked by', async () => {
+  const { keyed, asked, hashOf, keyring } = neighbours();
+  const newer = new Uint8Array(16).fill(4);
+  keyring.change([newer, older]);
+  const [first, second] = keyring.all;
+  const both = [hashOf('http://x/a', first), hashOf('http://x/a', second)];
+  expect(keyed.hashes('http://x/a')).toEqual(both);
+  await keyed.plan(request('http://x/a'));
+  // The owner is asked by the second one, as `word` says.
+  await keyed.askOwner('http://x/a', null);
+  await keyed.askOwner('http://x/b', null);
+  keyed.stored('http://x/a');
+  expect(asked.slice(0, 2)).toEqual([
+    ['plan', ...both],
+    ['owner', ...both, null],
+  ]);
+  expect(asked[3]).toEqual(['done', 'c', both[1]]);
+  // A claim under a secret that is gone cannot be named any more.
+  keyring.change([newer]);
+  keyed.stored('http://x/b');
+  expect(asked).toHaveLength(4);
 });

@@ -9,27 +9,30 @@
  * most. An owner that hears nothing forgets the claim after a while (`decisions/owner-tracker.ts`).
  */
 
-import { hashKey, type KeyHash, type SecretKey } from 'bloomery';
+import type { FleetKeyring } from '@bloomery/transport';
+import { hashKey } from 'bloomery';
 import type { RequestHead } from '../policy/message-head.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import { RecentKeys } from '../proxy/flight/recent-keys.ts';
 import type { ProxyFlight } from '../proxy/flight/shared-response.ts';
 import type {
   GiveUp,
+  KeyedHash,
   Neighbour,
   NeighbourDirectory,
   NeighbourPlan,
   NeighbourPort,
   NeighbourReport,
   OwnerAnswer,
+  OwnerWord,
 } from './neighbour-port.ts';
 
 const MOST_CLAIMS = 4096;
 
 export interface KeyedNeighboursOptions {
   readonly directory: NeighbourDirectory;
-  /** The key under which the fleet hashes the keys of summaries. */
-  readonly summaryKey: SecretKey;
+  /** The secrets under which the fleet hashes the keys of summaries. */
+  readonly keyring: FleetKeyring;
   /** Whether a key may be named to a neighbour; keys with a secret in the query may not. */
   readonly mayName: (key: string) => boolean;
   /** Whether a response may be given to a neighbour. */
@@ -43,28 +46,31 @@ type FetchState = Pick<ProxyFlight, 'key' | 'kind' | 'landing' | 'ended'>;
 
 export class KeyedNeighbours implements NeighbourPort {
   readonly #options: KeyedNeighboursOptions;
-  /** Keys for which an owner has this node's claim, and that owner's id. */
-  readonly #claims = new RecentKeys<string>(MOST_CLAIMS);
+  /** Keys for which an owner has this node's claim, and the owner's word. */
+  readonly #claims = new RecentKeys<OwnerWord>(MOST_CLAIMS);
 
   constructor(options: KeyedNeighboursOptions) {
     this.#options = options;
   }
 
-  /** The hash under which a key is in summaries. */
-  hash(key: string): KeyHash {
-    return hashKey(key, { key: this.#options.summaryKey });
+  /** The hashes under which a key is in summaries, one for each secret. */
+  hashes(key: string): readonly KeyedHash[] {
+    return this.#options.keyring.all.map(({ id: keyId, summary }) => {
+      const { low, high } = hashKey(key, { key: summary });
+      return { keyId, low, high };
+    });
   }
 
   plan({ key }: RequestHead, again?: boolean): NeighbourPlan | Promise<NeighbourPlan> {
     const { mayName, directory } = this.#options;
     if (!mayName(key)) return { asks: [], afterwards: 'origin', why: 'the URL may not be named' };
-    return directory.plan(this.hash(key), again);
+    return directory.plan(this.hashes(key), again);
   }
 
   async askOwner(key: string, lost: string | null): Promise<OwnerAnswer | null> {
-    const word = await this.#options.directory.askOwner(this.hash(key), lost);
+    const word = await this.#options.directory.askOwner(this.hashes(key), lost);
     if (word === null) return null;
-    this.#claims.set(key, word.owner);
+    this.#claims.set(key, word);
     return word.answer;
   }
 
@@ -78,21 +84,28 @@ export class KeyedNeighbours implements NeighbourPort {
 
   /** A response of this key is stored now, so the owner can send other nodes here. */
   stored(key: string): void {
-    const owner = this.#claims.get(key);
-    if (owner === undefined) return;
+    const word = this.#claims.get(key);
+    if (word === undefined) return;
     this.#claims.delete(key);
-    this.#options.directory.done(owner, this.hash(key));
+    const hash = this.#hashFor(word, key);
+    if (hash !== undefined) this.#options.directory.done(word.owner, hash);
   }
 
   /** A fetch of this key has landed or ended. */
   fetched(flight: FetchState): void {
     const { directory } = this.#options;
     const { key } = flight;
-    const owner = this.#claims.get(key);
-    const why = owner === undefined ? null : this.#giveUp(flight);
-    if (owner === undefined || why === null) return;
+    const word = this.#claims.get(key);
+    const why = word === undefined ? null : this.#giveUp(flight);
+    if (word === undefined || why === null) return;
     this.#claims.delete(key);
-    directory.gaveUp(owner, this.hash(key), why);
+    const hash = this.#hashFor(word, key);
+    if (hash !== undefined) directory.gaveUp(word.owner, hash, why);
+  }
+
+  /** The hash by which an owner knows a key, unless its secret was removed meanwhile. */
+  #hashFor({ keyId }: OwnerWord, key: string): KeyedHash | undefined {
+    return this.hashes(key).find((hash) => hash.keyId === keyId);
   }
 
   /** The reason why a fetch brings nothing for other nodes, or null if it may still do so. */

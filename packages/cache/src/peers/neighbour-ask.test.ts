@@ -4,7 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { eventually } from '@bloomery/testkit/eventually';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
-import { fleetKeys, systemClock } from '@bloomery/transport';
+import { FleetKeyring, systemClock } from '@bloomery/transport';
 import { RequestSigner } from '@bloomery/transport/http';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { OriginClient } from '../proxy/origin/origin-client.ts';
@@ -16,7 +16,8 @@ import { answerContext, objectFields } from './objects/object-response.ts';
 import { RunningAsks } from './running-asks.ts';
 
 const secret = Buffer.alloc(32, 5);
-const { response: key } = fleetKeys(secret);
+const keyring = new FleetKeyring([secret]);
+const { response: key } = keyring.first;
 
 let server: Server;
 let client: OriginClient;
@@ -83,8 +84,8 @@ function ask(): Promise<string[]> {
   };
   return new Promise((resolve) => {
     const question = new NeighbourAsk(
-      { client: counting, signer, responseKey: key, clock, headTimeoutMs: 60_000, running, report },
-      { id: 'holder', address: `http://127.0.0.1:${port}` },
+      { client: counting, signer, keyring, clock, headTimeoutMs: 60_000, running, report },
+      { id: 'holder', address: `http://127.0.0.1:${port}`, keyId: null },
       { method: 'GET', key: 'http://example.org/a', headers: [] },
       { kind: 'stored', waitMs: 0, rest: null, isMiss: false },
       {

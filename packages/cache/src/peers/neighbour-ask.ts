@@ -14,7 +14,7 @@
  * origin has for its head.
  */
 
-import type { Cancel, Clock } from '@bloomery/transport';
+import type { Cancel, Clock, FleetKeyring, FleetKeys } from '@bloomery/transport';
 import type { RequestSigner } from '@bloomery/transport/http';
 import { combinedValue, fieldValue } from '../policy/fields.ts';
 import type { RequestHead, ResponseHead } from '../policy/message-head.ts';
@@ -39,7 +39,7 @@ export interface AskTools {
   /** Connections to neighbours, which no other traffic uses. */
   readonly client: Pick<OriginClient, 'fetch'>;
   readonly signer: RequestSigner;
-  readonly responseKey: Uint8Array;
+  readonly keyring: FleetKeyring;
   readonly clock: Clock;
   /** The longest wait for a neighbour that waits for the origin. */
   readonly headTimeoutMs: number;
@@ -74,6 +74,8 @@ export class NeighbourAsk {
   readonly #request: RequestHead;
   readonly #began: number;
   readonly #forget: () => void;
+  /** The keys that sign the question, and by which the answer is checked. */
+  readonly #keys: FleetKeys;
   #fetch: SourceFetch | null = null;
   #phase: 'asked' | 'unproven' | 'body' | 'over' = 'asked';
   #head: ResponseHead | null = null;
@@ -97,6 +99,7 @@ export class NeighbourAsk {
     listener: AskListener,
   ) {
     this.#tools = tools;
+    this.#keys = tools.keyring.find(neighbour.keyId) ?? tools.keyring.first;
     this.neighbour = neighbour;
     this.#request = request;
     this.#ask = ask;
@@ -116,7 +119,7 @@ export class NeighbourAsk {
     const { neighbour } = this;
     const { key, headers } = this.#request;
     const { origin, host } = new URL(neighbour.address);
-    const signature = signer.sign({ method: 'GET', target: key, host });
+    const signature = signer.sign({ method: 'GET', target: key, host }, this.#keys);
     const asked = askFields(headers, this.#ask);
     report({ kind: 'asked', neighbour, ask: this.#ask.kind });
     this.#fetch = client.fetch(
@@ -189,7 +192,7 @@ export class NeighbourAsk {
     this.#head = answer.head;
     this.#length = answer.length;
     const context = answerContext(signature, asked, head.status, head.headers);
-    this.#reader = new PieceReader(this.#tools.responseKey, context);
+    this.#reader = new PieceReader(this.#keys.response, context);
     this.#watch();
     this.listener.answered();
   }
@@ -294,6 +297,7 @@ export class NeighbourAsk {
       end: end as QuestionEnd,
       ms,
       summary: this.#summary,
+      keyId: this.#keys.id,
       isFalseMiss: this.#isMiss && end === 'hit' && wasStored(this.#head!),
     });
   }

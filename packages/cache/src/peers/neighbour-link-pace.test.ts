@@ -1,7 +1,7 @@
 import { SetPublisher } from 'bloomery/wire';
 import { expect, test } from 'vitest';
 import { hashOf, KEY_ID, SCHEME, SummaryLab } from '../../test/peers/summary-lab.ts';
-import { SUMMARY_TOPIC } from './neighbour-link.ts';
+import { SUMMARY_TOPIC } from './summary-follower.ts';
 
 /** A publisher at node `a` that changes a key every 250 ms, and the times at which it was asked. */
 function busyPublisher(lab: SummaryLab, keys: number) {
@@ -43,7 +43,7 @@ test('NeighbourLink asks once a minute for a summary above its limit', async () 
   await lab.clock.advance(100);
   start();
   await lab.clock.advance(180_000);
-  expect(link.positions).toBeNull();
+  expect(link.followers[0].positions).toBeNull();
   expect(lab.events).toContain('summary-too-large');
   // 720 messages came in this time.
   expect(asked.length).toBeGreaterThan(1);
@@ -71,7 +71,7 @@ test('NeighbourLink asks at once again after something was taken', async () => {
   expect(asked).toHaveLength(before + 1);
   await lab.clock.advance(5000);
   expect(asked).toHaveLength(before + 1);
-  expect(link.generation?.sequence).toBe(publisher.generation.sequence);
+  expect(link.generationOf(KEY_ID)?.sequence).toBe(publisher.generation.sequence);
   // The next wait is the shortest one again.
   answers.isFailing = true;
   lab.network.setConditions({ loss: 1 }, 'sim:a', 'sim:b');

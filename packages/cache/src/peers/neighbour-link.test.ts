@@ -5,9 +5,10 @@ import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { hashKey } from 'bloomery';
 import { SetPublisher } from 'bloomery/wire';
 import { expect, test, vi } from 'vitest';
-import { NeighbourLink, SUMMARY_TOPIC } from './neighbour-link.ts';
+import { NeighbourLink } from './neighbour-link.ts';
 import { NeighbourSummaries } from './neighbour-summaries.ts';
 import { SlicedWork } from './sliced-work.ts';
+import { SUMMARY_TOPIC } from './summary-follower.ts';
 
 const KEY_ID = 7;
 
@@ -42,7 +43,7 @@ async function linked(limitBytes: number) {
     clock,
     work,
     summaries,
-    keyId: KEY_ID,
+    keyIds: () => [KEY_ID],
     maxPositions: Math.floor(limitBytes / 5),
     event: (_level, name) => events.push(name),
   });
@@ -69,7 +70,11 @@ test('NeighbourLink drops a summary that outgrows the memory by deltas, and asks
   }
   expect(most).toBeGreaterThan(limitBytes / 2);
   expect(most).toBeLessThanOrEqual(limitBytes);
-  expect([link.masked, link.positions, summaries.byteLength]).toEqual(['no memory for its summary', null, 0]);
+  expect([link.masked, link.followers[0].positions, summaries.byteLength]).toEqual([
+    'no memory for its summary',
+    null,
+    0,
+  ]);
   expect([events, requests()]).toEqual([['summary-too-large'], 1]);
   // A minute later the summary is small again, and the next heartbeat brings it back.
   for (let at = 1000; at < 60_000; at++) publisher.deleteHash(hashKey(`key ${at}`));
@@ -77,7 +82,7 @@ test('NeighbourLink drops a summary that outgrows the memory by deltas, and asks
   await clock.advance(60_000);
   holder.publish(SUMMARY_TOPIC, publisher.heartbeat());
   await clock.advance(1000);
-  expect([link.masked, link.positions?.size, requests()]).toEqual([null, 1000, 2]);
+  expect([link.masked, link.followers[0].positions?.size, requests()]).toEqual([null, 1000, 2]);
 });
 
 test('NeighbourLink asks once a minute for a summary above the limit', async () => {
@@ -103,5 +108,5 @@ test('NeighbourLink lets 16 MiB of messages wait, and drops further ones', async
   add(publisher, 0, 10);
   holder.publish(SUMMARY_TOPIC, publisher.publish()!);
   await clock.advance(100);
-  expect(link.positions?.size).toBe(10);
+  expect(link.followers[0].positions?.size).toBe(10);
 });

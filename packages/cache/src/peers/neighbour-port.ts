@@ -19,6 +19,13 @@ export interface Neighbour {
   readonly id: string | null;
   /** The URL of its peer port, without a path: `http://10.0.0.2:3129`. */
   readonly address: string;
+  /** The id of the secret that signs questions to it; null takes the first one. */
+  readonly keyId: number | null;
+}
+
+/** The hash of a key under one secret of the fleet. */
+export interface KeyedHash extends HashHalves {
+  readonly keyId: number;
 }
 
 /** One question of a plan. */
@@ -63,6 +70,8 @@ export interface NeighbourPort {
 export interface OwnerWord {
   /** The id of the node that was asked. */
   readonly owner: string;
+  /** The secret of the hash by which it knows the key. */
+  readonly keyId: number;
   readonly answer: OwnerAnswer | null;
 }
 
@@ -73,13 +82,13 @@ export interface OwnerWord {
 export type GiveUp = 'unshareable' | 'left';
 
 /**
- * The same knowledge by the hash of a key under the fleet's summary key, so that it can be kept in
- * another process than the fetch.
+ * The same knowledge by the hash of a key, so that it can be kept in another process than the
+ * fetch. `hashes` are those of one key, under each secret that the node knows.
  */
 export interface NeighbourDirectory {
-  plan(hash: HashHalves, again?: boolean): NeighbourPlan | Promise<NeighbourPlan>;
+  plan(hashes: readonly KeyedHash[], again?: boolean): NeighbourPlan | Promise<NeighbourPlan>;
   /** Asks the owner of the key. Null if the directory does not answer. It never rejects. */
-  askOwner(hash: HashHalves, lost: string | null): Promise<OwnerWord | null>;
+  askOwner(hashes: readonly KeyedHash[], lost: string | null): Promise<OwnerWord | null>;
   /** Tells an owner that this node has the whole object. */
   done(owner: string, hash: HashHalves): void;
   /** Tells an owner that this node does not have the object, and is not receiving it any more. */
@@ -113,6 +122,8 @@ export type NeighbourReport =
       readonly end: QuestionEnd;
       readonly ms: number;
       readonly summary: SummaryVersion | null;
+      /** The secret that signed the question, which is that of `summary`. */
+      readonly keyId: number;
       /** Whether the object came from the neighbour's store although its summary said "no". */
       readonly isFalseMiss: boolean;
     }

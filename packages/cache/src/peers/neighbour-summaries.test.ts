@@ -63,6 +63,7 @@ class PlainPositions implements SummaryPositions {
 
 class Member implements SummaryMember {
   readonly address: string;
+  readonly keyId = 1;
   positions: PlainPositions | null = null;
 
   constructor(address: string) {
@@ -87,7 +88,7 @@ function summariesOf(limitBytes = 1e8) {
 }
 
 const names = (members: readonly SummaryMember[]) => members.map(({ address }) => address).sort();
-const hashOf = (key: string) => hashKey(key, { seed: 3 });
+const hashOf = (key: string) => ({ ...hashKey(key, { seed: 3 }), keyId: 1 });
 
 test('candidates are exactly the neighbours whose set has the position, at every moment', () => {
   const { summaries, clock } = summariesOf();

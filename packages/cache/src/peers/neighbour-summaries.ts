@@ -21,8 +21,9 @@
  * enough, the summary that asks for more is not kept.
  */
 
-import { FilterTable, hashKey, hashScheme, type KeyHash } from 'bloomery';
+import { FilterTable, hashKey, hashScheme } from 'bloomery';
 import { positionOf } from 'bloomery/wire';
+import type { KeyedHash } from './neighbour-port.ts';
 import type { SlicedWork, Steps } from './sliced-work.ts';
 
 /** The positions of one neighbour, as its subscriber keeps them. */
@@ -39,9 +40,11 @@ export interface SummaryPositions {
   positions(): Iterable<number>;
 }
 
-/** One neighbour in the table. */
+/** One summary of one neighbour in the table. */
 export interface SummaryMember {
   readonly address: string;
+  /** The id of the secret under which its keys were hashed. */
+  readonly keyId: number;
   /** The positions of its summary, or null before the first full state. */
   readonly positions: SummaryPositions | null;
 }
@@ -115,10 +118,10 @@ export class NeighbourSummaries {
   }
 
   /**
-   * The neighbours that may hold the key, at most `most` of them. A hash takes part if it was made
-   * with the fleet's key.
+   * The neighbours that may hold the key, at most `most` of them, by their summaries under the
+   * secret of the hash.
    */
-  candidates(hash: Pick<KeyHash, 'low' | 'high'>, most = Number.POSITIVE_INFINITY): SummaryMember[] {
+  candidates(hash: KeyedHash, most = Number.POSITIVE_INFINITY): SummaryMember[] {
     const found: SummaryMember[] = [];
     for (const { universe, table, places, candidates } of this.#tables.values()) {
       const position = positionOf(hash, universe);
@@ -126,7 +129,7 @@ export class NeighbourSummaries {
         for (let w = 0; w < candidates.length; w++) {
           for (let rest = candidates[w]; rest !== 0; rest &= rest - 1) {
             const place = places[32 * w + 31 - Math.clz32(rest & -rest)];
-            if (place === null || place === undefined || this.#unsettled.has(place)) continue;
+            if (place?.member.keyId !== hash.keyId || this.#unsettled.has(place)) continue;
             if (place.member.positions?.hasPosition(position)) found.push(place.member);
             if (found.length >= most) return found;
           }
@@ -134,6 +137,7 @@ export class NeighbourSummaries {
       }
     }
     for (const { member, universe } of this.#unsettled) {
+      if (member.keyId !== hash.keyId) continue;
       if (member.positions?.hasPosition(positionOf(hash, universe))) found.push(member);
       if (found.length >= most) return found;
     }

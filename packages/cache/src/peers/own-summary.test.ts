@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hashOf, KEY_ID, SCHEME, SummaryLab } from '../../test/peers/summary-lab.ts';
-import { SUMMARY_TOPIC } from './neighbour-link.ts';
 import { OwnSummary, type OwnSummaryOptions } from './own-summary.ts';
+import { SUMMARY_TOPIC } from './summary-follower.ts';
 
 const HOUR = 3_600_000;
 
@@ -57,7 +57,7 @@ test('OwnSummary beats, so that a neighbour that missed a message catches up', a
   lab.network.setConditions({}, 'sim:a', 'sim:b');
   await lab.clock.advance(5000);
   expect(lab.finds('x')).toBe(true);
-  expect(link.generation).toEqual(own.version);
+  expect(link.generationOf(KEY_ID)).toEqual(own.version);
 });
 
 test('OwnSummary answers a neighbour that comes later, and one that missed many changes', async () => {
@@ -74,7 +74,7 @@ test('OwnSummary answers a neighbour that comes later, and one that missed many 
   await lab.clock.advance(60_000);
   for (let i = 0; i < 20; i++) expect(lab.finds(`key ${i}`)).toBe(true);
   expect(lab.finds('early')).toBe(true);
-  expect(link.generation).toEqual(own.version);
+  expect(link.generationOf(KEY_ID)).toEqual(own.version);
 });
 
 test('OwnSummary grows into a wider universe, and loses nothing that comes meanwhile', async () => {
@@ -82,16 +82,16 @@ test('OwnSummary grows into a wider universe, and loses nothing that comes meanw
   keep('first');
   await lab.clock.advance(1000);
   const { epoch } = own.version;
-  const universe = link.positions?.universe;
+  const universe = link.followers[0].positions?.universe;
   for (let i = 0; i < 3000; i++) {
     keep(`key ${i}`);
     if (i % 100 === 0) await lab.clock.advance(3);
   }
   await lab.clock.advance(5000);
   expect(own.version.epoch).toBeGreaterThan(epoch);
-  expect(link.positions!.universe).toBeGreaterThan(universe!);
-  expect(link.generation).toEqual(own.version);
-  expect([own.objects, link.positions!.size]).toEqual([3001, 3001]);
+  expect(link.followers[0].positions!.universe).toBeGreaterThan(universe!);
+  expect(link.generationOf(KEY_ID)).toEqual(own.version);
+  expect([own.objects, link.followers[0].positions!.size]).toEqual([3001, 3001]);
   for (let i = 0; i < 3000; i++) expect(lab.finds(`key ${i}`)).toBe(true);
 });
 
@@ -132,7 +132,7 @@ test('OwnSummary takes a universe that fits the false candidates it is given', a
       const { lab, link, keep } = await start({ neighbours: 64, falseCandidates });
       for (let i = 0; i < 1000; i++) keep(`key ${i}`);
       await lab.clock.advance(2000);
-      return link.positions!.universe;
+      return link.followers[0].positions!.universe;
     }),
   );
   // 1,000 keys, 64 neighbours: 1.25 · 1000 · 64 / 0.02 and / 0.0002, rounded up to powers of two.

@@ -14,13 +14,12 @@ import { type Cancel, type Clock, MAX_MESSAGE_BYTES, type Transport } from '@blo
 import type { HashScheme, KeyHash } from 'bloomery';
 import { AT_REST, afterSending, SEND_LIMITS, type SendLimits, SetPublisher, shouldSend } from 'bloomery/wire';
 import { type Instant, type KeeperStep, SummaryKeeper } from './decisions/summary-keeper.ts';
-import { SUMMARY_TOPIC } from './neighbour-link.ts';
 import type { SummaryVersion } from './objects/object-response.ts';
 import type { SlicedWork } from './sliced-work.ts';
-import type { SummarySink } from './summary-feed.ts';
+import { SUMMARY_TOPIC } from './summary-follower.ts';
 
 export interface OwnSummaryOptions {
-  readonly transport: Transport;
+  readonly transport: Pick<Transport, 'publish' | 'serve'>;
   readonly clock: Clock;
   readonly work: SlicedWork;
   readonly keyId: number;
@@ -44,7 +43,7 @@ const HEARTBEAT_MS = 5000;
 /** Changes that come within this time are looked at together. */
 const GATHER_MS = 10;
 
-export class OwnSummary implements SummarySink {
+export class OwnSummary {
   readonly #options: OwnSummaryOptions;
   readonly #publisher: SetPublisher;
   readonly #keeper: SummaryKeeper;

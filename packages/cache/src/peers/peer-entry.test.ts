@@ -46,7 +46,6 @@ beforeEach(async () => {
     policy: () => ({ ...DEFAULT_POLICY, name: 'holder' }),
     clock,
     verifier: new RequestVerifier(secret, clock),
-    responseKey,
     mayShare: (response) => shareable(response),
     summary: () => ({ epoch: 3, sequence: 4 }),
     headTimeoutMs: 60_000,

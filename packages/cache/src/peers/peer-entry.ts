@@ -22,7 +22,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '@bloomery/transport';
+import type { Clock, FleetKeys } from '@bloomery/transport';
 import { type RequestVerifier, SIGNATURE_FIELD } from '@bloomery/transport/http';
 import { type Answer, answerFrom } from '../policy/answer.ts';
 import { forwardStatus, hitStatus } from '../policy/cache-status.ts';
@@ -54,12 +54,13 @@ export interface PeerEntryOptions {
   readonly policy: () => PolicyOptions;
   readonly clock: Clock;
   readonly verifier: Pick<RequestVerifier, 'verify'>;
-  /** The fleet's key for answers. */
-  readonly responseKey: Uint8Array;
   /** Whether a response may be given to a neighbour. */
   readonly mayShare: (response: StoredResponse) => boolean;
-  /** The version of this node's summary, or null while it has none. */
-  readonly summary: () => SummaryVersion | null;
+  /**
+   * The version of this node's summary under a secret, or null while it has none. A question that
+   * was signed by none of them has the id null.
+   */
+  readonly summary: (keyId: number | null) => SummaryVersion | null;
   /** The longest wait of a neighbour for the head of a fetch that waits for the origin. */
   readonly headTimeoutMs: number;
   /** The questions of this node itself. */
@@ -81,6 +82,8 @@ interface Question {
   readonly res: ServerResponse;
   readonly node: string;
   readonly signature: string;
+  /** The keys that signed it. */
+  readonly keys: FleetKeys;
   readonly request: RequestHead;
   readonly ask: ObjectAsk;
 }
@@ -117,8 +120,8 @@ export class PeerEntry {
   /** Handler for requests in absolute form on the peer port. */
   handle(req: IncomingMessage, res: ServerResponse): void {
     const question = this.#read(req, res);
-    if (question === null) {
-      this.#refuse(res);
+    if ('refusedKeyId' in question) {
+      this.#refuse(res, question.refusedKeyId);
       return;
     }
     const { node } = question;
@@ -130,32 +133,33 @@ export class PeerEntry {
     });
   }
 
-  /** The question, or null if it is to be refused. */
-  #read(req: IncomingMessage, res: ServerResponse): Question | null {
+  /** The question, or the secret that signed it if it is to be refused. */
+  #read(req: IncomingMessage, res: ServerResponse): Question | { readonly refusedKeyId: number | null } {
+    const unsigned = { refusedKeyId: null };
     const { method, url: target, rawHeaders } = req;
     const { host, [SIGNATURE_FIELD]: signature } = req.headers;
-    if (method !== 'GET' || target === undefined || host === undefined || hasBody(req)) return null;
-    if (typeof signature !== 'string') return null;
+    if (method !== 'GET' || target === undefined || host === undefined || hasBody(req)) return unsigned;
+    if (typeof signature !== 'string') return unsigned;
     const verdict = this.#options.verifier.verify({ method, target, host, field: signature });
-    if ('refused' in verdict) return null;
-    const { node } = verdict;
+    if ('refused' in verdict) return unsigned;
+    const { node, keys } = verdict;
     const key = keyOfTarget(target);
     const ask = readAsk(rawHeaders);
-    if (key === null || ask === null || this.#asks.of(node) >= MOST_ASKS) return null;
+    if (key === null || ask === null || this.#asks.of(node) >= MOST_ASKS) return { refusedKeyId: keys.id };
     const request = { method, key, headers: fieldsThatCount(rawHeaders) };
-    return { req, res, node, signature, request, ask };
+    return { req, res, node, signature, keys, request, ask };
   }
 
   async #answer(question: Question): Promise<void> {
     const { store, policy, clock, mayShare } = this.#options;
-    const { request, ask, res } = question;
+    const { request, ask, res, keys } = question;
     const found = await store.find(request.key);
     if (res.destroyed) return;
     const now = clock.now();
     const decision = decide(request, found, now, policy());
     if (decision.kind === 'serve' && !decision.stale) {
       const { response } = decision;
-      if (response.range !== null || !mayShare(response)) this.#refuse(res);
+      if (response.range !== null || !mayShare(response)) this.#refuse(res, keys.id);
       else {
         const status = hitStatus(policy().name, response, now);
         await this.#serve(question, { response, source: response, body: null }, status);
@@ -163,25 +167,25 @@ export class PeerEntry {
       return;
     }
     if (ask.kind === 'coming') await this.#answerFromFlight(question);
-    else this.#refuse(res);
+    else this.#refuse(res, keys.id);
   }
 
   async #answerFromFlight(question: Question): Promise<void> {
     const { flights, policy, running } = this.#options;
-    const { request, node, res, ask } = question;
+    const { request, node, res, ask, keys } = question;
     const { key, headers } = request;
     const names = flights.selectors(key);
     const variant = names === undefined ? '' : variantText(variedFor(names, headers));
     const flight = flights.find(key, variant, (shared) => this.#suits(request, ask, shared));
     if (flight === null || running.has(key, node)) {
-      this.#refuse(res);
+      this.#refuse(res, keys.id);
       return;
     }
     const fed = this.#fed.get(flight) ?? [];
     this.#fed.set(flight, fed);
     const others = [...new Set(fed)];
     if (others.length >= MOST_FED && !others.includes(node)) {
-      this.#refuse(res, others[Math.floor(this.#options.clock.random() * others.length)]);
+      this.#refuse(res, keys.id, others[Math.floor(this.#options.clock.random() * others.length)]);
       return;
     }
     fed.push(node);
@@ -189,7 +193,7 @@ export class PeerEntry {
     const shared = await this.#head(flight, question);
     if (res.destroyed) return;
     if (shared === null || !this.#suits(request, ask, shared)) {
-      this.#refuse(res);
+      this.#refuse(res, keys.id);
       return;
     }
     const status = forwardStatus(policy().name, { fwd: 'uri-miss', collapsed: true });
@@ -227,13 +231,13 @@ export class PeerEntry {
   }
 
   async #serve(question: Question, found: Found, status: string): Promise<void> {
-    const { store, policy, clock, responseKey, summary } = this.#options;
-    const { req, res, request, ask, signature } = question;
+    const { store, policy, clock, summary } = this.#options;
+    const { req, res, request, ask, signature, keys } = question;
     const { response, source, body } = found;
     const answer = answerFrom(request, response, clock.now(), { stale: false, status }, policy());
     const bytes = answer === null ? null : wantedBytes(answer, ask);
     if (answer === null || bytes === null) {
-      this.#refuse(res);
+      this.#refuse(res, keys.id);
       return;
     }
     const { start, end } = bytes;
@@ -244,23 +248,23 @@ export class PeerEntry {
       // The store checks its bytes when they are read. If they are damaged, nothing was sent yet.
       const read = await firstPiece(reader);
       if (read === 'failed') {
-        this.#refuse(res);
+        this.#refuse(res, keys.id);
         return;
       }
       first = read;
     }
-    const fields = objectFields(answer.headers, summary());
+    const fields = objectFields(answer.headers, summary(keys.id));
     const context = answerContext(signature, req.rawHeaders, answer.status, fields);
-    const sender = new PieceSender(res, { clock, key: responseKey, context });
+    const sender = new PieceSender(res, { clock, key: keys.response, context });
     this.#served++;
     res.writeHead(answer.status, answer.statusText, fields);
     await sender.send(reader, first);
     this.#bytes += sender.bytes;
   }
 
-  #refuse(res: ServerResponse, tryNode: string | null = null): void {
+  #refuse(res: ServerResponse, keyId: number | null, tryNode: string | null = null): void {
     this.#refused++;
-    refuseQuestion(res, this.#options.summary(), tryNode);
+    refuseQuestion(res, this.#options.summary(keyId), tryNode);
   }
 }
 

@@ -1,13 +1,15 @@
 import { SimNetwork } from '@bloomery/sim';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
-import { fleetKeys } from '@bloomery/transport';
+import { FleetKeyring } from '@bloomery/transport';
 import { hashKey } from 'bloomery';
 import { SetPublisher } from 'bloomery/wire';
 import { expect, test } from 'vitest';
 import { PeerHub } from './peer-hub.ts';
 
-const keys = fleetKeys(new Uint8Array(32).fill(7));
-const hashOf = (key: string) => hashKey(key, { key: keys.summary });
+const keyring = new FleetKeyring([new Uint8Array(32).fill(7)]);
+const keys = keyring.first;
+const keyedHash = (key: string) => ({ ...hashKey(key, { key: keys.summary }), keyId: keys.id });
+const hashesOf = (key: string) => [keyedHash(key)];
 
 /** Hubs of nodes that all know each other, on a network in memory. */
 async function fleetOf(size: number) {
@@ -21,7 +23,7 @@ async function fleetOf(size: number) {
     const hub = new PeerHub({
       transport,
       clock,
-      keys,
+      keyring,
       budgetMs: 250,
       memoryBytes: 1e6,
       event: (_level, name) => events.push(name),
@@ -43,9 +45,9 @@ async function fleetOf(size: number) {
 
 test('the first node is told to fetch, and the others are sent to nodes that receive it', async () => {
   const { nodes, settle } = await fleetOf(5);
-  const hash = hashOf('http://a/');
+  const hash = keyedHash('http://a/');
   const answers = [];
-  for (const { hub } of nodes) answers.push((await settle(hub.askOwner(hash, null))).answer);
+  for (const { hub } of nodes) answers.push((await settle(hub.askOwner([hash], null))).answer);
   expect(answers[0]).toBe('fetch');
   expect(answers.slice(1).map((answer) => (answer as { id: string }).id)).toEqual(['n0', 'n0', 'n1', 'n1']);
   for (const { hub } of nodes) hub.close();
@@ -54,12 +56,12 @@ test('the first node is told to fetch, and the others are sent to nodes that rec
 test('a node that gave up is not named to others', async () => {
   const { nodes, clock, settle } = await fleetOf(4);
   for (const [at, why] of (['left', 'unshareable'] as const).entries()) {
-    const hash = hashOf(`http://a/${at}`);
-    const { owner } = await settle(nodes[0].hub.askOwner(hash, null));
+    const hash = keyedHash(`http://a/${at}`);
+    const { owner } = await settle(nodes[0].hub.askOwner([hash], null));
     nodes[0].hub.gaveUp(owner, hash, why);
     await clock.advance(100);
     const answers = [];
-    for (const { hub } of nodes.slice(1)) answers.push((await settle(hub.askOwner(hash, null))).answer);
+    for (const { hub } of nodes.slice(1)) answers.push((await settle(hub.askOwner([hash], null))).answer);
     // After an object that may not be shared, each node fetches for itself.
     const expected = why === 'left' ? ['fetch', 'n1', 'n1'] : ['fetch', 'fetch', 'fetch'];
     expect(answers.map((answer) => (typeof answer === 'string' ? answer : answer?.id))).toEqual(expected);
@@ -72,8 +74,8 @@ test('questions to owners are counted if they leave the node', async () => {
   const [asker] = nodes;
   let expected = 0;
   for (let i = 0; i < 20; i++) {
-    const hash = hashOf(`http://a/${i}`);
-    const { owner } = await settle(asker.hub.askOwner(hash, null));
+    const hash = keyedHash(`http://a/${i}`);
+    const { owner } = await settle(asker.hub.askOwner([hash], null));
     asker.hub.done(owner, hash);
     await clock.advance(100);
     if (owner !== asker.id) expected += 2;
@@ -87,13 +89,13 @@ test('questions to owners are counted if they leave the node', async () => {
 test('nodes agree on one other owner while the first one is silent', async () => {
   const { nodes, network, settle } = await fleetOf(6);
   for (let i = 0; i < 20; i++) {
-    const hash = hashOf(`http://a/${i}`);
-    const { owner } = await settle(nodes[0].hub.askOwner(hash, null));
+    const hash = keyedHash(`http://a/${i}`);
+    const { owner } = await settle(nodes[0].hub.askOwner([hash], null));
     const others = nodes.filter(({ id }) => id !== owner);
     for (const { id } of others) network.partition(`sim:${owner}`, `sim:${id}`);
-    const fresh = hashOf(`http://b/${i}`);
+    const fresh = keyedHash(`http://b/${i}`);
     const asked = [];
-    for (const { hub } of others) asked.push(await settle(hub.askOwner(fresh, null)));
+    for (const { hub } of others) asked.push(await settle(hub.askOwner([fresh], null)));
     // One node fetches, whether the silent node was the owner of this key or not.
     expect(asked.filter(({ answer }) => answer === 'fetch')).toHaveLength(1);
     expect(asked.filter(({ answer }) => answer === null)).toEqual([]);
@@ -122,7 +124,7 @@ test('neighbours that come and go are told, and a lost one is no owner', async (
   ]);
   expect(a.events).toContain('peer-down');
   for (let i = 0; i < 20; i++)
-    expect((await settle(a.hub.askOwner(hashOf(`http://c/${i}`), null))).owner).not.toBe('n1');
+    expect((await settle(a.hub.askOwner(hashesOf(`http://c/${i}`), null))).owner).not.toBe('n1');
   a.hub.close();
   c.hub.close();
 });
@@ -131,7 +133,7 @@ test('a miss is counted once, and becomes a false miss when the neighbour had th
   const { nodes, clock } = await fleetOf(2);
   const [{ hub }, other] = nodes;
   const publisher = new SetPublisher({ incarnation: 1, publisherId: keys.id, universe: 1024 });
-  publisher.addHash(hashOf('http://a/held'));
+  publisher.addHash(keyedHash('http://a/held'));
   publisher.publish();
   other.transport.serve('summary', (request) => publisher.answer(request) ?? new Uint8Array());
   other.transport.publish('summary', publisher.full());
@@ -140,13 +142,21 @@ test('a miss is counted once, and becomes a false miss when the neighbour had th
     const { trueHits, falseHits, trueMisses, falseMisses } = hub.peerReports()[0];
     return { trueHits, falseHits, trueMisses, falseMisses };
   };
-  const [neighbour] = hub.plan(hashOf('http://a/held')).asks.map((ask) => ask.neighbour);
+  const [neighbour] = hub.plan(hashesOf('http://a/held')).asks.map((ask) => ask.neighbour);
   expect(counts().trueMisses).toBe(0);
-  const { candidates } = hub.plan(hashOf('http://a/absent'));
+  const { candidates } = hub.plan(hashesOf('http://a/absent'));
   expect([candidates, counts().trueMisses]).toEqual([[], 1]);
-  hub.plan(hashOf('http://a/absent'), true);
+  hub.plan(hashesOf('http://a/absent'), true);
   expect(counts().trueMisses).toBe(1);
-  const answered = { kind: 'answered', neighbour, ask: 'coming', end: 'hit', ms: 1, summary: null } as const;
+  const answered = {
+    kind: 'answered',
+    neighbour,
+    ask: 'coming',
+    end: 'hit',
+    ms: 1,
+    summary: null,
+    keyId: keys.id,
+  } as const;
   for (const isFalseMiss of [false, true]) {
     hub.report({ kind: 'asked', neighbour, ask: 'coming' });
     hub.report({ ...answered, isFalseMiss });

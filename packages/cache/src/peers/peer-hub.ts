@@ -11,9 +11,10 @@
  * fetched twice; nothing else happens.
  */
 
-import type { Cancel, Clock, FleetKeys, Peer, PeerState, Transport } from '@bloomery/transport';
+import type { Cancel, Clock, FleetKeyring, Peer, PeerState, Transport } from '@bloomery/transport';
 import { rendezvousOrder } from '@bloomery/transport';
 import { HedgeBudget } from './decisions/hedge-budget.ts';
+import { ownerKey } from './decisions/owner-key.ts';
 import {
   decodeAnswer,
   decodeQuestion,
@@ -29,14 +30,16 @@ import type { AskEnd, PeerScore } from './decisions/peer-score.ts';
 import { NeighbourLink } from './neighbour-link.ts';
 import type {
   GiveUp,
+  KeyedHash,
   Neighbour,
   NeighbourDirectory,
   NeighbourPlan,
   NeighbourReport,
   OwnerWord,
 } from './neighbour-port.ts';
-import { NeighbourSummaries, type SummaryMember } from './neighbour-summaries.ts';
-import type { PeerReport } from './peer-report.ts';
+import { NeighbourSummaries, type SummaryMember, type SummaryPositions } from './neighbour-summaries.ts';
+import type { SummaryVersion } from './objects/object-response.ts';
+import { keyName, type PeerReport } from './peer-report.ts';
 import { SlicedWork } from './sliced-work.ts';
 
 /** The topic of questions to the owner of a key. */
@@ -51,7 +54,7 @@ const MOST_CANDIDATES = 256;
 export interface PeerHubOptions {
   readonly transport: Transport;
   readonly clock: Clock;
-  readonly keys: FleetKeys;
+  readonly keyring: FleetKeyring;
   readonly budgetMs: number;
   /** Bound for the summaries of all neighbours. */
   readonly memoryBytes: number;
@@ -70,15 +73,18 @@ export interface HubFollowing {
 }
 
 /** One neighbour as the hub uses it; see neighbour-link.ts. */
-export interface HubLink extends SummaryMember, Neighbour {
+export interface HubLink extends Neighbour {
   readonly score: PeerScore;
   readonly state: PeerState;
   readonly masked: string | null;
-  readonly generation: { readonly epoch: number; readonly sequence: number } | null;
+  readonly keys: readonly number[];
+  readonly followers: readonly SummaryMember[];
+  generationOf(keyId: number): SummaryVersion | null;
   readonly silentMs: number | null;
   readonly summaryBytes: number;
   objectBytes: number;
   changed(peer: Peer): void;
+  keysChanged(): void;
   catchUp(): void;
   close(): void;
 }
@@ -94,7 +100,7 @@ export class PeerHub implements NeighbourDirectory {
   #ownerQuestions = 0;
 
   constructor(options: PeerHubOptions) {
-    const { transport, clock } = options;
+    const { transport, clock, keyring } = options;
     this.#options = options;
     this.work = new SlicedWork(clock);
     this.#tracker = new OwnerTracker();
@@ -103,6 +109,9 @@ export class PeerHub implements NeighbourDirectory {
     for (const peer of transport.peers()) this.#links.set(peer.address, following.link(peer));
     this.#cancels.push(
       transport.watchPeers((peer) => this.#peerChanged(peer)),
+      keyring.watch(() => {
+        for (const link of this.#links.values()) link.keysChanged();
+      }),
       transport.serve(OWNER_TOPIC, (body, from) => this.#answerAsOwner(body, from)),
     );
   }
@@ -113,20 +122,17 @@ export class PeerHub implements NeighbourDirectory {
     this.work.close();
   }
 
-  plan(hash: HashHalves, again = false): NeighbourPlan {
+  plan(hashes: readonly KeyedHash[], again = false): NeighbourPlan {
     const { clock, budgetMs } = this.#options;
     const now = clock.monotonic();
-    const found = new Set(this.#summaries.candidates(hash, MOST_CANDIDATES));
+    const found = this.#candidates(hashes);
     let up = 0;
     for (const link of this.#links.values()) {
       if (link.state === 'up') up++;
       if (!again && link.masked === null && !found.has(link)) link.score.countMiss();
     }
     const plan = choosePeers({
-      candidates: [...found].map((member) => {
-        const { address, score, masked } = member as HubLink;
-        return { peer: address, score, masked };
-      }),
+      candidates: [...found].map(({ address, score, masked }) => ({ peer: address, score, masked })),
       shareable: true,
       hasOwner: up > 0,
       budgetMs,
@@ -146,7 +152,9 @@ export class PeerHub implements NeighbourDirectory {
     };
   }
 
-  async askOwner(hash: HashHalves, lost: string | null): Promise<OwnerWord> {
+  async askOwner(hashes: readonly KeyedHash[], lost: string | null): Promise<OwnerWord> {
+    const hash = this.#hashForOwner(hashes);
+    const { keyId } = hash;
     const owners = this.#ownersOf(hash);
     const question: OwnerQuestion =
       lost === null ? { kind: 'want', hash } : { kind: 'lost', hash, source: lost };
@@ -155,9 +163,9 @@ export class PeerHub implements NeighbourDirectory {
     for (const [place, owner] of owners.entries()) {
       const word = await this.#put(owner, question, deadlineMs / (place + 1));
       if (word !== null)
-        return { owner, answer: word.kind === 'ask' ? (this.find(word.node) ?? 'fetch') : 'fetch' };
+        return { owner, keyId, answer: word.kind === 'ask' ? (this.find(word.node) ?? 'fetch') : 'fetch' };
     }
-    return { owner: owners[0], answer: null };
+    return { owner: owners[0], keyId, answer: null };
   }
 
   done(owner: string, hash: HashHalves): void {
@@ -189,7 +197,7 @@ export class PeerHub implements NeighbourDirectory {
       this.#hedges.earn();
     } else if (report.kind === 'answered') {
       const guessed = report.ask === 'stored';
-      const isNewer = report.end === 'refused' && isLater(report.summary, link.generation);
+      const isNewer = report.end === 'refused' && isLater(report.summary, link.generationOf(report.keyId));
       const end: AskEnd = report.end === 'waits' ? 'cancelled' : isNewer ? 'refused-newer' : report.end;
       if (report.isFalseMiss && link.masked === null) score.contradictMiss();
       score.end(end, { guessed, waitedMs: report.ms, now });
@@ -205,7 +213,7 @@ export class PeerHub implements NeighbourDirectory {
   peerReports(): PeerReport[] {
     const now = this.#options.clock.monotonic();
     return [...this.#links.values()].map((link) => {
-      const { score, positions } = link;
+      const { score, followers } = link;
       const { latencies, guesses, troubles } = score;
       const doubt = score.isResting(now)
         ? 'it failed several times in a row'
@@ -217,11 +225,17 @@ export class PeerHub implements NeighbourDirectory {
         id: link.id,
         state: link.state,
         masked: link.masked ?? doubt,
-        objects: positions?.size ?? 0,
-        falsePositiveRate: positions === null ? 0 : positions.size / positions.universe,
+        objects: Math.max(...followers.map(({ positions }) => positions?.size ?? 0)),
+        falsePositiveRate: sumOf(followers.map(({ positions }) => rateOf(positions))),
+        keys: followers.map(({ keyId, positions }) => ({
+          id: keyName(keyId),
+          isUsed: keyId === link.keyId,
+          isShared: link.keys.includes(keyId),
+          objects: positions?.size ?? null,
+        })),
         silentMs: link.silentMs,
         summaryBytes: link.summaryBytes,
-        memoryBytes: this.#summaries.bytesOf(link),
+        memoryBytes: sumOf(followers.map((follower) => this.#summaries.bytesOf(follower))),
         trueHits: guesses.trueHits,
         falseHits: guesses.falseHits,
         trueMisses: guesses.trueMisses,
@@ -247,16 +261,16 @@ export class PeerHub implements NeighbourDirectory {
   }
 
   #following(): HubFollowing {
-    const { transport, clock, keys, memoryBytes, event } = this.#options;
+    const { transport, clock, keyring, memoryBytes, event } = this.#options;
     const { work } = this;
     const summaries = new NeighbourSummaries({
       limitBytes: memoryBytes,
       work,
       failed: (error) => event('warn', 'summary-table', { problem: error }),
     });
-    const keyId = keys.id;
+    const keyIds = () => keyring.all.map(({ id }) => id);
     const maxPositions = Math.floor(memoryBytes / LEAST_BYTES_PER_POSITION);
-    const parts = { transport, clock, work, summaries, keyId, maxPositions, event };
+    const parts = { transport, clock, work, summaries, keyIds, maxPositions, event };
     return { summaries, link: (peer) => new NeighbourLink(peer, parts) };
   }
 
@@ -271,6 +285,27 @@ export class PeerHub implements NeighbourDirectory {
         id: peer.id,
         why: peer.why ?? undefined,
       });
+  }
+
+  /** The neighbours of which a summary says "maybe", under whichever secret. */
+  #candidates(hashes: readonly KeyedHash[]): Set<HubLink> {
+    const found = new Set<HubLink>();
+    for (const hash of hashes)
+      for (const { address } of this.#summaries.candidates(hash, MOST_CANDIDATES)) {
+        const link = this.#links.get(address);
+        if (link !== undefined) found.add(link);
+      }
+    return found;
+  }
+
+  /** The hash by which all nodes know a key in questions to owners. */
+  #hashForOwner(hashes: readonly KeyedHash[]): KeyedHash {
+    const up = [...this.#links.values()].filter(({ state }) => state === 'up');
+    const chosen = ownerKey(
+      hashes.map(({ keyId }) => keyId),
+      up.map(({ keys }) => keys),
+    );
+    return hashes.find(({ keyId }) => keyId === chosen)!;
   }
 
   /** The owner of a key, and the node that is asked if the owner does not answer. */
@@ -320,6 +355,15 @@ export class PeerHub implements NeighbourDirectory {
   #isUsable(node: string): boolean {
     return node === this.#options.transport.self.id || this.find(node) !== null;
   }
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
+}
+
+/** The share of keys for which a summary wrongly says "maybe". */
+function rateOf(positions: SummaryPositions | null): number {
+  return positions === null ? 0 : positions.size / positions.universe;
 }
 
 function isLater(

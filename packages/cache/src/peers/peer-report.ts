@@ -3,6 +3,23 @@
  * `bloomery cache peers`. It is plain data that survives JSON. It contains no URL and no key.
  */
 
+/** One secret of the fleet, as this node and a neighbour use it. */
+interface KeyReport {
+  /** The key id, in 8 hexadecimal digits. */
+  readonly id: string;
+  /** Whether it signs what this node sends to the neighbour. */
+  readonly isUsed: boolean;
+  /** Whether the neighbour accepts it as well. */
+  readonly isShared: boolean;
+  /** Objects in the neighbour's summary under it, or null if there is none. */
+  readonly objects: number | null;
+}
+
+/** The name of a secret for people. It says nothing about the secret itself. */
+export function keyName(keyId: number): string {
+  return keyId.toString(16).padStart(8, '0');
+}
+
 /** One neighbour, as this node sees it. */
 export interface PeerReport {
   /** The URL from the configuration. */
@@ -17,6 +34,8 @@ export interface PeerReport {
   readonly objects: number;
   /** Expected share of wrong "maybe" answers of this summary. */
   readonly falsePositiveRate: number;
+  /** The secrets that this node knows: two while the operator changes them. */
+  readonly keys: readonly KeyReport[];
   /** Time since its last message, or null if there was none. */
   readonly silentMs: number | null;
   /** Bytes of summary messages that came from it. */
@@ -45,6 +64,8 @@ export interface OwnSummaryReport {
   readonly listen: readonly string[];
   /** Stored objects that neighbours may have. */
   readonly objects: number;
+  /** The secrets that this node knows, the preferred one first, and its objects under each. */
+  readonly keys: readonly { readonly id: string; readonly objects: number }[];
   /** Name of the last published state. */
   readonly generation: string;
   readonly updates: number;

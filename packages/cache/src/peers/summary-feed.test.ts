@@ -1,9 +1,10 @@
-import { hashKey, type KeyHash } from 'bloomery';
+import { hashKey } from 'bloomery';
 import { expect, test } from 'vitest';
 import { storedResponse } from '../../test/store/stored-responses.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import { MemoryStore } from '../store/memory/memory-store.ts';
 import type { ResponseStore } from '../store/response-store.ts';
+import type { KeyedHash } from './neighbour-port.ts';
 import { SummaryFeed } from './summary-feed.ts';
 
 function commit(store: ResponseStore, response: StoredResponse): void {
@@ -13,10 +14,15 @@ function commit(store: ResponseStore, response: StoredResponse): void {
 
 function feedOf(store: ResponseStore, shareableUntil: (response: StoredResponse) => number | null) {
   const kept = new Map<string, number>();
-  const name = ({ low, high }: KeyHash) => `${high}/${low}`;
+  const hashes = (key: string) =>
+    [1, 2].map((keyId) => {
+      const { low, high } = hashKey(key, { seed: keyId });
+      return { keyId, low, high };
+    });
+  const name = ({ keyId, low, high }: KeyedHash) => `${keyId}: ${high}/${low}`;
   const feed = new SummaryFeed({
     store,
-    hash: (key) => hashKey(key),
+    hashes,
     shareableUntil,
     sink: {
       keep: (hash, until) => kept.set(name(hash), until),
@@ -27,7 +33,12 @@ function feedOf(store: ResponseStore, shareableUntil: (response: StoredResponse)
       throw error;
     },
   });
-  const until = (key: string) => kept.get(name(hashKey(key)));
+  /** The time that was told for both hashes of a key. */
+  const until = (key: string) => {
+    const [first, second] = hashes(key).map((hash) => kept.get(name(hash)));
+    expect(first).toBe(second);
+    return first;
+  };
   return { feed, kept, until };
 }
 
@@ -42,7 +53,7 @@ test('SummaryFeed tells keys that are stored before it and after it, and forgets
   expect([until('http://a/1'), until('http://a/2')]).toEqual([undefined, 5]);
   feed.close();
   commit(store, storedResponse({ bodyLength: 0, time: 1000, key: 'http://a/3' }));
-  expect(kept.size).toBe(1);
+  expect(kept.size).toBe(2);
 });
 
 test('SummaryFeed takes the latest time of several variants, and drops a key without any', async () => {

@@ -12,21 +12,22 @@
  * meanwhile count as well, in any order, because each look-up reads the present state.
  */
 
-import type { KeyHash } from 'bloomery';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import type { ResponseStore } from '../store/response-store.ts';
+import type { KeyedHash } from './neighbour-port.ts';
 
 /** The taker of what a feed tells: the summary itself, or a channel to the process that has it. */
 export interface SummarySink {
   /** The key may be shared until this time, in milliseconds since 1970. */
-  keep(hash: KeyHash, until: number): void;
+  keep(hash: KeyedHash, until: number): void;
   /** The key has no response any more that may be shared. */
-  drop(hash: KeyHash): void;
+  drop(hash: KeyedHash): void;
 }
 
 export interface SummaryFeedOptions {
   readonly store: ResponseStore;
-  readonly hash: (key: string) => KeyHash;
+  /** The hashes of a key, one for each secret of the fleet. */
+  readonly hashes: (key: string) => readonly KeyedHash[];
   /** The time at which a response becomes stale, or null if it must not be shared. */
   readonly shareableUntil: (response: StoredResponse) => number | null;
   readonly sink: SummarySink;
@@ -50,7 +51,10 @@ export class SummaryFeed {
     this.#stopWatching = options.store.watch((key) => this.#look(key));
   }
 
-  /** Reads all keys that are stored now. Resolves when it has read them. */
+  /**
+   * Reads all keys that are stored now. Resolves when it has read them. It is called again when
+   * there is a new secret.
+   */
   async readAll(): Promise<void> {
     const { store, pause, failed } = this.#options;
     let count = 0;
@@ -93,13 +97,14 @@ export class SummaryFeed {
 
   #tell(key: string, responses: readonly StoredResponse[]): void {
     if (this.#isClosed) return;
-    const { hash, shareableUntil, sink } = this.#options;
+    const { hashes, shareableUntil, sink } = this.#options;
     let until: number | null = null;
     for (const response of responses) {
       const own = shareableUntil(response);
       if (own !== null && own > (until ?? 0)) until = own;
     }
-    if (until === null) sink.drop(hash(key));
-    else sink.keep(hash(key), until);
+    for (const hash of hashes(key))
+      if (until === null) sink.drop(hash);
+      else sink.keep(hash, until);
   }
 }

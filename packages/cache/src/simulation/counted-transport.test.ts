@@ -2,7 +2,7 @@ import { SimNetwork, Simulation } from '@bloomery/sim';
 import { hashKey } from 'bloomery';
 import { SetPublisher, SetSubscriber } from 'bloomery/wire';
 import { expect, test } from 'vitest';
-import { SUMMARY_TOPIC } from '../peers/neighbour-link.ts';
+import { SUMMARY_TOPIC } from '../peers/summary-follower.ts';
 import { CountedTransport } from './counted-transport.ts';
 import { FleetCounts } from './fleet-counts.ts';
 

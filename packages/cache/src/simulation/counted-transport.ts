@@ -13,7 +13,7 @@ import type {
   Transport,
 } from '@bloomery/transport';
 import { readSyncMessage } from 'bloomery/wire';
-import { SUMMARY_TOPIC } from '../peers/neighbour-link.ts';
+import { SUMMARY_TOPIC } from '../peers/summary-follower.ts';
 import type { FleetCounts } from './fleet-counts.ts';
 
 /** The version of messages about sets of positions (docs/spec/sync.md). */

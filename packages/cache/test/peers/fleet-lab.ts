@@ -8,7 +8,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
-import { type Clock, fleetKeys, systemClock } from '@bloomery/transport';
+import { type Clock, FleetKeyring, systemClock } from '@bloomery/transport';
 import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
 import type {
   Neighbour,
@@ -33,7 +33,7 @@ import { MemoryStore } from '../../src/store/memory/memory-store.ts';
 import { type ProxyLab, startProxy } from '../proxy/proxy-lab.ts';
 import { Wire } from './faulty-wire.ts';
 
-const secret = Buffer.alloc(32, 9);
+const keyring = new FleetKeyring([Buffer.alloc(32, 9)]);
 
 /** Default budget of a fetch, by the clock of the asking side. */
 export const BUDGET_MS = 250;
@@ -107,8 +107,7 @@ export async function startFleet(
       flights,
       policy: () => policy,
       clock: entryClock,
-      verifier: new RequestVerifier(secret, systemClock),
-      responseKey: fleetKeys(secret).response,
+      verifier: new RequestVerifier(keyring, systemClock),
       mayShare: () => node.mayShare,
       summary: () => ({ epoch: at, sequence: 1 }),
       headTimeoutMs: HEAD_TIMEOUT_MS,
@@ -128,8 +127,8 @@ export async function startFleet(
     clients.push(client);
     const tools = {
       client,
-      signer: new RequestSigner(secret, id, systemClock),
-      responseKey: fleetKeys(secret).response,
+      signer: new RequestSigner(keyring, id, systemClock),
+      keyring,
       clock,
       headTimeoutMs: HEAD_TIMEOUT_MS,
       running,
@@ -154,7 +153,7 @@ export async function startFleet(
       wire,
       flights,
       running,
-      neighbour: { id, address: `http://127.0.0.1:${wire.port}` },
+      neighbour: { id, address: `http://127.0.0.1:${wire.port}`, keyId: null },
       reports,
       ends: () => reports.flatMap((each) => ('end' in each ? [`${each.neighbour.id}: ${each.end}`] : [])),
       plan: () => toOrigin,

@@ -37,7 +37,7 @@ export class SummaryLab {
       clock: this.clock,
       work: this.work,
       summaries: this.summaries,
-      keyId: KEY_ID,
+      keyIds: () => [KEY_ID],
       maxPositions,
       event: this.event,
     });
@@ -51,6 +51,6 @@ export class SummaryLab {
 
   /** Whether `b` believes that `a` holds a key. */
   finds(key: string): boolean {
-    return this.summaries.candidates(hashOf(key)).length > 0;
+    return this.summaries.candidates({ ...hashOf(key), keyId: KEY_ID }).length > 0;
   }
 }

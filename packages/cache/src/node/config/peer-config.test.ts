@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigError } from './config-sources.ts';
 import { loadConfig, type NodeConfig, printConfig } from './node-config.ts';
-import { readPeerSecret } from './peer-secret.ts';
+import { readPeerSecrets } from './peer-secret.ts';
 import { settingsForRestart, withoutRestart } from './reload-rules.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-peers-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function file(name: string, content: string, mode = 0o600): string {
+function file(name: string, content: string | Uint8Array, mode = 0o600): string {
   const path = join(folder, name);
   writeFileSync(path, content);
   chmodSync(path, mode);
@@ -190,8 +190,30 @@ describe('settings for neighbours', () => {
   });
 });
 
-describe('readPeerSecret', () => {
-  test('takes the bytes without white space at both ends', () => {
-    expect(Buffer.from(readPeerSecret(secret)).toString()).toBe('correct horse battery staple');
+describe('readPeerSecrets', () => {
+  const textsOf = (content: string | Uint8Array) =>
+    readPeerSecrets(file('secrets', content)).map((bytes) => Buffer.from(bytes).toString());
+
+  test('takes a line without white space at both ends', () => {
+    expect(textsOf('\n\t correct horse battery staple \r\n\n')).toEqual(['correct horse battery staple']);
+    expect(textsOf('no line feed at the end')).toEqual(['no line feed at the end']);
+    expect(textsOf('ein Schlüssel für alle')).toEqual(['ein Schlüssel für alle']);
+  });
+
+  test('takes two lines in their order', () => {
+    expect(textsOf('the new secret of all\r\nthe old secret of all\r\n')).toEqual([
+      'the new secret of all',
+      'the old secret of all',
+    ]);
+  });
+
+  test('refuses files that are no one or two secrets', () => {
+    expect(() => textsOf('the new secret of all\nshort\n')).toThrow('expected at least 16 bytes, got 5');
+    expect(() => textsOf(' \n ')).toThrow('expected at least 16 bytes, got 0');
+    const line = 'a line that is long enough';
+    expect(() => textsOf(`${line} 1\n${line} 2\n${line} 3\n`)).toThrow('expected one or two lines, got 3');
+    expect(() => textsOf(`${line}\n ${line}\n`)).toThrow('expected two different lines, got one twice');
+    for (const bytes of [new Uint8Array(32).fill(255), new Uint8Array(32).fill(1)])
+      expect(() => textsOf(bytes)).toThrow('expected one or two lines of text, got other bytes');
   });
 });

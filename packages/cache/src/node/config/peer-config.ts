@@ -11,7 +11,7 @@ import { formatDuration, formatSize } from './amounts.ts';
 import type { WrittenSettings } from './config-sources.ts';
 import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
 import { leadsHere, parsePeer } from './peer-address.ts';
-import { isReadableByAll, readPeerSecret } from './peer-secret.ts';
+import { isReadableByAll, readPeerSecrets } from './peer-secret.ts';
 import { durationOf, type SettingReader, shareOf, sizeOf } from './setting-reader.ts';
 
 /** `single` plans for few copies in the fleet; `summary-cache` keeps and publishes everything. */
@@ -128,7 +128,7 @@ function parseShare(text: string): string {
 
 function checkSecret(file: string, problems: string[], warnings: string[]): void {
   try {
-    readPeerSecret(file);
+    readPeerSecrets(file);
     if (isReadableByAll(file))
       warnings.push(`every user of this machine can read the secret in ${file}; chmod 600 ends that`);
   } catch (error) {

@@ -1,7 +1,8 @@
 /**
  * Settings that a running node does not take from a new configuration: ports, stores, which would
  * have to be emptied or moved, and neighbours, whose links and summaries were built from them. It
- * takes all others. The operator is told the names as in the file.
+ * takes all others. The operator is told the names as in the file. The file with the secrets of the
+ * fleet is read again at each reload; only its name needs a restart.
  */
 
 import type { NodeConfig } from './node-config.ts';

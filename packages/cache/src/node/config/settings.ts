@@ -323,7 +323,7 @@ export const SETTINGS: readonly Setting[] = [
     placeholder: 'file',
     initial: '',
     live: false,
-    help: 'file with the secret that all nodes of the fleet share, at least 16 bytes',
+    help: 'file with the secret that all nodes of the fleet share; two lines while it changes',
   },
   {
     key: 'peerBudget',

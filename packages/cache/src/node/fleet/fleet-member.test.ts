@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@bloomery/testkit/eventually';
+import { FleetKeyring } from '@bloomery/transport';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../config/node-config.ts';
 import { FleetMember } from './fleet-member.ts';
@@ -30,11 +31,11 @@ async function startMembers(): Promise<{ members: FleetMember[]; servers: Server
   );
   await Promise.all(servers.map((server) => once(server, 'listening')));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  const secret = new Uint8Array(32).fill(4);
+  const keyring = new FleetKeyring([new Uint8Array(32).fill(4)]);
   for (const [at, name] of ['a', 'b'].entries()) {
     const flags = { listen: ['127.0.0.1:0'], disk: false, peer: [`http://127.0.0.1:${ports[1 - at]}`] };
     const { peers } = loadConfig({ flags: { ...flags, peerSecret: join(folder, 'secret') } });
-    members.push(new FleetMember({ config: peers!, name, secret, event: () => {} }));
+    members.push(new FleetMember({ config: peers!, name, keyring, event: () => {} }));
   }
   return { members, servers, ports };
 }

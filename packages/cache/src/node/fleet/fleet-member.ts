@@ -9,13 +9,13 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Clock, fleetKeys, systemClock } from '@bloomery/transport';
+import { type Clock, type FleetKeyring, systemClock } from '@bloomery/transport';
 import { HttpTransport } from '@bloomery/transport/http';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
-import { OwnSummary } from '../../peers/own-summary.ts';
+import { type KeyedVersion, OwnSummaries } from '../../peers/own-summaries.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
 import { PeerHub } from '../../peers/peer-hub.ts';
-import type { FleetReport } from '../../peers/peer-report.ts';
+import { type FleetReport, keyName } from '../../peers/peer-report.ts';
 import { formatListen, type ListenAddress } from '../config/listen-address.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
 import type { FleetAccess } from './object-exchange.ts';
@@ -24,7 +24,7 @@ export interface FleetMemberOptions {
   readonly config: PeerConfig;
   /** The name of the node, unique in the fleet. */
   readonly name: string;
-  readonly secret: Uint8Array;
+  readonly keyring: FleetKeyring;
   readonly event: (level: 'info' | 'warn' | 'error', name: string, fields: Record<string, unknown>) => void;
   readonly clock?: Clock;
   /** Called when the version of the summary, or the list of live neighbours, has changed. */
@@ -33,45 +33,53 @@ export interface FleetMemberOptions {
 
 export class FleetMember implements FleetAccess {
   readonly name: string;
-  readonly secret: Uint8Array;
+  readonly keyring: FleetKeyring;
   readonly directory: PeerHub;
-  readonly sink: OwnSummary;
+  readonly sink: OwnSummaries;
   readonly #transport: HttpTransport;
   readonly #memoryLimitBytes: number;
   /** The address of the peer port, once it is open. */
   listen: ListenAddress | null = null;
 
-  constructor({ config, name, secret, event, clock = systemClock, changed }: FleetMemberOptions) {
-    const keys = fleetKeys(secret);
+  constructor({ config, name, keyring, event, clock = systemClock, changed }: FleetMemberOptions) {
     this.name = name;
-    this.secret = secret;
+    this.keyring = keyring;
     this.#memoryLimitBytes = config.memoryBytes;
-    this.#transport = new HttpTransport({ id: name, secret, peers: config.peers, clock });
+    this.#transport = new HttpTransport({ id: name, secret: keyring, peers: config.peers, clock });
     this.directory = new PeerHub({
       transport: this.#transport,
       clock,
-      keys,
+      keyring,
       budgetMs: config.budgetMs,
       memoryBytes: config.memoryBytes,
       event,
     });
-    this.sink = new OwnSummary({
+    this.sink = new OwnSummaries({
       transport: this.#transport,
       clock,
-      keyId: keys.id,
-      scheme: keys.summary.scheme,
+      keyring,
       neighbours: config.peers.length,
       bandwidth: config.bandwidth,
       work: this.directory.work,
       event,
       ...(changed === undefined ? {} : { published: changed }),
     });
-    // After the directory's own listener, which knows the change by then.
+    // After the listeners of directory and summaries, which know the change by then.
     if (changed !== undefined) this.#transport.watchPeers(() => changed());
+    keyring.watch(() => {
+      event('info', 'peer-secrets', { keys: keyring.all.map(({ id }) => keyName(id)) });
+      changed?.();
+    });
   }
 
-  get summary(): SummaryVersion {
-    return this.sink.version;
+  summary(keyId: number | null): SummaryVersion | null {
+    const { versions } = this.sink;
+    return versions.find((version) => version.keyId === keyId) ?? versions[0] ?? null;
+  }
+
+  /** The versions of all its summaries, the one under the preferred secret first. */
+  get summaries(): readonly KeyedVersion[] {
+    return this.sink.versions;
   }
 
   /** The summary is in this process and takes everything at once. */
@@ -84,19 +92,22 @@ export class FleetMember implements FleetAccess {
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.#transport.handle(request, response)) return true;
     if (!this.#transport.isForOther(request.headers.host ?? '')) return false;
-    refuseQuestion(response, this.summary);
+    refuseQuestion(response, this.summary(null));
     return true;
   }
 
   report(): FleetReport {
+    const { objects, versions, updates, bytes } = this.sink;
+    const { epoch, sequence } = versions[0]!;
     return {
       own: {
         id: this.name,
         listen: this.listen === null ? [] : [formatListen(this.listen)],
-        objects: this.sink.objects,
-        generation: `${this.summary.epoch}.${this.summary.sequence}`,
-        updates: this.sink.updates,
-        bytesPublished: this.sink.bytes,
+        objects: objects[0]!.objects,
+        keys: objects.map((each) => ({ id: keyName(each.keyId), objects: each.objects })),
+        generation: `${epoch}.${sequence}`,
+        updates,
+        bytesPublished: bytes,
         ownerQuestions: this.directory.ownerQuestions,
         memoryBytes: this.directory.summaryMemoryBytes,
         memoryLimitBytes: this.#memoryLimitBytes,

@@ -13,7 +13,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Clock, fleetKeys, systemClock } from '@bloomery/transport';
+import { type Clock, type FleetKeyring, systemClock } from '@bloomery/transport';
 import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
 import type { NeighbourDirectory, NeighbourReport } from '../../peers/neighbour-port.ts';
@@ -38,12 +38,15 @@ import type { PeerConfig } from '../config/peer-config.ts';
 export interface FleetAccess {
   /** The name under which neighbours know the node. */
   readonly name: string;
-  readonly secret: Uint8Array;
+  readonly keyring: FleetKeyring;
   readonly directory: NeighbourDirectory;
   /** Takes what the store holds. */
   readonly sink: SummarySink;
-  /** The version of the node's summary, or null while it is unknown. */
-  readonly summary: SummaryVersion | null;
+  /**
+   * The version of the node's summary under a secret, or null while it is unknown. Without such a
+   * secret, that of the first one.
+   */
+  summary(keyId: number | null): SummaryVersion | null;
   /** The address of the peer port, or null if there is none. */
   readonly listen: ListenAddress | null;
   /** Resolves when the sink has passed everything on. */
@@ -66,18 +69,19 @@ export class ObjectExchange {
   readonly #entry: PeerEntry;
   readonly #client: OriginClient;
   readonly #stopWatching: () => void;
+  #isStarted = false;
   /** The sources of a fetch before its origin, for the proxy. */
   readonly sources: SourcesBeforeOrigin;
 
   constructor(options: ObjectExchangeOptions) {
     const { fleet, config, store, flights, policy, limits, event } = options;
     const clock = options.clock ?? systemClock;
-    const keys = fleetKeys(fleet.secret);
+    const { keyring } = fleet;
     const until = (response: StoredResponse) => shareableUntil(response, { share: config.share });
     const mayShare = (response: StoredResponse) => (until(response) ?? 0) > clock.now();
     const port = new KeyedNeighbours({
       directory: fleet.directory,
-      summaryKey: keys.summary,
+      keyring,
       mayName: (key) => !hasSecretQuery(key) || config.share.some((prefix) => key.startsWith(prefix)),
       mayShare,
       isBarren: (key) => flights.isBarren(key),
@@ -88,10 +92,9 @@ export class ObjectExchange {
       flights,
       policy,
       clock,
-      verifier: new RequestVerifier(fleet.secret, clock),
-      responseKey: keys.response,
+      verifier: new RequestVerifier(keyring, clock),
       mayShare,
-      summary: () => fleet.summary,
+      summary: (keyId) => fleet.summary(keyId),
       headTimeoutMs: limits.originHeadTimeoutMs,
       running,
       problem: (problem) => event('error', 'peer-entry', { problem }),
@@ -104,8 +107,8 @@ export class ObjectExchange {
     });
     const tools = {
       client: this.#client,
-      signer: new RequestSigner(fleet.secret, fleet.name, clock),
-      responseKey: keys.response,
+      signer: new RequestSigner(keyring, fleet.name, clock),
+      keyring,
       clock,
       headTimeoutMs: limits.originHeadTimeoutMs,
       running,
@@ -119,7 +122,7 @@ export class ObjectExchange {
         : [];
     this.#feed = new SummaryFeed({
       store,
-      hash: (key) => port.hash(key),
+      hashes: (key) => port.hashes(key),
       // A copy is published by the neighbour that it came from.
       shareableUntil: (response) =>
         config.mode === 'single' && isPeerCopy(response) ? null : until(response),
@@ -134,7 +137,15 @@ export class ObjectExchange {
       if (change !== 'removed') port.stored(key);
     });
     const stopWatchingFlights = flights.watch((flight) => port.fetched(flight));
+    // The summary under a new secret is empty, and is told everything that is stored.
+    let known = keyring.all;
+    const stopWatchingKeys = keyring.watch(() => {
+      const isNew = keyring.all.some((keys) => !known.includes(keys));
+      known = keyring.all;
+      if (isNew && this.#isStarted) void this.#feed.readAll();
+    });
     this.#stopWatching = () => {
+      stopWatchingKeys();
       stopWatchingStore();
       stopWatchingFlights();
     };
@@ -142,6 +153,7 @@ export class ObjectExchange {
 
   /** Begins to read the store. The summary is published from the beginning, and grows. */
   start(): void {
+    this.#isStarted = true;
     void this.#feed.readAll();
   }
 

@@ -1,13 +1,16 @@
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
+import { fleetKeys } from '@bloomery/transport';
 import { expect, test } from 'vitest';
 import { FleetChannel } from './fleet-channel.ts';
 import type { FleetToPrimary } from './fleet-messages.ts';
 
-const b = { id: 'b', address: 'http://b' };
+const b = { id: 'b', address: 'http://b', keyId: 9 };
 const plan = {
   asks: [{ neighbour: b, headDeadlineMs: 20, hedgeAfterMs: null }],
   afterwards: 'owner' as const,
 };
+
+const inBase64 = (text: string) => Buffer.from(text).toString('base64');
 
 function channel() {
   const clock = new VirtualClock();
@@ -16,9 +19,9 @@ function channel() {
   const taken: (() => void)[] = [];
   const start = {
     name: 'a',
-    secret: Buffer.from('a secret of sixteen bytes').toString('base64'),
+    secrets: [inBase64('a secret of sixteen bytes')],
     listen: null,
-    news: { summary: { epoch: 1, sequence: 2 }, live: [] },
+    news: { summaries: [{ keyId: 9, epoch: 1, sequence: 2 }], live: [] },
   };
   const fleet = new FleetChannel({
     start,
@@ -33,8 +36,7 @@ function channel() {
   return { fleet, clock, told, taken };
 }
 
-/** More than the halves, as the real hashes have. */
-const hash = (low: number) => ({ low, high: 7, scheme: 'unsendable' });
+const hash = (low: number) => ({ keyId: 9, low, high: 7 });
 
 test('changes are gathered for 10 ms, in their order', async () => {
   const { fleet, clock, told } = channel();
@@ -44,7 +46,7 @@ test('changes are gathered for 10 ms, in their order', async () => {
   await clock.advance(9);
   expect(told).toEqual([]);
   await clock.advance(1);
-  expect(told).toEqual([{ kind: 'summary', changes: [1, 7, 1000, 1, 7, 0, 2, 7, 2000] }]);
+  expect(told).toEqual([{ kind: 'summary', changes: [9, 1, 7, 1000, 9, 1, 7, 0, 9, 2, 7, 2000] }]);
   fleet.keep(hash(3), 1);
   await clock.advance(10);
   expect(told).toHaveLength(2);
@@ -53,7 +55,7 @@ test('changes are gathered for 10 ms, in their order', async () => {
 test('many changes do not wait, and their reader waits for the channel', async () => {
   const { fleet, clock, told, taken } = channel();
   for (let i = 0; i < 600; i++) fleet.keep(hash(i), 1);
-  expect(told.map((message) => message.kind === 'summary' && message.changes.length)).toEqual([768, 768]);
+  expect(told.map((message) => message.kind === 'summary' && message.changes.length)).toEqual([1024, 1024]);
   let isSettled = false;
   const settled = fleet.settled().then(() => {
     isSettled = true;
@@ -70,18 +72,18 @@ test('many changes do not wait, and their reader waits for the channel', async (
 
 test('plans and words of owners come from the primary, each to its question', async () => {
   const { fleet, clock, told } = channel();
-  const asked = [fleet.plan(hash(1)), fleet.plan(hash(2), true)];
-  const word = fleet.askOwner(hash(3), 'c');
+  const asked = [fleet.plan([hash(1)]), fleet.plan([hash(2)], true)];
+  const word = fleet.askOwner([hash(3)], 'c');
   expect(told).toEqual([
-    { kind: 'plan', id: 1, hash: { low: 1, high: 7 } },
-    { kind: 'plan', id: 2, hash: { low: 2, high: 7 }, again: true },
-    { kind: 'ask-owner', id: 3, hash: { low: 3, high: 7 }, lost: 'c' },
+    { kind: 'plan', id: 1, hashes: [hash(1)] },
+    { kind: 'plan', id: 2, hashes: [hash(2)], again: true },
+    { kind: 'ask-owner', id: 3, hashes: [hash(3)], lost: 'c' },
   ]);
-  fleet.receive({ kind: 'owner-said', id: 3, word: { owner: 'd', answer: b } });
+  fleet.receive({ kind: 'owner-said', id: 3, word: { owner: 'd', keyId: 9, answer: b } });
   fleet.receive({ kind: 'planned', id: 2, plan });
   fleet.receive({ kind: 'planned', id: 1, plan: { asks: [], afterwards: 'origin' } });
   expect(await Promise.all(asked)).toEqual([{ asks: [], afterwards: 'origin' }, plan]);
-  expect(await word).toEqual({ owner: 'd', answer: b });
+  expect(await word).toEqual({ owner: 'd', keyId: 9, answer: b });
   expect(clock.pending).toBe(0);
   fleet.done('d', hash(3));
   fleet.gaveUp('d', hash(4), 'left');
@@ -95,7 +97,7 @@ test('plans and words of owners come from the primary, each to its question', as
 
 test('without an answer within the budget the origin is asked, and a late answer is ignored', async () => {
   const { fleet, clock } = channel();
-  const [made, word] = [fleet.plan(hash(1)), fleet.askOwner(hash(1), null)];
+  const [made, word] = [fleet.plan([hash(1)]), fleet.askOwner([hash(1)], null)];
   await clock.advance(250);
   expect(await made).toMatchObject({ asks: [], afterwards: 'origin' });
   expect(await word).toBeNull();
@@ -104,9 +106,27 @@ test('without an answer within the budget the origin is asked, and a late answer
 
 test('the news of the primary are known without asking', () => {
   const { fleet, told } = channel();
-  expect([fleet.name, Buffer.from(fleet.secret).toString()]).toEqual(['a', 'a secret of sixteen bytes']);
-  expect([fleet.summary, fleet.find('b')]).toEqual([{ epoch: 1, sequence: 2 }, null]);
-  fleet.receive({ kind: 'fleet-news', news: { summary: { epoch: 1, sequence: 3 }, live: [b] } });
-  expect([fleet.summary, fleet.find('b'), fleet.find('c')]).toEqual([{ epoch: 1, sequence: 3 }, b, null]);
+  const { id } = fleetKeys(Buffer.from('a secret of sixteen bytes'));
+  expect([fleet.name, fleet.keyring.all.map((keys) => keys.id)]).toEqual(['a', [id]]);
+  expect([fleet.summary(9), fleet.find('b')]).toEqual([{ keyId: 9, epoch: 1, sequence: 2 }, null]);
+  const summaries = [
+    { keyId: 8, epoch: 4, sequence: 1 },
+    { keyId: 9, epoch: 1, sequence: 3 },
+  ];
+  fleet.receive({ kind: 'fleet-news', news: { summaries, live: [b] } });
+  expect([fleet.summary(9), fleet.summary(8), fleet.summary(null)]).toEqual([
+    summaries[1],
+    summaries[0],
+    summaries[0],
+  ]);
+  expect([fleet.find('b'), fleet.find('c')]).toEqual([b, null]);
   expect(told).toEqual([]);
+});
+
+test('secrets that the operator changed are those of the worker at once', () => {
+  const { fleet } = channel();
+  const texts = ['another secret of a fleet', 'a secret of sixteen bytes'];
+  fleet.receive({ kind: 'fleet-secrets', secrets: texts.map(inBase64) });
+  const ids = texts.map((text) => fleetKeys(Buffer.from(text)).id);
+  expect(fleet.keyring.all.map(({ id }) => id)).toEqual(ids);
 });

@@ -7,44 +7,53 @@
 import type { HashHalves } from '../../peers/decisions/owner-question.ts';
 import type {
   GiveUp,
+  KeyedHash,
   Neighbour,
   NeighbourPlan,
   NeighbourReport,
   OwnerWord,
 } from '../../peers/neighbour-port.ts';
-import type { SummaryVersion } from '../../peers/objects/object-response.ts';
+import type { KeyedVersion } from '../../peers/own-summaries.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
+
+/** Numbers of one change in the message `summary`. */
+export const NUMBERS_PER_CHANGE = 4;
 
 /** The facts that a worker needs from its start on. */
 export interface FleetStart {
   /** The name under which neighbours know the node. */
   readonly name: string;
   /**
-   * The secret in base64. The primary sends it, and the worker does not read the file again: a
-   * worker that is restarted after the file was changed must have the secret of the others.
+   * The secrets in base64. The primary sends them, and the worker does not read the file: a worker
+   * that is restarted after the file was changed must have the secrets of the others.
    */
-  readonly secret: string;
+  readonly secrets: readonly string[];
   readonly listen: ListenAddress | null;
   readonly news: FleetNews;
 }
 
 /** The part of the primary's knowledge that workers have a copy of. */
 export interface FleetNews {
-  /** The version of the node's summary. */
-  readonly summary: SummaryVersion;
+  /** The versions of the node's summaries, the one under the preferred secret first. */
+  readonly summaries: readonly KeyedVersion[];
   /** The neighbours that are up. */
   readonly live: readonly Neighbour[];
 }
 
 export type FleetToPrimary =
-  /** Changes in their order: low half, high half, and the end of freshness, 0 if it is dropped. */
+  /** Changes in their order: key id, low half, high half, end of freshness or 0 if dropped. */
   | { readonly kind: 'summary'; readonly changes: readonly number[] }
   /** `again`: for the rest of a body, of which the miss was counted before. */
-  | { readonly kind: 'plan'; readonly id: number; readonly hash: HashHalves; readonly again?: true }
+  | {
+      readonly kind: 'plan';
+      readonly id: number;
+      readonly hashes: readonly KeyedHash[];
+      readonly again?: true;
+    }
   | {
       readonly kind: 'ask-owner';
       readonly id: number;
-      readonly hash: HashHalves;
+      readonly hashes: readonly KeyedHash[];
       readonly lost: string | null;
     }
   | { readonly kind: 'done'; readonly owner: string; readonly hash: HashHalves }
@@ -54,4 +63,6 @@ export type FleetToPrimary =
 export type FleetToWorker =
   | { readonly kind: 'planned'; readonly id: number; readonly plan: NeighbourPlan }
   | { readonly kind: 'owner-said'; readonly id: number; readonly word: OwnerWord }
-  | { readonly kind: 'fleet-news'; readonly news: FleetNews };
+  | { readonly kind: 'fleet-news'; readonly news: FleetNews }
+  /** The operator has changed the secrets, here in base64. */
+  | { readonly kind: 'fleet-secrets'; readonly secrets: readonly string[] };

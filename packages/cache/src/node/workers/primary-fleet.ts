@@ -20,7 +20,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Clock, fleetKeys } from '@bloomery/transport';
+import { type Clock, FleetKeyring } from '@bloomery/transport';
 import { MOST_PARTS } from '../../peers/decisions/summary-keeper.ts';
 import type { Neighbour } from '../../peers/neighbour-port.ts';
 import { keyOfTarget } from '../../peers/objects/object-request.ts';
@@ -29,12 +29,18 @@ import type { FleetReport } from '../../peers/peer-report.ts';
 import { hasBody } from '../../proxy/client/exchange.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
-import { readPeerSecret } from '../config/peer-secret.ts';
+import { readPeerSecrets } from '../config/peer-secret.ts';
 import { FleetMember } from '../fleet/fleet-member.ts';
 import { openPeerPort, type PeerPort } from '../fleet/peer-port.ts';
 import { type Certificate, readCertificate } from '../listen/node-servers.ts';
 import type { Log } from '../log/log.ts';
-import type { FleetNews, FleetStart, FleetToPrimary, FleetToWorker } from './fleet-messages.ts';
+import {
+  type FleetNews,
+  type FleetStart,
+  type FleetToPrimary,
+  type FleetToWorker,
+  NUMBERS_PER_CHANGE,
+} from './fleet-messages.ts';
 import { FROM_NEIGHBOUR, Relay } from './relay.ts';
 import { ownerOf } from './team.ts';
 
@@ -54,7 +60,8 @@ export class PrimaryFleet {
   readonly #options: PrimaryFleetOptions;
   readonly #member: FleetMember;
   readonly #relay: Relay;
-  readonly #scheme;
+  /** The secrets of the member's keyring, for workers. */
+  #secrets: readonly Uint8Array[];
   /** The part of the summary that each running worker fills. */
   readonly #parts = new Map<number, number>();
   /** Parts of workers that ended, until nothing of them is left. */
@@ -65,14 +72,13 @@ export class PrimaryFleet {
 
   private constructor(options: PrimaryFleetOptions) {
     const { peers, name, log, socketPath, tellAll, clock } = options;
-    const secret = readPeerSecret(peers.secretFile);
+    this.#secrets = readPeerSecrets(peers.secretFile);
     this.#options = options;
-    this.#scheme = fleetKeys(secret).summary.scheme;
     this.#relay = new Relay({ socketPath }, () => name);
     this.#member = new FleetMember({
       config: peers,
       name,
-      secret,
+      keyring: new FleetKeyring(this.#secrets),
       event: log.event.bind(log),
       ...(clock === undefined ? {} : { clock }),
       changed: () => tellAll({ kind: 'fleet-news', news: this.#news() }),
@@ -96,8 +102,8 @@ export class PrimaryFleet {
   begin(worker: number): FleetStart {
     this.end(worker);
     this.#parts.set(worker, this.#freePart());
-    const { name, secret, listen } = this.#member;
-    return { name, secret: Buffer.from(secret).toString('base64'), listen, news: this.#news() };
+    const { name, listen } = this.#member;
+    return { name, secrets: this.#secrets.map(inBase64), listen, news: this.#news() };
   }
 
   /** A worker has ended: what it held leaves the summary. */
@@ -117,15 +123,15 @@ export class PrimaryFleet {
         this.#change(worker, message.changes);
         break;
       case 'plan': {
-        const plan = directory.plan(message.hash, message.again);
+        const plan = directory.plan(message.hashes, message.again);
         const asks = plan.asks.map((ask) => ({ ...ask, neighbour: plainNeighbour(ask.neighbour) }));
         reply({ kind: 'planned', id: message.id, plan: { ...plan, asks } });
         break;
       }
       case 'ask-owner':
-        void directory.askOwner(message.hash, message.lost).then(({ owner, answer }) => {
+        void directory.askOwner(message.hashes, message.lost).then(({ owner, keyId, answer }) => {
           const plain = answer === null || answer === 'fetch' ? answer : plainNeighbour(answer);
-          reply({ kind: 'owner-said', id: message.id, word: { owner, answer: plain } });
+          reply({ kind: 'owner-said', id: message.id, word: { owner, keyId, answer: plain } });
         });
         break;
       case 'done':
@@ -141,6 +147,14 @@ export class PrimaryFleet {
 
   report(): FleetReport {
     return this.#member.report();
+  }
+
+  /** Takes the secrets that its file has now, here and in the workers. */
+  changeSecrets(secrets: readonly Uint8Array[]): void {
+    this.#secrets = secrets;
+    // Workers first: what the primary signs for them must be known to them.
+    this.#options.tellAll({ kind: 'fleet-secrets', secrets: secrets.map(inBase64) });
+    this.#member.keyring.change(secrets);
   }
 
   changeCertificate(certificate: Certificate): void {
@@ -180,7 +194,7 @@ export class PrimaryFleet {
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
     if (this.#member.handle(request, response)) return;
-    const refuse = () => refuseQuestion(response, this.#member.summary);
+    const refuse = () => refuseQuestion(response, this.#member.summary(null));
     const key = keyOfTarget(request.url ?? '');
     if (key === null || request.method !== 'GET' || hasBody(request)) refuse();
     else {
@@ -193,9 +207,9 @@ export class PrimaryFleet {
     const part = this.#parts.get(worker);
     if (part === undefined) return;
     const { sink } = this.#member;
-    for (let at = 0; at + 2 < changes.length; at += 3) {
-      const hash = { scheme: this.#scheme, low: changes[at]!, high: changes[at + 1]! };
-      const until = changes[at + 2]!;
+    for (let at = 0; at + NUMBERS_PER_CHANGE <= changes.length; at += NUMBERS_PER_CHANGE) {
+      const hash = { keyId: changes[at]!, low: changes[at + 1]!, high: changes[at + 2]! };
+      const until = changes[at + 3]!;
       if (until === 0) sink.drop(hash);
       else sink.keep(hash, until, part);
     }
@@ -210,10 +224,14 @@ export class PrimaryFleet {
   }
 
   #news(): FleetNews {
-    return { summary: this.#member.summary, live: this.#member.directory.live.map(plainNeighbour) };
+    return { summaries: this.#member.summaries, live: this.#member.directory.live.map(plainNeighbour) };
   }
 }
 
-function plainNeighbour({ id, address }: Neighbour): Neighbour {
-  return { id, address };
+function plainNeighbour({ id, address, keyId }: Neighbour): Neighbour {
+  return { id, address, keyId };
+}
+
+function inBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
 }

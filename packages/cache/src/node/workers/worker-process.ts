@@ -64,6 +64,7 @@ async function obey(message: ToWorker): Promise<void> {
     case 'planned':
     case 'owner-said':
     case 'fleet-news':
+    case 'fleet-secrets':
       fleet?.receive(message);
       break;
     case 'reload':

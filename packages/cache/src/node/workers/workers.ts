@@ -26,6 +26,7 @@ import type { TeamReport } from '../admin/status.ts';
 import { type ClaimedFolder, claimConfiguredFolder } from '../claimed-folder.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { NodeConfig } from '../config/node-config.ts';
+import { readPeerSecrets } from '../config/peer-secret.ts';
 import { settingsForRestart, withoutRestart } from '../config/reload-rules.ts';
 import { readCertificate } from '../listen/node-servers.ts';
 import { openAccessLog } from '../log/access-log.ts';
@@ -181,6 +182,9 @@ export class Workers {
   reload(config: NodeConfig): void {
     if (config.accessLog !== null && config.accessLog !== '-') closeSync(openAccessLog(config.accessLog));
     const certificate = readCertificate(config);
+    const { peers } = this.#config;
+    const secrets = peers === null ? null : readPeerSecrets(peers.secretFile);
+    if (secrets !== null) this.#fleet?.changeSecrets(secrets);
     if (certificate !== null) this.#fleet?.changeCertificate(certificate);
     const settings = settingsForRestart(this.#asked, config);
     if (settings.length > 0) this.#log.event('warn', 'needs-restart', { settings });

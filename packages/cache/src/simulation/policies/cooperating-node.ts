@@ -18,14 +18,14 @@
  * in `peers/summary-feed.ts`.
  */
 
-import type { Clock, FleetKeys, Transport } from '@bloomery/transport';
+import type { Clock, FleetKeyring, Transport } from '@bloomery/transport';
 import { hashScheme, type KeyHash } from 'bloomery';
 import type { SendLimits } from 'bloomery/wire';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
 import type { NeighbourPlan } from '../../peers/neighbour-port.ts';
 import { NeighbourSearch } from '../../peers/neighbour-search.ts';
 import type { AskKind } from '../../peers/objects/object-request.ts';
-import { OwnSummary } from '../../peers/own-summary.ts';
+import { OwnSummaries } from '../../peers/own-summaries.ts';
 import { type HubFollowing, PeerHub } from '../../peers/peer-hub.ts';
 import { RunningAsks } from '../../peers/running-asks.ts';
 import type { FleetGround } from '../fleet-ground.ts';
@@ -42,7 +42,7 @@ export interface CooperatingNodeOptions {
   readonly id: string;
   readonly clock: Clock;
   readonly transport: Transport;
-  readonly keys: FleetKeys;
+  readonly keyring: FleetKeyring;
   /** The way to follow neighbours, or undefined for that of production. */
   readonly following: HubFollowing | undefined;
   /** Part of the store for copies; 1 keeps and publishes everything. */
@@ -74,7 +74,7 @@ export class CooperatingNode {
   readonly entry: SimulatedEntry;
   readonly #options: CooperatingNodeOptions;
   readonly #hub: PeerHub;
-  readonly #summary: OwnSummary;
+  readonly #summary: OwnSummaries;
   readonly #port: KeyedNeighbours;
   readonly #running = new RunningAsks();
   /** Objects that neighbours do not know yet, and the sum of the times at which they came. */
@@ -82,25 +82,24 @@ export class CooperatingNode {
   #untoldSinceMs = 0;
 
   constructor(options: CooperatingNodeOptions) {
-    const { ground, index, id, clock, transport, keys, copies } = options;
+    const { ground, index, id, clock, transport, keyring, copies } = options;
     this.#options = options;
     this.index = index;
     this.id = id;
     this.#hub = new PeerHub({
       transport,
       clock,
-      keys,
+      keyring,
       budgetMs: BUDGET_MS,
       memoryBytes: MEMORY_BYTES,
       event: () => {},
       following: options.following,
     });
-    this.#summary = new OwnSummary({
+    this.#summary = new OwnSummaries({
       transport,
       clock,
       work: this.#hub.work,
-      keyId: keys.id,
-      scheme: keys.summary.scheme,
+      keyring,
       neighbours: ground.nodes - 1,
       bandwidth: Number.POSITIVE_INFINITY,
       limits: options.limits,
@@ -110,7 +109,7 @@ export class CooperatingNode {
     });
     this.#port = new KeyedNeighbours({
       directory: this.#hub,
-      summaryKey: keys.summary,
+      keyring,
       mayName: () => true,
       mayShare: () => true,
       isBarren: () => false,
@@ -122,7 +121,7 @@ export class CooperatingNode {
         adopted: (object) => this.#stored(object, false),
         removed: (object, wasCopy) => {
           if (wasCopy) return;
-          const hash = this.#port.hash(keyOfObject(object));
+          const hash = this.#port.hashes(keyOfObject(object))[0]!;
           this.#summary.drop(hash);
           this.#options.bloomForm?.removed(unkeyed(hash));
         },
@@ -132,7 +131,7 @@ export class CooperatingNode {
       clock,
       cache: this.cache,
       flights: ground.flights[index]!,
-      summary: () => this.#summary.version,
+      summary: () => this.#summary.versions[0]!,
       isWaitingFor: (node, object) => this.#running.has(keyOfObject(object), node),
     });
   }
@@ -157,6 +156,7 @@ export class CooperatingNode {
           wayMs: ground.wayMs(clock),
           bodyMs: ground.bodyMs(bytes),
           bytes,
+          keyId: this.#options.keyring.first.id,
           report: (report) => this.#port.report(report),
           running: () => this.#running.begin(key, neighbour.id!),
           put: (answer) => {
@@ -212,7 +212,8 @@ export class CooperatingNode {
     const key = keyOfObject(object);
     this.#port.stored(key);
     if (isCopy) return;
-    const hash = this.#port.hash(key);
+    // A simulated fleet has one secret.
+    const hash = this.#port.hashes(key)[0]!;
     this.#summary.keep(hash, clock.now() + FRESH_MS);
     this.#options.bloomForm?.added(unkeyed(hash));
     this.#untold++;
@@ -237,6 +238,6 @@ export class CooperatingNode {
 }
 
 /** The same 64 bits under the scheme of a filter without a key. */
-function unkeyed({ low, high }: KeyHash): KeyHash {
+function unkeyed({ low, high }: Pick<KeyHash, 'low' | 'high'>): KeyHash {
   return { scheme: PLAIN_SCHEME, low, high };
 }

@@ -4,7 +4,7 @@
  */
 
 import { SimNetwork, type SimTransport, type Simulation } from '@bloomery/sim';
-import { fleetKeys } from '@bloomery/transport';
+import { FleetKeyring } from '@bloomery/transport';
 import { RequestSigner } from '@bloomery/transport/http';
 import { SEND_LIMITS, type SendLimits } from 'bloomery/wire';
 import { summaryRate } from '../../peers/decisions/summary-universe.ts';
@@ -32,7 +32,7 @@ export interface CooperatingOptions {
 
 /** The secret of a simulated fleet. Its bytes decide which false positives occur. */
 const SECRET = new Uint8Array(16).fill(7);
-const KEYS = fleetKeys(SECRET);
+const KEYRING = new FleetKeyring([SECRET]);
 
 export class CooperatingNodes implements FleetPolicy {
   readonly #ground: FleetGround;
@@ -92,7 +92,7 @@ export class CooperatingNodes implements FleetPolicy {
     return new SharedListener({
       transport: this.#network.join({ id, address: `http://${id}:3129`, peers }),
       clock: this.#options.simulation.clockOf(id),
-      keyId: KEYS.id,
+      keyId: KEYRING.first.id,
     });
   }
 
@@ -113,7 +113,7 @@ export class CooperatingNodes implements FleetPolicy {
       id,
       clock: simulation.clockOf(id),
       transport,
-      keys: KEYS,
+      keyring: KEYRING,
       following: this.#listener?.followingOf(transport),
       copies,
       asksOwner,

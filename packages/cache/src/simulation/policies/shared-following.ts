@@ -16,10 +16,12 @@
 import type { Cancel, Clock, Peer, PeerState, Transport } from '@bloomery/transport';
 import { SetSubscriber } from 'bloomery/wire';
 import { PeerScore } from '../../peers/decisions/peer-score.ts';
-import { NeighbourLink, SUMMARY_TOPIC } from '../../peers/neighbour-link.ts';
-import { NeighbourSummaries, type SummaryPositions } from '../../peers/neighbour-summaries.ts';
+import { NeighbourLink } from '../../peers/neighbour-link.ts';
+import { NeighbourSummaries, type SummaryMember } from '../../peers/neighbour-summaries.ts';
+import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import type { HubFollowing, HubLink } from '../../peers/peer-hub.ts';
 import { SlicedWork } from '../../peers/sliced-work.ts';
+import { SUMMARY_TOPIC } from '../../peers/summary-follower.ts';
 
 export interface SharedListenerOptions {
   /** A member of the network that knows all nodes, and that no node knows. */
@@ -50,33 +52,23 @@ export class SharedListener {
     };
     const summaries = new NeighbourSummaries({ limitBytes: LIMIT_BYTES, work, failed: fail });
     this.#summaries = summaries;
-    const parts = { transport, clock, work, summaries, keyId, maxPositions: MAX_POSITIONS, event: () => {} };
+    const maxPositions = MAX_POSITIONS;
+    const keyIds = () => [keyId];
+    const parts = { transport, clock, work, summaries, keyIds, maxPositions, event: () => {} };
     for (const peer of transport.peers()) this.#links.set(peer.address, new NeighbourLink(peer, parts));
     this.#unwatch = transport.watchPeers((peer) => this.#links.get(peer.address)?.changed(peer));
   }
 
   /** The way in which one node follows the others. */
   followingOf(transport: Transport): HubFollowing {
-    const links = new Map<string, SharedLink>();
-    const summaries = this.#summaries;
     return {
       summaries: {
-        candidates: (hash, most) => {
-          const found: SharedLink[] = [];
-          for (const { address } of summaries.candidates(hash, most)) {
-            const link = links.get(address);
-            if (link !== undefined) found.push(link);
-          }
-          return found;
-        },
+        // The node itself is among them, and its hub has no link to it.
+        candidates: (hash, most) => this.#summaries.candidates(hash, most),
         bytesOf: () => 0,
         byteLength: 0,
       },
-      link: (peer) => {
-        const link = new SharedLink(peer, this.#links.get(peer.address)!, transport, this.#keyId);
-        links.set(peer.address, link);
-        return link;
-      },
+      link: (peer) => new SharedLink(peer, this.#links.get(peer.address)!, transport, this.#keyId),
     };
   }
 
@@ -93,6 +85,9 @@ class SharedLink implements HubLink {
   readonly score = new PeerScore();
   readonly silentMs = null;
   readonly summaryBytes = 0;
+  /** The network in memory has no secrets. */
+  readonly keyId = null;
+  readonly keys = [];
   objectBytes = 0;
   readonly #heard: NeighbourLink;
   readonly #transport: Transport;
@@ -116,12 +111,12 @@ class SharedLink implements HubLink {
     return this.#peer.state;
   }
 
-  get positions(): SummaryPositions | null {
-    return this.#heard.positions;
+  get followers(): readonly SummaryMember[] {
+    return this.#heard.followers;
   }
 
-  get generation(): HubLink['generation'] {
-    return this.#heard.generation;
+  generationOf(keyId: number): SummaryVersion | null {
+    return this.#heard.generationOf(keyId);
   }
 
   get masked(): string | null {
@@ -142,6 +137,8 @@ class SharedLink implements HubLink {
       () => {},
     );
   }
+
+  keysChanged(): void {}
 
   /** The listener hears everything; a question of a single node would bring nothing. */
   catchUp(): void {}

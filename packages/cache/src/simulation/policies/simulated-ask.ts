@@ -30,6 +30,8 @@ export interface AskRoute {
   /** Time for the body after the head. */
   readonly bodyMs: number;
   readonly bytes: number;
+  /** The secret of the fleet. */
+  readonly keyId: number;
   readonly report: (report: NeighbourReport) => void;
   /** Notes the question (peers/running-asks.ts). Returns a function that forgets it. */
   readonly running: () => () => void;
@@ -136,7 +138,7 @@ export class SimulatedAsk implements SearchAsk {
   }
 
   #reportAnswer(end: QuestionEnd, wasStored: boolean): void {
-    const { report, clock } = this.#route;
+    const { report, clock, keyId } = this.#route;
     const { neighbour } = this;
     const { kind: ask, isMiss } = this.#ask;
     if (this.#isWaiting) {
@@ -145,7 +147,8 @@ export class SimulatedAsk implements SearchAsk {
     }
     const ms = clock.monotonic() - this.#beganMs;
     const isFalseMiss = isMiss && end === 'hit' && wasStored;
-    report({ kind: 'answered', neighbour, ask, end, ms, summary: this.#summary, isFalseMiss });
+    const summary = this.#summary;
+    report({ kind: 'answered', neighbour, ask, end, ms, summary, keyId, isFalseMiss });
   }
 
   #reportBody(end: 'whole' | 'cancelled'): void {

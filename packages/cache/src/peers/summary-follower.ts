@@ -1,0 +1,208 @@
+/**
+ * The summary of one neighbour under one secret of the fleet, as this node follows it.
+ *
+ * It arrives as messages on the topic `summary` and is kept by a `SetSubscriber`. A message that
+ * does not lead on from what is held causes a request, which the neighbour answers with the missing
+ * changes or its full state. One request runs at a time. After one that brought nothing (it failed,
+ * or its answer was refused) the next waits 0.25 s, then twice as long each time, up to 30 s.
+ * Otherwise a summary above the limit would be asked for at each message of its neighbour, and sent
+ * whole four times a second. The first message that is taken ends the waiting.
+ *
+ * Messages under another secret come on the same topic and are ignored. A neighbour publishes under
+ * two secrets while the operator changes them, and is followed twice if this node knows both.
+ *
+ * Memory. A summary for which there is no memory is dropped at once, and asked for again after a
+ * minute. Messages wait for their turn in the sliced work; beyond 16 MiB of them, further ones are
+ * dropped as if the network had lost them, so that a neighbour cannot send faster than this node
+ * reads.
+ */
+
+import type { Cancel, Clock, Transport } from '@bloomery/transport';
+import { SetSubscriber, type SyncOutcome } from 'bloomery/wire';
+import type { NeighbourSummaries, SummaryMember, SummaryPositions } from './neighbour-summaries.ts';
+import type { SummaryVersion } from './objects/object-response.ts';
+import type { SlicedWork } from './sliced-work.ts';
+
+/** The topic of summaries, both for published messages and for requests. */
+export const SUMMARY_TOPIC = 'summary';
+
+/** A full state of a million positions takes a slow neighbour a while. */
+const REQUEST_MS = 15_000;
+/** Bytes of messages that wait for their turn: two of the largest. */
+const MOST_WAITING_BYTES = 16 * 2 ** 20;
+/** Time after which a summary that had no room is asked for again. */
+const NO_ROOM_MS = 60_000;
+
+/** The wait after the first request in vain, and the longest one. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 30_000;
+
+export interface SummaryFollowerParts {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly work: SlicedWork;
+  readonly summaries: NeighbourSummaries;
+  /** The most positions of one summary. */
+  readonly maxPositions: number;
+  readonly event: (level: 'info' | 'warn', name: string, fields: Record<string, unknown>) => void;
+}
+
+export class SummaryFollower implements SummaryMember {
+  readonly address: string;
+  readonly keyId: number;
+  readonly #parts: SummaryFollowerParts;
+  /** Told of the bytes of an answer, which do not come as a message. */
+  readonly #heard: (bytes: number) => void;
+  #subscriber: SetSubscriber;
+  #isAsking = false;
+  #isClosed = false;
+  /** The time at which the summary is asked for again, after it was dropped for lack of memory. */
+  #retryAt: number | null = null;
+  #waitingBytes = 0;
+  /** The wait after the last request in vain, or 0. */
+  #waitMs = 0;
+  /** The time before which no request is sent, and the timer of one that waits for it. */
+  #askAt = 0;
+  #cancelAsk: Cancel | null = null;
+
+  constructor(address: string, keyId: number, parts: SummaryFollowerParts, heard: (bytes: number) => void) {
+    this.address = address;
+    this.keyId = keyId;
+    this.#parts = parts;
+    this.#heard = heard;
+    this.#subscriber = this.#newSubscriber();
+  }
+
+  /** The positions of the summary, or null before the first full state. */
+  get positions(): SummaryPositions | null {
+    return this.#subscriber.generation === undefined ? null : this.#subscriber;
+  }
+
+  /** Whether there was no memory for the summary. */
+  get lacksRoom(): boolean {
+    return this.#retryAt !== null;
+  }
+
+  /** The version of the summary that is held here. */
+  get generation(): SummaryVersion | null {
+    const { generation } = this.#subscriber;
+    return generation === undefined
+      ? null
+      : { epoch: Number(generation.epoch), sequence: generation.sequence };
+  }
+
+  /** Takes a message of the neighbour, under whichever secret it is. */
+  receive(bytes: Uint8Array): void {
+    this.#receive(bytes, false);
+  }
+
+  /** Asks for the missing part, now or when the wait is over. */
+  ask(): void {
+    const { transport, clock } = this.#parts;
+    if (this.#isClosed || this.#isAsking || this.#isResting || this.#cancelAsk !== null) return;
+    const waitMs = this.#waitMs === 0 ? 0 : this.#askAt - clock.monotonic();
+    if (waitMs > 0) {
+      this.#cancelAsk = clock.after(waitMs, () => {
+        this.#cancelAsk = null;
+        this.ask();
+      });
+      return;
+    }
+    this.#isAsking = true;
+    const request = this.#subscriber.request();
+    transport.request(this.address, SUMMARY_TOPIC, request, { timeoutMs: REQUEST_MS }).then(
+      (answer) => {
+        this.#heard(answer.length);
+        if (answer.length > 0) this.#receive(answer, true);
+        else this.#asked(false);
+      },
+      () => this.#asked(false),
+    );
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelAsk?.();
+    this.#parts.summaries.remove(this);
+  }
+
+  #receive(bytes: Uint8Array, isAnswer: boolean): void {
+    const { work, event } = this.#parts;
+    const { length } = bytes;
+    if (this.#isClosed || this.#isResting || this.#waitingBytes + length > MOST_WAITING_BYTES) {
+      if (isAnswer) this.#asked(false);
+      return;
+    }
+    this.#waitingBytes += length;
+    work.run(
+      this.#subscriber.receiveInSteps(bytes),
+      (outcome) => {
+        this.#waitingBytes -= length;
+        this.#received(outcome, isAnswer);
+      },
+      (error) => {
+        this.#waitingBytes -= length;
+        event('warn', 'summary-not-received', { peer: this.address, problem: error });
+        if (isAnswer) this.#asked(false);
+      },
+    );
+  }
+
+  get #isResting(): boolean {
+    return this.#retryAt !== null && this.#parts.clock.monotonic() < this.#retryAt;
+  }
+
+  #received({ reply, verdict, problem }: SyncOutcome, isAnswer: boolean): void {
+    if (problem === 'limit') this.#drop();
+    else if (verdict === 'unreadable' || verdict === 'conflict')
+      this.#parts.event('warn', 'summary-refused', { peer: this.address, verdict, why: problem });
+    if (isAnswer) this.#asked(verdict === 'taken' || verdict === 'confirmed');
+    else if (verdict === 'taken') this.#endWait();
+    if (reply !== undefined) this.ask();
+  }
+
+  /** A request has come to its end, and brought something or not. */
+  #asked(isUseful: boolean): void {
+    this.#isAsking = false;
+    if (isUseful) {
+      this.#endWait();
+    } else {
+      this.#waitMs = Math.min(LONGEST_WAIT_MS, Math.max(FIRST_WAIT_MS, 2 * this.#waitMs));
+      this.#askAt = this.#parts.clock.monotonic() + this.#waitMs;
+    }
+  }
+
+  #endWait(): void {
+    this.#waitMs = 0;
+    this.#cancelAsk?.();
+    this.#cancelAsk = null;
+  }
+
+  #newSubscriber(): SetSubscriber {
+    const { maxPositions, summaries } = this.#parts;
+    const subscriber = new SetSubscriber({
+      publisherId: this.keyId,
+      maxPositions,
+      onChange: (change) => {
+        // A message that waited when the summary was dropped, or when the follower was closed.
+        if (subscriber !== this.#subscriber || this.#isClosed) return;
+        const isKept =
+          change.kind === 'reset'
+            ? summaries.reset(this)
+            : summaries.change(this, change.added, change.removed.length);
+        if (isKept) this.#retryAt = null;
+        else this.#drop();
+      },
+    });
+    return subscriber;
+  }
+
+  /** Forgets the summary, because there is no memory for it. */
+  #drop(): void {
+    const { summaries, clock, event } = this.#parts;
+    event('warn', 'summary-too-large', { peer: this.address, objects: this.#subscriber.size });
+    summaries.remove(this);
+    this.#subscriber = this.#newSubscriber();
+    this.#retryAt = clock.monotonic() + NO_ROOM_MS;
+  }
+}
