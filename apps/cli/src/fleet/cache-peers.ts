@@ -81,6 +81,7 @@ function describeCooperation({ own, peers }: CooperationReport): string[] {
   const rows = peers.map((peer) => [
     peer.id ?? peer.address,
     stateOf(peer),
+    keysOf(peer),
     formatCount(peer.objects),
     peer.silentMs === null ? '–' : formatSeconds(peer.silentMs / 1000),
     formatBytes(peer.summaryBytes),
@@ -95,13 +96,14 @@ function describeCooperation({ own, peers }: CooperationReport): string[] {
     formatPairs([
       ['node', own.id],
       ['reached at', own.listen.join(', ')],
+      ['secrets', own.keys.map(({ id, objects }) => `${id} (${formatCount(objects)} objects)`).join(', ')],
       ['its summary', `${formatCount(own.objects)} objects, generation ${own.generation}`],
       ['published', `${formatCount(own.updates)} updates, ${formatBytes(own.bytesPublished)}`],
       ['served', `${formatCount(own.objectsServed)} objects, ${formatBytes(own.bytesServed)}`],
       ['summaries', `${formatBytes(own.memoryBytes)} of ${formatBytes(own.memoryLimitBytes)}`],
     ]),
     '',
-    ...formatTable([HEADINGS, ...rows], { right: [2, 3, 4, 5, 6, 7, 8, 9, 10] }).split('\n'),
+    ...formatTable([HEADINGS, ...rows], { right: [3, 4, 5, 6, 7, 8, 9, 10, 11] }).split('\n'),
     ...peers
       .filter(({ objects, falsePositiveRate }) => objects > 0 && falsePositiveRate > 0.01)
       .map(
@@ -116,9 +118,24 @@ function stateOf({ state, masked }: PeerReport): string {
   return masked === null ? 'asked' : `not asked: ${masked}`;
 }
 
+/**
+ * The secret that signs requests to a neighbour, then the others that both accept. A number in
+ * brackets is that of the objects in the neighbour's summary under it, if it is not that of the
+ * column.
+ */
+function keysOf({ keys, objects: all }: PeerReport): string {
+  const shared = keys.filter(({ isShared }) => isShared);
+  const inOrder = [...shared.filter(({ isUsed }) => isUsed), ...shared.filter(({ isUsed }) => !isUsed)];
+  const texts = inOrder.map(({ id, objects }) =>
+    objects === all ? id : `${id} (${objects === null ? 'no summary' : formatCount(objects)})`,
+  );
+  return texts.length === 0 ? '–' : texts.join(', ');
+}
+
 const HEADINGS = [
   'neighbour',
   'state',
+  'secret',
   'objects',
   'silent for',
   'summary',

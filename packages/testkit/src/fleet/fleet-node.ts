@@ -14,6 +14,7 @@ export interface FleetStatus {
   readonly cooperation: {
     readonly own: {
       readonly objects: number;
+      readonly keys: readonly { readonly id: string; readonly objects: number }[];
       readonly updates: number;
       readonly bytesPublished: number;
       readonly ownerQuestions: number;
@@ -41,6 +42,12 @@ export interface FleetPeer {
   readonly state: string;
   readonly masked: string | null;
   readonly objects: number;
+  readonly keys: readonly {
+    readonly id: string;
+    readonly isUsed: boolean;
+    readonly isShared: boolean;
+    readonly objects: number | null;
+  }[];
   readonly trueHits: number;
   readonly falseHits: number;
   readonly trueMisses: number;
@@ -150,6 +157,11 @@ export class FleetNode {
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /** Sends SIGHUP, so that the node reads its settings and its secrets again. */
+  reload(): void {
+    process.kill(this.pid, 'SIGHUP');
   }
 
   /** Sends SIGKILL, and waits until the process is gone. */

@@ -8,6 +8,7 @@ const peer = (counts: Partial<FleetPeer>): FleetPeer => ({
   state: 'up',
   masked: null,
   objects: 0,
+  keys: [],
   trueHits: 0,
   falseHits: 0,
   trueMisses: 0,
@@ -36,6 +37,7 @@ function nodeWith(requests: Record<string, number>, cooperation: FleetStatus['co
 test('measuredCounts adds up nodes, tiers and neighbours, and shows outcomes that it does not know', async () => {
   const own = {
     objects: 5,
+    keys: [],
     updates: 3,
     bytesPublished: 90,
     ownerQuestions: 6,
