@@ -284,6 +284,7 @@ class RunningNode implements CacheNode {
     this.log.change({ level: config.logLevel, format: config.logFormat });
     this.#servers.applyLimits();
     this.#adminServer?.applyLimits();
+    this.#peerPort?.changeLimits(this.#limits as Limits);
     if (certificate !== null) {
       this.#servers.changeCertificate(certificate);
       this.#adminServer?.changeCertificate(certificate);

@@ -58,6 +58,28 @@ describe('limits of a running node', () => {
     expect(heard).toMatch(/^HTTP\/1.1 200 /);
   });
 
+  it('the time between two requests on the peer port, with and without workers', async () => {
+    const file = join(folder, 'peers.json');
+    const write = (idleTimeoutMs: string) =>
+      writeFileSync(
+        file,
+        JSON.stringify({ limits: { idleTimeoutMs }, peerListen: '127.0.0.1:0', peerSecret }),
+      );
+    const peerSecret = join(folder, 'secret');
+    writeFileSync(peerSecret, 'a secret of the whole fleet\n', { mode: 0o600 });
+    const program = bundleProgram(join(folder, 'program'));
+    for (const workers of [1, 2]) {
+      write('20m');
+      const node = await startProgram(program, { workers }, { file });
+      const port = Number(String(node.events('listening')[0].peers).split(':').at(-1));
+      write('200ms');
+      node.child.kill('SIGHUP');
+      await until('all to have it', () => node.events('reloaded').length === workers);
+      const heard = await conversation(port, 'GET http://h/a HTTP/1.1\r\nHost: h\r\n\r\n');
+      expect(heard).toMatch(/^HTTP\/1.1 504 /);
+    }
+  });
+
   it('connections of one client, and of all', async () => {
     const { node, reload } = await startWith();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

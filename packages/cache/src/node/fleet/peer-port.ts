@@ -24,6 +24,8 @@ export interface PeerPort {
   /** The address with the actual port. */
   readonly address: ListenAddress;
   changeCertificate(certificate: Certificate): void;
+  /** Takes other limits of the whole node. Open connections stay. */
+  changeLimits(limits: Limits): void;
   /** Cuts the answers that still run. */
   close(): Promise<void>;
 }
@@ -37,14 +39,23 @@ export async function openPeerPort(options: PeerPortOptions): Promise<PeerPort> 
     refused() {},
     failed,
   };
-  // Several neighbours may share an address, and their number is the operator's.
-  const servers = new NodeServers(handlers, { ...limits, connectionsPerClient: limits.connections });
+  const own = { ...forNeighbours(limits) };
+  const servers = new NodeServers(handlers, own);
   const address = await servers.open(options.address, { certificate, nextFree: false });
   return {
     address,
     changeCertificate: (changed) => servers.changeCertificate(changed),
+    changeLimits: (changed) => {
+      Object.assign(own, forNeighbours(changed));
+      servers.applyLimits();
+    },
     close: async () => {
       await servers.close(0);
     },
   };
+}
+
+/** Several neighbours may share an address, and their number is the operator's. */
+function forNeighbours(limits: Limits): Limits {
+  return { ...limits, connectionsPerClient: limits.connections };
 }

@@ -27,6 +27,7 @@ import { keyOfTarget } from '../../peers/objects/object-request.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
 import type { FleetReport } from '../../peers/peer-report.ts';
 import { hasBody } from '../../proxy/client/exchange.ts';
+import type { Limits } from '../../safety/limits.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
 import { readPeerSecrets } from '../config/peer-secret.ts';
@@ -159,6 +160,10 @@ export class PrimaryFleet {
 
   changeCertificate(certificate: Certificate): void {
     this.#port?.changeCertificate(certificate);
+  }
+
+  changeLimits(limits: Limits): void {
+    this.#port?.changeLimits(limits);
   }
 
   /** Closes the links, so that neighbours ask this node for nothing more. */

@@ -186,6 +186,7 @@ export class Workers {
     const secrets = peers === null ? null : readPeerSecrets(peers.secretFile);
     if (secrets !== null) this.#fleet?.changeSecrets(secrets);
     if (certificate !== null) this.#fleet?.changeCertificate(certificate);
+    this.#fleet?.changeLimits(config.limits);
     const settings = settingsForRestart(this.#asked, config);
     if (settings.length > 0) this.#log.event('warn', 'needs-restart', { settings });
     for (const warning of config.warnings) this.#log.event('warn', 'configuration', { warning });
