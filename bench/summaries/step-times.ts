@@ -5,6 +5,7 @@
  * the keeper, the library's publisher and subscriber, and the table of all neighbours.
  */
 
+import { MAX_MESSAGE_BYTES } from '@bloomery/transport';
 import { hashKey, hashScheme, type KeyHash, SecretKey } from 'bloomery';
 import { SetPublisher, SetSubscriber } from 'bloomery/wire';
 import { SummaryKeeper } from '../../packages/cache/src/peers/decisions/summary-keeper.ts';
@@ -84,6 +85,7 @@ function measurePublisher(meter: StepMeter, keys: number, rounds: number): void 
     publisher,
     scheme: SCHEME,
     neighbours: NEIGHBOURS,
+    mostBytes: MAX_MESSAGE_BYTES,
     pace: () => ({ send: 'all', waitMs: 0 }),
     now: now(),
   });
@@ -93,7 +95,7 @@ function measurePublisher(meter: StepMeter, keys: number, rounds: number): void 
     for (;;) {
       const step = meter.step(WORK.next, () => keeper.next(now()));
       if (step.kind === 'wait') continue;
-      const sent = meter.run(step.kind === 'grow' ? WORK.grow : WORK.publish, step.steps);
+      const sent = meter.run(step.kind === 'resize' ? WORK.grow : WORK.publish, step.steps);
       keeper.finish(sent, now());
       if (sent !== null) return sent;
     }

@@ -97,7 +97,7 @@ function describeCooperation({ own, peers }: CooperationReport): string[] {
       ['node', own.id],
       ['reached at', own.listen.join(', ')],
       ['secrets', own.keys.map(({ id, objects }) => `${id} (${formatCount(objects)} objects)`).join(', ')],
-      ['its summary', `${formatCount(own.objects)} objects, generation ${own.generation}`],
+      ['its summary', summaryOf(own)],
       ['published', `${formatCount(own.updates)} updates, ${formatBytes(own.bytesPublished)}`],
       ['served', `${formatCount(own.objectsServed)} objects, ${formatBytes(own.bytesServed)}`],
       ['summaries', `${formatBytes(own.memoryBytes)} of ${formatBytes(own.memoryLimitBytes)}`],
@@ -111,6 +111,14 @@ function describeCooperation({ own, peers }: CooperationReport): string[] {
           `${id ?? address}: its summary is wrong for ${formatRate(falsePositiveRate)} of other keys`,
       ),
   ];
+}
+
+/** The rate is told if it is worth a look: a summary of millions of objects is coarse. */
+function summaryOf({ objects, generation, falsePositiveRate }: CooperationReport['own']): string {
+  const text = `${formatCount(objects)} objects, generation ${generation}`;
+  return falsePositiveRate > 0.01
+    ? `${text}, wrong for ${formatRate(falsePositiveRate)} of other keys`
+    : text;
 }
 
 function stateOf({ state, masked }: PeerReport): string {

@@ -67,6 +67,11 @@ export class OwnSummaries implements SummarySink {
     return this.#inOrder().map(({ keys, summary }) => ({ keyId: keys.id, objects: summary.objects }));
   }
 
+  /** Share of the keys that are not here for which the first summary says "maybe". */
+  get falsePositiveRate(): number {
+    return this.#inOrder()[0]!.summary.falsePositiveRate;
+  }
+
   /** The version of each summary, in the order of the keyring. */
   get versions(): readonly KeyedVersion[] {
     return this.#inOrder().map(({ keys, summary }) => ({ keyId: keys.id, ...summary.version }));

@@ -74,6 +74,7 @@ export class OwnSummary {
       scheme,
       neighbours,
       falseCandidates,
+      mostBytes: MAX_MESSAGE_BYTES,
       now: this.#now(),
       pace: (pending, steadyMs) =>
         shouldSend(
@@ -123,6 +124,11 @@ export class OwnSummary {
   /** Objects in the summary. */
   get objects(): number {
     return this.#keeper.size;
+  }
+
+  /** Share of the keys that are not here for which the summary says "maybe". */
+  get falsePositiveRate(): number {
+    return this.#publisher.size / this.#publisher.universe;
   }
 
   get version(): SummaryVersion {
@@ -194,7 +200,7 @@ export class OwnSummary {
     const { transport, clock } = this.#options;
     if (this.#isClosed) return;
     if (message.length > MAX_MESSAGE_BYTES) {
-      // Some four million objects. Neighbours keep what they know, and ask in vain for the rest.
+      // The keeper chooses the universe so that this does not happen (summary-universe.ts).
       this.#options.event('warn', 'summary-too-large', { bytes: message.length });
       return;
     }

@@ -66,6 +66,11 @@ export interface OwnSummaryReport {
   readonly objects: number;
   /** The secrets that this node knows, the preferred one first, and its objects under each. */
   readonly keys: readonly { readonly id: string; readonly objects: number }[];
+  /**
+   * Expected share of wrong "maybe" answers of this summary. It is small unless millions of objects
+   * have to fit into one message.
+   */
+  readonly falsePositiveRate: number;
   /** Name of the last published state. */
   readonly generation: string;
   readonly updates: number;

@@ -105,6 +105,7 @@ export class FleetMember implements FleetAccess {
         listen: this.listen === null ? [] : [formatListen(this.listen)],
         objects: objects[0]!.objects,
         keys: objects.map((each) => ({ id: keyName(each.keyId), objects: each.objects })),
+        falsePositiveRate: this.sink.falsePositiveRate,
         generation: `${epoch}.${sequence}`,
         updates,
         bytesPublished: bytes,

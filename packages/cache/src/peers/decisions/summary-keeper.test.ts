@@ -74,6 +74,7 @@ function keeperOf(options: Partial<SummaryKeeperOptions> = {}) {
     publisher,
     scheme,
     neighbours: 4,
+    mostBytes: 2 ** 23,
     pace: eager,
     now: at(0),
     marginMs: 1000,

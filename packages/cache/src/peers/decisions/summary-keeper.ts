@@ -1,6 +1,6 @@
 /**
  * The contents of this node's summary: which keys are in it, when they leave it, when changes are
- * published, and when the universe grows.
+ * published, and when the universe becomes another one.
  *
  * It is told which keys have a response that a neighbour may have, and until when that is fresh. A
  * key is in the summary until `marginMs` before it goes stale, because a neighbour needs the
@@ -24,7 +24,7 @@ import type { HashScheme, KeyHash } from 'bloomery';
 import { ExpiryWheel } from './expiry-wheel.ts';
 import { HashLedger } from './hash-ledger.ts';
 import { PagedIntegers } from './paged-integers.ts';
-import { widerUniverse } from './summary-universe.ts';
+import { nextUniverse } from './summary-universe.ts';
 
 /** The part of the library's `SetPublisher` that the keeper uses. */
 export interface SummaryPublisher {
@@ -70,6 +70,8 @@ export interface SummaryKeeperOptions {
   /** The scheme of all hashes, with the key of the fleet. */
   readonly scheme: HashScheme;
   readonly neighbours: number;
+  /** The most bytes of one message. */
+  readonly mostBytes: number;
   readonly pace: (pending: PendingChanges, steadyMs: number) => Pace;
   readonly now: Instant;
   /** Freshness that a response must have left to be in the summary. */
@@ -84,7 +86,7 @@ export interface SummaryKeeperOptions {
 /** The next thing to do. The caller runs `steps` to the end and calls `finish`. */
 export type KeeperStep =
   | { readonly kind: 'wait'; readonly waitMs: number }
-  | { readonly kind: 'publish' | 'grow'; readonly steps: SummarySteps };
+  | { readonly kind: 'publish' | 'resize'; readonly steps: SummarySteps };
 
 const WHEEL_TICK_MS = 250;
 /** Steps of the wheel in one slice: 2 to 4 µs each for a key that leaves. */
@@ -104,8 +106,9 @@ export class SummaryKeeper {
   /** The part of each entry of the ledger, by its number. */
   readonly #parts = new PagedIntegers((length) => new Uint8Array(length));
   readonly #wheel: ExpiryWheel;
+  readonly #mostBytes: number;
   #neighbours: number;
-  #running: 'publish' | 'grow' | null = null;
+  #running: 'publish' | 'resize' | null = null;
   #additions = 0;
   #removals = 0;
   #oldestAdditionMs: number | null = null;
@@ -114,10 +117,11 @@ export class SummaryKeeper {
   #lastSentBytes = 0;
 
   constructor(options: SummaryKeeperOptions) {
-    const { publisher, scheme, neighbours, pace, now, marginMs = 2000, falseCandidates } = options;
+    const { publisher, scheme, neighbours, mostBytes, pace, now, marginMs = 2000, falseCandidates } = options;
     this.#publisher = publisher;
     this.#scheme = scheme;
     this.#neighbours = neighbours;
+    this.#mostBytes = mostBytes;
     this.#pace = pace;
     this.#marginMs = marginMs;
     this.#falseCandidates = falseCandidates;
@@ -191,11 +195,10 @@ export class SummaryKeeper {
       (entry) => this.#leave(entry, this.#hashAt(entry), now),
       EXPIRED_PER_SLICE,
     );
-    const { universe, size } = this.#publisher;
-    const wider = widerUniverse(universe, size, this.#neighbours, this.#falseCandidates);
-    if (wider !== null) {
-      const steps = this.#publisher.resizeInSteps(wider, this.#hashes());
-      return this.#begin('grow', steps);
+    const next = this.#nextUniverse();
+    if (next !== null) {
+      const steps = this.#publisher.resizeInSteps(next, this.#hashes());
+      return this.#begin('resize', steps);
     }
     if (!isDone) return { kind: 'wait', waitMs: 0 };
     const { send, waitMs } = this.#pace(this.#pending(), now.steadyMs);
@@ -215,9 +218,9 @@ export class SummaryKeeper {
 
   /**
    * Changes up to now are in the message whose steps begin. Later ones count for the next one. The
-   * full state of a wider universe contains all of them.
+   * full state of another universe contains all of them.
    */
-  #begin(kind: 'publish' | 'grow', steps: SummarySteps, additionsOnly = false): KeeperStep {
+  #begin(kind: 'publish' | 'resize', steps: SummarySteps, additionsOnly = false): KeeperStep {
     this.#running = kind;
     this.#additions = 0;
     this.#oldestAdditionMs = null;
@@ -238,6 +241,18 @@ export class SummaryKeeper {
   #setPart(entry: number, part: number): void {
     this.#parts.cover(entry + 1);
     this.#parts.set(entry, part);
+  }
+
+  #nextUniverse(): number | null {
+    const { universe, size: positions } = this.#publisher;
+    return nextUniverse({
+      universe,
+      positions,
+      keys: this.size,
+      neighbours: this.#neighbours,
+      mostBytes: this.#mostBytes,
+      falseCandidates: this.#falseCandidates,
+    });
   }
 
   #pending(): PendingChanges {

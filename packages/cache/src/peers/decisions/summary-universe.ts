@@ -11,8 +11,15 @@
  * Universes are powers of two, and so are the numbers of neighbours that count, rounded up: a fleet
  * that grows from 40 to 60 nodes changes nothing, and receivers can keep all summaries of one
  * universe in one table. A universe grows when it has become too small, to a size that is not
- * outgrown by a few more responses, and never shrinks: one that is 16 times too large costs 4 bits
- * for each addition, while a new one costs every neighbour a full state.
+ * outgrown by a few more responses. It does not shrink when the set does: one that is 16 times too
+ * large costs 4 bits for each addition, while a new one costs every neighbour a full state.
+ *
+ * A full state must fit into one message of the transport, 8 MiB: these are 4.1 million objects in
+ * a fleet of 256, and 6.5 million in one of 4. Above that the universe is as wide as the message
+ * allows, with room for growth, and the rate rises: 16 million objects have 21 %. A neighbour asks
+ * in vain more often then, and still finds everything. We refused full states in several messages:
+ * receivers would have to keep parts of states that may never be complete, for nodes that few
+ * operators have.
  */
 
 /** False candidates at a miss of an object that no neighbour holds, on average. */
@@ -34,14 +41,44 @@ export function universeFor(positions: number, neighbours: number, falseCandidat
   return Math.min(MOST_UNIVERSE, power);
 }
 
-/** The universe that should replace the present one, or null if it is large enough. */
-export function widerUniverse(
-  universe: number,
-  positions: number,
-  neighbours: number,
-  falseCandidates?: number,
-): number | null {
-  if (positions <= universe * summaryRate(neighbours, falseCandidates)) return null;
-  const wider = universeFor(positions, neighbours, falseCandidates);
-  return wider > universe ? wider : null;
+/** The facts by which a universe is chosen. */
+interface SummaryFacts {
+  readonly universe: number;
+  /** Positions in that universe, of which two keys may share one. */
+  readonly positions: number;
+  readonly keys: number;
+  readonly neighbours: number;
+  /** The most bytes of a full state. */
+  readonly mostBytes: number;
+  readonly falseCandidates?: number | undefined;
 }
+
+/**
+ * The universe that should replace the present one, or null if that is right. It is wider if the
+ * rate is exceeded, and narrower if the full state would be too long.
+ */
+export function nextUniverse(facts: SummaryFacts): number | null {
+  const { universe, positions, keys, neighbours, mostBytes, falseCandidates } = facts;
+  const isTooLong = summaryBytes(keys, universe) > mostBytes;
+  const isTooNarrow = positions > universe * summaryRate(neighbours, falseCandidates);
+  if (!isTooLong && !isTooNarrow) return null;
+  let next = isTooNarrow ? universeFor(positions, neighbours, falseCandidates) : universe;
+  while (next > 1 && summaryBytes(HEADROOM * keys, next) > mostBytes) next /= 2;
+  return isTooLong || next > universe ? next : null;
+}
+
+/**
+ * The bytes of a full state, at most. Golomb codes lose less than 5 % of the entropy of a sparse
+ * set. Where more than 38 % of the positions are filled, their parameter is 1, and they take one
+ * bit for each position of the universe.
+ */
+export function summaryBytes(keys: number, universe: number): number {
+  const filled = 1 - Math.exp(-keys / universe);
+  if (filled === 0) return HEAD_BYTES;
+  const entropy = -filled * Math.log2(filled) - (1 - filled) * Math.log2(1 - filled);
+  const bits = filled > 0.38 ? universe : 1.05 * entropy * universe;
+  return HEAD_BYTES + bits / 8;
+}
+
+/** Bytes of a message besides its positions. */
+const HEAD_BYTES = 128;
