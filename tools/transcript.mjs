@@ -1,5 +1,5 @@
-// Makes the transcripts of the command in the documentation, by running it on Debian's largest
-// English word list.
+// Makes the transcripts of the command in the documentation, most of them by running it on Debian's
+// largest English word list.
 //
 //   node tools/transcript.mjs            runs every line, fails if one does not end as it should
 //   node tools/transcript.mjs --write    and writes what was printed into the pages
@@ -50,6 +50,9 @@ const TRANSCRIPTS = {
     { line: 'bloomery delta monday.blm tuesday.blm -o changes.delta' },
     { line: 'bloomery apply monday.coded changes.delta -o now.blm && cmp now.blm tuesday.blm' },
     { line: 'wc -c monday.blm monday.coded changes.delta' },
+  ],
+  'docs/guide/simulation.md': [
+    { line: 'bloomery simulate --zipf 0.8 --objects 20k --requests 40k --nodes 8 --cache-objects 500' },
   ],
 };
 
