@@ -62,13 +62,7 @@ export default {
     },
     ...Object.fromEntries(packages),
     bench: {
-      entry: [
-        '{.,*}/main.ts',
-        'lane-process.ts',
-        'kernel/parts.ts',
-        'engine/rows.ts',
-        'cache/eviction.mjs',
-      ],
+      entry: ['{.,*}/main.ts', 'lane-process.ts', 'kernel/parts.ts', 'engine/rows.ts', 'cache/eviction.mjs'],
       project: ['**/*.{ts,mjs}'],
     },
   },
