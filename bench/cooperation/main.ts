@@ -8,6 +8,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { needPrograms } from '../shared/need-programs.ts';
+import { agreementTable } from './agreement-row.ts';
 import { capturedTable } from './captured-stream.ts';
 import { firstByteTable } from './first-byte-row.ts';
 import { freshTable } from './fresh-row.ts';
@@ -21,7 +22,8 @@ const DOCS = fileURLToPath(new URL('../../docs/notes/summary-bytes.md', import.m
 
 const HELP = `npm run bench:cooperation -- [options]
 
-  --only LIST        sections: bytes, stream, fresh, herd, first-byte, local-hits, stall (all of them)
+  --only LIST        sections: bytes, stream, fresh, herd, first-byte, local-hits, stall, agreement
+                     (all of them)
   --quick            smaller and fewer
   --write            put the sections into bench/results/cooperation.md; the others stay
   --docs             write the table of bytes into docs/notes/summary-bytes.md as well
@@ -76,6 +78,11 @@ const SECTIONS: readonly BenchSection[] = [
     },
   },
   { name: 'stall', title: 'No stall', run: () => stallTable(options.quick) },
+  {
+    name: 'agreement',
+    title: 'Agreement with the simulator',
+    run: () => agreementTable(options.quick),
+  },
 ];
 
 async function main(): Promise<void> {

@@ -44,7 +44,7 @@ export function simulateMeasured(
   });
 }
 
-interface ComparedCount {
+export interface ComparedCount {
   readonly name: string;
   readonly real: number;
   readonly simulated: number;
