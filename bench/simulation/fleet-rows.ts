@@ -11,12 +11,13 @@ import {
   type FleetOptions,
   type FleetResult,
   type PolicyChoice,
+  SUMMARY_FORMS,
   simulateFleet,
   thresholdAlone,
   zipfTrace,
 } from '@bloomery/cache/simulation';
 
-export const SECTIONS = ['fleet', 'messages', 'thresholds', 'shock', 'growth'] as const;
+export const SECTIONS = ['fleet', 'messages', 'forms', 'thresholds', 'shock', 'growth'] as const;
 export type Section = (typeof SECTIONS)[number];
 
 export interface FleetRow {
@@ -92,6 +93,7 @@ export function fleetRows(quick: boolean): FleetRow[] {
   return [
     ...fleetTable(row),
     ...messageRows(row),
+    ...formRows(row),
     ...thresholdRows(row),
     ...shockRows(row),
     ...growthRows(row, scale),
@@ -139,6 +141,12 @@ function messageRows(row: NewRow): FleetRow[] {
       }),
     ),
   ]);
+}
+
+function formRows(row: NewRow): FleetRow[] {
+  return SUMMARY_FORMS.map((form) =>
+    row('forms', form, { kind: 'summaries', owner: false, copies: 0, form }, { nodes: 16, seeds: [1] }),
+  );
 }
 
 function thresholdRows(row: NewRow): FleetRow[] {

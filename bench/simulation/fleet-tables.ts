@@ -61,6 +61,11 @@ const UPDATES: Column = {
   digits: 3,
   of: perRequest(({ messages }) => messages.update),
 };
+const UPDATE_BYTES: Column = {
+  title: 'bytes of an update',
+  digits: 0,
+  of: ({ messages, messageBytes }) => messageBytes.update / messages.update,
+};
 const OWNER: Column = {
   title: 'about owners/request',
   digits: 3,
@@ -89,6 +94,7 @@ export function fleetPage(rows: readonly FleetRow[], figures: readonly RowFigure
     missing.length === 0 ? '' : `${missing.length} of ${rows.length} rows have not run with all their seeds.`,
     section('64 nodes of 10,000 objects each', fleetSection(of('fleet'), figures)),
     section('Messages', messageSection([...of('fleet'), ...of('messages')], figures)),
+    section('Forms of updates', plainTable(of('forms'), figures, [UPDATES, UPDATE_BYTES, ORIGIN])),
     section(
       'Lost hits by the threshold of updates',
       plainTable(of('thresholds'), figures, THRESHOLD_COLUMNS),
