@@ -270,3 +270,24 @@ describe('of a node', () => {
     expect(readFileSync(join(disk, 'bloomery-cache.json'), 'utf8')).toContain('"workers":1');
   });
 });
+
+describe('a line as JSON', () => {
+  it('has every field of its record, and no others', async () => {
+    const all: Required<AnswerRecord> = {
+      ...RECORD,
+      at: 0,
+      url: 'http://h/a',
+      bytesFromNeighbours: 7,
+      neighbours: 'no candidate',
+      notStored: 'private',
+    };
+    const path = join(folder, 'json.log');
+    const { log } = openLog(path);
+    log.add(all);
+    log.add(RECORD);
+    await log.close();
+    const [first, second] = readFileSync(path, 'utf8').trim().split('\n');
+    expect(JSON.parse(first)).toEqual({ ...all, at: '1970-01-01T00:00:00.000Z', url: 'http://h/a' });
+    expect(JSON.parse(second)).toEqual({ ...RECORD, at: new Date(RECORD.at).toISOString() });
+  });
+});

@@ -198,8 +198,28 @@ function linesIn(bytes: Buffer, from: number): number {
   return lines;
 }
 
+/**
+ * The fields are named one by one, because a literal with a spread can get slow for the rest of the
+ * process, like the one in kept-tick.ts. JSON leaves out those that are undefined.
+ */
 function jsonLine(record: AnswerRecord): string {
-  return `${JSON.stringify({ ...record, at: new Date(record.at).toISOString(), url: publicUrl(record.url) })}\n`;
+  const line: Record<keyof AnswerRecord, unknown> = {
+    at: new Date(record.at).toISOString(),
+    client: record.client,
+    method: record.method,
+    url: publicUrl(record.url),
+    status: record.status,
+    outcome: record.outcome,
+    reason: record.reason,
+    bytesOut: record.bytesOut,
+    bytesFromOrigin: record.bytesFromOrigin,
+    durationMs: record.durationMs,
+    aborted: record.aborted,
+    bytesFromNeighbours: record.bytesFromNeighbours,
+    neighbours: record.neighbours,
+    notStored: record.notStored,
+  };
+  return `${JSON.stringify(line)}\n`;
 }
 
 /**
