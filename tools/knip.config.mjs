@@ -62,7 +62,14 @@ export default {
     },
     ...Object.fromEntries(packages),
     bench: {
-      entry: ['{.,*}/main.ts', 'lane-process.ts', 'kernel/parts.ts', 'engine/rows.ts', 'cache/eviction.mjs'],
+      entry: [
+        '{.,*}/main.ts',
+        'lane-process.ts',
+        'kernel/parts.ts',
+        'engine/rows.ts',
+        'cache/eviction.mjs',
+        'cache/tick-shape.mjs',
+      ],
       project: ['**/*.{ts,mjs}'],
     },
   },

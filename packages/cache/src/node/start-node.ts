@@ -42,6 +42,7 @@ import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
 import { FleetMember } from './fleet/fleet-member.ts';
 import { ObjectExchange } from './fleet/object-exchange.ts';
 import { openPeerPort, type PeerPort } from './fleet/peer-port.ts';
+import { keepTick } from './kept-tick.ts';
 import { type Certificate, NodeServers, readCertificate } from './listen/node-servers.ts';
 import { Log } from './log/log.ts';
 import { renderMetrics } from './metrics/metrics-text.ts';
@@ -150,6 +151,7 @@ class RunningNode implements CacheNode {
   async start({ removeFirst = [], places, signal }: StartOptions): Promise<void> {
     const config = this.#config;
     const team = this.#team;
+    keepTick();
     this.#observer.useAccessLog(config);
     this.#open = await openNodeStore(config, this.log, team, signal);
     this.#chosenName = this.#open.keptName ?? randomName();
