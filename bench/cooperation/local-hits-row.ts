@@ -4,10 +4,10 @@
  * it fetched from the origin itself.
  *
  * Each round starts eight new processes. Two processes without neighbours differ by up to 20 % for
- * as long as they live, by how their code was compiled and placed. With two processes of each kind
- * for all rounds, we measured a ratio of 1.13 that came from the choice of the processes: in one
- * pair that was loaded at the same time the ratio was 1.01, and their profiles were alike. Rounds
- * with new processes are independent of each other, so the interval contains that choice.
+ * as long as they live, by how their code was compiled and placed. Two processes of each kind for
+ * all rounds gave a ratio with an interval of 26 %, in which a real cost could hide: some nodes
+ * with neighbours had slow ticks (packages/cache/src/node/kept-tick.ts). Rounds with new processes
+ * are independent of each other, so the interval contains the luck of the processes.
  *
  * A process is warm after some 20,000 requests, when the compiler has seen the whole path. Then the
  * processes are loaded for a second each, in turn, in an order that changes from pass to pass.
