@@ -61,11 +61,13 @@ export function register(program: Command): void {
       parseBytes,
     )
     .option('--cache-objects <count>', 'the same as a number of objects, whatever their length', parseCount())
-    .option(
-      '-p, --policy <list>',
-      `ways to cooperate, with commas between, or all: ${Object.keys(POLICIES).join(', ')} (default: ${DEFAULT_POLICIES.join(',')})`,
-      parsePolicies,
-      [...DEFAULT_POLICIES],
+    .addOption(
+      new Option(
+        '-p, --policy <list>',
+        `ways to cooperate, with commas between, or all: ${Object.keys(POLICIES).join(', ')}`,
+      )
+        .argParser(parsePolicies)
+        .default([...DEFAULT_POLICIES], DEFAULT_POLICIES.join(',')),
     )
     .option(
       '--copies <share>',
@@ -78,11 +80,10 @@ export function register(program: Command): void {
       parseRate,
     )
     .option('--replace <share>', 'replace this share of the nodes by empty ones in the middle', parseRate)
-    .option(
-      '--warm-up <share>',
-      'part of the requests that fills the caches and is not counted',
-      parseShare,
-      0.25,
+    .addOption(
+      new Option('--warm-up <share>', 'part of the requests that fills the caches and is not counted')
+        .argParser(parseShare)
+        .default(0.25, '25%'),
     )
     .addOption(
       new Option('--deal <how>', 'who gets a request (default: clients, or random without them)').choices(
