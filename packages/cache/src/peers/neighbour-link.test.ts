@@ -12,7 +12,7 @@ import { SUMMARY_TOPIC } from './summary-follower.ts';
 
 const KEY_ID = 7;
 
-async function linked(limitBytes: number) {
+async function linked(limitBytes: number, answers = true) {
   const clock = new VirtualClock();
   const network = new SimNetwork(clock.simulation);
   const holder = network.join({ id: 'holder', peers: ['sim:asker'] });
@@ -27,7 +27,7 @@ async function linked(limitBytes: number) {
   let requests = 0;
   holder.serve(SUMMARY_TOPIC, (body) => {
     requests++;
-    return publisher.answer(body) ?? new Uint8Array(0);
+    return (answers ? publisher.answer(body) : null) ?? new Uint8Array(0);
   });
   const work = new SlicedWork(clock);
   const events: string[] = [];
@@ -109,4 +109,30 @@ test('NeighbourLink lets 16 MiB of messages wait, and drops further ones', async
   holder.publish(SUMMARY_TOPIC, publisher.publish()!);
   await clock.advance(100);
   expect(link.followers[0].positions?.size).toBe(10);
+});
+
+test('NeighbourLink ignores another kind of summary beside its own, and tells it once', async () => {
+  const { clock, holder, publisher, link, events, subscription } = await linked(1e6);
+  const other = publisher.full();
+  other[4] = 3;
+  for (let i = 0; i < 3; i++) subscription.message(other.slice());
+  await clock.advance(100);
+  expect([link.masked, events]).toEqual([null, ['summary-of-later-version']]);
+  add(publisher, 0, 10);
+  holder.publish(SUMMARY_TOPIC, publisher.publish()!);
+  await clock.advance(100);
+  expect(link.followers[0].positions?.size).toBe(10);
+});
+
+test('NeighbourLink says why a neighbour is masked that publishes only another kind of summary', async () => {
+  const { clock, link, subscription, holder, publisher } = await linked(1e6, false);
+  expect(link.masked).toBe('no summary yet');
+  const other = publisher.full();
+  other[4] = 3;
+  subscription.message(other);
+  await clock.advance(100);
+  expect(link.masked).toBe('its summary is of a later version');
+  holder.publish(SUMMARY_TOPIC, publisher.full());
+  await clock.advance(100);
+  expect(link.masked).toBeNull();
 });

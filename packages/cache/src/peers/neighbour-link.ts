@@ -6,8 +6,9 @@
  * found by that one. So none is lost from sight, whichever of the two nodes is a step ahead.
  *
  * A neighbour is *masked* while this node must not rely on its summary: the link is down, there is
- * no summary yet, it belongs to another secret, or there is no memory for it. A summary that is a
- * few changes behind is still used, because a wrong guess costs one round trip.
+ * no summary yet, it belongs to another secret or to a later version, or there is no memory for it.
+ * The owner of a key may still send this node there. A summary that is a few changes behind is
+ * still used, because a wrong guess costs one round trip.
  */
 
 import type { Cancel, Peer } from '@bloomery/transport';
@@ -77,8 +78,9 @@ export class NeighbourLink implements Neighbour {
     if (state === 'self') return 'it is this node itself';
     if (state === 'down') return why ?? 'down';
     if (this.#followers.some(({ positions }) => positions !== null)) return null;
-    const lacksRoom = this.#followers.some((follower) => follower.lacksRoom);
-    return lacksRoom ? 'no memory for its summary' : 'no summary yet';
+    if (this.#followers.some((follower) => follower.lacksRoom)) return 'no memory for its summary';
+    const isUnknown = this.#followers.some((follower) => follower.isUnknownKind);
+    return isUnknown ? 'its summary is of a later version' : 'no summary yet';
   }
 
   /** The version of its summary under a secret that is held here. */

@@ -56,6 +56,8 @@ export class SummaryFollower implements SummaryMember {
   #subscriber: SetSubscriber;
   #isAsking = false;
   #isClosed = false;
+  /** A message of a later version came. The operator is told once. */
+  #hasOtherKind = false;
   /** The time at which the summary is asked for again, after it was dropped for lack of memory. */
   #retryAt: number | null = null;
   #waitingBytes = 0;
@@ -76,6 +78,11 @@ export class SummaryFollower implements SummaryMember {
   /** The positions of the summary, or null before the first full state. */
   get positions(): SummaryPositions | null {
     return this.#subscriber.generation === undefined ? null : this.#subscriber;
+  }
+
+  /** Whether the neighbour publishes a kind of summary that this node cannot read, and no other. */
+  get isUnknownKind(): boolean {
+    return this.#hasOtherKind && this.positions === null;
   }
 
   /** Whether there was no memory for the summary. */
@@ -154,11 +161,19 @@ export class SummaryFollower implements SummaryMember {
 
   #received({ reply, verdict, problem }: SyncOutcome, isAnswer: boolean): void {
     if (problem === 'limit') this.#drop();
+    else if (problem === 'version') this.#otherKind();
     else if (verdict === 'unreadable' || verdict === 'conflict')
       this.#parts.event('warn', 'summary-refused', { peer: this.address, verdict, why: problem });
     if (isAnswer) this.#asked(verdict === 'taken' || verdict === 'confirmed');
     else if (verdict === 'taken') this.#endWait();
     if (reply !== undefined) this.ask();
+  }
+
+  /** A later version may publish other kinds of summaries, beside this one or in its place. */
+  #otherKind(): void {
+    if (this.#hasOtherKind) return;
+    this.#hasOtherKind = true;
+    this.#parts.event('warn', 'summary-of-later-version', { peer: this.address });
   }
 
   /** A request has come to its end, and brought something or not. */

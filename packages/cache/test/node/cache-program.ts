@@ -17,6 +17,22 @@ import { runCache } from './run-cache.ts';
 process.exitCode = await runCache({ command: 'node', ...JSON.parse(process.argv[2]) });
 `;
 
+const COMMON = {
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  // undici is written in CommonJS.
+  banner: {
+    js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+  },
+} as const;
+
+/** The build of the program itself, without its workers. */
+export const PROGRAM_BUILD = {
+  ...COMMON,
+  stdin: { contents: PROGRAM, resolveDir: SOURCES, loader: 'ts' },
+} as const;
+
 /** In a folder of the test's. */
 export function bundleProgram(folder: string): string {
   // As deep as in the package, for it reads its version from the manifest two folders up; and
@@ -24,21 +40,8 @@ export function bundleProgram(folder: string): string {
   const outdir = join(folder, 'dist', 'operation');
   mkdirSync(outdir, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "version": "0.0.0", "type": "module" }\n');
-  const common = {
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    // undici is written in CommonJS.
-    banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
-    },
-  } as const;
-  buildSync({
-    ...common,
-    stdin: { contents: PROGRAM, resolveDir: SOURCES, loader: 'ts' },
-    outfile: join(outdir, 'program.js'),
-  });
-  buildSync({ ...common, entryPoints: [join(SOURCES, 'workers/worker-process.ts')], outdir });
+  buildSync({ ...PROGRAM_BUILD, outfile: join(outdir, 'program.js') });
+  buildSync({ ...COMMON, entryPoints: [join(SOURCES, 'workers/worker-process.ts')], outdir });
   return join(outdir, 'program.js');
 }
 

@@ -60,6 +60,13 @@ describe('readAnswer', () => {
     expect(read(['Bloomery-Try', 'a b'])).toMatchObject({ tryNode: null });
   });
 
+  test('keeps no field of this protocol, known or of a later version', () => {
+    const headers = [...objectFields(['ETag', '"a"', 'Bloomery-Later', 'x'], null), 'bloomery-wish', 'y'];
+    const answer = readAnswer({ status: 200, statusText: '', headers });
+    expect(answer).toMatchObject({ kind: 'object', head: { headers: ['ETag', '"a"'] } });
+    expect(objectFields(['Bloomery-Later', 'x'], null)).not.toContain('Bloomery-Later');
+  });
+
   test('takes every head that is not an object for a refusal', () => {
     const heads = [
       { status: 200, headers: ['Content-Length', '3'] },

@@ -59,7 +59,7 @@ export const REFUSED_STATUS = 504;
 /** The fields of an answer with a body. `fields` are those for any client, with Content-Length. */
 export function objectFields(fields: FieldList, summary: SummaryVersion | null): string[] {
   const length = fieldValue(fields, 'content-length');
-  const headers = withoutFields(endToEndFields(fields), UNTRUSTED);
+  const headers = trusted(fields);
   headers.push('Bloomery-Object', '1');
   if (length !== undefined) headers.push('Bloomery-Length', length);
   if (summary !== null) headers.push('Bloomery-Summary', formatSummary(summary));
@@ -88,7 +88,7 @@ export function readAnswer({ status, statusText, headers }: ResponseHead): Objec
       summary,
     };
   }
-  const fields = withoutFields(endToEndFields(headers), UNTRUSTED);
+  const fields = trusted(headers);
   if (length !== undefined) fields.push('Content-Length', length);
   return {
     kind: 'object',
@@ -138,15 +138,14 @@ function readSummary(text: string | undefined): SummaryVersion | null {
 }
 
 /**
- * Fields that a neighbour neither sends on nor believes. A cookie is for one client, the length is
- * told in another field, and the rest are this protocol's own, which an origin may have sent.
+ * The fields without those that a neighbour neither sends on nor believes. A cookie is for one
+ * client, and the length is told in another field. All names that begin with `Bloomery-` are this
+ * protocol's own: an origin may have sent them, or a node of a later version, and no client may see
+ * them.
  */
-const UNTRUSTED: ReadonlySet<string> = new Set([
-  'content-length',
-  'set-cookie',
-  'set-cookie2',
-  'bloomery-length',
-  'bloomery-object',
-  'bloomery-summary',
-  'bloomery-try',
-]);
+function trusted(fields: FieldList): string[] {
+  const kept = withoutFields(endToEndFields(fields), UNTRUSTED);
+  return kept.filter((_, at) => !kept[at - (at % 2)]!.toLowerCase().startsWith('bloomery-'));
+}
+
+const UNTRUSTED: ReadonlySet<string> = new Set(['content-length', 'set-cookie', 'set-cookie2']);
