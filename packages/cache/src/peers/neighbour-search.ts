@@ -16,8 +16,11 @@
  *
  * A neighbour that waits for the origin itself says so (head-wait.ts). Then this search waits with
  * it, without the budget, up to the time that the origin has for its head: this node would have to
- * wait for the origin as well. It does so once in a search, and not for the rest of a body. If that
- * neighbour is lost, the owner is asked again, and the search has its budget once more.
+ * wait for the origin as well. It does not do so for the rest of a body. If that neighbour is lost,
+ * the owner is asked again, and the search has its budget once more. The owner lets one of the
+ * nodes that lost it fetch, and names that one to the others, which then wait with it. So a node
+ * that dies before its head came costs one further fetch. Both waits together have the time of one,
+ * and a second loss leads to the origin.
  *
  * No neighbour is asked twice in a search, and a search puts at most six questions to neighbours:
  * two of the plan, two to nodes that refusals name (hops, counted together), and two to nodes that
@@ -97,8 +100,11 @@ export class NeighbourSearch<Ask extends SearchAsk> {
   #candidates: ReadonlySet<string> | null = null;
   #mayAskOwner = false;
   #hops = 0;
-  /** The question that waits for the origin, or waited for it. */
-  #waited: Ask | null = null;
+  /** The question that waits for the origin. */
+  #waiting: Ask | null = null;
+  /** The time at which all waiting ends, from the first wait on. */
+  #waitsUntil: number | null = null;
+  #hasLost = false;
   #over = false;
   #cancelBudget: Cancel = nothing;
 
@@ -204,7 +210,9 @@ export class NeighbourSearch<Ask extends SearchAsk> {
         end: nothing,
         failed: (end, tryNode) => {
           this.#forget(ask);
-          if (ask === this.#waited && end === 'failed') {
+          if (ask === this.#waiting && end === 'failed' && !this.#hasLost) {
+            this.#waiting = null;
+            this.#hasLost = true;
             this.#endAfter(this.#options.budgetMs);
             this.#askOwner(neighbour);
             return;
@@ -240,11 +248,12 @@ export class NeighbourSearch<Ask extends SearchAsk> {
 
   /** Waits with a neighbour that waits for the origin. Returns false if it does not. */
   #wait(ask: Ask): boolean {
-    const { rest, headTimeoutMs, waits } = this.#options;
-    if (rest !== null || this.#waited !== null) return false;
-    this.#waited = ask;
+    const { clock, rest, headTimeoutMs, waits } = this.#options;
+    if (rest !== null || this.#waiting !== null) return false;
+    this.#waiting = ask;
+    this.#waitsUntil ??= clock.monotonic() + headTimeoutMs;
     this.#active.get(ask)?.();
-    this.#endAfter(headTimeoutMs);
+    this.#endAfter(Math.max(0, this.#waitsUntil - clock.monotonic()));
     waits();
     return true;
   }
