@@ -17,15 +17,16 @@ export class SimLink {
   readonly #network: SimNetwork;
   readonly #selfId: string;
   readonly #peers: PeerList;
-  readonly #backoff: Backoff;
+  /** Made at the first failure: most of a million links have none. */
+  #backoff: Backoff | null = null;
   readonly #subscriptions = new LinkSubscriptions();
   #node: SimTransport | null = null;
   #isUp = false;
   #isOver = false;
   /** The number of this connection, so that messages of an earlier one are dropped. */
   #connection = 0;
-  #stopTimer: Cancel = () => {};
-  #stopSilence: Cancel = () => {};
+  #stopTimer: Cancel = nothing;
+  #stopSilence: Cancel = nothing;
 
   constructor(network: SimNetwork, from: SimTransport, to: string, peers: PeerList) {
     this.#network = network;
@@ -34,7 +35,6 @@ export class SimLink {
     this.to = to;
     this.#selfId = from.self.id;
     this.#peers = peers;
-    this.#backoff = new Backoff(this.clock);
     this.#wait(0);
   }
 
@@ -72,7 +72,7 @@ export class SimLink {
   lost(why: string): void {
     if (!this.#isUp) return;
     this.#drop(why);
-    this.#wait(this.#backoff.nextMs());
+    this.#wait(this.#pauseMs());
   }
 
   /** Ends the link for good. The subscriptions are told unless the node has crashed. */
@@ -96,15 +96,21 @@ export class SimLink {
       const node = this.#network.reach(this.from, this.to);
       if (node === undefined) {
         this.#peers.set(this.to, { state: 'down', why: 'unreachable' });
-        this.#wait(this.#backoff.nextMs());
+        this.#wait(this.#pauseMs());
       } else if (node.self.id === this.#selfId)
         this.#peers.set(this.to, { state: 'self', why: null, id: this.#selfId });
       else this.#open(node);
     });
   }
 
+  #pauseMs(): number {
+    this.#backoff ??= new Backoff(this.clock);
+    return this.#backoff.nextMs();
+  }
+
   #open(node: SimTransport): void {
-    this.#backoff.reset();
+    this.#backoff = null;
+    this.#stopTimer = nothing;
     this.#node = node;
     this.#isUp = true;
     this.#connection++;
@@ -121,3 +127,5 @@ export class SimLink {
     this.#subscriptions.closed(why);
   }
 }
+
+function nothing(): void {}

@@ -30,3 +30,28 @@ test('LinkSubscriptions tells each subscription of its link, and passes on messa
   all.message('x', Uint8Array.of(4));
   expect(told).toEqual(['a open', 'b open', 'a got 1 2', 'b got 1 2', 'a closed: lost']);
 });
+
+test('LinkSubscriptions leaves out a subscription that another one cancels or adds meanwhile', () => {
+  const subscriptions = new LinkSubscriptions();
+  const told: string[] = [];
+  const on = (name: string, message: () => void = () => {}) => ({
+    message: () => {
+      told.push(name);
+      message();
+    },
+    open() {},
+    closed() {},
+  });
+  subscriptions.add(
+    'x',
+    on('first', () => {
+      cancel();
+      subscriptions.add('x', on('late'));
+    }),
+  );
+  const cancel = subscriptions.add('x', on('second'));
+  subscriptions.add('x', on('third'));
+  subscriptions.open(['x']);
+  subscriptions.message('x', Uint8Array.of(1));
+  expect(told).toEqual(['first', 'third']);
+});

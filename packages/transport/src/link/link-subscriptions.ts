@@ -12,28 +12,34 @@ interface Entry {
   isOpen: boolean;
 }
 
+const NONE: readonly Entry[] = [];
+
 export class LinkSubscriptions {
-  readonly #entries = new Set<Entry>();
+  /** Replaced at each change, so that a walk over it goes on undisturbed. Most links have one. */
+  #entries: readonly Entry[] = NONE;
 
   add(topic: string, on: Subscription): Cancel {
     const entry = { topic, on, isOpen: false };
-    this.#entries.add(entry);
-    return () => void this.#entries.delete(entry);
+    this.#entries = [...this.#entries, entry];
+    return () => {
+      // A walk that is under way may still come to it.
+      entry.isOpen = false;
+      this.#entries = this.#entries.filter((each) => each !== entry);
+    };
   }
 
   /** The topics that have subscriptions, sorted. */
   topics(): string[] {
-    return [...new Set([...this.#entries].map(({ topic }) => topic))].sort();
+    return [...new Set(this.#entries.map(({ topic }) => topic))].sort();
   }
 
   /** Whether a topic has subscriptions. */
   has(topic: string): boolean {
-    for (const entry of this.#entries) if (entry.topic === topic) return true;
-    return false;
+    return this.#entries.some((entry) => entry.topic === topic);
   }
 
   open(topics: readonly string[]): void {
-    for (const entry of [...this.#entries]) {
+    for (const entry of this.#entries) {
       if (entry.isOpen || !topics.includes(entry.topic)) continue;
       entry.isOpen = true;
       entry.on.open();
@@ -41,7 +47,7 @@ export class LinkSubscriptions {
   }
 
   closed(why: string): void {
-    for (const entry of [...this.#entries]) {
+    for (const entry of this.#entries) {
       if (!entry.isOpen) continue;
       entry.isOpen = false;
       entry.on.closed(why);
@@ -50,7 +56,6 @@ export class LinkSubscriptions {
 
   /**
    * Passes a message on. Each receiver gets bytes of its own; `slice` of a Buffer would share them.
-   * A subscription that a receiver adds meanwhile is not open yet, so it does not get this message.
    */
   message(topic: string, bytes: Uint8Array): void {
     for (const entry of this.#entries)
