@@ -67,8 +67,6 @@ let isRunning = false;
 
 interface NodeEntry {
   readonly id: string;
-  /** Stands for the id in the hash. */
-  readonly idHash: number;
   clock: NodeClock;
   /** Runs of its program so far. */
   lives: number;
@@ -84,6 +82,11 @@ export class Simulation {
   readonly #seal = new Seal();
   /** Node number 0 is the world. */
   readonly #nodes: (NodeEntry | null)[] = [null];
+  /** Stand for the ids in the hash. */
+  readonly #idHashes = [0];
+  /** The node and the kind of the event that runs. */
+  #running = 0;
+  #runningKind = 0;
   readonly #numbers = new Map<string, number>();
   #elapsedMs = 0;
   #eventCount = 0;
@@ -181,10 +184,8 @@ export class Simulation {
   }
 
   async #loop(untilMs: number, lastEvent: number, signal: AbortSignal | undefined): Promise<RunEnd> {
-    const heap = this.#heap;
     const drain = this.#drain;
-    const seal = this.#seal;
-    seal.broken = null;
+    this.#seal.broken = null;
     // Promises that were settled before the run have their effects first.
     if (this.#turns) await eventLoopTurn();
     else await drain.settle();
@@ -192,20 +193,12 @@ export class Simulation {
       signal?.throwIfAborted();
       const turnEnd = Math.min(lastEvent, this.#eventCount + (this.#turns ? 1 : EVENTS_PER_TURN));
       while (this.#eventCount < turnEnd) {
-        const nextMs = heap.nextMs();
-        if (nextMs > untilMs || nextMs === Infinity) return await this.#endAt(untilMs);
-        this.#elapsedMs = nextMs;
-        heap.pop();
-        const { owner, kind, run } = heap;
-        this.#eventCount++;
-        this.#hash.add(nextMs, this.#nodes[owner]?.idHash ?? 0, kind);
-        drain.mark();
         try {
-          run();
+          if (!this.#burst(untilMs, turnEnd)) return await this.#endAt(untilMs);
           if (drain.isStirred) await drain.settle();
-          if (seal.broken !== null) throw seal.broken;
+          if (this.#seal.broken !== null) throw this.#seal.broken;
         } catch (error) {
-          throw this.#failed(owner, kind, error);
+          throw this.#failed(error);
         }
       }
       // Rejections that no code handles are reported in this turn. There is none after an error:
@@ -213,6 +206,29 @@ export class Simulation {
       await this.#turn();
       if (this.#eventCount >= lastEvent) return 'events';
     }
+  }
+
+  /**
+   * Runs events up to and including the first that touches promises. Returns false if none is left
+   * before `untilMs`. It is a function of its own because V8 optimises it better than a loop with
+   * an `await` in it: 1.3 times as many events per second, side by side with 1,000 and 10,000
+   * nodes.
+   */
+  #burst(untilMs: number, lastEvent: number): boolean {
+    const [heap, hash, drain, seal] = [this.#heap, this.#hash, this.#drain, this.#seal];
+    do {
+      const nextMs = heap.nextMs();
+      if (nextMs > untilMs || nextMs === Infinity) return false;
+      this.#elapsedMs = nextMs;
+      heap.pop();
+      this.#eventCount++;
+      hash.add(nextMs, this.#idHashes[heap.owner], heap.kind);
+      drain.mark();
+      this.#running = heap.owner;
+      this.#runningKind = heap.kind;
+      heap.run();
+    } while (!drain.isStirred && seal.broken === null && this.#eventCount < lastEvent);
+    return true;
   }
 
   async #endAt(untilMs: number): Promise<RunEnd> {
@@ -231,8 +247,8 @@ export class Simulation {
     this.#seal.close();
   }
 
-  #failed(owner: number, kind: number, cause: unknown): SimulationError {
-    const who = this.#nodes[owner]?.id ?? 'the world';
+  #failed(cause: unknown): SimulationError {
+    const [who, kind] = [this.#nodes[this.#running]?.id ?? 'the world', this.#runningKind];
     const code = cause instanceof SimulationError ? cause.code : 'event';
     return new SimulationError(
       code,
@@ -255,7 +271,8 @@ export class Simulation {
       this.#numbers.set(id, number);
       const clock = new NodeClock(this, number, randomStream(this.seed, `node ${id}, life 1`));
       const { low: idHash } = hashKey(id);
-      this.#nodes.push({ id, idHash, clock, lives: 1 });
+      this.#nodes.push({ id, clock, lives: 1 });
+      this.#idHashes.push(idHash | 0);
     }
     return number;
   }
