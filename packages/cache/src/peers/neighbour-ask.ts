@@ -119,7 +119,7 @@ export class NeighbourAsk {
     const { neighbour } = this;
     const { key, headers } = this.#request;
     const { origin, host } = new URL(neighbour.address);
-    const signature = signer.sign({ method: 'GET', target: key, host }, this.#keys);
+    const signature = signer.sign({ method: 'GET', target: key, host, to: neighbour.id }, this.#keys);
     const asked = askFields(headers, this.#ask);
     report({ kind: 'asked', neighbour, ask: this.#ask.kind });
     this.#fetch = client.fetch(

@@ -4,9 +4,11 @@
  * so a neighbour goes to the origin for them.
  */
 
-import type { Fleet } from '@bloomery/testkit/fleet/fleet';
+import { FLEET_SECRET, type Fleet } from '@bloomery/testkit/fleet/fleet';
 import type { FleetNode } from '@bloomery/testkit/fleet/fleet-node';
 import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
+import { systemClock } from '@bloomery/transport';
+import { RequestSigner } from '@bloomery/transport/http';
 import { expect, test } from 'vitest';
 import { ask } from '../node/scratch.ts';
 import { startFleet, untilGiven } from './start-fleet.ts';
@@ -122,6 +124,24 @@ test('a program without the secret of the fleet gets the same refusal, whatever 
       answers.push(await ask(first.peerPort, path, { headers }));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 504));
   expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+});
+
+test('a question that was signed for one node is refused by another, whatever address it has', async () => {
+  await using origin = await startOrigin();
+  origin.on('/public', { headers: ['Cache-Control', 'max-age=600'], body: 'a public body' });
+  const fleet = await startFleet({ nodes: 2, origin: origin.origin });
+  const [first, second] = fleet.nodes as [FleetNode, FleetNode];
+  await ask(first.port, '/public');
+  const signer = new RequestSigner(Buffer.from(FLEET_SECRET), second.name, systemClock);
+  const target = `${origin.origin}/public`;
+  // A name that no node of the fleet knows, as behind a name server.
+  const host = 'node.example:3129';
+  const statusFor = async (to: string | null) => {
+    const signature = signer.sign({ method: 'GET', target, host, to });
+    const headers = { host, 'Bloomery-Ask': 'stored', 'Bloomery-Peer': signature };
+    return (await ask(first.peerPort, target, { headers })).status;
+  };
+  expect([await statusFor(first.name), await statusFor(second.name)]).toEqual([200, 504]);
 });
 
 function recorded(fleet: Fleet): Buffer {

@@ -7,9 +7,10 @@
  * often a neighbour asks for full states: the service of that topic knows which requests are
  * costly.
  *
- * A request that is meant for another node is refused, so that it cannot be replayed here: its Host
- * field is then the address of a neighbour which has said hello under another id. A node that has
- * not met that neighbour yet cannot tell; the window of 30 s still holds.
+ * A request that is meant for another node is refused, so that it cannot be replayed here: its
+ * signature names that node, or its Host field is the address of a neighbour which has said hello
+ * under another id. A request for a stream names no node. If it is played at a node that does not
+ * know the right one, that node answers with its summaries, which say nothing without the secret.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -75,7 +76,7 @@ export class HttpTransport implements Transport {
     const addresses = [...new Set(peers)].map(peerAddress);
     this.self = { id };
     this.#client = new PeerClient(new RequestSigner(keyring, id, clock), tls);
-    this.#verifier = new RequestVerifier(keyring, clock);
+    this.#verifier = new RequestVerifier(keyring, clock, { id });
     this.#services = new Services(limits.requestsPerNode);
     this.#requests = new PendingRequests(clock);
     this.#streamServer = new StreamServer({ node: id, life, keyring, clock, limits });
@@ -123,11 +124,11 @@ export class HttpTransport implements Transport {
 
   async request(peer: string, topic: string, body: Uint8Array, options: RequestOptions): Promise<Uint8Array> {
     checkTopic(topic);
-    this.#peers.other(peer);
+    const { id: to } = this.#peers.other(peer);
     if (body.length > MAX_MESSAGE_BYTES) throw requestError('size', peer);
     const target = `${ASK_PATH}?topic=${topic}`;
     return this.#requests.run(peer, options, (settle) =>
-      this.#client.post(peerAddress(peer), { target, body, keys: this.#links.get(peer)!.keys }, settle),
+      this.#client.post(peerAddress(peer), { target, body, to, keys: this.#links.get(peer)!.keys }, settle),
     );
   }
 

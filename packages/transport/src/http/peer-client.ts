@@ -34,6 +34,8 @@ interface Outgoing {
   readonly target: string;
   readonly body: Uint8Array | undefined;
   readonly keys: FleetKeys;
+  /** The id of the neighbour, or null if it is not known yet. */
+  readonly to: string | null;
 }
 
 /** A request that was sent. `nonce` is that of its signature. */
@@ -59,7 +61,8 @@ export class PeerClient {
 
   /** Sends a GET on a connection of its own. */
   get(peer: PeerAddress, target: string, keys: FleetKeys): Sent {
-    return this.#send(peer, { method: 'GET', target, body: undefined, keys });
+    // A stream is asked for before it is known which node is there.
+    return this.#send(peer, { method: 'GET', target, body: undefined, keys, to: null });
   }
 
   /** Sends a POST, and settles with its answer. The result gives it up. */
@@ -92,8 +95,8 @@ export class PeerClient {
     this.#agents.https.destroy();
   }
 
-  #send(peer: PeerAddress, { method, target, body, keys }: Outgoing): Sent {
-    const field = this.#signer.sign({ method, target, host: peer.host, body }, keys);
+  #send(peer: PeerAddress, { method, target, body, keys, to }: Outgoing): Sent {
+    const field = this.#signer.sign({ method, target, host: peer.host, body, to }, keys);
     const isKept = method === 'POST';
     const options = {
       method,

@@ -44,6 +44,7 @@ export function refuse(request: IncomingMessage, response: ServerResponse, code:
 
 /** The code for a signature that was not accepted. */
 export function signatureCode(refused: SignatureRefusal): TransportErrorCode {
+  if (refused === 'receiver') return 'peer';
   return refused === 'clock' || refused === 'replayed' ? refused : 'refused';
 }
 

@@ -103,6 +103,23 @@ test('RequestVerifier lets the body come after the head', () => {
   expect(verdict).toMatchObject({ bodyDigest: 'H1CH25Gc7VwSPH9QfT_M6BjLDPbnfC-VqKNelR4D_bk' });
 });
 
+test('RequestVerifier refuses a request that names another receiver, and accepts one that names none', () => {
+  const { signer, clock } = pair();
+  const [own, other] = ['b.example', 'c.example'].map((id) => new RequestVerifier(secret, clock, { id })) as [
+    RequestVerifier,
+    RequestVerifier,
+  ];
+  const field = signer.sign({ ...get, to: 'b.example' });
+  expect(field).toContain('; to=b.example;');
+  expect(other.verify({ ...get, field })).toEqual({ refused: 'receiver' });
+  const renamed = field.replace('b.example', 'c.example');
+  const unnamed = field.replace(' to=b.example;', '');
+  for (const changed of [renamed, unnamed])
+    expect(other.verify({ ...get, field: changed }), changed).toEqual({ refused: 'signature' });
+  expect(own.verify({ ...get, field })).toMatchObject({ node: 'a.example' });
+  expect(other.verify({ ...get, field: signer.sign(get) })).toMatchObject({ node: 'a.example' });
+});
+
 test('RequestVerifier accepts a request once', () => {
   const { signer, verifier } = pair();
   const field = signer.sign(get);

@@ -72,6 +72,30 @@ test('HttpTransport refuses a clock that is wrong, and says so', async () => {
   }
 });
 
+test('HttpTransport refuses a request that is replayed at a node that does not know the right one', async () => {
+  const fleet = await fleetOf('a', 'b', 'c');
+  const a = fleet.start('a', ['b']);
+  let served = 0;
+  const serve = (body: Uint8Array) => {
+    served++;
+    return body;
+  };
+  fleet.start('b', []).serve('echo', serve);
+  fleet.start('c', []).serve('echo', serve);
+  await until('a has met b', () => a.peers()[0].state === 'up');
+  expect(await ask(a, fleet.address('b'))).toBe('answered');
+  const recorded = fleet
+    .relay('b')
+    .connections.map((connection) => connection.recorded().toServer)
+    .find((each) => each.includes('POST '));
+  const socket = connect(fleet.relay('c').port, '127.0.0.1');
+  socket.write(recorded!);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  expect(`${answer}`).toMatch(/^HTTP\/1.1 421 Misdirected Request\r\nbloomery-refused: peer\r\n/);
+  expect(served).toBe(1);
+});
+
 test('HttpTransport refuses requests that are replayed, here and at another node', async () => {
   const fleet = await fleetOf('a', 'b', 'c');
   const a = fleet.start('a', ['b']);

@@ -92,7 +92,7 @@ export class ObjectExchange {
       flights,
       policy,
       clock,
-      verifier: new RequestVerifier(keyring, clock),
+      verifier: new RequestVerifier(keyring, clock, { id: fleet.name }),
       mayShare,
       summary: (keyId) => fleet.summary(keyId),
       headTimeoutMs: limits.originHeadTimeoutMs,

@@ -140,7 +140,7 @@ function addressOf(index: number): string {
 function questionBytes({ clock }: FleetGround): CooperatingNodeOptions['askBytes'] {
   const host = `${idOf(10)}:3129`;
   const signer = new RequestSigner(SECRET, idOf(10), clock);
-  const signature = signer.sign({ method: 'GET', target: keyOfObject(0), host });
+  const signature = signer.sign({ method: 'GET', target: keyOfObject(0), host, to: idOf(10) });
   const asked = ['Host', host, 'Bloomery-Peer', signature];
   asked.push(...askFields([], { kind: 'stored', waitMs: 0, rest: null }));
   const question = linesLength('GET  HTTP/1.1', asked);
