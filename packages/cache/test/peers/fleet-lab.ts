@@ -38,6 +38,9 @@ const keyring = new FleetKeyring([Buffer.alloc(32, 9)]);
 /** Default budget of a fetch, by the clock of the asking side. */
 export const BUDGET_MS = 250;
 
+/** The time after which a search for a neighbour ends: the budget less a reserve for the origin. */
+export const SEARCH_MS = 0.96 * BUDGET_MS;
+
 /** The longest wait for a neighbour that waits for the origin. */
 export const HEAD_TIMEOUT_MS = 60_000;
 

@@ -11,6 +11,7 @@ import {
   type FleetNode,
   HEAD_TIMEOUT_MS,
   planOf,
+  SEARCH_MS,
   startFleet,
   toOwner,
 } from './fleet-lab.ts';
@@ -218,7 +219,7 @@ describe('when the head of the origin takes longer than the budget', () => {
       const replies = nodes.map(({ proxy }) => proxy.get(origin.url('/a')));
       const flightOf = (node: FleetNode) => node.flights.find(origin.url('/a'), '', () => true);
       await eventually(() => nodes.every((node) => flightOf(node)?.waiters === 2));
-      await fleet.clock.advance(BUDGET_MS - 1);
+      await fleet.clock.advance(SEARCH_MS - 1);
       expect([origin.count('/a'), waiting(nodes)]).toEqual([0, 0]);
       await fleet.clock.advance(1);
       await eventually(() => origin.count('/a') + waiting(nodes) === 3);

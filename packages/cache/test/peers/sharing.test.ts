@@ -3,7 +3,7 @@
 import { type OriginLab, startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../proxy/proxy-lab.ts';
-import { BUDGET_MS, type Fleet, type FleetNode, planOf, startFleet } from './fleet-lab.ts';
+import { BUDGET_MS, type Fleet, type FleetNode, planOf, SEARCH_MS, startFleet } from './fleet-lab.ts';
 
 let origin: OriginLab;
 let fleet: Fleet;
@@ -206,7 +206,7 @@ describe('a neighbour that answers late', () => {
     b.plan = () => planOf([a], { headDeadlineMs: 60_000 });
     const reply = b.proxy.get(origin.url('/a'));
     await eventually(() => a.wire.answered() === 5000);
-    await fleet.clock.advance(BUDGET_MS - 1);
+    await fleet.clock.advance(SEARCH_MS - 1);
     expect(origin.count('/a')).toBe(1);
     await fleet.clock.advance(1);
     expect((await reply).body.equals(short)).toBe(true);
