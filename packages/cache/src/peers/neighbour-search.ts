@@ -12,10 +12,11 @@
  * A question that is refused, fails or passes its deadline is followed by the next one. A hedge
  * begins the next question earlier, while the first still runs; the first proven head wins, and the
  * other question is aborted. When the budget is used up, everything is aborted and the search ends
- * with nothing. So a client waits at most the budget longer than without neighbours. The search ends
- * 4 % before the budget, 10 ms of the usual 250 ms: the timer comes late on a busy machine, and the
- * request to the origin has to be made. Without that reserve the slowest answer of 1,000 came 4 ms
- * after the bound, in one of two runs of `npm run bench:cooperation -- --only first-byte`.
+ * with nothing. So a client waits at most the budget longer than without neighbours. The search
+ * ends 4 % before the budget, 10 ms of the usual 250 ms: the timer comes late on a busy machine,
+ * and the request to the origin has to be made. Without that reserve the slowest answer of 1,000
+ * came 4 ms after the bound, in one of two runs of
+ * `npm run bench:cooperation -- --only first-byte`.
  *
  * A neighbour that waits for the origin itself says so (head-wait.ts). Then this search waits with
  * it, without the budget, up to the time that the origin has for its head: this node would have to
