@@ -80,7 +80,7 @@ const HEARTBEATS: Column = {
 const HEAD = `# Simulated fleets
 
 Written by \`npm run bench:simulation -- --write\` from bench/results/simulation.json. Zipf with exponent 0.8, objects of 30 kB
-on average, the caches of a fleet hold 64 % of all objects together. Two thirds of the requests are warm-up. A neighbour is
+on average, the caches of a fleet hold 64 % of all objects together. Three quarters of the requests are warm-up. A neighbour is
 1 ms away, the origin 50 ms. Messages are everything between nodes except the transfer of an object; heartbeats are counted
 apart. Updates are sent at a threshold of 1 % alone and without the owner's flight, except in rows with "default settings" or
 "owner". Intervals are 95 % by Student's t over the seeds; a row without one has a single seed.`;
@@ -216,8 +216,10 @@ function shockTable(rows: readonly FleetRow[], figures: readonly RowFigures[]): 
     ];
   });
   if (lines.length === 0) return [];
+  const [first] = figures.filter(({ section }) => section === 'shock');
+  const window = first?.result.series[0]?.requests ?? 0;
   return [
-    '16 nodes of 10,000 objects, of which 4 are replaced by empty ones at once. Origin fetches in %, in windows of 25,000 requests.',
+    `16 nodes of 10,000 objects, of which 4 are replaced by empty ones at once. Origin fetches in %, in windows of ${window.toLocaleString('en')} requests.`,
     '',
     '| | before | 1st window after | 2nd | 3rd | 5th | 10th |',
     '|---|---:|---:|---:|---:|---:|---:|',
