@@ -2,11 +2,11 @@
  * The rows of the tables about simulated fleets: which fleet, which policy, which trace. A row runs
  * once for each seed. The seed decides the trace and all randomness of the fleet.
  *
- * Warm-up. Three quarters of the requests of a row are not counted: 3 of 4 million at 64 nodes, which
- * hold 0.64 million objects together. With consistent hashing the share of requests that reach the
- * origin falls from 57 % at the beginning to 12.4 % after 3 million requests, is 12.1 % on average in
- * the counted million, and 11.9 % after 6 million. So the counted part is nearly settled, for all
- * policies alike, and one with twice the requests would differ by less than 2 %.
+ * Warm-up. Three quarters of the requests of a row are not counted: 3 of 4 million at 64 nodes,
+ * which hold 0.64 million objects together. With consistent hashing the share of requests that
+ * reach the origin falls from 57 % at the beginning to 12.4 % after 3 million requests, is 12.1 %
+ * on average in the counted million, and 11.9 % after 6 million. So the counted part is nearly
+ * settled, for all policies alike, and twice the requests would change it by less than 2 %.
  */
 
 import {

@@ -80,6 +80,7 @@ export class NeighbourAsk {
   #phase: 'asked' | 'unproven' | 'body' | 'over' = 'asked';
   #head: ResponseHead | null = null;
   #length: number | null = null;
+  #isHot = false;
   #summary: SummaryVersion | null = null;
   #reader: PieceReader | null = null;
   /** Checked bytes of a body that is not passed on yet. */
@@ -112,6 +113,11 @@ export class NeighbourAsk {
   /** Digest of the bytes that were passed on, if they are all of the body so far. */
   get digest(): Uint8Array | null {
     return this.#reader?.digest ?? null;
+  }
+
+  /** Whether the holder wants this node to keep the object as its own. */
+  get isHot(): boolean {
+    return this.#isHot;
   }
 
   start(): void {
@@ -191,6 +197,7 @@ export class NeighbourAsk {
     this.#phase = 'unproven';
     this.#head = answer.head;
     this.#length = answer.length;
+    this.#isHot = answer.isHot;
     const context = answerContext(signature, asked, head.status, head.headers);
     this.#reader = new PieceReader(this.#keys.response, context);
     this.#watch();

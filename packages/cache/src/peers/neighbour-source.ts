@@ -53,7 +53,7 @@ export interface NeighbourSourceOptions {
   readonly origin: ResponseSource;
   /**
    * Whether responses are stored as copies, because a neighbour has them already. Copies get a
-   * share of the memory, and are not published.
+   * share of the memory, and are not published. A hot object (decisions/hot-objects.ts) is no copy.
    */
   readonly copies: boolean;
 }
@@ -61,16 +61,20 @@ export interface NeighbourSourceOptions {
 export class NeighbourSource implements ResponseSource {
   readonly name = 'neighbours';
   readonly isNeighbour = true;
-  readonly copies: boolean;
   readonly #options: NeighbourSourceOptions;
+  #fetch: NeighbourFetch | null = null;
 
   constructor(options: NeighbourSourceOptions) {
     this.#options = options;
-    this.copies = options.copies;
+  }
+
+  get copies(): boolean {
+    return this.#options.copies && this.#fetch?.isHot !== true;
   }
 
   ask(request: SourceRequest, handler: SourceHandler): SourceFetch {
     const fetch = new NeighbourFetch(this.#options, request, handler);
+    this.#fetch = fetch;
     fetch.start();
     return fetch;
   }
@@ -84,6 +88,7 @@ class NeighbourFetch implements SourceFetch {
   /** The source of the body at the moment. */
   #reading: NeighbourAsk | RestFromOrigin | null = null;
   #head: ResponseHead | null = null;
+  #isHot = false;
   /** Length of the whole body, if it is known. */
   #length: number | null = null;
   /** Proven bytes that came so far. */
@@ -103,6 +108,11 @@ class NeighbourFetch implements SourceFetch {
     this.#options = options;
     this.#request = request;
     this.#handler = handler;
+  }
+
+  /** Whether the neighbour that gave the head wants this node to keep the object as its own. */
+  get isHot(): boolean {
+    return this.#isHot;
   }
 
   start(): void {
@@ -180,6 +190,7 @@ class NeighbourFetch implements SourceFetch {
     ask.listener = this.#listenTo(ask);
     if (this.#head === null) {
       this.#head = head;
+      this.#isHot = ask.isHot;
       this.#length = expectedBodyLength(head);
       this.#handler.onHead(head);
     }

@@ -14,6 +14,7 @@ import { FlightBody } from '../proxy/flight/flight-body.ts';
 import { Flights } from '../proxy/flight/flights.ts';
 import type { ProxyFlight, ProxyFlights, SharedResponse } from '../proxy/flight/shared-response.ts';
 import { MemoryStore } from '../store/memory/memory-store.ts';
+import { HotObjects } from './decisions/hot-objects.ts';
 import { PieceReader } from './objects/object-pieces.ts';
 import { askFields, type ObjectAsk } from './objects/object-request.ts';
 import { answerContext, type ObjectAnswer, readAnswer } from './objects/object-response.ts';
@@ -50,6 +51,7 @@ beforeEach(async () => {
     summary: () => ({ epoch: 3, sequence: 4 }),
     headTimeoutMs: 60_000,
     running,
+    hot: new HotObjects(),
     problem: (problem) => problems.push(problem),
   });
   server = createServer((req, res) => entry.handle(req, res));

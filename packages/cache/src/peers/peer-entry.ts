@@ -35,6 +35,7 @@ import { hasBody } from '../proxy/client/exchange.ts';
 import type { ProxyFlight, ProxyFlights, SharedResponse } from '../proxy/flight/shared-response.ts';
 import { cutConnection } from '../safety/node-internals.ts';
 import type { BodyReader, ResponseStore } from '../store/response-store.ts';
+import type { HotObjects } from './decisions/hot-objects.ts';
 import { awaitHead } from './head-wait.ts';
 import { fieldsThatCount, keyOfTarget, type ObjectAsk, readAsk } from './objects/object-request.ts';
 import {
@@ -65,6 +66,8 @@ export interface PeerEntryOptions {
   readonly headTimeoutMs: number;
   /** The questions of this node itself. */
   readonly running: RunningAsks;
+  /** The objects that neighbours ask for so often that they should keep them. */
+  readonly hot: HotObjects<string>;
   /** Reports an exception that no other code would see. */
   readonly problem: (problem: unknown) => void;
 }
@@ -231,7 +234,7 @@ export class PeerEntry {
   }
 
   async #serve(question: Question, found: Found, status: string): Promise<void> {
-    const { store, policy, clock, summary } = this.#options;
+    const { store, policy, clock, summary, hot } = this.#options;
     const { req, res, request, ask, signature, keys } = question;
     const { response, source, body } = found;
     const answer = answerFrom(request, response, clock.now(), { stale: false, status }, policy());
@@ -253,7 +256,8 @@ export class PeerEntry {
       }
       first = read;
     }
-    const fields = objectFields(answer.headers, summary(keys.id));
+    const isHot = body === null && ask.rest === null && hot.gave(request.key);
+    const fields = objectFields(answer.headers, summary(keys.id), isHot);
     const context = answerContext(signature, req.rawHeaders, answer.status, fields);
     const sender = new PieceSender(res, { clock, key: keys.response, context });
     this.#served++;

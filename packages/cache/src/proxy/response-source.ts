@@ -22,8 +22,8 @@ export interface ResponseSource {
   /** Whether the bytes come from neighbours, and are counted as such. */
   readonly isNeighbour?: boolean;
   /**
-   * Whether the responses are copies, which another cache keeps. They are stored with the mark
-   * of `policy/peer-copy.ts`.
+   * Whether the response is a copy, which another cache keeps. It is stored with the mark of
+   * `policy/peer-copy.ts`. It is known when the head has come.
    */
   readonly copies?: boolean;
   /**

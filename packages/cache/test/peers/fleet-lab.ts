@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { type Clock, FleetKeyring, systemClock } from '@bloomery/transport';
 import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
+import { HotObjects } from '../../src/peers/decisions/hot-objects.ts';
 import type {
   Neighbour,
   NeighbourPlan,
@@ -30,6 +31,7 @@ import type { ResponseSource } from '../../src/proxy/response-source.ts';
 import { AddressGuard } from '../../src/safety/address-guard.ts';
 import { checkLimits } from '../../src/safety/limits.ts';
 import { MemoryStore } from '../../src/store/memory/memory-store.ts';
+import type { ResponseStore } from '../../src/store/response-store.ts';
 import { type ProxyLab, startProxy } from '../proxy/proxy-lab.ts';
 import { Wire } from './faulty-wire.ts';
 
@@ -60,6 +62,8 @@ export interface FleetNode {
   plan: () => NeighbourPlan | Promise<NeighbourPlan>;
   /** Answer of the owner of every key; by default there is none. */
   owner: (key: string, lost: string | null) => OwnerAnswer | null;
+  readonly hot: HotObjects<string>;
+  readonly store: ResponseStore;
   /** Whether the entry may give a response away. */
   mayShare: boolean;
   /** Budget of a fetch. */
@@ -104,6 +108,7 @@ export async function startFleet(
     const store = new MemoryStore({ capacityBytes: 1 << 26, maxBodyBytes: keptBytes });
     const flights: ProxyFlights = new Flights(() => Date.now());
     const running = new RunningAsks();
+    const hot = new HotObjects<string>();
     const policy = { ...DEFAULT_POLICY, name: id };
     const entry = new PeerEntry({
       store,
@@ -115,6 +120,7 @@ export async function startFleet(
       summary: () => ({ epoch: at, sequence: 1 }),
       headTimeoutMs: HEAD_TIMEOUT_MS,
       running,
+      hot,
       problem: (problem) => problems.push(problem),
     });
     const server = createServer((req, res) => entry.handle(req, res));
@@ -156,6 +162,8 @@ export async function startFleet(
       wire,
       flights,
       running,
+      hot,
+      store,
       neighbour: { id, address: `http://127.0.0.1:${wire.port}`, keyId: null },
       reports,
       ends: () => reports.flatMap((each) => ('end' in each ? [`${each.neighbour.id}: ${each.end}`] : [])),

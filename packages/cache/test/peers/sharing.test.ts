@@ -49,6 +49,22 @@ describe('an object that a neighbour has', () => {
     expect(b.ends()).toEqual(['node-a: hit', 'node-a: whole']);
   });
 
+  test.each([
+    [1023, false],
+    [1024, true],
+  ])('is no copy here if the neighbour gave it all the time (%s times)', async (times, isOwn) => {
+    origin.on('/a', { headers: storable, body: large });
+    await keep(a, '/a');
+    b.plan = () => planOf([a]);
+    const key = origin.url('/a');
+    for (let i = 1; i < times; i++) a.hot.gave(key);
+    expect((await b.proxy.get(key)).body.equals(large)).toBe(true);
+    await eventually(() => b.flights.all === 0);
+    expect(b.store.statistics.copies).toBe(isOwn ? 0 : 1);
+    const [stored] = await b.store.find(key);
+    expect(stored!.headers.join().toLowerCase()).not.toContain('bloomery-keep');
+  });
+
   test('and that its summary does not have is a false miss, unless it is still coming', async () => {
     const opened: (() => void)[] = [];
     origin.on('/a', async () => {

@@ -15,6 +15,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, type FleetKeyring, systemClock } from '@bloomery/transport';
 import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
+import { HotObjects } from '../../peers/decisions/hot-objects.ts';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
 import type { NeighbourDirectory, NeighbourReport } from '../../peers/neighbour-port.ts';
 import { NeighbourSource } from '../../peers/neighbour-source.ts';
@@ -87,6 +88,7 @@ export class ObjectExchange {
       isBarren: (key) => flights.isBarren(key),
     });
     const running = new RunningAsks();
+    const hot = new HotObjects<string>();
     this.#entry = new PeerEntry({
       store,
       flights,
@@ -97,6 +99,7 @@ export class ObjectExchange {
       summary: (keyId) => fleet.summary(keyId),
       headTimeoutMs: limits.originHeadTimeoutMs,
       running,
+      hot,
       problem: (problem) => event('error', 'peer-entry', { problem }),
     });
     this.#client = new OriginClient({
@@ -112,7 +115,10 @@ export class ObjectExchange {
       clock,
       headTimeoutMs: limits.originHeadTimeoutMs,
       running,
-      report: (report: NeighbourReport) => port.report(report),
+      report: (report: NeighbourReport) => {
+        if (report.kind === 'answered' && report.end === 'hit') hot.took();
+        port.report(report);
+      },
     };
     // Summary Cache keeps and publishes everything, wherever it came from.
     const fetching = { tools, port, budgetMs: config.budgetMs, copies: config.mode === 'single' };

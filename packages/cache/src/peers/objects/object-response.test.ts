@@ -18,8 +18,16 @@ describe('readAnswer', () => {
         headers: ['ETag', '"a"', 'Age', '3', 'Cache-Status', 'a; hit', 'Content-Length', '12'],
       },
       length: 12,
+      isHot: false,
       summary,
     });
+  });
+
+  test('reads that an object is hot, and no other value than 1', () => {
+    const hot = (headers: string[]) => readAnswer({ status: 200, statusText: '', headers });
+    expect(hot(objectFields([], summary, true))).toMatchObject({ kind: 'object', isHot: true });
+    expect(hot(objectFields(['Bloomery-Keep', '1'], summary))).toMatchObject({ isHot: false });
+    expect(hot([...objectFields([], summary), 'Bloomery-Keep', 'yes'])).toMatchObject({ isHot: false });
   });
 
   test('a body of unknown length has none, and a node without a summary tells none', () => {

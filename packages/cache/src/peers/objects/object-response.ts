@@ -8,6 +8,7 @@
  * Bloomery-Object: 1                       the body consists of pieces (object-pieces.ts)
  * Bloomery-Length: 1000                    bytes of the body, if that is known
  * Bloomery-Summary: 7.42                   epoch and sequence of the holder's summary
+ * Bloomery-Keep: 1                         the asker may store it as its own (hot-objects.ts)
  * Trailer: Bloomery-Digest
  *
  * HTTP/1.1 504 Gateway Timeout             every refusal, whatever the reason
@@ -41,6 +42,8 @@ export type ObjectAnswer =
       /** The head for this node: with Content-Length, without the fields of this protocol. */
       readonly head: ResponseHead;
       readonly length: number | null;
+      /** The holder is asked for it so often that another node should hold it as well. */
+      readonly isHot: boolean;
       readonly summary: SummaryVersion | null;
     }
   | {
@@ -57,12 +60,13 @@ export const DIGEST_TRAILER = 'Bloomery-Digest';
 export const REFUSED_STATUS = 504;
 
 /** The fields of an answer with a body. `fields` are those for any client, with Content-Length. */
-export function objectFields(fields: FieldList, summary: SummaryVersion | null): string[] {
+export function objectFields(fields: FieldList, summary: SummaryVersion | null, isHot = false): string[] {
   const length = fieldValue(fields, 'content-length');
   const headers = trusted(fields);
   headers.push('Bloomery-Object', '1');
   if (length !== undefined) headers.push('Bloomery-Length', length);
   if (summary !== null) headers.push('Bloomery-Summary', formatSummary(summary));
+  if (isHot) headers.push('Bloomery-Keep', '1');
   headers.push('Trailer', DIGEST_TRAILER);
   return headers;
 }
@@ -94,6 +98,7 @@ export function readAnswer({ status, statusText, headers }: ResponseHead): Objec
     kind: 'object',
     head: { status, statusText, headers: fields },
     length: length === undefined ? null : Number(length),
+    isHot: fieldValue(headers, 'bloomery-keep') === '1',
     summary,
   };
 }

@@ -7,7 +7,7 @@
  * - what it knows: `peers/peer-hub.ts`, `neighbour-link.ts`, `neighbour-summaries.ts`,
  *   `decisions/peer-score.ts`, the library's `SetSubscriber` and `FilterTable`;
  * - a miss: `peers/keyed-neighbours.ts`, `decisions/peer-choice.ts`, `neighbour-search.ts`,
- *   `hedge-budget.ts`, `running-asks.ts`;
+ *   `hedge-budget.ts`, `hot-objects.ts`, `running-asks.ts`;
  * - owners: `decisions/owner-question.ts` and `owner-tracker.ts`, and `rendezvousOrder`;
  * - eviction: `store/memory/s3-fifo.ts` and `copy-queue.ts`, through object-cache.ts.
  *
@@ -21,6 +21,7 @@
 import type { Clock, FleetKeyring, Transport } from '@bloomery/transport';
 import { hashScheme, type KeyHash } from 'bloomery';
 import type { SendLimits } from 'bloomery/wire';
+import { HotObjects } from '../../peers/decisions/hot-objects.ts';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
 import type { NeighbourPlan } from '../../peers/neighbour-port.ts';
 import { NeighbourSearch } from '../../peers/neighbour-search.ts';
@@ -77,6 +78,7 @@ export class CooperatingNode {
   readonly #summary: OwnSummaries;
   readonly #port: KeyedNeighbours;
   readonly #running = new RunningAsks();
+  readonly #hot = new HotObjects<number>();
   /** Objects that neighbours do not know yet, and the sum of the times at which they came. */
   #untold = 0;
   #untoldSinceMs = 0;
@@ -130,6 +132,7 @@ export class CooperatingNode {
     this.entry = new SimulatedEntry({
       clock,
       cache: this.cache,
+      hot: this.#hot,
       flights: ground.flights[index]!,
       summary: () => this.#summary.versions[0]!,
       isWaitingFor: (node, object) => this.#running.has(keyOfObject(object), node),
@@ -157,7 +160,10 @@ export class CooperatingNode {
           bodyMs: ground.bodyMs(bytes),
           bytes,
           keyId: this.#options.keyring.first.id,
-          report: (report) => this.#port.report(report),
+          report: (report) => {
+            if (report.kind === 'answered' && report.end === 'hit') this.#hot.took();
+            this.#port.report(report);
+          },
           running: () => this.#running.begin(key, neighbour.id!),
           put: (answer) => {
             const holder = this.#options.nodeOf(neighbour.id!);
@@ -170,9 +176,9 @@ export class CooperatingNode {
       sent: () => {},
       waits: () => ground.flights[this.index]!.root(object),
       found: ({ ask }) => {
-        ask.whole = () => {
+        ask.whole = (isHot) => {
           ground.counts.transferred(bytes);
-          this.#keep(object, bytes, 'neighbour');
+          this.#keep(object, bytes, 'neighbour', isHot);
           landed('neighbour');
         };
       },
@@ -198,10 +204,10 @@ export class CooperatingNode {
     return this.#options.asksOwner ? plan : { ...plan, afterwards: 'origin' };
   }
 
-  #keep(object: number, bytes: number, from: FetchedFrom): void {
+  #keep(object: number, bytes: number, from: FetchedFrom, isHot = false): void {
     const { ground, copies } = this.#options;
     const cost = ground.size.costOf(object, bytes, from);
-    const isKept = this.cache.put(object, cost, from === 'neighbour' && copies < 1);
+    const isKept = this.cache.put(object, cost, from === 'neighbour' && copies < 1 && !isHot);
     // The owner hears that this node has nothing for others.
     if (!isKept)
       this.#port.fetched({ key: keyOfObject(object), kind: 'joinable', landing: null, ended: true });

@@ -18,7 +18,7 @@ export interface AskAnswer {
   /** The holder waits for the origin itself (peers/head-wait.ts). */
   waits(): void;
   /** The holder gives the object, from its store or from a fetch that has landed. */
-  found(from: 'store' | 'flight', summary: SummaryVersion): void;
+  found(from: 'store' | 'flight', summary: SummaryVersion, isHot: boolean): void;
   refused(summary: SummaryVersion, tryNode: string | null): void;
 }
 
@@ -46,8 +46,8 @@ const HEAD: ResponseHead = { status: 200, statusText: 'OK', headers: [] };
 
 export class SimulatedAsk implements SearchAsk {
   readonly neighbour: Neighbour;
-  /** Called when the whole object is here. */
-  whole: () => void = () => {};
+  /** Called when the whole object is here. `isHot`: the holder wants it to be kept. */
+  whole: (isHot: boolean) => void = () => {};
   readonly #ask: ObjectAsk & { readonly isMiss: boolean };
   readonly #route: AskRoute;
   readonly #listener: AskListener;
@@ -79,7 +79,7 @@ export class SimulatedAsk implements SearchAsk {
       if (this.#isOver) return;
       this.#leave = put({
         waits: () => void clock.after(wayMs, () => this.#processing()),
-        found: (from, summary) => void clock.after(wayMs, () => this.#answered(from, summary)),
+        found: (from, summary, isHot) => void clock.after(wayMs, () => this.#answered(from, summary, isHot)),
         refused: (summary, tryNode) => void clock.after(wayMs, () => this.#refused(summary, tryNode)),
       });
     });
@@ -103,23 +103,23 @@ export class SimulatedAsk implements SearchAsk {
     this.#isWaiting = true;
   }
 
-  #answered(from: 'store' | 'flight', summary: SummaryVersion): void {
+  #answered(from: 'store' | 'flight', summary: SummaryVersion, isHot: boolean): void {
     const { clock, bodyMs } = this.#route;
     if (this.#isOver) return;
     this.#summary = summary;
     this.#listener.answered();
-    if (bodyMs > 0) clock.after(bodyMs, () => this.#arrived(from));
-    else this.#arrived(from);
+    if (bodyMs > 0) clock.after(bodyMs, () => this.#arrived(from, isHot));
+    else this.#arrived(from, isHot);
   }
 
-  #arrived(from: 'store' | 'flight'): void {
+  #arrived(from: 'store' | 'flight', isHot: boolean): void {
     if (this.#isOver) return;
     this.#phase = 'body';
     this.#listener.head(HEAD);
     this.#reportAnswer('hit', from === 'store');
     this.#end();
     this.#reportBody('whole');
-    this.whole();
+    this.whole(isHot);
   }
 
   #refused(summary: SummaryVersion, tryNode: string | null): void {

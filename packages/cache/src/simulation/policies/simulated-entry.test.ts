@@ -1,5 +1,6 @@
 import { Simulation } from '@bloomery/sim';
 import { expect, test } from 'vitest';
+import { HotObjects } from '../../peers/decisions/hot-objects.ts';
 import { NodeFlights } from '../node-flights.ts';
 import { ObjectCache } from '../object-cache.ts';
 import { SimulatedEntry } from './simulated-entry.ts';
@@ -18,6 +19,7 @@ function start() {
     clock: simulation.clockOf('holder'),
     cache,
     flights,
+    hot: new HotObjects(),
     summary: () => SUMMARY,
     isWaitingFor: (node) => awaited.has(node),
   });
@@ -27,7 +29,7 @@ function start() {
   const ask = (asker: string, object: number, question: typeof STORED | typeof COMING) =>
     entry.answerAsk(asker, object, question, {
       waits: () => answers.push(`${asker} waits`),
-      found: (from) => answers.push(`${asker} found in ${from}`),
+      found: (from, _, isHot) => answers.push(`${asker} found in ${from}${isHot ? ', hot' : ''}`),
       refused: (_, tryNode) => answers.push(`${asker} refused${tryNode === null ? '' : `, try ${tryNode}`}`),
     });
   const pass = (ms: number) => simulation.run({ untilMs: simulation.elapsedMs + ms });
@@ -41,6 +43,13 @@ test('SimulatedEntry gives only objects that the node holds', () => {
   ask('a', 3, STORED);
   ask('a', 3, COMING);
   expect(answers).toEqual(['a found in store', 'a refused', 'a refused', 'a refused']);
+});
+
+test('SimulatedEntry says which object is hot', () => {
+  const { answers, ask } = start();
+  for (let i = 0; i < 1024; i++) ask('a', 1, STORED);
+  expect(answers.at(-2)).toBe('a found in store');
+  expect(answers.at(-1)).toBe('a found in store, hot');
 });
 
 test('SimulatedEntry lets two neighbours wait for a fetch, and sends a third to one of them', () => {

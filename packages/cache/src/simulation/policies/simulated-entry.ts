@@ -10,6 +10,7 @@
  */
 
 import type { Clock } from '@bloomery/transport';
+import type { HotObjects } from '../../peers/decisions/hot-objects.ts';
 import type { ObjectAsk } from '../../peers/objects/object-request.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import type { NodeFlights } from '../node-flights.ts';
@@ -20,6 +21,8 @@ export interface SimulatedEntryParts {
   readonly clock: Clock;
   readonly cache: ObjectCache;
   readonly flights: NodeFlights;
+  /** The objects that neighbours should keep, because they ask for them often. */
+  readonly hot: HotObjects<number>;
   /** The version of the node's summary. */
   readonly summary: () => SummaryVersion;
   /** Whether this node waits for another one, for this object. */
@@ -40,9 +43,9 @@ export class SimulatedEntry {
 
   /** Answers a question that has arrived. Returns a function that ends the wait of the asker. */
   answerAsk(asker: string, object: number, ask: ObjectAsk, answer: AskAnswer): () => void {
-    const { cache, flights, summary, isWaitingFor } = this.#parts;
+    const { cache, flights, summary, isWaitingFor, hot } = this.#parts;
     if (cache.use(object)) {
-      answer.found('store', summary());
+      answer.found('store', summary(), ask.rest === null && hot.gave(object));
       return nothing;
     }
     if (ask.kind === 'stored' || !flights.has(object) || isWaitingFor(asker, object)) {
@@ -79,7 +82,7 @@ export class SimulatedEntry {
     };
     leave = flights.join(object, () => {
       stop();
-      answer.found('flight', summary());
+      answer.found('flight', summary(), false);
     });
     stopDeadline = clock.after(waitMs, () => {
       stop();
