@@ -53,7 +53,11 @@ export default defineConfig({
           environment: 'node',
           maxWorkers,
           sequence: { groupOrder: 1 },
-          include: ['{packages,apps}/*/{src,test}/**/*.test.ts', 'tools/**/*.test.{mjs,ts}'],
+          include: [
+            '{packages,apps}/*/{src,test}/**/*.test.ts',
+            'tools/**/*.test.{mjs,ts}',
+            'bench/simulation-page/*.test.ts',
+          ],
           exclude: ['**/*.browser.test.ts', '**/node_modules/**', ...(effort < 1 ? notQuick : [])],
         },
       },

@@ -10,6 +10,8 @@ export const originShare: Figure = ({ originFetches, requests }) => originFetche
 export const falseHits: Figure = (result) => result.falseHits / result.requests;
 export const lostHits: Figure = (result) => result.lostHits / result.requests;
 export const messages: Figure = (result) => messagesOf(result) / result.requests;
+/** Bytes between nodes for each request, without those of objects. */
+export const messageBytes: Figure = (result) => messageBytesOf(result) / result.requests;
 /** Bytes between nodes for each request: objects and messages. */
 export const bytesBetween: Figure = (result) =>
   (result.objectBytes + messageBytesOf(result)) / result.requests;

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { svgFile } from '@bloomery/papers/drawing';
 import { keepPart } from '../../tools/written-part.mjs';
+import { besideSummaryCache } from './beside-summary-cache.ts';
 import { fleetPlan } from './fleet-plan.ts';
 import { PLOTS } from './page-plots.ts';
 import { resultSections } from './page-tables.ts';
@@ -19,13 +20,14 @@ const PAGE = fileURLToPath(new URL('../../docs/guide/simulation.md', import.meta
 const FIGURES = fileURLToPath(new URL('../../docs/guide/figures/', import.meta.url));
 const RESULTS = fileURLToPath(new URL('../results/simulation.json', import.meta.url));
 
-const rows = new SimulatedRows(RESULTS);
+const rows = SimulatedRows.read(RESULTS);
 const plots = Object.entries(PLOTS).flatMap(([name, make]) => {
   const plot = make(rows);
   return plot === null ? [] : [{ name, svg: svgFile(plot) }];
 });
 const drawn = plots.map(({ name }) => name);
-for (const [name, lines] of Object.entries({ results: resultSections(rows, drawn), plan: fleetPlan() })) {
+const parts = { results: resultSections(rows, drawn), beside: besideSummaryCache(rows), plan: fleetPlan() };
+for (const [name, lines] of Object.entries(parts)) {
   const kept = keepPart({
     page: PAGE,
     begin: `<!-- written by bench/simulation-page: ${name} -->`,

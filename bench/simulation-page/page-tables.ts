@@ -5,6 +5,7 @@
  * sections.
  */
 
+import { fleetRows } from '../simulation/fleet-rows.ts';
 import {
   bytesBetween,
   type Figure,
@@ -18,6 +19,7 @@ import {
   skew,
   stalenessMs,
 } from './fleet-figures.ts';
+import { growthTable, messageTable } from './page-messages.ts';
 import type { SimulatedRows } from './simulated-rows.ts';
 
 const percent = (digits: number) => (value: number) => `${(100 * value).toFixed(digits)} %`;
@@ -45,7 +47,7 @@ function fleetTable(rows: SimulatedRows): string[] {
   return [
     `| | ${COLUMNS.map(([title]) => title).join(' | ')} |`,
     `|---|${'---:|'.repeat(COLUMNS.length)}`,
-    ...rows.names('fleet').map((name) => {
+    ...inOrder(rows.names('fleet')).map((name) => {
       const cells = COLUMNS.map(([, figure, text]) => {
         const value = rows.mean('fleet', name, figure);
         return value === null ? '–' : text(value);
@@ -53,6 +55,14 @@ function fleetTable(rows: SimulatedRows): string[] {
       return `| ${name} | ${cells.join(' | ')} |`;
     }),
   ];
+}
+
+/** The rows as bench/simulation/fleet-rows.ts lists them; the file has them by name. */
+function inOrder(names: readonly string[]): string[] {
+  const listed = fleetRows(false)
+    .filter(({ section }) => section === 'fleet')
+    .map(({ name }) => name);
+  return listed.filter((name) => names.includes(name));
 }
 
 /** Sentences about the table of the fleet. */
@@ -138,6 +148,8 @@ export function resultSections(rows: SimulatedRows, drawn: readonly string[]): s
       `![${alternative}](figures/${file}.svg)`,
       '',
     ]),
+    ...messageTable(rows),
+    ...growthTable(rows),
     '## Where it loses',
     '',
     ...losses(rows),

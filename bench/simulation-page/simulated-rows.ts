@@ -7,7 +7,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { FleetResult } from '@bloomery/cache/simulation';
 
-interface SimulatedRow {
+export interface SimulatedRow {
   readonly section: string;
   readonly name: string;
   readonly seed: number;
@@ -17,9 +17,13 @@ interface SimulatedRow {
 export class SimulatedRows {
   readonly #rows: readonly SimulatedRow[];
 
-  /** A file that is not there has no rows. */
-  constructor(path: string) {
-    this.#rows = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : [];
+  constructor(rows: readonly SimulatedRow[]) {
+    this.#rows = rows;
+  }
+
+  /** Reads the rows of a file. A file that is not there has none. */
+  static read(path: string): SimulatedRows {
+    return new SimulatedRows(existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : []);
   }
 
   /** Names of a section that have run, in the order of the file. */
