@@ -94,8 +94,8 @@ describe('the page about simulated fleets', () => {
   test('compares messages with ICP at the same number of nodes', () => {
     const lines = messageTable(
       new SimulatedRows([
-        row('fleet', 'ICP', { messages: 60_000 }),
-        row('fleet', 'default settings', { messages: 6000 }),
+        row('growth', 'ICP, 64', { messages: 60_000 }),
+        row('messages', '64 nodes: default settings, 100/s', { messages: 6000 }),
         row('messages', '16 nodes: ICP', { messages: 17_000 }),
         row('messages', '16 nodes: single copies', { messages: 50 }),
         row('messages', '16 nodes: default settings, 100/s', { messages: 1700 }),

@@ -94,7 +94,7 @@ export function fleetRows(quick: boolean): FleetRow[] {
   };
   return [
     ...fleetTable(row),
-    ...messageRows(row),
+    ...messageRows(row, scale),
     ...formRows(row),
     ...thresholdRows(row),
     ...shockRows(row),
@@ -125,7 +125,7 @@ function fleetTable(row: NewRow): FleetRow[] {
   ];
 }
 
-function messageRows(row: NewRow): FleetRow[] {
+function messageRows(row: NewRow, scale: number): FleetRow[] {
   return [16, 64].flatMap((nodes) => [
     ...(nodes === 64
       ? []
@@ -135,10 +135,11 @@ function messageRows(row: NewRow): FleetRow[] {
           row('messages', `${nodes} nodes: copies 10 %`, SMALL_QUEUE, { nodes }),
           row('messages', `${nodes} nodes: all kept`, ALL_KEPT, { nodes }),
         ]),
-    // At 64 nodes the row with 100 requests per second is the one of the first table.
-    ...(nodes === 64 ? [1, 10, 1000] : [1, 10, 100, 1000]).map((rate) =>
+    // Large fleets of quiet nodes take long to simulate, so theirs are smaller nodes.
+    ...[1, 10, 100, 1000].map((rate) =>
       row('messages', `${nodes} nodes: default settings, ${rate}/s`, DEFAULT, {
         nodes,
+        ...(nodes === 64 ? { capacity: 1000 * scale } : {}),
         rate,
         threshold: null,
         seeds: [1],

@@ -93,7 +93,7 @@ export function fleetPage(rows: readonly FleetRow[], figures: readonly RowFigure
     HEAD,
     missing.length === 0 ? '' : `${missing.length} of ${rows.length} rows have not run with all their seeds.`,
     section('64 nodes of 10,000 objects each', fleetSection(of('fleet'), figures)),
-    section('Messages', messageSection([...of('fleet'), ...of('messages')], figures)),
+    section('Messages', messageSection([...of('fleet'), ...of('messages')], of('growth'), figures)),
     section('Forms of updates', plainTable(of('forms'), figures, [UPDATES, UPDATE_BYTES, ORIGIN])),
     section(
       'Lost hits by the threshold of updates',
@@ -156,15 +156,22 @@ function comparisons(rows: readonly FleetRow[], figures: readonly RowFigures[]):
   return lines.filter(([, value]) => value !== null).map(([text, value]) => `- ${text}: ${value}.`);
 }
 
-function messageSection(rows: readonly FleetRow[], figures: readonly RowFigures[]): string[] {
-  const icpOf = (nodes: number) => {
-    const row = rows.find((each) => each.nodes === nodes && each.policy.kind === 'icp');
+/** `more`: rows of ICP for nodes of other sizes. */
+function messageSection(
+  rows: readonly FleetRow[],
+  more: readonly FleetRow[],
+  figures: readonly RowFigures[],
+): string[] {
+  const icpOf = ({ nodes, capacity }: FleetRow) => {
+    const row = [...rows, ...more].find(
+      (each) => each.nodes === nodes && each.capacity === capacity && each.policy.kind === 'icp',
+    );
     return row === undefined ? [] : resultsOf(row, figures);
   };
   const lines: string[] = [];
   for (const row of rows) {
     const results = resultsOf(row, figures);
-    const icp = icpOf(row.nodes);
+    const icp = icpOf(row);
     if (results.length === 0 || icp.length === 0 || row.policy.kind !== 'summaries') continue;
     const fewer = results.map((result, i) => MESSAGES.of(icp[i % icp.length]!)! / MESSAGES.of(result)!);
     const bytes = results.map(
@@ -172,15 +179,15 @@ function messageSection(rows: readonly FleetRow[], figures: readonly RowFigures[
     );
     const shown = [MESSAGES, UPDATES, OWNER, HEARTBEATS].map((column) => cell(results, column));
     lines.push(
-      `| ${row.nodes} | ${row.name} | ${row.rate} | ${intervalText(fewer, 1)} | ${intervalText(bytes, 2)} | ${shown.join(' | ')} |`,
+      `| ${row.nodes} | ${row.capacity.toLocaleString('en')} | ${row.name} | ${row.rate} | ${intervalText(fewer, 1)} | ${intervalText(bytes, 2)} | ${shown.join(' | ')} |`,
     );
   }
   if (lines.length === 0) return [];
   return [
     "ICP's messages per request over those of the row, and the same for their bytes.",
     '',
-    '| nodes | row | requests/s per node | times fewer messages | times fewer bytes | messages/request | updates/request | about owners/request | heartbeats/request |',
-    '|---:|---|---:|---:|---:|---:|---:|---:|---:|',
+    '| nodes | objects of each | row | requests/s per node | times fewer messages | times fewer bytes | messages/request | updates/request | about owners/request | heartbeats/request |',
+    '|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|',
     ...lines,
   ];
 }
