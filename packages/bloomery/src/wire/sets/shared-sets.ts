@@ -20,6 +20,8 @@ import type { PositionState } from './set-code.ts';
 export interface SharedStep {
   readonly next: PositionState;
   readonly changes: PositionChanges;
+  /** The sum of that set, so that it is computed once. */
+  readonly sum: bigint;
 }
 
 /** A value, and the bytes that it was decoded from. */
@@ -60,7 +62,7 @@ export class SharedSets {
 
   /** @internal */
   keepState(code: Uint8Array, value: PositionState): void {
-    this.#states.set(value.sum.value, { code: Uint8Array.from(code), value: new WeakRef(value) });
+    this.#states.set(value.sum.value, { code: new Uint8Array(code), value: new WeakRef(value) });
     if (this.#states.size <= MOST_STATES) return;
     const [oldest] = this.#states.keys();
     this.#states.delete(oldest);
@@ -68,12 +70,14 @@ export class SharedSets {
 
   /** @internal The result of a delta, if it was applied to this very set before. */
   step(from: PositionState, code: Uint8Array): SharedStep | undefined {
-    return from.steps?.find((one) => isSame(one.code, code))?.value;
+    if (from.steps !== undefined)
+      for (const step of from.steps) if (isSame(step.code, code)) return step.value;
+    return undefined;
   }
 
   /** @internal */
   keepStep(from: PositionState, code: Uint8Array, value: SharedStep): void {
-    const step = { code: Uint8Array.from(code), value };
+    const step = { code: new Uint8Array(code), value };
     if (from.steps === undefined) from.steps = [step];
     else from.steps.push(step);
   }

@@ -87,11 +87,17 @@ export type Opened =
 export class Follower<S> {
   readonly publisherId: bigint;
   readonly #version: SyncVersion;
-  #held: Held<S> | undefined;
+  /**
+   * The generation that is held and its state, both or none. They are two fields and no object of
+   * their own: subscribers that share their sets then hold nothing that a message made for one of
+   * them alone.
+   */
+  #generation: Generation | undefined;
+  #state: S | undefined;
   /** The latest generation that the publisher is known to have reached. */
   #heard: Generation | undefined;
-  /** The last request that was written, and the state that it tells. */
-  #asked: Asked | undefined;
+  /** The request for the present state, if it was needed since the last change. */
+  #asked: Uint8Array | undefined;
 
   constructor(publisherId: bigint, version: SyncVersion) {
     this.publisherId = publisherId;
@@ -99,21 +105,22 @@ export class Follower<S> {
   }
 
   get status(): SyncStatus {
-    if (this.#held === undefined) return 'empty';
+    const held = this.#generation;
+    if (held === undefined) return 'empty';
+    if (held === this.#heard) return 'current';
     // The sum is compared as well: if a name was used twice, the bits under it may not be the ones
     // announced.
-    const { generation } = this.#held;
-    return isSame(generation, this.#heard) && generation.sum === this.#heard?.sum ? 'current' : 'behind';
+    return isSame(held, this.#heard) && held.sum === this.#heard?.sum ? 'current' : 'behind';
   }
 
   /** The generation that is held, in any status. */
   get generation(): Generation | undefined {
-    return this.#held?.generation;
+    return this.#generation;
   }
 
   /** The state of that generation, in any status. */
   get state(): S | undefined {
-    return this.#held?.state;
+    return this.#state;
   }
 
   /**
@@ -121,7 +128,7 @@ export class Follower<S> {
    * time.
    */
   request(): Uint8Array {
-    return Uint8Array.from(this.#ownRequest());
+    return new Uint8Array(this.#ownRequest());
   }
 
   /** Reads a message of any content. Throws only if the argument is not bytes. */
@@ -130,19 +137,19 @@ export class Follower<S> {
     try {
       const head = readSyncHead(message, this.#version);
       if (head.type === 'request' || head.publisherId !== this.publisherId) {
-        return { told: undefined, outcome: this.#outcome('foreign', this.#held, false) };
+        return { told: undefined, outcome: this.#outcome('foreign', false, false) };
       }
       checkSyncChecksum(message);
       inTransit = false;
       return { told: readSyncBody(head, message) as PublisherMessage };
     } catch (error) {
-      return { told: undefined, outcome: this.#unreadable(error, this.#held, inTransit) };
+      return { told: undefined, outcome: this.#unreadable(error, false, inTransit) };
     }
   }
 
   /** Whether a message that arrives now would be taken, if it can be used. */
   wants(message: PublisherMessage): boolean {
-    const held = this.#held?.generation;
+    const held = this.#generation;
     if (message.type === 'heartbeat' || message.generation.sum === held?.sum) return false;
     if (message.type === 'delta') return this.#startsHere(message);
     return held === undefined || this.#isAnswer(message) || compareGenerations(message.generation, held) > 0;
@@ -150,12 +157,13 @@ export class Follower<S> {
 
   /** Applies a message. */
   apply(message: PublisherMessage, takers: Takers<S>): SyncOutcome {
-    const before = this.#held;
+    const [generation, state] = [this.#generation, this.#state];
     try {
       const verdict = this.#judge(message, takers);
-      return this.#outcome(verdict, before, this.#isWorthAsking(message, verdict, before !== this.#held));
+      const asks = this.#isWorthAsking(message, verdict, generation !== this.#generation);
+      return this.#outcome(verdict, state !== this.#state, asks);
     } catch (error) {
-      return this.#unreadable(error, before, false);
+      return this.#unreadable(error, state !== this.#state, false);
     }
   }
 
@@ -164,30 +172,38 @@ export class Follower<S> {
    * second one is written.
    */
   #ownRequest(): Uint8Array {
-    const held = this.#held?.generation;
-    if (this.#asked === undefined || this.#asked.held !== held || this.#asked.heard !== this.#heard) {
-      const { publisherId } = this;
+    if (this.#asked === undefined) {
+      const [publisherId, held] = [this.publisherId, this.#generation];
       const heard = this.#heard === undefined || isSame(this.#heard, held) ? undefined : this.#heard;
-      const bytes = writeSyncMessage({ type: 'request', publisherId, held, heard }, this.#version);
-      this.#asked = { held, heard: this.#heard, bytes };
+      this.#asked = writeSyncMessage({ type: 'request', publisherId, held, heard }, this.#version);
     }
-    return this.#asked.bytes;
+    return this.#asked;
+  }
+
+  #hear(said: Generation): void {
+    this.#heard = said;
+    this.#asked = undefined;
+  }
+
+  #hold(generation: Generation | undefined, state: S | undefined): void {
+    this.#generation = generation;
+    this.#state = state;
+    this.#asked = undefined;
   }
 
   #judge(message: PublisherMessage, takers: Takers<S>): SyncVerdict {
     const said = message.generation;
     const isAnswer = this.#isAnswer(message);
-    if (isAnswer || this.#heard === undefined || compareGenerations(said, this.#heard) > 0)
-      this.#heard = said;
-    const held = this.#held?.generation;
-    if (this.#held !== undefined && held !== undefined) {
+    if (isAnswer || this.#heard === undefined || compareGenerations(said, this.#heard) > 0) this.#hear(said);
+    const held = this.#generation;
+    if (held !== undefined) {
       const order = compareGenerations(said, held);
       if (order === 0 && said.sum === held.sum) return this.status === 'current' ? 'confirmed' : 'old';
       if (order < 0 && !isAnswer) return 'old';
       if (said.sum === held.sum) {
         // The bits are here already, under the name of an earlier generation: the set returned to
         // them, or the publisher started again.
-        this.#held = { ...this.#held, generation: said };
+        this.#hold(said, this.#state);
         return 'taken';
       }
       if (order === 0) {
@@ -198,15 +214,14 @@ export class Follower<S> {
       }
     }
     if (message.type === 'full') {
-      this.#held = { generation: said, state: takers.takeFull(message) };
+      this.#hold(said, takers.takeFull(message));
       return 'taken';
     }
-    if (this.#held === undefined || message.type === 'heartbeat' || !this.#startsHere(message))
-      return 'missing';
-    const state = takers.takeDelta(message, this.#held.state);
+    if (message.type === 'heartbeat' || !this.#startsHere(message)) return 'missing';
+    const state = takers.takeDelta(message, this.#state as S);
     // It arrived as it was sent, so a delta that leads elsewhere is a delta of another summary.
     if (state === undefined) return this.#drop();
-    this.#held = { generation: said, state };
+    this.#hold(said, state);
     return 'taken';
   }
 
@@ -216,11 +231,12 @@ export class Follower<S> {
   }
 
   #startsHere({ generation, base }: DeltaMessage): boolean {
-    return isSame({ ...generation, sequence: base }, this.#held?.generation);
+    const held = this.#generation;
+    return held !== undefined && held.sequence === base && held.epoch === generation.epoch;
   }
 
   #drop(): SyncVerdict {
-    this.#held = undefined;
+    this.#hold(undefined, undefined);
     return 'conflict';
   }
 
@@ -230,31 +246,20 @@ export class Follower<S> {
     // The message is late, or from a publisher that has begun again below; only the publisher can
     // tell. Old deltas and states of the present epoch are too common to ask about each of them;
     // the next heartbeat will come.
-    const isOtherEpoch = message.generation.epoch !== this.#held?.generation.epoch;
+    const isOtherEpoch = message.generation.epoch !== this.#generation?.epoch;
     return verdict === 'old' && (message.type === 'heartbeat' || isOtherEpoch);
   }
 
-  #outcome(verdict: SyncVerdict, before: Held<S> | undefined, asks: boolean): SyncOutcome {
-    const outcome = { verdict, status: this.status, changed: before?.state !== this.#held?.state };
-    return asks ? { ...outcome, reply: this.request() } : outcome;
+  #outcome(verdict: SyncVerdict, changed: boolean, asks: boolean): SyncOutcome {
+    const { status } = this;
+    return asks ? { verdict, status, changed, reply: this.request() } : { verdict, status, changed };
   }
 
-  #unreadable(error: unknown, before: Held<S> | undefined, inTransit: boolean): SyncOutcome {
+  #unreadable(error: unknown, changed: boolean, inTransit: boolean): SyncOutcome {
     if (!(error instanceof FrameError)) throw error;
     const again = inTransit && (error.code === 'truncated' || error.code === 'checksum');
-    return { ...this.#outcome('unreadable', before, again), problem: error.code };
+    return { ...this.#outcome('unreadable', changed, again), problem: error.code };
   }
-}
-
-interface Held<S> {
-  readonly generation: Generation;
-  readonly state: S;
-}
-
-interface Asked {
-  readonly held: Generation | undefined;
-  readonly heard: Generation | undefined;
-  readonly bytes: Uint8Array;
 }
 
 function isSame(a: GenerationName, b: GenerationName | undefined): boolean {

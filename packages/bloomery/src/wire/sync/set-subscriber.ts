@@ -150,7 +150,7 @@ export class SetSubscriber {
 
   /** Processes a message of any content. Throws only if the argument is not bytes. */
   receive(message: Uint8Array): SyncOutcome {
-    return finishSteps(this.receiveInSteps(message));
+    return this.#takeKnown(message) ?? finishSteps(this.#receiveNew(message));
   }
 
   /**
@@ -158,8 +158,37 @@ export class SetSubscriber {
    * the positions of a delta by the old or by the new generation.
    */
   *receiveInSteps(message: Uint8Array): Steps<SyncOutcome> {
+    return this.#takeKnown(message) ?? (yield* this.#receiveNew(message));
+  }
+
+  toString(): string {
+    const { epoch, sequence } = this.generation ?? {};
+    const held =
+      epoch === undefined ? '' : `, generation ${epoch}/${sequence}, ${this.size} of ${this.universe}`;
+    return `SetSubscriber(${this.publisherId}, ${this.status}${held})`;
+  }
+
+  /** The contents of a message, if another subscriber has read the same bytes. */
+  #knownMessage(message: Uint8Array): PublisherMessage | undefined {
     const known = this.#shared?.message<PublisherMessage>(message);
-    const opened = known?.publisherId === this.publisherId ? { told: known } : this.#open(message);
+    return known?.publisherId === this.publisherId ? known : undefined;
+  }
+
+  /**
+   * Takes a delta that another subscriber has applied to the same set. It is the case of all
+   * receivers but the first, so it has no steps, and makes nothing that outlives the call.
+   */
+  #takeKnown(message: Uint8Array): SyncOutcome | undefined {
+    const told = this.#knownMessage(message);
+    if (told?.type !== 'delta' || !this.#follower.wants(told)) return undefined;
+    const step = this.#shared?.step(this.#follower.state!, told.code);
+    if (step?.sum !== told.generation.sum || step.next.positions.size > this.maxPositions) return undefined;
+    return this.#takeNext(told, step.next, step.changes);
+  }
+
+  *#receiveNew(message: Uint8Array): Steps<SyncOutcome> {
+    const known = this.#knownMessage(message);
+    const opened = known !== undefined ? { told: known } : this.#open(message);
     if (opened.told === undefined) return opened.outcome;
     const { told } = opened;
     this.#finishApplying();
@@ -184,18 +213,11 @@ export class SetSubscriber {
     });
   }
 
-  toString(): string {
-    const { epoch, sequence } = this.generation ?? {};
-    const held =
-      epoch === undefined ? '' : `, generation ${epoch}/${sequence}, ${this.size} of ${this.universe}`;
-    return `SetSubscriber(${this.publisherId}, ${this.status}${held})`;
-  }
-
   /** Reads a message, and remembers it for the other subscribers that receive it. */
   #open(message: Uint8Array): Opened {
     if (this.#shared === undefined) return this.#follower.open(message);
     // A copy, because the caller may change its bytes later.
-    const copy = Uint8Array.from(message);
+    const copy = new Uint8Array(message);
     const opened = this.#follower.open(copy);
     if (opened.told !== undefined) this.#shared.keepMessage(copy, opened.told);
     return opened;
@@ -221,9 +243,6 @@ export class SetSubscriber {
   /** The changes of a delta that starts from the held state. */
   *#readDelta({ code, generation }: DeltaMessage): Steps<ReadDelta> {
     const from = this.#follower.state!;
-    const known = this.#shared?.step(from, code);
-    if (known?.next.sum.value === generation.sum && known.next.positions.size <= this.maxPositions)
-      return { from, sum: known.next.sum, ...known };
     const sum = from.sum.copy();
     try {
       const changes = yield* decodeChanges(code, from, this.maxPositions);
@@ -247,7 +266,7 @@ export class SetSubscriber {
     const { universe, keyId } = from;
     const next = { universe, keyId, positions: from.positions.copy(), sum };
     yield* changePositions(next.positions, changes, ignore);
-    this.#shared.keepStep(from, code, { next, changes });
+    this.#shared.keepStep(from, code, { next, changes, sum: sum.value });
     return next;
   }
 
