@@ -90,6 +90,24 @@ test('PositionSet takes less than 5 bytes per position in order, less than 6.5 a
   expect(set.byteLength / set.size).toBeLessThan(6.5);
 });
 
+test('PositionSet of few positions takes little, and grows into whole pages', () => {
+  const [inOrder, anyhow] = [new PositionSet(), new PositionSet()];
+  const model: number[] = [];
+  const random = new Random(3);
+  for (let count = 0; count < 600; count++) {
+    // A copy holds the same page until one of the two changes it.
+    const copy = inOrder.copy();
+    expect(copy.byteLength).toBe(inOrder.byteLength);
+    if (count === 100) expect(Math.max(inOrder.byteLength, anyhow.byteLength)).toBeLessThan(600);
+    inOrder.append(count * 93);
+    expect([copy.size, copy.has(count * 93), copy.insert(count * 93)]).toEqual([count, false, true]);
+    anyhow.insert(random.below(2 ** 30));
+    model.push(count * 93);
+    if (count % 15 === 0) expect([...inOrder]).toEqual(model);
+  }
+  expect([inOrder.size, anyhow.size, new PositionSet().byteLength]).toEqual([600, 600, 24]);
+});
+
 function uniform(random: Random, universe: number): number {
   return Math.floor((random.below(2 ** 24) / 2 ** 24 + random.below(2 ** 24) / 2 ** 48) * universe);
 }
