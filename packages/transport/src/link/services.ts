@@ -52,14 +52,26 @@ export class Services {
     };
   }
 
-  /** Answers a request. A service that throws is a refusal, never an error of the transport. */
-  async answer(topic: string, body: Uint8Array, from: string): Promise<Served> {
+  /**
+   * Answers a request: at once if the service does, and otherwise by a promise that never rejects.
+   * A service that throws is a refusal, never an error of the transport.
+   */
+  answer(topic: string, body: Uint8Array, from: string): Served | Promise<Served> {
     const service = this.#services.get(topic);
     if (service === undefined) return { refused: 'topic' };
     try {
-      return { body: await service(body, from) };
+      const answer = service(body, from);
+      return answer instanceof Uint8Array ? { body: answer } : servedBy(answer);
     } catch {
       return { refused: 'failed' };
     }
+  }
+}
+
+async function servedBy(answer: Promise<Uint8Array>): Promise<Served> {
+  try {
+    return { body: await answer };
+  } catch {
+    return { refused: 'failed' };
   }
 }
