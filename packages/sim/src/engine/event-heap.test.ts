@@ -100,3 +100,36 @@ test('EventHeap cancels all events of one owner', () => {
   expect(heap.size).toBe(2000);
   expect(new Set(drain(heap))).toEqual(new Set([0, 2]));
 });
+
+test('EventHeap gives the events of a batch out one by one, before later ones of the same time', () => {
+  const heap = new EventHeap();
+  const ran: string[] = [];
+  const cancelled = new Set<number>();
+  const batchOf = (name: string, owners: readonly number[]) => ({
+    length: owners.length,
+    ownerOf: (index: number) => owners[index],
+    isCancelled: (index: number) => cancelled.has(owners[index]),
+    run: (index: number) => void ran.push(`${name} ${index}`),
+  });
+  heap.push(5, 1, 0, () => void ran.push('before'));
+  heap.pushBatch(5, 2, batchOf('first', [10, 11, 12, 13]));
+  heap.pushBatch(5, 2, batchOf('second', [11, 20, 11]));
+  heap.pushBatch(5, 2, batchOf('none', []));
+  heap.push(5, 2, 0, () => void ran.push('after'));
+  heap.push(4, 3, 0, () => void ran.push('earlier'));
+  expect(heap.size).toBe(10);
+  const owners: number[] = [];
+  while (heap.nextMs() < Infinity) {
+    heap.pop();
+    expect(heap.kind).toBe(heap.owner >= 10 ? 2 : 0);
+    owners.push(heap.owner);
+    heap.run();
+    // An event of the batch adds another one of the same time, and ends the program of two nodes.
+    if (heap.owner !== 10) continue;
+    heap.push(5, 4, 0, () => void ran.push('added'));
+    cancelled.add(11);
+  }
+  expect(owners).toEqual([3, 1, 10, 12, 13, 20, 2, 4]);
+  expect(ran).toEqual(['earlier', 'before', 'first 0', 'first 2', 'first 3', 'second 1', 'after', 'added']);
+  expect(heap.size).toBe(0);
+});

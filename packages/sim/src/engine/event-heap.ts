@@ -15,20 +15,36 @@
  * Cancelling marks the slot and leaves its key where it is. When more than half of the keys are
  * marked, the heap is rebuilt without them. So a cancellation costs O(1) amortised, and timeouts
  * that are always cancelled do not fill the memory.
+ *
+ * A batch is several events of one time that follow each other, such as the deliveries of one
+ * message to 99 nodes. It takes one key and one slot. The heap hands its events out one by one, as
+ * if each had been added by itself: an event of the same time that is added meanwhile has a later
+ * order, so none comes in between.
  */
 
 export type Run = () => void;
 
+export interface EventBatch {
+  readonly length: number;
+  ownerOf(index: number): number;
+  /** True if the event does not run any more. The heap asks when its turn has come. */
+  isCancelled(index: number): boolean;
+  run(index: number): void;
+}
+
 const FIRST_CAPACITY = 1024;
 const SMALLEST_REBUILD = 64;
 const FREE = -1;
+/** The owner of a batch in the slab: no node has this number. */
+const MANY = 2 ** 32 - 1;
 
 export class EventHeap {
   /** Fields of the event that `pop` took out. */
   timeMs = 0;
   owner = 0;
   kind = 0;
-  run: Run = nothing;
+  #taken: Run | EventBatch = nothing;
+  #takenIndex = 0;
 
   #times = new Float64Array(FIRST_CAPACITY);
   #orders = new Float64Array(FIRST_CAPACITY);
@@ -44,16 +60,20 @@ export class EventHeap {
   #stamps = new Float64Array(FIRST_CAPACITY).fill(FREE);
   #owners = new Uint32Array(FIRST_CAPACITY);
   #kinds = new Uint8Array(FIRST_CAPACITY);
-  readonly #runs: (Run | undefined)[] = [];
+  readonly #runs: (Run | EventBatch | undefined)[] = [];
+  /** The next event of a batch. */
+  #cursors = new Uint32Array(FIRST_CAPACITY);
+  /** Events of batches that wait, beyond the first of each. */
+  #inBatches = 0;
   readonly #freeSlots: number[] = [];
 
-  /** Events that wait, without the cancelled ones. */
+  /** Events that wait, without the cancelled ones. Those of a batch count until their turn. */
   get size(): number {
-    return this.#size - this.#cancelled;
+    return this.#size - this.#cancelled + this.#inBatches;
   }
 
   /** Adds an event. Returns its slot, which together with `orderOf` names it for `cancel`. */
-  push(timeMs: number, owner: number, kind: number, run: Run): number {
+  push(timeMs: number, owner: number, kind: number, run: Run | EventBatch): number {
     const slot = this.#freeSlots.pop() ?? this.#runs.length;
     const order = this.#nextOrder++;
     if (this.#size === this.#times.length || slot >= this.#stamps.length) this.#grow();
@@ -63,6 +83,13 @@ export class EventHeap {
     this.#runs[slot] = run;
     this.#up(this.#size++, timeMs, order, slot);
     return slot;
+  }
+
+  /** Adds the events of a batch, which must not change. */
+  pushBatch(timeMs: number, kind: number, batch: EventBatch): void {
+    if (batch.length === 0) return;
+    this.#cursors[this.push(timeMs, MANY, kind, batch)] = 0;
+    this.#inBatches += batch.length - 1;
   }
 
   orderOf(slot: number): number {
@@ -85,21 +112,51 @@ export class EventHeap {
 
   /** The time of the next event, or Infinity if none waits. */
   nextMs(): number {
-    while (this.#size > 0 && this.#runs[this.#slots[0]] === undefined) {
-      this.#cancelled--;
-      this.#release(this.#slots[0]);
-      this.#removeFirst();
+    while (this.#size > 0) {
+      const slot = this.#slots[0];
+      const run = this.#runs[slot];
+      if (typeof run === 'function') return this.#times[0];
+      if (run === undefined) {
+        this.#cancelled--;
+        this.#release(slot);
+        this.#removeFirst();
+      } else if (run.isCancelled(this.#cursors[slot])) this.#advance(slot, run);
+      else return this.#times[0];
     }
-    return this.#size > 0 ? this.#times[0] : Infinity;
+    return Infinity;
   }
 
   /** Takes the next event out, into the fields of this object. `nextMs` has just found one. */
   pop(): void {
     const slot = this.#slots[0];
+    const run = this.#runs[slot] ?? nothing;
     this.timeMs = this.#times[0];
-    this.owner = this.#owners[slot];
     this.kind = this.#kinds[slot];
-    this.run = this.#runs[slot] ?? nothing;
+    this.#taken = run;
+    if (typeof run === 'function') {
+      this.owner = this.#owners[slot];
+      this.#release(slot);
+      this.#removeFirst();
+    } else {
+      this.#takenIndex = this.#cursors[slot];
+      this.owner = run.ownerOf(this.#takenIndex);
+      this.#advance(slot, run);
+    }
+  }
+
+  /** Runs the event that was taken out. */
+  run(): void {
+    const run = this.#taken;
+    if (typeof run === 'function') run();
+    else run.run(this.#takenIndex);
+  }
+
+  /** Goes on to the next event of the batch that is first. */
+  #advance(slot: number, batch: EventBatch): void {
+    if (++this.#cursors[slot] < batch.length) {
+      this.#inBatches--;
+      return;
+    }
     this.#release(slot);
     this.#removeFirst();
   }
@@ -185,6 +242,7 @@ export class EventHeap {
     this.#slots = copyInto(new Uint32Array(capacity), this.#slots);
     this.#stamps = copyInto(new Float64Array(capacity).fill(FREE), this.#stamps);
     this.#owners = copyInto(new Uint32Array(capacity), this.#owners);
+    this.#cursors = copyInto(new Uint32Array(capacity), this.#cursors);
     this.#kinds = copyInto(new Uint8Array(capacity), this.#kinds);
   }
 }

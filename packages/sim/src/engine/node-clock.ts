@@ -18,6 +18,8 @@ import type { RandomStream } from './random-stream.ts';
 export interface ClockHost {
   readonly elapsedMs: number;
   readonly startMs: number;
+  /** Set by the first clock that becomes slow. */
+  hasSlowNodes: boolean;
   /** Runs an event of a node after a delay in true time. */
   timer(node: number, delayMs: number, run: () => void): Cancel;
 }
@@ -82,6 +84,7 @@ export class NodeClock implements Clock {
     if (!(factor >= 1 && factor < Infinity))
       throw new RangeError(`Cannot slow a node: expected a factor of at least 1, got ${factor}`);
     this.#slowness = factor;
+    if (factor > 1) this.#host.hasSlowNodes = true;
   }
 
   /** The clock of the node's next program: the same time and speed, other randomness. */

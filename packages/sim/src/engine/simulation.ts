@@ -23,7 +23,7 @@ import type { Cancel } from '@bloomery/transport';
 import { hashKey } from 'bloomery';
 import { SimulationError } from '../simulation-error.ts';
 import { EventHash } from './event-hash.ts';
-import { EventHeap } from './event-heap.ts';
+import { type EventBatch, EventHeap } from './event-heap.ts';
 import { eventLoopTurn } from './event-loop-turn.ts';
 import { MicrotaskDrain } from './microtask-drain.ts';
 import { NodeClock } from './node-clock.ts';
@@ -75,6 +75,8 @@ interface NodeEntry {
 export class Simulation {
   readonly seed: number;
   readonly startMs: number;
+  /** @internal Whether a node was ever slow, so that its messages take times of their own. */
+  hasSlowNodes = false;
   readonly #turns: boolean;
   readonly #heap = new EventHeap();
   readonly #hash = new EventHash();
@@ -146,6 +148,11 @@ export class Simulation {
   deliver(clock: NodeClock, delayMs: number, run: () => void): void {
     if (clock.isStopped) return;
     this.#heap.push(this.#elapsedMs + checkDelay(delayMs), clock.node, DELIVERY, run);
+  }
+
+  /** @internal Runs the events of a batch one after the other. They cannot be cancelled. */
+  deliverAll(delayMs: number, batch: EventBatch): void {
+    this.#heap.pushBatch(this.#elapsedMs + checkDelay(delayMs), DELIVERY, batch);
   }
 
   /**
