@@ -1,66 +1,86 @@
 /**
  * The link of one node to one neighbour in a SimNetwork: it connects, tries again with growing
  * pauses, and is lost at a close at once and at silence after three heartbeats.
+ *
+ * A fleet has a million of them, so a link holds few fields: what it shares with the other links of
+ * its node is asked of the node.
  */
 
 import type { Cancel, Subscription } from '@bloomery/transport';
-import { Backoff, LinkSubscriptions, type PeerList } from '@bloomery/transport/link';
+import { Backoff, LinkSubscriptions, type PeerChange } from '@bloomery/transport/link';
 import type { NodeClock } from '../engine/node-clock.ts';
 import type { SimNetwork } from './sim-network.ts';
 import type { SimTransport } from './sim-transport.ts';
 
 export class SimLink {
-  readonly from: string;
   readonly to: string;
-  /** The clock of the node that has this link. */
-  readonly clock: NodeClock;
-  readonly #network: SimNetwork;
-  readonly #selfId: string;
-  readonly #peers: PeerList;
+  /** The node that has this link. */
+  readonly #owner: SimTransport;
   /** Made at the first failure: most of a million links have none. */
   #backoff: Backoff | null = null;
   readonly #subscriptions = new LinkSubscriptions();
+  /** The node that this link is connected to, or null while it is down. */
   #node: SimTransport | null = null;
-  #isUp = false;
   #isOver = false;
-  /** The number of this connection, so that messages of an earlier one are dropped. */
+  /**
+   * The number of this connection, which is higher than those of all earlier ones of the network.
+   * Messages of an earlier one are dropped.
+   */
   #connection = 0;
   #stopTimer: Cancel = nothing;
   #stopSilence: Cancel = nothing;
 
-  constructor(network: SimNetwork, from: SimTransport, to: string, peers: PeerList) {
-    this.#network = network;
-    this.from = from.address;
-    this.clock = from.clock;
+  constructor(owner: SimTransport, to: string) {
+    this.#owner = owner;
     this.to = to;
-    this.#selfId = from.self.id;
-    this.#peers = peers;
     this.#wait(0);
   }
 
-  subscribe(topic: string, on: Subscription): Cancel {
-    const cancel = this.#subscriptions.add(topic, on);
-    const connection = this.#connection;
-    if (this.#isUp)
-      this.clock.after(0, () => {
-        if (this.#isUp && connection === this.#connection) this.#subscriptions.open([topic]);
-      });
-    return cancel;
+  get from(): string {
+    return this.#owner.address;
   }
 
-  /** Carries a message to the subscriptions, if it comes from the node that was connected to. */
-  carry(node: SimTransport, topic: string, message: Uint8Array): void {
-    if (node !== this.#node || !this.#subscriptions.has(topic)) return;
+  /** The clock of the node that has this link. */
+  get clock(): NodeClock {
+    return this.#owner.clock;
+  }
+
+  subscribe(topic: string, on: Subscription): Cancel {
+    if (!this.#subscriptions.has(topic)) this.#node?.audience(topic).add(this);
+    const cancel = this.#subscriptions.add(topic, on);
     const connection = this.#connection;
-    this.#network.carry(this.to, this.from, this.clock, message, (bytes) => {
-      if (this.#isUp && connection === this.#connection) this.#subscriptions.message(topic, bytes);
-    });
+    if (this.#node !== null)
+      this.clock.after(0, () => {
+        if (this.#node !== null && connection === this.#connection) this.#subscriptions.open([topic]);
+      });
+    return () => {
+      const wasThere = this.#subscriptions.has(topic);
+      cancel();
+      if (wasThere && !this.#subscriptions.has(topic)) this.#node?.audience(topic).remove(this);
+    };
+  }
+
+  /** Carries a message of the node that this link is connected to to the subscriptions. */
+  carry(topic: string, message: Uint8Array): void {
+    const connection = this.#connection;
+    this.#network.carry(this.to, this.from, this.clock, message, (bytes) =>
+      this.deliver(topic, bytes, connection),
+    );
+  }
+
+  /**
+   * Gives a message to the subscriptions, unless the link was lost since it was sent. The message
+   * was sent when `lastConnection` was the last one of this link, or of the network.
+   */
+  deliver(topic: string, message: Uint8Array, lastConnection: number): void {
+    if (this.#node !== null && this.#connection <= lastConnection)
+      this.#subscriptions.message(topic, message);
   }
 
   /** Begins to count the silence of a neighbour that has vanished. */
   beginSilence(): void {
     this.#stopSilence();
-    if (!this.#isUp) return;
+    if (this.#node === null) return;
     this.#stopSilence = this.clock.after(this.#network.silenceMs, () => this.lost('silent'));
   }
 
@@ -70,7 +90,7 @@ export class SimLink {
 
   /** Loses the link, and tries to connect again. */
   lost(why: string): void {
-    if (!this.#isUp) return;
+    if (this.#node === null) return;
     this.#drop(why);
     this.#wait(this.#pauseMs());
   }
@@ -79,11 +99,12 @@ export class SimLink {
   close(why: string | null): void {
     this.#isOver = true;
     this.#stopTimer();
-    if (why === null) {
-      this.#isUp = false;
-      this.#stopSilence();
-      this.#network.setLink(this, false);
-    } else if (this.#isUp) this.#drop(why);
+    if (why === null) this.#disconnect();
+    else if (this.#node !== null) this.#drop(why);
+  }
+
+  get #network(): SimNetwork {
+    return this.#owner.network;
   }
 
   #wait(ms: number): void {
@@ -95,10 +116,10 @@ export class SimLink {
     this.#stopTimer = this.clock.after(roundTripMs, () => {
       const node = this.#network.reach(this.from, this.to);
       if (node === undefined) {
-        this.#peers.set(this.to, { state: 'down', why: 'unreachable' });
+        this.#tell({ state: 'down', why: 'unreachable' });
         this.#wait(this.#pauseMs());
-      } else if (node.self.id === this.#selfId)
-        this.#peers.set(this.to, { state: 'self', why: null, id: this.#selfId });
+      } else if (node.self.id === this.#owner.self.id)
+        this.#tell({ state: 'self', why: null, id: node.self.id });
       else this.#open(node);
     });
   }
@@ -112,19 +133,29 @@ export class SimLink {
     this.#backoff = null;
     this.#stopTimer = nothing;
     this.#node = node;
-    this.#isUp = true;
-    this.#connection++;
+    this.#connection = ++this.#network.lastConnection;
     this.#network.setLink(this, true);
-    this.#peers.set(this.to, { state: 'up', why: null, id: node.self.id });
-    this.#subscriptions.open(this.#subscriptions.topics());
+    const topics = this.#subscriptions.topics();
+    for (const topic of topics) node.audience(topic).add(this);
+    this.#tell({ state: 'up', why: null, id: node.self.id });
+    this.#subscriptions.open(topics);
   }
 
   #drop(why: string): void {
-    this.#isUp = false;
+    this.#disconnect();
+    this.#tell({ state: 'down', why });
+    this.#subscriptions.closed(why);
+  }
+
+  #disconnect(): void {
     this.#stopSilence();
     this.#network.setLink(this, false);
-    this.#peers.set(this.to, { state: 'down', why });
-    this.#subscriptions.closed(why);
+    for (const topic of this.#subscriptions.topics()) this.#node?.audience(topic).remove(this);
+    this.#node = null;
+  }
+
+  #tell(change: PeerChange): void {
+    this.#owner.peerList.set(this.to, change);
   }
 }
 

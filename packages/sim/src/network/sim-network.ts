@@ -14,6 +14,7 @@
 
 import type { NodeClock } from '../engine/node-clock.ts';
 import type { Simulation } from '../engine/simulation.ts';
+import { Broadcast } from './broadcast.ts';
 import { IDEAL_LINK, isPlain, type LinkConditions, linkConditions } from './link-conditions.ts';
 import { LinkDirection } from './link-direction.ts';
 import type { SimLink } from './sim-link.ts';
@@ -38,6 +39,8 @@ export class SimNetwork {
   readonly simulation: Simulation;
   /** Silence after which a link counts as lost. */
   readonly silenceMs: number;
+  /** @internal The number of the connection that was set up last. */
+  lastConnection = 0;
   readonly #nodes = new Map<string, SimTransport>();
   readonly #directions = new Map<string, LinkDirection>();
   readonly #cuts = new Set<string>();
@@ -109,7 +112,7 @@ export class SimNetwork {
 
   /** @internal The node that can be reached at an address, if there is one. */
   reach(from: string, to: string): SimTransport | undefined {
-    return this.#isCut(from, to) ? undefined : this.#nodes.get(to);
+    return this.isCut(from, to) ? undefined : this.#nodes.get(to);
   }
 
   /** @internal The node at an address, even if a cut separates it from all others. */
@@ -156,9 +159,8 @@ export class SimNetwork {
     const conditions = known?.conditions ?? this.#conditions;
     // Without randomness and queue, events of one delay come in the order in which they were sent.
     if (known === undefined && this.#isPlain && !receiver.isSlow) {
-      const delayMs = Math.max(conditions.delayMs, this.#settledMs - nowMs);
-      simulation.deliver(receiver, delayMs, () => {
-        if (!this.#isCut(from, to)) deliver(bytes);
+      simulation.deliver(receiver, this.#plainDelayMs(), () => {
+        if (!this.isCut(from, to)) deliver(bytes);
       });
       return;
     }
@@ -166,13 +168,26 @@ export class SimNetwork {
     const late = (ms: number) => receiver.lateMs(ms);
     direction.send(bytes, nowMs, conditions, late, (arrived, delayMs) =>
       simulation.deliver(receiver, delayMs, () => {
-        if (!this.#isCut(from, to)) deliver(arrived);
+        if (!this.isCut(from, to)) deliver(arrived);
       }),
     );
   }
 
-  #isCut(a: string, b: string): boolean {
+  /** @internal Carries a published message to the links that wait for it. */
+  broadcast(links: readonly SimLink[], topic: string, message: Uint8Array): void {
+    if (this.#isPlain && this.#directions.size === 0 && !this.simulation.hasSlowNodes)
+      this.simulation.deliverAll(this.#plainDelayMs(), new Broadcast(this, links, topic, message));
+    else for (const link of links) link.carry(topic, message);
+  }
+
+  /** @internal */
+  isCut(a: string, b: string): boolean {
     return this.#cuts.size > 0 && this.#cuts.has(pairOf(a, b));
+  }
+
+  /** The time of a message where all take the same. It does not overtake earlier ones. */
+  #plainDelayMs(): number {
+    return Math.max(this.#conditions.delayMs, this.#settledMs - this.simulation.elapsedMs);
   }
 
   #known(from: string, to: string): LinkDirection | undefined {

@@ -21,6 +21,7 @@ import {
   Services,
 } from '@bloomery/transport/link';
 import type { NodeClock } from '../engine/node-clock.ts';
+import { Audience } from './audience.ts';
 import { SimLink } from './sim-link.ts';
 import type { SimNetwork } from './sim-network.ts';
 
@@ -28,8 +29,12 @@ export class SimTransport implements Transport {
   readonly self: PeerIdentity;
   readonly address: string;
   readonly clock: NodeClock;
-  readonly #network: SimNetwork;
-  readonly #peers: PeerList;
+  /** @internal */
+  readonly network: SimNetwork;
+  /** @internal */
+  readonly peerList: PeerList;
+  /** The links of other nodes that wait for messages of this one, by topic. */
+  readonly #audiences = new Map<string, Audience>();
   readonly #links: ReadonlyMap<string, SimLink>;
   readonly #services = new Services();
   readonly #requests: PendingRequests;
@@ -39,40 +44,45 @@ export class SimTransport implements Transport {
   constructor(network: SimNetwork, id: string, address: string, peers: readonly string[]) {
     this.self = { id };
     this.address = address;
-    this.#network = network;
+    this.network = network;
     this.clock = network.simulation.clockOf(id);
-    this.#peers = new PeerList(this.clock, peers);
+    this.peerList = new PeerList(this.clock, peers);
     this.#requests = new PendingRequests(this.clock);
-    this.#links = new Map(peers.map((peer) => [peer, new SimLink(network, this, peer, this.#peers)]));
+    this.#links = new Map(peers.map((peer) => [peer, new SimLink(this, peer)]));
   }
 
   peers(): readonly Peer[] {
-    return this.#peers.all();
+    return this.peerList.all();
   }
 
   watchPeers(listener: (peer: Peer) => void): Cancel {
-    return this.#peers.watch(listener);
+    return this.peerList.watch(listener);
   }
 
   publish(topic: string, message: Uint8Array): void {
     checkTopic(topic);
     checkMessageSize(message);
-    if (this.#isClosed) return;
-    for (const link of this.#network.linksTo(this.address)) link.carry(this, topic, message);
+    const audience = this.#audiences.get(topic);
+    if (this.#isClosed || audience === undefined) return;
+    this.network.broadcast(audience.take(), topic, message);
   }
 
   subscribe(peer: string, topic: string, on: Subscription): Cancel {
     checkTopic(topic);
-    this.#peers.other(peer);
+    this.peerList.other(peer);
     return this.#links.get(peer)!.subscribe(topic, on);
   }
 
-  async request(peer: string, topic: string, body: Uint8Array, options: RequestOptions): Promise<Uint8Array> {
-    checkTopic(topic);
-    this.#peers.other(peer);
-    if (body.length > MAX_MESSAGE_BYTES) throw requestError('size', peer);
+  request(peer: string, topic: string, body: Uint8Array, options: RequestOptions): Promise<Uint8Array> {
+    try {
+      checkTopic(topic);
+      this.peerList.other(peer);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (body.length > MAX_MESSAGE_BYTES) return Promise.reject(requestError('size', peer));
     return this.#requests.run(peer, options, (settle) => {
-      const network = this.#network;
+      const network = this.network;
       const refuse = (refused: TransportErrorCode) =>
         network.simulation.deliver(this.clock, network.delayMs(peer, this.address), () =>
           settle({ refused }),
@@ -83,17 +93,17 @@ export class SimTransport implements Transport {
         this.clock.after(network.delayMs(this.address, peer), () => refuse('unreachable'));
         return () => {};
       }
-      network.carry(this.address, peer, there.clock, new Uint8Array(body), async (bytes) => {
-        const node = network.nodeAt(peer);
-        const served =
-          node === undefined
-            ? ({ refused: 'unreachable' } as const)
-            : await node.answer(topic, bytes, this.self.id);
+      const reply = (served: Served) => {
         if ('refused' in served) refuse(served.refused);
         else
           network.carry(peer, this.address, this.clock, new Uint8Array(served.body), (answer) =>
             settle({ body: answer }),
           );
+      };
+      network.carry(this.address, peer, there.clock, new Uint8Array(body), (bytes) => {
+        const node = network.nodeAt(peer);
+        if (node === undefined) reply({ refused: 'unreachable' });
+        else node.answer(topic, bytes, this.self.id, reply);
       });
       return () => {};
     });
@@ -104,25 +114,36 @@ export class SimTransport implements Transport {
     return this.#services.add(topic, answer);
   }
 
-  /** @internal Answers a request that arrived. */
-  async answer(topic: string, body: Uint8Array, from: string): Promise<Served> {
+  /** @internal The links that wait for messages of this node on a topic. */
+  audience(topic: string): Audience {
+    let audience = this.#audiences.get(topic);
+    if (audience === undefined) this.#audiences.set(topic, (audience = new Audience()));
+    return audience;
+  }
+
+  /** @internal Answers a request that arrived, at once if the service does. */
+  answer(topic: string, body: Uint8Array, from: string, reply: (served: Served) => void): void {
     const leave = this.#services.enter(from);
-    if (leave === null) return { refused: 'busy' } as const;
-    try {
-      const served = await this.#services.answer(topic, body, from);
-      const isTooLong = 'body' in served && served.body.length > MAX_MESSAGE_BYTES;
-      return isTooLong ? ({ refused: 'size' } as const) : served;
-    } finally {
-      leave();
+    if (leave === null) {
+      reply({ refused: 'busy' });
+      return;
     }
+    const end = (served: Served) => {
+      leave();
+      const isTooLong = 'body' in served && served.body.length > MAX_MESSAGE_BYTES;
+      reply(isTooLong ? { refused: 'size' } : served);
+    };
+    const served = this.#services.answer(topic, body, from);
+    if (served instanceof Promise) void served.then(end);
+    else end(served);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#end('closed');
-    for (const link of this.#network.linksTo(this.address))
-      link.clock.after(this.#network.delayMs(this.address, link.from), () => {
-        if (this.#network.reach(this.address, link.from) !== undefined) link.lost('closed');
+    for (const link of this.network.linksTo(this.address))
+      link.clock.after(this.network.delayMs(this.address, link.from), () => {
+        if (this.network.reach(this.address, link.from) !== undefined) link.lost('closed');
         else link.beginSilence();
       });
   }
@@ -134,7 +155,7 @@ export class SimTransport implements Transport {
 
   #end(why: string | null): void {
     this.#isClosed = true;
-    this.#network.leave(this.address);
+    this.network.leave(this.address);
     for (const link of this.#links.values()) link.close(why);
     // The requests of a program that has crashed stay open: none of its code runs any more.
     if (why !== null) this.#requests.close();
