@@ -6,7 +6,7 @@
  */
 
 import { SimNetwork, Simulation } from '@bloomery/sim';
-import type { Transport } from '@bloomery/transport';
+import type { Subscription, Transport } from '@bloomery/transport';
 import { hashKey } from 'bloomery';
 import { SetPublisher, SetSubscriber, SharedSets } from 'bloomery/wire';
 
@@ -31,10 +31,8 @@ export class MeshFleet {
   readonly simulation: Simulation;
   readonly #network: SimNetwork;
   readonly #publishers = new Map<string, SetPublisher>();
-  readonly #links: { readonly address: string; readonly subscriber: SetSubscriber }[] = [];
-  /** Messages that were received, and those of them that brought a new generation. */
-  received = 0;
-  taken = 0;
+  readonly #links: MeshLink[] = [];
+  readonly #counts: Counts = { received: 0, taken: 0 };
 
   constructor({ seed, meshes, nodes, keysPerNode, replaced, shares = true }: MeshOptions) {
     this.simulation = new Simulation({ seed });
@@ -45,6 +43,16 @@ export class MeshFleet {
       const ids = Array.from({ length: nodes }, (_, i) => `${mesh}-${i}`);
       for (const id of ids) this.#add(id, ids, { keysPerNode, replaced }, shared);
     }
+  }
+
+  /** Messages that were received. */
+  get received(): number {
+    return this.#counts.received;
+  }
+
+  /** Those of them that brought a new generation. */
+  get taken(): number {
+    return this.#counts.taken;
   }
 
   /** Links whose subscriber holds the very generation of its publisher. */
@@ -89,26 +97,51 @@ export class MeshFleet {
       clock.after(MINUTE_MS, publish);
     };
     clock.after(MINUTE_MS * clock.random(), publish);
-    for (const address of peers) this.#follow(transport, address, shared);
+    for (const address of peers) {
+      const subscriber = new SetSubscriber({ maxPositions: 1e6, ...shared });
+      const link = new MeshLink(transport, address, subscriber, this.#counts);
+      this.#links.push(link);
+      transport.subscribe(address, 'set', link);
+    }
+  }
+}
+
+interface Counts {
+  received: number;
+  taken: number;
+}
+
+/** A node that follows another one. It is a class because a fleet has a million of them. */
+class MeshLink implements Subscription {
+  readonly #transport: Transport;
+  readonly address: string;
+  readonly subscriber: SetSubscriber;
+  readonly #counts: Counts;
+
+  constructor(transport: Transport, address: string, subscriber: SetSubscriber, counts: Counts) {
+    this.#transport = transport;
+    this.address = address;
+    this.subscriber = subscriber;
+    this.#counts = counts;
   }
 
-  #follow(transport: Transport, address: string, shared: { shared?: SharedSets }): void {
-    const subscriber = new SetSubscriber({ maxPositions: 1e6, ...shared });
-    this.#links.push({ address, subscriber });
-    const ask = (request: Uint8Array) =>
-      transport.request(address, 'ask', request, { timeoutMs: TIMEOUT_MS }).then(
-        (answer) => void subscriber.receive(answer),
-        () => {},
-      );
-    transport.subscribe(address, 'set', {
-      message: (bytes) => {
-        this.received++;
-        const { verdict, reply } = subscriber.receive(bytes);
-        if (verdict === 'taken') this.taken++;
-        if (reply !== undefined) void ask(reply);
-      },
-      open: () => void ask(subscriber.request()),
-      closed: () => {},
-    });
+  message(bytes: Uint8Array): void {
+    this.#counts.received++;
+    const { verdict, reply } = this.subscriber.receive(bytes);
+    if (verdict === 'taken') this.#counts.taken++;
+    if (reply !== undefined) this.#ask(reply);
+  }
+
+  open(): void {
+    this.#ask(this.subscriber.request());
+  }
+
+  closed(): void {}
+
+  #ask(request: Uint8Array): void {
+    this.#transport.request(this.address, 'ask', request, { timeoutMs: TIMEOUT_MS }).then(
+      (answer) => void this.subscriber.receive(answer),
+      () => {},
+    );
   }
 }
