@@ -108,3 +108,11 @@ export function wordsOf(bytes: Uint8Array): Uint32Array {
   new Uint8Array(words.buffer).set(bytes);
   return words;
 }
+
+/** Whether two byte strings are equal. The same object is, without a look at its bytes. */
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}

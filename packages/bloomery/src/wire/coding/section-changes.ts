@@ -29,7 +29,7 @@ import { decoding, refuse } from '../../frames/envelope.ts';
 import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
 import { type FrameWithNote, NOTE_BYTES } from '../../frames/nested-kinds.ts';
 import { onesIn } from '../../kernel/coders/coders.ts';
-import { type ByteReader, ByteWriter, wordsOf } from './byte-stream.ts';
+import { type ByteReader, ByteWriter, sameBytes, wordsOf } from './byte-stream.ts';
 import type { Effort } from './encode-bits.ts';
 import {
   bitsWhere,
@@ -106,7 +106,7 @@ function changesOf(now: SectionBytes, old: SectionBytes, effort: Effort): Uint8A
       writeFilters(writer, now, old, effort);
       return writer.finish();
     default:
-      return isSame(now.bytes, old.bytes) ? new Uint8Array(0) : null;
+      return sameBytes(now.bytes, old.bytes) ? new Uint8Array(0) : null;
   }
 }
 
@@ -283,7 +283,7 @@ function nearestTo(filter: Snapshot, others: readonly Snapshot[]): Nearest | und
     const { start } = filter.head;
     const isLikeIt =
       other.frame.length === filter.frame.length &&
-      isSame(other.frame.subarray(0, start), filter.frame.subarray(0, start));
+      sameBytes(other.frame.subarray(0, start), filter.frame.subarray(0, start));
     if (!isLikeIt) continue;
     const changed = wordsOf(other.payload);
     const target = wordsOf(filter.payload);
@@ -293,10 +293,4 @@ function nearestTo(filter: Snapshot, others: readonly Snapshot[]): Nearest | und
     if (ones === 0) break;
   }
   return best;
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }

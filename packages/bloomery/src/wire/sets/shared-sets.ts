@@ -13,6 +13,7 @@
  * The oldest full states are forgotten first. Forgetting costs a repeated decoding, and no answer.
  */
 
+import { sameBytes } from '../coding/byte-stream.ts';
 import type { PositionChanges } from './positions.ts';
 import type { PositionState } from './set-code.ts';
 
@@ -43,7 +44,7 @@ export class SharedSets {
   /** @internal The contents of a message, if its very bytes were read before. */
   message<T extends object>(bytes: Uint8Array): T | undefined {
     const found = this.#messages.get(lastWord(bytes));
-    return found !== undefined && isSame(found.code, bytes) ? (found.value as T) : undefined;
+    return found !== undefined && sameBytes(found.code, bytes) ? (found.value as T) : undefined;
   }
 
   /** @internal Remembers the contents of a message, which may have views of these bytes. */
@@ -57,12 +58,12 @@ export class SharedSets {
   /** @internal The set of a full state, if its very bytes were decoded before. */
   state(sum: bigint, code: Uint8Array): PositionState | undefined {
     const found = this.#states.get(sum);
-    return found !== undefined && isSame(found.code, code) ? found.value.deref() : undefined;
+    return found !== undefined && sameBytes(found.code, code) ? found.value.deref() : undefined;
   }
 
-  /** @internal */
+  /** @internal Remembers the set of a full state, whose bytes must not change. */
   keepState(code: Uint8Array, value: PositionState): void {
-    this.#states.set(value.sum.value, { code: new Uint8Array(code), value: new WeakRef(value) });
+    this.#states.set(value.sum.value, { code, value: new WeakRef(value) });
     if (this.#states.size <= MOST_STATES) return;
     const [oldest] = this.#states.keys();
     this.#states.delete(oldest);
@@ -71,13 +72,13 @@ export class SharedSets {
   /** @internal The result of a delta, if it was applied to this very set before. */
   step(from: PositionState, code: Uint8Array): SharedStep | undefined {
     if (from.steps !== undefined)
-      for (const step of from.steps) if (isSame(step.code, code)) return step.value;
+      for (const step of from.steps) if (sameBytes(step.code, code)) return step.value;
     return undefined;
   }
 
-  /** @internal */
+  /** @internal Remembers the result of a delta, whose bytes must not change. */
   keepStep(from: PositionState, code: Uint8Array, value: SharedStep): void {
-    const step = { code: new Uint8Array(code), value };
+    const step = { code, value };
     if (from.steps === undefined) from.steps = [step];
     else from.steps.push(step);
   }
@@ -89,10 +90,4 @@ function lastWord(bytes: Uint8Array): number {
   return end < 4
     ? end
     : bytes[end - 4] | (bytes[end - 3] << 8) | (bytes[end - 2] << 16) | (bytes[end - 1] << 24);
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }

@@ -172,12 +172,14 @@ export class Follower<S> {
    * second one is written.
    */
   #ownRequest(): Uint8Array {
-    if (this.#asked === undefined) {
-      const [publisherId, held] = [this.publisherId, this.#generation];
-      const heard = this.#heard === undefined || isSame(this.#heard, held) ? undefined : this.#heard;
-      this.#asked = writeSyncMessage({ type: 'request', publisherId, held, heard }, this.#version);
-    }
-    return this.#asked;
+    if (this.#asked !== undefined) return this.#asked;
+    const [publisherId, version, held] = [this.publisherId, this.#version, this.#generation];
+    if (this.#heard === undefined && publisherId === lastFirst.publisherId && version === lastFirst.version)
+      return (this.#asked = lastFirst.bytes);
+    const heard = this.#heard === undefined || isSame(this.#heard, held) ? undefined : this.#heard;
+    const bytes = writeSyncMessage({ type: 'request', publisherId, held, heard }, version);
+    if (this.#heard === undefined) lastFirst = { publisherId, version, bytes };
+    return (this.#asked = bytes);
   }
 
   #hear(said: Generation): void {
@@ -260,6 +262,18 @@ export class Follower<S> {
     const again = inTransit && (error.code === 'truncated' || error.code === 'checksum');
     return { ...this.#outcome('unreadable', changed, again), problem: error.code };
   }
+}
+
+/**
+ * The last request of a subscriber that knew nothing: it depends on the publisher alone, and all
+ * subscribers of a process send it when they begin.
+ */
+let lastFirst: FirstRequest = { publisherId: -1n, version: 1, bytes: new Uint8Array() };
+
+interface FirstRequest {
+  readonly publisherId: bigint;
+  readonly version: SyncVersion;
+  readonly bytes: Uint8Array;
 }
 
 function isSame(a: GenerationName, b: GenerationName | undefined): boolean {

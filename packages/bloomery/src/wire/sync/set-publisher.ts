@@ -49,6 +49,7 @@ import { encodeChanges, encodeSet, MAX_KEY_ID } from '../sets/set-code.ts';
 import { SetRebuild } from '../sets/set-rebuild.ts';
 import { finishSteps, STEP, type Steps } from '../sets/steps.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
+import { LastAnswer } from './last-answer.ts';
 import { ChangeHistory, type CodedChanges } from './sync-history.ts';
 import type { Generation } from './sync-message.ts';
 
@@ -80,6 +81,7 @@ export class SetPublisher {
   #set: CountedSet;
   #sum: PositionSum;
   #history: ChangeHistory;
+  readonly #lastAnswer = new LastAnswer();
   /** The steps that close a generation, while they run. */
   #closing: Steps<void> | undefined;
   /** The set in another universe, while it is being built. */
@@ -202,12 +204,18 @@ export class SetPublisher {
 
   *answerInSteps(request: Uint8Array): Steps<Uint8Array | null> {
     this.#finishClosing();
+    const { generation } = this.#announcer;
+    const known = this.#lastAnswer.to(request, generation);
+    if (known !== undefined) return known;
     const answer = this.#announcer.answer<Steps<Uint8Array>>(
       request,
       (held, question) => (this.#history.knows(held) ? this.#since(held, question) : undefined),
       (question) => this.#full(question),
     );
-    return answer === null || answer instanceof Uint8Array ? answer : yield* answer;
+    if (answer === null || answer instanceof Uint8Array) return answer;
+    const bytes = yield* answer;
+    this.#lastAnswer.keep(request, generation, bytes);
+    return bytes;
   }
 
   /**

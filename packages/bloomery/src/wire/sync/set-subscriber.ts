@@ -175,12 +175,19 @@ export class SetSubscriber {
   }
 
   /**
-   * Takes a delta that another subscriber has applied to the same set. It is the case of all
-   * receivers but the first, so it has no steps, and makes nothing that outlives the call.
+   * Takes a message whose set another subscriber has decoded or built from the same one. It is the
+   * case of all receivers but the first, so it has no steps, and makes nothing that outlives the
+   * call.
    */
   #takeKnown(message: Uint8Array): SyncOutcome | undefined {
     const told = this.#knownMessage(message);
-    if (told?.type !== 'delta' || !this.#follower.wants(told)) return undefined;
+    if (told === undefined || !this.#follower.wants(told)) return undefined;
+    if (told.type === 'full') {
+      const state = this.#shared?.state(told.generation.sum, told.frame);
+      if (state === undefined || state.positions.size > this.maxPositions) return undefined;
+      return this.#take(told, { takeFull: () => state, takeDelta: () => undefined });
+    }
+    if (told.type !== 'delta') return undefined;
     const step = this.#shared?.step(this.#follower.state!, told.code);
     if (step?.sum !== told.generation.sum || step.next.positions.size > this.maxPositions) return undefined;
     return this.#takeNext(told, step.next, step.changes);
@@ -225,8 +232,6 @@ export class SetSubscriber {
 
   /** The state of a message, or the reason why there is none. */
   *#readFull({ frame, generation }: FullMessage): Steps<PositionState | FrameError> {
-    const known = this.#shared?.state(generation.sum, frame);
-    if (known !== undefined && known.positions.size <= this.maxPositions) return known;
     try {
       const state = yield* decodeSet(frame, this.maxPositions);
       if (state.sum.value === generation.sum) {

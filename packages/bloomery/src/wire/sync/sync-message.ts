@@ -181,7 +181,8 @@ export function readSyncHead(bytes: Uint8Array, version: SyncVersion = VERSION):
 
 /** The identifier of a request in its answer: the request's checksum. */
 export function questionOf(request: Uint8Array): number {
-  return Number(readFixed(request.subarray(-CHECKSUM)));
+  const at = request.length - CHECKSUM;
+  return (request[at] | (request[at + 1] << 8) | (request[at + 2] << 16) | (request[at + 3] << 24)) >>> 0;
 }
 
 /** Negative if `a` is earlier, 0 if both have the same name, otherwise positive. */
