@@ -30,6 +30,7 @@ const CALIBRATION_ROUNDS = 4;
 export class MicrotaskDrain {
   #count = 0;
   #mark = 0;
+  #beforeRound = 0;
   /** The count of one `await` of our own. */
   #ownCount = 0;
   #stop: (() => void)[] = [];
@@ -72,16 +73,21 @@ export class MicrotaskDrain {
     return this.#count !== this.#mark;
   }
 
-  /** Runs micro-tasks until none waits. */
-  async settle(): Promise<void> {
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      const before = this.#count;
-      await null;
-      if (this.#count === before + this.#ownCount) return;
-    }
-    throw new SimulationError(
-      'endless',
-      `Cannot finish an event: expected its promises to settle within ${MOST_ROUNDS} rounds, got more`,
-    );
+  /**
+   * Begins a round, after which the caller awaits null. The caller goes on with `isSettled`. It does
+   * not await a function of this class: its promises would cost as much as those of most events.
+   */
+  beginRound(round: number): void {
+    if (round >= MOST_ROUNDS)
+      throw new SimulationError(
+        'endless',
+        `Cannot finish an event: expected its promises to settle within ${MOST_ROUNDS} rounds, got more`,
+      );
+    this.#beforeRound = this.#count;
+  }
+
+  /** Whether no micro-task waited behind the await of the last round. */
+  get isSettled(): boolean {
+    return this.#count === this.#beforeRound + this.#ownCount;
   }
 }

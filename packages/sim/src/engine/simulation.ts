@@ -193,16 +193,22 @@ export class Simulation {
   async #loop(untilMs: number, lastEvent: number, signal: AbortSignal | undefined): Promise<RunEnd> {
     const drain = this.#drain;
     this.#seal.broken = null;
-    // Promises that were settled before the run have their effects first.
+    // Promises that were settled before the run have their effects first. The drain began with a
+    // turn of its own.
     if (this.#turns) await eventLoopTurn();
-    else await drain.settle();
     for (;;) {
       signal?.throwIfAborted();
       const turnEnd = Math.min(lastEvent, this.#eventCount + (this.#turns ? 1 : EVENTS_PER_TURN));
       while (this.#eventCount < turnEnd) {
         try {
           if (!this.#burst(untilMs, turnEnd)) return await this.#endAt(untilMs);
-          if (drain.isStirred) await drain.settle();
+          if (drain.isStirred) {
+            let round = 0;
+            do {
+              drain.beginRound(round++);
+              await null;
+            } while (!drain.isSettled);
+          }
           if (this.#seal.broken !== null) throw this.#seal.broken;
         } catch (error) {
           throw this.#failed(error);
