@@ -17,6 +17,7 @@ import type { Simulation } from '../engine/simulation.ts';
 import { Broadcast } from './broadcast.ts';
 import { IDEAL_LINK, isPlain, type LinkConditions, linkConditions } from './link-conditions.ts';
 import { LinkDirection } from './link-direction.ts';
+import { MessageSlab } from './message-slab.ts';
 import type { SimLink } from './sim-link.ts';
 import { SimTransport } from './sim-transport.ts';
 
@@ -41,6 +42,8 @@ export class SimNetwork {
   readonly silenceMs: number;
   /** @internal The number of the connection that was set up last. */
   lastConnection = 0;
+  /** @internal The bytes of requests and answers under way. */
+  readonly slab = new MessageSlab();
   readonly #nodes = new Map<string, SimTransport>();
   readonly #directions = new Map<string, LinkDirection>();
   readonly #cuts = new Set<string>();

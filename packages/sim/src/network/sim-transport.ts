@@ -19,6 +19,7 @@ import {
   requestError,
   type Served,
   Services,
+  type Settle,
 } from '@bloomery/transport/link';
 import type { NodeClock } from '../engine/node-clock.ts';
 import { Audience } from './audience.ts';
@@ -81,31 +82,11 @@ export class SimTransport implements Transport {
       return Promise.reject(error);
     }
     if (body.length > MAX_MESSAGE_BYTES) return Promise.reject(requestError('size', peer));
+    // The bytes are copied here, so that the caller may change its own, and only the copy is held.
+    const sent = this.network.slab.keep(body);
     return this.#requests.run(peer, options, (settle) => {
-      const network = this.network;
-      const refuse = (refused: TransportErrorCode) =>
-        network.simulation.deliver(this.clock, network.delayMs(peer, this.address), () =>
-          settle({ refused }),
-        );
-      const there = network.nodeAt(peer);
-      // A machine without the program refuses the connection. A cut is silent, until the deadline.
-      if (there === undefined) {
-        this.clock.after(network.delayMs(this.address, peer), () => refuse('unreachable'));
-        return () => {};
-      }
-      const reply = (served: Served) => {
-        if ('refused' in served) refuse(served.refused);
-        else
-          network.carry(peer, this.address, this.clock, new Uint8Array(served.body), (answer) =>
-            settle({ body: answer }),
-          );
-      };
-      network.carry(this.address, peer, there.clock, new Uint8Array(body), (bytes) => {
-        const node = network.nodeAt(peer);
-        if (node === undefined) reply({ refused: 'unreachable' });
-        else node.answer(topic, bytes, this.self.id, reply);
-      });
-      return () => {};
+      this.#send(peer, topic, sent, settle);
+      return nothing;
     });
   }
 
@@ -138,6 +119,30 @@ export class SimTransport implements Transport {
     else end(served);
   }
 
+  #send(peer: string, topic: string, sent: Uint8Array, settle: Settle): void {
+    const { network } = this;
+    const refuse = (refused: TransportErrorCode) =>
+      network.simulation.deliver(this.clock, network.delayMs(peer, this.address), () => settle({ refused }));
+    const there = network.nodeAt(peer);
+    // A machine without the program refuses the connection. A cut is silent, until the deadline.
+    if (there === undefined) {
+      this.clock.after(network.delayMs(this.address, peer), () => refuse('unreachable'));
+      return;
+    }
+    const reply = (served: Served) => {
+      if ('refused' in served) refuse(served.refused);
+      else
+        network.carry(peer, this.address, this.clock, network.slab.keep(served.body), (answer) =>
+          settle({ body: new Uint8Array(answer) }),
+        );
+    };
+    network.carry(this.address, peer, there.clock, sent, (bytes) => {
+      const node = network.nodeAt(peer);
+      if (node === undefined) refuse('unreachable');
+      else node.answer(topic, new Uint8Array(bytes), this.self.id, reply);
+    });
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#end('closed');
@@ -161,3 +166,5 @@ export class SimTransport implements Transport {
     if (why !== null) this.#requests.close();
   }
 }
+
+function nothing(): void {}

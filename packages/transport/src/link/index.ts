@@ -8,5 +8,5 @@ export { checkMessageSize, checkTopic } from '../transport.ts';
 export { Backoff } from './backoff.ts';
 export { LinkSubscriptions } from './link-subscriptions.ts';
 export { type PeerChange, PeerList } from './peer-list.ts';
-export { PendingRequests, requestError } from './pending-request.ts';
+export { PendingRequests, requestError, type Settle } from './pending-request.ts';
 export { type Served, Services } from './services.ts';
