@@ -74,8 +74,9 @@ export class MicrotaskDrain {
   }
 
   /**
-   * Begins a round, after which the caller awaits null. The caller goes on with `isSettled`. It does
-   * not await a function of this class: its promises would cost as much as those of most events.
+   * Begins a round, after which the caller awaits null. The caller goes on with `isSettled`. It
+   * does not await a function of this class: its promises would cost as much as those of most
+   * events.
    */
   beginRound(round: number): void {
     if (round >= MOST_ROUNDS)

@@ -1,7 +1,7 @@
 /**
- * A published message on its way to all links of an audience, which it reaches at the same time: one
- * entry of the event heap for all of them. Each delivery is an event of its receiver all the same,
- * and counts in the hash as if it had been sent by itself.
+ * A published message on its way to all links of an audience, which it reaches at the same time:
+ * one entry of the event heap for all of them. Each delivery is an event of its receiver all the
+ * same, and counts in the hash as if it had been sent by itself.
  */
 
 import type { EventBatch } from '../engine/event-heap.ts';

@@ -1,7 +1,7 @@
 /**
- * The answer that a publisher gave last. When a fleet starts, all subscribers send the same request,
- * and a copy of a small answer is cheaper than its encoding and its checksum. Only small answers are
- * kept: the announcer keeps the code of a large state anyway.
+ * The answer that a publisher gave last. When a fleet starts, all subscribers send the same
+ * request, and a copy of a small answer is cheaper than its encoding and its checksum. Only small
+ * answers are kept: the announcer keeps the code of a large state anyway.
  */
 
 import { sameBytes } from '../coding/byte-stream.ts';
