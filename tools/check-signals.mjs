@@ -12,6 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const CLOSING = 'closing must not be given up half-way; a deadline limits it where it waits for others';
 const STEP =
   'one step of a store, at once or one read or write of the disk: stopped half-way, index and files would disagree';
+const QUESTION = 'one question to the DNS; `cancel` of the resolver gives it up, as Node has it';
 const ITERATION = 'an iteration ends when its reader stops asking';
 
 /**
@@ -62,6 +63,9 @@ const EXCEPTIONS = {
   },
   '@bloomery/transport': {
     'HttpTransport.close': CLOSING,
+    'NameResolver.resolve4': QUESTION,
+    'NameResolver.resolve6': QUESTION,
+    'NameResolver.resolveSrv': QUESTION,
     'Services.answer': 'one request of a neighbour, which gives up on its own side',
     'Transport.close': CLOSING,
   },

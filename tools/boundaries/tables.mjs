@@ -94,7 +94,7 @@ export const ROOMS = {
   ],
   testkit: [
     ['eventually.ts', 'token-bucket.ts'],
-    ['golden', 'origins', 'programs', 'relay', 'transport'],
+    ['dns', 'golden', 'origins', 'programs', 'relay', 'transport'],
     'fleet',
   ],
   cli: [
