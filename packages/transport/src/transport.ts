@@ -10,8 +10,8 @@
  * overtaken is worth nothing to its receiver, and a queue for a dead neighbour would grow without
  * limit.
  *
- * Neighbours are named by the address that the operator wrote. Their ids are learnt on the way, and
- * change if another node takes over an address.
+ * Neighbours are named by their address, which the operator wrote or the membership found. Their
+ * ids are learnt on the way, and change if another node takes over an address.
  */
 
 import type { Cancel } from './clock.ts';
@@ -49,9 +49,10 @@ export interface PeerIdentity {
 
 /**
  * State of a neighbour: `up` after its hello and for as long as its heartbeats come, otherwise
- * `down`. `self` means that the address leads back to this node, so it is not used.
+ * `down`. `self` means that the address leads back to this node, so it is not used. `gone` is the
+ * last state of a neighbour that is no longer one: listeners are told, and `peers` lacks it.
  */
-export type PeerState = 'up' | 'down' | 'self';
+export type PeerState = 'up' | 'down' | 'self' | 'gone';
 
 export interface Peer {
   /** The URL as it was configured. */
@@ -90,9 +91,12 @@ export type Service = (body: Uint8Array, from: string) => Uint8Array | Promise<U
 
 export interface Transport {
   readonly self: PeerIdentity;
-  /** The configured neighbours, as they are now. */
+  /** The neighbours as they are now. Some adapters get more of them, or fewer, while they run. */
   peers(): readonly Peer[];
-  /** Calls the listener with each neighbour that changed its state, its id or its keys. */
+  /**
+   * Calls the listener with each neighbour that joined, that changed its state, its id or its keys,
+   * or that is gone.
+   */
   watchPeers(listener: (peer: Peer) => void): Cancel;
   /**
    * Sends a message of at most MAX_MESSAGE_BYTES to all who subscribed. The bytes must not change

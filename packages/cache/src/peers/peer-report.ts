@@ -3,6 +3,8 @@
  * `bloomery cache peers`. It is plain data that survives JSON. It contains no URL and no key.
  */
 
+import type { PeerState } from '@bloomery/transport';
+
 /** One secret of the fleet, as this node and a neighbour use it. */
 interface KeyReport {
   /** The key id, in 8 hexadecimal digits. */
@@ -27,7 +29,7 @@ export interface PeerReport {
   /** The name that the neighbour gave itself, or null before the first contact. */
   readonly id: string | null;
   /** `self` is this node under another address: it is never asked. */
-  readonly state: 'up' | 'down' | 'self';
+  readonly state: PeerState;
   /** The reason why this neighbour is not asked at present, or null if it is. */
   readonly masked: string | null;
   /** Objects in its summary. */

@@ -9,6 +9,10 @@
  * A stream that connects and brings no hello points to a proxy that holds responses back. After
  * three of them in a row the link pulls. It tries a stream again every minute.
  *
+ * Two addresses may lead to one node, as IPv4 and IPv6 addresses of a name in the DNS do. The link
+ * that is up first is used. The other one stays down, and tries again with the usual pauses, so it
+ * takes over when the first one is lost.
+ *
  * If the secret that the two nodes should use becomes another one (key-choice.ts), the link opens a
  * stream under that one and stays up meanwhile. So a change of secrets is no loss of a neighbour.
  */
@@ -38,6 +42,8 @@ export interface LinkContext {
   readonly keyring: FleetKeyring;
   readonly peers: PeerList;
   readonly limits: HttpLimits;
+  /** The address of another link that is up to this life of this node, or null. */
+  readonly twinOf: (self: HttpLink, node: string, life: string) => string | null;
 }
 
 export class HttpLink {
@@ -51,6 +57,8 @@ export class HttpLink {
   /** Topics of the stream that is open or under way. */
   #topics: readonly string[] = [];
   #isUp = false;
+  /** The node and the life that said hello last. */
+  #heard: Pick<Hello, 'node' | 'life'> | null = null;
   #isClosed = false;
   #isPulling = false;
   /** Streams, or pulls, in a row that connected and brought no hello. */
@@ -69,6 +77,15 @@ export class HttpLink {
     this.#streamKeys = this.#choice.keys;
     this.#backoff = new Backoff(clock, { firstMs: limits.firstPauseMs, mostMs: limits.longestPauseMs });
     this.#stopTimer = clock.after(0, () => this.#connect());
+  }
+
+  get address(): string {
+    return this.#peer.address;
+  }
+
+  /** Whether the link is up, to this life of this node. */
+  leadsTo(node: string, life: string): boolean {
+    return this.#isUp && this.#heard?.node === node && this.#heard.life === life;
   }
 
   subscribe(topic: string, on: Subscription): Cancel {
@@ -151,6 +168,13 @@ export class HttpLink {
       this.#down('another node has the name of this one');
       return;
     }
+    const twin = this.#isUp ? null : this.#context.twinOf(this, node, life);
+    if (twin !== null) {
+      this.#stopStream();
+      this.#down(`the node is reached at ${twin}`);
+      return;
+    }
+    this.#heard = { node, life };
     this.#backoff.reset();
     this.#failures = 0;
     const isContinued = this.#isPulling && this.#pulled?.life === life && !gap;

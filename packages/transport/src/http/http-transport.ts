@@ -31,7 +31,7 @@ import {
   type Transport,
 } from '../transport.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
-import { HttpLink } from './http-link.ts';
+import { HttpLink, type LinkContext } from './http-link.ts';
 import { peerAddress } from './peer-address.ts';
 import { PeerClient, type TlsOptions } from './peer-client.ts';
 import { refuse, signatureCode } from './refusal.ts';
@@ -48,7 +48,10 @@ export interface HttpTransportOptions {
    * or two, and may change later.
    */
   readonly secret: Uint8Array | FleetKeyring;
-  /** The URLs of the neighbours' peer ports. One of them may lead to this node. */
+  /**
+   * The URLs of the neighbours' peer ports, which `changePeers` replaces. Some of them may lead to
+   * this node, or to one node by two ways.
+   */
   readonly peers: readonly string[];
   readonly clock?: Clock | undefined;
   readonly tls?: TlsOptions | undefined;
@@ -58,8 +61,10 @@ export interface HttpTransportOptions {
 export class HttpTransport implements Transport {
   readonly self: PeerIdentity;
   readonly #peers: PeerList;
-  readonly #links: ReadonlyMap<string, HttpLink>;
-  readonly #hosts: ReadonlyMap<string, string>;
+  readonly #links = new Map<string, HttpLink>();
+  /** The addresses of the neighbours by their Host fields. */
+  readonly #hosts = new Map<string, string>();
+  readonly #linkContext: LinkContext;
   readonly #client: PeerClient;
   readonly #verifier: RequestVerifier;
   readonly #services: Services;
@@ -73,7 +78,6 @@ export class HttpTransport implements Transport {
     const limits = { ...HTTP_LIMITS, ...given };
     const keyring = FleetKeyring.of(secret);
     const life = newLife(clock);
-    const addresses = [...new Set(peers)].map(peerAddress);
     this.self = { id };
     this.#client = new PeerClient(new RequestSigner(keyring, id, clock), tls);
     this.#verifier = new RequestVerifier(keyring, clock, { id });
@@ -81,12 +85,8 @@ export class HttpTransport implements Transport {
     this.#requests = new PendingRequests(clock);
     this.#streamServer = new StreamServer({ node: id, life, keyring, clock, limits });
     this.#requestServer = new RequestServer(this.#services, limits);
-    this.#peers = new PeerList(
-      clock,
-      addresses.map(({ address }) => address),
-    );
-    this.#hosts = new Map(addresses.map(({ host, address }) => [host, address]));
-    const context = {
+    this.#peers = new PeerList(clock, []);
+    this.#linkContext = {
       clock,
       selfId: id,
       life,
@@ -94,8 +94,13 @@ export class HttpTransport implements Transport {
       keyring,
       peers: this.#peers,
       limits,
+      twinOf: (self, node, nodeLife) => {
+        for (const link of this.#links.values())
+          if (link !== self && link.leadsTo(node, nodeLife)) return link.address;
+        return null;
+      },
     };
-    this.#links = new Map(addresses.map((peer) => [peer.address, new HttpLink(peer, context)]));
+    this.changePeers(peers);
     this.#stopWatchingKeys = keyring.watch(() => {
       this.#streamServer.keysChanged();
       for (const link of this.#links.values()) link.keyringChanged();
@@ -104,6 +109,29 @@ export class HttpTransport implements Transport {
 
   peers(): readonly Peer[] {
     return this.#peers.all();
+  }
+
+  /**
+   * Takes other neighbours. Links to those that are no longer among them end, and their
+   * subscriptions with them; links to those that stay go on. Throws before it changes anything if
+   * an address is no URL of a port.
+   */
+  changePeers(peers: readonly string[]): void {
+    const wanted = new Map([...new Set(peers)].map((address) => [address, peerAddress(address)]));
+    if (this.#isClosed) return;
+    for (const [address, link] of [...this.#links]) {
+      if (wanted.has(address)) continue;
+      this.#links.delete(address);
+      link.close();
+      this.#peers.remove(address);
+    }
+    this.#hosts.clear();
+    for (const [address, peer] of wanted) {
+      this.#hosts.set(peer.host, address);
+      if (this.#links.has(address)) continue;
+      this.#links.set(address, new HttpLink(peer, this.#linkContext));
+      this.#peers.add(address);
+    }
   }
 
   watchPeers(listener: (peer: Peer) => void): Cancel {

@@ -29,6 +29,19 @@ test('PeerList tells changes of state, id and keys, and the time of the last cha
   ]);
 });
 
+test('PeerList tells neighbours that join and that are gone, once each', () => {
+  const list = new PeerList(new VirtualClock({ now: 1000 }), ['a']);
+  const told: string[] = [];
+  list.watch(({ address, state }) => told.push(`${address} ${state}`));
+  list.add('b');
+  list.add('b');
+  list.remove('a');
+  list.remove('a');
+  list.set('a', { state: 'up', why: null });
+  expect(told).toEqual(['b down', 'a gone']);
+  expect(list.all().map(({ address }) => address)).toEqual(['b']);
+});
+
 test('PeerList refuses addresses that are not configured, and its own', () => {
   const list = new PeerList(new VirtualClock(), ['a']);
   expect(list.other('a').state).toBe('down');

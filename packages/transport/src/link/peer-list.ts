@@ -1,6 +1,6 @@
 /**
- * The configured neighbours of a node and their states, with the listeners of changes. Every
- * adapter keeps one.
+ * The neighbours of a node and their states, with the listeners of changes. Every adapter keeps
+ * one. Neighbours can be added and removed at any time.
  */
 
 import type { Cancel, Clock } from '../clock.ts';
@@ -24,8 +24,23 @@ export class PeerList {
   constructor(clock: Clock, addresses: readonly string[]) {
     this.#clock = clock;
     const since = clock.now();
-    const peer = { id: null, state: 'down', since, why: 'not yet reached', keys: [] } as const;
-    this.#peers = new Map(addresses.map((address) => [address, { address, ...peer }]));
+    this.#peers = new Map(addresses.map((address) => [address, newPeer(address, since)]));
+  }
+
+  /** Enters a neighbour, and tells the listeners. A known address stays as it is. */
+  add(address: string): void {
+    if (this.#peers.has(address)) return;
+    const peer = newPeer(address, this.#clock.now());
+    this.#peers.set(address, peer);
+    this.#tell(peer);
+  }
+
+  /** Takes a neighbour out, and tells the listeners that it is gone. */
+  remove(address: string): void {
+    const peer = this.#peers.get(address);
+    if (peer === undefined) return;
+    this.#peers.delete(address);
+    this.#tell({ ...peer, state: 'gone', since: this.#clock.now(), why: 'no longer a neighbour' });
   }
 
   all(): readonly Peer[] {
@@ -70,7 +85,7 @@ export class PeerList {
     this.#peers.set(address, after);
     const isSame = after.state === before.state && after.id === before.id;
     if (isSame && after.keys.join() === before.keys.join()) return;
-    for (const listener of [...this.#listeners]) listener(after);
+    this.#tell(after);
   }
 
   watch(listener: (peer: Peer) => void): Cancel {
@@ -79,4 +94,12 @@ export class PeerList {
     this.#listeners.add(entry);
     return () => void this.#listeners.delete(entry);
   }
+
+  #tell(peer: Peer): void {
+    for (const listener of [...this.#listeners]) listener(peer);
+  }
+}
+
+function newPeer(address: string, since: number): Peer {
+  return { address, id: null, state: 'down', since, why: 'not yet reached', keys: [] };
 }
