@@ -129,6 +129,39 @@ test('neighbours that come and go are told, and a lost one is no owner', async (
   c.hub.close();
 });
 
+test('a neighbour that is gone is no candidate and no owner, and its memory is free', async () => {
+  const { nodes, clock, settle } = await fleetOf(3);
+  const [{ hub, transport, events }, other] = nodes;
+  const publisher = new SetPublisher({ incarnation: 1, publisherId: keys.id, universe: 1024 });
+  publisher.addHash(keyedHash('http://a/held'));
+  publisher.publish();
+  other.transport.serve('summary', (request) => publisher.answer(request) ?? new Uint8Array());
+  const publish = () => other.transport.publish('summary', publisher.full());
+  publish();
+  await clock.advance(1000);
+  const found = () => hub.plan(hashesOf('http://a/held')).candidates;
+  expect(found()).toEqual(['sim:n1']);
+  const held = hub.summaryMemoryBytes;
+  expect(held).toBeGreaterThan(0);
+  transport.changePeers(['sim:n2']);
+  expect(events.at(-1)).toBe('peer-gone');
+  expect(found()).toEqual([]);
+  expect(hub.summaryMemoryBytes).toBe(0);
+  expect(hub.peerReports().map(({ address }) => address)).toEqual(['sim:n2']);
+  for (let i = 0; i < 20; i++)
+    expect((await settle(hub.askOwner(hashesOf(`http://d/${i}`), null))).owner).not.toBe('n1');
+  // It joins again: its link is new, and so is the experience with it.
+  transport.changePeers(['sim:n1', 'sim:n2']);
+  await clock.advance(1000);
+  expect(found()).toEqual(['sim:n1']);
+  expect(hub.summaryMemoryBytes).toBe(held);
+  const owners = [];
+  for (let i = 0; i < 40; i++)
+    owners.push((await settle(hub.askOwner(hashesOf(`http://e/${i}`), null))).owner);
+  expect(new Set(owners)).toEqual(new Set(['n0', 'n1', 'n2']));
+  for (const { hub: each } of nodes) each.close();
+});
+
 test('a miss is counted once, and becomes a false miss when the neighbour had the object', async () => {
   const { nodes, clock } = await fleetOf(2);
   const [{ hub }, other] = nodes;

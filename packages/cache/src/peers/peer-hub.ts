@@ -6,6 +6,9 @@
  * The decisions are pure and in other files (`decisions/`). This file gives them what they need to
  * know: the candidates of a key, the scores, the time, randomness.
  *
+ * Neighbours come and go while the node runs, as the transport tells. With one that is gone go its
+ * link, its columns of the table and the experience with it.
+ *
  * Owners. The owner of a key is the first in rendezvous order among the nodes that are up in this
  * node's view, itself included. Views may differ for a while. Then a key has two owners, and is
  * fetched twice; nothing else happens.
@@ -92,7 +95,7 @@ export interface HubLink extends Neighbour {
 export class PeerHub implements NeighbourDirectory {
   readonly work: SlicedWork;
   readonly #options: PeerHubOptions;
-  readonly #summaries: HubFollowing['summaries'];
+  readonly #following: HubFollowing;
   readonly #links = new Map<string, HubLink>();
   readonly #tracker: OwnerTracker;
   readonly #hedges = new HedgeBudget();
@@ -104,9 +107,8 @@ export class PeerHub implements NeighbourDirectory {
     this.#options = options;
     this.work = new SlicedWork(clock);
     this.#tracker = new OwnerTracker();
-    const following = options.following ?? this.#following();
-    this.#summaries = following.summaries;
-    for (const peer of transport.peers()) this.#links.set(peer.address, following.link(peer));
+    this.#following = options.following ?? this.#ownFollowing();
+    for (const peer of transport.peers()) this.#links.set(peer.address, this.#following.link(peer));
     this.#cancels.push(
       transport.watchPeers((peer) => this.#peerChanged(peer)),
       keyring.watch(() => {
@@ -260,7 +262,11 @@ export class PeerHub implements NeighbourDirectory {
     return this.#summaries.byteLength;
   }
 
-  #following(): HubFollowing {
+  get #summaries(): HubFollowing['summaries'] {
+    return this.#following.summaries;
+  }
+
+  #ownFollowing(): HubFollowing {
     const { transport, clock, keyring, memoryBytes, event } = this.#options;
     const { work } = this;
     const summaries = new NeighbourSummaries({
@@ -278,7 +284,13 @@ export class PeerHub implements NeighbourDirectory {
     const { event } = this.#options;
     const link = this.#links.get(peer.address);
     const before = link?.state;
-    link?.changed(peer);
+    if (peer.state === 'gone') {
+      link?.close();
+      this.#links.delete(peer.address);
+    } else if (link === undefined) {
+      this.#links.set(peer.address, this.#following.link(peer));
+      return;
+    } else link.changed(peer);
     if (before !== peer.state)
       event(peer.state === 'down' ? 'warn' : 'info', `peer-${peer.state}`, {
         peer: peer.address,

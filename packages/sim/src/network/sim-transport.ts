@@ -30,13 +30,13 @@ export class SimTransport implements Transport {
   readonly self: PeerIdentity;
   readonly address: string;
   readonly clock: NodeClock;
-  /** @internal */
+/** @internal */
   readonly network: SimNetwork;
   /** @internal */
   readonly peerList: PeerList;
   /** The links of other nodes that wait for messages of this one, by topic. */
   readonly #audiences = new Map<string, Audience>();
-  readonly #links: ReadonlyMap<string, SimLink>;
+  readonly #links: Map<string, SimLink>;
   readonly #services = new Services();
   readonly #requests: PendingRequests;
   #isClosed = false;
@@ -54,6 +54,22 @@ export class SimTransport implements Transport {
 
   peers(): readonly Peer[] {
     return this.peerList.all();
+  }
+
+  /** Takes other neighbours, as the HTTP adapter does. */
+  changePeers(peers: readonly string[]): void {
+    if (this.#isClosed) return;
+    for (const [address, link] of [...this.#links]) {
+      if (peers.includes(address)) continue;
+      this.#links.delete(address);
+      link.close('closed');
+      this.peerList.remove(address);
+    }
+    for (const address of peers) {
+      if (this.#links.has(address)) continue;
+      this.#links.set(address, new SimLink(this, address));
+      this.peerList.add(address);
+    }
   }
 
   watchPeers(listener: (peer: Peer) => void): Cancel {
