@@ -77,10 +77,11 @@ function parse(text: string): { readonly cooperation?: CooperationReport | null 
 }
 
 /** The report as lines for a terminal. */
-function describeCooperation({ own, peers }: CooperationReport): string[] {
+function describeCooperation({ own, peers, dns }: CooperationReport): string[] {
   const rows = peers.map((peer) => [
-    peer.id ?? peer.address,
+    peer.id ?? peer.dnsName ?? peer.address,
     stateOf(peer),
+    peer.source,
     keysOf(peer),
     formatCount(peer.objects),
     peer.silentMs === null ? '–' : formatSeconds(peer.silentMs / 1000),
@@ -101,9 +102,10 @@ function describeCooperation({ own, peers }: CooperationReport): string[] {
       ['published', `${formatCount(own.updates)} updates, ${formatBytes(own.bytesPublished)}`],
       ['served', `${formatCount(own.objectsServed)} objects, ${formatBytes(own.bytesServed)}`],
       ['summaries', `${formatBytes(own.memoryBytes)} of ${formatBytes(own.memoryLimitBytes)}`],
+      ...dns.map((each): [string, string] => ['dns', lookupsOf(each)]),
     ]),
     '',
-    ...formatTable([HEADINGS, ...rows], { right: [3, 4, 5, 6, 7, 8, 9, 10, 11] }).split('\n'),
+    ...formatTable([HEADINGS, ...rows], { right: [4, 5, 6, 7, 8, 9, 10, 11, 12] }).split('\n'),
     ...peers
       .filter(({ objects, falsePositiveRate }) => objects > 0 && falsePositiveRate > 0.01)
       .map(
@@ -119,6 +121,11 @@ function summaryOf({ objects, generation, falsePositiveRate }: CooperationReport
   return falsePositiveRate > 0.01
     ? `${text}, wrong for ${formatRate(falsePositiveRate)} of other keys`
     : text;
+}
+
+function lookupsOf({ name, members, answeredMs, problem }: CooperationReport['dns'][number]): string {
+  const age = answeredMs === null ? 'no answer yet' : `answered ${formatSeconds(answeredMs / 1000)} ago`;
+  return `${name}: ${formatCount(members)} others, ${age}${problem === null ? '' : `, now: ${problem}`}`;
 }
 
 function stateOf({ state, masked }: PeerReport): string {
@@ -143,6 +150,7 @@ function keysOf({ keys, objects: all }: PeerReport): string {
 const HEADINGS = [
   'neighbour',
   'state',
+  'from',
   'secret',
   'objects',
   'silent for',

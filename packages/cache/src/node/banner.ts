@@ -7,6 +7,7 @@
  * it is not cached. To cache an https origin, clients request it under an upstream of this node.
  */
 
+import { formatDnsName } from '@bloomery/transport/membership';
 import { ADMIN_FIELD, ADMIN_PREFIX } from './admin/admin-endpoints.ts';
 import { formatSize } from './config/amounts.ts';
 import { formatListen, type ListenAddress, reachable } from './config/listen-address.ts';
@@ -57,7 +58,7 @@ export function banner(config: NodeConfig, facts: BannerFacts): string {
         'neighbours',
         config.peers === null
           ? 'none (--peer URL)'
-          : `${config.peers.peers.join(', ') || 'none yet'}    (${facts.command} peers --node ${adminBase})`,
+          : `${[...config.peers.peers, ...config.peers.dns.map(formatDnsName)].join(', ') || 'none yet'}    (${facts.command} peers --node ${adminBase})`,
       ],
       ['processes', config.workers === 1 ? 'one (--workers N for more)' : `${config.workers} workers`],
     ]),

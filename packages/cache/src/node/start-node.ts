@@ -293,6 +293,7 @@ class RunningNode implements CacheNode {
       this.#peerPort?.changeCertificate(certificate);
     }
     if (secrets !== null) this.#member?.keyring.change(secrets);
+    if (next.peers !== null) this.#member?.changeMembers(next.peers);
     this.#adminEndpoints = this.#makeAdminEndpoints(next);
     // Running requests and tunnels continue under the rules that they began with.
     this.#retire(this.#proxies);

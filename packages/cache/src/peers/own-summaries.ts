@@ -30,11 +30,13 @@ export class OwnSummaries implements SummarySink {
   /** The answers of the summaries to requests on their common topic. */
   readonly #services = new Set<Service>();
   readonly #cancels: readonly Cancel[];
+  #neighbours: number;
   #updates = 0;
   #bytes = 0;
 
   constructor(options: OwnSummariesOptions) {
     this.#options = options;
+    this.#neighbours = options.neighbours;
     this.#follow();
     this.#cancels = [
       options.transport.serve(SUMMARY_TOPIC, (body, from) => this.#answer(body, from)),
@@ -60,6 +62,13 @@ export class OwnSummaries implements SummarySink {
       summary.dropPart(part, () => {
         if (--left === 0) done();
       });
+  }
+
+  /** Another number of neighbours: the summaries become finer if there are more. */
+  set neighbours(count: number) {
+    if (count === this.#neighbours) return;
+    this.#neighbours = count;
+    for (const { summary } of this.#summaries.values()) summary.neighbours = count;
   }
 
   /** Objects under each secret, in the order of the keyring. */
@@ -111,7 +120,12 @@ export class OwnSummaries implements SummarySink {
           return () => void this.#services.delete(service);
         },
       };
-      const own = { transport: shared, keyId: keys.id, scheme: keys.summary.scheme };
+      const own = {
+        transport: shared,
+        keyId: keys.id,
+        scheme: keys.summary.scheme,
+        neighbours: this.#neighbours,
+      };
       this.#summaries.set(keys.id, { keys, summary: new OwnSummary({ ...rest, ...own }) });
     }
   }

@@ -121,6 +121,12 @@ export class OwnSummary {
     );
   }
 
+  /** Another number of neighbours. The universe follows at the next step. */
+  set neighbours(count: number) {
+    this.#keeper.neighbours = count;
+    this.#wakeAfter(GATHER_MS);
+  }
+
   /** Objects in the summary. */
   get objects(): number {
     return this.#keeper.size;

@@ -212,7 +212,8 @@ export class PeerHub implements NeighbourDirectory {
     }
   }
 
-  peerReports(): PeerReport[] {
+  /** The neighbours; the caller knows where their addresses come from. */
+  peerReports(): Omit<PeerReport, 'source' | 'dnsName'>[] {
     const now = this.#options.clock.monotonic();
     return [...this.#links.values()].map((link) => {
       const { score, followers } = link;

@@ -4,6 +4,7 @@
  */
 
 import type { PeerState } from '@bloomery/transport';
+import type { DnsReport } from '@bloomery/transport/membership';
 
 /** One secret of the fleet, as this node and a neighbour use it. */
 interface KeyReport {
@@ -24,8 +25,12 @@ export function keyName(keyId: number): string {
 
 /** One neighbour, as this node sees it. */
 export interface PeerReport {
-  /** The URL from the configuration. */
+  /** The URL of its peer port. */
   readonly address: string;
+  /** The place where the address was learnt: `settings`, or `dns` and a name. */
+  readonly source: string;
+  /** The name that the DNS has for it, or null. */
+  readonly dnsName: string | null;
   /** The name that the neighbour gave itself, or null before the first contact. */
   readonly id: string | null;
   /** `self` is this node under another address: it is never asked. */
@@ -94,9 +99,10 @@ export interface OwnSummaryReport {
 export interface FleetReport {
   readonly own: Omit<OwnSummaryReport, 'objectsServed' | 'bytesServed'>;
   readonly peers: readonly PeerReport[];
+  /** The names of `--peers-dns`, and how their look-ups go. */
+  readonly dns: readonly DnsReport[];
 }
 
-export interface CooperationReport {
+export interface CooperationReport extends Omit<FleetReport, 'own'> {
   readonly own: OwnSummaryReport;
-  readonly peers: readonly PeerReport[];
 }

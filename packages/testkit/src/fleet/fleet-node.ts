@@ -38,6 +38,7 @@ interface FleetStoreStatus {
 
 export interface FleetPeer {
   readonly address: string;
+  readonly source: string;
   readonly id: string | null;
   readonly state: string;
   readonly masked: string | null;

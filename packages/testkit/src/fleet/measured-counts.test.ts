@@ -3,6 +3,7 @@ import type { FleetPeer, FleetStatus } from './fleet-node.ts';
 import { countsSince, measuredCounts } from './measured-counts.ts';
 
 const peer = (counts: Partial<FleetPeer>): FleetPeer => ({
+  source: 'settings',
   address: 'http://127.0.0.1:1',
   id: 'other',
   state: 'up',

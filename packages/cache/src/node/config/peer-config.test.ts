@@ -38,6 +38,8 @@ describe('settings for neighbours', () => {
     });
     expect(peers).toEqual({
       peers: ['http://10.0.0.2:3129', 'https://[fd00::2]:3129', 'http://b.internal:80'],
+      dns: [],
+      dnsServers: [],
       listen: { host: '127.0.0.1', port: 3129, secure: false },
       secretFile: secret,
       budgetMs: 250,
@@ -105,6 +107,23 @@ describe('settings for neighbours', () => {
       { peerSecret: file('short', ' fifteen bytes..\n\n') },
       /^--peer-secret: Cannot take the secret in .*short: expected at least 16 bytes, got 15$/,
     ],
+    [
+      'an address in the place of a name',
+      { peersDns: ['10.0.0.1:3129'] },
+      /^--peers-dns: Cannot look up members: .* which is an address; --peer takes those$/,
+    ],
+    [
+      'a name without a port',
+      { peersDns: ['caches.test'], peerListen: undefined },
+      /^--peers-dns caches.test needs a port, such as caches.test:3129/,
+    ],
+    ...['ns.test', '10.0.0.53:0', '10.0.0.53:65536', '[10.0.0.53]:53', '[fd00::53'].map(
+      (server): [string, Record<string, unknown>, RegExp] => [
+        `the name server ${server}`,
+        { peersDns: ['caches.test'], peersDnsServer: [server] },
+        /^--peers-dns-server: expected the address of a name server/,
+      ],
+    ),
     ['a share', { peerCopies: 'half' }, /^--peer-copies: expected a share such as 10% or 0.1, got "half"$/],
     ['too large a share', { peerCopies: '95%' }, /^--peer-copies: expected 0 to 0.9, got "95%"$/],
     ['a mode', { peerMode: 'double' }, /^--peer-mode: expected one of single, summary-cache, got "double"$/],
@@ -172,21 +191,50 @@ describe('settings for neighbours', () => {
 
   test('settings without effect are warned about', () => {
     expect(loadConfig({ flags: { peerBudget: '1s', share: ['http://h/'] } }).warnings).toEqual([
-      'peerBudget has no effect without --peer or --peer-listen',
-      'share has no effect without --peer or --peer-listen',
+      'peerBudget has no effect without --peer, --peers-dns or --peer-listen',
+      'share has no effect without --peer, --peers-dns or --peer-listen',
     ]);
     expect(fleet({ peerMode: 'summary-cache', peerCopies: '5%' }).warnings).toEqual([
       'peerCopies has no effect with --peer-mode summary-cache, which keeps every copy',
     ]);
   });
 
-  test('change only by a restart', () => {
+  test('the neighbours of a fleet change at a reload, and how it cooperates only by a restart', () => {
     const running = fleet({ peer: ['a:1'] });
-    const wanted = fleet({ peer: ['b:1'], peerBudget: '1s', logLevel: 'debug' });
-    expect(settingsForRestart(running, wanted)).toEqual(['peer', 'peerBudget']);
-    expect(withoutRestart(running, wanted)).toMatchObject({ peers: running.peers, logLevel: 'debug' });
+    const members = { peer: ['b:1'], peersDns: ['c.test:2'], peersDnsServer: ['10.0.0.53'] };
+    const wanted = fleet({ ...members, peerBudget: '1s', logLevel: 'debug' });
+    expect(settingsForRestart(running, wanted)).toEqual(['peerBudget']);
+    const { peers, dns, dnsServers } = wanted.peers!;
+    expect(withoutRestart(running, wanted)).toMatchObject({
+      peers: { ...running.peers, peers, dns, dnsServers },
+      logLevel: 'debug',
+    });
     expect(settingsForRestart(running, fleet({ peer: ['a:1'] }))).toEqual([]);
-    expect(settingsForRestart(loadConfig(), running)).toContain('peerSecret');
+    expect(settingsForRestart(loadConfig(), running)).toEqual(expect.arrayContaining(['peer', 'peerSecret']));
+    expect(withoutRestart(loadConfig(), running).peers).toBeNull();
+    expect(settingsForRestart(running, loadConfig())).toEqual(expect.arrayContaining(['peer', 'peerSecret']));
+    expect(withoutRestart(running, loadConfig()).peers).toEqual(running.peers);
+  });
+
+  test('names in the DNS have the port of the peer port, unless they have one or are a service', () => {
+    const { peers, warnings } = fleet({
+      peersDns: ['caches.test', 'https://other.test:4000', '_b._tcp.test'],
+      peersDnsServer: ['10.0.0.53', '10.0.0.53:5353', '[fd00::53]:5353', 'fd00::53'],
+    });
+    expect(peers!.dns.map(({ scheme, host, port }) => [scheme, host, port])).toEqual([
+      ['http', 'caches.test', 3129],
+      ['https', 'other.test', 4000],
+      ['http', '_b._tcp.test', null],
+    ]);
+    expect(peers!.dnsServers).toHaveLength(4);
+    expect(warnings).toEqual([]);
+    const printed = loadConfig({
+      file: file('printed.json', printConfig(fleet({ peersDns: ['a.test:1'] }))),
+    });
+    expect(printed.peers!.dns).toEqual(fleet({ peersDns: ['a.test:1'] }).peers!.dns);
+    expect(fleet({ peersDnsServer: ['10.0.0.53'] }).warnings).toEqual([
+      'peersDnsServer has no effect without --peers-dns',
+    ]);
   });
 });
 

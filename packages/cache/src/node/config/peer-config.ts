@@ -1,12 +1,15 @@
 /**
- * The settings for cooperation with neighbours, read and checked together. A node without `--peer`
- * and `--peer-listen` has none (null), and the rest of the node then does nothing for neighbours.
+ * The settings for cooperation with neighbours, read and checked together. A node without `--peer`,
+ * `--peers-dns` and `--peer-listen` has none (null), and the rest of the node then does nothing for
+ * neighbours.
  *
  * All nodes of a fleet can have the same list of peers: a node leaves its own address out and says
  * so in a warning. We refused to make that an error, because then each machine would need a
  * file of its own.
  */
 
+import { isIPv4, isIPv6 } from 'node:net';
+import { type DnsName, formatDnsName, parseDnsName } from '@bloomery/transport/membership';
 import { formatDuration, formatSize } from './amounts.ts';
 import type { WrittenSettings } from './config-sources.ts';
 import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
@@ -20,6 +23,10 @@ type PeerMode = 'single' | 'summary-cache';
 export interface PeerConfig {
   /** Peer ports of the neighbours, `http://host:port` each, without this node's own. */
   readonly peers: readonly string[];
+  /** Names in the DNS that list further neighbours. Each has a port, unless it is a service. */
+  readonly dns: readonly DnsName[];
+  /** Name servers for these names; empty for those of the machine. */
+  readonly dnsServers: readonly string[];
   /** Address for neighbours, or null if this node only asks. */
   readonly listen: ListenAddress | null;
   readonly secretFile: string;
@@ -37,6 +44,7 @@ export interface PeerConfig {
 }
 
 const PEER_SETTINGS = [
+  'peersDnsServer',
   'peerSecret',
   'peerBudget',
   'peerMemory',
@@ -55,6 +63,8 @@ export function readPeers(
   const { problems, warnings } = context;
   const addresses = reader.list('peer', parsePeer) ?? [];
   const listen = reader.one('peerListen', (text) => parseListen(text, false)) ?? null;
+  const names = reader.list('peersDns', parseDnsName) ?? [];
+  const dnsServers = reader.list('peersDnsServer', parseServer) ?? [];
   const secretFile = reader.path('peerSecret');
   const rest = {
     budgetMs: reader.number('peerBudget', durationOf, 1, 60_000) ?? 250,
@@ -64,19 +74,30 @@ export function readPeers(
     bandwidth: reader.number('peerBandwidth', sizeOf, 1e3, 1e12) ?? 125e3,
     mode: reader.choice('peerMode', ['single', 'summary-cache']) ?? 'single',
   };
-  const asked = (written.has('peer') && addresses.length > 0) || listen !== null;
-  if (!asked) {
-    // A wrong --peer is reported already, and would only repeat itself here.
-    const idle = written.has('peer') ? [] : PEER_SETTINGS.filter((key) => written.has(key));
-    for (const key of idle) warnings.push(`${key} has no effect without --peer or --peer-listen`);
+  if (addresses.length === 0 && names.length === 0 && listen === null) {
+    // A wrong --peer or --peers-dns is reported already, and would only repeat itself here.
+    const isWritten = written.has('peer') || written.has('peersDns');
+    const idle = isWritten ? [] : PEER_SETTINGS.filter((key) => written.has(key));
+    for (const key of idle)
+      warnings.push(`${key} has no effect without --peer, --peers-dns or --peer-listen`);
     return null;
   }
+  const dns = names.map((name) =>
+    name.isService ? name : { ...name, port: name.port ?? listen?.port ?? null },
+  );
+  const portless = dns.find(({ isService, port }) => !isService && (port ?? 0) === 0);
+  if (portless !== undefined)
+    problems.push(
+      `--peers-dns ${portless.host} needs a port, such as ${portless.host}:3129, because --peer-listen has none`,
+    );
+  if (dnsServers.length > 0 && dns.length === 0)
+    warnings.push('peersDnsServer has no effect without --peers-dns');
   const twice = addresses.find((address, i) => addresses.indexOf(address) !== i);
   if (twice !== undefined) problems.push(`the peer ${twice} is given twice; expected each neighbour once`);
   if (secretFile === null) {
     if (!written.has('peerSecret') || written.get('peerSecret')?.value === false)
       problems.push(
-        `${listen === null ? '--peer' : '--peer-listen'} needs --peer-secret: a file with the secret that all nodes of the fleet share`,
+        `${listen !== null ? '--peer-listen' : addresses.length > 0 ? '--peer' : '--peers-dns'} needs --peer-secret: a file with the secret that all nodes of the fleet share`,
       );
     return null;
   }
@@ -89,7 +110,7 @@ export function readPeers(
     warnings.push('neighbours cannot ask this node, because it has no --peer-listen; it only asks them');
   if (rest.mode === 'summary-cache' && written.has('peerCopies'))
     warnings.push('peerCopies has no effect with --peer-mode summary-cache, which keeps every copy');
-  return { peers, listen, secretFile, ...rest };
+  return { peers, dns, dnsServers, listen, secretFile, ...rest };
 }
 
 /** The settings as they stand in a configuration file. */
@@ -97,6 +118,8 @@ export function printPeers(config: PeerConfig | null): Readonly<Record<string, u
   if (config === null) return {};
   return {
     peer: config.peers,
+    peersDns: config.dns.length === 0 ? undefined : config.dns.map(formatDnsName),
+    peersDnsServer: config.dnsServers.length === 0 ? undefined : config.dnsServers,
     peerListen: config.listen === null ? undefined : formatListen(config.listen),
     peerSecret: config.secretFile,
     peerBudget: formatDuration(config.budgetMs),
@@ -106,6 +129,19 @@ export function printPeers(config: PeerConfig | null): Readonly<Record<string, u
     peerMode: config.mode,
     share: config.share,
   };
+}
+
+/** Parses the address of a name server: `10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:5353`. */
+function parseServer(text: string): string {
+  const [whole, bracketed, plain, port = '53'] =
+    /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const isAddress =
+    whole === undefined ? isIPv6(text) : plain === undefined ? isIPv6(bracketed ?? '') : isIPv4(plain);
+  if (!isAddress || Number(port) < 1 || Number(port) > 65_535)
+    throw new TypeError(
+      `expected the address of a name server such as 10.0.0.53 or [fd00::53]:5353, got ${JSON.stringify(text)}`,
+    );
+  return text;
 }
 
 /** Parses a prefix of URLs: `https://cdn.example/signed/`, or a host alone for all its paths. */

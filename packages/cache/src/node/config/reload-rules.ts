@@ -1,11 +1,13 @@
 /**
  * Settings that a running node does not take from a new configuration: ports, stores, which would
- * have to be emptied or moved, and neighbours, whose links and summaries were built from them. It
- * takes all others. The operator is told the names as in the file. The file with the secrets of the
+ * have to be emptied or moved, and the way in which the node cooperates, from which its summary was
+ * built. It takes all others, the list of neighbours among them, unless the node had none and has
+ * no part for them. The operator is told the names as in the file. The file with the secrets of the
  * fleet is read again at each reload; only its name needs a restart.
  */
 
 import type { NodeConfig } from './node-config.ts';
+import type { PeerConfig } from './peer-config.ts';
 
 /** The settings, by their names in the file. */
 const NEED_RESTART: Readonly<Record<string, (config: NodeConfig) => unknown>> = {
@@ -15,7 +17,7 @@ const NEED_RESTART: Readonly<Record<string, (config: NodeConfig) => unknown>> = 
   disk: ({ disk }) => disk?.folder ?? null,
   diskSize: ({ disk }) => disk?.bytes ?? null,
   workers: ({ workers }) => workers,
-  peer: ({ peers }) => peers?.peers ?? [],
+  peer: ({ peers }) => peers === null,
   peerListen: ({ peers }) => peers?.listen ?? null,
   peerSecret: ({ peers }) => peers?.secretFile ?? null,
   peerBudget: ({ peers }) => peers?.budgetMs,
@@ -45,6 +47,13 @@ export function withoutRestart(running: NodeConfig, wanted: NodeConfig): NodeCon
     disk,
     diskDefaulted,
     workers,
-    peers,
+    peers: withMembers(peers, wanted.peers),
   };
+}
+
+/** The running settings for cooperation, with the neighbours of the new ones. */
+function withMembers(running: PeerConfig | null, wanted: PeerConfig | null): PeerConfig | null {
+  if (running === null || wanted === null) return running;
+  const { peers, dns, dnsServers } = wanted;
+  return { ...running, peers, dns, dnsServers };
 }

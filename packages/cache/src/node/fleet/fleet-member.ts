@@ -2,6 +2,9 @@
  * This node as a member of its fleet: one name, one link to each neighbour, one summary, and the
  * knowledge of all the others' summaries.
  *
+ * Neighbours come and go with the membership (member-sources.ts): a reload of the settings, or the
+ * records of a name in the DNS. Links, tables and the choice of owners follow.
+ *
  * There is one of it per node. Without workers it is in the same process as the store. With workers
  * it is in the primary, which has no store (`workers/primary-fleet.ts`), and a worker reaches it
  * through `FleetAccess` of object-exchange.ts. We refused one member in each worker: every worker
@@ -18,6 +21,7 @@ import { PeerHub } from '../../peers/peer-hub.ts';
 import { type FleetReport, keyName } from '../../peers/peer-report.ts';
 import { formatListen, type ListenAddress } from '../config/listen-address.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
+import { MemberSources } from './member-sources.ts';
 import type { FleetAccess } from './object-exchange.ts';
 
 export interface FleetMemberOptions {
@@ -37,6 +41,7 @@ export class FleetMember implements FleetAccess {
   readonly directory: PeerHub;
   readonly sink: OwnSummaries;
   readonly #transport: HttpTransport;
+  readonly #sources: MemberSources;
   readonly #memoryLimitBytes: number;
   /** The address of the peer port, once it is open. */
   listen: ListenAddress | null = null;
@@ -45,7 +50,12 @@ export class FleetMember implements FleetAccess {
     this.name = name;
     this.keyring = keyring;
     this.#memoryLimitBytes = config.memoryBytes;
-    this.#transport = new HttpTransport({ id: name, secret: keyring, peers: config.peers, clock });
+    this.#sources = new MemberSources(config, {
+      clock,
+      listen: () => this.listen ?? config.listen,
+      event,
+    });
+    this.#transport = new HttpTransport({ id: name, secret: keyring, peers: this.#addresses(), clock });
     this.directory = new PeerHub({
       transport: this.#transport,
       clock,
@@ -58,11 +68,18 @@ export class FleetMember implements FleetAccess {
       transport: this.#transport,
       clock,
       keyring,
-      neighbours: config.peers.length,
+      neighbours: this.#addresses().length,
       bandwidth: config.bandwidth,
       work: this.directory.work,
       event,
       ...(changed === undefined ? {} : { published: changed }),
+    });
+    this.#sources.membership.watch(({ joined, left }) => {
+      for (const { address, source } of joined) event('info', 'member-joined', { peer: address, source });
+      for (const { address, source } of left) event('info', 'member-left', { peer: address, source });
+      const addresses = this.#addresses();
+      this.#transport.changePeers(addresses);
+      this.sink.neighbours = addresses.length;
     });
     // After the listeners of directory and summaries, which know the change by then.
     if (changed !== undefined) this.#transport.watchPeers(() => changed());
@@ -96,6 +113,11 @@ export class FleetMember implements FleetAccess {
     return true;
   }
 
+  /** Takes the neighbours of other settings. */
+  changeMembers(config: PeerConfig): void {
+    this.#sources.change(config);
+  }
+
   report(): FleetReport {
     const { objects, versions, updates, bytes } = this.sink;
     const { epoch, sequence } = versions[0]!;
@@ -113,12 +135,17 @@ export class FleetMember implements FleetAccess {
         memoryBytes: this.directory.summaryMemoryBytes,
         memoryLimitBytes: this.#memoryLimitBytes,
       },
-      peers: this.directory.peerReports(),
+      peers: this.directory.peerReports().map((peer) => {
+        const { source = 'unknown', name = null } = this.#sources.find(peer.address) ?? {};
+        return { ...peer, source, dnsName: name };
+      }),
+      dns: this.#sources.dnsReports(),
     };
   }
 
   /** Closes the links, so that neighbours ask this node for nothing more. */
   async leave(): Promise<void> {
+    this.#sources.close();
     this.sink.close();
     await this.#transport.close();
   }
@@ -126,5 +153,9 @@ export class FleetMember implements FleetAccess {
   /** Ends the work on summaries. `leave` comes first. */
   close(): void {
     this.directory.close();
+  }
+
+  #addresses(): string[] {
+    return this.#sources.membership.members().map(({ address }) => address);
   }
 }

@@ -152,11 +152,21 @@ const STORE_METRICS = [
   ['bloomery_cache_store_copy_bytes', 'gauge', 'Bytes that these copies take.', 'copyBytes'],
 ] as const;
 
-/** One sample for each neighbour. Their number is that of the configuration, so it is bounded. */
-function neighbours(page: Page, { own, peers }: CooperationReport): void {
+/** One sample for each neighbour. The membership bounds their number. */
+function neighbours(page: Page, { own, peers, dns }: CooperationReport): void {
+  // Two addresses of one node have its name, and two samples may not have the same labels.
+  const labels = new Map(peers.map(({ id, address }) => [id ?? address, address]));
+  const labelOf = ({ id, address }: PeerReport) => (id !== null && labels.get(id) === address ? id : address);
   for (const [name, type, help, read] of PEER_METRICS) {
     const metric = page.metric(name, type, help);
-    for (const peer of peers) metric.sample(read(peer), { peer: peer.id ?? peer.address });
+    for (const peer of peers) metric.sample(read(peer), { peer: labelOf(peer) });
+  }
+  const members = page.metric('bloomery_cache_members', 'gauge', 'Neighbours by where they were learnt.');
+  for (const source of new Set(peers.map((peer) => peer.source)))
+    members.sample(peers.filter((peer) => peer.source === source).length, { source });
+  for (const [name, help, read] of DNS_METRICS) {
+    const metric = page.metric(name, 'counter', help);
+    for (const each of dns) metric.sample(read(each), { name: each.name });
   }
   const answers = page.metric(
     'bloomery_cache_peer_answers_total',
@@ -170,7 +180,7 @@ function neighbours(page: Page, { own, peers }: CooperationReport): void {
       ['true_miss', peer.trueMisses],
       ['false_miss', peer.falseMisses],
     ] as const)
-      answers.sample(count, { peer: peer.id ?? peer.address, what });
+      answers.sample(count, { peer: labelOf(peer), what });
   }
   for (const [name, type, help, value] of [
     ['bloomery_cache_summary_objects', 'gauge', 'Objects in the published summary.', own.objects],
@@ -203,6 +213,21 @@ function neighbours(page: Page, { own, peers }: CooperationReport): void {
   ] as const)
     page.metric(name, type, help).sample(value);
 }
+
+type DnsReport = CooperationReport['dns'][number];
+
+const DNS_METRICS: readonly (readonly [name: string, help: string, read: (dns: DnsReport) => number])[] = [
+  [
+    'bloomery_cache_dns_lookups_total',
+    'Look-ups of a name of the fleet in the DNS.',
+    ({ lookups }) => lookups,
+  ],
+  [
+    'bloomery_cache_dns_failures_total',
+    'Look-ups that brought nothing, so the last answer was kept.',
+    ({ failures }) => failures,
+  ],
+];
 
 const PEER_METRICS: readonly (readonly [
   name: string,

@@ -158,6 +158,11 @@ export class PrimaryFleet {
     this.#member.keyring.change(secrets);
   }
 
+  /** Takes the neighbours of other settings. */
+  changeMembers(peers: PeerConfig): void {
+    this.#member.changeMembers(peers);
+  }
+
   changeCertificate(certificate: Certificate): void {
     this.#port?.changeCertificate(certificate);
   }

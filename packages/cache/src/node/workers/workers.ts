@@ -192,6 +192,7 @@ export class Workers {
     for (const warning of config.warnings) this.#log.event('warn', 'configuration', { warning });
     this.#asked = withoutRestart(this.#asked, config);
     this.#config = this.#withPorts(config);
+    if (this.#config.peers !== null) this.#fleet?.changeMembers(this.#config.peers);
     this.#renewals++;
     this.#tellAll({ kind: 'reload', config: this.#config });
   }
