@@ -16,6 +16,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Cancel, type Clock, systemClock } from '../clock.ts';
 import { FleetKeyring } from '../fleet-keyring.ts';
+import { newLife } from '../link/new-life.ts';
 import { PeerList } from '../link/peer-list.ts';
 import { PendingRequests, requestError } from '../link/pending-request.ts';
 import { Services } from '../link/services.ts';
@@ -222,12 +223,4 @@ export class HttpTransport implements Transport {
     else if (!this.#streamServer.open({ node, nonce, keys, ...asked }, response))
       refuse(request, response, 'busy');
   }
-}
-
-/** 72 random bits, so that a node is not taken for its earlier self. */
-function newLife(clock: Clock): string {
-  const words = Array.from({ length: 3 }, () => Math.floor(clock.random() * 2 ** 24));
-  return Buffer.from(words.flatMap((word) => [word & 255, (word >> 8) & 255, word >> 16])).toString(
-    'base64url',
-  );
 }
