@@ -75,6 +75,12 @@ export interface Peer {
 export interface Subscription {
   /** A message has come. The bytes belong to the receiver. */
   message(bytes: Uint8Array): void;
+  /**
+   * A full state that the neighbour left for those who come later (`leaveState`). It comes
+   * before `open`, and may be behind what the neighbour has by now, so `open` is still the time to
+   * ask. Only adapters with a place for states call it.
+   */
+  state?(bytes: Uint8Array): void;
   /** The link works from now on. Earlier messages may be missing, so catch up by a request. */
   open(): void;
   /** The link is broken, and messages may be missed until the next `open`. */
@@ -103,6 +109,12 @@ export interface Transport {
    * afterwards. Messages of one node arrive in order, or not at all.
    */
   publish(topic: string, message: Uint8Array): void;
+  /**
+   * Leaves the full state of a topic where nodes that join later find it, in the place of the last
+   * one. It contains everything that was published so far. Adapters without such a place have no
+   * such method.
+   */
+  leaveState?(topic: string, state: Uint8Array): void;
   /** Subscribes to a topic of the neighbour at an address, again after each loss of the link. */
   subscribe(peer: string, topic: string, on: Subscription): Cancel;
   /**

@@ -55,3 +55,25 @@ test('LinkSubscriptions leaves out a subscription that another one cancels or ad
   subscriptions.message('x', Uint8Array.of(1));
   expect(told).toEqual(['first', 'third']);
 });
+
+test('LinkSubscriptions: a state comes before open, once, and as bytes of its own', () => {
+  const subscriptions = new LinkSubscriptions();
+  const told: string[] = [];
+  const left = Buffer.from('left');
+  const on = (name: string) => ({
+    state: (bytes: Uint8Array) => {
+      told.push(`${name} state ${Buffer.from(bytes)}`);
+      bytes.fill(0);
+    },
+    open: () => told.push(`${name} open`),
+    message: () => {},
+    closed: () => {},
+  });
+  subscriptions.add('x', on('first'));
+  subscriptions.add('x', on('second'));
+  subscriptions.add('y', on('third'));
+  const stateOf = (topic: string) => (topic === 'x' ? left : null);
+  subscriptions.open(['x', 'y'], stateOf);
+  subscriptions.open(['x', 'y'], stateOf);
+  expect(told).toEqual(['first state left', 'first open', 'second state left', 'second open', 'third open']);
+});

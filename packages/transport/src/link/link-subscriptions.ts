@@ -38,9 +38,12 @@ export class LinkSubscriptions {
     return this.#entries.some((entry) => entry.topic === topic);
   }
 
-  open(topics: readonly string[]): void {
+  /** Opens the topics. `stateOf` gives the state that the neighbour left on a topic, or null. */
+  open(topics: readonly string[], stateOf?: (topic: string) => Uint8Array | null): void {
     for (const entry of this.#entries) {
       if (entry.isOpen || !topics.includes(entry.topic)) continue;
+      const state = stateOf?.(entry.topic) ?? null;
+      if (state !== null) entry.on.state?.(new Uint8Array(state));
       entry.isOpen = true;
       entry.on.open();
     }
