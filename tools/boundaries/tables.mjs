@@ -66,6 +66,7 @@ export const ROOMS = {
     'link',
     'membership',
     'http',
+    'nats',
   ],
   sim: ['simulation-error.ts', 'engine', 'network', 'explorer'],
   cache: [
