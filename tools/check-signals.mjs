@@ -66,6 +66,8 @@ const EXCEPTIONS = {
     'NameResolver.resolve4': QUESTION,
     'NameResolver.resolve6': QUESTION,
     'NameResolver.resolveSrv': QUESTION,
+    'NatsTransport.close': CLOSING,
+    'NatsTransport.load': 'loads modules, which cannot be stopped; close() ends the connection',
     'Services.answer': 'one request of a neighbour, which gives up on its own side',
     'Transport.close': CLOSING,
   },

@@ -44,6 +44,7 @@ const PROGRAMS = [
   { command: 'curl', package: 'curl', for: 'the tests of the cache with clients' },
   { command: 'openssl', package: 'openssl', for: 'the certificates in the tests of the cache' },
   { command: 'git', package: 'git', for: 'the tests of the cache with clients' },
+  { command: 'nats-server', package: 'nats-server', for: 'the tests of fleets over NATS' },
 ];
 
 /**

@@ -1,0 +1,6 @@
+export type { NatsServerOptions } from './nats-client.ts';
+export { NATS_LIMITS, type NatsLimits } from './nats-limits.ts';
+export type { NatsEvent, NatsStatus } from './nats-status.ts';
+export { NatsTransport, type NatsTransportOptions } from './nats-transport.ts';
+export { type NatsUrl, parseNatsUrl } from './nats-url.ts';
+export { isFleetName } from './subjects.ts';

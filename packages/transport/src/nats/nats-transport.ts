@@ -1,0 +1,380 @@
+/**
+ * The port over a NATS server. Messages go to subjects, one per node and topic; requests go to the
+ * subject of a node, and answers come back on one of the asker; nodes find each other by presence,
+ * so there is no list of members to keep. docs/spec/peer-nats.md specifies subjects and bytes.
+ *
+ * The server is trusted with nothing but delivery, and not even with that. Everything is signed
+ * with the secret of the fleet (sealed-envelopes.ts), and everything that is lost is noticed by
+ * numbers and beats (nats-link.ts). When the server is gone, all links are down at once, and all
+ * requests fail.
+ *
+ * Joining. A node subscribes, reads the states that others left (state-shelf.ts), and says that it
+ * is here. The others greet it, it greets them, and all links are up after two round trips.
+ *
+ * A node without an address hears the others and asks them, but is no neighbour of theirs.
+ */
+
+import { type Cancel, type Clock, systemClock } from '../clock.ts';
+import { FleetKeyring } from '../fleet-keyring.ts';
+import { newLife } from '../link/new-life.ts';
+import { PeerList } from '../link/peer-list.ts';
+import { PendingRequests, requestError } from '../link/pending-request.ts';
+import { Services } from '../link/services.ts';
+import {
+  checkMessageSize,
+  checkTopic,
+  MAX_MESSAGE_BYTES,
+  type Peer,
+  type PeerIdentity,
+  type RequestOptions,
+  type Service,
+  type Subscription,
+  type Transport,
+} from '../transport.ts';
+import { AskBoard } from './ask-board.ts';
+import { EnvelopeSender } from './envelope-sender.ts';
+import {
+  loadNatsClient,
+  type NatsClient,
+  type NatsServerOptions,
+  type Wire,
+  type WireMessage,
+} from './nats-client.ts';
+import { NATS_LIMITS, type NatsLimits } from './nats-limits.ts';
+import { NatsNeighbours } from './nats-neighbours.ts';
+import type { NatsEvent, NatsStatus } from './nats-status.ts';
+import { parseNatsUrl } from './nats-url.ts';
+import { PieceAssembler } from './piece-assembler.ts';
+import { encodePresence, type Presence } from './presence.ts';
+import { RefusalLog } from './refusal-log.ts';
+import { type AcceptedEnvelope, SealedEnvelopes } from './sealed-envelopes.ts';
+import { ServerConnection } from './server-connection.ts';
+import { StateShelf } from './state-shelf.ts';
+import { FleetSubjects } from './subjects.ts';
+
+export interface NatsTransportOptions {
+  /** The name of this node, unique in the fleet. */
+  readonly id: string;
+  /** The secret of the fleet, or a keyring of one or two, which may change later. */
+  readonly secret: Uint8Array | FleetKeyring;
+  readonly server: NatsServerOptions;
+  /** The name of the fleet, which all its subjects begin with. */
+  readonly fleet: string;
+  /** The URL of this node's peer port as others reach it, or null if it has none (yet). */
+  readonly address: string | null;
+  /** Addresses that are expected, and shown as down before they are heard. Default: none. */
+  readonly peers?: readonly string[] | undefined;
+  readonly clock?: Clock | undefined;
+  readonly limits?: Partial<NatsLimits> | undefined;
+  /** Told what an operator should know. Default: nothing is told. */
+  readonly event?: NatsEvent | undefined;
+}
+
+export class NatsTransport implements Transport {
+  readonly self: PeerIdentity;
+  readonly #clock: Clock;
+  readonly #limits: NatsLimits;
+  readonly #keyring: FleetKeyring;
+  readonly #subjects: FleetSubjects;
+  readonly #status: Pick<NatsStatus, 'server' | 'fleet'>;
+  readonly #event: NatsEvent;
+  readonly #life: string;
+  readonly #born: number;
+  readonly #peers: PeerList;
+  readonly #neighbours: NatsNeighbours;
+  readonly #services: Services;
+  readonly #requests: PendingRequests;
+  readonly #seals: SealedEnvelopes;
+  readonly #sender: EnvelopeSender;
+  readonly #asks: AskBoard;
+  readonly #messages = new PieceAssembler();
+  readonly #shelf: StateShelf;
+  readonly #refusals: RefusalLog;
+  readonly #connection: ServerConnection;
+  readonly #stopWatchingKeys: Cancel;
+  /** The number of the last message of each topic. */
+  readonly #numbers = new Map<string, number>();
+  /** Topics that links have subscriptions to, in use order. */
+  readonly #topics = new Set<string>();
+  #address: string | null;
+  #wire: Wire | null = null;
+  #why: string | null = 'not yet connected';
+  /** Whether this node has said on this connection that it is here. */
+  #isJoined = false;
+  #hasReadStates = false;
+  #isClosed = false;
+  #stopBeats: Cancel = () => {};
+
+  constructor(options: NatsTransportOptions, client: NatsClient) {
+    const { id, secret, server, fleet, address, clock = systemClock } = options;
+    const limits = { ...NATS_LIMITS, ...options.limits };
+    this.self = { id };
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#keyring = FleetKeyring.of(secret);
+    this.#subjects = new FleetSubjects(fleet);
+    this.#status = { server: parseNatsUrl(server.url).shown, fleet };
+    this.#event = options.event ?? (() => {});
+    this.#life = newLife(clock);
+    this.#born = Math.floor(clock.now());
+    this.#address = address;
+    this.#peers = new PeerList(clock, options.peers ?? []);
+    if (address !== null) this.#peers.set(address, { state: 'self', why: null, id });
+    this.#services = new Services(limits.requestsPerNode);
+    this.#requests = new PendingRequests(clock);
+    const identity = { node: id, life: this.#life };
+    this.#seals = new SealedEnvelopes({ keyring: this.#keyring, clock, ...identity });
+    this.#sender = new EnvelopeSender(this.#seals, id, limits.pieceBytes);
+    this.#refusals = new RefusalLog(clock, this.#event);
+    this.#asks = new AskBoard({
+      ...identity,
+      subjects: this.#subjects,
+      sender: this.#sender,
+      services: this.#services,
+      greeted: (greeting, presence) => {
+        this.#present(greeting, presence);
+        return this.#presence();
+      },
+    });
+    this.#shelf = new StateShelf({
+      client,
+      clock,
+      node: id,
+      seals: this.#seals,
+      subjects: this.#subjects,
+      event: this.#event,
+    });
+    this.#neighbours = new NatsNeighbours({
+      self: id,
+      clock,
+      keyring: this.#keyring,
+      limits,
+      subjects: this.#subjects,
+      peers: this.#peers,
+      requests: this.#requests,
+      asks: this.#asks,
+      ownAddress: () => this.#address,
+      ownPresence: () => this.#presence(),
+      topics: () => (this.#wire === null ? [] : [...this.#topics]),
+      stateOf: (life, topic, lastNumber) => this.#shelf.take(life, topic, lastNumber),
+    });
+    this.#connection = new ServerConnection({
+      client,
+      server,
+      clock,
+      limits,
+      name: `bloomery ${id}`,
+      opened: (wire) => void this.#opened(wire),
+      lost: (why) => this.#lost(why),
+      told: (error) => this.#event('warn', 'nats-problem', { problem: error.message }),
+    });
+    this.#stopWatchingKeys = this.#keyring.watch(() => {
+      this.#neighbours.keyringChanged();
+      this.#beat();
+    });
+    this.#scheduleBeat();
+  }
+
+  /** Loads the client and begins to connect. Rejects if the client is not installed. */
+  static async load(options: NatsTransportOptions): Promise<NatsTransport> {
+    return new NatsTransport(options, await loadNatsClient());
+  }
+
+  peers(): readonly Peer[] {
+    return this.#peers.all();
+  }
+
+  watchPeers(listener: (peer: Peer) => void): Cancel {
+    return this.#peers.watch(listener);
+  }
+
+  /** Tells the others where the peer port of this node is, once it is open. */
+  announce(address: string): void {
+    this.#address = address;
+    this.#beat();
+  }
+
+  status(): NatsStatus {
+    return {
+      ...this.#status,
+      isConnected: this.#wire !== null,
+      why: this.#why,
+      hasStates: this.#shelf.isOpen,
+      refused: this.#refusals.counts,
+    };
+  }
+
+  publish(topic: string, message: Uint8Array): void {
+    checkTopic(topic);
+    checkMessageSize(message);
+    if (this.#isClosed) return;
+    // A message that cannot be sent is counted, so that others notice it after the reconnection.
+    const number = (this.#numbers.get(topic) ?? 0) + 1;
+    this.#numbers.set(topic, number);
+    const subject = this.#subjects.said(this.self.id, topic);
+    this.#sender.send(subject, { kind: 'message', number, payload: message });
+  }
+
+  leaveState(topic: string, state: Uint8Array): void {
+    checkTopic(topic);
+    if (!this.#isClosed) this.#shelf.leave(topic, this.#numbers.get(topic) ?? 0, state);
+  }
+
+  subscribe(peer: string, topic: string, on: Subscription): Cancel {
+    checkTopic(topic);
+    this.#peers.other(peer);
+    if (!this.#topics.has(topic)) {
+      this.#topics.add(topic);
+      if (this.#wire !== null) this.#listenTo(this.#wire, topic);
+    }
+    return this.#neighbours.at(peer).subscribe(topic, on);
+  }
+
+  async request(peer: string, topic: string, body: Uint8Array, options: RequestOptions): Promise<Uint8Array> {
+    checkTopic(topic);
+    this.#peers.other(peer);
+    if (body.length > MAX_MESSAGE_BYTES) throw requestError('size', peer);
+    const link = this.#neighbours.at(peer);
+    const to = link.current;
+    if (to === null) throw requestError('unreachable', peer);
+    const subject = this.#subjects.ask(to.node, to.life, topic);
+    return this.#requests.run(peer, options, (settle) => this.#asks.ask({ link, subject, body }, settle));
+  }
+
+  serve(topic: string, answer: Service): Cancel {
+    checkTopic(topic);
+    return this.#services.add(topic, answer);
+  }
+
+  /** Says goodbye, sends everything that waits, and ends the connection. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stopBeats();
+    this.#stopWatchingKeys();
+    this.#requests.close();
+    this.#neighbours.close();
+    if (this.#isJoined) this.#sayHere({ leaving: true });
+    await this.#shelf.removeOwn();
+    this.#sender.wire = null;
+    this.#wire = null;
+    await this.#connection.close();
+  }
+
+  // The server comes and goes.
+
+  async #opened(wire: Wire): Promise<void> {
+    const { id } = this.self;
+    this.#wire = wire;
+    this.#why = null;
+    this.#sender.wire = wire;
+    this.#event('info', 'nats-connected', { ...this.#status });
+    wire.subscribe(this.#subjects.allHere, (message) => this.#heardPresence(message));
+    wire.subscribe(this.#subjects.allAsks(id, this.#life), (message) => this.#heardAsk(message));
+    wire.subscribe(this.#subjects.allAnswers(id, this.#life), (message) => this.#heardAnswer(message));
+    for (const topic of this.#topics) this.#listenTo(wire, topic);
+    await this.#shelf.open(wire);
+    if (!this.#hasReadStates) await this.#shelf.readAll(this.#limits.statesMs);
+    if (this.#wire !== wire || this.#isClosed) return;
+    this.#hasReadStates = true;
+    this.#isJoined = true;
+    this.#sayHere({ hail: true });
+  }
+
+  #lost(why: string): void {
+    if (this.#wire !== null || this.#why !== why)
+      this.#event('warn', 'nats-down', { ...this.#status, problem: why });
+    this.#wire = null;
+    this.#why = why;
+    this.#sender.wire = null;
+    this.#isJoined = false;
+    this.#shelf.lost();
+    this.#messages.clear();
+    this.#asks.lost();
+    this.#neighbours.allDown('no connection to the NATS server');
+  }
+
+  // Presence.
+
+  #scheduleBeat(): void {
+    this.#stopBeats = this.#clock.after(this.#limits.heartbeatMs, () => {
+      this.#beat();
+      // The states that were found at the join have had the time of a beat to be used.
+      if (this.#isJoined) {
+        this.#shelf.forgetFound();
+        this.#neighbours.forgetOld();
+      }
+      this.#scheduleBeat();
+    });
+  }
+
+  #beat(): void {
+    if (this.#isJoined && !this.#isClosed) this.#sayHere();
+  }
+
+  #sayHere(how: Partial<Pick<Presence, 'hail' | 'leaving'>> = {}): void {
+    const subject = this.#subjects.here(this.self.id);
+    this.#sender.send(subject, { kind: 'presence', number: 0, payload: this.#presence(how) });
+  }
+
+  #presence(how: Partial<Pick<Presence, 'hail' | 'leaving'>> = {}): Uint8Array {
+    return encodePresence({
+      address: this.#address,
+      born: this.#born,
+      heartbeatMs: this.#limits.heartbeatMs,
+      keys: this.#keyring.all.map(({ id }) => id),
+      numbers: Object.fromEntries(this.#numbers),
+      hail: false,
+      leaving: false,
+      ...how,
+    });
+  }
+
+  #heardPresence({ subject, data }: WireMessage): void {
+    const opened = this.#seals.open(subject, data);
+    if (!('refused' in opened)) {
+      this.#present(opened, opened.envelope.payload);
+      return;
+    }
+    this.#refusals.count(opened.refused, subject);
+    const { life } = opened.envelope ?? {};
+    if (opened.refused === 'clock' && life !== undefined) this.#neighbours.ofLife(life)?.refuse(CLOCK);
+  }
+
+  /** Links come up when the states have been read, so that these come first. */
+  #present(accepted: AcceptedEnvelope, payload: Uint8Array): void {
+    if (this.#isJoined && !this.#isClosed) this.#neighbours.present(accepted, payload);
+  }
+
+  // Messages, requests and answers.
+
+  #listenTo(wire: Wire, topic: string): void {
+    wire.subscribe(this.#subjects.allSaid(topic), ({ subject, data }) => {
+      const opened = this.#seals.open(subject, data);
+      if ('refused' in opened) {
+        this.#refusals.count(opened.refused, subject);
+        return;
+      }
+      const { envelope } = opened;
+      const link = envelope.kind === 'message' ? this.#neighbours.ofLife(envelope.life) : undefined;
+      link?.heard();
+      const message = link === undefined ? null : this.#messages.take(`${envelope.life} ${topic}`, envelope);
+      if (message !== null) link?.message(topic, envelope.number, message);
+    });
+  }
+
+  #heardAsk({ subject, data }: WireMessage): void {
+    const opened = this.#seals.open(subject, data);
+    if ('refused' in opened) this.#refusals.count(opened.refused, subject);
+    this.#asks.asked(subject, opened);
+  }
+
+  #heardAnswer({ subject, data, isStatus }: WireMessage): void {
+    const opened = isStatus ? null : this.#seals.open(subject, data);
+    if (opened === null) this.#asks.noResponder(subject);
+    else if ('refused' in opened) this.#refusals.count(opened.refused, subject);
+    else this.#asks.answered(subject, opened);
+  }
+}
+
+const CLOCK = 'refused: the clocks differ by more than 30 s';
