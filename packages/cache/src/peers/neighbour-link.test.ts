@@ -136,3 +136,27 @@ test('NeighbourLink says why a neighbour is masked that publishes only another k
   await clock.advance(100);
   expect(link.masked).toBeNull();
 });
+
+test('NeighbourLink takes a state that was left, and asks for the changes since it alone', async () => {
+  const { clock, publisher, link, subscription, requests } = await linked(1e6);
+  add(publisher, 0, 1000);
+  publisher.publish();
+  const left = publisher.full();
+  add(publisher, 1000, 1010);
+  publisher.publish();
+  const answers: number[] = [];
+  const answer = publisher.answer.bind(publisher);
+  publisher.answer = (request) => {
+    const bytes = answer(request);
+    answers.push(bytes?.length ?? 0);
+    return bytes;
+  };
+  const before = requests();
+  // The transport tells the state, and then at once that the link is open.
+  subscription.state!(left);
+  subscription.open();
+  await clock.advance(1000);
+  expect(link.followers[0]!.positions?.size).toBe(1010);
+  expect(requests() - before).toBe(1);
+  expect(answers[0]).toBeLessThan(left.length / 10);
+});

@@ -44,6 +44,10 @@ export class NeighbourLink implements Neighbour {
         this.#heard(bytes.length);
         for (const follower of this.#followers) follower.receive(bytes);
       },
+      state: (bytes) => {
+        this.#heard(bytes.length);
+        for (const follower of this.#followers) follower.takeState(bytes);
+      },
       open: () => this.catchUp(),
       closed: () => {},
     });

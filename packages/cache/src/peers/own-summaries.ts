@@ -113,7 +113,10 @@ export class OwnSummaries implements SummarySink {
     }
     for (const keys of keyring.all) {
       if (this.#summaries.has(keys.id)) continue;
+      // There is one place for a state. It is that of the secret that all nodes should know.
+      const hasPlace = transport.leaveState !== undefined && keys === keyring.first;
       const shared = {
+        ...(hasPlace ? { leaveState: transport.leaveState!.bind(transport) } : {}),
         publish: transport.publish.bind(transport),
         serve: (_topic: string, service: Service) => {
           this.#services.add(service);

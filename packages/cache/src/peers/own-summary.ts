@@ -14,12 +14,13 @@ import { type Cancel, type Clock, MAX_MESSAGE_BYTES, type Transport } from '@blo
 import type { HashScheme, KeyHash } from 'bloomery';
 import { AT_REST, afterSending, SEND_LIMITS, type SendLimits, SetPublisher, shouldSend } from 'bloomery/wire';
 import { type Instant, type KeeperStep, SummaryKeeper } from './decisions/summary-keeper.ts';
+import { LeftState } from './left-state.ts';
 import type { SummaryVersion } from './objects/object-response.ts';
 import type { SlicedWork } from './sliced-work.ts';
 import { SUMMARY_TOPIC } from './summary-follower.ts';
 
 export interface OwnSummaryOptions {
-  readonly transport: Pick<Transport, 'publish' | 'serve'>;
+  readonly transport: Pick<Transport, 'publish' | 'serve' | 'leaveState'>;
   readonly clock: Clock;
   readonly work: SlicedWork;
   readonly keyId: number;
@@ -49,6 +50,8 @@ export class OwnSummary {
   readonly #keeper: SummaryKeeper;
   readonly #stopServing: Cancel;
   readonly #limits: SendLimits;
+  /** The state for nodes that join, or null if the transport has no place for it. */
+  readonly #left: LeftState | null;
   #pace = AT_REST;
   /** The timer of the next step: when it ends, and how to end it before. Null while work runs. */
   #timer: { readonly at: number; readonly cancel: Cancel } | null = null;
@@ -90,6 +93,7 @@ export class OwnSummary {
           this.#limits,
         ),
     });
+    this.#left = transport.leaveState === undefined ? null : this.#newLeftState();
     this.#stopServing = transport.serve(SUMMARY_TOPIC, (body) => this.#answer(body));
     this.#wakeAfter(0);
     this.#beat();
@@ -211,10 +215,23 @@ export class OwnSummary {
       return;
     }
     transport.publish(SUMMARY_TOPIC, message);
+    this.#left?.published(message.length);
     this.#updates++;
     this.#bytes += message.length;
     this.#pace = afterSending(this.#pace, message.length, clock.monotonic(), this.#limits);
     this.#options.published?.();
+  }
+
+  #newLeftState(): LeftState {
+    const { transport, work, event } = this.#options;
+    return new LeftState({
+      work,
+      full: () => this.#publisher.fullInSteps(),
+      leave: (state) => {
+        if (!this.#isClosed) transport.leaveState?.(SUMMARY_TOPIC, state);
+      },
+      failed: (error) => event('warn', 'summary-state-not-left', { problem: error }),
+    });
   }
 
   #answer(request: Uint8Array): Promise<Uint8Array> {

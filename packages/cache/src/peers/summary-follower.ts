@@ -103,6 +103,27 @@ export class SummaryFollower implements SummaryMember {
     this.#receive(bytes, false);
   }
 
+  /**
+   * Takes a full state that the neighbour left for nodes that join, then asks for the changes since
+   * it. Until the state is read, other requests wait: they would ask for everything.
+   */
+  takeState(bytes: Uint8Array): void {
+    if (this.#isClosed || this.#isAsking) return;
+    this.#isAsking = true;
+    this.#parts.work.run(
+      this.#subscriber.receiveInSteps(bytes),
+      (outcome) => {
+        this.#isAsking = false;
+        this.#received(outcome, false);
+        this.ask();
+      },
+      () => {
+        this.#isAsking = false;
+        this.ask();
+      },
+    );
+  }
+
   /** Asks for the missing part, now or when the wait is over. */
   ask(): void {
     const { transport, clock } = this.#parts;
