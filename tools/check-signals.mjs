@@ -68,6 +68,7 @@ const EXCEPTIONS = {
     'NameResolver.resolveSrv': QUESTION,
     'NatsTransport.close': CLOSING,
     'NatsTransport.load': 'loads modules, which cannot be stopped; close() ends the connection',
+    loadNatsClient: 'loads modules, which cannot be stopped',
     'Services.answer': 'one request of a neighbour, which gives up on its own side',
     'Transport.close': CLOSING,
   },

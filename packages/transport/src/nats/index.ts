@@ -1,5 +1,6 @@
-export type { NatsServerOptions } from './nats-client.ts';
+export { loadNatsClient } from './load-client.ts';
 export { NATS_LIMITS, type NatsLimits } from './nats-limits.ts';
+export type { LoadedNatsClient, NatsServerOptions } from './nats-server-options.ts';
 export type { NatsEvent, NatsStatus } from './nats-status.ts';
 export { NatsTransport, type NatsTransportOptions } from './nats-transport.ts';
 export { type NatsUrl, parseNatsUrl } from './nats-url.ts';

@@ -12,18 +12,10 @@ import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { Cancel } from '../clock.ts';
 import type { TlsOptions } from '../http/peer-client.ts';
 import type { NatsLimits } from './nats-limits.ts';
+import type { LoadedNatsClient, NatsServerOptions } from './nats-server-options.ts';
 import { parseNatsUrl } from './nats-url.ts';
 
-export interface NatsServerOptions {
-  /** `nats://host:4222` or `tls://host:4222`; several servers of a cluster with commas. */
-  readonly url: string;
-  /** The contents of a .creds file (JWT and seed), or of a file with the seed of an nkey. */
-  readonly credentials?: Uint8Array | undefined;
-  /** Certificates for TLS. With them, a server without TLS is refused. */
-  readonly tls?: TlsOptions | undefined;
-}
-
-export interface NatsClient {
+export interface NatsClient extends LoadedNatsClient {
   readonly core: typeof import('@nats-io/transport-node');
   readonly kv: typeof import('@nats-io/kv');
 }
@@ -42,21 +34,6 @@ export interface Wire {
   readonly connection: NatsConnection;
   publish(subject: string, data: Uint8Array, reply?: string): void;
   subscribe(subject: string, take: (message: WireMessage) => void): Cancel;
-}
-
-const PACKAGES = '@nats-io/transport-node and @nats-io/kv';
-
-/** Loads the client. Rejects if it is not installed. */
-export async function loadNatsClient(): Promise<NatsClient> {
-  try {
-    const [core, kv] = await Promise.all([import('@nats-io/transport-node'), import('@nats-io/kv')]);
-    return { core, kv };
-  } catch (cause) {
-    throw new Error(
-      `Cannot use NATS: expected the npm packages ${PACKAGES}, got none (npm install ${PACKAGES.replace(' and', '')})`,
-      { cause },
-    );
-  }
 }
 
 /** Connects once. Rejects with the error of the client, which names no password. */

@@ -33,15 +33,11 @@ import {
 } from '../transport.ts';
 import { AskBoard } from './ask-board.ts';
 import { EnvelopeSender } from './envelope-sender.ts';
-import {
-  loadNatsClient,
-  type NatsClient,
-  type NatsServerOptions,
-  type Wire,
-  type WireMessage,
-} from './nats-client.ts';
+import { loadNatsClient } from './load-client.ts';
+import type { NatsClient, Wire, WireMessage } from './nats-client.ts';
 import { NATS_LIMITS, type NatsLimits } from './nats-limits.ts';
 import { NatsNeighbours } from './nats-neighbours.ts';
+import type { LoadedNatsClient, NatsServerOptions } from './nats-server-options.ts';
 import type { NatsEvent, NatsStatus } from './nats-status.ts';
 import { parseNatsUrl } from './nats-url.ts';
 import { PieceAssembler } from './piece-assembler.ts';
@@ -105,7 +101,8 @@ export class NatsTransport implements Transport {
   #isClosed = false;
   #stopBeats: Cancel = () => {};
 
-  constructor(options: NatsTransportOptions, client: NatsClient) {
+  constructor(options: NatsTransportOptions, loaded: LoadedNatsClient) {
+    const client = loaded as NatsClient;
     const { id, secret, server, fleet, address, clock = systemClock } = options;
     const limits = { ...NATS_LIMITS, ...options.limits };
     this.self = { id };

@@ -9,8 +9,9 @@
 
 import type { Cancel, Clock } from '../clock.ts';
 import { Backoff } from '../link/backoff.ts';
-import { connectOnce, type NatsClient, type NatsServerOptions, type Wire } from './nats-client.ts';
+import { connectOnce, type NatsClient, type Wire } from './nats-client.ts';
 import type { NatsLimits } from './nats-limits.ts';
+import type { NatsServerOptions } from './nats-server-options.ts';
 
 export interface ServerConnectionOptions {
   readonly client: NatsClient;
