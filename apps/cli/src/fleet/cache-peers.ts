@@ -77,7 +77,7 @@ function parse(text: string): { readonly cooperation?: CooperationReport | null 
 }
 
 /** The report as lines for a terminal. */
-function describeCooperation({ own, peers, dns }: CooperationReport): string[] {
+function describeCooperation({ own, peers, dns, nats }: CooperationReport): string[] {
   const rows = peers.map((peer) => [
     peer.id ?? peer.dnsName ?? peer.address,
     stateOf(peer),
@@ -103,6 +103,7 @@ function describeCooperation({ own, peers, dns }: CooperationReport): string[] {
       ['served', `${formatCount(own.objectsServed)} objects, ${formatBytes(own.bytesServed)}`],
       ['summaries', `${formatBytes(own.memoryBytes)} of ${formatBytes(own.memoryLimitBytes)}`],
       ...dns.map((each): [string, string] => ['dns', lookupsOf(each)]),
+      ...(nats == null ? [] : [['nats', natsOf(nats)] as [string, string]]),
     ]),
     '',
     ...formatTable([HEADINGS, ...rows], { right: [4, 5, 6, 7, 8, 9, 10, 11, 12] }).split('\n'),
@@ -127,6 +128,15 @@ function lookupsOf({ name, members, answeredMs, problem }: CooperationReport['dn
   const age = answeredMs === null ? 'no answer yet' : `answered ${formatSeconds(answeredMs / 1000)} ago`;
   return `${name}: ${formatCount(members)} others, ${age}${problem === null ? '' : `, now: ${problem}`}`;
 }
+
+function natsOf({ server, fleet, isConnected, why, hasStates, refused }: NatsReport): string {
+  const link = isConnected ? 'connected' : `not connected: ${why}`;
+  const states = isConnected && !hasStates ? ', without JetStream' : '';
+  const refusals = Object.entries(refused).map(([reason, count]) => `${formatCount(count)} ${reason}`);
+  return `${server}, fleet ${fleet}, ${link}${states}${refusals.length === 0 ? '' : `, refused: ${refusals.join(', ')}`}`;
+}
+
+type NatsReport = NonNullable<CooperationReport['nats']>;
 
 function stateOf({ state, masked }: PeerReport): string {
   if (state === 'self') return 'this node itself';

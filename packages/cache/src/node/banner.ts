@@ -8,10 +8,12 @@
  */
 
 import { formatDnsName } from '@bloomery/transport/membership';
+import { parseNatsUrl } from '@bloomery/transport/nats';
 import { ADMIN_FIELD, ADMIN_PREFIX } from './admin/admin-endpoints.ts';
 import { formatSize } from './config/amounts.ts';
 import { formatListen, type ListenAddress, reachable } from './config/listen-address.ts';
 import type { NodeConfig } from './config/node-config.ts';
+import type { PeerConfig } from './config/peer-config.ts';
 
 export interface BannerFacts {
   readonly listen: readonly ListenAddress[];
@@ -58,7 +60,7 @@ export function banner(config: NodeConfig, facts: BannerFacts): string {
         'neighbours',
         config.peers === null
           ? 'none (--peer URL)'
-          : `${[...config.peers.peers, ...config.peers.dns.map(formatDnsName)].join(', ') || 'none yet'}    (${facts.command} peers --node ${adminBase})`,
+          : `${namesOf(config.peers) || 'none yet'}    (${facts.command} peers --node ${adminBase})`,
       ],
       ['processes', config.workers === 1 ? 'one (--workers N for more)' : `${config.workers} workers`],
     ]),
@@ -107,4 +109,10 @@ function upstreamLines(config: NodeConfig, base: string, insecure: string): stri
 function pairs(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+}
+
+/** The places from which the neighbours are known. */
+function namesOf({ peers, dns, nats }: PeerConfig): string {
+  const broker = nats === null ? [] : [`by ${parseNatsUrl(nats.url).shown}, fleet ${nats.fleet}`];
+  return [...peers, ...dns.map(formatDnsName), ...broker].join(', ');
 }

@@ -39,7 +39,7 @@ import { formatListen, type ListenAddress } from './config/listen-address.ts';
 import type { NodeConfig } from './config/node-config.ts';
 import { readPeerSecrets } from './config/peer-secret.ts';
 import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
-import { FleetMember } from './fleet/fleet-member.ts';
+import { FleetMember, natsClientFor } from './fleet/fleet-member.ts';
 import { ObjectExchange } from './fleet/object-exchange.ts';
 import { openPeerPort, type PeerPort } from './fleet/peer-port.ts';
 import { keepTick } from './kept-tick.ts';
@@ -158,7 +158,7 @@ class RunningNode implements CacheNode {
     this.#limits.storedObjectBytes = this.#longestStored(config);
     for (const key of removeFirst) await this.#open.store.removeKey(key);
     this.#adminEndpoints = this.#makeAdminEndpoints(config);
-    this.#joinFleet(config);
+    await this.#joinFleet(config);
     this.#use(this.#makeProxies(config));
     if (team !== null) {
       this.#relayServer = new RelayServer((request, response, client) => {
@@ -421,12 +421,13 @@ class RunningNode implements CacheNode {
     });
   }
 
-  #joinFleet({ peers }: NodeConfig): void {
+  async #joinFleet({ peers }: NodeConfig): Promise<void> {
     if (peers === null) return;
     const event = this.log.event.bind(this.log);
     if (this.#team === null) {
       const keyring = new FleetKeyring(readPeerSecrets(peers.secretFile));
-      this.#member = new FleetMember({ config: peers, name: this.name, keyring, event });
+      const client = await natsClientFor(peers);
+      this.#member = new FleetMember({ config: peers, name: this.name, keyring, event, client });
     }
     const fleet = this.#member ?? this.#team?.fleet ?? null;
     if (fleet === null) return;

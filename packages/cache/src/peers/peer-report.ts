@@ -5,6 +5,7 @@
 
 import type { PeerState } from '@bloomery/transport';
 import type { DnsReport } from '@bloomery/transport/membership';
+import type { NatsStatus } from '@bloomery/transport/nats';
 
 /** One secret of the fleet, as this node and a neighbour use it. */
 interface KeyReport {
@@ -27,7 +28,7 @@ export function keyName(keyId: number): string {
 export interface PeerReport {
   /** The URL of its peer port. */
   readonly address: string;
-  /** The place where the address was learnt: `settings`, or `dns` and a name. */
+  /** The place where the address was learnt: `settings`, `dns` and a name, or `nats`. */
   readonly source: string;
   /** The name that the DNS has for it, or null. */
   readonly dnsName: string | null;
@@ -101,6 +102,8 @@ export interface FleetReport {
   readonly peers: readonly PeerReport[];
   /** The names of `--peers-dns`, and how their look-ups go. */
   readonly dns: readonly DnsReport[];
+  /** The connection to the server of `--nats`, or null without it. */
+  readonly nats: NatsStatus | null;
 }
 
 export interface CooperationReport extends Omit<FleetReport, 'own'> {

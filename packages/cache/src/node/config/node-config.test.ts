@@ -372,7 +372,7 @@ describe('the tables of settings in the guides', () => {
   });
 
   it('fleet.md has every setting of a fleet, with the flag and the default of cache.md', () => {
-    const ofFleet = SETTINGS.filter(({ key }) => key.startsWith('peer') || key === 'share');
+    const ofFleet = SETTINGS.filter(({ key }) => /^(?:peer|nats)/.test(key) || key === 'share');
     expect([...fleet.keys()].sort()).toEqual(ofFleet.map(({ flag }) => flag).sort());
     for (const [flag, [flags, standard]] of fleet) {
       const [sameFlags, , sameStandard] = cache.get(flag)!;

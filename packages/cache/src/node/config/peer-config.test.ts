@@ -40,6 +40,8 @@ describe('settings for neighbours', () => {
       peers: ['http://10.0.0.2:3129', 'https://[fd00::2]:3129', 'http://b.internal:80'],
       dns: [],
       dnsServers: [],
+      nats: null,
+      address: null,
       listen: { host: '127.0.0.1', port: 3129, secure: false },
       secretFile: secret,
       budgetMs: 250,
@@ -191,8 +193,8 @@ describe('settings for neighbours', () => {
 
   test('settings without effect are warned about', () => {
     expect(loadConfig({ flags: { peerBudget: '1s', share: ['http://h/'] } }).warnings).toEqual([
-      'peerBudget has no effect without --peer, --peers-dns or --peer-listen',
-      'share has no effect without --peer, --peers-dns or --peer-listen',
+      'peerBudget has no effect without --peer, --peers-dns, --nats or --peer-listen',
+      'share has no effect without --peer, --peers-dns, --nats or --peer-listen',
     ]);
     expect(fleet({ peerMode: 'summary-cache', peerCopies: '5%' }).warnings).toEqual([
       'peerCopies has no effect with --peer-mode summary-cache, which keeps every copy',

@@ -1,7 +1,7 @@
 /**
  * The settings for cooperation with neighbours, read and checked together. A node without `--peer`,
- * `--peers-dns` and `--peer-listen` has none (null), and the rest of the node then does nothing for
- * neighbours.
+ * `--peers-dns`, `--nats` and `--peer-listen` has none (null), and the rest of the node then does
+ * nothing for neighbours.
  *
  * All nodes of a fleet can have the same list of peers: a node leaves its own address out and says
  * so in a warning. We refused to make that an error, because then each machine would need a
@@ -13,6 +13,7 @@ import { type DnsName, formatDnsName, parseDnsName } from '@bloomery/transport/m
 import { formatDuration, formatSize } from './amounts.ts';
 import type { WrittenSettings } from './config-sources.ts';
 import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
+import { type NatsConfig, printNats, readNats } from './nats-config.ts';
 import { leadsHere, parsePeer } from './peer-address.ts';
 import { isReadableByAll, readPeerSecrets } from './peer-secret.ts';
 import { durationOf, type SettingReader, shareOf, sizeOf } from './setting-reader.ts';
@@ -27,6 +28,10 @@ export interface PeerConfig {
   readonly dns: readonly DnsName[];
   /** Name servers for these names; empty for those of the machine. */
   readonly dnsServers: readonly string[];
+  /** The NATS server by which the nodes find each other, or null for links over HTTP. */
+  readonly nats: NatsConfig | null;
+  /** The URL by which others reach `listen`, if it is not that address itself. */
+  readonly address: string | null;
   /** Address for neighbours, or null if this node only asks. */
   readonly listen: ListenAddress | null;
   readonly secretFile: string;
@@ -65,6 +70,8 @@ export function readPeers(
   const listen = reader.one('peerListen', (text) => parseListen(text, false)) ?? null;
   const names = reader.list('peersDns', parseDnsName) ?? [];
   const dnsServers = reader.list('peersDnsServer', parseServer) ?? [];
+  const hasMembers = addresses.length + names.length > 0;
+  const { nats, address } = readNats(reader, written, { listen, hasMembers, problems, warnings });
   const secretFile = reader.path('peerSecret');
   const rest = {
     budgetMs: reader.number('peerBudget', durationOf, 1, 60_000) ?? 250,
@@ -74,12 +81,12 @@ export function readPeers(
     bandwidth: reader.number('peerBandwidth', sizeOf, 1e3, 1e12) ?? 125e3,
     mode: reader.choice('peerMode', ['single', 'summary-cache']) ?? 'single',
   };
-  if (addresses.length === 0 && names.length === 0 && listen === null) {
+  if (!hasMembers && nats === null && listen === null) {
     // A wrong --peer or --peers-dns is reported already, and would only repeat itself here.
-    const isWritten = written.has('peer') || written.has('peersDns');
+    const isWritten = written.has('peer') || written.has('peersDns') || written.has('nats');
     const idle = isWritten ? [] : PEER_SETTINGS.filter((key) => written.has(key));
     for (const key of idle)
-      warnings.push(`${key} has no effect without --peer, --peers-dns or --peer-listen`);
+      warnings.push(`${key} has no effect without --peer, --peers-dns, --nats or --peer-listen`);
     return null;
   }
   const dns = names.map((name) =>
@@ -97,7 +104,7 @@ export function readPeers(
   if (secretFile === null) {
     if (!written.has('peerSecret') || written.get('peerSecret')?.value === false)
       problems.push(
-        `${listen !== null ? '--peer-listen' : addresses.length > 0 ? '--peer' : '--peers-dns'} needs --peer-secret: a file with the secret that all nodes of the fleet share`,
+        `${listen !== null ? '--peer-listen' : addresses.length > 0 ? '--peer' : nats !== null ? '--nats' : '--peers-dns'} needs --peer-secret: a file with the secret that all nodes of the fleet share`,
       );
     return null;
   }
@@ -110,7 +117,7 @@ export function readPeers(
     warnings.push('neighbours cannot ask this node, because it has no --peer-listen; it only asks them');
   if (rest.mode === 'summary-cache' && written.has('peerCopies'))
     warnings.push('peerCopies has no effect with --peer-mode summary-cache, which keeps every copy');
-  return { peers, dns, dnsServers, listen, secretFile, ...rest };
+  return { peers, dns, dnsServers, nats, address, listen, secretFile, ...rest };
 }
 
 /** The settings as they stand in a configuration file. */
@@ -120,6 +127,7 @@ export function printPeers(config: PeerConfig | null): Readonly<Record<string, u
     peer: config.peers,
     peersDns: config.dns.length === 0 ? undefined : config.dns.map(formatDnsName),
     peersDnsServer: config.dnsServers.length === 0 ? undefined : config.dnsServers,
+    ...printNats(config.nats, config.address),
     peerListen: config.listen === null ? undefined : formatListen(config.listen),
     peerSecret: config.secretFile,
     peerBudget: formatDuration(config.budgetMs),

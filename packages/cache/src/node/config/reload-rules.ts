@@ -18,6 +18,8 @@ const NEED_RESTART: Readonly<Record<string, (config: NodeConfig) => unknown>> = 
   diskSize: ({ disk }) => disk?.bytes ?? null,
   workers: ({ workers }) => workers,
   peer: ({ peers }) => peers === null,
+  nats: ({ peers }) => peers?.nats ?? null,
+  peerAddress: ({ peers }) => peers?.address ?? null,
   peerListen: ({ peers }) => peers?.listen ?? null,
   peerSecret: ({ peers }) => peers?.secretFile ?? null,
   peerBudget: ({ peers }) => peers?.budgetMs,

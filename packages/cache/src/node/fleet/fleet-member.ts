@@ -3,7 +3,8 @@
  * knowledge of all the others' summaries.
  *
  * Neighbours come and go with the membership (member-sources.ts): a reload of the settings, or the
- * records of a name in the DNS. Links, tables and the choice of owners follow.
+ * records of a name in the DNS. Links, tables and the choice of owners follow. Over NATS they come
+ * and go by themselves.
  *
  * There is one of it per node. Without workers it is in the same process as the store. With workers
  * it is in the primary, which has no store (`workers/primary-fleet.ts`), and a worker reaches it
@@ -12,14 +13,21 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Clock, type FleetKeyring, systemClock } from '@bloomery/transport';
+import { type Clock, type FleetKeyring, systemClock, type Transport } from '@bloomery/transport';
 import { HttpTransport } from '@bloomery/transport/http';
+import {
+  type LoadedNatsClient,
+  loadNatsClient,
+  NatsTransport,
+  type NatsTransportOptions,
+} from '@bloomery/transport/nats';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import { type KeyedVersion, OwnSummaries } from '../../peers/own-summaries.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
 import { PeerHub } from '../../peers/peer-hub.ts';
 import { type FleetReport, keyName } from '../../peers/peer-report.ts';
 import { formatListen, type ListenAddress } from '../config/listen-address.ts';
+import { natsServer, peerUrl } from '../config/nats-config.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
 import { MemberSources } from './member-sources.ts';
 import type { FleetAccess } from './object-exchange.ts';
@@ -31,6 +39,8 @@ export interface FleetMemberOptions {
   readonly keyring: FleetKeyring;
   readonly event: (level: 'info' | 'warn' | 'error', name: string, fields: Record<string, unknown>) => void;
   readonly clock?: Clock;
+  /** The NATS client, if the settings name a server: `natsClientFor`. */
+  readonly client?: LoadedNatsClient | null | undefined;
   /** Called when the version of the summary, or the list of live neighbours, has changed. */
   readonly changed?: () => void;
 }
@@ -40,14 +50,18 @@ export class FleetMember implements FleetAccess {
   readonly keyring: FleetKeyring;
   readonly directory: PeerHub;
   readonly sink: OwnSummaries;
-  readonly #transport: HttpTransport;
+  readonly #transport: Transport;
+  /** The transport, if it is the one over HTTP or the one over NATS. */
+  readonly #http: HttpTransport | null;
+  readonly #nats: NatsTransport | null;
+  readonly #config: PeerConfig;
   readonly #sources: MemberSources;
   readonly #memoryLimitBytes: number;
-  /** The address of the peer port, once it is open. */
-  listen: ListenAddress | null = null;
+  #listen: ListenAddress | null = null;
 
-  constructor({ config, name, keyring, event, clock = systemClock, changed }: FleetMemberOptions) {
+  constructor({ config, name, keyring, event, clock = systemClock, changed, client }: FleetMemberOptions) {
     this.name = name;
+    this.#config = config;
     this.keyring = keyring;
     this.#memoryLimitBytes = config.memoryBytes;
     this.#sources = new MemberSources(config, {
@@ -55,7 +69,10 @@ export class FleetMember implements FleetAccess {
       listen: () => this.listen ?? config.listen,
       event,
     });
-    this.#transport = new HttpTransport({ id: name, secret: keyring, peers: this.#addresses(), clock });
+    const identity = { id: name, secret: keyring, clock };
+    this.#nats = client == null ? null : natsTransport(config, { ...identity, event }, client);
+    this.#http = this.#nats === null ? new HttpTransport({ ...identity, peers: this.#addresses() }) : null;
+    this.#transport = (this.#nats ?? this.#http)!;
     this.directory = new PeerHub({
       transport: this.#transport,
       clock,
@@ -78,8 +95,11 @@ export class FleetMember implements FleetAccess {
       for (const { address, source } of joined) event('info', 'member-joined', { peer: address, source });
       for (const { address, source } of left) event('info', 'member-left', { peer: address, source });
       const addresses = this.#addresses();
-      this.#transport.changePeers(addresses);
+      this.#http?.changePeers(addresses);
       this.sink.neighbours = addresses.length;
+    });
+    this.#nats?.watchPeers(() => {
+      this.sink.neighbours = this.#transport.peers().length;
     });
     // After the listeners of directory and summaries, which know the change by then.
     if (changed !== undefined) this.#transport.watchPeers(() => changed());
@@ -87,6 +107,16 @@ export class FleetMember implements FleetAccess {
       event('info', 'peer-secrets', { keys: keyring.all.map(({ id }) => keyName(id)) });
       changed?.();
     });
+  }
+
+  /** The address of the peer port, once it is open. */
+  get listen(): ListenAddress | null {
+    return this.#listen;
+  }
+
+  set listen(listen: ListenAddress | null) {
+    this.#listen = listen;
+    if (listen !== null) this.#nats?.announce(this.#config.address ?? peerUrl(listen));
   }
 
   summary(keyId: number | null): SummaryVersion | null {
@@ -107,8 +137,10 @@ export class FleetMember implements FleetAccess {
    * another node. Returns false if it is for an object of this node.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
-    if (this.#transport.handle(request, response)) return true;
-    if (!this.#transport.isForOther(request.headers.host ?? '')) return false;
+    // Questions over NATS do not come here, and one for an object names the node that it is for.
+    if (this.#http === null) return false;
+    if (this.#http.handle(request, response)) return true;
+    if (!this.#http.isForOther(request.headers.host ?? '')) return false;
     refuseQuestion(response, this.summary(null));
     return true;
   }
@@ -136,10 +168,12 @@ export class FleetMember implements FleetAccess {
         memoryLimitBytes: this.#memoryLimitBytes,
       },
       peers: this.directory.peerReports().map((peer) => {
-        const { source = 'unknown', name = null } = this.#sources.find(peer.address) ?? {};
+        const unlisted = { source: this.#nats === null ? 'unknown' : 'nats', name: null };
+        const { source, name } = this.#sources.find(peer.address) ?? unlisted;
         return { ...peer, source, dnsName: name };
       }),
       dns: this.#sources.dnsReports(),
+      nats: this.#nats?.status() ?? null,
     };
   }
 
@@ -158,4 +192,19 @@ export class FleetMember implements FleetAccess {
   #addresses(): string[] {
     return this.#sources.membership.members().map(({ address }) => address);
   }
+}
+
+/** Loads the NATS client if the settings ask for it. Rejects if it is not installed. */
+export async function natsClientFor({ nats }: PeerConfig): Promise<LoadedNatsClient | null> {
+  return nats === null ? null : loadNatsClient();
+}
+
+function natsTransport(
+  { nats }: PeerConfig,
+  own: Pick<NatsTransportOptions, 'id' | 'secret' | 'clock' | 'event'>,
+  client: LoadedNatsClient,
+): NatsTransport {
+  const { fleet } = nats!;
+  // The address follows when the peer port is open.
+  return new NatsTransport({ ...own, server: natsServer(nats!), fleet, address: null }, client);
 }

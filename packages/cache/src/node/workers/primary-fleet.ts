@@ -21,6 +21,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, FleetKeyring } from '@bloomery/transport';
+import type { LoadedNatsClient } from '@bloomery/transport/nats';
 import { MOST_PARTS } from '../../peers/decisions/summary-keeper.ts';
 import type { Neighbour } from '../../peers/neighbour-port.ts';
 import { keyOfTarget } from '../../peers/objects/object-request.ts';
@@ -31,7 +32,7 @@ import type { Limits } from '../../safety/limits.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
 import { readPeerSecrets } from '../config/peer-secret.ts';
-import { FleetMember } from '../fleet/fleet-member.ts';
+import { FleetMember, natsClientFor } from '../fleet/fleet-member.ts';
 import { openPeerPort, type PeerPort } from '../fleet/peer-port.ts';
 import { type Certificate, readCertificate } from '../listen/node-servers.ts';
 import type { Log } from '../log/log.ts';
@@ -71,7 +72,7 @@ export class PrimaryFleet {
   #port: PeerPort | null = null;
   #closing: Promise<void> | null = null;
 
-  private constructor(options: PrimaryFleetOptions) {
+  private constructor(options: PrimaryFleetOptions, client: LoadedNatsClient | null) {
     const { peers, name, log, socketPath, tellAll, clock } = options;
     this.#secrets = readPeerSecrets(peers.secretFile);
     this.#options = options;
@@ -81,6 +82,7 @@ export class PrimaryFleet {
       name,
       keyring: new FleetKeyring(this.#secrets),
       event: log.event.bind(log),
+      client,
       ...(clock === undefined ? {} : { clock }),
       changed: () => tellAll({ kind: 'fleet-news', news: this.#news() }),
     });
@@ -88,7 +90,7 @@ export class PrimaryFleet {
 
   /** Joins the fleet and opens the peer port. */
   static async open(options: PrimaryFleetOptions): Promise<PrimaryFleet> {
-    const fleet = new PrimaryFleet(options);
+    const fleet = new PrimaryFleet(options, await natsClientFor(options.peers));
     try {
       await fleet.#open();
     } catch (error) {
