@@ -38,6 +38,36 @@ test('the seed of an nkey lets a node in, and another one does not', async () =>
   await until('it is refused', () => /[Aa]uthorization/.test(wrong.status().why ?? ''));
 });
 
+test('the permissions that the guide names suffice, for states as well', async () => {
+  const subjects = ['bloomery.test.>', '_INBOX.>', '$JS.API.>', '$JS.ACK.>', '$KV.bloomery_test.>'];
+  const list = JSON.stringify(subjects);
+  await using fleet = await NatsFleet.start({
+    config: `authorization { users = [ { user: node, password: word,
+      permissions: { publish: { allow: ${list} }, subscribe: { allow: ${list} } } } ] }`,
+  });
+  const server = { url: loopback(fleet, 'nats', 'node:word@') };
+  const a = await fleet.node('a', { server });
+  await until('a has a place for states', () => a.status().hasStates);
+  a.publish('x', Buffer.from('one'));
+  a.leaveState('x', Buffer.from('state'));
+  a.serve('echo', (body) => body);
+  const told: string[] = [];
+  for (let tried = 0; !told.includes('state') && tried < 20; tried++) {
+    const b = await fleet.node(`b${tried}`, { server });
+    await until('a is up', () => b.peers().some(({ id, state }) => id === 'a' && state === 'up'));
+    const ignore = { message() {}, closed() {} };
+    const on = { ...ignore, state: () => told.push('state'), open: () => told.push('open') };
+    b.subscribe(fleet.address('a'), 'x', on);
+    await until('it is open', () => told.includes('open'));
+    expect(await b.request(fleet.address('a'), 'echo', Buffer.from('!'), { timeoutMs: 9000 })).toHaveLength(
+      1,
+    );
+    await b.close();
+  }
+  expect(told).toContain('state');
+  expect(fleet.events.filter(({ level }) => level === 'warn')).toEqual([]);
+});
+
 test('TLS: a node checks the server, shows its certificate, and refuses a server without TLS', async () => {
   const server = selfSigned(folder, 'server');
   const client = selfSigned(folder, 'client');
