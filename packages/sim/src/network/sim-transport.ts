@@ -30,7 +30,7 @@ export class SimTransport implements Transport {
   readonly self: PeerIdentity;
   readonly address: string;
   readonly clock: NodeClock;
-/** @internal */
+  /** @internal */
   readonly network: SimNetwork;
   /** @internal */
   readonly peerList: PeerList;
