@@ -27,6 +27,12 @@ test('decodeHello ignores fields of later versions', () => {
   expect(decodeHello(bytesOf({ ...hello, protocols: [9, 1], colour: { deep: [1] } }))).toEqual(hello);
 });
 
+test('decodeHello reads a goodbye, and takes anything but true for none', () => {
+  expect(decodeHello(encodeHello({ ...hello, leaving: true }))).toEqual({ ...hello, leaving: true });
+  for (const leaving of [false, 1, 'true', null, {}])
+    expect(decodeHello(bytesOf({ ...hello, leaving }))).toEqual(hello);
+});
+
 test('decodeHello reads a hello that names no secrets', () => {
   expect(decodeHello(bytesOf({ ...hello, keys: undefined }))).toEqual({ ...hello, keys: [] });
 });

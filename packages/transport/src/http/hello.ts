@@ -22,6 +22,8 @@ export interface Hello {
   readonly gap: boolean;
   /** The ids of the secrets that the sender accepts now; empty if it does not say. */
   readonly keys: readonly number[];
+  /** True if the sender is about to end: it wants no more questions. */
+  readonly leaving?: true;
 }
 
 const MOST_BYTES = 4096;
@@ -44,7 +46,7 @@ export function decodeHello(bytes: Uint8Array): Hello | null {
   } catch {
     return null;
   }
-  const { node, protocol, life, heartbeatMs, next, gap, keys = [] } = value ?? {};
+  const { node, protocol, life, heartbeatMs, next, gap, keys = [], leaving } = value ?? {};
   if (typeof node !== 'string' || !isNodeId(node)) return null;
   if (typeof protocol !== 'number' || !PROTOCOLS.includes(protocol)) return null;
   if (typeof life !== 'string' || !LIFE.test(life)) return null;
@@ -52,7 +54,8 @@ export function decodeHello(bytes: Uint8Array): Hello | null {
   if (typeof next !== 'number' || !Number.isSafeInteger(next) || next < 0) return null;
   if (typeof gap !== 'boolean') return null;
   if (!Array.isArray(keys) || keys.length > MOST_KEYS || !keys.every(isKeyId)) return null;
-  return { node, protocol, life, heartbeatMs, next, gap, keys };
+  const hello = { node, protocol, life, heartbeatMs, next, gap, keys };
+  return leaving === true ? { ...hello, leaving } : hello;
 }
 
 function isKeyId(value: unknown): value is number {

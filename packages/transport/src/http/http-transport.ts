@@ -73,6 +73,7 @@ export class HttpTransport implements Transport {
   readonly #streamServer: StreamServer;
   readonly #requestServer: RequestServer;
   readonly #stopWatchingKeys: Cancel;
+  #isLeaving = false;
   #isClosed = false;
 
   constructor({ id, secret, peers, clock = systemClock, tls, limits: given }: HttpTransportOptions) {
@@ -142,7 +143,7 @@ export class HttpTransport implements Transport {
   publish(topic: string, message: Uint8Array): void {
     checkTopic(topic);
     checkMessageSize(message);
-    if (!this.#isClosed) this.#streamServer.publish(topic, message);
+    if (!this.#isClosed && !this.#isLeaving) this.#streamServer.publish(topic, message);
   }
 
   subscribe(peer: string, topic: string, on: Subscription): Cancel {
@@ -185,6 +186,16 @@ export class HttpTransport implements Transport {
     return id !== null && id !== this.self.id;
   }
 
+  /**
+   * Says goodbye to the neighbours, which ask this node for nothing more from then on, and refuses
+   * their streams and requests. The links to them stay, for work of this node that is under way.
+   */
+  leave(): void {
+    if (this.#isLeaving || this.#isClosed) return;
+    this.#isLeaving = true;
+    this.#streamServer.sayGoodbye();
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -203,7 +214,7 @@ export class HttpTransport implements Transport {
     const verdict = this.#verifier.verify({ method, target, host, field });
     if ('refused' in verdict) return refuse(request, response, signatureCode(verdict.refused));
     if (this.isForOther(host)) return refuse(request, response, 'peer');
-    if (this.#isClosed) return refuse(request, response, 'closed');
+    if (this.#isClosed || this.#isLeaving) return refuse(request, response, 'closed');
     const { pathname, searchParams } = new URL(target, 'http://node');
     if (method === 'GET' && pathname === STREAM_PATH)
       return this.#openStream(request, response, searchParams, verdict);

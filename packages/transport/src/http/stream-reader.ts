@@ -16,9 +16,10 @@ import { refusalIn } from './refusal.ts';
 
 /**
  * How a stream ended: there was no connection; the neighbour refused; the hello or three heartbeats
- * did not come; the bytes were not those of the neighbour; or the neighbour ended it.
+ * did not come; the bytes were not those of the neighbour; the neighbour ended it; or the neighbour
+ * said goodbye.
  */
-export type StreamEnd = 'unreachable' | 'refused' | 'silent' | 'damaged' | 'closed';
+export type StreamEnd = 'unreachable' | 'refused' | 'silent' | 'damaged' | 'closed' | 'goodbye';
 
 export interface StreamEvents {
   hello(hello: Hello): void;
@@ -48,6 +49,7 @@ const REFUSALS: Partial<Record<TransportErrorCode, string>> = {
   peer: 'refused: the address belongs to another node',
   version: 'refused: no version of the protocol in common',
   busy: 'refused: the neighbour has too many streams',
+  closed: 'it is shutting down',
   unreachable: 'no answer of a node',
 };
 
@@ -100,7 +102,8 @@ export function readStream(
     } else if (frame.kind === MESSAGE) on.message(frame.topic, frame.payload);
     else if (frame.kind === HELLO) {
       const again = decodeHello(frame.payload);
-      if (again !== null) on.keysChanged(again.keys);
+      if (again?.leaving) end('goodbye', 'it is shutting down');
+      else if (again !== null) on.keysChanged(again.keys);
     }
     // Heartbeats have done their work, and frames of later versions are ignored.
   };

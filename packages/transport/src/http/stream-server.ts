@@ -19,6 +19,9 @@
  *
  * When the secrets of the node change, each stream gets another hello, which names the secrets that
  * are accepted now. A stream under a secret that is no longer among them ends.
+ *
+ * A node that is about to end says goodbye: a last hello that says so, after which each stream
+ * ends. Readers of earlier versions see the end alone, and take it for a closed connection.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -150,6 +153,16 @@ export class StreamServer {
     }
   }
 
+  /** Says goodbye in all streams, after the frames that wait, and ends them. */
+  sayGoodbye(): void {
+    this.#writeSome(Number.POSITIVE_INFINITY);
+    for (const stream of [...this.#streams]) {
+      this.#writeHello(stream, false, true);
+      this.#streams.delete(stream);
+      stream.response.end();
+    }
+  }
+
   /** Ends all streams, after the frames that wait. */
   close(): void {
     this.#stopHeartbeats();
@@ -200,12 +213,13 @@ export class StreamServer {
     if (this.#isScheduled) this.#options.clock.after(0, () => this.#writeSome());
   }
 
-  #writeHello(stream: Stream, gap: boolean): void {
+  #writeHello(stream: Stream, gap: boolean, isLeaving = false): void {
     const { node, life, limits, keyring } = this.#options;
     const { protocol } = stream;
     const keys = keyring.all.map(({ id }) => id);
     const { next } = this.#recent;
-    const payload = encodeHello({ node, protocol, life, heartbeatMs: limits.heartbeatMs, next, gap, keys });
+    const hello = { node, protocol, life, heartbeatMs: limits.heartbeatMs, next, gap, keys };
+    const payload = encodeHello(isLeaving ? { ...hello, leaving: true } : hello);
     this.#write(stream, { kind: HELLO, topic: 0, payload, digest: sha256(payload) });
   }
 

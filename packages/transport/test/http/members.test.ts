@@ -81,3 +81,29 @@ test('a node at two addresses is one neighbour, and the second address takes ove
   a.changePeers([twin]);
   await until('the twin took over', () => stateOf(a.peers(), twin) === 'up');
 });
+
+test('leave says goodbye: neighbours mask the node at once, and its own links go on', async () => {
+  const fleet = await fleetOf('a', 'b');
+  const [a, b] = [fleet.start('a', ['b']), fleet.start('b', ['a'])];
+  b.serve('x', (body) => body);
+  const fromA = new Recorder();
+  b.subscribe(fleet.address('a'), 'x', fromA);
+  await until('both are up', () => [a, b].every((node) => node.peers()[0]!.state === 'up'));
+  await until('the subscription is open', () => fromA.count('open') === 1);
+  a.publish('x', bytes('last'));
+  a.leave();
+  a.leave();
+  a.publish('x', bytes('too late'));
+  await until('b knows', () => b.peers()[0]!.state === 'down');
+  expect(b.peers()[0]).toMatchObject({ id: 'a', why: 'it is shutting down' });
+  expect(fromA.told).toEqual(['open', 'message last', 'closed']);
+  const asked = b.request(fleet.address('a'), 'x', bytes(''), { timeoutMs: 5000 });
+  await expect(asked).rejects.toMatchObject({ code: 'closed' });
+  expect(a.peers()[0]!.state).toBe('up');
+  const answer = await a.request(fleet.address('b'), 'x', bytes('still'), { timeoutMs: 5000 });
+  expect(new TextDecoder().decode(answer)).toBe('still');
+  await a.close();
+  // The node that takes its place is heard again.
+  fleet.start('a', ['b']);
+  await until('b is connected again', () => b.peers()[0]!.state === 'up');
+});
