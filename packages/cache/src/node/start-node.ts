@@ -104,6 +104,7 @@ class RunningNode implements CacheNode {
   #member: FleetMember | null = null;
   #exchange: ObjectExchange | null = null;
   #peerPort: PeerPort | null = null;
+  #isReady = false;
   #stopping = false;
   #closing: Promise<void> | null = null;
   listen: readonly ListenAddress[] = [];
@@ -200,6 +201,7 @@ class RunningNode implements CacheNode {
     }
     signal?.throwIfAborted();
     this.#exchange?.start();
+    this.#isReady = true;
     this.#warn(config);
     if (team === null || team.index === 0)
       for (const warning of checkNodeInternals()) this.log.event('warn', 'node', { warning });
@@ -320,14 +322,18 @@ class RunningNode implements CacheNode {
       this.log.event('info', 'stopping', { connections: this.#servers.counter.open, deadlineMs });
     // Neighbours are told first, so that they ask for nothing more.
     this.#exchange?.leave();
+    this.#member?.drain();
+    const { shutdownDelayMs } = this.#config;
+    // Load balancers read `ready` meanwhile, and send new clients elsewhere.
+    if (this.listen.length > 0 && shutdownDelayMs > 0 && deadlineMs > 0) await pause(shutdownDelayMs);
+    const leftMs = () => Math.max(0, shutdownDelayMs + deadlineMs - (Date.now() - started));
+    const cut = await this.#servers.close(Math.min(deadlineMs, leftMs()));
     await this.#member?.leave();
-    const cut = await this.#servers.close(deadlineMs);
-    await this.#peerPort?.close();
+    await this.#peerPort?.close(leftMs());
     this.#exchange?.close();
     this.#member?.close();
     if (this.#relayServer !== null) {
       // Other workers may still have requests for this one.
-      const leftMs = () => Math.max(0, deadlineMs - (Date.now() - started));
       await Promise.race([this.#team?.drained(), pause(leftMs(), undefined, { ref: false })]);
       await this.#relay?.close();
       await this.#relayServer.close(leftMs());
@@ -474,6 +480,7 @@ class RunningNode implements CacheNode {
       allows: (address) => admins.allows(address),
       hosts: config.adminHosts,
       stopping: () => this.#stopping,
+      ready: () => this.#isReady && !this.#stopping,
       metrics: () => this.metrics(),
       status: () => this.status(),
       purge: (url) => this.purge(url),

@@ -1,6 +1,6 @@
 /**
- * The admin endpoints, under `/.bloomery/`: health, status, metrics, and purging. They share the
- * ports of the proxy, so this file is mostly about which clients may not use them.
+ * The admin endpoints, under `/.bloomery/`: health, readiness, status, metrics, and purging. They
+ * share the ports of the proxy, so this file is mostly about which clients may not use them.
  *
  * - Only a request to the node itself counts. A request in absolute form (`GET
  *   http://…/.bloomery/status`) is a request to a proxy, and is handled as such. If it leads back
@@ -8,8 +8,8 @@
  *   Forwarded, X-Forwarded-…, X-Real-IP and all other fields that name a client elsewhere:
  *   `safety/unkeyed-fields.ts`), because their address is the proxy's and does not identify the
  *   client.
- * - Only clients in `adminClients` (loopback unless configured) are served, except for health,
- *   which returns one word.
+ * - Only clients in `adminClients` (loopback unless configured) are served, except for health and
+ *   readiness, which return one word.
  * - A web page in the operator's own browser also connects from loopback. Against DNS rebinding
  *   (the page's own name now leads to 127.0.0.1), the Host must be an address, localhost or a
  *   configured name. Against plain cross-site requests, no response may be read by another origin
@@ -36,6 +36,8 @@ export interface AdminEndpointsOptions {
   readonly allows: (address: string) => boolean;
   readonly hosts: readonly string[];
   readonly stopping: () => boolean;
+  /** Whether the node serves clients and will go on with it. */
+  readonly ready: () => boolean;
   /** Both texts are produced on request. */
   readonly metrics: () => Promise<string>;
   readonly status: () => Promise<unknown>;
@@ -94,6 +96,10 @@ async function replyTo(
     };
   if (endpoint === 'health' && isRead)
     return options.stopping() ? { status: 503, body: 'stopping\n' } : { status: 200, body: 'ok\n' };
+  if (endpoint === 'ready' && isRead) {
+    if (options.ready()) return { status: 200, body: 'ready\n' };
+    return { status: 503, body: options.stopping() ? 'stopping\n' : 'starting\n' };
+  }
   const refusal = refusalOf(request, client, options);
   if (refusal !== null) return refusal;
   if (wanted === 'GET' ? !isRead : request.method !== 'POST') {
@@ -147,4 +153,4 @@ function json(value: unknown): Reply {
   return { status: 200, type: 'application/json', body: `${JSON.stringify(value, null, 2)}\n` };
 }
 
-const ENDPOINTS = ['health', 'status', 'metrics', 'purge'];
+const ENDPOINTS = ['health', 'ready', 'status', 'metrics', 'purge'];

@@ -71,6 +71,8 @@ export interface NodeConfig {
   readonly logFormat: 'json' | 'text';
   readonly limits: Limits;
   readonly shutdownMs: number;
+  /** Time after SIGTERM in which the node is not ready, and still takes connections. */
+  readonly shutdownDelayMs: number;
   /** PEM file of authorities that are trusted for origins in addition to the system's. */
   readonly originCaFile: string | null;
   readonly policy: {
@@ -144,6 +146,7 @@ export function printConfig(config: NodeConfig): string {
     limits: Object.fromEntries(limits),
     originCa: config.originCaFile ?? undefined,
     shutdownTimeout: formatDuration(config.shutdownMs),
+    shutdownDelay: formatDuration(config.shutdownDelayMs),
     targetedFields: policy.targetedFields,
     heuristicFraction: policy.heuristicFraction,
     heuristicMax: formatDuration(policy.heuristicMaxMs),
@@ -219,6 +222,7 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
     logFormat: reader.choice('logFormat', ['json', 'text']) ?? (process.stderr.isTTY ? 'text' : 'json'),
     limits: reader.limits(),
     shutdownMs: reader.number('shutdownTimeout', durationOf, 0, 86_400_000) ?? 30_000,
+    shutdownDelayMs: reader.number('shutdownDelay', durationOf, 0, 3_600_000) ?? 0,
     originCaFile: reader.path('originCa'),
     policy: {
       targetedFields: reader.list('targetedFields', fieldName, undefined, true) ?? ['CDN-Cache-Control'],

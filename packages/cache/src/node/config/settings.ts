@@ -270,6 +270,15 @@ export const SETTINGS: readonly Setting[] = [
     help: 'how long running answers may take after SIGTERM',
   },
   {
+    key: 'shutdownDelay',
+    flag: 'shutdown-delay',
+    kind: 'duration',
+    placeholder: 'time',
+    initial: '0ms',
+    live: true,
+    help: 'time after SIGTERM in which the node says that it is not ready and still takes connections',
+  },
+  {
     key: 'targetedFields',
     flag: 'targeted-fields',
     kind: 'text',

@@ -63,3 +63,23 @@ test('a question for another neighbour is refused; a name that is not known may 
     await new Promise((resolve) => server.close(resolve));
   }
 });
+
+test('a member that leaves refuses objects, and names the version after its last one', async () => {
+  const { members, servers, ports } = await startMembers();
+  const [leaving, other] = members as [FleetMember, FleetMember];
+  await eventually(() => other.report().peers[0]!.state === 'up');
+  const { epoch, sequence } = leaving.summary(null)!;
+  expect(await ask(ports[0]!, `127.0.0.1:${ports[0]}`)).toBe(OBJECT);
+  leaving.drain();
+  const answer = await fetch(`http://127.0.0.1:${ports[0]}/an-object`);
+  expect([answer.status, answer.headers.get('bloomery-summary')]).toEqual([504, `${epoch}.${sequence + 1}`]);
+  await eventually(() => other.report().peers[0]!.masked === 'it is shutting down');
+  for (const member of members) {
+    await member.leave();
+    member.close();
+  }
+  for (const server of servers) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});

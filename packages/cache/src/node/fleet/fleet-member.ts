@@ -58,6 +58,7 @@ export class FleetMember implements FleetAccess {
   readonly #sources: MemberSources;
   readonly #memoryLimitBytes: number;
   #listen: ListenAddress | null = null;
+  #isLeaving = false;
 
   constructor({ config, name, keyring, event, clock = systemClock, changed, client }: FleetMemberOptions) {
     this.name = name;
@@ -134,14 +135,16 @@ export class FleetMember implements FleetAccess {
 
   /**
    * Answers a request on the peer port that is for summaries or owners, and refuses one that is for
-   * another node. Returns false if it is for an object of this node.
+   * another node. Returns false if it is for an object of this node. A node that leaves refuses all
+   * of them.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
-    // Questions over NATS do not come here, and one for an object names the node that it is for.
-    if (this.#http === null) return false;
-    if (this.#http.handle(request, response)) return true;
-    if (!this.#http.isForOther(request.headers.host ?? '')) return false;
-    refuseQuestion(response, this.summary(null));
+    if (this.#http?.handle(request, response)) return true;
+    // A question for an object over NATS names the node that it is for.
+    const isForOther = this.#http?.isForOther(request.headers.host ?? '') ?? false;
+    if (!this.#isLeaving && !isForOther) return false;
+    const version = this.summary(null);
+    refuseQuestion(response, this.#isLeaving ? nextVersion(version) : version);
     return true;
   }
 
@@ -177,10 +180,21 @@ export class FleetMember implements FleetAccess {
     };
   }
 
-  /** Closes the links, so that neighbours ask this node for nothing more. */
-  async leave(): Promise<void> {
+  /**
+   * Says goodbye to the neighbours, and refuses their questions from now on. Answers that run go
+   * on, and this node still asks neighbours.
+   */
+  drain(): void {
+    this.#isLeaving = true;
     this.#sources.close();
     this.sink.close();
+    // Over NATS the goodbye is part of closing.
+    this.#http?.leave();
+  }
+
+  /** Closes the links. */
+  async leave(): Promise<void> {
+    this.drain();
     await this.#transport.close();
   }
 
@@ -207,4 +221,12 @@ function natsTransport(
   const { fleet } = nats!;
   // The address follows when the peer port is open.
   return new NatsTransport({ ...own, server: natsServer(nats!), fleet, address: null }, client);
+}
+
+/**
+ * The version after the last one, in which a node that leaves offers nothing. A neighbour that asks
+ * because it has not heard the goodbye finds that its summary was old, and counts no lie.
+ */
+function nextVersion(version: SummaryVersion | null): SummaryVersion | null {
+  return version === null ? null : { ...version, sequence: version.sequence + 1 };
 }

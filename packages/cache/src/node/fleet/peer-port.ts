@@ -26,8 +26,8 @@ export interface PeerPort {
   changeCertificate(certificate: Certificate): void;
   /** Takes other limits of the whole node. Open connections stay. */
   changeLimits(limits: Limits): void;
-  /** Cuts the answers that still run. */
-  close(): Promise<void>;
+  /** Takes no more connections, and cuts the answers that still run at the deadline. */
+  close(deadlineMs: number): Promise<void>;
 }
 
 export async function openPeerPort(options: PeerPortOptions): Promise<PeerPort> {
@@ -49,8 +49,8 @@ export async function openPeerPort(options: PeerPortOptions): Promise<PeerPort> 
       Object.assign(own, forNeighbours(changed));
       servers.applyLimits();
     },
-    close: async () => {
-      await servers.close(0);
+    close: async (deadlineMs) => {
+      await servers.close(deadlineMs);
     },
   };
 }

@@ -39,8 +39,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await fleet.leave();
-  await fleet.close();
+  await fleet.close(0);
   rmSync(folder, { recursive: true });
 });
 

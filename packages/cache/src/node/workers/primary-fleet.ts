@@ -94,8 +94,7 @@ export class PrimaryFleet {
     try {
       await fleet.#open();
     } catch (error) {
-      await fleet.leave();
-      await fleet.close();
+      await fleet.close(0);
       throw error;
     }
     return fleet;
@@ -173,19 +172,20 @@ export class PrimaryFleet {
     this.#port?.changeLimits(limits);
   }
 
-  /** Closes the links, so that neighbours ask this node for nothing more. */
-  async leave(): Promise<void> {
-    await this.#member.leave();
+  /** Says goodbye to the neighbours, and refuses their questions from now on. */
+  drain(): void {
+    this.#member.drain();
   }
 
-  /** Closes the peer port, and cuts the answers that still run. `leave` comes first. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  /** Closes the links and the peer port, and cuts the answers that still run at the deadline. */
+  close(deadlineMs: number): Promise<void> {
+    this.#closing ??= this.#close(deadlineMs);
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
-    await this.#port?.close();
+  async #close(deadlineMs: number): Promise<void> {
+    await this.#member.leave();
+    await this.#port?.close(deadlineMs);
     await this.#relay.close();
     this.#member.close();
   }

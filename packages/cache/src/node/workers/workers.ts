@@ -82,6 +82,8 @@ export class Workers {
   #stopping = false;
   /** Workers that have nothing to relay any more. */
   readonly #drained = new Set<number>();
+  /** The time at which running answers are cut, by `Date.now`, once the node ends. */
+  #cutAt = 0;
   listen: readonly ListenAddress[] = [];
   adminListen: ListenAddress | null = null;
   readonly #disk: ClaimedFolder | null;
@@ -206,8 +208,11 @@ export class Workers {
     this.#stopping = true;
     // From now on the deadline limits them.
     this.#watch.stop();
+    const { shutdownDelayMs } = this.#config;
+    const totalMs = shutdownDelayMs + deadlineMs;
+    this.#cutAt = Date.now() + totalMs;
     // Neighbours are told first, so that they ask for nothing more.
-    await this.#fleet?.leave();
+    this.#fleet?.drain();
     const running = this.#members.flatMap(({ worker }) =>
       worker === null || worker.isDead() ? [] : [worker],
     );
@@ -224,10 +229,10 @@ export class Workers {
     // Slightly more than their deadline: workers that still run after that hang.
     const timer = setTimeout(() => {
       for (const worker of running) worker.process.kill('SIGKILL');
-    }, deadlineMs + 5000);
+    }, totalMs + 5000);
     await Promise.all(ended);
     clearTimeout(timer);
-    await this.#fleet?.close();
+    await this.#fleet?.close(0);
     this.#folder.close();
     this.#disk?.release();
   }
@@ -469,8 +474,8 @@ export class Workers {
   #oneDrained({ index }: Member): void {
     this.#drained.add(index);
     if (this.#drained.size < this.#members.length) return;
-    // The clients are served, so the answers to neighbours end as well.
-    void this.#fleet?.close();
+    // The clients are served. Answers to neighbours have the rest of the time.
+    void this.#fleet?.close(Math.max(0, this.#cutAt - Date.now()));
     this.#tellAll({ kind: 'all-drained' });
   }
 
