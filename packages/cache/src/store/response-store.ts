@@ -65,8 +65,13 @@ export interface BodyWriter {
   abort(reason: Error): void;
 }
 
-/** Options of a store in front of this one for an arriving body. */
+/** Facts about an arriving body that the caller knows, and wishes of a store in front. */
 export interface BodyWishes {
+  /**
+   * SHA-256 of all bytes that were written so far, if the caller computes it anyway. A store that
+   * needs that digest then calls this when the body is complete.
+   */
+  readonly digest?: () => Uint8Array;
   /**
    * If false, no stored response is evicted for this body while it arrives; without spare room it
    * passes through and is not kept. Default true.

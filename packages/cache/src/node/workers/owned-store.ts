@@ -10,7 +10,13 @@
 
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { KeyListener } from '../../store/key-listeners.ts';
-import type { BodyReader, BodyWriter, ResponseStore, StoreStatistics } from '../../store/response-store.ts';
+import type {
+  BodyReader,
+  BodyWishes,
+  BodyWriter,
+  ResponseStore,
+  StoreStatistics,
+} from '../../store/response-store.ts';
 
 export interface KeyOwner {
   owns(key: string): boolean;
@@ -48,8 +54,8 @@ export class OwnedStore implements ResponseStore {
     return this.#inner.read(response, start, end);
   }
 
-  create(key: string, expectedLength: number | undefined): BodyWriter {
-    return this.#inner.create(key, expectedLength);
+  create(key: string, expectedLength: number | undefined, wishes?: BodyWishes): BodyWriter {
+    return this.#inner.create(key, expectedLength, wishes);
   }
 
   refresh(old: StoredResponse, fresh: StoredResponse): Promise<boolean> | boolean {

@@ -38,10 +38,10 @@ export class DiskWriter implements BodyWriter {
   constructor(
     home: WriterHome,
     expectedLength: number | undefined,
-    { mayEvict = true, spool }: BodyWishes = {},
+    { mayEvict = true, spool, digest }: BodyWishes = {},
   ) {
     this.#home = home;
-    this.#backing = new FileBacking(home, mayEvict);
+    this.#backing = new FileBacking(home, mayEvict, digest);
     spool?.moveTo(this.#backing);
     this.spool = spool ?? new Spool(this.#backing);
     if (expectedLength !== undefined && expectedLength > home.maxObjectBytes) this.spool.letThrough();

@@ -54,6 +54,7 @@ import type { MemoryStore } from '../memory/memory-store.ts';
 import {
   BodyError,
   type BodyReader,
+  type BodyWishes,
   type BodyWriter,
   type LowerStore,
   type ResponseStore,
@@ -203,7 +204,7 @@ export class TieredStore implements ResponseStore {
     });
   }
 
-  create(key: string, expectedLength: number | undefined): BodyWriter {
+  create(key: string, expectedLength: number | undefined, { digest }: BodyWishes = {}): BodyWriter {
     const admitted = this.#admission.admit(key);
     return new TieredWriter(
       {
@@ -211,7 +212,8 @@ export class TieredStore implements ResponseStore {
         onDisk: (length, spool) => {
           if (this.#tier.failure !== undefined) return undefined;
           const mayEvict = admitted || this.#disk.has(key);
-          return this.#disk.create(key, length, spool === undefined ? { mayEvict } : { mayEvict, spool });
+          const wishes = { mayEvict, ...(digest && { digest }) };
+          return this.#disk.create(key, length, spool === undefined ? wishes : { ...wishes, spool });
         },
         keepInMemory: (response, body) => this.#keepInMemory(response, body, admitted),
         keepOnDisk: (response, spooled) => this.#keepOnDisk(response, spooled, admitted),

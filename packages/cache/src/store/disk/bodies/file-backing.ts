@@ -54,13 +54,16 @@ export class FileBacking implements Backing {
   #file: SharedFile | undefined;
   #path: string | undefined;
   #reserved = 0;
+  /** SHA-256 of the whole body, if another part of the program computes it. */
+  readonly #digest: (() => Uint8Array) | undefined;
   #hash: Hash | undefined;
   #checksums = new Uint32Array(16);
   #dismissed = false;
 
-  constructor(home: FileHome, mayEvict: boolean) {
+  constructor(home: FileHome, mayEvict: boolean, digest?: () => Uint8Array) {
     this.#home = home;
     this.#mayEvict = mayEvict;
+    this.#digest = digest;
   }
 
   admit(length: number): boolean {
@@ -86,7 +89,7 @@ export class FileBacking implements Backing {
     const seal = bodyFileBytes(length) - length;
     let digest: Uint8Array | undefined;
     const trailer = (): Buffer[] => {
-      digest = this.#hash!.digest();
+      digest = this.#digest?.() ?? this.#hash!.digest();
       return [bodyTrailer(length, digest, this.#checksums.subarray(0, Math.ceil(length / BLOCK_BYTES)))];
     };
     const kept = await this.#append(held, length - held.start, { bytes: seal, make: trailer });
@@ -170,7 +173,7 @@ export class FileBacking implements Backing {
     }
     this.#path = path;
     this.#file = file;
-    this.#hash = createHash('sha256');
+    if (this.#digest === undefined) this.#hash = createHash('sha256');
     return file;
   }
 
@@ -180,7 +183,7 @@ export class FileBacking implements Backing {
     let block = at / BLOCK_BYTES;
     let sum = block;
     for (const piece of pieces) {
-      this.#hash!.update(piece);
+      this.#hash?.update(piece);
       let from = 0;
       while (from < piece.length) {
         const to = Math.min(piece.length, from + BLOCK_BYTES - (at % BLOCK_BYTES));
