@@ -127,6 +127,8 @@ export type NeighbourReport =
       /** Whether the object came from the neighbour's store although its summary said "no". */
       readonly isFalseMiss: boolean;
     }
+  /** After the end of a body: it was not the one that its digest names. */
+  | { readonly kind: 'forged'; readonly neighbour: Neighbour }
   /** After a `hit`: how the body ended. */
   | {
       readonly kind: 'body';

@@ -200,3 +200,19 @@ test('a miss is counted once, and becomes a false miss when the neighbour had th
   expect(counts()).toEqual({ trueHits: 0, falseHits: 0, trueMisses: 0, falseMisses: 1 });
   for (const { hub: each } of nodes) each.close();
 });
+
+test('a neighbour that forged an object is not named to a fetch, and the report says why', async () => {
+  const { clock, nodes } = await fleetOf(2);
+  const { hub, events } = nodes[0]!;
+  const neighbour = hub.find('n1')!;
+  hub.report({ kind: 'forged', neighbour });
+  expect([hub.find('n1'), hub.live]).toEqual([null, []]);
+  expect(events).toContain('peer-distrusted');
+  const [report] = hub.peerReports();
+  expect(report).toMatchObject({ state: 'up', forged: 1 });
+  // Its summary has not come, which is the first reason; the other one stands for itself.
+  expect(report!.masked).toBe('it sent an object with a wrong digest; it is asked again in 60 s');
+  await clock.advance(60_000);
+  expect(hub.find('n1')).not.toBeNull();
+  for (const node of nodes) node.hub.close();
+});

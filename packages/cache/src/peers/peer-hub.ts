@@ -179,13 +179,13 @@ export class PeerHub implements NeighbourDirectory {
   }
 
   find(node: string): Neighbour | null {
-    for (const link of this.#links.values()) if (link.id === node && link.state === 'up') return link;
+    for (const link of this.#links.values()) if (link.id === node && this.#isAsked(link)) return link;
     return null;
   }
 
   /** The neighbours that `find` finds. */
   get live(): readonly Neighbour[] {
-    return [...this.#links.values()].filter(({ id, state }) => id !== null && state === 'up');
+    return [...this.#links.values()].filter((link) => link.id !== null && this.#isAsked(link));
   }
 
   report(report: NeighbourReport): void {
@@ -194,7 +194,11 @@ export class PeerHub implements NeighbourDirectory {
     const now = this.#options.clock.monotonic();
     const { score } = link;
     if (report.kind === 'hedged') this.#hedges.spend();
-    else if (report.kind === 'asked') {
+    else if (report.kind === 'forged') {
+      score.distrust(now);
+      const forMs = score.distrustedMs(now);
+      this.#options.event('warn', 'peer-distrusted', { peer: link.address, id: link.id, forMs });
+    } else if (report.kind === 'asked') {
       score.begin();
       this.#hedges.earn();
     } else if (report.kind === 'answered') {
@@ -218,16 +222,20 @@ export class PeerHub implements NeighbourDirectory {
     return [...this.#links.values()].map((link) => {
       const { score, followers } = link;
       const { latencies, guesses, troubles } = score;
-      const doubt = score.isResting(now)
-        ? 'it failed several times in a row'
-        : score.isDoubted
-          ? 'its summary was wrong too often'
-          : null;
+      const distrustedMs = score.distrustedMs(now);
+      const doubt =
+        distrustedMs > 0
+          ? `it sent an object with a wrong digest; it is asked again in ${Math.ceil(distrustedMs / 1000)} s`
+          : score.isResting(now)
+            ? 'it failed several times in a row'
+            : score.isDoubted
+              ? 'its summary was wrong too often'
+              : null;
       return {
         address: link.address,
         id: link.id,
         state: link.state,
-        masked: link.masked ?? doubt,
+        masked: distrustedMs > 0 ? doubt : (link.masked ?? doubt),
         objects: Math.max(...followers.map(({ positions }) => positions?.size ?? 0)),
         falsePositiveRate: sumOf(followers.map(({ positions }) => rateOf(positions))),
         keys: followers.map(({ keyId, positions }) => ({
@@ -244,6 +252,7 @@ export class PeerHub implements NeighbourDirectory {
         trueMisses: guesses.trueMisses,
         falseMisses: guesses.falseMisses,
         failures: troubles.failed + troubles.late + troubles.broken,
+        forged: score.forged,
         latencyMs:
           latencies.count === 0
             ? null
@@ -279,6 +288,11 @@ export class PeerHub implements NeighbourDirectory {
     const maxPositions = Math.floor(memoryBytes / LEAST_BYTES_PER_POSITION);
     const parts = { transport, clock, work, summaries, keyIds, maxPositions, event };
     return { summaries, link: (peer) => new NeighbourLink(peer, parts) };
+  }
+
+  /** Whether a neighbour may be asked at all. */
+  #isAsked({ state, score }: HubLink): boolean {
+    return state === 'up' && score.distrustedMs(this.#options.clock.monotonic()) === 0;
   }
 
   #peerChanged(peer: Peer): void {

@@ -59,6 +59,8 @@ export interface PeerReport {
   readonly falseMisses: number;
   /** Object requests that failed: no answer in time, a broken connection, wrong bytes. */
   readonly failures: number;
+  /** Objects that it sent with another digest than their name says. */
+  readonly forged: number;
   /** Time to the head of an answer, or null before the first. */
   readonly latencyMs: { readonly median: number; readonly p95: number } | null;
   /** Bytes of objects that came from it. */

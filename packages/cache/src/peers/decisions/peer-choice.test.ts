@@ -127,6 +127,18 @@ test('neighbours that are masked, resting or overloaded are not asked, and the p
   expect(describePlan(plan)).toBe('m: masked, r: resting, o: overloaded; then owner');
 });
 
+test('a neighbour that sent a wrong digest is not asked, not even as a trial, until its time is over', () => {
+  const forger = neighbour('forger', 1);
+  forger.score.distrust(0);
+  const candidates = [forger, neighbour('honest', 100)];
+  for (const draw of [0, 0.5]) {
+    const plan = choosePeers(miss(candidates, { draw, now: 59_999 }));
+    expect(plan.asks.map(({ peer }) => peer)).toEqual(['honest']);
+    expect(plan.why[0]).toEqual({ peer: 'forger', reason: 'distrusted' });
+  }
+  expect(choosePeers(miss(candidates, { now: 60_000 })).asks[0]!.peer).toBe('forger');
+});
+
 test('a liar costs 20 round trips, then one occasion of 32', () => {
   const random = new Random(3);
   const liar = neighbour('liar', 1, { asks: 0 });

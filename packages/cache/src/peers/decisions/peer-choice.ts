@@ -26,7 +26,10 @@ import type { PeerScore } from './peer-score.ts';
 export interface Candidate {
   /** The name of the neighbour; the plan uses the same. */
   readonly peer: string;
-  readonly score: Pick<PeerScore, 'isOverloaded' | 'isDoubted' | 'isResting' | 'expectedMs' | 'latencies'>;
+  readonly score: Pick<
+    PeerScore,
+    'isOverloaded' | 'isDoubted' | 'isResting' | 'distrustedMs' | 'expectedMs' | 'latencies'
+  >;
   /** The reason why the neighbour is not believed at all (down, no word for 15 s), or null. */
   readonly masked: string | null;
 }
@@ -62,6 +65,7 @@ export const CHOICE_REASONS = {
   asked: 'in the plan, which has two neighbours at most; the second is asked if the first gave nothing',
   trial: 'in the plan, although its summary was wrong too often: it is tried again at one miss in 32',
   masked: 'its summary is not used: see the column `state`',
+  distrusted: 'it sent an object with a wrong digest',
   resting: 'it failed several times in a row',
   overloaded: '16 questions to it are under way',
   'not believed': 'its summary was wrong too often',
@@ -146,6 +150,7 @@ export function describePlan({ why, afterwards }: PeerPlan): string {
 
 function refusalOf({ masked, score }: Candidate, { now, draw }: Miss): ChoiceReason | null {
   if (masked !== null) return 'masked';
+  if (score.distrustedMs(now) > 0) return 'distrusted';
   if (score.isResting(now)) return 'resting';
   if (score.isOverloaded) return 'overloaded';
   if (score.isDoubted && draw * DOUBTED_ASK_ONE_IN >= 1) return 'not believed';

@@ -152,3 +152,20 @@ test('a missed deadline counts as a latency, other ends and asks without a guess
   expect(score.latencies.count).toBe(1);
   expect(score.latencies.quantileMs(0.5)).toBe(20);
 });
+
+test('a neighbour that forges is distrusted for a minute, then longer, at most 30 times in a day', () => {
+  const score = new PeerScore();
+  expect(score.distrustedMs(0)).toBe(0);
+  const waits: number[] = [];
+  let now = 0;
+  while (now < 86_400_000) {
+    score.distrust(now);
+    waits.push(score.distrustedMs(now) / 60_000);
+    now += score.distrustedMs(now);
+    expect(score.distrustedMs(now)).toBe(0);
+    expect(score.distrustedMs(now - 1)).toBe(1);
+  }
+  expect(waits.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  expect(score.forged).toBe(waits.length);
+  expect(waits.length).toBeLessThanOrEqual(30);
+});

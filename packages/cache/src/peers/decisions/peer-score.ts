@@ -23,6 +23,12 @@
  * is no verdict. A neighbour that fails three times in a row rests for a second, then twice as long
  * after each further failure, up to 30 s. Both ways back need no timer and no operator.
  *
+ * A neighbour that sent a body with another digest than the object's name says is distrusted, which
+ * means that it is not asked at all: for a minute after the first such body, then twice as long
+ * after each further one, up to an hour. So a forger costs at most 30 refused bodies in a day. A
+ * neighbour that served an old version of a file, which its origin replaced under the same name,
+ * loses a minute.
+ *
  * Time comes in as `now`, in milliseconds of a clock that does not jump.
  */
 
@@ -64,6 +70,8 @@ const ALL_VERDICTS = (1 << VERDICTS) - 1;
 const FAILURES_TO_REST = 3;
 const SHORTEST_REST_MS = 1000;
 const LONGEST_REST_MS = 30_000;
+const SHORTEST_DISTRUST_MS = 60_000;
+const LONGEST_DISTRUST_MS = 3_600_000;
 /** A latency that was measured longer ago than this no longer counts against a neighbour. */
 const LATENCY_LASTS_MS = 60_000;
 
@@ -83,6 +91,8 @@ export class PeerScore {
   #verdictCount = 0;
   #failuresInRow = 0;
   #restsUntil = -Infinity;
+  #forged = 0;
+  #distrustedUntil = -Infinity;
   #measuredAt = -Infinity;
 
   get guesses(): GuessCounts {
@@ -98,6 +108,11 @@ export class PeerScore {
   /** Requests that failed before their head, came too late, or broke off after it. */
   get troubles(): { readonly failed: number; readonly late: number; readonly broken: number } {
     return { failed: this.#failed, late: this.#late, broken: this.#broken };
+  }
+
+  /** Bodies that had another digest than the name of the object says. */
+  get forged(): number {
+    return this.#forged;
   }
 
   /** Requests under way. */
@@ -118,6 +133,11 @@ export class PeerScore {
   /** True during the rest after failures in a row. */
   isResting(now: number): boolean {
     return now < this.#restsUntil;
+  }
+
+  /** Milliseconds for which the neighbour is not asked because of a wrong digest; 0 if it is. */
+  distrustedMs(now: number): number {
+    return Math.max(0, this.#distrustedUntil - now);
   }
 
   /**
@@ -179,6 +199,14 @@ export class PeerScore {
     this.#concurrent--;
     this.#broken++;
     this.#fail(now);
+    this.#judge(false);
+  }
+
+  /** Notes that a whole body had another digest than the name of the object says. */
+  distrust(now: number): void {
+    const forMs = Math.min(LONGEST_DISTRUST_MS, SHORTEST_DISTRUST_MS * 2 ** this.#forged);
+    this.#forged++;
+    this.#distrustedUntil = Math.max(this.#distrustedUntil, now + forMs);
     this.#judge(false);
   }
 
