@@ -8,6 +8,7 @@
 
 import { readFileSync } from 'node:fs';
 import { type CacheProxy, createProxy } from '../proxy/cache-proxy.ts';
+import type { DigestBook } from '../proxy/digests/digest-book.ts';
 import type { ProxyFlights } from '../proxy/flight/shared-response.ts';
 import type { ProxyObserver } from '../proxy/proxy-observer.ts';
 import type { SourcesBeforeOrigin } from '../proxy/proxy-options.ts';
@@ -45,6 +46,8 @@ export interface ProxySetParts {
   readonly team: Team | null;
   /** The fetches of all configurations that this node has had. */
   readonly flights: NodeFlights;
+  /** The digests that bodies must have, for all configurations. */
+  readonly digests: DigestBook;
   /** The neighbours, if there are any. */
   readonly sourcesBeforeOrigin?: SourcesBeforeOrigin | undefined;
 }
@@ -59,7 +62,7 @@ export interface NodeFlights {
 }
 
 export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet {
-  const { name, store, limits, clock, observer, team, flights, sourcesBeforeOrigin } = parts;
+  const { name, store, limits, clock, observer, team, flights, digests, sourcesBeforeOrigin } = parts;
   const addresses = new AddressGuard(config.addresses);
   const listensOn = ({ host, port }: ListenAddress) => addresses.addListener({ address: host, port });
   const upstreams = config.upstreams.map(({ prefix, origin }) => ({ prefix, origin: new URL(origin) }));
@@ -79,6 +82,7 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
     addresses,
     clients: new ClientGuard({ allow: config.allowClients }),
     observer,
+    digests: config.verifyDigests ? digests : null,
     ...(config.originCaFile === null
       ? {}
       : { originCertificates: [readFileSync(config.originCaFile, 'utf8')] }),

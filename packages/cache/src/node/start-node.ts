@@ -17,6 +17,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { FleetKeyring } from '@bloomery/transport';
 import type { CacheProxy } from '../proxy/cache-proxy.ts';
+import { DigestBook } from '../proxy/digests/digest-book.ts';
 import { Flights } from '../proxy/flight/flights.ts';
 import { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
@@ -91,6 +92,7 @@ class RunningNode implements CacheNode {
   #open: Awaited<ReturnType<typeof openNodeStore>> | null = null;
   #proxies!: ProxySet;
   readonly #flights: NodeFlights;
+  readonly #digests = new DigestBook();
   /** The name for a configuration that has none. */
   #chosenName = '';
   /** Proxies of earlier configurations that still have running requests. */
@@ -240,6 +242,7 @@ class RunningNode implements CacheNode {
     counters.connectionsRefused = this.#servers.counter.refused;
     counters.objectsServed = this.#exchange?.statistics.served ?? 0;
     counters.objectBytesServed = this.#exchange?.statistics.bytes ?? 0;
+    counters.digests = this.#digests.counts;
     const snapshot = counters.snapshot(
       this.#open?.statistics() ?? {},
       this.#observer.dropped,
@@ -423,6 +426,7 @@ class RunningNode implements CacheNode {
       observer: this.#observer,
       team: this.#team,
       flights: this.#flights,
+      digests: this.#digests,
       sourcesBeforeOrigin: this.#exchange?.sources,
     });
   }

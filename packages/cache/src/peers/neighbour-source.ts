@@ -34,7 +34,7 @@ import { expectedBodyLength } from '../policy/storing.ts';
 import { OriginError } from '../proxy/origin/origin-error.ts';
 import type { ResponseSource, SourceFetch, SourceHandler, SourceRequest } from '../proxy/response-source.ts';
 import { type AskListener, type AskTools, NeighbourAsk } from './neighbour-ask.ts';
-import type { NeighbourPlan, NeighbourPort } from './neighbour-port.ts';
+import type { Neighbour, NeighbourPlan, NeighbourPort } from './neighbour-port.ts';
 import { type Found, NeighbourSearch } from './neighbour-search.ts';
 import { isAskable } from './objects/object-request.ts';
 import { isRestOf, RestFromOrigin } from './rest-from-origin.ts';
@@ -96,6 +96,8 @@ class NeighbourFetch implements SourceFetch {
   /** Digest of those bytes, while a single source sent them all. */
   #digest: Uint8Array | null = null;
   #continuations = 0;
+  /** The neighbour that sent the first bytes. */
+  #sender: Neighbour | null = null;
   /** Addresses of the neighbours whose body broke off. */
   readonly #lost = new Set<string>();
   /** Bytes that came although the handler holds the body back. */
@@ -141,6 +143,16 @@ class NeighbourFetch implements SourceFetch {
 
   fail(error: OriginError): void {
     if (!this.#over) this.#fail(error);
+  }
+
+  /**
+   * Blames the neighbour that sent all of the body. If several sources sent parts, the guilty one
+   * is unknown; those whose part broke off were counted as failing already.
+   */
+  distrust(): void {
+    const { tools } = this.#options;
+    if (this.#continuations === 0 && this.#sender !== null)
+      tools.report({ kind: 'forged', neighbour: this.#sender });
   }
 
   pause(): void {
@@ -191,6 +203,7 @@ class NeighbourFetch implements SourceFetch {
     if (this.#head === null) {
       this.#head = head;
       this.#isHot = ask.isHot;
+      this.#sender = ask.neighbour;
       this.#length = expectedBodyLength(head);
       this.#handler.onHead(head);
     }

@@ -29,6 +29,7 @@ export const NOT_STORED = {
   'not-admitted': 'seen for the first time and too long for memory; the second time the disk keeps it',
   overtaken: 'while it arrived, its key was invalidated or purged, or a better response was stored',
   incomplete: 'its end never came',
+  'wrong-digest': 'its bytes are not those that its digest names (its URL, metadata or Repr-Digest)',
 } as const;
 
 export type NotStored = keyof typeof NOT_STORED;

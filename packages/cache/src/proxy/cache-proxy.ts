@@ -28,6 +28,7 @@ import { Exchange } from './client/exchange.ts';
 import { answerOptions } from './client/options-and-trace.ts';
 import { PlainHits } from './client/plain-hits.ts';
 import { Tunnels } from './client/tunnels.ts';
+import { DigestBook } from './digests/digest-book.ts';
 import { Flights } from './flight/flights.ts';
 import type { ProxyContext } from './flight/shared-response.ts';
 import { OriginClient } from './origin/origin-client.ts';
@@ -97,6 +98,7 @@ class RunningProxy implements CacheProxy {
         problem: (problem) => observer.event('error', 'origin-client', { problem }),
       }),
       sourcesBeforeOrigin: options.sourcesBeforeOrigin,
+      digests: options.digests === undefined ? new DigestBook() : options.digests,
       flights: options.flights ?? new Flights(clock, options.timers),
     };
     this.#flow = new RequestFlow(this.#context);

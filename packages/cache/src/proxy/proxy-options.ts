@@ -11,6 +11,7 @@ import type { AddressGuard } from '../safety/address-guard.ts';
 import type { ClientGuard } from '../safety/client-guard.ts';
 import type { Limits } from '../safety/limits.ts';
 import type { ResponseStore } from '../store/response-store.ts';
+import type { DigestBook } from './digests/digest-book.ts';
 import type { ProxyFlights } from './flight/shared-response.ts';
 import type { ProxyObserver } from './proxy-observer.ts';
 import type { ResponseSource } from './response-source.ts';
@@ -73,6 +74,11 @@ export interface ProxyOptions {
   readonly flights?: ProxyFlights;
   /** Sources that are asked first. By default only the origin is asked. */
   readonly sourcesBeforeOrigin?: SourcesBeforeOrigin;
+  /**
+   * The digests that bodies must have. By default each proxy has a book of its own; null switches
+   * the checks off.
+   */
+  readonly digests?: DigestBook | null;
   /**
    * Certificates (PEM) of authorities that are trusted in addition to the system's, for origins
    * over TLS.

@@ -27,6 +27,7 @@ import { beginStream } from './client/body-sender.ts';
 import { type Exchange, hasBody } from './client/exchange.ts';
 import { countForwards } from './client/options-and-trace.ts';
 import { BodyTooLongError, RequestBody } from './client/request-body.ts';
+import { VerifiedSource } from './digests/verified-source.ts';
 import { FetchJob } from './flight/fetch-job.ts';
 import { type FetchDecision, StatusError } from './flight/fetch-order.ts';
 import {
@@ -249,13 +250,24 @@ export class RequestFlow {
   ): readonly ResponseSource[] {
     const { origins, sourcesBeforeOrigin, flights } = this.#context;
     const origin = new OriginSource(origins, route);
-    if (hasBody || sourcesBeforeOrigin === undefined || flights.isOnlyAtOrigin(request.key)) return [origin];
+    const last = this.#verified(request, origin);
+    if (hasBody || sourcesBeforeOrigin === undefined || flights.isOnlyAtOrigin(request.key)) return [last];
     try {
-      return [...sourcesBeforeOrigin(request, route, decision, origin), origin];
+      const before = sourcesBeforeOrigin(request, route, decision, origin);
+      return [...before.map((source) => this.#verified(request, source)), last];
     } catch (problem) {
       this.#context.observer.event('error', 'source-failed', { key: request.key, problem });
-      return [origin];
+      return [last];
     }
+  }
+
+  /** The same source, with bodies that are checked against their digest. */
+  #verified({ key }: RequestHead, source: ResponseSource): ResponseSource {
+    const { digests, observer } = this.#context;
+    if (digests === null) return source;
+    return new VerifiedSource(source, key, digests, (name, { message }) =>
+      observer.event('warn', 'wrong-digest', { key, source: name, problem: message }),
+    );
   }
 
   #answerShared(

@@ -74,4 +74,11 @@ export interface SourceFetch {
   /** Holds `onData` and `onEnd` back until `resume`. */
   pause(): void;
   resume(): void;
+  /**
+   * SHA-256 of the bytes that came so far, if the source computes it anyway (`digests/`). It is
+   * known when the head has come.
+   */
+  readonly bodyDigest?: (() => Uint8Array) | null;
+  /** The body that has just ended is not the one that its digest names. */
+  distrust?(): void;
 }

@@ -64,6 +64,8 @@ export interface NodeConfig {
     readonly allow: NetworkList;
     readonly deny: NetworkList;
   };
+  /** Whether bodies are compared with the digest that their name or their head states. */
+  readonly verifyDigests: boolean;
   readonly workers: number;
   /** A file, - for standard output, or null for no access log. */
   readonly accessLog: string | null;
@@ -139,6 +141,7 @@ export function printConfig(config: NodeConfig): string {
     allowPrivate: config.addresses.allowPrivate,
     allowAddress: config.addresses.allow,
     denyAddress: config.addresses.deny,
+    verifyDigests: config.verifyDigests,
     workers: config.workers,
     accessLog: config.accessLog ?? false,
     logLevel: config.logLevel,
@@ -216,6 +219,7 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
       allow: networks(reader, 'allowAddress') ?? [],
       deny: networks(reader, 'denyAddress') ?? [],
     },
+    verifyDigests: reader.switch('verifyDigests') ?? true,
     workers: reader.number('workers', wholeNumberOf, 1, 64) ?? 1,
     accessLog: reader.path('accessLog'),
     logLevel: reader.choice('logLevel', ['debug', 'info', 'warn', 'error']) ?? 'info',

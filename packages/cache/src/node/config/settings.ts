@@ -212,6 +212,15 @@ export const SETTINGS: readonly Setting[] = [
     help: 'certificates (PEM) of authorities that are trusted for origins, beside those of the system',
   },
   {
+    key: 'verifyDigests',
+    flag: 'verify-digests',
+    kind: 'switch',
+    initial: 'on',
+    negatable: true,
+    live: true,
+    help: 'compare bodies with the digest in their URL, in metadata or in Repr-Digest',
+  },
+  {
     key: 'workers',
     flag: 'workers',
     kind: 'count',

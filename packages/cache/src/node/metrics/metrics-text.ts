@@ -54,6 +54,16 @@ export function renderMetrics(
     .sample(snapshot.aborted);
   const refusals = page.metric('bloomery_cache_refused_total', 'counter', 'Requests refused, by reason.');
   for (const [reason, count] of Object.entries(snapshot.refusals)) refusals.sample(count, { reason });
+  const checks = page.metric(
+    'bloomery_cache_digest_checks_total',
+    'counter',
+    'Bodies that were compared with their digest.',
+  );
+  const { digests } = snapshot;
+  checks.sample(digests.rightFromOrigins, { from: 'origin', result: 'right' });
+  checks.sample(digests.wrongFromOrigins, { from: 'origin', result: 'wrong' });
+  checks.sample(digests.rightFromNeighbours, { from: 'neighbour', result: 'right' });
+  checks.sample(digests.wrongFromNeighbours, { from: 'neighbour', result: 'wrong' });
   page
     .metric('bloomery_cache_relayed_total', 'counter', 'Requests handed to the worker that owns their key.')
     .sample(snapshot.relayed);
@@ -253,6 +263,12 @@ const PEER_METRICS: readonly (readonly [
     'counter',
     'Requests that a neighbour did not answer as it should.',
     ({ failures }) => failures,
+  ],
+  [
+    'bloomery_cache_peer_forged_total',
+    'counter',
+    'Objects that a neighbour sent with a wrong digest.',
+    ({ forged }) => forged,
   ],
   [
     'bloomery_cache_peer_bytes_total',

@@ -18,6 +18,7 @@
  */
 
 import type { ProxyActivity } from '../../proxy/cache-proxy.ts';
+import { DigestBook, type DigestCounts } from '../../proxy/digests/digest-book.ts';
 import type { AnswerOutcome, AnswerRecord } from '../../proxy/proxy-observer.ts';
 import type { StoreStatistics } from '../../store/response-store.ts';
 
@@ -67,6 +68,8 @@ export interface MetricsSnapshot {
   readonly connections: number;
   readonly connectionsTotal: number;
   readonly connectionsRefused: number;
+  /** Bodies that were compared with their digest. */
+  readonly digests: DigestCounts;
   /** Objects that were served to neighbours, and the bytes of their bodies. */
   readonly objectsServed: number;
   readonly objectBytesServed: number;
@@ -111,6 +114,7 @@ export class NodeCounters {
   connectionsRefused = 0;
   objectsServed = 0;
   objectBytesServed = 0;
+  digests: DigestCounts = new DigestBook().counts;
 
   answered(record: AnswerRecord): void {
     const { outcome, durationMs } = record;
@@ -168,6 +172,7 @@ export class NodeCounters {
       connectionsRefused: this.connectionsRefused,
       objectsServed: this.objectsServed,
       objectBytesServed: this.objectBytesServed,
+      digests: this.digests,
       stores: Object.fromEntries(
         Object.entries(stores).map(([tier, statistics]) => [tier, copyOf(statistics)]),
       ),

@@ -15,6 +15,7 @@ import type { NotStored, StoreFate } from '../../policy/not-stored.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { BodyReader, BodyWriter } from '../../store/response-store.ts';
 import type { SpoolRules } from '../../store/spool.ts';
+import { WrongDigestError } from '../digests/body-check.ts';
 
 export class FlightBody {
   readonly #writer: BodyWriter;
@@ -115,7 +116,7 @@ export class FlightBody {
   /** No more bytes will arrive, and the body is incomplete. */
   fail(error: Error): void {
     if (this.#ended) return;
-    this.#fate = 'incomplete';
+    this.#fate = error instanceof WrongDigestError ? 'wrong-digest' : 'incomplete';
     this.#writer.abort(error);
   }
 

@@ -11,6 +11,7 @@ import type { PolicyOptions } from '../../policy/policy-options.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { Limits } from '../../safety/limits.ts';
 import type { ResponseStore } from '../../store/response-store.ts';
+import type { DigestBook } from '../digests/digest-book.ts';
 import type { OriginClient } from '../origin/origin-client.ts';
 import type { ProxyObserver } from '../proxy-observer.ts';
 import type { ProxyOptions, SourcesBeforeOrigin } from '../proxy-options.ts';
@@ -67,5 +68,7 @@ export interface ProxyContext {
   readonly observer: ProxyObserver;
   readonly origins: OriginClient;
   readonly sourcesBeforeOrigin: SourcesBeforeOrigin | undefined;
+  /** The digests that bodies must have, or null if bodies are not checked. */
+  readonly digests: DigestBook | null;
   readonly flights: ProxyFlights;
 }

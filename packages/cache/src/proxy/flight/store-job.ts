@@ -30,6 +30,7 @@ export interface StoreJobOptions {
   /** Bytes that must come from the origin, or null if its head does not say. */
   readonly expected: number | null;
   readonly flight: ProxyFlight;
+  /** The source of the body. If it computes the digest of the bytes, the store need not. */
   readonly fetch: SourceFetch;
 }
 
@@ -62,7 +63,8 @@ export class StoreJob {
     };
     // A client that delays others has a twelfth of the time of one that delays none.
     const holdMs = Math.ceil(limits.clientStallMs / 12);
-    const writer = store.create(final.key, length);
+    const digest = fetch.bodyDigest ?? null;
+    const writer = store.create(final.key, length, digest === null ? {} : { digest });
     this.body = new FlightBody(writer, limits.storedObjectBytes, abandoned, { holdMs, timers });
   }
 
