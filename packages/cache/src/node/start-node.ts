@@ -37,6 +37,7 @@ import {
 } from './admin/status.ts';
 import type { CacheNode, StartOptions } from './cache-node.ts';
 import { formatListen, type ListenAddress } from './config/listen-address.ts';
+import { metadataOriginMap } from './config/metadata-origin.ts';
 import type { NodeConfig } from './config/node-config.ts';
 import { readPeerSecrets } from './config/peer-secret.ts';
 import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
@@ -418,6 +419,7 @@ class RunningNode implements CacheNode {
   }
 
   #makeProxies(config: NodeConfig): ProxySet {
+    this.#digests.metadataOrigins = metadataOriginMap(config.metadataOrigins);
     return makeProxies(config, {
       name: config.name ?? this.#chosenName,
       store: this.store,

@@ -197,3 +197,65 @@ describe('the origin itself', () => {
     expect((await b.proxy.get(origin.url(path))).status).toBe(200);
   });
 });
+
+describe('a digest that was learnt from metadata', () => {
+  const tarball = '/left-pad/-/left-pad-1.0.0.tgz';
+
+  function packument(body: Uint8Array, url: string): string {
+    const integrity = `sha512-${createHash('sha512').update(body).digest('base64')}`;
+    return JSON.stringify({ name: 'left-pad', versions: { '1.0.0': { dist: { tarball: url, integrity } } } });
+  }
+
+  function offerPackument(body: Uint8Array, url = origin.url(tarball)): void {
+    const headers = [...storable, 'Content-Type', 'application/json; charset=utf-8'];
+    origin.on('/left-pad', { headers, body: packument(body, url) });
+  }
+
+  test('from the origin is used for a body of a neighbour', async () => {
+    const body = bodyBytes(SHORT_BYTES, 11);
+    offerPackument(body);
+    origin.on(tarball, { headers: storable, body });
+    await forge(a, tarball, flipped(body, 1));
+    await b.proxy.get(origin.url('/left-pad'));
+    await eventually(() => b.flights.all === 0);
+    b.plan = () => planOf([a]);
+    const reply = await b.proxy.get(origin.url(tarball));
+    expect([reply.status, reply.body.equals(body)]).toEqual([200, true]);
+    expect(forgedReports(b)).toEqual(['node-a']);
+  });
+
+  test('from a neighbour is not used', async () => {
+    const body = bodyBytes(SHORT_BYTES, 12);
+    offerPackument(body);
+    origin.on(tarball, { headers: storable, body });
+    await a.proxy.get(origin.url('/left-pad'));
+    await eventually(() => a.flights.all === 0);
+    await forge(a, tarball, flipped(body, 1));
+    b.plan = () => planOf([a]);
+    await b.proxy.get(origin.url('/left-pad'));
+    await eventually(() => b.flights.all === 0);
+    expect(origin.count('/left-pad')).toBe(1);
+    const reply = await b.proxy.get(origin.url(tarball));
+    expect(reply.body.equals(flipped(body, 1))).toBe(true);
+    expect(forgedReports(b)).toEqual([]);
+  });
+
+  test('says nothing about a URL of another origin', async () => {
+    await using other = await startOrigin();
+    const body = bodyBytes(SHORT_BYTES, 13);
+    offerPackument(body, other.url(tarball));
+    other.on(tarball, { headers: storable, body: flipped(body, 1) });
+    await b.proxy.get(origin.url('/left-pad'));
+    expect((await b.proxy.get(other.url(tarball))).status).toBe(200);
+  });
+
+  test('is forgotten after the origin sent another body, which is refused once', async () => {
+    const body = bodyBytes(SHORT_BYTES, 14);
+    offerPackument(body);
+    origin.on(tarball, { headers: storable, body: flipped(body, 1) });
+    await b.proxy.get(origin.url('/left-pad'));
+    await eventually(() => b.flights.all === 0);
+    expect((await b.proxy.get(origin.url(tarball))).status).toBe(502);
+    expect((await b.proxy.get(origin.url(tarball))).status).toBe(200);
+  });
+});

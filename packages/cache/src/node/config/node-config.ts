@@ -24,6 +24,7 @@ import {
   type WrittenSettings,
 } from './config-sources.ts';
 import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
+import { parseMetadataOrigin } from './metadata-origin.ts';
 import { type NetworkList, parseNetworks } from './network-list.ts';
 import { type PeerConfig, printPeers, readPeers } from './peer-config.ts';
 import {
@@ -66,6 +67,8 @@ export interface NodeConfig {
   };
   /** Whether bodies are compared with the digest that their name or their head states. */
   readonly verifyDigests: boolean;
+  /** Origins of metadata, each with another origin whose files it may name. */
+  readonly metadataOrigins: readonly (readonly [metadata: string, files: string])[];
   readonly workers: number;
   /** A file, - for standard output, or null for no access log. */
   readonly accessLog: string | null;
@@ -142,6 +145,7 @@ export function printConfig(config: NodeConfig): string {
     allowAddress: config.addresses.allow,
     denyAddress: config.addresses.deny,
     verifyDigests: config.verifyDigests,
+    metadataOrigin: config.metadataOrigins.map(([metadata, files]) => `${metadata}=${files}`),
     workers: config.workers,
     accessLog: config.accessLog ?? false,
     logLevel: config.logLevel,
@@ -220,6 +224,7 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
       deny: networks(reader, 'denyAddress') ?? [],
     },
     verifyDigests: reader.switch('verifyDigests') ?? true,
+    metadataOrigins: reader.list('metadataOrigin', parseMetadataOrigin) ?? [],
     workers: reader.number('workers', wholeNumberOf, 1, 64) ?? 1,
     accessLog: reader.path('accessLog'),
     logLevel: reader.choice('logLevel', ['debug', 'info', 'warn', 'error']) ?? 'info',

@@ -221,6 +221,16 @@ export const SETTINGS: readonly Setting[] = [
     help: 'compare bodies with the digest in their URL, in metadata or in Repr-Digest',
   },
   {
+    key: 'metadataOrigin',
+    flag: 'metadata-origin',
+    kind: 'text',
+    placeholder: 'origin=origin',
+    several: true,
+    initial: '',
+    live: true,
+    help: 'packuments and Packages of the first origin also state digests of files of the second (can be repeated)',
+  },
+  {
     key: 'workers',
     flag: 'workers',
     kind: 'count',

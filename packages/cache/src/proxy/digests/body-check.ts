@@ -52,7 +52,8 @@ export class BodyCheck {
   problem(): WrongDigestError | null {
     for (const expected of this.#expected) {
       const got = this.#hashes.get(expected.algorithm)!.copy().digest('hex');
-      if (got !== expected.hex) return new WrongDigestError(expected, got, this.bytes);
+      // Of a learnt digest only the first bytes are known.
+      if (!got.startsWith(expected.hex)) return new WrongDigestError(expected, got, this.bytes);
     }
     return null;
   }

@@ -39,6 +39,7 @@ import { OriginError } from '../origin/origin-error.ts';
 import type { ResponseSource, SourceFetch, SourceHandler, SourceRequest } from '../response-source.ts';
 import { BodyCheck, type WrongDigestError } from './body-check.ts';
 import type { DigestBook } from './digest-book.ts';
+import type { MetadataReader } from './metadata-reader.ts';
 
 /** Called for a wrong body. `source` is the name of the source that sent it. */
 export type WrongBody = (source: string, error: WrongDigestError) => void;
@@ -73,15 +74,15 @@ export class VerifiedSource implements ResponseSource {
     // A digest that only a neighbour states proves nothing.
     if (this.isNeighbour && expected === null) return source.ask(request, handler);
     const { isNeighbour } = this;
-    const fetch = new VerifiedFetch({ isNeighbour, expected, book: this.#book, handler }, (error) =>
-      this.#wrong(this.name, error),
-    );
+    const options = { key: this.#key, isNeighbour, expected, book: this.#book, handler };
+    const fetch = new VerifiedFetch(options, (error) => this.#wrong(this.name, error));
     fetch.source = source.ask(request, fetch);
     return fetch;
   }
 }
 
 interface VerifiedFetchOptions {
+  readonly key: string;
   readonly isNeighbour: boolean;
   /** The digest that is known before the head, or null. */
   readonly expected: NamedDigest | null;
@@ -97,6 +98,8 @@ class VerifiedFetch implements SourceFetch, SourceHandler {
   #state: 'asking' | 'plain' | 'holding' | 'streaming' | 'over' = 'asking';
   #head: ResponseHead | null = null;
   #check: BodyCheck | null = null;
+  /** Reads the body as well, if it is metadata. */
+  #reader: MetadataReader | null = null;
   /** Bytes that have not been passed on. */
   #queue: Buffer[] = [];
   /** Bytes that are counted as held. */
@@ -161,7 +164,7 @@ class VerifiedFetch implements SourceFetch, SourceHandler {
   }
 
   onHead(head: ResponseHead): void {
-    const { isNeighbour, expected, book } = this.#options;
+    const { key, isNeighbour, expected, book } = this.#options;
     const isPlain = head.status === 200 && !isCoded(head);
     if (isNeighbour && !isPlain) {
       const text = `No neighbour has the response as its digest names it (got a ${head.status})`;
@@ -170,6 +173,7 @@ class VerifiedFetch implements SourceFetch, SourceHandler {
     }
     const digests = expected !== null && isPlain ? [expected] : [];
     if (!isNeighbour && head.status === 200) digests.push(...reprDigests(head.headers));
+    if (!isNeighbour) this.#reader = book.metadataReader(key, head);
     if (digests.length === 0) {
       this.#state = 'plain';
       this.#handler.onHead(head);
@@ -187,6 +191,7 @@ class VerifiedFetch implements SourceFetch, SourceHandler {
   }
 
   onData(chunk: Buffer): void {
+    this.#reader?.add(chunk);
     if (this.#state === 'plain') {
       this.#handler.onData(chunk);
       return;
@@ -206,20 +211,25 @@ class VerifiedFetch implements SourceFetch, SourceHandler {
 
   onEnd(trailers: string[]): void {
     if (this.#state === 'plain') {
+      this.#reader?.end();
+      this.#reader = null;
       this.#handler.onEnd(trailers);
       return;
     }
     if (this.#state === 'over') return;
-    const { book, isNeighbour } = this.#options;
+    const { book, isNeighbour, key } = this.#options;
     const problem = this.#check!.problem();
     book.count(problem === null, isNeighbour);
     if (problem !== null) {
       this.#over();
       this.source.distrust?.();
+      if (!isNeighbour) book.forget(key);
       this.#wrong(problem);
       this.#handler.onError(problem);
       return;
     }
+    this.#reader?.end();
+    this.#reader = null;
     this.#ended = trailers;
     if (this.#state === 'holding') this.#release();
     this.#passOn();
@@ -262,6 +272,9 @@ class VerifiedFetch implements SourceFetch, SourceHandler {
     this.#state = 'over';
     this.#queue = [];
     this.#unhold();
+    // A document that has ended is read on; this one has not.
+    this.#reader?.drop();
+    this.#reader = null;
   }
 }
 
