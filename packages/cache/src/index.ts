@@ -19,7 +19,7 @@ export {
 export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './node/config/settings.ts';
 export { Log, type LogLevel, type LogOptions } from './node/log/log.ts';
 export { type RunOptions, runCache } from './node/run-cache.ts';
-export { type CacheNode, type StartOptions, startNode } from './node/start-node.ts';
+export { type CacheNode, type FleetPurge, type StartOptions, startNode } from './node/start-node.ts';
 export type { CooperationReport, OwnSummaryReport, PeerReport } from './peers/peer-report.ts';
 export type { FieldList, StoredResponse } from './policy/stored-response.ts';
 export { createProxy } from './proxy/cache-proxy.ts';

@@ -3,6 +3,7 @@
  * it.
  */
 
+import type { PurgeReach } from '../peers/purge-exchange.ts';
 import type { AbortOptions } from '../store/abortable.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import type { MemberReport, NodeStatus } from './admin/status.ts';
@@ -10,6 +11,12 @@ import type { ListenAddress } from './config/listen-address.ts';
 import type { NodeConfig } from './config/node-config.ts';
 import type { Log } from './log/log.ts';
 import type { Team } from './workers/team.ts';
+
+/** The result of a purge for the fleet. */
+export interface FleetPurge extends PurgeReach {
+  /** Responses that were removed from this node. */
+  readonly purged: number;
+}
 
 export interface CacheNode {
   /** The name in Via, Cache-Status and Proxy-Status, by which neighbours know the node. */
@@ -31,6 +38,11 @@ export interface CacheNode {
    * stopped by the signal.
    */
   purge(url: string, options?: AbortOptions): Promise<number>;
+  /**
+   * Like `purge`, for this node and its neighbours. It waits up to 10 s for their confirmations;
+   * neighbours that have not confirmed are told again until they do.
+   */
+  purgeFleet(url: string, options?: AbortOptions): Promise<FleetPurge>;
   /** Removes a key of this process, like `purge`. */
   removeKey(key: string, options?: AbortOptions): Promise<number>;
   /**

@@ -48,6 +48,8 @@ export interface ProxySetParts {
   readonly flights: NodeFlights;
   /** The digests that bodies must have, for all configurations. */
   readonly digests: DigestBook;
+  /** Responses that were stored before this time are validated before they are used. */
+  readonly validAfter: () => number;
   /** The neighbours, if there are any. */
   readonly sourcesBeforeOrigin?: SourcesBeforeOrigin | undefined;
 }
@@ -62,7 +64,8 @@ export interface NodeFlights {
 }
 
 export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet {
-  const { name, store, limits, clock, observer, team, flights, digests, sourcesBeforeOrigin } = parts;
+  const { name, store, limits, clock, observer, team, flights, digests, validAfter, sourcesBeforeOrigin } =
+    parts;
   const addresses = new AddressGuard(config.addresses);
   const listensOn = ({ host, port }: ListenAddress) => addresses.addListener({ address: host, port });
   const upstreams = config.upstreams.map(({ prefix, origin }) => ({ prefix, origin: new URL(origin) }));
@@ -72,7 +75,7 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
   });
   const isOwnHost = (host: string) => ownHosts.has(host);
   const common = {
-    policy: { name, ...config.policy },
+    policy: { name, ...config.policy, validAfter },
     clock,
     upstreams,
     forward: config.forward,

@@ -35,7 +35,7 @@ import {
   type TeamReport,
   totalOf,
 } from './admin/status.ts';
-import type { CacheNode, StartOptions } from './cache-node.ts';
+import type { CacheNode, FleetPurge, StartOptions } from './cache-node.ts';
 import { formatListen, type ListenAddress } from './config/listen-address.ts';
 import { metadataOriginMap } from './config/metadata-origin.ts';
 import type { NodeConfig } from './config/node-config.ts';
@@ -44,6 +44,7 @@ import { settingsForRestart, withoutRestart } from './config/reload-rules.ts';
 import { FleetMember, natsClientFor } from './fleet/fleet-member.ts';
 import { ObjectExchange } from './fleet/object-exchange.ts';
 import { openPeerPort, type PeerPort } from './fleet/peer-port.ts';
+import { purgeMemory } from './fleet/purge-file.ts';
 import { keepTick } from './kept-tick.ts';
 import { type Certificate, NodeServers, readCertificate } from './listen/node-servers.ts';
 import { Log } from './log/log.ts';
@@ -57,7 +58,7 @@ import { VERSION } from './version.ts';
 import { FROM_NEIGHBOUR, Relay, RelayServer } from './workers/relay.ts';
 import { ownerOf, type Team } from './workers/team.ts';
 
-export type { CacheNode, ListenPlaces, StartOptions } from './cache-node.ts';
+export type { CacheNode, FleetPurge, ListenPlaces, StartOptions } from './cache-node.ts';
 
 export async function startNode(config: NodeConfig, options: StartOptions = {}): Promise<CacheNode> {
   const { team, signal } = options;
@@ -94,6 +95,7 @@ class RunningNode implements CacheNode {
   #proxies!: ProxySet;
   readonly #flights: NodeFlights;
   readonly #digests = new DigestBook();
+  readonly #validAfter = () => (this.#member ?? this.#team?.fleet)?.validAfter ?? 0;
   /** The name for a configuration that has none. */
   #chosenName = '';
   /** Proxies of earlier configurations that still have running requests. */
@@ -263,6 +265,17 @@ class RunningNode implements CacheNode {
     return purged;
   }
 
+  async purgeFleet(url: string, options: AbortOptions = {}): Promise<FleetPurge> {
+    const purged = await this.purge(url, options);
+    const fleet = this.#member ?? this.#team?.fleet ?? null;
+    if (fleet === null) return { purged, confirmed: [], waiting: [] };
+    const reach = await abortable(
+      fleet.purge(purgeKey(url, this.#proxies.router), PURGE_WAIT_MS),
+      options.signal,
+    );
+    return { purged, ...reach };
+  }
+
   async removeKey(key: string, options: AbortOptions = {}): Promise<number> {
     // This includes responses that are being fetched for the key.
     return this.#proxy.forget(key, options);
@@ -429,6 +442,7 @@ class RunningNode implements CacheNode {
       team: this.#team,
       flights: this.#flights,
       digests: this.#digests,
+      validAfter: this.#validAfter,
       sourcesBeforeOrigin: this.#exchange?.sources,
     });
   }
@@ -438,8 +452,15 @@ class RunningNode implements CacheNode {
     const event = this.log.event.bind(this.log);
     if (this.#team === null) {
       const keyring = new FleetKeyring(readPeerSecrets(peers.secretFile));
-      const client = await natsClientFor(peers);
-      this.#member = new FleetMember({ config: peers, name: this.name, keyring, event, client });
+      this.#member = new FleetMember({
+        config: peers,
+        name: this.name,
+        keyring,
+        event,
+        client: await natsClientFor(peers),
+        purges: purgeMemory(this.folder),
+        remove: (key) => this.removeKey(key),
+      });
     }
     const fleet = this.#member ?? this.#team?.fleet ?? null;
     if (fleet === null) return;
@@ -448,7 +469,7 @@ class RunningNode implements CacheNode {
       config: peers,
       store: this.store,
       flights: this.#flights.own,
-      policy: () => ({ name: this.name, ...this.#config.policy }),
+      policy: () => ({ name: this.name, ...this.#config.policy, validAfter: this.#validAfter }),
       limits: this.#limits as Limits,
       event,
     });
@@ -490,6 +511,7 @@ class RunningNode implements CacheNode {
       metrics: () => this.metrics(),
       status: () => this.status(),
       purge: (url) => this.purge(url),
+      purgeFleet: (url) => this.purgeFleet(url),
     };
   }
 
@@ -522,3 +544,5 @@ function limitsOf({ limits }: NodeConfig, team: Team | null): Limits {
 }
 
 const RETIRE_MS = 1000;
+/** How long a purge waits for the confirmations of neighbours. */
+const PURGE_WAIT_MS = 10_000;

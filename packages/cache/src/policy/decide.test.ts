@@ -36,6 +36,21 @@ function decision(
   return `validate ${made.reason}${made.fallback ? ' fallback' : ''}${made.errorFallback ? ' error' : ''}`;
 }
 
+describe('after a purge that this node missed', () => {
+  it('validates what was stored before, never serves it stale, and serves what came later', () => {
+    const response = cached('max-age=60, stale-while-revalidate=600, stale-if-error=600');
+    const at = (validAfter: number, headers: string[] = []) =>
+      decide({ method: 'GET', key, headers }, [response], now, {
+        ...DEFAULT_POLICY,
+        validAfter: () => validAfter,
+      });
+    expect(at(now).kind).toBe('serve');
+    expect(at(now + 1)).toMatchObject({ kind: 'validate', fallback: false, errorFallback: false });
+    expect(at(now + 1, ['Cache-Control', 'max-stale']).kind).toBe('validate');
+    expect(at(now + 1, ['Cache-Control', 'only-if-cached']).kind).toBe('not-cached');
+  });
+});
+
 describe('misses', () => {
   it('are told apart', () => {
     expect(decision([], 0)).toBe('fetch uri-miss shareable');

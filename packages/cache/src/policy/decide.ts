@@ -30,7 +30,7 @@ export function decide(
   request: RequestHead,
   stored: readonly StoredResponse[],
   now: number,
-  _options: PolicyOptions,
+  { validAfter }: PolicyOptions,
 ): Decision {
   const facts = requestFacts(request.headers);
   // 4: a stored response may answer the method that it was stored for; GET also answers HEAD (RFC
@@ -51,6 +51,10 @@ export function decide(
     const decision = fetched('partial', facts, false);
     if (decision.kind !== 'fetch' || !wantsAll(request, facts) || !canComplete(response)) return decision;
     return { ...decision, partial: response };
+  }
+  if (validAfter !== undefined && response.responseTime < validAfter()) {
+    const decision = validated(response, 'stale', facts, Number.POSITIVE_INFINITY);
+    return decision.kind === 'validate' ? { ...decision, fallback: false, errorFallback: false } : decision;
   }
   const age = currentAge(response, now);
   const staleMs = age - response.lifetimeMs;

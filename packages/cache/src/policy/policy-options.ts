@@ -17,6 +17,11 @@ export interface PolicyOptions {
    * since any client can write them.
    */
   readonly forwardedFields?: 'keep' | 'drop';
+  /**
+   * Responses that were stored before this time are validated before they are used, because this
+   * node missed a purge that may have been for them. By default there is no such time.
+   */
+  readonly validAfter?: () => number;
 }
 
 /**

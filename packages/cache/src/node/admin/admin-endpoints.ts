@@ -27,6 +27,7 @@ import { isIP } from 'node:net';
 import { closeAfter } from '../../safety/node-internals.ts';
 import { textFields } from '../../safety/own-answer.ts';
 import { isUnkeyed } from '../../safety/unkeyed-fields.ts';
+import type { FleetPurge } from '../cache-node.ts';
 import { METRICS_TYPE } from '../metrics/metrics-text.ts';
 
 export const ADMIN_PREFIX = '/.bloomery/';
@@ -43,6 +44,8 @@ export interface AdminEndpointsOptions {
   readonly status: () => Promise<unknown>;
   /** Returns the number of removed responses; throws a `TypeError` for text that is not a URL. */
   readonly purge: (url: string) => Promise<number>;
+  /** The same for this node and its neighbours. */
+  readonly purgeFleet: (url: string) => Promise<FleetPurge>;
 }
 
 /**
@@ -107,13 +110,15 @@ async function replyTo(
   }
   if (endpoint === 'metrics') return { status: 200, type: METRICS_TYPE, body: await options.metrics() };
   if (endpoint === 'status') return json(await options.status());
-  const url = new URLSearchParams(query < 0 ? '' : target.slice(query + 1)).get('url');
+  const parameters = new URLSearchParams(query < 0 ? '' : target.slice(query + 1));
+  const url = parameters.get('url');
   if (url === null)
     return {
       status: 400,
       body: `Expected the URL to forget: POST ${ADMIN_PREFIX}purge?url=http%3A%2F%2Forigin.example%2Fpath\n`,
     };
   try {
+    if (parameters.has('fleet')) return json({ url, ...(await options.purgeFleet(url)) });
     return json({ url, purged: await options.purge(url) });
   } catch (error) {
     if (error instanceof TypeError) return { status: 400, body: `${error.message}\n` };

@@ -5,13 +5,13 @@
 
 import { cacheKey, originOf } from '../../policy/index.ts';
 
-const EXAMPLE = 'expected https://registry.example=https://files.example';
+const EXAMPLE = 'https://registry.example=https://files.example';
 
 /** Parses `https://registry.example=https://files.example`. Throws a `TypeError`. */
 export function parseMetadataOrigin(text: string): readonly [metadata: string, files: string] {
   const [metadata, files, ...more] = text.split('=').map(originIn);
   if (metadata == null || files == null || more.length > 0)
-    throw new TypeError(`${EXAMPLE}, got ${JSON.stringify(text)}`);
+    throw new TypeError(`Cannot read a pair of origins: expected ${EXAMPLE}, got ${JSON.stringify(text)}`);
   return [metadata, files];
 }
 

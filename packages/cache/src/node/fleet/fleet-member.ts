@@ -26,6 +26,7 @@ import { type KeyedVersion, OwnSummaries } from '../../peers/own-summaries.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
 import { PeerHub } from '../../peers/peer-hub.ts';
 import { type FleetReport, keyName } from '../../peers/peer-report.ts';
+import { PurgeExchange, type PurgeMemory, type PurgeReach } from '../../peers/purge-exchange.ts';
 import { formatListen, type ListenAddress } from '../config/listen-address.ts';
 import { natsServer, peerUrl } from '../config/nats-config.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
@@ -41,6 +42,10 @@ export interface FleetMemberOptions {
   readonly clock?: Clock;
   /** The NATS client, if the settings name a server: `natsClientFor`. */
   readonly client?: LoadedNatsClient | null | undefined;
+  /** Keeps the purges of the fleet. By default they are lost at a restart. */
+  readonly purges?: PurgeMemory;
+  /** Removes the responses of a key that a neighbour purged. */
+  readonly remove?: (key: string) => Promise<unknown>;
   /** Called when the version of the summary, or the list of live neighbours, has changed. */
   readonly changed?: () => void;
 }
@@ -57,10 +62,13 @@ export class FleetMember implements FleetAccess {
   readonly #config: PeerConfig;
   readonly #sources: MemberSources;
   readonly #memoryLimitBytes: number;
+  readonly #purges: PurgeExchange;
+  validAfter = 0;
   #listen: ListenAddress | null = null;
   #isLeaving = false;
 
-  constructor({ config, name, keyring, event, clock = systemClock, changed, client }: FleetMemberOptions) {
+  constructor(options: FleetMemberOptions) {
+    const { config, name, keyring, event, clock = systemClock, changed, client } = options;
     this.name = name;
     this.#config = config;
     this.keyring = keyring;
@@ -102,6 +110,18 @@ export class FleetMember implements FleetAccess {
     this.#nats?.watchPeers(() => {
       this.sink.neighbours = this.#transport.peers().length;
     });
+    this.#purges = new PurgeExchange({
+      transport: this.#transport,
+      clock,
+      memory: options.purges ?? { initial: null, save: () => {} },
+      remove: options.remove ?? (() => {}),
+      validateAll: (validAfter) => {
+        const isNew = validAfter !== this.validAfter;
+        this.validAfter = validAfter;
+        if (isNew) changed?.();
+      },
+      event,
+    });
     // After the listeners of directory and summaries, which know the change by then.
     if (changed !== undefined) this.#transport.watchPeers(() => changed());
     keyring.watch(() => {
@@ -128,6 +148,10 @@ export class FleetMember implements FleetAccess {
   /** The versions of all its summaries, the one under the preferred secret first. */
   get summaries(): readonly KeyedVersion[] {
     return this.sink.versions;
+  }
+
+  async purge(key: string, waitMs: number): Promise<PurgeReach> {
+    return this.#purges.settled(await this.#purges.order(key), waitMs);
   }
 
   /** The summary is in this process and takes everything at once. */
@@ -195,6 +219,7 @@ export class FleetMember implements FleetAccess {
   /** Closes the links. */
   async leave(): Promise<void> {
     this.drain();
+    this.#purges.close();
     await this.#transport.close();
   }
 

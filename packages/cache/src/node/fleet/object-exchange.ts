@@ -21,6 +21,7 @@ import type { NeighbourDirectory, NeighbourReport } from '../../peers/neighbour-
 import { NeighbourSource } from '../../peers/neighbour-source.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import { PeerEntry, type PeerEntryStatistics } from '../../peers/peer-entry.ts';
+import type { PurgeReach } from '../../peers/purge-exchange.ts';
 import { RunningAsks } from '../../peers/running-asks.ts';
 import { SummaryFeed, type SummarySink } from '../../peers/summary-feed.ts';
 import { isPeerCopy, type PolicyOptions, shareableUntil } from '../../policy/index.ts';
@@ -50,6 +51,10 @@ export interface FleetAccess {
   summary(keyId: number | null): SummaryVersion | null;
   /** The address of the peer port, or null if there is none. */
   readonly listen: ListenAddress | null;
+  /** Responses that were stored before this time must be validated. */
+  readonly validAfter: number;
+  /** Purges a key of all neighbours, and waits for their confirmations, at most for a time. */
+  purge(key: string, waitMs: number): Promise<PurgeReach>;
   /** Resolves when the sink has passed everything on. */
   settled(): Promise<void>;
 }

@@ -21,7 +21,7 @@ function channel() {
     name: 'a',
     secrets: [inBase64('a secret of sixteen bytes')],
     listen: null,
-    news: { summaries: [{ keyId: 9, epoch: 1, sequence: 2 }], live: [] },
+    news: { summaries: [{ keyId: 9, epoch: 1, sequence: 2 }], live: [], validAfter: 0 },
   };
   const fleet = new FleetChannel({
     start,
@@ -113,7 +113,8 @@ test('the news of the primary are known without asking', () => {
     { keyId: 8, epoch: 4, sequence: 1 },
     { keyId: 9, epoch: 1, sequence: 3 },
   ];
-  fleet.receive({ kind: 'fleet-news', news: { summaries, live: [b] } });
+  fleet.receive({ kind: 'fleet-news', news: { summaries, live: [b], validAfter: 5 } });
+  expect(fleet.validAfter).toBe(5);
   expect([fleet.summary(9), fleet.summary(8), fleet.summary(null)]).toEqual([
     summaries[1],
     summaries[0],
@@ -129,4 +130,18 @@ test('secrets that the operator changed are those of the worker at once', () => 
   fleet.receive({ kind: 'fleet-secrets', secrets: texts.map(inBase64) });
   const ids = texts.map((text) => fleetKeys(Buffer.from(text)).id);
   expect(fleet.keyring.all.map(({ id }) => id)).toEqual(ids);
+});
+
+test('a purge is an order to the primary, and fails without an answer', async () => {
+  const { fleet, told, clock } = channel();
+  const reach = { confirmed: ['b'], waiting: [] };
+  const purged = fleet.purge('http://a/', 1000);
+  const [message] = told.filter(({ kind }) => kind === 'purge');
+  expect(message).toMatchObject({ key: 'http://a/', waitMs: 1000 });
+  fleet.receive({ kind: 'purge-reach', id: (message as { id: number }).id, reach });
+  expect(await purged).toEqual(reach);
+  const unanswered = fleet.purge('http://a/', 1000);
+  const failed = expect(unanswered).rejects.toThrow(/primary/);
+  await clock.advance(6000);
+  await failed;
 });

@@ -23,6 +23,7 @@ import type {
   OwnerWord,
 } from '../../peers/neighbour-port.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
+import type { PurgeReach } from '../../peers/purge-exchange.ts';
 import type { SummarySink } from '../../peers/summary-feed.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { FleetAccess } from '../fleet/object-exchange.ts';
@@ -46,6 +47,8 @@ export interface FleetChannelOptions {
 }
 
 const GATHER_MS = 10;
+/** Time for the answer of the primary, beyond that for the neighbours. */
+const ANSWER_MS = 5000;
 const MOST_GATHERED = 256;
 const NOT_PLANNED: NeighbourPlan = {
   asks: [],
@@ -88,6 +91,16 @@ export class FleetChannel implements FleetAccess, NeighbourDirectory, SummarySin
   summary(keyId: number | null): SummaryVersion | null {
     const { summaries } = this.#news;
     return summaries.find((version) => version.keyId === keyId) ?? summaries[0] ?? null;
+  }
+
+  get validAfter(): number {
+    return this.#news.validAfter;
+  }
+
+  async purge(key: string, waitMs: number): Promise<PurgeReach> {
+    const answer = await this.#ask({ kind: 'purge', id: ++this.#lastId, key, waitMs }, waitMs + ANSWER_MS);
+    if (answer?.kind === 'purge-reach') return answer.reach;
+    throw new Error('Cannot purge the fleet: expected an answer of the primary process, got none');
   }
 
   async plan(hashes: readonly KeyedHash[], again = false): Promise<NeighbourPlan> {
@@ -153,15 +166,15 @@ export class FleetChannel implements FleetAccess, NeighbourDirectory, SummarySin
   }
 
   /** The answer, or null if there is none in time. */
-  #ask(question: Question): Promise<FleetToWorker | null> {
-    const { clock, budgetMs, tell } = this.#options;
+  #ask(question: Question, timeoutMs = this.#options.budgetMs): Promise<FleetToWorker | null> {
+    const { clock, tell } = this.#options;
     return new Promise((resolve) => {
       const end = (answer: FleetToWorker | null): void => {
         cancel();
         this.#answers.delete(question.id);
         resolve(answer);
       };
-      const cancel = clock.after(budgetMs, () => end(null));
+      const cancel = clock.after(timeoutMs, () => end(null));
       this.#answers.set(question.id, end);
       tell(question);
     });

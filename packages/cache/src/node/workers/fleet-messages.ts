@@ -14,6 +14,7 @@ import type {
   OwnerWord,
 } from '../../peers/neighbour-port.ts';
 import type { KeyedVersion } from '../../peers/own-summaries.ts';
+import type { PurgeReach } from '../../peers/purge-exchange.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 
 /** Numbers of one change in the message `summary`. */
@@ -38,6 +39,8 @@ export interface FleetNews {
   readonly summaries: readonly KeyedVersion[];
   /** The neighbours that are up. */
   readonly live: readonly Neighbour[];
+  /** Responses that were stored before this time must be validated. */
+  readonly validAfter: number;
 }
 
 export type FleetToPrimary =
@@ -56,6 +59,7 @@ export type FleetToPrimary =
       readonly hashes: readonly KeyedHash[];
       readonly lost: string | null;
     }
+  | { readonly kind: 'purge'; readonly id: number; readonly key: string; readonly waitMs: number }
   | { readonly kind: 'done'; readonly owner: string; readonly hash: HashHalves }
   | { readonly kind: 'gave-up'; readonly owner: string; readonly hash: HashHalves; readonly why: GiveUp }
   | { readonly kind: 'neighbour-report'; readonly report: NeighbourReport };
@@ -63,6 +67,7 @@ export type FleetToPrimary =
 export type FleetToWorker =
   | { readonly kind: 'planned'; readonly id: number; readonly plan: NeighbourPlan }
   | { readonly kind: 'owner-said'; readonly id: number; readonly word: OwnerWord }
+  | { readonly kind: 'purge-reach'; readonly id: number; readonly reach: PurgeReach }
   | { readonly kind: 'fleet-news'; readonly news: FleetNews }
   /** The operator has changed the secrets, here in base64. */
   | { readonly kind: 'fleet-secrets'; readonly secrets: readonly string[] };

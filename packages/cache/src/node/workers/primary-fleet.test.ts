@@ -33,6 +33,8 @@ beforeEach(async () => {
     peers: config.peers!,
     name: 'a',
     log: new Log({ level: 'error', format: 'json', write: () => {} }),
+    folder: null,
+    remove: async () => 0,
     socketPath: (worker) => join(folder, `${worker}.sock`),
     tellAll: (message) => void news.push(message),
   });

@@ -34,6 +34,7 @@ import type { PeerConfig } from '../config/peer-config.ts';
 import { readPeerSecrets } from '../config/peer-secret.ts';
 import { FleetMember, natsClientFor } from '../fleet/fleet-member.ts';
 import { openPeerPort, type PeerPort } from '../fleet/peer-port.ts';
+import { purgeMemory } from '../fleet/purge-file.ts';
 import { type Certificate, readCertificate } from '../listen/node-servers.ts';
 import type { Log } from '../log/log.ts';
 import {
@@ -56,6 +57,10 @@ export interface PrimaryFleetOptions {
   /** Sends a message to every running worker. */
   readonly tellAll: (message: FleetToWorker) => void;
   readonly clock?: Clock;
+  /** The disk folder of the node, or null if there is none. */
+  readonly folder: string | null;
+  /** Removes a key from the store of the worker that owns it. */
+  readonly remove: (key: string) => Promise<unknown>;
 }
 
 export class PrimaryFleet {
@@ -73,7 +78,7 @@ export class PrimaryFleet {
   #closing: Promise<void> | null = null;
 
   private constructor(options: PrimaryFleetOptions, client: LoadedNatsClient | null) {
-    const { peers, name, log, socketPath, tellAll, clock } = options;
+    const { peers, name, log, socketPath, tellAll, clock, folder, remove } = options;
     this.#secrets = readPeerSecrets(peers.secretFile);
     this.#options = options;
     this.#relay = new Relay({ socketPath }, () => name);
@@ -84,6 +89,8 @@ export class PrimaryFleet {
       event: log.event.bind(log),
       client,
       ...(clock === undefined ? {} : { clock }),
+      purges: purgeMemory(folder),
+      remove,
       changed: () => tellAll({ kind: 'fleet-news', news: this.#news() }),
     });
   }
@@ -135,6 +142,11 @@ export class PrimaryFleet {
           const plain = answer === null || answer === 'fetch' ? answer : plainNeighbour(answer);
           reply({ kind: 'owner-said', id: message.id, word: { owner, keyId, answer: plain } });
         });
+        break;
+      case 'purge':
+        void this.#member
+          .purge(message.key, message.waitMs)
+          .then((reach) => reply({ kind: 'purge-reach', id: message.id, reach }));
         break;
       case 'done':
         directory.done(message.owner, message.hash);
@@ -236,7 +248,8 @@ export class PrimaryFleet {
   }
 
   #news(): FleetNews {
-    return { summaries: this.#member.summaries, live: this.#member.directory.live.map(plainNeighbour) };
+    const { summaries, directory, validAfter } = this.#member;
+    return { summaries, live: directory.live.map(plainNeighbour), validAfter };
   }
 }
 

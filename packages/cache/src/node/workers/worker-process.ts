@@ -63,6 +63,7 @@ async function obey(message: ToWorker): Promise<void> {
       break;
     case 'planned':
     case 'owner-said':
+    case 'purge-reach':
     case 'fleet-news':
     case 'fleet-secrets':
       fleet?.receive(message);

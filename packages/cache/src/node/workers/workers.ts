@@ -35,6 +35,7 @@ import { MemberLedger } from '../metrics/member-ledger.ts';
 import { randomName } from '../node-name.ts';
 import { PrimaryFleet } from './primary-fleet.ts';
 import { SilenceWatch } from './silence-watch.ts';
+import { ownerOf } from './team.ts';
 import type { ToPrimary, ToWorker } from './worker-messages.ts';
 import { openWorkersFolder, type WorkersFolder } from './workers-folder.ts';
 
@@ -169,6 +170,15 @@ export class Workers {
       socketPath: (worker) => this.#socketPath(worker),
       tellAll: (message) => {
         for (const { worker } of this.#members) if (worker !== null) tell(worker, message);
+      },
+      folder: this.#disk?.folder ?? null,
+      remove: (key) => {
+        const owner = this.#members[ownerOf(key, this.#members.length)]!;
+        return new Promise<number>((resolve, reject) => {
+          this.#remove(owner, key, (count, problem) =>
+            problem === null ? resolve(count) : reject(new Error(problem)),
+          );
+        });
       },
     });
   }
@@ -416,6 +426,7 @@ export class Workers {
       case 'summary':
       case 'plan':
       case 'ask-owner':
+      case 'purge':
       case 'done':
       case 'neighbour-report': {
         const { worker } = member;
