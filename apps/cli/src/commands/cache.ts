@@ -12,6 +12,7 @@ import { SETTINGS, type Setting } from '@bloomery/cache/settings';
 import { type Command, Option } from 'commander';
 import { withExamples } from '../command-options.ts';
 import { registerPeers } from '../fleet/cache-peers.ts';
+import { registerPurge } from '../fleet/cache-purge.ts';
 import { write, writeLine } from '../terminal/standard-output.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -37,6 +38,7 @@ export function register(program: Command): void {
   for (const setting of SETTINGS) for (const option of optionsOf(setting)) command.addOption(option);
   command.action(run);
   registerPeers(command);
+  registerPurge(command);
   command.addHelpText(
     'after',
     `
