@@ -1,7 +1,7 @@
 /**
  * The bytes of a message about purges, and of its answer: JSON, version 1
- * (docs/spec/peer-purge.md). Purges are rare and their keys are text, so a binary form would save nothing. A message that
- * cannot be read gives null, and is not taken.
+ * (docs/spec/peer-purge.md). Purges are rare and their keys are text, so a binary form would save
+ * nothing. A message that cannot be read gives null, and is not taken.
  */
 
 import type { PurgeMessage, PurgePosition } from './purge-journal.ts';
