@@ -60,7 +60,7 @@ export async function openNodeStore(
   // others.
   const memory = new MemoryStore({
     capacityBytes: memoryBytes,
-    ...(config.peers === null ? {} : { peerCopiesShare: config.peers.copiesShare }),
+    ...copiesOf(config),
     heapBytes: Math.floor(HEAP_SHARE * getHeapStatistics().heap_size_limit),
     ...(config.disk === null ? { maxBodyBytes: Math.floor(memoryBytes / 8) } : {}),
   });
@@ -150,4 +150,11 @@ async function openTiers(
       log.event('error', 'disk-failed', { folder, problem: error, note: 'all goes on in memory' }),
   });
   return { store, disk, admission };
+}
+
+/** Copies have a part of the memory where objects come from neighbours. */
+function copiesOf({ peers, squids }: NodeConfig): { readonly peerCopiesShare?: number } {
+  const share =
+    peers?.copiesShare ?? (squids !== null && squids.addresses.length > 0 ? squids.copiesShare : null);
+  return share === null ? {} : { peerCopiesShare: share };
 }

@@ -38,6 +38,7 @@ import {
   sizeOf,
   wholeNumberOf,
 } from './setting-reader.ts';
+import { printSquids, readSquids, type SquidConfig } from './squid-config.ts';
 import { parseUpstream, type UpstreamConfig } from './upstream-config.ts';
 
 export interface NodeConfig {
@@ -87,6 +88,8 @@ export interface NodeConfig {
   };
   /** Cooperation with neighbours, or null for a node that is alone. */
   readonly peers: PeerConfig | null;
+  /** Cooperation with Squids, or null if there are none. */
+  readonly squids: SquidConfig | null;
   /** Settings that are allowed but may surprise. */
   readonly warnings: readonly string[];
 }
@@ -157,6 +160,7 @@ export function printConfig(config: NodeConfig): string {
     targetedFields: policy.targetedFields,
     heuristicFraction: policy.heuristicFraction,
     heuristicMax: formatDuration(policy.heuristicMaxMs),
+    ...printSquids(config.squids),
     ...printPeers(config.peers),
   };
   return JSON.stringify(content, null, 2);
@@ -239,6 +243,7 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
       heuristicMaxMs: reader.number('heuristicMax', durationOf, 0, 366 * 86_400_000) ?? 86_400_000,
     },
     peers: readPeers(reader, written, { listen, problems, warnings }),
+    squids: readSquids(reader, written, { listen, forward, problems, warnings }),
     warnings,
   };
 }

@@ -11,11 +11,16 @@ import { parseHostLiteral } from '../../safety/ip-address.ts';
 import { answersOn, listenerAddress } from '../../safety/own-hosts.ts';
 import type { ListenAddress } from './listen-address.ts';
 
+const PEER_PORT = 'the peer port of a neighbour such as http://10.0.0.2:3129 or [fd00::2]:3129';
+
 /** Parses an address. The result is a URL without path: `http://10.0.0.2:3129`. */
-export function parsePeer(text: string): string {
+export function parsePeer(text: string, expected: string = PEER_PORT): string {
   const match = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)([/?#].*)?$/i.exec(text.trim());
   const [, scheme = 'http', place = '', rest = ''] = match ?? [];
   const quoted = JSON.stringify(text);
+  const refuse = (got: string): never => {
+    throw new TypeError(`expected ${expected}, got ${got}`);
+  };
   // A password must not appear in the message.
   if (place.includes('@')) refuse('an address with a user or password in it');
   if (!/^https?$/i.test(scheme)) refuse(`${quoted}, whose scheme is neither http nor https`);
@@ -43,10 +48,4 @@ export function leadsHere(peer: string, own: readonly ListenAddress[]): boolean 
       .map(parseHostLiteral)
       .some((host) => host !== null && host !== 'invalid' && answersOn(listener, host));
   });
-}
-
-function refuse(got: string): never {
-  throw new TypeError(
-    `expected the peer port of a neighbour such as http://10.0.0.2:3129 or [fd00::2]:3129, got ${got}`,
-  );
 }

@@ -59,6 +59,8 @@ const PEER_SETTINGS = [
   'share',
 ] as const;
 
+const COMMON_SETTINGS = ['peerBudget', 'peerMemory', 'peerCopies', 'share'] as const;
+
 /** Reads the settings. Null if the node has no neighbours, or if the secret is missing. */
 export function readPeers(
   reader: SettingReader,
@@ -74,17 +76,19 @@ export function readPeers(
   const { nats, address } = readNats(reader, written, { listen, hasMembers, problems, warnings });
   const secretFile = reader.path('peerSecret');
   const rest = {
-    budgetMs: reader.number('peerBudget', durationOf, 1, 60_000) ?? 250,
-    memoryBytes: reader.number('peerMemory', sizeOf, 1e6, 1e12) ?? 128e6,
-    copiesShare: reader.number('peerCopies', shareOf, 0, 0.9) ?? 0.1,
-    share: reader.list('share', parseShare) ?? [],
+    ...readCommon(reader),
     bandwidth: reader.number('peerBandwidth', sizeOf, 1e3, 1e12) ?? 125e3,
     mode: reader.choice('peerMode', ['single', 'summary-cache']) ?? 'single',
   };
   if (!hasMembers && nats === null && listen === null) {
     // A wrong --peer or --peers-dns is reported already, and would only repeat itself here.
     const isWritten = written.has('peer') || written.has('peersDns') || written.has('nats');
-    const idle = isWritten ? [] : PEER_SETTINGS.filter((key) => written.has(key));
+    const used: readonly string[] = written.has('squid')
+      ? COMMON_SETTINGS
+      : written.has('squidDigest')
+        ? ['share']
+        : [];
+    const idle = isWritten ? [] : PEER_SETTINGS.filter((key) => written.has(key) && !used.includes(key));
     for (const key of idle)
       warnings.push(`${key} has no effect without --peer, --peers-dns, --nats or --peer-listen`);
     return null;
@@ -118,6 +122,18 @@ export function readPeers(
   if (rest.mode === 'summary-cache' && written.has('peerCopies'))
     warnings.push('peerCopies has no effect with --peer-mode summary-cache, which keeps every copy');
   return { peers, dns, dnsServers, nats, address, listen, secretFile, ...rest };
+}
+
+/** Settings that also hold for neighbours that are Squids (`squid-config.ts`). */
+export function readCommon(
+  reader: SettingReader,
+): Pick<PeerConfig, 'budgetMs' | 'memoryBytes' | 'copiesShare' | 'share'> {
+  return {
+    budgetMs: reader.number('peerBudget', durationOf, 1, 60_000) ?? 250,
+    memoryBytes: reader.number('peerMemory', sizeOf, 1e6, 1e12) ?? 128e6,
+    copiesShare: reader.number('peerCopies', shareOf, 0, 0.9) ?? 0.1,
+    share: reader.list('share', parseShare) ?? [],
+  };
 }
 
 /** The settings as they stand in a configuration file. */

@@ -22,12 +22,15 @@ const NEED_RESTART: Readonly<Record<string, (config: NodeConfig) => unknown>> = 
   peerAddress: ({ peers }) => peers?.address ?? null,
   peerListen: ({ peers }) => peers?.listen ?? null,
   peerSecret: ({ peers }) => peers?.secretFile ?? null,
-  peerBudget: ({ peers }) => peers?.budgetMs,
-  peerMemory: ({ peers }) => peers?.memoryBytes,
-  peerCopies: ({ peers }) => peers?.copiesShare,
+  peerBudget: ({ peers, squids }) => (peers ?? squids)?.budgetMs,
+  peerMemory: ({ peers, squids }) => (peers ?? squids)?.memoryBytes,
+  peerCopies: ({ peers, squids }) => (peers ?? squids)?.copiesShare,
   peerBandwidth: ({ peers }) => peers?.bandwidth,
   peerMode: ({ peers }) => peers?.mode,
-  share: ({ peers }) => peers?.share ?? [],
+  share: ({ peers, squids }) => peers?.share ?? squids?.share ?? [],
+  squid: ({ squids }) => squids?.addresses ?? [],
+  squidDigest: ({ squids }) => squids?.digestBits != null,
+  squidDigestBits: ({ squids }) => squids?.digestBits,
 };
 
 /** The settings that differ and stay unchanged until the next start. */
@@ -39,7 +42,8 @@ export function settingsForRestart(running: NodeConfig, wanted: NodeConfig): str
 
 /** The new configuration, with the old values of settings that need a restart. */
 export function withoutRestart(running: NodeConfig, wanted: NodeConfig): NodeConfig {
-  const { listen, listenDefaulted, adminListen, memoryBytes, disk, diskDefaulted, workers, peers } = running;
+  const { listen, listenDefaulted, adminListen, memoryBytes, disk, diskDefaulted, workers, peers, squids } =
+    running;
   return {
     ...wanted,
     listen,
@@ -50,6 +54,7 @@ export function withoutRestart(running: NodeConfig, wanted: NodeConfig): NodeCon
     diskDefaulted,
     workers,
     peers: withMembers(peers, wanted.peers),
+    squids,
   };
 }
 

@@ -492,6 +492,33 @@ export const SETTINGS: readonly Setting[] = [
     live: false,
     help: 'share responses below this URL with neighbours although their query looks like a secret (can be repeated)',
   },
+  {
+    key: 'squid',
+    flag: 'squid',
+    kind: 'text',
+    placeholder: 'url',
+    several: true,
+    initial: '',
+    live: false,
+    help: 'port of a Squid whose cache is asked before the origin if its digest says so, such as http://10.0.0.9:3128 (can be repeated)',
+  },
+  {
+    key: 'squidDigest',
+    flag: 'squid-digest',
+    kind: 'switch',
+    initial: 'off',
+    live: false,
+    help: 'serve Squids a digest of what is stored here, on the port for clients, so that they ask this node as a sibling',
+  },
+  {
+    key: 'squidDigestBits',
+    flag: 'squid-digest-bits',
+    kind: 'count',
+    placeholder: 'bits',
+    initial: '8',
+    live: false,
+    help: 'bits per entry of that digest, 5 to 32: with 8 it is wrong for 2.4 % of the URLs that are not stored here',
+  },
 ];
 
 /** Flags of the command that are not settings. */
