@@ -128,6 +128,7 @@ class RunningNode implements CacheNode {
     this.#servers = new NodeServers(
       {
         name,
+        resetsUnread: () => this.#config.squids?.digestBits != null,
         request: (request, response, client) => this.#request(request, response, client),
         connect: (request, socket, head, client) => this.#proxy.connect(request, socket, head, client),
         refused: (why, from) => this.#observer.refused(why, from),

@@ -13,6 +13,10 @@
  * the store while it is fresh (RFC 8246, 2.1). And `no-store` in a request keeps its response from
  * being stored, but the request may still be answered from the store, because the directive is
  * about storing (5.2.1.5).
+ *
+ * A request with `only-if-cached` gets a stored 200 or 206, or 504. A stored redirect or error is
+ * not used for it, although 5.2.1.7 would allow that: such requests come from Squid siblings, which
+ * pass every status but 502 and 504 on to their client as the final answer.
  */
 
 import { ABSENT, type Directives } from './cache-control.ts';
@@ -52,6 +56,7 @@ export function decide(
     if (decision.kind !== 'fetch' || !wantsAll(request, facts) || !canComplete(response)) return decision;
     return { ...decision, partial: response };
   }
+  if (facts.directives?.onlyIfCached && !isForSiblings(response)) return NOT_CACHED;
   if (validAfter !== undefined && response.responseTime < validAfter()) {
     const decision = validated(response, 'stale', facts, Number.POSITIVE_INFINITY);
     return decision.kind === 'validate' ? { ...decision, fallback: false, errorFallback: false } : decision;
@@ -160,6 +165,10 @@ function toleratesBackground(directives: Directives, age: number): boolean {
 
 function secondsOr0(seconds: number): number {
   return seconds > 0 ? seconds * 1000 : 0;
+}
+
+function isForSiblings({ status }: StoredResponse): boolean {
+  return status === 200 || status === 206;
 }
 
 function served(response: StoredResponse, stale: boolean, background: boolean): Decision {

@@ -41,6 +41,7 @@ export { type Combination, canComplete, combine, completionFields, type Piece } 
 export { asOwn, asPeerCopy, isPeerCopy } from './peer-copy.ts';
 export { DEFAULT_POLICY, type PolicyOptions } from './policy-options.ts';
 export { type ByteRange, parseContentRange, parseRange, requestedRanges } from './ranges.ts';
+export { isOnlyIfCached } from './request-facts.ts';
 export { isHeuristicallyCacheable, isServerError } from './statuses.ts';
 export { expectedBodyLength, storedOrReason, toStore, withBody } from './storing.ts';
 export { type SummaryOptions, shareableUntil } from './summary-rules.ts';

@@ -101,6 +101,11 @@ export function requestFacts(headers: FieldList): RequestFacts {
   return facts;
 }
 
+/** RFC 9111, 5.2.1.7: the client wants a stored response, or 504. */
+export function isOnlyIfCached(headers: FieldList): boolean {
+  return requestFacts(headers).directives?.onlyIfCached === true;
+}
+
 const LETTER_C = 0x63;
 
 /** The values of nearly every Connection field. */

@@ -20,7 +20,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { decide, type RequestHead, withoutConnectionFields } from '../policy/index.ts';
+import { decide, isOnlyIfCached, type RequestHead, withoutConnectionFields } from '../policy/index.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import { clientAddress } from '../safety/client-guard.ts';
 import type { AbortOptions } from '../store/abortable.ts';
@@ -33,7 +33,7 @@ import { Flights } from './flight/flights.ts';
 import type { ProxyContext } from './flight/shared-response.ts';
 import { OriginClient } from './origin/origin-client.ts';
 import type { ProxyOptions } from './proxy-options.ts';
-import { RequestFlow } from './request-flow.ts';
+import { ONLY_IF_CACHED, RequestFlow } from './request-flow.ts';
 import { type Route, Router } from './route.ts';
 
 /** A running proxy. Not called `Proxy`, because JavaScript has one. */
@@ -159,8 +159,8 @@ class RunningProxy implements CacheProxy {
     if (!clients.allows(client)) {
       this.#refuse(exchange, 403, 'client-not-allowed', 'This node does not serve your address');
     } else if (known) {
-      this.#flow.fetch(exchange, { kind: 'fetch', reason: 'method', shareable: false });
-    } else if (target === '*') {
+      this.#flow.act(exchange, decide(request, [], now, this.#context.policy), now);
+    } else if (target === '*' && !isOnlyIfCached(headers)) {
       exchange.follow();
       answerOptions(exchange);
     } else {
@@ -173,6 +173,8 @@ class RunningProxy implements CacheProxy {
     const client = { socket, address };
     if (!clients.allows(address)) {
       this.#tunnels.refuse(req, client, 403, 'client-not-allowed', 'This node does not serve your address');
+    } else if (isOnlyIfCached(req.rawHeaders)) {
+      this.#tunnels.refuse(req, client, 504, 'only-if-cached', ONLY_IF_CACHED);
     } else if (!forward) {
       this.#tunnels.refuse(req, client, 405, 'no-tunnels', 'This node is no forward proxy: no tunnels');
     } else {

@@ -15,6 +15,7 @@ import {
   fieldValue,
   forwardStatus,
   hitStatus,
+  isOnlyIfCached,
   namesOf,
   type RequestHead,
   variantText,
@@ -42,6 +43,7 @@ import { OriginSource } from './origin/origin-source.ts';
 import type { ResponseSource } from './response-source.ts';
 import type { Route } from './route.ts';
 
+export const ONLY_IF_CACHED = 'Not stored here, and only-if-cached was asked for';
 /** How often a request waits for other fetches before it fetches for itself. */
 const ROUNDS = 4;
 /**
@@ -100,15 +102,25 @@ export class RequestFlow {
         now,
         how,
       );
-      if (!served) this.fetch(exchange, { kind: 'fetch', reason: 'partial', shareable: false });
+      if (!served) this.#fetchOrNot(exchange);
       else if (decision.background) this.#revalidate(exchange, response);
     } else if (decision.kind === 'not-cached') {
-      exchange.follow();
-      exchange.outcome = 'miss';
-      exchange.sendText(504, 'only-if-cached', 'Not stored here, and only-if-cached was asked for');
+      this.#notCached(exchange);
     } else {
       this.fetch(exchange, decision);
     }
+  }
+
+  #notCached(exchange: Exchange): void {
+    exchange.follow();
+    exchange.outcome = 'miss';
+    exchange.sendText(504, 'only-if-cached', ONLY_IF_CACHED);
+  }
+
+  /** The stored response lacks the bytes that were asked for. */
+  #fetchOrNot(exchange: Exchange): void {
+    if (isOnlyIfCached(exchange.request.headers)) this.#notCached(exchange);
+    else this.fetch(exchange, { kind: 'fetch', reason: 'partial', shareable: false });
   }
 
   /** Starts the request again, because the response that was found cannot be used. */

@@ -4,7 +4,8 @@
  * clients from being served.
  *
  * A connection beyond a limit gets a refusal in a single write and is closed before any of its
- * bytes are parsed. Over TLS it is only closed, because an answer would cost a handshake.
+ * bytes are parsed. Over TLS it is only closed, because an answer would cost a handshake. A node
+ * that serves Squids resets it: an answer would be read as one to a request that is not known.
  * Connections are counted per address. For IPv6 they are counted per 64-bit prefix, because a
  * subscriber is given a network of that size (RFC 6177) and can use any of its 2^64 addresses at no
  * cost.
@@ -33,6 +34,8 @@ export interface ConnectionLimitOptions {
   readonly limits: Pick<Limits, 'connections' | 'connectionsPerClient'>;
   /** Whether to answer in plain HTTP; false for TLS. */
   readonly plain: boolean;
+  /** Whether to reset the connection instead of answering; see `guard-server.ts`. */
+  resetsUnread?(): boolean;
   /** The name of this node, which a new configuration may change. */
   name(): string;
   refused?(why: Refusal, client: string): void;
@@ -72,6 +75,10 @@ export function limitConnections(
     socket.on('error', () => {});
     // A write this short reaches the kernel at once. The bytes that the client has sent meanwhile
     // are never read.
+    if (options.resetsUnread?.()) {
+      socket.resetAndDestroy();
+      return;
+    }
     if (options.plain) socket.write(ownAnswerBytes(options.name(), why).bytes);
     socket.destroy();
   });

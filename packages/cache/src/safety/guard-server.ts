@@ -52,6 +52,12 @@ export interface GuardedHandlers {
   request(req: IncomingMessage, res: ServerResponse, client: string): void;
   /** Handles CONNECT; without it the method is answered with 405. */
   connect?(req: IncomingMessage, socket: Duplex, head: Buffer, client: string): void;
+  /**
+   * Whether a request whose head could not be read is answered by a reset, because a Squid may have
+   * sent it with only-if-cached. Such a request must not get a status but 504, and a Squid takes a
+   * reset for one.
+   */
+  resetsUnread?(): boolean;
   /** Called for each refusal; `target` is null if the head could not be read. */
   refused?(why: Refusal, from: { client: string; method: string | null; target: string | null }): void;
 }
@@ -170,7 +176,7 @@ class ServerGuard {
     }
     marked[refusedSocket] = true;
     this.#tell(req, why);
-    endWith(socket, this.#handlers.name(), why);
+    endWith(socket, ownAnswerBytes(this.#handlers.name(), why, req.rawHeaders).bytes);
   }
 
   /** Node's parser could not read the bytes of a client, or the connection failed. */
@@ -200,8 +206,10 @@ class ServerGuard {
         target: current?.req.complete === false ? (current.req.url ?? null) : null,
       });
     }
-    if (why !== null && free && socket.writable) endWith(socket, this.#handlers.name(), why);
-    else socket.destroy();
+    const asked = broken ? current.req.rawHeaders : null;
+    if (why === null || !free || !socket.writable) socket.destroy();
+    else if (asked === null && this.#handlers.resetsUnread?.()) (socket as Socket).resetAndDestroy();
+    else endWith(socket, ownAnswerBytes(this.#handlers.name(), why, asked ?? []).bytes);
   }
 
   #tell(req: IncomingMessage, why: Refusal): void {
@@ -264,9 +272,9 @@ function answered(this: ServerResponse): void {
   socket[unanswered] = socket[unanswered]! - 1;
 }
 
-function endWith(socket: Duplex, name: string, why: Refusal): void {
+function endWith(socket: Duplex, answer: Buffer): void {
   socket.on('error', ignore);
-  socket.end(ownAnswerBytes(name, why).bytes, () => socket.destroy());
+  socket.end(answer, () => socket.destroy());
 }
 
 function ignore(): void {}

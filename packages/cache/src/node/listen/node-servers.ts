@@ -32,6 +32,8 @@ export interface Certificate {
 }
 
 export interface ServerHandlers {
+  /** Whether requests that were not read are answered by a reset; see `guard-server.ts`. */
+  resetsUnread?(): boolean;
   /** The name of this node, which a new configuration may change. */
   name(): string;
   /** `client` is the address that the connection came from. */
@@ -166,6 +168,7 @@ export class NodeServers {
     applyServerSettings(server as Server, this.#limits);
     guardServer(server as Server, {
       limits: this.#limits,
+      resetsUnread: () => this.#handlers.resetsUnread?.() ?? false,
       name: () => this.#handlers.name(),
       request: (request, response, client) => this.#handlers.request(request, response, client),
       connect: (request, socket, head, client) => this.#handlers.connect(request, socket, head, client),
@@ -181,6 +184,7 @@ export class NodeServers {
       {
         limits: this.#limits,
         plain: certificate === null,
+        resetsUnread: () => this.#handlers.resetsUnread?.() ?? false,
         name: () => this.#handlers.name(),
         refused: (why, client) => this.#handlers.refused(why, { client, method: null, target: null }),
       },

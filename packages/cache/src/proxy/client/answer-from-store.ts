@@ -12,7 +12,7 @@
  *   never gets wrong bytes, nor a regular end too early.
  */
 
-import { type Answer, answerFrom } from '../../policy/index.ts';
+import { type Answer, answerFrom, isOnlyIfCached } from '../../policy/index.ts';
 import { BodyError, type BodyReader } from '../../store/response-store.ts';
 import { continueFromOrigin } from '../flight/continue-from-origin.ts';
 import type { ProxyContext, SharedResponse } from '../flight/shared-response.ts';
@@ -54,6 +54,8 @@ export function answerFromStore(
   const status = how.status();
   const answer = answerFrom(exchange.request, response, now, { stale: how.stale, status }, policy);
   if (answer === null) return false;
+  // A sibling cache would pass a 416 on; it can ask the origin for the range.
+  if (answer.status === 416 && isOnlyIfCached(exchange.request.headers)) return false;
   const { res, route } = exchange;
   exchange.outcome = how.outcome;
   exchange.reason = how.reason;

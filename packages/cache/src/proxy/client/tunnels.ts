@@ -23,7 +23,7 @@ import type { Duplex } from 'node:stream';
 import type { AddressGuard } from '../../safety/address-guard.ts';
 import { guardedSocket } from '../../safety/guarded-connect.ts';
 import type { Limits } from '../../safety/limits.ts';
-import { ownAnswerBytes } from '../../safety/own-answer.ts';
+import { ownAnswerBytes, statusFor } from '../../safety/own-answer.ts';
 import { toOriginError } from '../origin/origin-error.ts';
 import type { AnswerOutcome, ProxyObserver } from '../proxy-observer.ts';
 
@@ -142,10 +142,11 @@ class Tunnel {
   }
 
   refuse(status: number, code: string, text: string, outcome: AnswerOutcome): void {
-    this.#status = status;
+    const asked = this.#req.rawHeaders;
+    this.#status = statusFor(asked, status);
     this.#reason = code;
     this.#outcome = outcome;
-    const { bytes, bodyLength } = ownAnswerBytes(this.#options.name, { status, code, message: text });
+    const { bytes, bodyLength } = ownAnswerBytes(this.#options.name, { status, code, message: text }, asked);
     this.#bytesOut = bodyLength;
     this.#client.end(bytes, () => this.#client.destroy());
   }
