@@ -43,6 +43,7 @@ const PROGRAMS = [
   { command: 'pip', package: 'python3-pip', for: 'the tests of the cache with clients' },
   { command: 'curl', package: 'curl', for: 'the tests of the cache with clients' },
   { command: 'openssl', package: 'openssl', for: 'the certificates in the tests of the cache' },
+  { file: '/usr/sbin/squid', package: 'squid', for: 'the tests of the cache with Squid as a neighbour' },
   { command: 'git', package: 'git', for: 'the tests of the cache with clients' },
   { command: 'nats-server', package: 'nats-server', for: 'the tests of fleets over NATS' },
 ];
