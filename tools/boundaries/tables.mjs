@@ -79,6 +79,7 @@ export const ROOMS = {
     'proxy',
     'peers/objects',
     'peers',
+    'peers/squids',
     'node',
     'simulation',
   ],

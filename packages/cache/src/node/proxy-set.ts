@@ -29,6 +29,10 @@ export interface ProxySet {
   /** The proxy for keys whose owner cannot be reached; without a team it is the same proxy. */
   readonly passing: CacheProxy;
   readonly router: Router;
+  /** Whether a client may use the node. */
+  allows(client: string): boolean;
+  /** Whether a host, as in a URL without port, is this node. */
+  isOwnHost(host: string): boolean;
   /** Registers an address of the node, so that it never fetches from itself. */
   listensOn(address: ListenAddress): void;
   /** Whether no fetch and no tunnel is running. */
@@ -74,6 +78,8 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
     listen: config.listen.map(({ host }) => host),
   });
   const isOwnHost = (host: string) => ownHosts.has(host);
+  const clients = new ClientGuard({ allow: config.allowClients });
+  const allows = (client: string) => clients.allows(client);
   const common = {
     policy: { name, ...config.policy, validAfter },
     clock,
@@ -83,7 +89,7 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
     connectPorts: config.connectPorts,
     limits,
     addresses,
-    clients: new ClientGuard({ allow: config.allowClients }),
+    clients,
     observer,
     digests: config.verifyDigests ? digests : null,
     ...(config.originCaFile === null
@@ -103,6 +109,8 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
       proxy,
       passing: proxy,
       router,
+      allows,
+      isOwnHost,
       listensOn,
       get idle() {
         return isIdle(proxy);
@@ -126,6 +134,8 @@ export function makeProxies(config: NodeConfig, parts: ProxySetParts): ProxySet 
     proxy,
     passing,
     router,
+    allows,
+    isOwnHost,
     listensOn,
     get idle() {
       return isIdle(proxy) && isIdle(passing);

@@ -16,6 +16,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { FleetKeyring } from '@bloomery/transport';
+import { DIGEST_PATH } from '../peers/squids/digest-answer.ts';
 import type { CacheProxy } from '../proxy/cache-proxy.ts';
 import { DigestBook } from '../proxy/digests/digest-book.ts';
 import { Flights } from '../proxy/flight/flights.ts';
@@ -45,6 +46,7 @@ import { FleetMember, natsClientFor } from './fleet/fleet-member.ts';
 import { ObjectExchange } from './fleet/object-exchange.ts';
 import { openPeerPort, type PeerPort } from './fleet/peer-port.ts';
 import { purgeMemory } from './fleet/purge-file.ts';
+import { SquidService } from './fleet/squid-service.ts';
 import { keepTick } from './kept-tick.ts';
 import { type Certificate, NodeServers, readCertificate } from './listen/node-servers.ts';
 import { Log } from './log/log.ts';
@@ -55,7 +57,7 @@ import { NodeObserver } from './node-observer.ts';
 import { openNodeStore } from './node-store.ts';
 import { makeProxies, type NodeFlights, type ProxySet } from './proxy-set.ts';
 import { VERSION } from './version.ts';
-import { FROM_NEIGHBOUR, Relay, RelayServer } from './workers/relay.ts';
+import { FROM_NEIGHBOUR, FROM_WORKER, Relay, RelayServer } from './workers/relay.ts';
 import { ownerOf, type Team } from './workers/team.ts';
 
 export type { CacheNode, FleetPurge, ListenPlaces, StartOptions } from './cache-node.ts';
@@ -109,6 +111,8 @@ class RunningNode implements CacheNode {
   #member: FleetMember | null = null;
   #exchange: ObjectExchange | null = null;
   #peerPort: PeerPort | null = null;
+  /** This node as a sibling of Squids; null if it serves none. */
+  #squidService: SquidService | null = null;
   #isReady = false;
   #stopping = false;
   #closing: Promise<void> | null = null;
@@ -166,10 +170,12 @@ class RunningNode implements CacheNode {
     for (const key of removeFirst) await this.#open.store.removeKey(key);
     this.#adminEndpoints = this.#makeAdminEndpoints(config);
     await this.#joinFleet(config);
+    this.#serveSquids(config);
     this.#use(this.#makeProxies(config));
     if (team !== null) {
       this.#relayServer = new RelayServer((request, response, client) => {
         if (client === FROM_NEIGHBOUR) this.#exchange?.handle(request, response);
+        else if (client === FROM_WORKER) this.#squidService?.handleWorker(request, response);
         else this.#proxy.handle(request, response, client);
       });
       await this.#relayServer.open(team.socketPath(team.index));
@@ -207,6 +213,7 @@ class RunningNode implements CacheNode {
     }
     signal?.throwIfAborted();
     this.#exchange?.start();
+    this.#squidService?.start();
     this.#isReady = true;
     this.#warn(config);
     if (team === null || team.index === 0)
@@ -350,6 +357,7 @@ class RunningNode implements CacheNode {
     await this.#peerPort?.close(leftMs());
     this.#exchange?.close();
     this.#member?.close();
+    this.#squidService?.close();
     if (this.#relayServer !== null) {
       // Other workers may still have requests for this one.
       await Promise.race([this.#team?.drained(), pause(leftMs(), undefined, { ref: false })]);
@@ -379,6 +387,10 @@ class RunningNode implements CacheNode {
     if (this.#stopping) closeAfter(response);
     if (isAdminPath(target) && this.adminListen === null) {
       this.#answerAdmin(request, response, client);
+      return;
+    }
+    if (this.#squidService?.isDigest(target)) {
+      this.#squidService.handle(request, response, client);
       return;
     }
     if (this.#team !== null) {
@@ -473,6 +485,26 @@ class RunningNode implements CacheNode {
       policy: () => ({ name: this.name, ...this.#config.policy, validAfter: this.#validAfter }),
       limits: this.#limits as Limits,
       event,
+    });
+  }
+
+  #serveSquids({ squids }: NodeConfig): void {
+    if (squids?.digestBits == null) return;
+    const team = this.#team;
+    const others = Array.from({ length: team?.size ?? 1 }, (_, worker) => worker).filter(
+      (worker) => worker !== (team?.index ?? 0),
+    );
+    const keysOf = (worker: number, time: number): Promise<Uint8Array> =>
+      this.#relay!.fetch(worker, `${DIGEST_PATH}?fresh=${time}`).catch(() => new Uint8Array());
+    this.#squidService = new SquidService({
+      digestBits: squids.digestBits,
+      share: squids.share,
+      store: this.store,
+      name: () => this.name,
+      allows: (client) => this.#proxies.allows(client),
+      isOwn: (host, port) => this.listen.some((own) => own.port === port) && this.#proxies.isOwnHost(host),
+      others: (time) => Promise.all(others.map((worker) => keysOf(worker, time))),
+      event: this.log.event.bind(this.log),
     });
   }
 

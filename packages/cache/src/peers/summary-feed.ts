@@ -17,20 +17,21 @@ import type { ResponseStore } from '../store/response-store.ts';
 import type { KeyedHash } from './neighbour-port.ts';
 
 /** The taker of what a feed tells: the summary itself, or a channel to the process that has it. */
-export interface SummarySink {
+export interface SummarySink<Hash = KeyedHash> {
   /** The key may be shared until this time, in milliseconds since 1970. */
-  keep(hash: KeyedHash, until: number): void;
+  keep(hash: Hash, until: number): void;
   /** The key has no response any more that may be shared. */
-  drop(hash: KeyedHash): void;
+  drop(hash: Hash): void;
 }
 
-export interface SummaryFeedOptions {
+/** `Hash` is what the sink knows a key by: its keyed hash, or the URL itself for Squid's digest. */
+export interface SummaryFeedOptions<Hash = KeyedHash> {
   readonly store: ResponseStore;
   /** The hashes of a key, one for each secret of the fleet. */
-  readonly hashes: (key: string) => readonly KeyedHash[];
+  readonly hashes: (key: string) => readonly Hash[];
   /** The time at which a response becomes stale, or null if it must not be shared. */
   readonly shareableUntil: (response: StoredResponse) => number | null;
-  readonly sink: SummarySink;
+  readonly sink: SummarySink<Hash>;
   /** Gives the event loop to others. */
   readonly pause: () => Promise<void>;
   readonly failed: (error: unknown) => void;
@@ -39,14 +40,14 @@ export interface SummaryFeedOptions {
 /** Keys that are looked up between two pauses. */
 const BATCH = 64;
 
-export class SummaryFeed {
-  readonly #options: SummaryFeedOptions;
+export class SummaryFeed<Hash = KeyedHash> {
+  readonly #options: SummaryFeedOptions<Hash>;
   readonly #stopWatching: () => void;
   /** Keys whose look-up runs; true if they changed again since it began. */
   readonly #running = new Map<string, boolean>();
   #isClosed = false;
 
-  constructor(options: SummaryFeedOptions) {
+  constructor(options: SummaryFeedOptions<Hash>) {
     this.#options = options;
     this.#stopWatching = options.store.watch((key) => this.#look(key));
   }

@@ -36,6 +36,11 @@ const RELAY_FIELD = 'Bloomery-Relayed-For';
 /** The client of a request that came to the peer port. No address looks like this. */
 export const FROM_NEIGHBOUR = 'neighbour';
 
+/** The client of a request that another worker makes for itself. */
+export const FROM_WORKER = 'worker';
+/** The longest wait for the answer to such a request. */
+const WORKER_MS = 10_000;
+
 export class Relay {
   readonly #team: Pick<Team, 'socketPath'>;
   readonly #name: () => string;
@@ -71,6 +76,21 @@ export class Relay {
       },
       exchange,
     );
+  }
+
+  /** The body of another worker's own answer. Rejects if the worker does not answer. */
+  async fetch(owner: number, path: string): Promise<Uint8Array> {
+    const { statusCode, body } = await this.#pool(owner).request({
+      method: 'GET',
+      path,
+      headers: { [RELAY_FIELD]: FROM_WORKER },
+      headersTimeout: WORKER_MS,
+      bodyTimeout: WORKER_MS,
+    });
+    const bytes = new Uint8Array(await body.arrayBuffer());
+    if (statusCode !== 200)
+      throw new Error(`Cannot fetch from worker ${owner}: expected status 200, got ${statusCode}`);
+    return bytes;
   }
 
   async close(): Promise<void> {
