@@ -20,7 +20,12 @@ export { COMMAND_FLAGS, environmentName, SETTINGS, type Setting } from './node/c
 export { Log, type LogLevel, type LogOptions } from './node/log/log.ts';
 export { type RunOptions, runCache } from './node/run-cache.ts';
 export { type CacheNode, type FleetPurge, type StartOptions, startNode } from './node/start-node.ts';
-export type { CooperationReport, OwnSummaryReport, PeerReport } from './peers/peer-report.ts';
+export type {
+  CooperationReport,
+  OwnSummaryReport,
+  PeerReport,
+  SquidsReport,
+} from './peers/peer-report.ts';
 export type { FieldList, StoredResponse } from './policy/stored-response.ts';
 export { createProxy } from './proxy/cache-proxy.ts';
 export type { AnswerOutcome, AnswerRecord, ProxyObserver } from './proxy/proxy-observer.ts';

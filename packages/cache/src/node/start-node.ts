@@ -16,6 +16,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { FleetKeyring } from '@bloomery/transport';
+import type { SquidsReport } from '../peers/peer-report.ts';
 import { DIGEST_PATH } from '../peers/squids/digest-answer.ts';
 import type { CacheProxy } from '../proxy/cache-proxy.ts';
 import { DigestBook } from '../proxy/digests/digest-book.ts';
@@ -32,6 +33,7 @@ import {
   cooperationOf,
   type MemberReport,
   type NodeStatus,
+  squidsOf,
   statusOf,
   type TeamReport,
   totalOf,
@@ -46,6 +48,7 @@ import { FleetMember, natsClientFor } from './fleet/fleet-member.ts';
 import { ObjectExchange } from './fleet/object-exchange.ts';
 import { openPeerPort, type PeerPort } from './fleet/peer-port.ts';
 import { purgeMemory } from './fleet/purge-file.ts';
+import { SquidClient } from './fleet/squid-client.ts';
 import { SquidService } from './fleet/squid-service.ts';
 import { keepTick } from './kept-tick.ts';
 import { type Certificate, NodeServers, readCertificate } from './listen/node-servers.ts';
@@ -113,6 +116,8 @@ class RunningNode implements CacheNode {
   #peerPort: PeerPort | null = null;
   /** This node as a sibling of Squids; null if it serves none. */
   #squidService: SquidService | null = null;
+  /** The Squids that this node asks; null if there are none. */
+  #squidClient: SquidClient | null = null;
   #isReady = false;
   #stopping = false;
   #closing: Promise<void> | null = null;
@@ -214,6 +219,7 @@ class RunningNode implements CacheNode {
     signal?.throwIfAborted();
     this.#exchange?.start();
     this.#squidService?.start();
+    this.#squidClient?.start();
     this.#isReady = true;
     this.#warn(config);
     if (team === null || team.index === 0)
@@ -243,7 +249,8 @@ class RunningNode implements CacheNode {
   async metrics({ signal }: AbortOptions = {}): Promise<string> {
     const report = await abortable(this.#reports(), signal);
     const total = totalOf(report);
-    return renderMetrics(total, { name: this.name, version: VERSION }, cooperationOf(report, total));
+    const facts = { name: this.name, version: VERSION };
+    return renderMetrics(total, facts, cooperationOf(report, total), squidsOf(report));
   }
 
   report(): MemberReport {
@@ -260,7 +267,8 @@ class RunningNode implements CacheNode {
       this.#watch.facts(),
       this.#proxy.activity,
     );
-    return { worker: this.#team?.index ?? 0, pid: process.pid, at: Date.now(), snapshot };
+    const squids = ownSquids(this.#squidService, this.#squidClient);
+    return { worker: this.#team?.index ?? 0, pid: process.pid, at: Date.now(), snapshot, squids };
   }
 
   async purge(url: string, { signal }: AbortOptions = {}): Promise<number> {
@@ -358,6 +366,7 @@ class RunningNode implements CacheNode {
     this.#exchange?.close();
     this.#member?.close();
     this.#squidService?.close();
+    this.#squidClient?.close();
     if (this.#relayServer !== null) {
       // Other workers may still have requests for this one.
       await Promise.race([this.#team?.drained(), pause(leftMs(), undefined, { ref: false })]);
@@ -456,13 +465,19 @@ class RunningNode implements CacheNode {
       flights: this.#flights,
       digests: this.#digests,
       validAfter: this.#validAfter,
-      sourcesBeforeOrigin: this.#exchange?.sources,
+      sourcesBeforeOrigin: this.#exchange?.sources ?? this.#squidClient?.sources,
     });
   }
 
-  async #joinFleet({ peers }: NodeConfig): Promise<void> {
-    if (peers === null) return;
+  async #joinFleet({ peers, squids }: NodeConfig): Promise<void> {
     const event = this.log.event.bind(this.log);
+    const policy = () => ({ name: this.name, ...this.#config.policy, validAfter: this.#validAfter });
+    const limits = this.#limits as Limits;
+    if (squids !== null && squids.addresses.length > 0) {
+      const processes = this.#team?.size ?? 1;
+      this.#squidClient = new SquidClient({ config: squids, processes, policy, limits, event });
+    }
+    if (peers === null) return;
     if (this.#team === null) {
       const keyring = new FleetKeyring(readPeerSecrets(peers.secretFile));
       this.#member = new FleetMember({
@@ -482,8 +497,9 @@ class RunningNode implements CacheNode {
       config: peers,
       store: this.store,
       flights: this.#flights.own,
-      policy: () => ({ name: this.name, ...this.#config.policy, validAfter: this.#validAfter }),
-      limits: this.#limits as Limits,
+      policy,
+      limits,
+      squids: this.#squidClient?.neighbours ?? null,
       event,
     });
   }
@@ -564,6 +580,11 @@ class RunningNode implements CacheNode {
       return { members: [this.report()], ended: null, fleet: this.#member?.report() ?? null };
     return this.#team.collect(() => this.report());
   }
+}
+
+function ownSquids(service: SquidService | null, client: SquidClient | null): SquidsReport | null {
+  if (service === null && client === null) return null;
+  return { served: service?.report ?? null, squids: client?.reports() ?? [] };
 }
 
 /** Connections are distributed evenly, so each worker has its share of the allowed number. */

@@ -14,9 +14,10 @@
  * ```
  *
  * The search (neighbour-search.ts) takes at most the budget. Every byte that arrives from a
- * neighbour is proven before it is passed on (neighbour-ask.ts). So when a body breaks off, stalls
- * or is damaged, the bytes so far are right, and the rest may come from another source if it is
- * certain to belong to the same representation:
+ * neighbour of the fleet is proven before it is passed on (neighbour-ask.ts). A Squid proves
+ * nothing (squids/squid-ask.ts), and its bytes are trusted as those of an origin are. So when a
+ * body breaks off, stalls or is damaged, the bytes so far are right, and the rest may come from
+ * another source if it is certain to belong to the same representation:
  * - from another neighbour, or the one that the owner of the key names: a 206 from exactly the next
  *   byte, under If-Range with the same strong ETag;
  * - from the origin, likewise;
@@ -33,17 +34,24 @@ import type { RequestHead, ResponseHead } from '../policy/message-head.ts';
 import { expectedBodyLength } from '../policy/storing.ts';
 import { OriginError } from '../proxy/origin/origin-error.ts';
 import type { ResponseSource, SourceFetch, SourceHandler, SourceRequest } from '../proxy/response-source.ts';
-import { type AskListener, type AskTools, NeighbourAsk } from './neighbour-ask.ts';
+import type { AskListener, AskTools } from './neighbour-ask.ts';
 import type { Neighbour, NeighbourPlan, NeighbourPort } from './neighbour-port.ts';
-import { type Found, NeighbourSearch } from './neighbour-search.ts';
-import { isAskable } from './objects/object-request.ts';
+import { type Found, NeighbourSearch, type SearchAsk } from './neighbour-search.ts';
+import { isAskable, type ObjectAsk } from './objects/object-request.ts';
 import { isRestOf, RestFromOrigin } from './rest-from-origin.ts';
 
 /** How often a body may be continued, so that a fetch ends whatever its sources do. */
 const MOST_CONTINUATIONS = 4;
 
 export interface NeighbourSourceOptions {
-  readonly tools: AskTools;
+  readonly tools: Pick<AskTools, 'clock' | 'headTimeoutMs'>;
+  /** Makes a question to a neighbour. */
+  readonly newAsk: (
+    neighbour: Neighbour,
+    request: RequestHead,
+    ask: ObjectAsk & { readonly isMiss: boolean },
+    listener: AskListener,
+  ) => ObjectQuestion;
   readonly port: NeighbourPort;
   /** Time for all neighbours and the owner together, before the origin is asked. */
   readonly budgetMs: number;
@@ -56,6 +64,18 @@ export interface NeighbourSourceOptions {
    * share of the memory, and are not published. A hot object (decisions/hot-objects.ts) is no copy.
    */
   readonly copies: boolean;
+}
+
+/** A question to one neighbour, of which a body can be read (neighbour-ask.ts). */
+interface ObjectQuestion extends SearchAsk {
+  readonly neighbour: Neighbour;
+  listener: AskListener;
+  /** SHA-256 of the bytes that were passed on, if they are all of the body so far. */
+  readonly digest: Uint8Array | null;
+  /** Whether the neighbour marked the object as one that it is asked for most. */
+  readonly isHot: boolean;
+  pause(): void;
+  resume(): void;
 }
 
 export class NeighbourSource implements ResponseSource {
@@ -84,9 +104,9 @@ class NeighbourFetch implements SourceFetch {
   readonly #options: NeighbourSourceOptions;
   readonly #request: SourceRequest;
   readonly #handler: SourceHandler;
-  #search: NeighbourSearch<NeighbourAsk> | null = null;
+  #search: NeighbourSearch<ObjectQuestion> | null = null;
   /** The source of the body at the moment. */
-  #reading: NeighbourAsk | RestFromOrigin | null = null;
+  #reading: ObjectQuestion | RestFromOrigin | null = null;
   #head: ResponseHead | null = null;
   #isHot = false;
   /** Length of the whole body, if it is known. */
@@ -169,14 +189,14 @@ class NeighbourFetch implements SourceFetch {
   }
 
   /** Searches for the object, or for its rest after a body that broke off. */
-  #seek(plan: NeighbourPlan | Promise<NeighbourPlan>, broken: NeighbourAsk | null): void {
-    const { tools, port, request, budgetMs } = this.#options;
+  #seek(plan: NeighbourPlan | Promise<NeighbourPlan>, broken: ObjectQuestion | null): void {
+    const { tools, newAsk, port, request, budgetMs } = this.#options;
     const etag = this.#strongTag();
     this.#search = new NeighbourSearch({
       clock: tools.clock,
       headTimeoutMs: tools.headTimeoutMs,
       port,
-      newAsk: (neighbour, ask, listener) => new NeighbourAsk(tools, neighbour, request, ask, listener),
+      newAsk: (neighbour, ask, listener) => newAsk(neighbour, request, ask, listener),
       key: request.key,
       plan,
       rest: broken === null || etag === null ? null : { start: this.#came, etag },
@@ -197,7 +217,7 @@ class NeighbourFetch implements SourceFetch {
     this.#search.start();
   }
 
-  #found({ ask, head }: Found<NeighbourAsk>): void {
+  #found({ ask, head }: Found<ObjectQuestion>): void {
     this.#reading = ask;
     ask.listener = this.#listenTo(ask);
     if (this.#head === null) {
@@ -210,7 +230,7 @@ class NeighbourFetch implements SourceFetch {
     if (this.#paused) ask.pause();
   }
 
-  #listenTo(ask: NeighbourAsk): AskListener {
+  #listenTo(ask: ObjectQuestion): AskListener {
     return {
       waits: () => false,
       answered: nothing,
@@ -222,7 +242,7 @@ class NeighbourFetch implements SourceFetch {
   }
 
   /** The body of a neighbour broke off, stalled or was damaged. */
-  #broken(ask: NeighbourAsk): void {
+  #broken(ask: ObjectQuestion): void {
     this.#digest = this.#continuations === 0 ? ask.digest : null;
     this.#reading = null;
     this.#lost.add(ask.neighbour.address);

@@ -222,20 +222,12 @@ export class PeerHub implements NeighbourDirectory {
     return [...this.#links.values()].map((link) => {
       const { score, followers } = link;
       const { latencies, guesses, troubles } = score;
-      const distrustedMs = score.distrustedMs(now);
-      const doubt =
-        distrustedMs > 0
-          ? `it sent an object with a wrong digest; it is asked again in ${Math.ceil(distrustedMs / 1000)} s`
-          : score.isResting(now)
-            ? 'it failed several times in a row'
-            : score.isDoubted
-              ? 'its summary was wrong too often'
-              : null;
+      const doubt = score.doubt(now);
       return {
         address: link.address,
         id: link.id,
         state: link.state,
-        masked: distrustedMs > 0 ? doubt : (link.masked ?? doubt),
+        masked: score.distrustedMs(now) > 0 ? doubt : (link.masked ?? doubt),
         objects: Math.max(...followers.map(({ positions }) => positions?.size ?? 0)),
         falsePositiveRate: sumOf(followers.map(({ positions }) => rateOf(positions))),
         keys: followers.map(({ keyId, positions }) => ({

@@ -111,3 +111,49 @@ export interface FleetReport {
 export interface CooperationReport extends Omit<FleetReport, 'own'> {
   readonly own: OwnSummaryReport;
 }
+
+/** Squids as this node sees them, and what it served to them. */
+export interface SquidsReport {
+  /** The digests that this node served, or null if it serves none. */
+  readonly served: {
+    readonly digests: number;
+    /** Objects in the last one, or null before the first. */
+    readonly objects: number | null;
+  } | null;
+  /** The Squids that this node asks, in their order. */
+  readonly squids: readonly PeerReport[];
+}
+
+/** The report of a node from those of its processes, each of which counts for itself. */
+export function mergeSquids(reports: readonly SquidsReport[]): SquidsReport | null {
+  const [first, ...others] = reports;
+  return first === undefined ? null : others.reduce(mergeTwo, first);
+}
+
+function mergeTwo(a: SquidsReport, b: SquidsReport): SquidsReport {
+  const objects = Math.max(a.served?.objects ?? -1, b.served?.objects ?? -1);
+  return {
+    served:
+      a.served === null || b.served === null
+        ? (a.served ?? b.served)
+        : { digests: a.served.digests + b.served.digests, objects: objects < 0 ? null : objects },
+    squids: a.squids.map((squid, i) => mergePeers(squid, b.squids[i]!)),
+  };
+}
+
+/** Counts are added. State, latency and digest are those of the first process that has a digest. */
+function mergePeers(a: PeerReport, b: PeerReport): PeerReport {
+  const sums = Object.fromEntries(COUNTS.map((name) => [name, a[name] + b[name]]));
+  return { ...(a.state === 'down' && b.state === 'up' ? b : a), ...sums };
+}
+
+const COUNTS = [
+  'summaryBytes',
+  'memoryBytes',
+  'trueHits',
+  'falseHits',
+  'trueMisses',
+  'falseMisses',
+  'failures',
+  'objectBytes',
+] as const satisfies readonly (keyof PeerReport)[];

@@ -11,6 +11,7 @@ import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { type Clock, FleetKeyring, systemClock } from '@bloomery/transport';
 import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
 import { HotObjects } from '../../src/peers/decisions/hot-objects.ts';
+import { NeighbourAsk } from '../../src/peers/neighbour-ask.ts';
 import type {
   Neighbour,
   NeighbourPlan,
@@ -173,7 +174,15 @@ export async function startFleet(
       budgetMs: BUDGET_MS,
       copies: true,
       source: (request, origin) =>
-        new NeighbourSource({ tools, port, budgetMs: node.budgetMs, request, origin, copies: node.copies }),
+        new NeighbourSource({
+          tools,
+          newAsk: (neighbour, head, ask, listener) => new NeighbourAsk(tools, neighbour, head, ask, listener),
+          port,
+          budgetMs: node.budgetMs,
+          request,
+          origin,
+          copies: node.copies,
+        }),
     };
     nodes.push(node);
   }

@@ -4,7 +4,12 @@
  * how well. It contains no URL and no client.
  */
 
-import type { CooperationReport, FleetReport } from '../../peers/peer-report.ts';
+import {
+  type CooperationReport,
+  type FleetReport,
+  mergeSquids,
+  type SquidsReport,
+} from '../../peers/peer-report.ts';
 import { type MetricsSnapshot, mergeSnapshots, OUTCOMES } from '../metrics/node-counters.ts';
 
 /** The report of one process. */
@@ -15,6 +20,8 @@ export interface MemberReport {
   /** Time of the report. */
   readonly at: number;
   readonly snapshot: MetricsSnapshot;
+  /** The Squids of this process, or null if it has none. */
+  readonly squids?: SquidsReport | null;
 }
 
 /** The reports of all processes. */
@@ -56,6 +63,8 @@ export interface NodeStatus {
   readonly residentBytes: number;
   /** The neighbours, or null if the node has none. */
   readonly cooperation: CooperationReport | null;
+  /** The Squids, or null if the node has none. */
+  readonly squids: SquidsReport | null;
   readonly workers: readonly {
     readonly worker: number;
     readonly pid: number;
@@ -94,6 +103,11 @@ export function cooperationOf(
   return { ...fleet, own: { ...fleet.own, objectsServed, bytesServed: objectBytesServed } };
 }
 
+/** The Squids, as all processes together see them. */
+export function squidsOf({ members }: TeamReport): SquidsReport | null {
+  return mergeSquids(members.flatMap(({ squids }) => squids ?? []));
+}
+
 export function statusOf(report: TeamReport, facts: StatusFacts): NodeStatus {
   const all = totalOf(report);
   const { name, version, stopping, listen, forward, upstreams, now } = facts;
@@ -129,6 +143,7 @@ export function statusOf(report: TeamReport, facts: StatusFacts): NodeStatus {
     },
     residentBytes: all.process.residentBytes,
     cooperation: cooperationOf(report, all),
+    squids: squidsOf(report),
     workers: report.members.map(({ worker, pid, at, snapshot }) => ({
       worker,
       pid,

@@ -17,12 +17,14 @@ import { type Clock, type FleetKeyring, systemClock } from '@bloomery/transport'
 import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
 import { HotObjects } from '../../peers/decisions/hot-objects.ts';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
+import { type AskTools, NeighbourAsk } from '../../peers/neighbour-ask.ts';
 import type { NeighbourDirectory, NeighbourReport } from '../../peers/neighbour-port.ts';
-import { NeighbourSource } from '../../peers/neighbour-source.ts';
+import { NeighbourSource, type NeighbourSourceOptions } from '../../peers/neighbour-source.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import { PeerEntry, type PeerEntryStatistics } from '../../peers/peer-entry.ts';
 import type { PurgeReach } from '../../peers/purge-exchange.ts';
 import { RunningAsks } from '../../peers/running-asks.ts';
+import type { SquidNeighbours } from '../../peers/squids/squid-neighbours.ts';
 import { SummaryFeed, type SummarySink } from '../../peers/summary-feed.ts';
 import { isPeerCopy, type PolicyOptions, shareableUntil } from '../../policy/index.ts';
 import { hasSecretQuery } from '../../policy/secret-queries.ts';
@@ -66,6 +68,8 @@ export interface ObjectExchangeOptions {
   readonly flights: ProxyFlights;
   readonly policy: () => PolicyOptions;
   readonly limits: Limits;
+  /** The Squids of the node, which are asked beside the neighbours; null if there are none. */
+  readonly squids: SquidNeighbours | null;
   readonly event: (level: 'info' | 'warn' | 'error', name: string, fields: Record<string, unknown>) => void;
   readonly clock?: Clock;
 }
@@ -80,7 +84,7 @@ export class ObjectExchange {
   readonly sources: SourcesBeforeOrigin;
 
   constructor(options: ObjectExchangeOptions) {
-    const { fleet, config, store, flights, policy, limits, event } = options;
+    const { fleet, config, store, flights, policy, limits, event, squids } = options;
     const clock = options.clock ?? systemClock;
     const { keyring } = fleet;
     const until = (response: StoredResponse) => shareableUntil(response, { share: config.share });
@@ -126,7 +130,13 @@ export class ObjectExchange {
       },
     };
     // Summary Cache keeps and publishes everything, wherever it came from.
-    const fetching = { tools, port, budgetMs: config.budgetMs, copies: config.mode === 'single' };
+    const fetching = {
+      tools,
+      newAsk: newAskOf(tools, squids),
+      port: squids?.beside(port) ?? port,
+      budgetMs: config.budgetMs,
+      copies: config.mode === 'single',
+    };
     this.sources = (request, _route, decision, origin) =>
       decision.kind === 'fetch' && decision.shareable
         ? [new NeighbourSource({ ...fetching, request, origin })]
@@ -187,4 +197,11 @@ export class ObjectExchange {
   close(): void {
     this.#client.close();
   }
+}
+
+/** A Squid is asked in its own way, and every other neighbour in that of the fleet. */
+function newAskOf(tools: AskTools, squids: SquidNeighbours | null): NeighbourSourceOptions['newAsk'] {
+  return (neighbour, request, ask, listener) =>
+    squids?.newAsk(neighbour, request, listener) ??
+    new NeighbourAsk(tools, neighbour, request, ask, listener);
 }

@@ -18,6 +18,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, systemClock } from '@bloomery/transport';
+import type { SquidsReport } from '../../peers/peer-report.ts';
 import { SlicedWork } from '../../peers/sliced-work.ts';
 import { isDigestTarget, sendDigest } from '../../peers/squids/digest-answer.ts';
 import { OwnDigest } from '../../peers/squids/own-digest.ts';
@@ -44,13 +45,6 @@ export interface SquidServiceOptions {
   readonly others: (time: number) => Promise<readonly Uint8Array[]>;
   readonly event: (level: 'info' | 'warn' | 'error', name: string, fields: Record<string, unknown>) => void;
   readonly clock?: Clock;
-}
-
-/** Counts of what a node has served to Squids. */
-export interface SquidServiceReport {
-  readonly digests: number;
-  /** Objects in the last digest, or null before the first. */
-  readonly objects: number | null;
 }
 
 export class SquidService {
@@ -132,7 +126,7 @@ export class SquidService {
     this.#cutIfFailed(sent, response);
   }
 
-  get report(): SquidServiceReport {
+  get report(): NonNullable<SquidsReport['served']> {
     return { digests: this.#digests, objects: this.#objects };
   }
 

@@ -4,7 +4,7 @@
  * and every label has a small fixed number of values, so that a scrape stays small.
  */
 
-import type { CooperationReport, PeerReport } from '../../peers/peer-report.ts';
+import type { CooperationReport, PeerReport, SquidsReport } from '../../peers/peer-report.ts';
 import { LATENCY_BOUNDS, type MetricsSnapshot, OUTCOMES } from './node-counters.ts';
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -18,6 +18,7 @@ export function renderMetrics(
   snapshot: MetricsSnapshot,
   facts: NodeFacts,
   cooperation: CooperationReport | null = null,
+  squids: SquidsReport | null = null,
 ): string {
   const page = new Page();
   const { process: own } = snapshot;
@@ -81,7 +82,10 @@ export function renderMetrics(
     )
     .sample(snapshot.connectionsRefused);
   stores(page, snapshot);
-  if (cooperation !== null) neighbours(page, cooperation);
+  const peers = [...(cooperation?.peers ?? []), ...(squids?.squids ?? [])];
+  if (cooperation !== null || peers.length > 0) neighbours(page, peers);
+  if (cooperation !== null) ownSummary(page, cooperation);
+  if (squids?.served != null) servedDigests(page, squids.served);
   const { fetches, flights, originConnections, tunnels } = snapshot.activity;
   page
     .metric('bloomery_cache_origin_fetches_running', 'gauge', 'Fetches from origins under way.')
@@ -162,8 +166,8 @@ const STORE_METRICS = [
   ['bloomery_cache_store_copy_bytes', 'gauge', 'Bytes that these copies take.', 'copyBytes'],
 ] as const;
 
-/** One sample for each neighbour. The membership bounds their number. */
-function neighbours(page: Page, { own, peers, dns }: CooperationReport): void {
+/** One sample for each neighbour, Squids included. The settings and the membership bound them. */
+function neighbours(page: Page, peers: readonly PeerReport[]): void {
   // Two addresses of one node have its name, and two samples may not have the same labels.
   const labels = new Map(peers.map(({ id, address }) => [id ?? address, address]));
   const labelOf = ({ id, address }: PeerReport) => (id !== null && labels.get(id) === address ? id : address);
@@ -174,10 +178,6 @@ function neighbours(page: Page, { own, peers, dns }: CooperationReport): void {
   const members = page.metric('bloomery_cache_members', 'gauge', 'Neighbours by where they were learnt.');
   for (const source of new Set(peers.map((peer) => peer.source)))
     members.sample(peers.filter((peer) => peer.source === source).length, { source });
-  for (const [name, help, read] of DNS_METRICS) {
-    const metric = page.metric(name, 'counter', help);
-    for (const each of dns) metric.sample(read(each), { name: each.name });
-  }
   const answers = page.metric(
     'bloomery_cache_peer_answers_total',
     'counter',
@@ -191,6 +191,22 @@ function neighbours(page: Page, { own, peers, dns }: CooperationReport): void {
       ['false_miss', peer.falseMisses],
     ] as const)
       answers.sample(count, { peer: labelOf(peer), what });
+  }
+}
+
+function servedDigests(page: Page, served: NonNullable<SquidsReport['served']>): void {
+  page
+    .metric('bloomery_cache_squid_digests_total', 'counter', 'Digests served to Squids.')
+    .sample(served.digests);
+  page
+    .metric('bloomery_cache_squid_digest_objects', 'gauge', 'Objects in the last of them.')
+    .sample(served.objects ?? 0);
+}
+
+function ownSummary(page: Page, { own, dns }: CooperationReport): void {
+  for (const [name, help, read] of DNS_METRICS) {
+    const metric = page.metric(name, 'counter', help);
+    for (const each of dns) metric.sample(read(each), { name: each.name });
   }
   for (const [name, type, help, value] of [
     ['bloomery_cache_summary_objects', 'gauge', 'Objects in the published summary.', own.objects],

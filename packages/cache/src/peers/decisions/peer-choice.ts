@@ -42,6 +42,10 @@ export interface Miss {
   readonly hasOwner: boolean;
   /** Milliseconds that are left for all neighbours and the owner together. */
   readonly budgetMs: number;
+  /** The most neighbours that are asked; two by default. */
+  readonly mostAsks?: number;
+  /** The shortest deadline of a neighbour; 20 ms by default. */
+  readonly leastDeadlineMs?: number;
   /** The budget for hedges allows one. */
   readonly mayHedge: boolean;
   /** The time, in milliseconds of a clock that does not jump. */
@@ -121,14 +125,15 @@ export function choosePeers(miss: Miss): PeerPlan {
     .map((candidate) => ({ candidate, expectedMs: candidate.score.expectedMs(miss.now) }))
     .sort((a, b) => a.expectedMs - b.expectedMs);
   const asks: PlannedAsk[] = [];
+  const { mostAsks = MOST_ASKS, leastDeadlineMs = SHORTEST_DEADLINE_MS } = miss;
   let leftMs = miss.budgetMs - (mayAskOwner ? SHORTEST_DEADLINE_MS : 0);
   for (const [place, { candidate }] of byWait.entries()) {
-    if (asks.length === MOST_ASKS) reasons.set(candidate, 'others are nearer');
+    if (asks.length >= mostAsks) reasons.set(candidate, 'others are nearer');
     else if (leftMs < SHORTEST_DEADLINE_MS) reasons.set(candidate, 'no time left');
     else {
-      const headDeadlineMs = Math.min(headDeadline(candidate), leftMs);
+      const headDeadlineMs = Math.min(headDeadline(candidate, leastDeadlineMs), leftMs);
       leftMs -= headDeadlineMs;
-      const hasNext = place + 1 < byWait.length && asks.length + 1 < MOST_ASKS;
+      const hasNext = place + 1 < byWait.length && asks.length + 1 < mostAsks;
       const mayHedge = hasNext && miss.mayHedge && leftMs >= SHORTEST_DEADLINE_MS;
       const hedgeAfterMs = mayHedge ? hedgeAfter(candidate, headDeadlineMs) : null;
       asks.push({ peer: candidate.peer, headDeadlineMs, hedgeAfterMs });
@@ -157,10 +162,10 @@ function refusalOf({ masked, score }: Candidate, { now, draw }: Miss): ChoiceRea
   return null;
 }
 
-function headDeadline({ score: { latencies } }: Candidate): number {
+function headDeadline({ score: { latencies } }: Candidate, leastMs: number): number {
   if (latencies.count === 0) return UNKNOWN_DEADLINE_MS;
   const deadline = MEDIANS_PER_DEADLINE * latencies.quantileMs(0.5);
-  return Math.min(LONGEST_DEADLINE_MS, Math.max(SHORTEST_DEADLINE_MS, deadline));
+  return Math.min(LONGEST_DEADLINE_MS, Math.max(leastMs, deadline));
 }
 
 function hedgeAfter({ score: { latencies } }: Candidate, headDeadlineMs: number): number | null {

@@ -140,6 +140,15 @@ export class PeerScore {
     return Math.max(0, this.#distrustedUntil - now);
   }
 
+  /** The reason why the neighbour is not asked at present, in words for people, or null. */
+  doubt(now: number): string | null {
+    const distrustedMs = this.distrustedMs(now);
+    if (distrustedMs > 0)
+      return `it sent an object with a wrong digest; it is asked again in ${Math.ceil(distrustedMs / 1000)} s`;
+    if (this.isResting(now)) return 'it failed several times in a row';
+    return this.isDoubted ? 'its summary was wrong too often' : null;
+  }
+
   /**
    * Expected wait in ms, by which neighbours are ordered: the average latency times the requests
    * that would be under way (Finagle's load balancer calls it "peak EWMA"). A neighbour without a

@@ -93,15 +93,21 @@ const MOST_WAIT_MS = 60_000;
 
 /** The fields of a question, without Host and the signature. */
 export function askFields(headers: FieldList, ask: ObjectAsk): string[] {
-  const fields: string[] = [];
-  for (let at = 0; at + 1 < headers.length; at += 2) {
-    if (SENT.has(headers[at]!.toLowerCase())) fields.push(headers[at]!, headers[at + 1]!);
-  }
+  const fields = selectingFields(headers);
   const wishes = freshnessWishes(headers);
   if (wishes !== '') fields.push('Cache-Control', wishes);
   const wait = Math.min(Math.floor(ask.waitMs), MOST_WAIT_MS);
   fields.push('Bloomery-Ask', ask.kind === 'stored' ? 'stored' : `coming; wait=${wait}`);
   if (ask.rest !== null) fields.push('Range', `bytes=${ask.rest.start}-`, 'If-Range', ask.rest.etag);
+  return fields;
+}
+
+/** The fields of a request that may select a variant and that a neighbour may see. */
+export function selectingFields(headers: FieldList): string[] {
+  const fields: string[] = [];
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    if (SENT.has(headers[at]!.toLowerCase())) fields.push(headers[at]!, headers[at + 1]!);
+  }
   return fields;
 }
 
@@ -173,7 +179,7 @@ export function isSelectedBySentFields(responseHeaders: FieldList, requestHeader
 }
 
 /** The client's limits on age and freshness, which the neighbour's policy has to keep. */
-function freshnessWishes(headers: FieldList): string {
+export function freshnessWishes(headers: FieldList): string {
   const { directives } = requestFacts(headers);
   if (directives === null) return '';
   const wishes: string[] = [];
