@@ -5,7 +5,7 @@
  * every machine that may read the status (`--admin-client`).
  */
 
-import type { CooperationReport, PeerReport } from '@bloomery/cache';
+import type { CooperationReport, PeerReport, SquidsReport } from '@bloomery/cache';
 import { formatPairs, formatTable } from '@bloomery/papers/drawing';
 import type { Command } from 'commander';
 import { withExamples, withJson } from '../command-options.ts';
@@ -38,12 +38,25 @@ export function registerPeers(cache: Command): void {
 }
 
 async function run({ node, json }: PeersOptions): Promise<void> {
-  const report = await readReport(node);
-  if (json) writeJson(report);
-  else for (const line of describeCooperation(report)) writeLine(line);
+  const { cooperation, squids } = await readReport(node);
+  if (json) {
+    writeJson({ own: cooperation?.own ?? null, peers: cooperation?.peers ?? [], squids });
+    return;
+  }
+  const parts = [
+    cooperation === null ? [] : describeCooperation(cooperation),
+    squids === null ? [] : describeSquids(squids),
+  ].filter(({ length }) => length > 0);
+  for (const [at, lines] of parts.entries())
+    for (const line of at === 0 ? lines : ['', ...lines]) writeLine(line);
 }
 
-async function readReport(node: string): Promise<CooperationReport> {
+interface Neighbours {
+  readonly cooperation: CooperationReport | null;
+  readonly squids: SquidsReport | null;
+}
+
+async function readReport(node: string): Promise<Neighbours> {
   let place: URL;
   try {
     place = new URL('/.bloomery/status', node);
@@ -62,12 +75,13 @@ async function readReport(node: string): Promise<CooperationReport> {
   if (!response.ok) throw new UsageError(`${place.origin} answered ${response.status}: ${text.trim()}`);
   const status = parse(text);
   if (status === undefined) throw new UsageError(`${place.origin} is no bloomery cache`);
-  if (status.cooperation === null || status.cooperation === undefined)
-    throw new UsageError(`the node at ${place.origin} has no neighbours (--peer)`);
-  return status.cooperation;
+  const { cooperation = null, squids = null } = status;
+  if (cooperation === null && squids === null)
+    throw new UsageError(`the node at ${place.origin} has no neighbours (--peer, --squid)`);
+  return { cooperation, squids };
 }
 
-function parse(text: string): { readonly cooperation?: CooperationReport | null } | undefined {
+function parse(text: string): Partial<Neighbours> | undefined {
   try {
     const value = JSON.parse(text);
     return typeof value === 'object' && value !== null && 'requests' in value ? value : undefined;
@@ -78,6 +92,35 @@ function parse(text: string): { readonly cooperation?: CooperationReport | null 
 
 /** The report as lines for a terminal. */
 function describeCooperation({ own, peers, dns, nats }: CooperationReport): string[] {
+  return [
+    formatPairs([
+      ['node', own.id],
+      ['reached at', own.listen.join(', ')],
+      ['secrets', own.keys.map(({ id, objects }) => `${id} (${formatCount(objects)} objects)`).join(', ')],
+      ['its summary', summaryOf(own)],
+      ['published', `${formatCount(own.updates)} updates, ${formatBytes(own.bytesPublished)}`],
+      ['served', `${formatCount(own.objectsServed)} objects, ${formatBytes(own.bytesServed)}`],
+      ['summaries', `${formatBytes(own.memoryBytes)} of ${formatBytes(own.memoryLimitBytes)}`],
+      ...dns.map((each): [string, string] => ['dns', lookupsOf(each)]),
+      ...(nats == null ? [] : [['nats', natsOf(nats)] as [string, string]]),
+    ]),
+    '',
+    ...tableOf(peers),
+  ];
+}
+
+/** The Squids as lines for a terminal. */
+function describeSquids({ served, squids }: SquidsReport): string[] {
+  const { digests = 0, objects = null } = served ?? {};
+  const text =
+    objects === null ? 'none yet' : `${formatCount(digests)}, the last of ${formatCount(objects)} objects`;
+  return [
+    ...(served === null ? [] : [formatPairs([['digests served to Squids', text]])]),
+    ...(squids.length === 0 ? [] : tableOf(squids)),
+  ];
+}
+
+function tableOf(peers: readonly PeerReport[]): string[] {
   const rows = peers.map((peer) => [
     peer.id ?? peer.dnsName ?? peer.address,
     stateOf(peer),
@@ -94,18 +137,6 @@ function describeCooperation({ own, peers, dns, nats }: CooperationReport): stri
     formatBytes(peer.objectBytes),
   ]);
   return [
-    formatPairs([
-      ['node', own.id],
-      ['reached at', own.listen.join(', ')],
-      ['secrets', own.keys.map(({ id, objects }) => `${id} (${formatCount(objects)} objects)`).join(', ')],
-      ['its summary', summaryOf(own)],
-      ['published', `${formatCount(own.updates)} updates, ${formatBytes(own.bytesPublished)}`],
-      ['served', `${formatCount(own.objectsServed)} objects, ${formatBytes(own.bytesServed)}`],
-      ['summaries', `${formatBytes(own.memoryBytes)} of ${formatBytes(own.memoryLimitBytes)}`],
-      ...dns.map((each): [string, string] => ['dns', lookupsOf(each)]),
-      ...(nats == null ? [] : [['nats', natsOf(nats)] as [string, string]]),
-    ]),
-    '',
     ...formatTable([HEADINGS, ...rows], { right: [4, 5, 6, 7, 8, 9, 10, 11, 12] }).split('\n'),
     ...peers
       .filter(({ objects, falsePositiveRate }) => objects > 0 && falsePositiveRate > 0.01)
