@@ -67,6 +67,7 @@ export default {
         'lane-process.ts',
         'kernel/parts.ts',
         'engine/rows.ts',
+        'cache/digests.mjs',
         'cache/eviction.mjs',
         'cache/tick-shape.mjs',
       ],

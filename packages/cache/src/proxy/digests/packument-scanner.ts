@@ -4,8 +4,9 @@
  * The document of a single version has `dist` at the top.
  *
  * The scanner takes the document in pieces, and keeps the path to the current value and one string.
- * So memory is bounded, and no piece takes long: about 5 ms per MB. We refused `JSON.parse`, which
- * would hold the event loop for the whole document (vite's full one has 39 MB) and build all of it.
+ * So memory is bounded, and no piece takes long: 1.4 ms for 64 kB on a busy machine
+ * (`bench/cache/digests.mjs`: 22 ms per MB). We refused `JSON.parse`, which would hold the event
+ * loop for the whole document and build all of it.
  *
  * It does not validate: a damaged document gives fewer digests, or those of its intact part. Only
  * strings at these very paths count. Text inside a string, such as a README that quotes JSON, and
