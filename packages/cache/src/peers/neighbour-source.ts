@@ -170,9 +170,9 @@ class NeighbourFetch implements SourceFetch {
    * is unknown; those whose part broke off were counted as failing already.
    */
   distrust(): void {
-    const { tools } = this.#options;
+    const { port } = this.#options;
     if (this.#continuations === 0 && this.#sender !== null)
-      tools.report({ kind: 'forged', neighbour: this.#sender });
+      port.report({ kind: 'forged', neighbour: this.#sender });
   }
 
   pause(): void {

@@ -147,6 +147,9 @@ export class SquidLink implements Neighbour {
       failures: troubles.failed + troubles.late + troubles.broken,
       latencyMs:
         latencies.count === 0 ? null : { median: latencies.quantileMs(0.5), p95: latencies.quantileMs(0.95) },
+      forged: score.forged,
+      source: 'settings',
+      dnsName: null,
       objectBytes: this.objectBytes,
     };
   }

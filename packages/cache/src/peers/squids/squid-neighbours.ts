@@ -100,6 +100,7 @@ export class SquidNeighbours {
     const key = squidKey(request.key);
     const found: SquidLink[] = [];
     for (const link of this.#links.values()) {
+      if (link.score.distrustedMs(clock.monotonic()) > 0) continue;
       if (link.has(key)) found.push(link);
       else if (link.masked === null) link.score.countMiss();
     }
@@ -130,7 +131,11 @@ export class SquidNeighbours {
     if (link === undefined) return;
     const { score } = link;
     const now = this.#options.clock.monotonic();
-    if (report.kind === 'asked') score.begin();
+    if (report.kind === 'forged') {
+      score.distrust(now);
+      const forMs = score.distrustedMs(now);
+      this.#options.event('warn', 'peer-distrusted', { peer: link.address, id: null, forMs });
+    } else if (report.kind === 'asked') score.begin();
     else if (report.kind === 'answered') {
       const end = report.end === 'waits' ? 'cancelled' : report.end;
       score.end(end, { guessed: true, waitedMs: report.ms, now });
