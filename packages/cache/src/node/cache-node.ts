@@ -3,7 +3,7 @@
  * it.
  */
 
-import type { PurgeReach } from '../peers/purge-exchange.ts';
+import type { PurgeReach } from '../peers/purges/purge-exchange.ts';
 import type { AbortOptions } from '../store/abortable.ts';
 import type { ResponseStore } from '../store/response-store.ts';
 import type { MemberReport, NodeStatus } from './admin/status.ts';

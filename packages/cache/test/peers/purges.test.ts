@@ -2,7 +2,7 @@
 
 import { explore, type HostContext, type Scenario } from '@bloomery/sim';
 import { expect, test } from 'vitest';
-import { PurgeExchange, type PurgeState } from '../../src/peers/purge-exchange.ts';
+import { PurgeExchange, type PurgeState } from '../../src/peers/purges/purge-exchange.ts';
 
 interface Stored {
   /** Time of storing, by the clock of the node and by that of the simulation. */

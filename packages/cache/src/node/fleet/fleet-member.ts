@@ -26,7 +26,7 @@ import { type KeyedVersion, OwnSummaries } from '../../peers/own-summaries.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
 import { PeerHub } from '../../peers/peer-hub.ts';
 import { type FleetReport, keyName } from '../../peers/peer-report.ts';
-import { PurgeExchange, type PurgeMemory, type PurgeReach } from '../../peers/purge-exchange.ts';
+import { PurgeExchange, type PurgeMemory, type PurgeReach } from '../../peers/purges/purge-exchange.ts';
 import { formatListen, type ListenAddress } from '../config/listen-address.ts';
 import { natsServer, peerUrl } from '../config/nats-config.ts';
 import type { PeerConfig } from '../config/peer-config.ts';

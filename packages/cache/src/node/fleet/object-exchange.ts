@@ -22,7 +22,7 @@ import type { NeighbourDirectory, NeighbourReport } from '../../peers/neighbour-
 import { NeighbourSource, type NeighbourSourceOptions } from '../../peers/neighbour-source.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import { PeerEntry, type PeerEntryStatistics } from '../../peers/peer-entry.ts';
-import type { PurgeReach } from '../../peers/purge-exchange.ts';
+import type { PurgeReach } from '../../peers/purges/purge-exchange.ts';
 import { RunningAsks } from '../../peers/running-asks.ts';
 import type { SquidNeighbours } from '../../peers/squids/squid-neighbours.ts';
 import { SummaryFeed, type SummarySink } from '../../peers/summary-feed.ts';

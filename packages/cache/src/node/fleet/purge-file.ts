@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeAtomically } from '@bloomery/files';
-import type { PurgeMemory, PurgeState } from '../../peers/purge-exchange.ts';
+import type { PurgeMemory, PurgeState } from '../../peers/purges/purge-exchange.ts';
 
 const FILE = 'purges.json';
 

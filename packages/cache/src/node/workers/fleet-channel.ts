@@ -23,7 +23,7 @@ import type {
   OwnerWord,
 } from '../../peers/neighbour-port.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
-import type { PurgeReach } from '../../peers/purge-exchange.ts';
+import type { PurgeReach } from '../../peers/purges/purge-exchange.ts';
 import type { SummarySink } from '../../peers/summary-feed.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { FleetAccess } from '../fleet/object-exchange.ts';

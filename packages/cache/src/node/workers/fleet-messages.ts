@@ -14,7 +14,7 @@ import type {
   OwnerWord,
 } from '../../peers/neighbour-port.ts';
 import type { KeyedVersion } from '../../peers/own-summaries.ts';
-import type { PurgeReach } from '../../peers/purge-exchange.ts';
+import type { PurgeReach } from '../../peers/purges/purge-exchange.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 
 /** Numbers of one change in the message `summary`. */

@@ -17,9 +17,9 @@ import {
   type PurgeJournalState,
   type PurgeMessage,
   type PurgePosition,
-} from './decisions/purge-journal.ts';
-import { decodePosition, decodePurges, encodePosition, encodePurges } from './decisions/purge-message.ts';
-import { PurgePositions } from './decisions/purge-positions.ts';
+} from '../decisions/purge-journal.ts';
+import { decodePosition, decodePurges, encodePosition, encodePurges } from '../decisions/purge-message.ts';
+import { PurgePositions } from '../decisions/purge-positions.ts';
 
 const PURGE_TOPIC = 'purge';
 const TIMEOUT_MS = 10_000;
