@@ -56,7 +56,8 @@ test('HttpTransport pulls through a proxy that holds streams back, without losin
   const a = fleet.start('a', []);
   const proxy = await holdingProxy(fleet.relay('a').port);
   const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const limits = { helloMs: 100, firstPauseMs: 1, longestPauseMs: 2, pullMs: 10 };
+  // A pull that takes longer would end the link, and the messages of that time with it.
+  const limits = { helloMs: 1000, firstPauseMs: 1, longestPauseMs: 2, pullMs: 10 };
   const b = new HttpTransport({ id: 'b', secret: SECRET, peers: [address], limits });
   endings.push(() => b.close());
   const on = new Recorder();
