@@ -4,7 +4,7 @@
  */
 
 import { powerFit } from '../simulation/row-statistics.ts';
-import { bytesBetween, messageBytes, messages, originShare } from './fleet-figures.ts';
+import { bytesBetween, type Figure, messageBytes, messages, originShare } from './fleet-figures.ts';
 import type { SimulatedRows } from './simulated-rows.ts';
 
 /** Rows of the table, as the section `messages` names them at 16 nodes, and `fleet` at 64. */
@@ -31,7 +31,7 @@ export function messageTable(rows: SimulatedRows): string[] {
       ),
     ),
     ...RATES.flatMap((rate) =>
-      line(`default settings, ${rate.toLocaleString('en')} requests a second per node`, (nodes) => [
+      line(`default settings, ${rateText(rate)} a second per node`, (nodes) => [
         rows.mean('messages', `${nodes} nodes: default settings, ${rate}/s`, messages),
         nodes === 16 ? at16('ICP') : rows.mean('growth', 'ICP, 64', messages),
       ]),
@@ -52,6 +52,12 @@ export function messageTable(rows: SimulatedRows): string[] {
   ];
 }
 
+function rateText(rate: number): string {
+  return rate === 1 ? '1 request' : `${rate.toLocaleString('en')} requests`;
+}
+
+const kilobytesBetween: Figure = (result) => bytesBetween(result)! / 1000;
+
 /** The power of the number of nodes that fits each cost. */
 export function growthTable(rows: SimulatedRows): string[] {
   const families = new Map<string, string[]>();
@@ -60,7 +66,7 @@ export function growthTable(rows: SimulatedRows): string[] {
     families.set(family, [...(families.get(family) ?? []), name]);
   }
   const lines = [...families].flatMap(([family, names]) => {
-    const cells = [messages, messageBytes, bytesBetween, originShare].map((figure) => {
+    const cells = [messages, messageBytes, kilobytesBetween, originShare].map((figure) => {
       const points = names.flatMap((name) => {
         const y = rows.mean('growth', name, figure);
         return y === null || y <= 0 ? [] : [{ x: Number(/\d+$/.exec(name)![0]), y }];
@@ -76,7 +82,7 @@ export function growthTable(rows: SimulatedRows): string[] {
     'N nodes of 1,000 objects each, from 4 to 256, and as many more different objects. A power of N is fitted to the cost of a',
     'request; the parentheses say how far the farthest point is off the fit.',
     '',
-    '| | messages | bytes of messages | bytes between nodes, with objects | share at the origin |',
+    '| | messages | bytes of messages | kB between nodes, with objects | share at the origin |',
     '|---|---:|---:|---:|---:|',
     ...lines,
     '',

@@ -110,6 +110,15 @@ describe('the page about simulated fleets', () => {
     expect(lines.filter((line) => line.startsWith('| default'))).toHaveLength(1);
   });
 
+  test('says that a quiet fleet saves few messages', () => {
+    const text = page(
+      row('fleet', 'alone'),
+      row('messages', '16 nodes: ICP', { messages: 18_000 }),
+      row('messages', '16 nodes: default settings, 1/s', { messages: 6000 }),
+    );
+    expect(text).toContain('they save few messages: 3.0 times fewer than ICP');
+  });
+
   test('fits the power of the number of nodes', () => {
     const rows = [4, 16, 64, 256].map((nodes) =>
       row('growth', `ICP, ${nodes}`, { messages: 3000 * nodes ** 0.5, bytes: 1000 * nodes }),
