@@ -1,8 +1,9 @@
 /** Purges in a fleet with faults: the production code of several nodes, in virtual time. */
 
-import { explore, type HostContext, type Scenario } from '@bloomery/sim';
+import { explore, type HostContext, type Scenario, SimNetwork, Simulation } from '@bloomery/sim';
 import { expect, test } from 'vitest';
-import { PurgeExchange, type PurgeState } from '../../src/peers/purges/purge-exchange.ts';
+import { encodePosition } from '../../src/peers/decisions/purge-message.ts';
+import { PurgeExchange, type PurgeReach, type PurgeState } from '../../src/peers/purges/purge-exchange.ts';
 
 interface Stored {
   /** Time of storing, by the clock of the node and by that of the simulation. */
@@ -138,4 +139,33 @@ test('after faults, no node serves a response that was stored before its purge',
 test('the search finds a node that would not validate after a reset', async () => {
   const { scenario } = purgeScenario({ ignoresResets: true });
   expect(await explore(scenario, { seeds: SEEDS })).not.toBeNull();
+});
+
+test('a neighbour that left the fleet is not waited for', async () => {
+  const simulation = new Simulation({ seed: 1 });
+  const network = new SimNetwork(simulation);
+  const transport = network.join({ id: 'a', peers: ['b', 'c'] });
+  network.join({ id: 'b', peers: ['a'] }).serve('purge', () => encodePosition({ epoch: '', sequence: 0 }));
+  const exchange = new PurgeExchange({
+    transport,
+    clock: simulation.clockOf('a'),
+    memory: { initial: null, save: () => {} },
+    remove: () => {},
+    validateAll: () => {},
+    event: () => {},
+  });
+  const settled: PurgeReach[] = [];
+  void exchange.order('http://a/1').then(async (sequence) => {
+    settled.push(await exchange.settled(sequence, 3_600_000));
+  });
+  await simulation.run({ untilMs: 60_000 });
+  expect(settled).toEqual([]);
+  transport.changePeers(['b']);
+  await simulation.run({ untilMs: 120_000 });
+  // b does not confirm, and is still there.
+  expect([settled, exchange.reachOf(1).waiting]).toEqual([[], ['b']]);
+  transport.changePeers([]);
+  await simulation.run({ untilMs: 180_000 });
+  expect(settled).toEqual([{ confirmed: [], waiting: [] }]);
+  exchange.close();
 });

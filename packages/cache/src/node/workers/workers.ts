@@ -428,6 +428,7 @@ export class Workers {
       case 'ask-owner':
       case 'purge':
       case 'done':
+      case 'gave-up':
       case 'neighbour-report': {
         const { worker } = member;
         this.#fleet?.receive(member.index, message, (answer) => {

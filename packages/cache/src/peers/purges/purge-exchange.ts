@@ -81,7 +81,10 @@ export class PurgeExchange {
     validateAll(this.#validAfter);
     for (const peer of transport.peers()) this.#pusher(peer);
     this.#cancels = [
-      transport.watchPeers((peer) => this.#pusher(peer).changed(peer)),
+      transport.watchPeers((peer) => {
+        if (peer.state === 'gone') this.#forget(peer);
+        else this.#pusher(peer).changed(peer);
+      }),
       transport.serve(PURGE_TOPIC, (body, from) => this.#receive(body, from)),
     ];
   }
@@ -133,15 +136,28 @@ export class PurgeExchange {
     let pusher = this.#pushers.get(peer.address);
     if (pusher === undefined) {
       const { transport, clock } = this.#options;
-      const told = () => {
-        const waiters = [...this.#waiters];
-        this.#waiters.clear();
-        for (const waiter of waiters) waiter();
-      };
-      pusher = new PurgePusher(peer, { transport, clock, journal: this.#journal, told });
+      pusher = new PurgePusher(peer, {
+        transport,
+        clock,
+        journal: this.#journal,
+        told: () => this.#wake(),
+      });
       this.#pushers.set(peer.address, pusher);
     }
     return pusher;
+  }
+
+  /** A neighbour that left the fleet is not waited for. */
+  #forget({ address }: Peer): void {
+    this.#pushers.get(address)?.close();
+    this.#pushers.delete(address);
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiters = [...this.#waiters];
+    this.#waiters.clear();
+    for (const waiter of waiters) waiter();
   }
 
   #receive(body: Uint8Array, from: string): Promise<Uint8Array> {
