@@ -96,10 +96,10 @@ function describeCooperation({ own, peers, dns, nats }: CooperationReport): stri
     formatPairs([
       ['node', own.id],
       ['reached at', own.listen.join(', ')],
-      ['secrets', own.keys.map(({ id, objects }) => `${id} (${formatCount(objects)} objects)`).join(', ')],
+      ['secrets', own.keys.map(({ id, objects }) => `${id} (${objectsText(objects)})`).join(', ')],
       ['its summary', summaryOf(own)],
       ['published', `${formatCount(own.updates)} updates, ${formatBytes(own.bytesPublished)}`],
-      ['served', `${formatCount(own.objectsServed)} objects, ${formatBytes(own.bytesServed)}`],
+      ['served', `${objectsText(own.objectsServed)}, ${formatBytes(own.bytesServed)}`],
       ['summaries', `${formatBytes(own.memoryBytes)} of ${formatBytes(own.memoryLimitBytes)}`],
       ...dns.map((each): [string, string] => ['dns', lookupsOf(each)]),
       ...(nats == null ? [] : [['nats', natsOf(nats)] as [string, string]]),
@@ -112,8 +112,7 @@ function describeCooperation({ own, peers, dns, nats }: CooperationReport): stri
 /** The Squids as lines for a terminal. */
 function describeSquids({ served, squids }: SquidsReport): string[] {
   const { digests = 0, objects = null } = served ?? {};
-  const text =
-    objects === null ? 'none yet' : `${formatCount(digests)}, the last of ${formatCount(objects)} objects`;
+  const text = objects === null ? 'none yet' : `${formatCount(digests)}, the last of ${objectsText(objects)}`;
   return [
     ...(served === null ? [] : [formatPairs([['digests served to Squids', text]])]),
     ...(squids.length === 0 ? [] : tableOf(squids)),
@@ -133,7 +132,7 @@ function tableOf(peers: readonly PeerReport[]): string[] {
     formatCount(peer.falseHits),
     formatCount(peer.trueMisses),
     formatCount(peer.falseMisses),
-    peer.latencyMs === null ? '–' : `${peer.latencyMs.median.toPrecision(2)} ms`,
+    peer.latencyMs === null ? '–' : `${Number(peer.latencyMs.median.toPrecision(2))} ms`,
     formatBytes(peer.objectBytes),
   ]);
   return [
@@ -147,9 +146,13 @@ function tableOf(peers: readonly PeerReport[]): string[] {
   ];
 }
 
+function objectsText(count: number): string {
+  return count === 1 ? '1 object' : `${formatCount(count)} objects`;
+}
+
 /** The rate is told if it is worth a look: a summary of millions of objects is coarse. */
 function summaryOf({ objects, generation, falsePositiveRate }: CooperationReport['own']): string {
-  const text = `${formatCount(objects)} objects, generation ${generation}`;
+  const text = `${objectsText(objects)}, generation ${generation}`;
   return falsePositiveRate > 0.01
     ? `${text}, wrong for ${formatRate(falsePositiveRate)} of other keys`
     : text;

@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { createInterface } from 'node:readline';
+import { until } from '@bloomery/testkit/eventually';
 import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { cleanEnvironment } from './tarballs.ts';
 
@@ -21,10 +22,21 @@ export interface CacheRun {
   readonly exit: number | string;
 }
 
-export async function runCacheOnce(command: string, cwd: string): Promise<CacheRun> {
+export interface CacheRunOptions {
+  /** Further flags of the command. */
+  readonly flags?: readonly string[];
+  /** An event of its log to wait for before it is ended. */
+  readonly event?: string;
+}
+
+export async function runCacheOnce(
+  command: string,
+  cwd: string,
+  { flags: more = [], event }: CacheRunOptions = {},
+): Promise<CacheRun> {
   await using origin = await startOrigin();
   origin.on('/', { headers: ['Cache-Control', 'max-age=600'], body: 'from the origin' });
-  const flags = ['--workers', '2', '--no-disk', '--listen', '127.0.0.1:0', '--log-format', 'json'];
+  const flags = ['--workers', '2', '--no-disk', '--listen', '127.0.0.1:0', '--log-format', 'json', ...more];
   const child = spawn(command, ['cache', ...flags, '--upstream', `/o/=${origin.origin}/`], {
     cwd,
     env: cleanEnvironment(),
@@ -39,6 +51,7 @@ export async function runCacheOnce(command: string, cwd: string): Promise<CacheR
     const node = await listeningAddress(child.stdout, ended);
     const bodies = [await fetchText(`${node}/o/`), await fetchText(`${node}/o/`)];
     const metrics = await fetchText(`${node}/.bloomery/metrics`);
+    if (event !== undefined) await until(event, () => log.some((line) => line.event === event));
     child.kill('SIGTERM');
     const [code, signal] = await ended;
     return { bodies, asked: origin.count('/'), metrics, log, exit: code ?? signal };

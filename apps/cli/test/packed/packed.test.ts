@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { EFFORT } from '@bloomery/testkit/effort';
+import { NatsServer } from '@bloomery/testkit/programs/nats-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCacheOnce } from './cache-run.ts';
 import { cleanEnvironment, installTarballs, npm, packAll, packDependencies } from './tarballs.ts';
@@ -293,6 +294,20 @@ describe('the command from an empty folder', () => {
           .sort(),
       ).toEqual([0, 1]);
       expect(result.exit).toBe(0);
+    },
+    SLOW_MS,
+  );
+
+  test(
+    'cache --nats has the NATS client, and connects to a server',
+    async () => {
+      await using server = await NatsServer.start();
+      const secret = join(home, 'fleet.secret');
+      writeFileSync(secret, 'fleet-secret-of-the-test-0123456789\n', { mode: 0o600 });
+      const flags = ['--nats', server.url, '--peer-listen', '127.0.0.1:0', '--peer-secret', secret];
+      const command = join(home, 'node_modules/.bin/bloomery');
+      const result = await runCacheOnce(command, home, { flags, event: 'nats-connected' });
+      expect([result.asked, result.exit]).toEqual([1, 0]);
     },
     SLOW_MS,
   );

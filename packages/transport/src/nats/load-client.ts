@@ -11,11 +11,20 @@ const PACKAGES = '@nats-io/transport-node and @nats-io/kv';
 export async function loadNatsClient(): Promise<LoadedNatsClient> {
   try {
     const [core, kv] = await Promise.all([import('@nats-io/transport-node'), import('@nats-io/kv')]);
-    return { core, kv };
+    return { core: named(core), kv: named(kv) };
   } catch (cause) {
     throw new Error(
       `Cannot use NATS: expected the npm packages ${PACKAGES}, got none (npm install ${PACKAGES.replace(' and', '')})`,
       { cause },
     );
   }
+}
+
+/**
+ * The names of a module. The client is CommonJS: Node finds its names, and a bundle such as that of
+ * the command has them in the default export alone.
+ */
+function named<Module extends object>(module: Module): Module {
+  const isBundled = 'default' in module && Object.keys(module).length === 1;
+  return isBundled ? (module.default as Module) : module;
 }
