@@ -33,6 +33,7 @@ import type { SecretKey } from '../hashing/secret-key.ts';
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashKey, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
@@ -40,7 +41,6 @@ import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
 import { areAlike, checkAlike } from './shared/alike.ts';
 import { chainRate, firstHolder, firstHolders, hasInChain } from './shared/filter-chain.ts';
 import { checkNested, joinFilters, splitFilters } from './shared/nested-frames.ts';
-import { checkOptions } from './shared/options.ts';
 
 export interface AttenuatedBloomFilterOptions extends HashOptions {
   /** The number of levels, d, from 1 to 255. Distances range from 0 to d - 1. */

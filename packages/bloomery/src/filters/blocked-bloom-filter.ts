@@ -35,6 +35,7 @@ import {
 } from '../kernel/bits/blocked.ts';
 import { setPlain, setShared } from '../kernel/bits/classic.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
 import { inBlockHit } from '../math/blocked-rate.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
@@ -45,7 +46,7 @@ import { areAlike, checkAlike } from './shared/alike.ts';
 import type { Prober } from './shared/batch-probing.ts';
 import { BitArray } from './shared/bit-array.ts';
 import { FillGauge } from './shared/fill-gauge.ts';
-import { checkOptions, type DecodeOptions, FILTER_OPTIONS, type FilterOptions } from './shared/options.ts';
+import { type DecodeOptions, FILTER_OPTIONS, type FilterOptions } from './shared/options.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
 
 export type BlockedLayout = 'blocked' | 'split-block';

@@ -30,8 +30,9 @@ import { foldNeighbours } from '../kernel/bits/bit-operations.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
 import { classicAdd, classicHas, setPlain, setShared } from '../kernel/bits/classic.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
-import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
+import { checkChoice, checkInteger, MAX_BITS, MAX_HASHES } from '../math/checks.ts';
 import { decayOf, rateFromOnes } from '../math/from-ones.ts';
 import { BLOOM_LAYOUTS } from '../math/layouts.ts';
 import { sizeClassic } from '../math/size-classic.ts';
@@ -39,9 +40,9 @@ import { areAlike, checkAlike } from './shared/alike.ts';
 import type { Prober } from './shared/batch-probing.ts';
 import { BitArray } from './shared/bit-array.ts';
 import { FillGauge } from './shared/fill-gauge.ts';
-import { checkOptions, type DecodeOptions, FILTER_OPTIONS, type FilterOptions } from './shared/options.ts';
+import { type DecodeOptions, FILTER_OPTIONS, type FilterOptions } from './shared/options.ts';
 import { openStore, sharedOptions } from './shared/sharing.ts';
-import { MAX_HASHES, sliceOf } from './shared/slice-of.ts';
+import { sliceOf } from './shared/slice-of.ts';
 
 export type BloomLayout = 'classic' | 'partitioned';
 

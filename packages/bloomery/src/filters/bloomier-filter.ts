@@ -40,13 +40,14 @@ import { fuseAnswer, located, readField, writeField } from '../kernel/tables/fus
 import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
 import { fuseGetInWasm, fuseSetInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import { type Key, typeName } from '../keys/key.ts';
 import { checkInteger } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { areAlike } from './shared/alike.ts';
 import { probeBatch, valueBatch } from './shared/batch-probing.ts';
 import { bitsAsked, FuseTable, readTable } from './shared/fuse-table.ts';
-import { checkOptions, type DecodeOptions } from './shared/options.ts';
+import type { DecodeOptions } from './shared/options.ts';
 
 export interface BloomierFilterOptions extends HashOptions {
   /** r: values are integers from 0 to 2^valueBits - 1. From 1 to 32. */

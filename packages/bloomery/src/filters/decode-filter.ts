@@ -4,6 +4,7 @@ import { CODED_PAYLOAD } from '../frames/check-frame.ts';
 import { refuse } from '../frames/envelope.ts';
 import { readFrameHead, type StructureName } from '../frames/frame-head.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import { AttenuatedBloomFilter } from './attenuated-bloom-filter.ts';
 import { BlockedBloomFilter } from './blocked-bloom-filter.ts';
 import { BloomFilter } from './bloom-filter.ts';
@@ -14,7 +15,6 @@ import { HashList } from './hash-list/hash-list.ts';
 import { HeavyHitters } from './heavy-hitters/heavy-hitters.ts';
 import { RotatingBloomFilter } from './rotating/rotating-bloom-filter.ts';
 import { ScalableBloomFilter } from './scalable-bloom-filter.ts';
-import { checkOptions } from './shared/options.ts';
 import { SpectralBloomFilter } from './spectral/spectral-bloom-filter.ts';
 import { StaticFilter } from './static-filter.ts';
 

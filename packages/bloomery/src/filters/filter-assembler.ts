@@ -23,12 +23,12 @@ import { RunningChecksum } from '../frames/running-checksum.ts';
 import type { SecretKey } from '../hashing/secret-key.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
 import { type AbortOptions, untilAborted } from '../keys/abort.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import { typeName } from '../keys/key.ts';
 import { checkNumber } from '../math/checks.ts';
 import { BlockedBloomFilter } from './blocked-bloom-filter.ts';
 import { BloomFilter } from './bloom-filter.ts';
 import { type AnyFilter, decodeFilter } from './decode-filter.ts';
-import { checkOptions } from './shared/options.ts';
 
 export interface AssembleOptions {
   /** The secret key of a keyed filter. */

@@ -33,6 +33,7 @@ import { eachChunk, type KeyBatch } from '../kernel/batches/batch.ts';
 import { hashKey, type KeyHash } from '../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
 import { checkChoice } from '../math/checks.ts';
 import type { Estimate } from '../math/estimates/zero-count.ts';
@@ -51,7 +52,6 @@ import {
   ownHashes,
 } from './shared/filter-chain.ts';
 import { checkNested, joinFilters, splitFilters } from './shared/nested-frames.ts';
-import { checkOptions } from './shared/options.ts';
 
 export interface ScalableBloomFilterOptions extends HashOptions {
   /** The compound false positive rate that is never exceeded, strictly between 0 and 1. */

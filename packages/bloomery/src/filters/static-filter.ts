@@ -44,12 +44,13 @@ import { fuseAnswer } from '../kernel/tables/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
 import { fuseAnswerInWasm, fuseKeyInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { areAlike } from './shared/alike.ts';
 import { residence } from './shared/batch-probing.ts';
 import { bitsAsked, FuseTable, readTable } from './shared/fuse-table.ts';
-import { checkOptions, type DecodeOptions } from './shared/options.ts';
+import type { DecodeOptions } from './shared/options.ts';
 
 export interface StaticFilterOptions extends HashOptions {
   /** Bits in a fingerprint, from 1 to 32: the rate is 2^-fingerprintBits. Default 8. */

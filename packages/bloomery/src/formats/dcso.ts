@@ -24,8 +24,8 @@
  */
 
 import { areAlike, checkAlike } from '../filters/shared/alike.ts';
-import { checkOptions } from '../filters/shared/options.ts';
 import { type AbortOptions, throwIfAborted } from '../keys/abort.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { beginSequence, nextInSequence } from './hashes/dcso-generator.ts';
 import { fnv1 } from './hashes/fnv1.ts';

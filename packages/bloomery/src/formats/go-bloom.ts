@@ -20,7 +20,7 @@
  */
 
 import { areAlike, checkAlike } from '../filters/shared/alike.ts';
-import { checkOptions } from '../filters/shared/options.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { murmur3x64 } from './hashes/murmur3.ts';
 import { type Base64Alphabet, base64Length, decodeBase64, encodeBase64 } from './shared/base64.ts';

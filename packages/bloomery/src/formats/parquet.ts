@@ -23,7 +23,7 @@
 
 import { BlockedBloomFilter } from '../filters/blocked-bloom-filter.ts';
 import { checkAlike } from '../filters/shared/alike.ts';
-import { checkOptions } from '../filters/shared/options.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import { integerHalves, splitInteger } from '../keys/integer-key.ts';
 import type { Key } from '../keys/key.ts';
 import { checkInteger, checkRate, MAX_BITS, wrongValue } from '../math/checks.ts';

@@ -22,7 +22,7 @@
  */
 
 import { areAlike, checkAlike } from '../filters/shared/alike.ts';
-import { checkOptions } from '../filters/shared/options.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import { checkInteger, wrongValue } from '../math/checks.ts';
 import { md5 } from './hashes/md5.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';

@@ -14,6 +14,9 @@
  */
 export const MAX_BITS = 2 ** 36;
 
+/** The most hashes per key, because frames store the number in one byte. */
+export const MAX_HASHES = 255;
+
 /** Returns `value` if it is a finite number of at least `min` and at most `max`. */
 export function checkNumber(name: string, value: unknown, min = 0, max = Number.MAX_VALUE): number {
   return check(

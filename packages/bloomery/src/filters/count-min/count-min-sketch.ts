@@ -38,11 +38,11 @@ import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
-import { checkOptions } from '../shared/options.ts';
 import { type Amounts, checkAmount } from './count-min-amounts.ts';
 import { Counters, type CountersOptions, type VisitAddition } from './count-min-counters.ts';
 

@@ -56,8 +56,9 @@ import {
   countingHasOne,
 } from '../../kernel/counters/counting-wasm.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
-import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
+import { checkChoice, checkInteger, MAX_BITS, MAX_HASHES } from '../../math/checks.ts';
 import { decayOf, rateFromOnes } from '../../math/from-ones.ts';
 import { BLOOM_LAYOUTS } from '../../math/layouts.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
@@ -72,8 +73,8 @@ import {
   valueBatch,
 } from '../shared/batch-probing.ts';
 import { FillGauge } from '../shared/fill-gauge.ts';
-import { checkOptions, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
-import { MAX_HASHES, sliceOf } from '../shared/slice-of.ts';
+import type { DecodeOptions, OverfullPolicy } from '../shared/options.ts';
+import { sliceOf } from '../shared/slice-of.ts';
 import { CounterArray } from './counter-array.ts';
 import { addSaturating, type CombineCounters, smaller } from './counter-operations.ts';
 

@@ -31,13 +31,12 @@ import { hashKey, type KeyHash } from '../../kernel/batches/hash-key.ts';
 import { hashKeys } from '../../kernel/batches/hash-keys.ts';
 import { onesOf } from '../../kernel/bits/bit-operations.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
-import { checkInteger } from '../../math/checks.ts';
+import { checkInteger, MAX_HASHES } from '../../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
 import { planTable } from '../../math/plan-table.ts';
 import { BloomFilter } from '../bloom-filter.ts';
-import { checkOptions } from '../shared/options.ts';
-import { MAX_HASHES } from '../shared/slice-of.ts';
 import { ColumnRebuild } from './column-rebuild.ts';
 import { TableBits } from './table-bits.ts';
 

@@ -40,8 +40,9 @@ import { probeIndex } from '../../kernel/bits/classic.ts';
 import { listHas } from '../../kernel/lists/sorted-list.ts';
 import { listHasChunk } from '../../kernel/lists/sorted-list-wasm.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
-import { checkInteger, checkRate, MAX_BITS } from '../../math/checks.ts';
+import { checkInteger, checkRate, MAX_BITS, MAX_HASHES } from '../../math/checks.ts';
 import { decayOf, rateFromOnes } from '../../math/from-ones.ts';
 import { bitsAsymptotic } from '../../math/rates.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
@@ -49,8 +50,7 @@ import { BloomFilter } from '../bloom-filter.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
 import { withRoom } from '../shared/batch-probing.ts';
 import { FillGauge } from '../shared/fill-gauge.ts';
-import { checkOptions, type DecodeOptions, type OverfullPolicy } from '../shared/options.ts';
-import { MAX_HASHES } from '../shared/slice-of.ts';
+import type { DecodeOptions, OverfullPolicy } from '../shared/options.ts';
 import { PositionList, TAIL_SHARE } from './position-list.ts';
 
 export interface HashListOptions extends HashOptions {

@@ -52,6 +52,7 @@ import { decodeFrame, encodeFrame } from '../../frames/frame.ts';
 import { type HashOptions, type HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
 import type { SecretKey } from '../../hashing/secret-key.ts';
 import type { KeyBatch, KeyLines } from '../../kernel/batches/batch.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
 import { lineEnd } from '../../keys/lines.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
@@ -60,7 +61,6 @@ import { sizeCountMin } from '../../math/count-min.ts';
 import type { Amounts } from '../count-min/count-min-amounts.ts';
 import { CountMinSketch, type CountMinUpdate } from '../count-min/count-min-sketch.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
-import { checkOptions } from '../shared/options.ts';
 import { type Candidate, Candidates, decodeCandidates, encodeCandidates } from './heavy-candidates.ts';
 import { rememberedKey } from './heavy-keys.ts';
 

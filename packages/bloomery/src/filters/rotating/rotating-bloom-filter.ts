@@ -39,6 +39,7 @@ import type { SecretKey } from '../../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashKey, type KeyHash } from '../../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import type { BloomFilter, BloomLayout } from '../bloom-filter.ts';
@@ -53,7 +54,6 @@ import {
   ownHashes,
 } from '../shared/filter-chain.ts';
 import { checkNested, joinFilters, splitFilters } from '../shared/nested-frames.ts';
-import { checkOptions } from '../shared/options.ts';
 import {
   MAX_TIME,
   type RotatingBloomFilterOptions,

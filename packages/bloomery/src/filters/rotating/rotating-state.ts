@@ -6,13 +6,13 @@
 import { MAX_GENERATIONS, type ROTATIONS } from '../../frames/nested-kinds.ts';
 import { type HashOptions, hashScheme } from '../../hashing/hash-scheme.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import { typeName } from '../../keys/key.ts';
 import { eachOfAtLeastOne } from '../../math/at-least-one.ts';
 import { checkChoice, checkInteger, checkRate } from '../../math/checks.ts';
 import { BLOOM_LAYOUTS } from '../../math/layouts.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
-import { checkOptions } from '../shared/options.ts';
 
 export interface RotatingBloomFilterOptions extends HashOptions {
   /** The number of distinct keys that each generation is made for. */

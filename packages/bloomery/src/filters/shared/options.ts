@@ -1,5 +1,5 @@
 /**
- * Checks of options, for every structure. No value is clamped, and a misspelt option is an error.
+ * Options that several structures share. No value is clamped, and a misspelt option is an error.
  */
 
 import type { HashOptions } from '../../hashing/hash-scheme.ts';
@@ -29,11 +29,3 @@ export interface DecodeOptions {
 }
 
 export const FILTER_OPTIONS = ['seed', 'key', 'hash', 'shared', 'buffer', 'overfull'] as const;
-
-export function checkOptions(where: string, options: object, known: readonly string[]): void {
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name)) {
-      throw new TypeError(`Cannot use ${where}: expected ${known.join(', ')}, got option '${name}'`);
-    }
-  }
-}

@@ -3,9 +3,6 @@
  * common: each of the k probes of a key has an equal part of the array for itself.
  */
 
-/** The largest k, which a frame stores in one byte. */
-export const MAX_HASHES = 255;
-
 /**
  * The length of a slice, or 0 in the classic layout, which has none. `unit` names bits or counters
  * in the error for an array that cannot be cut into slices of equal length.

@@ -66,8 +66,9 @@ import { checkSameScheme, type HashScheme, hashScheme } from '../../hashing/hash
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
-import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
+import { checkChoice, checkInteger, MAX_BITS, MAX_HASHES } from '../../math/checks.ts';
 import { decayOf, rateFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter } from '../bloom-filter.ts';
@@ -75,8 +76,6 @@ import { type Amounts, checkAmount } from '../count-min/count-min-amounts.ts';
 import { Counters } from '../count-min/count-min-counters.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
 import { FillGauge } from '../shared/fill-gauge.ts';
-import { checkOptions } from '../shared/options.ts';
-import { MAX_HASHES } from '../shared/slice-of.ts';
 import {
   CAPACITY_OPTIONS,
   checkCounterBits,

@@ -17,13 +17,14 @@
  */
 
 import { BloomFilter } from '../../filters/bloom-filter.ts';
-import { checkOptions, type DecodeOptions } from '../../filters/shared/options.ts';
+import type { DecodeOptions } from '../../filters/shared/options.ts';
 import { CODED, readHead, readScheme } from '../../frames/frame.ts';
 import { BLOOM_FRAME } from '../../frames/frame-kinds.ts';
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
 import { probeIndex } from '../../kernel/bits/classic.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkInteger } from '../../math/checks.ts';
 import type { CodedBits } from './bit-code.ts';

@@ -21,11 +21,11 @@
  * `maxBytes`.
  */
 
-import { checkOptions } from '../../filters/shared/options.ts';
 import { FrameError } from '../../frames/envelope.ts';
 import { CODED, checkPlain, type FrameKind, readHead, withPayload } from '../../frames/frame.ts';
 import { kindOfFrame } from '../../frames/frame-head.ts';
 import { BLOCKED_FRAME, BLOOM_FRAME, COUNTING_FRAME } from '../../frames/frame-kinds.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import { checkChoice, checkNumber } from '../../math/checks.ts';
 import { CodedBits, type Coding } from './bit-code.ts';
 import { wordsOf } from './byte-stream.ts';

@@ -19,7 +19,6 @@
  * Both functions work on plain frames (`filter.encode()`) of every structure.
  */
 
-import { checkOptions } from '../../filters/shared/options.ts';
 import {
   CHECKSUM,
   checkChecksum,
@@ -30,6 +29,7 @@ import {
   VERSION,
   writeChecksum,
 } from '../../frames/envelope.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import { checkNumber } from '../../math/checks.ts';
 import type { Effort } from './encode-bits.ts';
 import { Snapshot } from './snapshot.ts';

@@ -44,10 +44,10 @@
  */
 
 import { CountingBloomFilter } from '../../filters/counting/counting-bloom-filter.ts';
-import { checkOptions } from '../../filters/shared/options.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import { onesIn } from '../../kernel/coders/coders.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import { type Key, typeName } from '../../keys/key.ts';
 import { checkChoice, checkInteger } from '../../math/checks.ts';
 import { binaryEntropy } from '../../math/entropy.ts';

@@ -37,9 +37,9 @@
  * the lower bits of all positions are new.
  */
 
-import { checkOptions } from '../../filters/shared/options.ts';
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import { checkInteger } from '../../math/checks.ts';
 import { CountedSet } from '../sets/counted-set.ts';
 import { codeList, inOddNumber } from '../sets/position-lists.ts';

@@ -18,10 +18,10 @@
  * messages may be received meanwhile. In memory: 5 to 6 bytes per position.
  */
 
-import { checkOptions } from '../../filters/shared/options.ts';
 import { FrameError } from '../../frames/envelope.ts';
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import { checkInteger } from '../../math/checks.ts';
 import { PositionSet } from '../sets/position-set.ts';
 import { type PositionChanges, type PositionSum, positionOf } from '../sets/positions.ts';

@@ -20,7 +20,7 @@
  * `makeDelta`. In memory: the frame of the last generation and of the remembered ones.
  */
 
-import { checkOptions } from '../../filters/shared/options.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import { checkChoice, checkInteger } from '../../math/checks.ts';
 import { compressFrame } from '../coding/compressed-frame.ts';
 import type { Effort } from '../coding/encode-bits.ts';

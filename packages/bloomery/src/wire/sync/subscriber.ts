@@ -24,7 +24,6 @@
  */
 
 import { BloomFilter } from '../../filters/bloom-filter.ts';
-import { checkOptions } from '../../filters/shared/options.ts';
 import { FrameError } from '../../frames/envelope.ts';
 import { CODED, readHead } from '../../frames/frame.ts';
 import { kindOfFrame } from '../../frames/frame-head.ts';
@@ -33,6 +32,7 @@ import type { SecretKey } from '../../hashing/secret-key.ts';
 import { eachChunk, type KeyBatch } from '../../kernel/batches/batch.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
 import { checkNumber } from '../../math/checks.ts';
 import { expandFrame } from '../coding/compressed-frame.ts';
