@@ -91,6 +91,7 @@ export class AttenuatedBloomFilter {
     this.capacity = capacity;
     this.scheme = scheme;
     this.#levels = filters;
+    if (new.target === AttenuatedBloomFilter) Object.freeze(this);
   }
 
   /** Makes levels of the smallest size that keeps the rate with `capacity` distinct keys in one. */

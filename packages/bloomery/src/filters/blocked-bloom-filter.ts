@@ -112,6 +112,7 @@ export class BlockedBloomFilter {
       prober(this.layout, blocks, this.hashes, own, opened.shared),
       new FillGauge(this, decay, overfull),
     );
+    if (new.target === BlockedBloomFilter) Object.freeze(this);
   }
 
   /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */

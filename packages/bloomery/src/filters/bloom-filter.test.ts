@@ -108,9 +108,7 @@ describe.each(['classic', 'partitioned'] as const)('%s', (layout) => {
       }
       expect(big.halve().halve().equals(big.halve(2))).toBe(true);
       expect(() => new BloomFilter({ bits: 7 * 9, hashes: 7, layout }).halve()).toThrow(
-        layout === 'classic'
-          ? /a multiple of 2 bits in a range, got 63/
-          : /a multiple of 2 bits in a range, got 9/,
+        layout === 'classic' ? /a multiple of 2 bits, got 63/ : /a multiple of 2 bits, got 9/,
       );
     });
 

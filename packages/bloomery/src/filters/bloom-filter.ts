@@ -99,6 +99,8 @@ export class BloomFilter {
       prober(this.#range, stride, hashes, own, opened.shared),
       new FillGauge(this, decayOf(stride === 0 ? hashes : 1, 1 / this.#range), overfull),
     );
+    // A subclass may add fields of its own.
+    if (new.target === BloomFilter) Object.freeze(this);
   }
 
   /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */
@@ -193,9 +195,7 @@ export class BloomFilter {
     checkInteger('times', times, 0, 36);
     const factor = 2 ** times;
     if (this.#range % factor !== 0) {
-      throw new RangeError(
-        `Cannot halve: expected a multiple of ${factor} bits in a range, got ${this.#range}`,
-      );
+      throw new RangeError(`Cannot halve: expected a multiple of ${factor} bits, got ${this.#range}`);
     }
     let { words } = this.#array.store;
     let { bits } = this;

@@ -75,6 +75,7 @@ export class BloomierFilter {
     this.checkBits = layout.width - INDEX_BITS;
     this.scheme = scheme;
     this.#table = table;
+    Object.freeze(this);
   }
 
   /**

@@ -106,6 +106,7 @@ export class ScalableBloomFilter {
       this.#counts.unshift(count);
     }
     if (stages.length === 0) this.#grow();
+    if (new.target === ScalableBloomFilter) Object.freeze(this);
   }
 
   /**

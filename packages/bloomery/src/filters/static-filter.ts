@@ -72,6 +72,7 @@ export class StaticFilter {
     this.fingerprintBits = layout.width;
     this.scheme = scheme;
     this.#table = table;
+    Object.freeze(this);
   }
 
   /** Builds the filter of these keys. A key may occur any number of times. */

@@ -36,6 +36,7 @@ import { chunkHashes, countOf, eachChunk, type KeyBatch } from '../kernel/batche
 import { BLOCK_BITS, blockedAdd, SPLIT_BLOCK_BITS, splitBlockAdd } from '../kernel/bits/blocked.ts';
 import { classicAdd, type SetBit } from '../kernel/bits/classic.ts';
 import { CHUNK_KEYS } from '../kernel/wasm/chunk.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import { BLOCKED_LAYOUTS, BLOOM_LAYOUTS } from '../math/layouts.ts';
 import { CHECKSUM, FrameError, PAGE, pageSum } from './envelope.ts';
 import { CODED, checkParameters, type FrameKind, kindAmong, readHead, readScheme } from './frame.ts';
@@ -86,13 +87,14 @@ export interface FrameLayoutOptions {
  * Reads the first bytes of a frame. 28 are enough; more are ignored. Throws a `FrameError` if they
  * are invalid.
  */
-export function readFrameLayout(head: Uint8Array, { key }: FrameLayoutOptions = {}): FrameLayout {
+export function readFrameLayout(head: Uint8Array, options: FrameLayoutOptions = {}): FrameLayout {
+  checkOptions('readFrameLayout', options, ['key']);
   const kind = kindAmong([EITHER_FRAME, BLOCKED_FRAME], head);
   const { variant, parameters, start } = readHead(kind, head);
   if (variant >= CODED) throw new FrameError('payload', 6, 'expected a plain payload, got a coded one');
   const end = start + Math.ceil(kind.payloadBits(variant, parameters) / 8);
   const blocked = kind === BLOCKED_FRAME;
-  const scheme = readScheme(head, key);
+  const scheme = readScheme(head, options.key);
   const layout = (blocked ? BLOCKED_LAYOUTS : BLOOM_LAYOUTS)[variant];
   checkParameters(layout !== 'split-block' || scheme === parquetHash(), `layout ${layout} and ${scheme.id}`);
 

@@ -15,6 +15,10 @@ export interface PackedKeys {
 
 /** Packs any iterable of keys, once, for use with many filters. */
 export function packKeys(keys: Iterable<Key>): PackedKeys {
+  if (typeof keys === 'string' || keys instanceof Uint8Array || !keys?.[Symbol.iterator]) {
+    const got = keys instanceof Uint8Array ? 'a Uint8Array' : typeof keys;
+    throw new TypeError(`Cannot pack keys: expected an iterable of keys, got ${got}`);
+  }
   let bytes = new Uint8Array(1024);
   let offsets = new Uint32Array(64);
   let count = 0;

@@ -92,6 +92,7 @@ export class CountMinSketch {
     this.update = checkChoice('update', update, COUNT_MIN_UPDATES);
     this.scheme = scheme ?? hashScheme(options);
     this.#counters = counters ?? new Counters(countersOptions(this), this.scheme);
+    if (new.target === CountMinSketch) Object.freeze(this);
   }
 
   /**

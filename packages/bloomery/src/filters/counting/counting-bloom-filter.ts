@@ -150,6 +150,7 @@ export class CountingBloomFilter {
     this.#shape = { range, stride, hashes, counterBits, changes: this.#array.changesAt };
     this.#prober = prober(this.#shape);
     this.#gauge = new FillGauge(this, decayOf(stride === 0 ? hashes : 1, 1 / range), options.overfull);
+    if (new.target === CountingBloomFilter) Object.freeze(this);
   }
 
   /** Makes the smallest filter that keeps the rate with `capacity` distinct keys in it. */

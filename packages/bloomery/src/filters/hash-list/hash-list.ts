@@ -101,6 +101,7 @@ export class HashList {
     this.scheme = scheme ?? hashScheme(options);
     this.#list = list ?? new PositionList(bits);
     this.#gauge = new FillGauge(this, decayOf(hashes, 1 / bits), overfull);
+    if (new.target === HashList) Object.freeze(this);
   }
 
   /**

@@ -95,6 +95,7 @@ export type HeavyHitter = Candidate;
 
 export class HeavyHitters {
   readonly threshold: number;
+  readonly scheme: HashScheme;
   readonly #sketch: CountMinSketch;
   readonly #candidates: Candidates;
 
@@ -108,7 +109,9 @@ export class HeavyHitters {
     this.threshold = checkRate('threshold', threshold);
     this.#sketch =
       sketch ?? new CountMinSketch({ width, depth, update, counterBits }, scheme ?? hashScheme(options));
+    this.scheme = this.#sketch.scheme;
     this.#candidates = new Candidates(this.threshold);
+    if (new.target === HeavyHitters) Object.freeze(this);
   }
 
   /**
@@ -137,10 +140,6 @@ export class HeavyHitters {
 
   get counterBits(): 32 | 64 {
     return this.#sketch.counterBits;
-  }
-
-  get scheme(): HashScheme {
-    return this.#sketch.scheme;
   }
 
   /** The exact sum of all additions, N. */

@@ -99,6 +99,7 @@ export class RotatingBloomFilter {
     this.#filters = [...state.filters];
     this.#clock = state.clock;
     this.#count = state.count;
+    if (new.target === RotatingBloomFilter) Object.freeze(this);
   }
 
   /**

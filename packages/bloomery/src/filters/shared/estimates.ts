@@ -5,6 +5,7 @@
  * give the bare values.
  */
 
+import { checkOptions } from '../../keys/check-options.ts';
 import {
   type Estimate,
   estimateIntersectionSize,
@@ -35,12 +36,12 @@ export interface Comparable<F> extends Countable {
 
 /** Estimates how many distinct keys a filter holds. */
 export function sizeEstimate(filter: Countable, options: EstimateOptions = {}): Estimate {
-  return estimateSize({ ...shape(filter), ...options, ones: filter.onesCount() });
+  return estimateSize({ ...shape(filter), ...checked('sizeEstimate', options), ones: filter.onesCount() });
 }
 
 /** Estimates how many distinct keys the union of two filters holds. */
 export function unionEstimate<F extends Comparable<F>>(a: F, b: F, options: EstimateOptions = {}): Estimate {
-  return estimateUnionSize({ ...counts(a, b), ...options });
+  return estimateUnionSize({ ...counts(a, b), ...checked('unionEstimate', options) });
 }
 
 /**
@@ -52,7 +53,7 @@ export function intersectionEstimate<F extends Comparable<F>>(
   b: F,
   options: EstimateOptions = {},
 ): Estimate {
-  return estimateIntersectionSize({ ...counts(a, b), ...options });
+  return estimateIntersectionSize({ ...counts(a, b), ...checked('intersectionEstimate', options) });
 }
 
 /** Estimates the Jaccard index: the share of common keys among all keys of the two. */
@@ -61,7 +62,7 @@ export function jaccardEstimate<F extends Comparable<F>>(
   b: F,
   options: EstimateOptions = {},
 ): Estimate {
-  return estimateJaccard({ ...counts(a, b), ...options });
+  return estimateJaccard({ ...counts(a, b), ...checked('jaccardEstimate', options) });
 }
 
 /**
@@ -83,4 +84,10 @@ function shape({ bits, hashes, layout }: Countable) {
 
 function counts<F extends Comparable<F>>(a: F, b: F) {
   return { ...shape(a), ones1: a.onesCount(), ones2: b.onesCount(), onesAnd: a.sharedOnesCount(b) };
+}
+
+/** @internal The options, if none of them is unknown. */
+export function checked(where: string, options: EstimateOptions): EstimateOptions {
+  checkOptions(where, options, ['confidence']);
+  return options;
 }

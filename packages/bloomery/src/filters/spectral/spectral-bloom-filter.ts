@@ -125,6 +125,7 @@ export class SpectralBloomFilter {
     this.scheme = scheme ?? hashScheme(options);
     this.#counters = counters ?? new Counters(countersOptions(this), this.scheme);
     this.#gauge = new FillGauge(this, decayOf(this.hashes, 1 / this.counters), overfull);
+    if (new.target === SpectralBloomFilter) Object.freeze(this);
   }
 
   /** Makes the smallest filter whose `has` keeps the rate with `capacity` distinct keys in it. */

@@ -5,6 +5,7 @@
  */
 
 import { FORGE64, type HashOptions, HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import { checkOptions } from '../../keys/check-options.ts';
 import { type Key, type KeyTarget, keyBytes, writeKey } from '../../keys/key.ts';
 import { wasmKernel } from '../wasm/kernel-choice.ts';
 import { WASM_POSSIBLE } from '../wasm/wasm-possible.ts';
@@ -18,9 +19,16 @@ export interface KeyHash {
 
 /** The hash of a key, for `hasHash` and `addHash` of any filter with the same seed or key. */
 export function hashKey(key: Key, options?: HashOptions | HashScheme): KeyHash {
-  const scheme = options instanceof HashScheme ? options : hashScheme(options);
+  const scheme = schemeOf('hashKey', options);
   hashInto(key, scheme);
   return { scheme, low: hashOut[0] >>> 0, high: hashOut[1] >>> 0 };
+}
+
+/** @internal The scheme that the options of a function name. */
+export function schemeOf(where: string, options: HashOptions | HashScheme = {}): HashScheme {
+  if (options instanceof HashScheme) return options;
+  checkOptions(where, options, ['seed', 'key', 'hash']);
+  return hashScheme(options);
 }
 
 /** @internal The result of `hashInto`: [low, high] as int32. Overwritten by the next call. */

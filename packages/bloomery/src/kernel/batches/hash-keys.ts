@@ -3,10 +3,11 @@
  * structures.
  */
 
-import { type HashOptions, HashScheme, hashScheme } from '../../hashing/hash-scheme.ts';
+import type { HashOptions, HashScheme } from '../../hashing/hash-scheme.ts';
 import { NEWLINE } from '../../keys/lines.ts';
 import { CHUNK_KEYS } from '../wasm/chunk.ts';
 import { chunkHashes, countOf, eachChunk, type KeyBatch, type KeyLines } from './batch.ts';
+import { schemeOf } from './hash-key.ts';
 
 /**
  * The hashes of a batch of keys, in order. They are a batch themselves, for every structure with
@@ -25,7 +26,7 @@ export interface KeyHashes {
  * allocating memory.
  */
 export function hashKeys(keys: KeyBatch, options?: HashOptions | HashScheme, room?: Int32Array): KeyHashes {
-  const scheme = options instanceof HashScheme ? options : hashScheme(options);
+  const scheme = schemeOf('hashKeys', options);
   const { lines } = keys as Partial<KeyLines>;
   const expected = lines instanceof Uint8Array ? expectedLines(lines) : countOf(keys);
   const needed = 2 * (expected || CHUNK_KEYS);
