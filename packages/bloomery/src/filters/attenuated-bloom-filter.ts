@@ -35,6 +35,7 @@ import { hashKey, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
 import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
+import { INSPECT } from '../keys/printing.ts';
 import { checkInteger, MAX_BITS } from '../math/checks.ts';
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
@@ -264,6 +265,11 @@ export class AttenuatedBloomFilter {
   toString(): string {
     const { levels, bits, hashes, layout, scheme } = this;
     return `AttenuatedBloomFilter(${levels} levels, ${bits} bits, ${hashes} hashes, ${layout}, ${scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #levelAt(distance: number): BloomFilter {

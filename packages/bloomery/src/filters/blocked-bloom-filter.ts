@@ -37,6 +37,7 @@ import { setPlain, setShared } from '../kernel/bits/classic.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
+import { INSPECT } from '../keys/printing.ts';
 import { inBlockHit } from '../math/blocked-rate.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../math/checks.ts';
 import { decayOf, rateFromOnes } from '../math/from-ones.ts';
@@ -351,6 +352,11 @@ export class BlockedBloomFilter {
 
   toString(): string {
     return `BlockedBloomFilter(${this.blocks} blocks, ${this.hashes} hashes, ${this.layout}, ${this.scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #parameters(): BlockedFilterOptions {

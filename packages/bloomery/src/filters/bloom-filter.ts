@@ -32,6 +32,7 @@ import { classicAdd, classicHas, setPlain, setShared } from '../kernel/bits/clas
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
+import { INSPECT } from '../keys/printing.ts';
 import { checkChoice, checkInteger, MAX_BITS, MAX_HASHES } from '../math/checks.ts';
 import { decayOf, rateFromOnes } from '../math/from-ones.ts';
 import { BLOOM_LAYOUTS } from '../math/layouts.ts';
@@ -296,6 +297,11 @@ export class BloomFilter {
 
   toString(): string {
     return `BloomFilter(${this.bits} bits, ${this.hashes} hashes, ${this.layout}, ${this.scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #parameters(): BloomFilterOptions {

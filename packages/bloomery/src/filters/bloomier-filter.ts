@@ -42,6 +42,7 @@ import { fuseGetInWasm, fuseSetInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import { checkOptions } from '../keys/check-options.ts';
 import { type Key, typeName } from '../keys/key.ts';
+import { INSPECT } from '../keys/printing.ts';
 import { checkInteger } from '../math/checks.ts';
 import { fuseShape } from '../math/fuse-size.ts';
 import { areAlike } from './shared/alike.ts';
@@ -252,6 +253,11 @@ export class BloomierFilter {
   toString(): string {
     const { size, checkBits, valueBits, scheme } = this;
     return `BloomierFilter(${size} keys, ${valueBits} value bits, ${checkBits} check bits, ${this.#table.layout.slots} slots, ${scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   /** The slot that holds the value of a hash, or -1 if the hash has none. */

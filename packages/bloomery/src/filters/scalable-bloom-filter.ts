@@ -35,6 +35,7 @@ import type { KeyHashes } from '../kernel/batches/hash-keys.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
 import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
+import { INSPECT } from '../keys/printing.ts';
 import { checkChoice } from '../math/checks.ts';
 import type { Estimate } from '../math/estimates/zero-count.ts';
 import { BLOOM_LAYOUTS } from '../math/layouts.ts';
@@ -270,6 +271,11 @@ export class ScalableBloomFilter {
   toString(): string {
     const { falsePositiveRate, initialCapacity, growth, tightening, layout, scheme } = this;
     return `ScalableBloomFilter(rate ${falsePositiveRate}, from ${initialCapacity} keys on, growth ${growth}, tightening ${tightening}, ${layout}, ${scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   get #room(): number {

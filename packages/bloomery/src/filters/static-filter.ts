@@ -46,7 +46,8 @@ import { fuseAnswerInWasm, fuseKeyInWasm } from '../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../kernel/wasm/wasm-possible.ts';
 import { checkOptions } from '../keys/check-options.ts';
 import type { Key } from '../keys/key.ts';
-import { fuseShape } from '../math/fuse-size.ts';
+import { INSPECT } from '../keys/printing.ts';
+import { bandColumns, fuseShape } from '../math/fuse-size.ts';
 import { areAlike } from './shared/alike.ts';
 import { residence } from './shared/batch-probing.ts';
 import { bitsAsked, FuseTable, readTable } from './shared/fuse-table.ts';
@@ -160,6 +161,11 @@ export class StaticFilter {
   toString(): string {
     const { slots } = this.#table.layout;
     return `StaticFilter(${this.size} keys, ${this.fingerprintBits} fingerprint bits, ${slots} slots, ${this.scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #has(low: number, high: number): boolean {

@@ -24,8 +24,10 @@
  */
 
 import { areAlike, checkAlike } from '../filters/shared/alike.ts';
+import { UNCLONEABLE } from '../hashing/uncloneable.ts';
 import { type AbortOptions, throwIfAborted } from '../keys/abort.ts';
 import { checkOptions } from '../keys/check-options.ts';
+import { INSPECT } from '../keys/printing.ts';
 import { checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { beginSequence, nextInSequence } from './hashes/dcso-generator.ts';
 import { fnv1 } from './hashes/fnv1.ts';
@@ -55,6 +57,7 @@ export interface DcsoCreateOptions {
 }
 
 export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
+  /** @internal */ readonly clone = UNCLONEABLE;
   readonly format = 'dcso';
   readonly hash = 'fnv1-64/dcso';
   readonly capacity: number;
@@ -200,6 +203,11 @@ export class DcsoFilter implements ForeignBloomFilter<string | Uint8Array> {
   toString(): string {
     const { capacity, falsePositiveRate, bits, hashes } = this;
     return `DcsoFilter(capacity ${capacity}, rate ${falsePositiveRate}, ${bits} bits, ${hashes} hashes)`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #probe(key: string | Uint8Array, adding: boolean): boolean {

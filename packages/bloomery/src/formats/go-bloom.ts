@@ -20,7 +20,9 @@
  */
 
 import { areAlike, checkAlike } from '../filters/shared/alike.ts';
+import { UNCLONEABLE } from '../hashing/uncloneable.ts';
 import { checkOptions } from '../keys/check-options.ts';
+import { INSPECT } from '../keys/printing.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { murmur3x64 } from './hashes/murmur3.ts';
 import { type Base64Alphabet, base64Length, decodeBase64, encodeBase64 } from './shared/base64.ts';
@@ -47,6 +49,7 @@ export interface GoBloomCreateOptions {
 }
 
 export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
+  /** @internal */ readonly clone = UNCLONEABLE;
   readonly format = 'go-bloom';
   readonly hash = 'murmur3-x64-128/bits-and-blooms';
   readonly hashes: number;
@@ -166,6 +169,11 @@ export class GoBloomFilter implements ForeignBloomFilter<string | Uint8Array> {
 
   toString(): string {
     return `GoBloomFilter(${this.bits} bits, ${this.hashes} hashes, bitset of ${this.length}, ${this.byteOrder})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #probe(key: string | Uint8Array, adding: boolean): boolean {

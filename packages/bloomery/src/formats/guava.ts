@@ -20,7 +20,9 @@
  */
 
 import { checkAlike } from '../filters/shared/alike.ts';
+import { UNCLONEABLE } from '../hashing/uncloneable.ts';
 import { checkOptions } from '../keys/check-options.ts';
+import { INSPECT } from '../keys/printing.ts';
 import { checkChoice, checkInteger, checkRate, MAX_BITS } from '../math/checks.ts';
 import { murmur3x64 } from './hashes/murmur3.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';
@@ -68,6 +70,7 @@ export interface GuavaCreateOptions {
 }
 
 export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
+  /** @internal */ readonly clone = UNCLONEABLE;
   readonly format = 'guava';
   readonly strategy: GuavaStrategy;
   readonly funnel: GuavaFunnel | undefined;
@@ -186,6 +189,11 @@ export class GuavaFilter implements ForeignBloomFilter<GuavaKey> {
 
   toString(): string {
     return `GuavaFilter(${this.bits} bits, ${this.hashes} hashes, ${this.strategy}, funnel ${this.funnel ?? 'unknown'})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #isLike(other: GuavaFilter): boolean {

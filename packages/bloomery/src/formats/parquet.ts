@@ -26,6 +26,7 @@ import { checkAlike } from '../filters/shared/alike.ts';
 import { checkOptions } from '../keys/check-options.ts';
 import { integerHalves, splitInteger } from '../keys/integer-key.ts';
 import type { Key } from '../keys/key.ts';
+import { INSPECT } from '../keys/printing.ts';
 import { checkInteger, checkRate, MAX_BITS, wrongValue } from '../math/checks.ts';
 import type { ForeignBloomFilter } from './shared/foreign-filter.ts';
 import { type ForeignDecodeOptions, ForeignReader } from './shared/foreign-reader.ts';
@@ -173,6 +174,11 @@ export class ParquetFilter implements ForeignBloomFilter<Key> {
 
   toString(): string {
     return `ParquetFilter(${this.filter.blocks} blocks, ${this.hash})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 }
 

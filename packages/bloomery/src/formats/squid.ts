@@ -22,7 +22,9 @@
  */
 
 import { areAlike, checkAlike } from '../filters/shared/alike.ts';
+import { UNCLONEABLE } from '../hashing/uncloneable.ts';
 import { checkOptions } from '../keys/check-options.ts';
+import { INSPECT } from '../keys/printing.ts';
 import { checkInteger, wrongValue } from '../math/checks.ts';
 import { md5 } from './hashes/md5.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';
@@ -46,6 +48,7 @@ export interface SquidCreateOptions {
 }
 
 export class SquidDigest implements ForeignBloomFilter<SquidKey> {
+  /** @internal */ readonly clone = UNCLONEABLE;
   readonly format = 'squid';
   readonly hash = 'md5/squid';
   readonly hashes = HASHES;
@@ -163,6 +166,11 @@ export class SquidDigest implements ForeignBloomFilter<SquidKey> {
 
   toString(): string {
     return `SquidDigest(capacity ${this.capacity}, ${this.bitsPerEntry} bits per entry, ${this.bits} bits)`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #hash(key: SquidKey): void {

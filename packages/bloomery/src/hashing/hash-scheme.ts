@@ -6,6 +6,7 @@
 
 import { forge64Words } from './forge64.ts';
 import type { SecretKey } from './secret-key.ts';
+import { UNCLONEABLE } from './uncloneable.ts';
 
 /** The numbers of the hashes in frames: two with a seed, and one with a secret key. */
 export const FORGE64 = 1;
@@ -18,6 +19,11 @@ export const XXH64 = 3;
  */
 export type HashOut = Int32Array;
 
+/**
+ * A seed or a key: `hashScheme` refuses both. The type allows them, because options that may hold
+ * either are passed on everywhere: `new BloomFilter({ ...filter.share(), key })` is correct, and a
+ * union would refuse it.
+ */
 export interface HashOptions {
   /**
    * A 64-bit seed, an integer from 0 to 2^64 - 1. Default 0. It is public, because frames contain
@@ -39,6 +45,8 @@ type HashWords = (words: Int32Array, length: number, seedLow: number, seedHigh: 
 
 export class HashScheme {
   // `declare` keeps the names out of the bundle, where each counts.
+  /** @internal The first property, for the message of `structuredClone`. */
+  declare readonly clone: symbol;
   /** The seed, or for a keyed scheme the check value of the key. */
   declare readonly seed: bigint;
   /**
@@ -61,12 +69,18 @@ export class HashScheme {
     secret: Int32Array | null = null,
   ) {
     if (halves(1n)[0] === 0) throw new Error('Cannot hash: expected a little-endian machine');
+    this.clone = UNCLONEABLE;
     [this.seedLow, this.seedHigh] = halves(seed);
     this.seed = seed;
     this.code = code;
     this.id = `${name}/${seed.toString(16)}`;
     this.hashWords = hashWords;
     this.#secret = secret;
+  }
+
+  /** The id, so that a structure as JSON names its hash and does not fail with a bigint. */
+  toJSON(): string {
+    return this.id;
   }
 
   /** @internal The secret key as four little-endian words, or null if there is none. */
@@ -85,9 +99,7 @@ export function hashScheme({ seed = 0, key, hash }: HashOptions = {}): HashSchem
     }
   } else {
     if (!(typeof seed === 'bigint' || Number.isSafeInteger(seed)) || seed < 0 || seed >= 2n ** 64n) {
-      throw new RangeError(
-        `Cannot hash: expected a seed that is a safe integer or a bigint from 0 to 2^64 - 1, got ${seed}`,
-      );
+      throw new RangeError(`Cannot hash: expected a seed, an integer from 0 to 2^64 - 1, got ${seed}`);
     }
     scheme = SEEDED_SCHEMES[hash && `${hash}`.startsWith('xxh64') ? XXH64 : FORGE64]?.(BigInt(seed));
   }

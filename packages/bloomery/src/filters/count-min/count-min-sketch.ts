@@ -40,6 +40,7 @@ import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.ts';
 import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
@@ -285,6 +286,11 @@ export class CountMinSketch {
   toString(): string {
     const { width, depth, counterBits, update, scheme } = this;
     return `CountMinSketch(${depth} rows of ${width} counters, ${counterBits} bits, ${update}, ${scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   /** @internal The total and the counters, as written in frames. */

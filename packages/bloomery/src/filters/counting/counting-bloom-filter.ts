@@ -58,6 +58,7 @@ import {
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkChoice, checkInteger, MAX_BITS, MAX_HASHES } from '../../math/checks.ts';
 import { decayOf, rateFromOnes } from '../../math/from-ones.ts';
 import { BLOOM_LAYOUTS } from '../../math/layouts.ts';
@@ -454,6 +455,11 @@ export class CountingBloomFilter {
   toString(): string {
     const { counters, counterBits, hashes, layout, scheme } = this;
     return `CountingBloomFilter(${counters} counters of ${counterBits} bits, ${hashes} hashes, ${layout}, ${scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   // Operations on one key, given by the halves of its hash.

@@ -33,6 +33,7 @@ import { onesOf } from '../../kernel/bits/bit-operations.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkInteger, MAX_HASHES } from '../../math/checks.ts';
 import { decayOf, rateFromOnes, sizeFromOnes } from '../../math/from-ones.ts';
 import { planTable } from '../../math/plan-table.ts';
@@ -301,6 +302,11 @@ export class FilterTable {
 
   toString(): string {
     return `FilterTable(${this.rows} rows, ${this.hashes} hashes, ${this.#columns} columns, ${this.scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #checkColumn(column: number): void {

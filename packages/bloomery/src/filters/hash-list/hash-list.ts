@@ -42,6 +42,7 @@ import { listHasChunk } from '../../kernel/lists/sorted-list-wasm.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkInteger, checkRate, MAX_BITS, MAX_HASHES } from '../../math/checks.ts';
 import { decayOf, rateFromOnes } from '../../math/from-ones.ts';
 import { bitsAsymptotic } from '../../math/rates.ts';
@@ -319,6 +320,11 @@ export class HashList {
 
   toString(): string {
     return `HashList(${this.bits} bits, ${this.hashes} hashes, ${this.scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #add(a: number, b: number): boolean {

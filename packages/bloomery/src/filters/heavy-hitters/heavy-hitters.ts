@@ -56,6 +56,7 @@ import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
 import { lineEnd } from '../../keys/lines.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkRate } from '../../math/checks.ts';
 import { sizeCountMin } from '../../math/count-min.ts';
 import type { Amounts } from '../count-min/count-min-amounts.ts';
@@ -301,6 +302,11 @@ export class HeavyHitters {
   toString(): string {
     const { threshold, width, depth, counterBits, update, scheme } = this;
     return `HeavyHitters(threshold ${threshold}, ${depth} rows of ${width} counters, ${counterBits} bits, ${update}, ${scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   /**

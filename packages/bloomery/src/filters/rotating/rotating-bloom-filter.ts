@@ -41,6 +41,7 @@ import { hashKey, type KeyHash } from '../../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
 import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkInteger } from '../../math/checks.ts';
 import type { BloomFilter, BloomLayout } from '../bloom-filter.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
@@ -350,6 +351,11 @@ export class RotatingBloomFilter {
     const { generations, capacity, bits, hashes, layout, rotation, ttlMs, scheme } = this;
     const how = ttlMs === undefined ? rotation : `${rotation} of ${ttlMs} ms`;
     return `RotatingBloomFilter(${generations} generations of ${capacity} keys, ${bits} bits, ${hashes} hashes, ${layout}, ${how}, ${scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   /** Adds a chunk with the same result as adding one key after the other. */

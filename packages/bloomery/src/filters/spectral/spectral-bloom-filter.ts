@@ -68,6 +68,7 @@ import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.t
 import { BitStore } from '../../kernel/bits/bit-store.ts';
 import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkChoice, checkInteger, MAX_BITS, MAX_HASHES } from '../../math/checks.ts';
 import { decayOf, rateFromOnes } from '../../math/from-ones.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
@@ -364,6 +365,24 @@ export class SpectralBloomFilter {
     const { counters, secondary, hashes, counterBits, method, scheme } = this;
     const arrays = secondary === 0 ? `${counters}` : `${counters} + ${secondary}`;
     return `SpectralBloomFilter(${arrays} counters, ${counterBits} bits, ${hashes} hashes, ${method}, ${scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
+  }
+
+  #add(low: number, high: number, count: number): boolean {
+    if (!this.#gauge.before(1) && !this.#counters.has(low, high)) this.#gauge.refuse();
+    const fresh = this.#counters.add(low, high, count) === 0;
+    if (fresh) this.#gauge.after(1);
+    return fresh;
+  }
+
+  #delete(low: number, high: number, count: number): boolean {
+    const removed = this.#counters.subtract(low, high, count);
+    if (removed) this.#gauge.after(-1);
+    return removed;
   }
 
   /**

@@ -26,6 +26,7 @@ import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.t
 import { probeIndex } from '../../kernel/bits/classic.ts';
 import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkInteger } from '../../math/checks.ts';
 import type { CodedBits } from './bit-code.ts';
 import { compressFrame, type ExpandOptions, expandFrame, openBits } from './compressed-frame.ts';
@@ -124,6 +125,11 @@ export class CompressedBloomFilter {
 
   toString(): string {
     return `CompressedBloomFilter(${this.bits} bits, ${this.hashes} hashes, ${this.#coded.pieceCount} pieces in ${this.#coded.coding} coding, ${this.scheme.id})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #has(low: number, high: number): boolean {

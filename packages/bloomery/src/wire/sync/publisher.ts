@@ -49,6 +49,7 @@ import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import { onesIn } from '../../kernel/coders/coders.ts';
 import { checkOptions } from '../../keys/check-options.ts';
 import { type Key, typeName } from '../../keys/key.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkChoice, checkInteger } from '../../math/checks.ts';
 import { binaryEntropy } from '../../math/entropy.ts';
 import { wordsOf } from '../coding/byte-stream.ts';
@@ -211,6 +212,11 @@ export class Publisher {
   toString(): string {
     const { epoch, sequence } = this.generation;
     return `Publisher(${this.publisherId}, generation ${epoch}/${sequence}, ${this.#filter})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #deltaOrFull(base: number, code: Uint8Array, question?: number): Uint8Array {

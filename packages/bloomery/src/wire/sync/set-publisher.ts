@@ -40,6 +40,7 @@
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import { checkOptions } from '../../keys/check-options.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkInteger } from '../../math/checks.ts';
 import { CountedSet } from '../sets/counted-set.ts';
 import { codeList, inOddNumber } from '../sets/position-lists.ts';
@@ -259,6 +260,11 @@ export class SetPublisher {
   toString(): string {
     const { epoch, sequence } = this.generation;
     return `SetPublisher(${this.publisherId}, generation ${epoch}/${sequence}, ${this.size} of ${this.universe})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #positionOf(hash: KeyHash): number {

@@ -22,6 +22,7 @@ import { FrameError } from '../../frames/envelope.ts';
 import { checkSameScheme, type HashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import { checkOptions } from '../../keys/check-options.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkInteger } from '../../math/checks.ts';
 import { PositionSet } from '../sets/position-set.ts';
 import { type PositionChanges, type PositionSum, positionOf } from '../sets/positions.ts';
@@ -166,6 +167,11 @@ export class SetSubscriber {
     const held =
       epoch === undefined ? '' : `, generation ${epoch}/${sequence}, ${this.size} of ${this.universe}`;
     return `SetSubscriber(${this.publisherId}, ${this.status}${held})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   /** The contents of a message, if another subscriber has read the same bytes. */

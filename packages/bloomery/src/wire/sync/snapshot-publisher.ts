@@ -21,6 +21,7 @@
  */
 
 import { checkOptions } from '../../keys/check-options.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkChoice, checkInteger } from '../../math/checks.ts';
 import { compressFrame } from '../coding/compressed-frame.ts';
 import type { Effort } from '../coding/encode-bits.ts';
@@ -124,6 +125,11 @@ export class SnapshotPublisher {
   toString(): string {
     const { epoch, sequence } = this.generation;
     return `SnapshotPublisher(${this.publisherId}, generation ${epoch}/${sequence}, ${this.#announcer.state.kind.name})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #since({ sequence }: Generation, from: Snapshot, question?: number): Uint8Array {

@@ -34,6 +34,7 @@ import type { KeyHash } from '../../kernel/batches/hash-key.ts';
 import type { KeyHashes } from '../../kernel/batches/hash-keys.ts';
 import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
+import { INSPECT } from '../../keys/printing.ts';
 import { checkNumber } from '../../math/checks.ts';
 import { expandFrame } from '../coding/compressed-frame.ts';
 import { Snapshot } from '../coding/snapshot.ts';
@@ -148,6 +149,11 @@ export class Subscriber<S extends Summary = BloomFilter> {
     const { epoch, sequence } = this.generation ?? {};
     const held = this.summary === undefined ? '' : `, generation ${epoch}/${sequence}, ${this.summary}`;
     return `Subscriber(${this.publisherId}, ${this.status}${held})`;
+  }
+
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
   }
 
   #takeFull({ frame, generation }: FullMessage): S {
