@@ -50,15 +50,25 @@ import { probeBatch, valueBatch } from './shared/batch-probing.ts';
 import { bitsAsked, FuseTable, readTable } from './shared/fuse-table.ts';
 import type { DecodeOptions } from './shared/options.ts';
 
-export interface BloomierFilterOptions extends HashOptions {
-  /** r: values are integers from 0 to 2^valueBits - 1. From 1 to 32. */
-  readonly valueBits: number;
+/** The check bits by their number or by a rate, never both. */
+export type BloomierFilterOptions = HashOptions &
+  (CheckOption | RateOption) & {
+    /** r: values are integers from 0 to 2^valueBits - 1. From 1 to 32. */
+    readonly valueBits: number;
+  };
+
+interface CheckOption {
   /**
    * c, from 1 to 30. Keys that are not in the set get a value at the rate 2^-checkBits. Default 8.
    */
   readonly checkBits?: number;
+  readonly falsePositiveRate?: never;
+}
+
+interface RateOption {
   /** The rate, instead of `checkBits`. Rounded down to a power of two; at least 2^-30. */
   readonly falsePositiveRate?: number;
+  readonly checkBits?: never;
 }
 
 export class BloomierFilter {

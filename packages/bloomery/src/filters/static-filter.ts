@@ -53,7 +53,10 @@ import { residence } from './shared/batch-probing.ts';
 import { bitsAsked, FuseTable, readTable } from './shared/fuse-table.ts';
 import type { DecodeOptions } from './shared/options.ts';
 
-export interface StaticFilterOptions extends HashOptions {
+/** The size of a fingerprint by its bits or by a rate, never both. */
+export type StaticFilterOptions = HashOptions & (FingerprintOption | RateOption);
+
+interface FingerprintOption {
   /** Bits in a fingerprint, from 1 to 32: the rate is 2^-fingerprintBits. Default 8. */
   readonly fingerprintBits?: number;
   /** The rate, instead of `fingerprintBits`. Rounded down to a power of two; at least 2^-32. */

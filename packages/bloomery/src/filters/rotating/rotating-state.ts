@@ -14,26 +14,34 @@ import { BLOOM_LAYOUTS } from '../../math/layouts.ts';
 import { sizeClassic } from '../../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from '../bloom-filter.ts';
 
-export interface RotatingBloomFilterOptions extends HashOptions {
-  /** The number of distinct keys that each generation is made for. */
-  readonly capacity: number;
-  /** The false positive rate of all generations together, each filled to its capacity. */
-  readonly falsePositiveRate: number;
-  /** The number of generations, G, from 2 to 32. Default 3. */
-  readonly generations?: number;
+/** Rotation by time, when full, or by hand (`rotate`) without either option. */
+export type RotatingBloomFilterOptions = HashOptions &
+  (ByTime | WhenFull) & {
+    /** The number of distinct keys that each generation is made for. */
+    readonly capacity: number;
+    /** The false positive rate of all generations together, each filled to its capacity. */
+    readonly falsePositiveRate: number;
+    /** The number of generations, G, from 2 to 32. Default 3. */
+    readonly generations?: number;
+    readonly layout?: BloomLayout;
+  };
+
+interface ByTime {
   /**
    * Rotates by time: keys are remembered for at least this many milliseconds after they were last
    * added.
    */
-  readonly ttlMs?: number;
-  /**
-   * With `ttlMs`: the current time, in whole milliseconds since any fixed moment, such as
-   * `Date.now()`.
-   */
-  readonly nowMs?: number;
+  readonly ttlMs: number;
+  /** The current time, in whole milliseconds since any fixed moment, such as `Date.now()`. */
+  readonly nowMs: number;
+  readonly rotateWhenFull?: false;
+}
+
+interface WhenFull {
   /** Rotates when the newest generation holds `capacity` distinct keys and another one is added. */
   readonly rotateWhenFull?: boolean;
-  readonly layout?: BloomLayout;
+  readonly ttlMs?: never;
+  readonly nowMs?: never;
 }
 
 /** The event that makes the filter rotate. */

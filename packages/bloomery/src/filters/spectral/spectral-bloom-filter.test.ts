@@ -450,7 +450,7 @@ describe('recurring minimum', () => {
     expect(filter.byteLength).toBe(120);
     expect(filter.copy().equals(filter)).toBe(true);
     expect(SpectralBloomFilter.decode(filter.encode()).secondary).toBe(9);
-    expect(() => new SpectralBloomFilter({ counters: 51, hashes: 3, secondary: 9 })).toThrow(
+    expect(() => new SpectralBloomFilter({ counters: 51, hashes: 3, secondary: 9 } as never)).toThrow(
       /Cannot use secondary: expected method recurring-minimum/,
     );
     expect(

@@ -350,7 +350,7 @@ export class SpectralBloomFilter {
         counterBits: counterBits as 8 | 16 | 32,
         capacity: capacity || undefined,
         method: SPECTRAL_METHODS[variant],
-      },
+      } as SpectralFilterOptions, // the frame's kind has compared method and secondary
       scheme,
     );
     const wrong = filter.#counters.setPayload(payload) ?? filter.#contradiction();
@@ -422,6 +422,6 @@ export class SpectralBloomFilter {
       counterBits,
       capacity,
       overfull: this.#gauge.policy,
-    };
+    } as SpectralFilterOptions;
   }
 }

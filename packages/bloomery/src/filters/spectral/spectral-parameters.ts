@@ -11,29 +11,37 @@ import type { OverfullPolicy } from '../shared/options.ts';
 
 export type SpectralMethod = 'minimum-selection' | 'minimal-increase' | 'recurring-minimum';
 
-interface CommonOptions extends HashOptions {
-  readonly method?: SpectralMethod | undefined;
+type CommonOptions = HashOptions & {
   /** 8, 16 (default) or 32. */
   readonly counterBits?: 8 | 16 | 32 | undefined;
   /** 'allow' (default), 'warn' (once, on the console) or 'throw' (an `OverfullError`). */
   readonly overfull?: OverfullPolicy;
+};
+
+/** `secondary` is for recurring minimum only. */
+export type SpectralFilterOptions = CommonOptions &
+  (OneArray | TwoArrays) & {
+    /** The number of counters in the (first) array, m. */
+    readonly counters: number;
+    /** The number of hashes per key, k. From 1 to 255. */
+    readonly hashes: number;
+    /** The distinct keys that the filter is meant for; only the overfull policy uses it. */
+    readonly capacity?: number | undefined;
+  };
+
+interface OneArray {
+  readonly method?: SpectralMethod | undefined;
+  readonly secondary?: undefined;
 }
 
-export interface SpectralFilterOptions extends CommonOptions {
-  /** The number of counters in the (first) array, m. */
-  readonly counters: number;
-  /** The number of hashes per key, k. From 1 to 255. */
-  readonly hashes: number;
-  /**
-   * For recurring minimum only: the number of counters in the second array. Default: half as many
-   * as in the first, rounded up.
-   */
+interface TwoArrays {
+  readonly method: 'recurring-minimum';
+  /** Counters in the second array. Default: half as many as in the first, rounded up. */
   readonly secondary?: number | undefined;
-  /** The number of distinct keys that the filter is meant for; only the overfull policy uses it. */
-  readonly capacity?: number | undefined;
 }
 
-export interface SpectralCapacityOptions extends CommonOptions {
+export type SpectralCapacityOptions = CommonOptions & {
+  readonly method?: SpectralMethod | undefined;
   /**
    * The number of distinct keys that the filter is to hold. How often each is added matters only
    * for `counterBits`.
@@ -41,7 +49,7 @@ export interface SpectralCapacityOptions extends CommonOptions {
   readonly capacity: number;
   /** The false positive rate of `has` at capacity, strictly between 0 and 1. */
   readonly falsePositiveRate: number;
-}
+};
 
 /** Options of `SpectralBloomFilter.decode`. */
 export interface SpectralDecodeOptions {

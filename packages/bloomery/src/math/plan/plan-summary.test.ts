@@ -56,11 +56,13 @@ describe('planSummary', () => {
 
   test('refuses requests that are none', () => {
     const request = { capacity: 1000, changedFraction: 0.01 };
-    expect(() => planSummary(request)).toThrow(TypeError);
+    expect(() => planSummary(request as never)).toThrow(TypeError);
     expect(() => planSummary({ ...request, falsePositiveRate: 2 })).toThrow(RangeError);
-    expect(() => planSummary({ ...request, falseCandidates: 0.02 })).toThrow(TypeError);
+    expect(() => planSummary({ ...request, falseCandidates: 0.02 } as never)).toThrow(TypeError);
     expect(() => planSummary({ ...request, falseCandidates: 5, neighbours: 2 })).toThrow(RangeError);
-    expect(() => planSummary({ ...request, falsePositiveRate: 0.1, neighbours: 2 })).toThrow(/got both/);
+    expect(() => planSummary({ ...request, falsePositiveRate: 0.1, neighbours: 2 } as never)).toThrow(
+      /got both/,
+    );
     expect(() => planSummary({ ...request, capacity: 0, falsePositiveRate: 0.1 })).toThrow(RangeError);
   });
 });

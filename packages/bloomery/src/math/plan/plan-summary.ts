@@ -29,18 +29,28 @@
 import { checkInteger, checkNumber, checkRate } from '../checks.ts';
 import { binaryEntropy, compressedBits, deltaBits, deltaDensity } from '../entropy.ts';
 
-export interface SummaryRequest {
+/** The rate of each summary, or of all neighbours together; never both. */
+export type SummaryRequest = (EachRate | CommonRate) & {
   /** Keys of the summary. */
   readonly capacity: number;
-  /** The rate of each summary. Or the next two. */
-  readonly falsePositiveRate?: number;
-  /** False positives wanted per look-up of a non-member key, over all neighbours together. */
-  readonly falseCandidates?: number;
-  readonly neighbours?: number;
   /** Share of the keys that is replaced between two messages. */
   readonly changedFraction: number;
   /** Memory that the receiver has for the summary. Default: any. */
   readonly maxMemoryBytes?: number;
+};
+
+interface EachRate {
+  /** The rate of each summary. */
+  readonly falsePositiveRate: number;
+  readonly falseCandidates?: never;
+  readonly neighbours?: never;
+}
+
+interface CommonRate {
+  /** False positives wanted per look-up of a non-member key, over all neighbours together. */
+  readonly falseCandidates: number;
+  readonly neighbours: number;
+  readonly falsePositiveRate?: never;
 }
 
 /** A form of the summary, and what it takes. */
