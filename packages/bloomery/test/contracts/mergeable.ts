@@ -1,6 +1,7 @@
 /** The contract of filters that can be combined: union is exact, unlike filters are refused. */
 
 import { expect, test } from 'vitest';
+import { OverfullError } from '../../src/index.ts';
 import { awkwardStrings } from '../keys.ts';
 import { inBothKernels, type Membership, type Mergeable, type Subject } from './subject.ts';
 
@@ -70,6 +71,34 @@ export function mergeableContract<F extends Membership & Mergeable<F>>(
       const copy = a.copy();
       copy.add('something that is not in it');
       expect(a.equals(copy)).toBe(false);
+    });
+
+    test('a merge that makes a filter overfull is refused, and changes nothing', () => {
+      const keys = Array.from({ length: 4000 }, (_, i) => `key ${i}`);
+      const strict = (from: number, to: number, overfull: 'allow' | 'throw' = 'throw'): F => {
+        const filter = subject.create({ capacity: 1000, falsePositiveRate: 0.01, overfull });
+        filter.addMany(keys.slice(from, to));
+        return filter;
+      };
+      const half = strict(0, 500);
+      expect(half.copy().merge(strict(500, 1000)).has(keys[999])).toBe(true);
+      expect(half.copy().merge(strict(0, 500)).has(keys[499])).toBe(true);
+      const before = half.encode();
+      for (const other of [strict(1000, 2000), strict(1000, 4000, 'allow')]) {
+        expect(() => half.merge(other)).toThrow(OverfullError);
+        expect(() => half.union(other)).toThrow(/^Cannot add keys: expected at most 1000, got more$/);
+        expect(half.encode()).toEqual(before);
+        half.intersection(other);
+      }
+      const tiny = (first: number, count: number): F => {
+        const filter = subject.create({ capacity: 10, falsePositiveRate: 0.5, overfull: 'throw' });
+        filter.addMany(keys.slice(first, first + count));
+        return filter;
+      };
+      expect(() => {
+        const all = tiny(0, 10);
+        for (let i = 1; i < 100; i++) all.merge(tiny(10 * i, 10));
+      }).toThrow(OverfullError);
     });
 
     test('unlike filters are refused, with both sides in the message', () => {

@@ -37,6 +37,7 @@ import { wasmKernel } from '../../kernel/wasm/kernel-choice.ts';
 import type { WasmKernel } from '../../kernel/wasm/wasm-kernel.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
 import { hasBatch, type Prober, probeBatch, valueBatch } from '../shared/batch-probing.ts';
+import type { FillGauge } from '../shared/fill-gauge.ts';
 import { type Amounts, amountsOf } from './count-min-amounts.ts';
 
 export type CounterRule = 'sum' | 'raise' | 'recurring';
@@ -116,26 +117,28 @@ export class Counters {
     return true;
   }
 
-  /** Adds a batch; returns how many keys had a counter of 0, that is, were certainly new. */
-  addMany(
-    keys: KeyBatch,
-    counts: Amounts | undefined,
-    before?: (count: number) => void,
-    visit?: VisitAddition,
-  ): number {
+  /**
+   * Adds a batch; returns how many keys had a counter of 0, that is, were certainly new. The gauge
+   * may refuse one of them; those before it have been added.
+   */
+  addMany(keys: KeyBatch, counts: Amounts | undefined, gauge?: FillGauge, visit?: VisitAddition): number {
     const { batch, uniform, each } = amountsOf(keys, counts);
     const chunk = this.#addChunk;
     let fresh = 0;
+    let whole = true;
     probeBatch(this.#store, batch, this.#scheme, {
       before: (count, at) => {
-        before?.(count);
-        this.#grow(each === null ? count * uniform : sum(each, at, at + count));
+        whole = gauge?.before(count) ?? true;
+        if (whole) this.#grow(each === null ? count * uniform : sum(each, at, at + count));
+        return whole;
       },
       inWasm:
         WASM_POSSIBLE && chunk !== null
           ? (wasm, count, address, at) => {
               fillAmounts(wasm, count, uniform, each, at);
-              fresh += chunk(wasm, count, address, this.#shape, this.#options.second);
+              const added = chunk(wasm, count, address, this.#shape, this.#options.second);
+              gauge?.after(added);
+              fresh += added;
               if (visit === undefined) return;
               for (let i = 0; i < count; i++)
                 visit(wasm.values[i], each === null ? uniform : each[at + i], at + i);
@@ -143,8 +146,15 @@ export class Counters {
           : null,
       outside: (low, high, at) => {
         const amount = each === null ? uniform : each[at];
+        if (!whole) {
+          if (!gauge?.before(1) && !this.has(low, high)) gauge?.refuse();
+          this.#grow(amount);
+        }
         const least = this.#addOutside(low, high, amount);
-        if (least === 0) fresh++;
+        if (least === 0) {
+          gauge?.after(1);
+          fresh++;
+        }
         visit?.(least, amount, at);
       },
     });
@@ -188,6 +198,17 @@ export class Counters {
       },
     });
     return done;
+  }
+
+  /** The number of counters of the first array that are not 0 here or in the other. */
+  unitedNonZeroCount(other: Counters): number {
+    const { bits, range } = this.#options;
+    const [mine, theirs] = [this.#store.words, other.#store.words];
+    let ones = 0;
+    for (let i = 0; i < range; i++) {
+      if (readCounter(mine, bits, i) + readCounter(theirs, bits, i) > 0) ones++;
+    }
+    return ones;
   }
 
   /** Adds counter by counter, saturating. Both must have the same options and scheme. */

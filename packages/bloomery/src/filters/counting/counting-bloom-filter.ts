@@ -184,7 +184,6 @@ export class CountingBloomFilter {
    * may have been present.
    */
   add(key: Key): boolean {
-    this.#gauge.before(1);
     hashInto(key, this.scheme);
     return this.#add(hashOut[0], hashOut[1]);
   }
@@ -217,7 +216,6 @@ export class CountingBloomFilter {
   /** Adds a key by its hash; see `hashKey`. */
   addHash(hash: KeyHash): boolean {
     checkSameScheme(hash.scheme, this.scheme);
-    this.#gauge.before(1);
     return this.#add(hash.low | 0, hash.high | 0);
   }
 
@@ -261,6 +259,7 @@ export class CountingBloomFilter {
         : null,
       outside: (low, high) => (removed += countingDelete(this.#store.words, low, high, this.#shape) ? 1 : 0),
     });
+    this.#gauge.after(-removed);
     return removed;
   }
 
@@ -346,6 +345,7 @@ export class CountingBloomFilter {
   /** Adds all keys of another filter, each as often as it is in that one. */
   merge(other: CountingBloomFilter): this {
     checkAlike(areAlike(CountingBloomFilter, this, other), 'merge', this, other);
+    this.#gauge.beforeMerge(() => this.onesCount() + other.onesCount() - this.sharedOnesCount(other));
     return this.#combine(other, addSaturating);
   }
 
@@ -465,10 +465,14 @@ export class CountingBloomFilter {
   // Operations on one key, given by the halves of its hash.
 
   #add(low: number, high: number): boolean {
+    if (!this.#gauge.before(1) && !this.#has(low, high)) this.#gauge.refuse();
     const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
-    return WASM_POSSIBLE && wasm !== null
-      ? countingAddOne(wasm, low, high, this.#store.address, this.#shape)
-      : countingAdd(this.#store.words, low, high, this.#shape);
+    const fresh =
+      WASM_POSSIBLE && wasm !== null
+        ? countingAddOne(wasm, low, high, this.#store.address, this.#shape)
+        : countingAdd(this.#store.words, low, high, this.#shape);
+    if (fresh) this.#gauge.after(1);
+    return fresh;
   }
 
   #has(low: number, high: number): boolean {
@@ -480,9 +484,12 @@ export class CountingBloomFilter {
 
   #delete(low: number, high: number): boolean {
     const wasm = WASM_POSSIBLE ? residence(this.#store) : null;
-    return WASM_POSSIBLE && wasm !== null
-      ? countingDeleteOne(wasm, low, high, this.#store.address, this.#shape)
-      : countingDelete(this.#store.words, low, high, this.#shape);
+    const removed =
+      WASM_POSSIBLE && wasm !== null
+        ? countingDeleteOne(wasm, low, high, this.#store.address, this.#shape)
+        : countingDelete(this.#store.words, low, high, this.#shape);
+    if (removed) this.#gauge.after(-1);
+    return removed;
   }
 
   #count(low: number, high: number): number {

@@ -154,7 +154,6 @@ export class HashList {
    * Adds a key. Returns true if it was certainly absent before, false if it may have been present.
    */
   add(key: Key): boolean {
-    this.#gauge.before(1);
     hashInto(key, this.scheme);
     return this.#add(hashOut[0], hashOut[1]);
   }
@@ -168,7 +167,6 @@ export class HashList {
   /** Adds a key by its hash; see `hashKey`. */
   addHash(hash: KeyHash): boolean {
     checkSameScheme(hash.scheme, this.scheme);
-    this.#gauge.before(1);
     return this.#add(hash.low | 0, hash.high | 0);
   }
 
@@ -181,11 +179,24 @@ export class HashList {
   /** Adds many keys, sorted and merged at once. Returns how many were certainly absent before. */
   addMany(keys: KeyBatch): number {
     const before = this.#list.freshKeys;
+    let [queued, alone] = [0, 0];
     eachChunk(keys, this.scheme, (count, wasm) => {
-      this.#gauge.before(count);
-      this.#list.queue(chunkHashes(wasm), count, this.hashes);
+      const hashes = chunkHashes(wasm);
+      if (this.#gauge.before(count)) {
+        this.#list.queue(hashes, count, this.hashes);
+        // Which of them are new is known at the end. Until then all of them count.
+        this.#gauge.after(count);
+        queued += count;
+      } else {
+        this.#gauge.after(this.#list.settle().freshKeys - before - queued);
+        queued = this.#list.freshKeys - before;
+        const own = hashes.slice(0, 2 * count); // merging may reuse the memory of the chunk
+        for (let i = 0; i < count; i++) if (this.#add(own[2 * i], own[2 * i + 1])) alone++;
+      }
     });
-    return this.#list.settle().freshKeys - before;
+    const fresh = this.#list.settle().freshKeys - before;
+    this.#gauge.after(fresh - queued);
+    return fresh + alone;
   }
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. */
@@ -228,6 +239,7 @@ export class HashList {
   /** Adds all keys of another list to this one: a merge of the two. */
   merge(other: HashList): this {
     this.#settleBoth(other, 'merge');
+    this.#gauge.beforeMerge(() => this.onesCount() + other.onesCount() - this.sharedOnesCount(other));
     this.#list.unite(other.#list);
     this.#gauge.reset();
     return this;
@@ -328,10 +340,12 @@ export class HashList {
   }
 
   #add(a: number, b: number): boolean {
+    if (!this.#gauge.before(1) && !this.#has(a, b)) this.#gauge.refuse();
     let changed = false;
     for (let i = 0; i < this.hashes; i++) {
       if (this.#list.insert(probeIndex(a, b, i, this.bits))) changed = true;
     }
+    if (changed) this.#gauge.after(1);
     return changed;
   }
 

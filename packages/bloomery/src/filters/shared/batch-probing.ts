@@ -65,9 +65,23 @@ export function residence(store: BitStore): WasmKernel | null {
   return wasm !== null && wasm.admit(store, 1, 0) !== 0 ? wasm : null;
 }
 
+/** Adds a key by the halves of its hash; returns whether a bit changed. The gauge may refuse it. */
+export function addOne(
+  { words }: BitStore,
+  prober: Prober,
+  low: number,
+  high: number,
+  gauge: FillGauge,
+): boolean {
+  if (!gauge.before(1) && !prober.has(words, low, high)) gauge.refuse();
+  const fresh = prober.add(words, low, high);
+  if (fresh) gauge.after(1);
+  return fresh;
+}
+
 /**
  * Adds all keys; returns how many changed a bit. The gauge is told of each chunk before it is
- * added, and may refuse it.
+ * added. If it might be too much, the keys are added one by one, and the gauge may refuse one.
  */
 export function addBatch(
   store: BitStore,
@@ -80,9 +94,13 @@ export function addBatch(
   probeBatch(store, keys, scheme, {
     before: (count) => gauge.before(count),
     inWasm: WASM_POSSIBLE
-      ? (wasm, count, address) => (fresh += prober.inWasm?.add(wasm, count, address) ?? 0)
+      ? (wasm, count, address) => {
+          const added = prober.inWasm?.add(wasm, count, address) ?? 0;
+          gauge.after(added);
+          fresh += added;
+        }
       : null,
-    outside: (low, high) => (fresh += prober.add(store.words, low, high) ? 1 : 0),
+    outside: (low, high) => (fresh += addOne(store, prober, low, high, gauge) ? 1 : 0),
   });
   return fresh;
 }
@@ -105,8 +123,8 @@ export function hasBatch(store: BitStore, prober: Prober, keys: KeyBatch, scheme
 
 /** The operation on each part of a batch. `at` is the number of keys that came before. */
 export interface BatchProbe {
-  /** Called before each chunk. */
-  before?(count: number, at: number): void;
+  /** Called before each chunk. If it returns false, the chunk is probed key by key, `outside`. */
+  before?(count: number, at: number): unknown;
   /**
    * Called for a chunk whose hashes are in the kernel and whose store is in its memory; null if
    * there is no kernel.
@@ -121,9 +139,9 @@ export function probeBatch(store: BitStore, keys: KeyBatch, scheme: HashScheme, 
   const total = countOf(keys);
   let seen = 0;
   eachChunk(keys, scheme, (count, wasm) => {
-    probe.before?.(count, seen);
+    const whole = probe.before?.(count, seen) !== false;
     const address =
-      WASM_POSSIBLE && wasm !== null && probe.inWasm !== null ? wasm.admit(store, count, total) : 0;
+      WASM_POSSIBLE && whole && wasm !== null && probe.inWasm !== null ? wasm.admit(store, count, total) : 0;
     if (WASM_POSSIBLE && wasm !== null && address !== 0) probe.inWasm?.(wasm, count, address, seen);
     else probeOutside(probe, chunkHashes(wasm), count, seen);
     seen += count;

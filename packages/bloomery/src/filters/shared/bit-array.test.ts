@@ -59,7 +59,10 @@ test('BitArray refuses a hash of another scheme', () => {
 test('BitArray asks the gauge before it changes a bit, and tells it when bits change otherwise', () => {
   const full = newArray(5);
   full.add('first');
-  full.merge(arrayOf(KEYS));
+  const empty = full.store.words.slice();
+  expect(() => full.merge(arrayOf(KEYS))).toThrow(OverfullError);
+  expect(full.store.words).toEqual(empty);
+  for (const key of KEYS.slice(0, 4)) full.add(key);
   const before = full.store.words.slice();
   expect(() => full.add('one more')).toThrow(OverfullError);
   expect(() => full.addHash(hashKey('one more', SCHEME))).toThrow(OverfullError);

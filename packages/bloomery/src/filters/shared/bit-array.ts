@@ -16,7 +16,7 @@ import { hashInto, hashOut, type KeyHash } from '../../kernel/batches/hash-key.t
 import { andInto, countOnes, countSharedOnes, isSubset, orInto } from '../../kernel/bits/bit-operations.ts';
 import type { BitStore } from '../../kernel/bits/bit-store.ts';
 import type { Key } from '../../keys/key.ts';
-import { addBatch, hasBatch, hasKey, type Prober } from './batch-probing.ts';
+import { addBatch, addOne, hasBatch, hasKey, type Prober } from './batch-probing.ts';
 import type { FillGauge } from './fill-gauge.ts';
 
 export class BitArray {
@@ -34,9 +34,8 @@ export class BitArray {
 
   /** Adds a key. Returns true if a bit changed. */
   add(key: Key): boolean {
-    this.gauge.before(1);
     hashInto(key, this.#scheme);
-    return this.#prober.add(this.store.words, hashOut[0], hashOut[1]);
+    return addOne(this.store, this.#prober, hashOut[0], hashOut[1], this.gauge);
   }
 
   /** True if all bits of a key are 1. */
@@ -47,8 +46,7 @@ export class BitArray {
   /** `add` by the key's hash. */
   addHash(hash: KeyHash): boolean {
     checkSameScheme(hash.scheme, this.#scheme);
-    this.gauge.before(1);
-    return this.#prober.add(this.store.words, hash.low | 0, hash.high | 0);
+    return addOne(this.store, this.#prober, hash.low | 0, hash.high | 0, this.gauge);
   }
 
   /** `has` by the key's hash. */
@@ -75,6 +73,7 @@ export class BitArray {
 
   /** Sets every bit that is 1 in the other array. */
   merge(other: BitArray): void {
+    this.gauge.beforeMerge(() => this.onesCount() + other.onesCount() - this.sharedOnesCount(other));
     orInto(this.store.words, other.store.words, this.store.shared);
     this.gauge.reset();
   }

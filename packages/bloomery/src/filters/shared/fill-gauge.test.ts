@@ -32,16 +32,19 @@ test('size estimates the keys from the ones of the filter, or from a given numbe
   expect(gauge.size(0)).toBe(0);
 });
 
-test('before throws for an overfull filter, and not at its capacity', () => {
+test('before leaves no room in an overfull filter, and some at its capacity', () => {
   const filter = filterWith(meanOnes(CAPACITY));
   const gauge = new FillGauge(filter, DECAY, 'throw');
-  expect(() => gauge.before(1)).not.toThrow();
+  expect(gauge.before(1)).toBe(true);
   filter.ones = meanOnes(1.2 * CAPACITY);
   gauge.reset();
-  expect(() => gauge.before(1)).toThrow(OverfullError);
-  expect(() => gauge.before(1)).toThrow(
-    /^Cannot add to the filter: expected at most 1000 keys, got about 1200$/,
-  );
+  expect(gauge.before(1)).toBe(false);
+  expect(() => gauge.refuse()).toThrow(OverfullError);
+  // The ones are not counted for each key that is refused, and a merge is refused as well.
+  const { asked } = filter;
+  expect(gauge.before(1)).toBe(false);
+  expect(filter.asked).toBe(asked);
+  expect(() => gauge.beforeMerge(() => filter.ones)).toThrow(OverfullError);
 });
 
 test('before counts again only after as many keys as could have filled the room', () => {
@@ -54,6 +57,38 @@ test('before counts again only after as many keys as could have filled the room'
   expect(filter.asked).toBe(1);
   for (let i = 0; i < 100; i++) gauge.before(1);
   expect(filter.asked).toBe(2);
+});
+
+test('before says whether a batch certainly fits, by the keys that were new', () => {
+  const gauge = new FillGauge(filterWith(0), DECAY, 'throw');
+  expect(gauge.before(700)).toBe(true);
+  gauge.after(700);
+  expect(gauge.before(301)).toBe(false);
+  expect(gauge.before(300)).toBe(true);
+  gauge.after(300);
+  expect(gauge.before(1)).toBe(false);
+  expect(() => gauge.refuse()).toThrow(/^Cannot add keys: expected at most 1000, got more$/);
+  gauge.after(-1);
+  expect(gauge.before(1)).toBe(true);
+});
+
+test('beforeMerge judges the ones that the merge would leave', () => {
+  const gauge = new FillGauge(filterWith(0), DECAY, 'throw');
+  expect(() => gauge.beforeMerge(() => meanOnes(CAPACITY))).not.toThrow();
+  expect(() => gauge.beforeMerge(() => meanOnes(1.2 * CAPACITY))).toThrow(
+    /^Cannot add keys: expected at most 1000, got more$/,
+  );
+  const lax = new FillGauge(filterWith(0), DECAY);
+  lax.beforeMerge(() => expect.fail('counted'));
+});
+
+test('a filter of a few bits is overfull with more ones than its capacity can set', () => {
+  const filter = { ...filterWith(9), bits: 15, hashes: 1, capacity: 10 };
+  const gauge = new FillGauge(filter, decayOf(1, 1 / 15), 'throw');
+  expect(gauge.before(1)).toBe(true);
+  filter.ones = 11;
+  gauge.reset();
+  expect(gauge.before(1)).toBe(false);
 });
 
 test("before never counts under 'allow'", () => {

@@ -4,12 +4,20 @@
  * one.
  *
  * Overfull. The rate of an overfull filter rises silently; a caller that asked for a rate may want
- * to know. We do not count keys, because adding a key twice must not count twice. We count the ones
- * in the array. A filter is overfull when they exceed by five standard deviations the number that
- * its capacity sets on average, so a filter filled exactly to its capacity practically never is.
- * Counting reads the whole array, so it is done rarely. A key sets at most k bits, so after a count
- * that found room for r ones the next count is r/k additions away, and at least a thousandth of the
- * capacity.
+ * to know. Two facts prove that a filter has more keys than its capacity:
+ *
+ * - The keys that were certainly new when they were added are more than the capacity. They are
+ *   counted one by one, so a filter that was filled here refuses the first such key. Keys that may
+ *   be in already never count: they change no bit, and can be added again at any time.
+ * - The ones exceed by five standard deviations the number that `capacity` keys set on average, or
+ *   exceed `capacity` times k, which no `capacity` keys can set. This judges filters that were
+ *   decoded, merged or shared, whose keys were not counted here. Counting the ones reads the whole
+ *   array, so it is done rarely: a key sets at most k bits, so after a count that found room for r
+ *   ones the next count is r/k additions away, and at least a thousandth of the capacity.
+ *
+ * A filter filled exactly to its capacity practically never is overfull by either. Above a rate of
+ * 63 % a filter has fewer bits than keys; all of its bits can be ones at capacity, and a filter of
+ * a few bits is then never refused.
  */
 
 import { platform } from '../../keys/platform.ts';
@@ -36,7 +44,10 @@ export class FillGauge {
   readonly #decay: number;
   /** A filter with more ones than this is overfull. */
   readonly #limit: number;
+  /** How many keys may be added before the ones are counted. */
   #room = Infinity; // bundlers shorten it, unlike Number.POSITIVE_INFINITY
+  /** How many keys that are certainly new may be added. */
+  #left = Infinity;
 
   /**
    * Checks capacity and policy. `decay` is minus the logarithm of the probability that a key leaves
@@ -51,21 +62,48 @@ export class FillGauge {
     }
     this.#filter = filter;
     this.#decay = decay;
-    const zero = Math.exp(-decay * (capacity ?? 0));
+    // Without a capacity the limit is not a number, and never asked for.
+    const zero = Math.exp(-decay * capacity!);
     // The limit is generous: the bits are not independent, and independent ones would scatter more.
-    this.#limit = bits * (1 - zero) + 5 * Math.sqrt(bits * zero * (1 - zero));
+    this.#limit = Math.min(
+      bits * (1 - zero) + 5 * Math.sqrt(bits * zero * (1 - zero)),
+      filter.hashes * capacity!,
+    );
     this.reset();
   }
 
-  /** Must be called before `count` keys are added. Throws before anything changes. */
-  before(count: number): void {
+  /**
+   * Must be called before `count` keys are added. Returns false if they might be too many: then
+   * they must be added one by one, and `refuse` must be called before each that is certainly new.
+   */
+  before(count: number): boolean {
+    if (count > this.#room) this.#look();
+    if (count > this.#room) return false;
     this.#room -= count;
-    if (this.#room < 0) this.#look();
+    return count <= this.#left;
+  }
+
+  /** Must be called after `count` keys were added that were certainly new; negative if deleted. */
+  after(count: number): void {
+    this.#left -= count;
+  }
+
+  /** Must be called for a key that is certainly new, and for which `before` returned false. */
+  refuse(): void {
+    const message = `Cannot add keys: expected at most ${this.#filter.capacity}, got more`;
+    if (this.policy === 'throw') throw new OverfullError(message);
+    platform.console?.warn(`bloomery: ${message}`);
+    this.#room = this.#left = Infinity;
+  }
+
+  /** Must be called before a merge, with a function that counts the ones after it. */
+  beforeMerge(ones: () => number): void {
+    if (this.#room < Infinity && ones() > this.#limit) this.refuse();
   }
 
   /** Must be called after the bits were changed by other means than adding keys. */
   reset(): void {
-    if (this.policy !== 'allow') this.#room = 0;
+    if (this.policy !== 'allow') [this.#room, this.#left] = [0, Infinity];
   }
 
   /** Estimates how many distinct keys set the ones of the filter, or this many ones. */
@@ -75,14 +113,10 @@ export class FillGauge {
 
   #look(): void {
     const { capacity = 0, hashes } = this.#filter;
-    const room = this.#limit - this.#filter.onesCount();
-    if (room >= 0) {
-      this.#room = Math.max(room / hashes, capacity / 1000, 16);
-      return;
-    }
-    const message = `expected at most ${capacity} keys, got about ${Math.round(this.size())}`;
-    if (this.policy === 'throw') throw new OverfullError(`Cannot add to the filter: ${message}`);
-    platform.console?.warn(`bloomery: overfull filter: ${message}`);
-    this.#room = Infinity;
+    const ones = this.#filter.onesCount();
+    const full = ones > this.#limit;
+    // A full one is not counted again. It has no room for a new key, and `before` returns false.
+    this.#room = full ? Number.MAX_VALUE : Math.max((this.#limit - ones) / hashes, capacity / 1000, 16);
+    this.#left = Math.min(this.#left, capacity - (full ? this.size(ones) : Math.ceil(ones / hashes)));
   }
 }

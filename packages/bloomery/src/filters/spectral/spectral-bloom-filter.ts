@@ -161,9 +161,8 @@ export class SpectralBloomFilter {
    */
   add(key: Key, count = 1): boolean {
     checkAmount(count);
-    this.#gauge.before(1);
     hashInto(key, this.scheme);
-    return this.#counters.add(hashOut[0], hashOut[1], count) === 0;
+    return this.#add(hashOut[0], hashOut[1], count);
   }
 
   /** True if the key may have been added, false if it certainly was not. */
@@ -187,15 +186,14 @@ export class SpectralBloomFilter {
     this.#checkDeletable();
     checkAmount(count);
     hashInto(key, this.scheme);
-    return this.#counters.subtract(hashOut[0], hashOut[1], count);
+    return this.#delete(hashOut[0], hashOut[1], count);
   }
 
   /** `add` by the key's hash; see `hashKey`. */
   addHash(hash: KeyHash, count = 1): boolean {
     checkSameScheme(hash.scheme, this.scheme);
     checkAmount(count);
-    this.#gauge.before(1);
-    return this.#counters.add(hash.low | 0, hash.high | 0, count) === 0;
+    return this.#add(hash.low | 0, hash.high | 0, count);
   }
 
   /** `has` by the key's hash. */
@@ -214,7 +212,7 @@ export class SpectralBloomFilter {
   deleteHash(hash: KeyHash, count = 1): boolean {
     this.#checkDeletable();
     checkSameScheme(hash.scheme, this.scheme);
-    return this.#counters.subtract(hash.low | 0, hash.high | 0, checkAmount(count));
+    return this.#delete(hash.low | 0, hash.high | 0, checkAmount(count));
   }
 
   /**
@@ -222,7 +220,7 @@ export class SpectralBloomFilter {
    * its own number of times. Returns how many were certainly absent before.
    */
   addMany(keys: KeyBatch, counts?: Amounts): number {
-    return this.#counters.addMany(keys, counts, (count) => this.#gauge.before(count));
+    return this.#counters.addMany(keys, counts, this.#gauge);
   }
 
   /** One byte per key, in order: 1 maybe, 0 certainly not. */
@@ -241,7 +239,9 @@ export class SpectralBloomFilter {
    */
   deleteMany(keys: KeyBatch, counts?: Amounts): number {
     this.#checkDeletable();
-    return this.#counters.subtractMany(keys, counts);
+    const removed = this.#counters.subtractMany(keys, counts);
+    this.#gauge.after(-removed);
+    return removed;
   }
 
   /** Removes all keys. */
@@ -270,6 +270,7 @@ export class SpectralBloomFilter {
           "counted too low; use method: 'minimum-selection'",
       );
     }
+    this.#gauge.beforeMerge(() => this.#counters.unitedNonZeroCount(other.#counters));
     this.#counters.merge(other.#counters);
     this.#gauge.reset();
     return this;
