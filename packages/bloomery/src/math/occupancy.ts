@@ -36,7 +36,7 @@ export function occupancyDistribution(m: number, t: number): Float64Array {
 }
 
 /** The distribution between two throws. Outside low … high all probabilities are 0. */
-export interface Bins {
+interface Bins {
   readonly m: number;
   readonly chance: Float64Array;
   low: number;
@@ -44,7 +44,7 @@ export interface Bins {
 }
 
 /** m empty bins, with room for the distribution after at most `t` balls. */
-export function emptyBins(m: number, t: number): Bins {
+function emptyBins(m: number, t: number): Bins {
   const chance = new Float64Array(Math.min(m, t) + 1);
   chance[0] = 1;
   return { m, chance, low: 0, high: 0 };
@@ -54,7 +54,7 @@ export function emptyBins(m: number, t: number): Bins {
  * Throws one more ball. It hits an occupied bin with probability x/m, otherwise one more bin is
  * occupied.
  */
-export function throwBall(bins: Bins): void {
+function throwBall(bins: Bins): void {
   const { m, chance } = bins;
   let { low, high } = bins;
   if (high < chance.length - 1) high++;

@@ -70,6 +70,11 @@ export function bitsAsymptotic(k: number, n: number, rate: number): number {
  */
 export function ratePartitioned(m: number, k: number, n: number): number {
   check(m, k, n, k);
+  return uncheckedRatePartitioned(m, k, n);
+}
+
+/** `ratePartitioned` for arguments that are known to be sound, as in a search. */
+export function uncheckedRatePartitioned(m: number, k: number, n: number): number {
   return allOnes(k, partitionedLoad(m, k, n));
 }
 

@@ -54,25 +54,23 @@ export function sizeBlocked(request: BlockedSizeRequest): BlockedSize {
   checkChoice('layout', layout, BLOCKED_LAYOUTS);
   const [fewest, most] = hashRange(request, layout);
   const maxBlocks = MAX_BITS / (layout === 'blocked' ? BLOCK_BITS : SPLIT_BLOCK_BITS);
-  const sizeFor = (k: number): BlockedSize => {
+  let best: BlockedSize = { blocks: Number.POSITIVE_INFINITY, hashes: 0, falsePositiveRate: 1 };
+  /** Takes k if it needs at most `limit` blocks. Returns whether it does. */
+  const attempt = (k: number, limit: number): boolean => {
     const rateAt = layout === 'blocked' ? inBlockRates(k) : splitBlockRate;
-    const blocks = smallest(n, rate, rateAt, maxBlocks);
-    const reached = blocks === Number.POSITIVE_INFINITY ? 1 : rateOverLoads(n, blocks, rateAt);
-    return { blocks, hashes: k, falsePositiveRate: reached };
+    const blocks = smallest(n, rate, rateAt, limit);
+    if (blocks > limit) return false;
+    best = { blocks, hashes: k, falsePositiveRate: rateOverLoads(n, blocks, rateAt) };
+    return true;
   };
 
   // Half-full blocks would need log2(1/p) functions; uneven loads favour somewhat fewer.
-  let best = sizeFor(Math.min(most, Math.max(fewest, Math.round(-0.9 * Math.log2(rate)))));
-  const start = best.hashes;
-  for (let k = start - 1, worse = 0; k >= fewest && worse < 2; k--) {
-    const size = sizeFor(k);
-    if (size.blocks <= best.blocks) [best, worse] = [size, 0];
-    else worse++;
+  const start = Math.min(most, Math.max(fewest, Math.round(-0.9 * Math.log2(rate))));
+  for (let k = start, worse = 0; k >= fewest && worse < 2; k--) {
+    worse = attempt(k, Math.min(best.blocks, maxBlocks)) ? 0 : worse + 1;
   }
   for (let k = start + 1, worse = 0; k <= most && worse < 2; k++) {
-    const size = sizeFor(k);
-    if (size.blocks < best.blocks) [best, worse] = [size, 0];
-    else worse++;
+    worse = attempt(k, Math.min(best.blocks - 1, maxBlocks)) ? 0 : worse + 1;
   }
   if (best.blocks === Number.POSITIVE_INFINITY) {
     const limits = fewest === most ? ` with ${most} hashes` : '';
@@ -102,27 +100,21 @@ function hashRange(
   return [hashes, hashes];
 }
 
-/** The fewest blocks, or Infinity if even `maxBlocks` are not enough. */
-function smallest(n: number, rate: number, rateAt: RateAtLoad, maxBlocks: number): number {
+/** The fewest blocks, or Infinity if even `limit` are not enough. */
+function smallest(n: number, rate: number, rateAt: RateAtLoad, limit: number): number {
   const reached = (blocks: number) => rateOverLoads(n, blocks, rateAt) <= rate;
+  // Most candidates fail at the limit, which is the size of the best one before them.
+  if (limit < 1 || !reached(limit)) return Number.POSITIVE_INFINITY;
   // Invariant: `low` blocks are too few (0 always are), `high` blocks are enough. The first guess
-  // is ten bits per key. From there the bracket grows or shrinks by small factors, because the
-  // tables of crowded blocks are the main cost.
+  // is the size of a classic filter. From there the bracket grows or shrinks by small factors,
+  // because the tables of crowded blocks are the main cost.
   let low = 0;
-  let high = Math.min(maxBlocks, Math.max(1, Math.ceil((n * 10) / BLOCK_BITS)));
-  if (reached(high)) {
-    for (let next = fewer(high); next > 0; next = fewer(next)) {
-      if (!reached(next)) {
-        low = next;
-        break;
-      }
-      high = next;
-    }
-  } else {
-    do {
-      if (high === maxBlocks) return Number.POSITIVE_INFINITY;
-      [low, high] = [high, Math.min(maxBlocks, Math.ceil(high * 1.25))];
-    } while (!reached(high));
+  let high = limit;
+  const classic = Math.ceil((-n * Math.log2(rate)) / (Math.LN2 * BLOCK_BITS));
+  for (let next = Math.min(limit - 1, classic); next > low; ) {
+    if (reached(next)) [high, next] = [next, Math.floor(next * 0.8)];
+    else [low, next] = [next, Math.min(high - 1, Math.ceil(next * 1.25))];
+    if (low > 0 && high < 1.3 * low) break;
   }
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
@@ -130,8 +122,4 @@ function smallest(n: number, rate: number, rateAt: RateAtLoad, maxBlocks: number
     else low = middle;
   }
   return high;
-}
-
-function fewer(blocks: number): number {
-  return Math.floor(blocks * 0.8);
 }

@@ -12,16 +12,19 @@
  * because x^k is convex; the partitioned rate is above f' by survey 2.1), so the m that f asks for
  * is a lower bound for that k. This bound has its minimum at log2(1/p), and the gap between f and
  * the truth grows with k, so little is gained beyond. A coarse `multipleOf` can shift the best k,
- * hence the search goes up to twice as far. Among pairs with equally many bits the smallest number
- * of hash functions wins: the rate is kept anyway, and hash functions cost time.
+ * hence the search goes up to twice as far. It begins at log2(1/p) and goes both ways. Another k
+ * must reach the rate with the bits of the best pair so far, and one look at that size refuses most
+ * of them. At a fixed size the rate has one valley over k, so a second refusal that is worse than
+ * the one before ends the search on that side. Among pairs with equally many bits the smallest
+ * number of hash functions wins: the rate is kept anyway, and hash functions cost time.
  *
  * This file is part of every bundle that can create a filter, so it does not use the planner.
  */
 
-import { checkChoice, checkInteger, checkRate, MAX_BITS, wrongValue } from './checks.ts';
+import { checkChoice, checkInteger, checkRate, MAX_BITS, MAX_HASHES, wrongValue } from './checks.ts';
 import { BLOOM_LAYOUTS } from './layouts.ts';
-import { bitsAsymptotic, ratePartitioned } from './rates.ts';
-import { rateTrue } from './true-rate.ts';
+import { bitsAsymptotic, uncheckedRatePartitioned } from './rates.ts';
+import { uncheckedRateTrue } from './true-rate.ts';
 
 export interface ClassicSizeRequest {
   /** Number of distinct keys that the filter is to hold. */
@@ -30,7 +33,7 @@ export interface ClassicSizeRequest {
   readonly falsePositiveRate: number;
   /** Fixes k instead of choosing it. */
   readonly hashes?: number | undefined;
-  /** Upper limit for k. */
+  /** Upper limit for k. Default 255, the most that a filter has. */
   readonly maxHashes?: number | undefined;
   /** 'classic': all functions share m bits. 'partitioned': each owns m/k of them. */
   readonly layout?: 'classic' | 'partitioned' | undefined;
@@ -49,37 +52,50 @@ export interface ClassicSize {
  * Finds the fewest bits, with their k, whose true rate at capacity is at most the rate asked for.
  */
 export function sizeClassic(request: ClassicSizeRequest): ClassicSize {
-  const { hashes: fixed, layout = 'classic', maxHashes = fixed ?? Number.MAX_SAFE_INTEGER } = request;
+  const { hashes: fixed, layout = 'classic', maxHashes = fixed ?? MAX_HASHES } = request;
   const n = checkInteger('capacity', request.capacity, 1);
   const rate = checkRate('falsePositiveRate', request.falsePositiveRate);
   const unit = checkInteger('multipleOf', request.multipleOf ?? 1, 1, MAX_BITS);
   checkInteger('maxHashes', maxHashes, 1);
   if (fixed !== undefined) checkInteger('hashes', fixed, 1, maxHashes);
   checkChoice('layout', layout, BLOOM_LAYOUTS);
-  const rateOf = layout === 'classic' ? rateTrue : ratePartitioned;
-  let bits = Infinity;
+  const rateOf = layout === 'classic' ? uncheckedRateTrue : uncheckedRatePartitioned;
+  let bits = MAX_BITS + 1;
   let hashes = 0;
-  // Survey 2.1: f is least at p = 1/2, where f = 2^-k.
-  for (let k = fixed ?? Math.min(maxHashes, 3 - 2 * Math.floor(Math.log2(rate))); k >= (fixed ?? 1); k--) {
+  let last = 0;
+  /** Takes k if it needs at most `most` bits. Returns whether to try the next k on this side. */
+  const attempt = (k: number, most: number): boolean => {
     const step = layout === 'classic' ? unit : unit * k;
     // f is below the true rate, so this is too few bits. It may be exact except for rounding, hence
     // one step less: `low` is always too little.
-    const flattered = bitsAsymptotic(k, n, rate);
-    let low = Math.max(0, Math.ceil(flattered / step) - 2);
-    if (low * step >= Math.min(bits, MAX_BITS)) continue;
-    let high = low + 1;
-    for (let stride = 1; high * step <= MAX_BITS && rateOf(high * step, k, n) > rate; stride *= 2) {
-      [low, high] = [high, high + stride];
+    let low = Math.max(0, Math.ceil(bitsAsymptotic(k, n, rate) / step) - 2);
+    let high = Math.floor(most / step) + 1;
+    let first = 0;
+    // Newton's method on ln f, whose slope has a closed form. It begins at the upper end, where
+    // most candidates fail.
+    for (let at = high - 1; high - low > 1; ) {
+      const m = at * step;
+      const excess = Math.log(rateOf(m, k, n) / rate);
+      first ||= excess;
+      if (excess > 0) low = at;
+      else [high, bits, hashes] = [at, m, k];
+      const load = (k * n) / m;
+      at += Math.ceil((excess * m * Math.expm1(load)) / (load * k * step));
+      at = Math.max(low + 1, Math.min(high - 1, at));
     }
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (rateOf(middle * step, k, n) > rate) low = middle;
-      else high = middle;
-    }
-    if (high * step <= bits) [bits, hashes] = [high * step, k];
-  }
+    const goOn = layout !== 'classic' || last <= 0 || first <= last;
+    last = first;
+    return goOn;
+  };
+  // Survey 2.1: f is least at p = 1/2, where f = 2^-k.
+  const best = -Math.floor(Math.log2(rate));
+  let k = fixed ?? Math.min(maxHashes, best);
+  const most = fixed ?? Math.min(maxHashes, 3 + 2 * best);
+  for (let down = k; down >= (fixed ?? 1) && attempt(down, Math.min(bits, MAX_BITS)); ) down--;
+  last = 0;
+  while (k < most && attempt(++k, bits - 1));
   if (bits > MAX_BITS) {
-    const limit = maxHashes < Number.MAX_SAFE_INTEGER ? ` with at most ${maxHashes} hashes` : '';
+    const limit = maxHashes < MAX_HASHES ? ` with at most ${maxHashes} hashes` : '';
     throw wrongValue(
       `capacity ${n} at falsePositiveRate ${rate}${limit}`,
       `at most ${MAX_BITS} bits`,

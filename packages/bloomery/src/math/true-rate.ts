@@ -16,16 +16,17 @@
  *       ln E[(X/μ)^k] = k(k-1)/2·s₂ + k(k-1)(k-2)/6·s₃ - k(k-1)(2k-3)/4·s₂²,
  *
  *   used as soon as the terms left out are below 1e-6. That is the case from some fifty keys on.
- * - The exact distribution (`occupancyDistribution`) for everything smaller, up to 4 million steps.
- * - The expansion again where the distribution would be too slow: k in the hundreds, where the
- *   relative error grows like k⁴/m³.
+ * - The exact rate (`coverProbes`) for everything smaller, as long as tn or t² is below 4 million.
+ * - The expansion again where that would be too slow: k in the hundreds, where the relative error
+ *   grows like k⁴/m³.
  * The result is within a relative 1e-6 of the exact rational number for k <= 40 at all sizes, and
  * within 2e-5 at k = 64; the tests compare with exact arithmetic.
  */
 
 import { checkInteger } from './checks.ts';
+import { coverProbes, uncoveredProbes } from './covered-probes.ts';
 import { rateFromOnes } from './from-ones.ts';
-import { occupancyDistribution, occupancyMean } from './occupancy.ts';
+import { occupancyDistribution } from './occupancy.ts';
 
 /**
  * E[(X/m)^k]: the probability that a non-member key is answered with "maybe", over all filters of n
@@ -33,10 +34,14 @@ import { occupancyDistribution, occupancyMean } from './occupancy.ts';
  */
 export function rateTrue(m: number, k: number, n: number): number {
   check(m, k, n);
-  if (n === 0) return 0;
+  return n === 0 ? 0 : uncheckedRateTrue(m, k, n);
+}
+
+/** `rateTrue` for at least one key and arguments that are known to be sound, as in a search. */
+export function uncheckedRateTrue(m: number, k: number, n: number): number {
   const moments = momentsOf(m, k * n);
-  if (isExactWorthwhile(m, k, k * n, moments)) return exactMoment(occupancyDistribution(m, k * n), m, k);
-  return Math.exp(k * Math.log(moments.mean / m) + logGain(k, moments));
+  if (isExactWorthwhile(m, k, k * n, moments)) return coverProbes(uncoveredProbes(m, k), m, k * n);
+  return Math.exp(k * Math.log(moments[0] / m) + logGain(k, moments));
 }
 
 /**
@@ -51,7 +56,7 @@ export function rateTrueVariance(m: number, k: number, n: number): number {
   if (!isExactWorthwhile(m, 2 * k, t, moments)) {
     // E[R²]/E[R]² - 1, where the leading term (μ/m)^(2k) cancels before it is ever computed.
     const logSpread = logGain(2 * k, moments) - 2 * logGain(k, moments);
-    return Math.exp(2 * (k * Math.log(moments.mean / m) + logGain(k, moments))) * Math.expm1(logSpread);
+    return Math.exp(2 * (k * Math.log(moments[0] / m) + logGain(k, moments))) * Math.expm1(logSpread);
   }
   const chance = occupancyDistribution(m, t);
   const mean = exactMoment(chance, m, k);
@@ -60,29 +65,24 @@ export function rateTrueVariance(m: number, k: number, n: number): number {
   return variance;
 }
 
-/** The most steps of the exact distribution that are still quick (some milliseconds). */
+/** The most steps of the distribution of X that are still quick (some milliseconds). */
 const EXACT_STEPS = 4e6;
 
 /** Size of the neglected terms below which the expansion is used. */
 const NEGLIGIBLE = 1e-6;
 
-interface Moments {
-  readonly mean: number;
-  /** Var X / mean². */
-  readonly second: number;
-  /** Third central moment / mean³. */
-  readonly third: number;
-}
+/** The mean of X, Var X / mean², and the third central moment / mean³. */
+type Moments = readonly [mean: number, second: number, third: number];
 
 function momentsOf(m: number, t: number): Moments {
-  const mean = occupancyMean(m, t);
+  const mean = -m * Math.expm1(t * Math.log1p(-1 / m));
   // Third cumulant of the zeros to leading order in m. It follows from the saddle point of
   // [z^t] (e^z + e^θ - 1)^m: factorial cumulants p, -(1+λ)p², (2+4λ+3λ²)p³ per bin, with p = e^-λ,
   // λ = t/m.
   const load = t / m;
   const p = Math.exp(-load);
   const zeros = m * p * (1 - p * (3 * (1 + load) - p * (2 + load * (4 + 3 * load))));
-  return { mean, second: onesVariance(m, t) / mean ** 2, third: -zeros / mean ** 3 };
+  return [mean, onesVariance(m, t) / mean ** 2, -zeros / mean ** 3];
 }
 
 /**
@@ -99,13 +99,13 @@ function onesVariance(m: number, t: number): number {
   return m * (m - 1) * Math.exp(t * Math.log1p(-2 / m)) + zeros - zeros * zeros;
 }
 
-function isExactWorthwhile(m: number, k: number, t: number, { mean, second, third }: Moments): boolean {
+function isExactWorthwhile(m: number, k: number, t: number, [mean, second, third]: Moments): boolean {
   const neglected = k ** 4 * (second ** 3 + Math.abs(third) / (24 * mean));
   return neglected > NEGLIGIBLE && t * Math.min(m, t) <= EXACT_STEPS;
 }
 
 /** ln E[(X/μ)^k] up to terms of order 1/m². */
-function logGain(k: number, { second, third }: Moments): number {
+function logGain(k: number, [, second, third]: Moments): number {
   return k * (k - 1) * (second / 2 + ((k - 2) / 6) * third - ((2 * k - 3) / 4) * second ** 2);
 }
 
