@@ -43,16 +43,10 @@ import { checkScalablePlan, countKeys, estimateScalableSize, stagePlan } from '.
 import { sizeClassic } from '../math/size-classic.ts';
 import { BloomFilter, type BloomLayout } from './bloom-filter.ts';
 import { areAlike } from './shared/alike.ts';
-import type { EstimateOptions } from './shared/estimates.ts';
-import {
-  chainRate,
-  firstHolder,
-  hashAt,
-  hasInChain,
-  holdersOfChunk,
-  ownHashes,
-} from './shared/filter-chain.ts';
+import { checked, type EstimateOptions } from './shared/estimates.ts';
+import { firstHolder, hashAt, hasInChain, holdersOfChunk, ownHashes } from './shared/filter-chain.ts';
 import { checkNested, joinFilters, splitFilters } from './shared/nested-frames.ts';
+import { overlappingRate } from './shared/overlapping-rate.ts';
 
 export interface ScalableBloomFilterOptions extends HashOptions {
   /** The compound false positive rate that is never exceeded, strictly between 0 and 1. */
@@ -212,7 +206,7 @@ export class ScalableBloomFilter {
 
   /** Estimates the current false positive rate of all stages together. */
   estimatedFalsePositiveRate(): number {
-    return chainRate(this.#filters);
+    return overlappingRate(this.#filters, this.scheme);
   }
 
   /** The bytes that the bits of all stages take in memory. */
@@ -327,7 +321,7 @@ export class ScalableBloomFilter {
  * only the false positives are uncertain.
  */
 export function scalableSizeEstimate(filter: ScalableBloomFilter, options: EstimateOptions = {}): Estimate {
-  return estimateScalableSize(filter.stages, options.confidence);
+  return estimateScalableSize(filter.stages, checked('scalableSizeEstimate', options).confidence);
 }
 
 interface Stage {
