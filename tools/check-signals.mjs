@@ -57,6 +57,9 @@ const EXCEPTIONS = {
     'TieredStore.remove': STEP,
     'TieredStore.removeKey': STEP,
   },
+  bloomery: {
+    'KeyStream.getReader': 'describes a web stream; `addFrom`, which reads it, takes a signal',
+  },
   '@bloomery/sim': {
     'SimTransport.close': CLOSING,
     'SimTransport.request': 'its options are those of the port, which have a signal',

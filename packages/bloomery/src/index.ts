@@ -11,6 +11,7 @@
  * ```
  */
 
+export { type AddFromOptions, addFrom, type KeyStream } from './filters/add-from.ts';
 export {
   AttenuatedBloomFilter,
   type AttenuatedBloomFilterOptions,

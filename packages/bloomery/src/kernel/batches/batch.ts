@@ -63,7 +63,9 @@ let hashesOutside: Int32Array | undefined;
 /** Visits the hashes of any iterable of keys. The iterable's own code runs only between chunks. */
 function eachKeyChunk(keys: Iterable<Key>, scheme: HashScheme, visit: VisitChunk): void {
   if (typeof keys === 'string' || keys instanceof Uint8Array || !keys?.[Symbol.iterator]) {
-    throw new TypeError('Cannot read keys: expected an iterable, packed keys, { lines } or hashes');
+    throw new TypeError(
+      'Cannot read keys: expected an iterable, packed keys, { lines } or hashes (addFrom takes async ones)',
+    );
   }
   if (Array.isArray(keys)) {
     eachIndexedChunk(
