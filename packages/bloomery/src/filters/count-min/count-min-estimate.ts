@@ -4,7 +4,7 @@
  */
 
 import type { Key } from '../../keys/key.ts';
-import { countMinErrorBound } from '../../math/count-min.ts';
+import { countMinErrorBound } from '../../math/sketches/count-min.ts';
 import type { EstimateOptions } from '../shared/estimates.ts';
 import type { CountMinSketch } from './count-min-sketch.ts';
 

@@ -13,7 +13,7 @@ import { useKernel } from '../../kernel/wasm/kernel-choice.ts';
 import { type Key, keyBytes } from '../../keys/key.ts';
 import { packKeys } from '../../keys/packed-keys.ts';
 import { textEncoder } from '../../keys/platform.ts';
-import { countMinErrorBound, countMinExactRate } from '../../math/count-min.ts';
+import { countMinErrorBound, countMinExactRate } from '../../math/sketches/count-min.ts';
 import { countEstimate } from './count-min-estimate.ts';
 import { type CountMinOptions, CountMinSketch, type CountMinUpdate } from './count-min-sketch.ts';
 

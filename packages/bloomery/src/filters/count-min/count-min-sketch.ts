@@ -62,7 +62,7 @@ import { checkOptions } from '../../keys/check-options.ts';
 import type { Key } from '../../keys/key.ts';
 import { INSPECT } from '../../keys/printing.ts';
 import { checkChoice, checkInteger, MAX_BITS } from '../../math/checks.ts';
-import { sizeCountMin } from '../../math/count-min.ts';
+import { sizeCountMin } from '../../math/sketches/count-min.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';
 import { type Amounts, checkAmount } from './count-min-amounts.ts';
 import { Counters, type CountersOptions, type VisitAddition } from './count-min-counters.ts';

@@ -58,7 +58,7 @@ import { lineEnd } from '../../keys/lines.ts';
 import type { PackedKeys } from '../../keys/packed-keys.ts';
 import { INSPECT } from '../../keys/printing.ts';
 import { checkRate } from '../../math/checks.ts';
-import { sizeCountMin } from '../../math/count-min.ts';
+import { sizeCountMin } from '../../math/sketches/count-min.ts';
 import type { Amounts } from '../count-min/count-min-amounts.ts';
 import { CountMinSketch, type CountMinUpdate } from '../count-min/count-min-sketch.ts';
 import { areAlike, checkAlike } from '../shared/alike.ts';

@@ -17,8 +17,8 @@
  * at all.
  */
 
-import { atLeastOne } from './at-least-one.ts';
-import { checkInteger, checkNumber, checkRate, MAX_BITS, wrongValue } from './checks.ts';
+import { atLeastOne } from '../at-least-one.ts';
+import { checkInteger, checkNumber, checkRate, MAX_BITS, wrongValue } from '../checks.ts';
 
 export interface CountMinSize {
   readonly width: number;
