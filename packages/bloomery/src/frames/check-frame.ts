@@ -7,7 +7,7 @@
  * contents that contradict each other, such as counters that do not add up to their total.
  */
 
-import { type CandidateRecord, candidateRecords, TOTAL_BYTES } from './counter-kinds.ts';
+import { type CandidateRecord, candidateRecords, exactCountBits, TOTAL_BYTES } from './counter-kinds.ts';
 import { CHECKSUM, checkChecksum, checkLength, decoding, FrameError, refuse } from './envelope.ts';
 import { checkPlain, readHead } from './frame.ts';
 import { type FrameHead, kindOfFrame, readFrameHead, type StructureName } from './frame-head.ts';
@@ -65,8 +65,8 @@ export function payloadOf(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The counters of a CountMinSketch, a HeavyHitters or a SpectralBloomFilter, which follow the
- * total, as a view.
+ * The counters of a CountMinSketch, a HeavyHitters, a RangeSketch or a SpectralBloomFilter, which
+ * follow the total, as a view. A RangeSketch without a sketch has none.
  */
 export function countersOf(bytes: Uint8Array): Uint8Array {
   const { structure, parameters } = readFrameHead(bytes);
@@ -74,6 +74,8 @@ export function countersOf(bytes: Uint8Array): Uint8Array {
   switch (structure) {
     case 'HeavyHitters':
       return payload.subarray(TOTAL_BYTES, payload.length - parameters.candidateBytes);
+    case 'RangeSketch':
+      return payload.subarray(exactCountBits(parameters.exactBits) / 8).subarray(TOTAL_BYTES);
     case 'CountMinSketch':
     case 'SpectralBloomFilter':
       return payload.subarray(TOTAL_BYTES);

@@ -1,10 +1,11 @@
 /**
- * The frames whose payload begins with a total and its counters: SpectralBloomFilter,
- * CountMinSketch, HeavyHitters. They are separate from the classes that write them, so that a
+ * The frames of structures that hold a total and counters: SpectralBloomFilter, CountMinSketch,
+ * HeavyHitters, RangeSketch. They are separate from the classes that write them, so that a
  * program can check and parse such a frame without those classes.
  */
 
 import { MAX_BITS } from '../math/checks.ts';
+import { MAX_EXACT_BITS, MAX_UNIVERSE_BITS } from '../math/sketches/range-sketch.ts';
 import { viewOf } from './envelope.ts';
 import { checkParameters, type FrameKind } from './frame.ts';
 
@@ -63,6 +64,34 @@ export const HEAVY_FRAME: FrameKind = {
     return sketchBits(variant, parameters) + 8 * parameters[5];
   },
 };
+
+/**
+ * Parameters: bits of a key, bits of an exact interval, width, depth, bits of a counter. The
+ * variant is the update. The exact counts precede the sketch, which is missing where all are exact.
+ */
+export const RANGE_FRAME: FrameKind = {
+  code: 13,
+  name: 'RangeSketch',
+  widths: [1, 1, 5, 1, 1],
+  payloadBits: (variant, [universeBits, exactBits, width, depth, counterBits]) => {
+    const exact = exactBits === universeBits;
+    checkParameters(
+      universeBits >= 1 &&
+        universeBits <= MAX_UNIVERSE_BITS &&
+        exactBits <= Math.min(universeBits, MAX_EXACT_BITS) &&
+        (!exact || (width === 0 && depth === 0)),
+      `keys of ${universeBits} bits, ${exactBits} of them exact, and ${depth} rows of ${width} counters`,
+    );
+    const shape = exact ? [1, 1, counterBits] : [width, depth, counterBits];
+    const bits = sketchBits(variant, shape);
+    return exactCountBits(exactBits) + (exact ? 0 : bits);
+  },
+};
+
+/** Number of bits of the exact counts of a RangeSketch. */
+export function exactCountBits(exactBits: number): number {
+  return 64 * 2 ** exactBits;
+}
 
 /** Doubles from their halves of 32 bits in a frame, the lower half first. */
 export function doublesOf(halves: readonly number[]): Float64Array {

@@ -14,7 +14,7 @@ import {
 const NUMBERS = Object.keys(SAMPLES).map((name, i) => [name, i + 1] as const);
 
 test('every structure of docs/spec/frame.md has its number', () => {
-  expect(NUMBERS.length).toBe(12);
+  expect(NUMBERS.length).toBe(13);
   for (const [name, number] of NUMBERS) {
     const { structure, code } = readFrameHead(SAMPLES[name]().encode());
     expect([structure, code]).toEqual([name, number]);
@@ -60,7 +60,8 @@ test('the hash is told with its seed, or with the check value of the key', () =>
 test('a coded frame has the parameters of the plain one', () => {
   for (const [name] of NUMBERS) {
     expect(canBeCoded(name as StructureName)).toBe(true);
-    if (name === 'HashList') continue; // 30 positions are too few to gain
+    // 30 positions are too few to gain, and the bits of a band are random.
+    if (name === 'HashList' || name === 'StaticFilter') continue;
     const plain = readFrameHead(SAMPLES[name]().encode());
     const coded = readFrameHead(compressFrame(SAMPLES[name]().encode()));
     expect({ ...coded, coded: false, end: plain.end }).toEqual(plain);

@@ -20,6 +20,7 @@ import {
   COUNT_MIN_UPDATES,
   doublesOf,
   HEAVY_FRAME,
+  RANGE_FRAME,
   SPECTRAL_FRAME,
   SPECTRAL_METHODS,
 } from './counter-kinds.ts';
@@ -77,6 +78,11 @@ export interface FrameParameters {
     readonly threshold: number;
     /** Number of bytes of the candidates at the end of the payload. */
     readonly candidateBytes: number;
+  };
+  /** Width and depth are 0 where all levels are exact. */
+  readonly RangeSketch: SketchParameters & {
+    readonly universeBits: number;
+    readonly exactBits: number;
   };
 }
 
@@ -196,6 +202,7 @@ const KINDS: readonly FrameKind[] = [
   ROTATING_FRAME,
   ATTENUATED_FRAME,
   HEAVY_FRAME,
+  RANGE_FRAME,
 ];
 
 const HASHES: Readonly<Record<number, FrameHash['name']>> = {
@@ -284,5 +291,13 @@ const NAMED: Named = {
     counterBits,
     threshold: doublesOf([low, high])[0],
     candidateBytes,
+  }),
+  RangeSketch: (variant, [universeBits, exactBits, width, depth, counterBits]) => ({
+    update: COUNT_MIN_UPDATES[variant],
+    universeBits,
+    exactBits,
+    width,
+    depth,
+    counterBits,
   }),
 };
