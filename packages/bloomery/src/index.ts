@@ -64,6 +64,12 @@ export {
   type HeavyHittersOptions,
   type HeavyThresholdOptions,
 } from './filters/heavy-hitters/heavy-hitters.ts';
+export { type QuantileInterval, quantileEstimate, rangeEstimate } from './filters/ranges/range-estimates.ts';
+export {
+  type RangeErrorOptions,
+  RangeSketch,
+  type RangeSketchOptions,
+} from './filters/ranges/range-sketch.ts';
 export {
   RotatingBloomFilter,
   type RotatingBloomFilterOptions,

@@ -19,6 +19,7 @@ import {
   FrameError,
   HashList,
   HeavyHitters,
+  RangeSketch,
   RotatingBloomFilter,
   ScalableBloomFilter,
   SpectralBloomFilter,

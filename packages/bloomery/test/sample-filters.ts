@@ -13,6 +13,7 @@ import {
   CountMinSketch,
   HashList,
   HeavyHitters,
+  RangeSketch,
   RotatingBloomFilter,
   ScalableBloomFilter,
   SecretKey,
@@ -71,7 +72,17 @@ export const SAMPLES: Readonly<Record<string, (hashing?: Hashing) => AnyFilter>>
     filter.add(-7n, 15);
     return filter;
   },
+  RangeSketch: (h) => {
+    const filter = new RangeSketch({ universeBits: 12, exactBits: 3, width: 40, depth: 2, ...h });
+    filter.addMany(KEYS.map(sampleNumber));
+    return filter;
+  },
 };
+
+/** The number that stands for a key in the sample of `RangeSketch`, which takes integers. */
+export function sampleNumber(key: string): number {
+  return 97 * Number(key.split('-')[1]);
+}
 
 function filled<F extends { addMany(keys: string[]): unknown }>(filter: F): F {
   filter.addMany(KEYS);

@@ -13,6 +13,7 @@ import { CountMinSketch } from './count-min/count-min-sketch.ts';
 import { CountingBloomFilter } from './counting/counting-bloom-filter.ts';
 import { HashList } from './hash-list/hash-list.ts';
 import { HeavyHitters } from './heavy-hitters/heavy-hitters.ts';
+import { RangeSketch } from './ranges/range-sketch.ts';
 import { RotatingBloomFilter } from './rotating/rotating-bloom-filter.ts';
 import { ScalableBloomFilter } from './scalable-bloom-filter.ts';
 import { SpectralBloomFilter } from './spectral/spectral-bloom-filter.ts';
@@ -51,4 +52,5 @@ const CLASSES = {
   RotatingBloomFilter,
   AttenuatedBloomFilter,
   HeavyHitters,
+  RangeSketch,
 } satisfies Record<StructureName, { decode(bytes: Uint8Array, options: DecodeFilterOptions): unknown }>;
