@@ -74,6 +74,7 @@ export const FRAME_SUBJECTS: readonly FrameSubject[] = [
   ),
   structure(CountMinSketch, filled(CountMinSketch.forError({ epsilon: 0.2, delta: 0.1 }))),
   structure(HeavyHitters, filled(HeavyHitters.forThreshold({ threshold: 0.1, epsilon: 0.09, delta: 0.1 }))),
+  structure(RangeSketch, SAMPLES.RangeSketch() as RangeSketch),
   structure(
     BloomierFilter,
     BloomierFilter.fromColumns(
@@ -103,13 +104,18 @@ export const FRAME_SUBJECTS: readonly FrameSubject[] = [
     file: compressFrame(filled(CountingBloomFilter.forCapacity({ ...SIZE, counterBits })).encode()),
     read: (bytes: Uint8Array) => expandFrame(bytes, LIMIT),
   })),
-  ...['SpectralBloomFilter', 'CountMinSketch', 'StaticFilter', 'RotatingBloomFilter', 'HeavyHitters'].map(
-    (name) => ({
-      name: `coded ${name}`,
-      file: compressFrame(SAMPLES[name]().encode()),
-      read: (bytes: Uint8Array) => expandFrame(bytes, LIMIT),
-    }),
-  ),
+  ...[
+    'SpectralBloomFilter',
+    'CountMinSketch',
+    'StaticFilter',
+    'RotatingBloomFilter',
+    'HeavyHitters',
+    'RangeSketch',
+  ].map((name) => ({
+    name: `coded ${name}`,
+    file: compressFrame(SAMPLES[name]().encode()),
+    read: (bytes: Uint8Array) => expandFrame(bytes, LIMIT),
+  })),
   toBeCoded('frame to be coded', filled(BloomFilter.forCapacity(SIZE))),
   ...Object.keys(SAMPLES).map((name) => toBeCoded(`${name} to be coded`, SAMPLES[name]())),
   {

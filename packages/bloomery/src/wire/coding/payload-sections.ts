@@ -7,7 +7,13 @@
  * (compressed-frame.ts): their bytes were specified before the others'.
  */
 
-import { COUNT_MIN_FRAME, HEAVY_FRAME, SPECTRAL_FRAME, TOTAL_BYTES } from '../../frames/counter-kinds.ts';
+import {
+  COUNT_MIN_FRAME,
+  HEAVY_FRAME,
+  RANGE_FRAME,
+  SPECTRAL_FRAME,
+  TOTAL_BYTES,
+} from '../../frames/counter-kinds.ts';
 import type { FrameKind, RawHead } from '../../frames/frame.ts';
 import { COUNTING_FRAME } from '../../frames/frame-kinds.ts';
 import {
@@ -75,13 +81,18 @@ function partsOf(kind: FrameKind, parameters: readonly number[]): readonly Part[
       return sketch(parameters);
     case HEAVY_FRAME:
       return [...sketch(parameters), { form: 'bytes', count: 0, width: 0, bytes: last }];
+    case RANGE_FRAME: {
+      const [universeBits, exactBits, ...shape] = parameters;
+      const exact: Part = { form: 'counters', count: 2 ** exactBits, width: 64 };
+      return exactBits === universeBits ? [exact] : [exact, ...sketch(shape)];
+    }
     case BLOOMIER_FRAME: {
       const [, checkBits, valueBits, , segments, length] = parameters;
       return [{ form: 'slots', count: (segments + 3) * length, width: INDEX_BITS + checkBits + valueBits }];
     }
     case STATIC_FRAME: {
       const [, width, , segments, length] = parameters;
-      return [{ form: 'slots', count: (segments + 3) * length, width }];
+      return [{ form: 'slots', count: segments > 0 ? (segments + 3) * length : length, width }];
     }
     case HASH_LIST_FRAME: {
       const [range, , , count] = parameters;
