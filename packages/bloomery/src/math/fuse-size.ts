@@ -47,3 +47,13 @@ export function fuseShape(n: number, attempt = 0): FuseShape {
 
 /** With fewer keys the formula for chains does not apply. */
 const SHORTEST_CHAIN = 2000;
+
+/**
+ * The columns of a band (kernel/tables/band.ts) for n different keys in attempt 0, 1, … There are
+ * as many as keys, and a few more from 621 keys on, where windows of 64 columns begin to be too
+ * narrow. The number is fitted to systems of which about a quarter has a solution. From the ninth
+ * attempt on it grows.
+ */
+export function bandColumns(n: number, attempt = 0): number {
+  return n + Math.floor(2.6e-6 * n * n) + Math.max(0, attempt - 7) * Math.ceil(n / 200);
+}

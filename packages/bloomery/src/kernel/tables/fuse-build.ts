@@ -106,7 +106,7 @@ export function openSolver(hashes: Int32Array): FuseSolver {
 }
 
 /** The distinct hashes in ascending order. */
-function distinct(hashes: Int32Array): Int32Array {
+export function distinct(hashes: Int32Array): Int32Array {
   const sorted = hashes.slice();
   new BigUint64Array(sorted.buffer).sort();
   let end = Math.min(2, sorted.length);

@@ -41,6 +41,9 @@ export function fuseKeyInWasm(
   const length = wasm.placeKey(key, scheme);
   if (length < 0) return -1;
   const { seedLow, seedHigh } = scheme;
+  if (segments === 0) {
+    return call(wasm).bandKey(INPUT, length, seedLow, seedHigh, address, segmentLength, attempt, width);
+  }
   const found = call(wasm).fuseKey(
     INPUT,
     length,
@@ -56,7 +59,7 @@ export function fuseKeyInWasm(
   return found >>> 0;
 }
 
-/** The answer for one key, the same as from `fuseAnswer`. */
+/** The answer for one key, the same as from `fuseAnswer` or, in a band, from `bandAnswer`. */
 export function fuseAnswerInWasm(
   wasm: WasmKernel,
   low: number,
@@ -64,6 +67,7 @@ export function fuseAnswerInWasm(
   address: number,
   { segmentLength, segments, attempt, stride, width }: FuseLayout,
 ): number {
+  if (segments === 0) return call(wasm).bandOne(low, high, address, segmentLength, attempt, width);
   return call(wasm).fuseOne(low, high, address, segmentLength, segments, attempt, stride, width) >>> 0;
 }
 
@@ -78,6 +82,10 @@ export function fuseHasInWasm(
   { segmentLength, segments, attempt, stride, width }: FuseLayout,
   spare: number,
 ): void {
+  if (segments === 0) {
+    call(wasm).bandHas(HASH_CHUNK, count, address, segmentLength, attempt, width, RESULTS);
+    return;
+  }
   call(wasm).fuseHas(
     HASH_CHUNK,
     count,
@@ -209,6 +217,26 @@ function reserve({ memory }: SolverMemory, end: number): boolean {
 }
 
 interface FuseExports {
+  bandKey(
+    pointer: number,
+    bytes: number,
+    seedLow: number,
+    seedHigh: number,
+    table: number,
+    columns: number,
+    attempt: number,
+    width: number,
+  ): number;
+  bandOne(low: number, high: number, table: number, columns: number, attempt: number, width: number): number;
+  bandHas(
+    hashes: number,
+    count: number,
+    table: number,
+    columns: number,
+    attempt: number,
+    width: number,
+    results: number,
+  ): void;
   fuseKey(
     pointer: number,
     bytes: number,

@@ -52,7 +52,7 @@ const MOST_TABLE_BITS = 2 ** 36;
 export interface FuseShape {
   /** L, the number of slots in a segment. */
   readonly segmentLength: number;
-  /** The number of segments that slot 0 can be in; three more follow. */
+  /** The number of segments that slot 0 can be in; three more follow. 0 if the table is a band. */
   readonly segments: number;
 }
 
@@ -64,7 +64,10 @@ export interface FuseFields {
   readonly width: number;
 }
 
-/** The parameters that locate a key's slots. */
+/**
+ * The parameters that locate a key's slots. With 0 segments they are those of a band (band.ts),
+ * whose columns are the slots.
+ */
 export class FuseLayout implements FuseShape, FuseFields {
   readonly segmentLength: number;
   readonly segments: number;
@@ -74,7 +77,7 @@ export class FuseLayout implements FuseShape, FuseFields {
   readonly slots: number;
   /**
    * Two more than the slots need, because both kernels read a field together with the words after
-   * it.
+   * it. A band has none to spare: at ten keys they would be 40 % of it.
    */
   readonly wordCount: number;
   readonly seedLow: number;
@@ -86,8 +89,8 @@ export class FuseLayout implements FuseShape, FuseFields {
     this.attempt = attempt;
     this.stride = stride;
     this.width = width;
-    this.slots = (segments + 3) * segmentLength;
-    this.wordCount = Math.ceil((this.slots * stride) / 32) + 2;
+    this.slots = segments > 0 ? (segments + 3) * segmentLength : segmentLength;
+    this.wordCount = Math.ceil((this.slots * stride) / 32) + (segments > 0 ? 2 : 0);
     [this.seedLow, this.seedHigh] = halves(BigInt.asUintN(64, BigInt(attempt + 1) * 0x9e3779b97f4a7c15n));
   }
 }

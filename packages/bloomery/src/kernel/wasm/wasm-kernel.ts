@@ -48,6 +48,8 @@ export const VALUES = 24576;
 export const INPUT = 32768;
 const ARENA = INPUT + INPUT_BYTES + 1024;
 const PAGE = 65536;
+/** Bytes that a lookup may read beyond the last filter; the maximum of the memory has room. */
+const SLACK = 16;
 /** The limit for all filters in the arena together; a single one may take half of it. */
 const ARENA_LIMIT = 1 << 29;
 /**
@@ -326,7 +328,7 @@ export class WasmKernel {
       return 0;
     const full = this.#free + bytes > ARENA + ARENA_LIMIT || this.#residents.length === MOST_RESIDENTS;
     if (full) this.#evictAll();
-    if (!this.#reserve(this.#free + bytes)) return 0;
+    if (!this.#reserve(this.#free + bytes + SLACK)) return 0;
     const inside = new Uint32Array(this.#memory.buffer, this.#free, store.wordCount);
     inside.set(store.words);
     store.words = inside;
