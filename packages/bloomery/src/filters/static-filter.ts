@@ -4,10 +4,12 @@
  *
  * Survey 2.2 gives the lower bound, n log2(1/p) bits for n keys at rate p. It also shows that a
  * perfect hash function with one fingerprint per key reaches the bound, apart from the function
- * itself. This is the best known practical form of that idea, a binary fuse filter with four
- * positions per key (Graf, Lemire 2022; kernel/tables/fuse.ts has the table, math/fuse-size.ts its
- * size). The fingerprint of a key is the XOR of four slots, so the function costs only that there
- * are somewhat more slots than keys.
+ * itself. There are two forms of that idea here. Up to 10,000 keys the table is a banded linear
+ * system (kernel/tables/band.ts, with the forms that we refused): the fingerprint of a key is the
+ * XOR of some of 64 neighbouring columns, and there are hardly more columns than keys. Larger sets
+ * are binary fuse filters with four positions per key (Graf, Lemire 2022; kernel/tables/fuse.ts):
+ * the fingerprint is the XOR of four slots, of which there are somewhat more than keys.
+ * math/fuse-size.ts has the sizes of both.
  *
  * What it promises. `has` answers true for every key of the set. For any other key it answers true
  * with probability 2^-b exactly, where b is the number of bits in a fingerprint. The rate is the
@@ -17,13 +19,14 @@
  * What it costs, in memory and in frames alike. Bits per key at b = 8, all included, compared with
  * the bound of 8 and the 11.54 bits of a Bloom filter of the same rate:
  *
- *     keys                1000    100,000   1 M     10 M
- *     bits per key          10.9    8.95      8.56    8.38
- *     over the bound      1.37    1.12      1.07    1.05
+ *     keys              10     100    1000   10,000   100,000   1 M     10 M
+ *     bits per key      9.60   8.00   8.03   8.21     8.95      8.56    8.38
+ *     over the bound    1.20   1.00   1.00   1.03     1.12      1.07    1.05
  *
- * Sets of fewer than some hundred keys take more bits than in a Bloom filter. A lookup always reads
- * four slots. Building takes about 150 ns of processor time per key on top of hashing (a million
- * keys, WebAssembly; 400 in JavaScript), and temporarily 31 bytes per key.
+ * Memory is in words of 32 bits; without them ten keys take 8.00, as they do in the payload of a
+ * frame. A lookup reads four slots, or in a band a window for each bit of the fingerprint until one
+ * differs. Building a fuse table takes about 150 ns of processor time per key on top of hashing (a
+ * million keys, WebAssembly; 400 in JavaScript), and temporarily 31 bytes per key.
  *
  * What it cannot do. The table is the solution of one system of equations for all keys together. So
  * there is no `add` and no `delete` (build it again), and no `halve`. There is no `merge`, `union`
@@ -40,6 +43,8 @@ import { checkSameScheme, type HashOptions, type HashScheme, hashScheme } from '
 import type { KeyBatch } from '../kernel/batches/batch.ts';
 import { hashInto, hashOut, type KeyHash } from '../kernel/batches/hash-key.ts';
 import { BitStore } from '../kernel/bits/bit-store.ts';
+import { bandAnswer } from '../kernel/tables/band.ts';
+import { buildBand } from '../kernel/tables/band-build.ts';
 import { fuseAnswer } from '../kernel/tables/fuse.ts';
 import { buildFuse, hashesOf } from '../kernel/tables/fuse-build.ts';
 import { fuseAnswerInWasm, fuseKeyInWasm } from '../kernel/tables/fuse-wasm.ts';
@@ -59,8 +64,13 @@ export type StaticFilterOptions = HashOptions & (FingerprintOption | RateOption)
 interface FingerprintOption {
   /** Bits in a fingerprint, from 1 to 32: the rate is 2^-fingerprintBits. Default 8. */
   readonly fingerprintBits?: number;
+  readonly falsePositiveRate?: never;
+}
+
+interface RateOption {
   /** The rate, instead of `fingerprintBits`. Rounded down to a power of two; at least 2^-32. */
   readonly falsePositiveRate?: number;
+  readonly fingerprintBits?: never;
 }
 
 export class StaticFilter {
@@ -84,8 +94,9 @@ export class StaticFilter {
     checkOptions('StaticFilter.from', options, OPTIONS);
     const width = bitsAsked('StaticFilter', 'fingerprintBits', MOST_FINGERPRINT_BITS, options);
     const scheme = hashScheme(options);
+    const hashes = hashesOf(keys, scheme);
     const plan = { stride: width, width, ownIndex: false, shapeOf: fuseShape };
-    const { size, layout, words } = buildFuse(hashesOf(keys, scheme), plan);
+    const { size, layout, words } = buildBand(hashes, width, bandColumns) ?? buildFuse(hashes, plan);
     return new StaticFilter(new FuseTable(size, layout, new BitStore(words), scheme, 0));
   }
 
@@ -146,7 +157,7 @@ export class StaticFilter {
   encode(write: FrameWriter<unknown> = encodeFrame): unknown {
     const { width, attempt, segments, segmentLength } = this.#table.layout;
     return write(STATIC_FRAME, {
-      variant: 0,
+      variant: segments > 0 ? 0 : 1,
       scheme: this.scheme,
       parameters: [this.size, width, attempt, segments, segmentLength],
       payload: this.#table.store,
@@ -176,7 +187,12 @@ export class StaticFilter {
     const answer =
       WASM_POSSIBLE && wasm !== null
         ? fuseAnswerInWasm(wasm, low, high, this.#table.store.address, this.#table.layout)
-        : fuseAnswer(this.#table.store.words, this.#table.layout, low, high);
+        : (this.#table.layout.segments > 0 ? fuseAnswer : bandAnswer)(
+            this.#table.store.words,
+            this.#table.layout,
+            low,
+            high,
+          );
     // The table of an empty set is all zeros, which would match fingerprints of 0.
     return answer === 0 && this.size > 0;
   }

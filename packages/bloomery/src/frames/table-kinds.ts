@@ -5,6 +5,7 @@
  */
 
 import { positionWidth } from '../kernel/lists/sorted-list.ts';
+import { isSoundBand } from '../kernel/tables/band.ts';
 import { isSoundTable } from '../kernel/tables/fuse.ts';
 import { MAX_BITS } from '../math/checks.ts';
 import { checkParameters, type FrameKind } from './frame.ts';
@@ -28,14 +29,24 @@ export const BLOOMIER_FRAME: FrameKind = {
   },
 };
 
-/** Parameters: size, fingerprint bits, attempt, segments, length of a segment. */
+/**
+ * Parameters: size, fingerprint bits, attempt, segments, length of a segment. Variant 1 is a band:
+ * it has 0 segments, and its columns instead of the length.
+ */
 export const STATIC_FRAME: FrameKind = {
   code: 7,
   name: 'StaticFilter',
   widths: [4, 1, 1, 3, 3],
   payloadBits: (variant, parameters) => {
     const [size, width, ...table] = parameters;
-    return tableBits(variant, parameters, width >= 1 && width <= MOST_FINGERPRINT_BITS, size, width, table);
+    const sound = width >= 1 && width <= MOST_FINGERPRINT_BITS;
+    if (variant !== 1) return tableBits(variant, parameters, sound, size, width, table);
+    const [attempt, segments, columns] = table;
+    checkParameters(
+      sound && segments === 0 && isSoundBand(size, columns, attempt),
+      `a band with the parameters ${parameters.join(', ')}`,
+    );
+    return columns * width;
   },
 };
 

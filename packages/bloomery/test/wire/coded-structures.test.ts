@@ -281,6 +281,19 @@ test('golden bytes: a coded frame that was written once can be read forever', ()
   expect(Object.keys(GOLDEN)).toHaveLength(9);
 });
 
+test('golden bytes: the coded fuse table of a small StaticFilter is still read and written', () => {
+  const golden = Uint8Array.from(FUSE_GOLDEN.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+  const plain = expandFrame(golden);
+  const keys = Array.from({ length: 30 }, (_, i) => `key-${i}`);
+  expect(StaticFilter.decode(plain).hasMany(keys)).toEqual(new Uint8Array(30).fill(1));
+  expect(compressFrame(plain)).toEqual(golden);
+});
+
+/** The sample as it was written before sets of up to 10,000 keys became bands. */
+const FUSE_GOLDEN =
+  '424c4d590107800100000000000000001e0000000900010000100000010900087928647089d9fff8f2ce5af9' +
+  '36d307c5f43ef4aed4d02750d71c81edab9a83769f083b1abe00714d2ee4ad9686';
+
 /** The coded frames of the samples. */
 const GOLDEN: Readonly<Record<string, string>> = {
   SpectralBloomFilter:
@@ -295,8 +308,8 @@ const GOLDEN: Readonly<Record<string, string>> = {
     '752bd1ed66420fb098e8a987e7ed959a61f874a0e29a395eb0d007551b87d70e3e1c61752843725120c6dace' +
     '2de601af6a',
   StaticFilter:
-    '424c4d590107800100000000000000001e0000000900010000100000010900087928647089d9fff8f2ce5af9' +
-    '36d307c5f43ef4aed4d02750d71c81edab9a83769f083b1abe00714d2ee4ad9686',
+    '424c4d590107010100000000000000001e00000009030000001e0000777f22861493dd7920c5d137352f628b' +
+    '5369e1f936fe8d032d2bd4e52c162086132f0f9db196',
   HashList:
     '424c4d59010800010000000000000000aa0b000000011e00000000001d00000000267007bde00d45211bfdc1' +
     '21c1223d013443a77450158551e9156cf13673e6f786b4089892d9a3ef8ab1a70b86e4e2e0',

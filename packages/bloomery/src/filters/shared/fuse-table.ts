@@ -12,6 +12,7 @@
 import type { HashScheme } from '../../hashing/hash-scheme.ts';
 import type { KeyBatch } from '../../kernel/batches/batch.ts';
 import { BitStore } from '../../kernel/bits/bit-store.ts';
+import { bandAnswer } from '../../kernel/tables/band.ts';
 import { FuseLayout, fuseAnswer } from '../../kernel/tables/fuse.ts';
 import { fuseHasInWasm } from '../../kernel/tables/fuse-wasm.ts';
 import { WASM_POSSIBLE } from '../../kernel/wasm/wasm-possible.ts';
@@ -53,7 +54,9 @@ export class FuseTable {
   /** Whether another table of the same shape has the same slots. */
   equals({ layout, store }: FuseTable): boolean {
     return (
-      this.layout.attempt === layout.attempt && this.store.words.every((word, i) => word === store.words[i])
+      this.layout.attempt === layout.attempt &&
+      this.layout.segments === layout.segments &&
+      this.store.words.every((word, i) => word === store.words[i])
     );
   }
 
@@ -79,7 +82,10 @@ export class FuseTable {
  */
 export function fuseProber(layout: FuseLayout, indexBits: number): Prober {
   return {
-    has: (words, low, high) => fuseAnswer(words, layout, low, high) >>> indexBits === 0,
+    has:
+      layout.segments > 0
+        ? (words, low, high) => fuseAnswer(words, layout, low, high) >>> indexBits === 0
+        : (words, low, high) => bandAnswer(words, layout, low, high) === 0,
     add: unused,
     inWasm: WASM_POSSIBLE
       ? {
