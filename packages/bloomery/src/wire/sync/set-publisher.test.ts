@@ -325,3 +325,45 @@ describe('SetPublisher in steps', () => {
     expect(publisher.universe).toBe(2 ** 40);
   });
 });
+
+test('publish() with mostBytes makes several deltas within it, each of which can be applied alone', () => {
+  const publisher = publisherOf(100_000, { universe: 9_260_000 });
+  const subscriber = new SetSubscriber({ maxPositions: 1e6 });
+  subscriber.receive(publisher.full());
+  const before = publisher.generation;
+  for (const hash of hashes(0, 1000)) publisher.deleteHash(hash);
+  for (const hash of hashes(100_000, 101_000)) publisher.addHash(hash);
+  const pieces: number[] = [];
+  for (;;) {
+    const message = publisher.publish({ mostBytes: 1300 });
+    if (message === null) break;
+    expect(read(message)?.type).toBe('delta');
+    expect(subscriber.receive(message)).toMatchObject({ verdict: 'taken', status: 'current' });
+    expect(subscriber.generation).toEqual(publisher.generation);
+    pieces.push(message.length);
+  }
+  expect(publisher.changedCount()).toBe(0);
+  expect(Math.max(...pieces)).toBeLessThanOrEqual(1300);
+  expect(pieces).toEqual([1093, 1142, 991]);
+  // All changes in one delta, from the state before.
+  const whole = publisher.answer(request(before))!;
+  expect(whole.length).toBe(2868);
+});
+
+test('publish() with mostBytes leaves a subscriber that missed a piece to ask for the rest', () => {
+  const publisher = publisherOf(5000);
+  const subscriber = new SetSubscriber({ maxPositions: 1e6 });
+  subscriber.receive(publisher.full());
+  for (const hash of hashes(5000, 7000)) publisher.addHash(hash);
+  const pieces: Uint8Array[] = [];
+  for (
+    let piece = publisher.publish({ mostBytes: 400 });
+    piece !== null;
+    piece = publisher.publish({ mostBytes: 400 })
+  )
+    pieces.push(piece);
+  for (const [i, piece] of pieces.entries()) if (i !== 2) subscriber.receive(piece);
+  expect(subscriber.current).toBe(false);
+  subscriber.receive(publisher.answer(subscriber.request())!);
+  expect(subscriber.generation).toEqual(publisher.generation);
+});

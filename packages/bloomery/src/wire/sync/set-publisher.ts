@@ -43,6 +43,7 @@ import { checkOptions } from '../../keys/check-options.ts';
 import { INSPECT } from '../../keys/printing.ts';
 import { checkInteger } from '../../math/checks.ts';
 import { CountedSet } from '../sets/counted-set.ts';
+import { firstChanges } from '../sets/first-changes.ts';
 import { codeList, inOddNumber } from '../sets/position-lists.ts';
 import type { PositionSet } from '../sets/position-set.ts';
 import { MAX_UNIVERSE, type PositionChanges, PositionSum, positionOf } from '../sets/positions.ts';
@@ -70,6 +71,8 @@ export interface SetPublisherOptions extends AnnouncerOptions {
 export interface PublishOptions {
   /** Leaves removed positions for a later generation. Default false. */
   readonly additionsOnly?: boolean;
+  /** The most bytes of the delta. Other changes wait for the next one. Default: no limit. */
+  readonly mostBytes?: number;
 }
 
 export class SetPublisher {
@@ -155,11 +158,12 @@ export class SetPublisher {
     return finishSteps(this.publishInSteps(options));
   }
 
-  *publishInSteps({ additionsOnly = false }: PublishOptions = {}): Steps<Uint8Array | null> {
+  *publishInSteps({ additionsOnly = false, mostBytes }: PublishOptions = {}): Steps<Uint8Array | null> {
     for (;;) {
       this.#finishClosing();
       const { generation } = this.#announcer;
-      const changes = yield* this.#set.changes(additionsOnly);
+      const all = yield* this.#set.changes(additionsOnly);
+      const changes = mostBytes === undefined ? all : firstChanges(all, this.#settledState(), mostBytes);
       if (changes.added.length + changes.removed.length === 0) return null;
       const sum = this.#sum.copy();
       yield* sum.change(changes);
