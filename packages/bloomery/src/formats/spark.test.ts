@@ -1,23 +1,38 @@
-import { KEYS, SPARK_V2 } from '@bloomery/testkit/golden/foreign-files';
+import { KEYS, SPARK_V1, SPARK_V2 } from '@bloomery/testkit/golden/foreign-files';
 import { expectBinomial, Random } from '@bloomery/testkit/statistics';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
 import { sparkMurmur3 } from './hashes/murmur3.ts';
 import { keyWords, loadInt64, loadKey } from './shared/foreign-key.ts';
 import type { FormatError } from './shared/format-error.ts';
 import { SparkFilter, type SparkKey } from './spark.ts';
 
-foreignContract<SparkKey>({
-  name: 'Spark, version 2',
-  format: 'spark',
-  file: SPARK_V2,
-  headerLength: 16,
-  decode: SparkFilter.decode,
-  keys: KEYS,
-  absent: (i) => `absent-${i}`,
-  probe: 'x',
-  bitBytes: 1200,
-});
+for (const [version, file, headerLength] of [
+  [1, SPARK_V1, 12],
+  [2, SPARK_V2, 16],
+] as const) {
+  describe(`version ${version}`, () => {
+    foreignContract<SparkKey>({
+      name: `Spark, version ${version}`,
+      format: 'spark',
+      file,
+      headerLength,
+      decode: SparkFilter.decode,
+      keys: KEYS,
+      absent: (i) => `absent-${i}`,
+      probe: 'x',
+      bitBytes: 1200,
+    });
+
+    test('create and add: the file that Spark writes of these keys', () => {
+      const filter = SparkFilter.create({ capacity: 1000, falsePositiveRate: 0.01, version });
+      for (const key of KEYS) filter.add(key);
+      expect(filter.encode()).toEqual(file);
+      expect([filter.version, filter.seed, filter.bits, filter.hashes]).toEqual([version, 0, 9600, 7]);
+      expect(filter.equals(SparkFilter.decode(file))).toBe(true);
+    });
+  });
+}
 
 /**
  * A file of either version, bit by bit in BigInt, as BloomFilterImpl.java and
@@ -63,6 +78,50 @@ test.each([
   let found = 0;
   for (let i = 0; i < 20_000; i++) if (filter.has(i * 7919)) found++;
   expectBinomial(found, 20_000, filter.estimatedFalsePositiveRate(), `version ${version}`);
+});
+
+test.each([
+  [1, 0],
+  [2, -77],
+] as const)('create and add: version %i, seed %i, against the definition', (version, seed) => {
+  // 937 keys at 3 %: 6838 bits and k = 5, as the definition below has it.
+  const filter = SparkFilter.create({ capacity: 937, version, seed });
+  expect([filter.bits, filter.hashes]).toEqual([64 * 107, 5]);
+  const keys = [...KEYS.slice(0, 300), 'ä€😀', '', 5n, -(2n ** 63n)];
+  expect(filter.add('key-1')).toBe(true);
+  for (const key of keys) filter.add(key);
+  expect(filter.add('key-1')).toBe(false);
+  expect(filter.encode()).toEqual(build(version, keys, 107, seed));
+});
+
+test('create: the sizes of Spark, and options that make no sense', () => {
+  const create = (capacity: number, falsePositiveRate?: number) => {
+    const { bits, hashes } = SparkFilter.create({
+      capacity,
+      ...(falsePositiveRate && { falsePositiveRate }),
+    });
+    return [bits, hashes];
+  };
+  expect(create(1_000_000)).toEqual([7_298_496, 5]);
+  expect(create(1, 0.5)).toEqual([64, 1]);
+  // Spark refuses it as well.
+  expect(() => create(1, 0.99)).toThrow('Cannot use bits: expected an integer from 1 to');
+  expect(() => create(0)).toThrow('Cannot use capacity');
+  expect(() => SparkFilter.create({ capacity: 1, version: 3 as never })).toThrow(
+    'Cannot use version: expected 1 or 2, got 3',
+  );
+  expect(() => SparkFilter.create({ capacity: 1, version: 1, seed: 1 })).toThrow(/Cannot use seed/);
+  expect(() => SparkFilter.create({ capacity: 1, seed: 2 ** 31 })).toThrow(/Cannot use seed/);
+});
+
+test('copy and merge: a copy is independent', () => {
+  const one = SparkFilter.create({ capacity: 100 });
+  one.add('a');
+  const two = one.copy();
+  two.add('b');
+  expect([one.has('b'), two.has('a'), one.equals(two)]).toEqual([false, true, false]);
+  expect(one.merge(two)).toBe(one);
+  expect(one.equals(two)).toBe(true);
 });
 
 test('union: same version, size, k and seed only', () => {
