@@ -38,6 +38,66 @@ test('the header, and a count of ones that must be right if there is one', () =>
   expect(few.encode()).toEqual(counted);
 });
 
+test('create and add: the file that Java writes of these keys', () => {
+  const filter = DataSketchesFilter.create({ capacity: 1000, falsePositiveRate: 0.01, seed: 9001n });
+  for (const key of KEYS) filter.add(key);
+  expect(filter.encode()).toEqual(DATASKETCHES);
+  expect(filter.equals(DataSketchesFilter.decode(DATASKETCHES))).toBe(true);
+  expect(filter.add('key-1')).toBe(false);
+});
+
+test('create: sizes as in BloomFilterBuilder, and no keys is the empty form', () => {
+  const filter = DataSketchesFilter.create({ capacity: 250_000, falsePositiveRate: 0.01 });
+  // getCapacity() of the Java library for the same parameters.
+  expect([filter.bits, filter.hashes, filter.seed, filter.byteLength]).toEqual([2_396_288, 7, 9001n, 0]);
+  const empty = filter.encode();
+  expect([empty.length, ...empty.subarray(0, 4)]).toEqual([24, 3, 1, 21, 4]);
+  expect(filter.add('')).toBe(false);
+  expect(filter.encode()).toEqual(empty);
+  const read = DataSketchesFilter.decode(empty);
+  expect(read.equals(filter)).toBe(true);
+  expect([read.add('x'), read.has('x'), read.equals(filter)]).toEqual([true, true, false]);
+  expect(DataSketchesFilter.decode(read.encode()).has('x')).toBe(true);
+  for (const seed of [-1, 0.5, 2n ** 64n, '5']) {
+    const wrong = () =>
+      DataSketchesFilter.create({ capacity: 1, falsePositiveRate: 0.1, seed: seed as never });
+    expect(wrong).toThrow(/Cannot use seed: expected an integer from 0 to 2\^64 - 1/);
+  }
+  expect(() => DataSketchesFilter.create({ capacity: 2 ** 40, falsePositiveRate: 0.1 })).toThrow(/bits/);
+});
+
+test('add: an empty file that declares gigabytes allocates them only within the limit', () => {
+  const empty = Uint8Array.of(3, 1, 21, 4, ...DATASKETCHES.subarray(4, 24));
+  new DataView(empty.buffer).setUint32(16, 2 ** 29, true);
+  const filter = DataSketchesFilter.decode(empty);
+  expect(() => filter.add('x')).toThrow(
+    'Cannot add a key: expected at most 1073741824 bytes of bits, got 4294967296 (decode with maxBytes)',
+  );
+  expect(filter.encode()).toEqual(empty);
+});
+
+test('addDouble: a double is no long, and neither program misses -0', () => {
+  const filter = DataSketchesFilter.create({ capacity: 100, falsePositiveRate: 0.001 });
+  expect([filter.addDouble(5), filter.addDouble(5)]).toEqual([true, false]);
+  expect([filter.hasDouble(5), filter.has(5)]).toEqual([true, false]);
+  filter.addDouble(-0);
+  expect([filter.hasDouble(0), filter.hasDouble(-0)]).toEqual([true, true]);
+  filter.addDouble(Number.NaN);
+  expect(filter.hasDouble(Number.NaN)).toBe(true);
+  expect(() => filter.addDouble('5' as never)).toThrow('Cannot use the key: expected a number, got string');
+});
+
+test('copy and merge: a copy is independent, and a merged filter has counted ones', () => {
+  const one = DataSketchesFilter.create({ capacity: 100, falsePositiveRate: 0.01 });
+  const two = one.copy();
+  two.add('b');
+  expect([one.has('b'), one.merge(two) === one, one.has('b')]).toEqual([false, true, true]);
+  const ones = new DataView(one.encode().buffer).getBigInt64(24, true);
+  expect(ones).toBe(BigInt(two.onesCount()));
+  one.add('c'); // not counted any more
+  expect(new DataView(one.encode().buffer).getBigInt64(24, true)).toBe(-1n);
+});
+
 test('early Java wrote a preamble of 3 longs before four', () => {
   const early = Uint8Array.from(DATASKETCHES);
   early[0] = 3;
