@@ -1,9 +1,10 @@
 import { withEffort } from '@bloomery/testkit/effort';
 import { FUSE8_C, FUSE8_GO, FUSE16_C } from '@bloomery/testkit/golden/foreign-files';
-import { Random } from '@bloomery/testkit/statistics';
+import { expectBinomial, Random } from '@bloomery/testkit/statistics';
 import { describe, expect, test } from 'vitest';
 import { errorOf, foreignContract } from '../../test/foreign-contract.ts';
-import { BinaryFuseFile, firstCell } from './binary-fuse.ts';
+import { BinaryFuseFile } from './binary-fuse.ts';
+import { firstCell } from './binary-fuse-build.ts';
 import type { FormatError } from './shared/format-error.ts';
 
 const key = (i: number) => 1_000_003 * i + 7;
@@ -67,6 +68,69 @@ test('16 bits in the layout of Go: the same cells behind the other header', () =
   expect([filter.layout, filter.fingerprintBits]).toEqual(['go', 16]);
   for (let i = 0; i < 100; i++) expect(filter.has(key(i))).toBe(true);
   expect(filter.encode()).toEqual(bytes);
+});
+
+describe('from', () => {
+  const keys = (count: number) => Array.from({ length: count }, (_, i) => key(i));
+
+  test('the files that the programs make of these keys, in any order and with repetitions', () => {
+    const go = BinaryFuseFile.from(keys(1000), { layout: 'go' });
+    expect(go.encode()).toEqual(FUSE8_GO);
+    const c = BinaryFuseFile.from([...keys(1000).reverse(), key(5), BigInt(key(7))], { layout: 'c' });
+    expect(c.encode()).toEqual(FUSE8_C);
+    expect(c.size).toBe(1000);
+    const wide = BinaryFuseFile.from(keys(100), { layout: 'c', fingerprintBits: 16 });
+    expect(wide.encode()).toEqual(FUSE16_C.slice(0, -4));
+  });
+
+  test.each([
+    ['go', 8],
+    ['go', 16],
+    ['go', 32],
+    ['c', 8],
+    ['c', 16],
+  ] as const)(
+    '%s, %i bits: every key of sets of all small sizes, and the rate',
+    (layout, fingerprintBits) => {
+      const random = new Random(31);
+      for (const size of [...Array(40).keys(), 333, 2000]) {
+        const set = Array.from(
+          { length: size },
+          () => (BigInt(random.bits() >>> 0) << 32n) | BigInt(random.bits() >>> 0),
+        );
+        const filter = BinaryFuseFile.decode(BinaryFuseFile.from(set, { layout, fingerprintBits }).encode());
+        expect(set.filter((one) => !filter.has(one))).toEqual([]);
+        // From 333 on, because fewer cells leave many non-member keys with three zero cells.
+        if (size < 2000 || fingerprintBits === 32) continue;
+        let found = 0;
+        for (let i = 0; i < 20_000; i++) if (filter.has(random.bits() >>> 0)) found++;
+        expectBinomial(found, 20_000, 2 ** -fingerprintBits, `${layout} ${fingerprintBits}`);
+      }
+    },
+  );
+
+  test('the sizes for which the program in C fails for a third of all sets', () => {
+    // FastFilter/xor_singleheader#77
+    for (let set = 0; set < 10; set++) {
+      const members = Array.from({ length: 11_510 }, (_, i) => 11_510 * set + i);
+      const filter = BinaryFuseFile.from(members, { layout: 'c' });
+      expect(members.filter((one) => !filter.has(one))).toEqual([]);
+    }
+  });
+
+  test('keys and options that make no sense', () => {
+    const from = (keys: unknown, options: object) => () =>
+      BinaryFuseFile.from(keys as never, options as never);
+    expect(from(['x'], { layout: 'go' })).toThrow(
+      'Cannot use the key: expected a 64-bit integer, got string',
+    );
+    expect(from([2n ** 64n], { layout: 'go' })).toThrow(/expected a 64-bit integer/);
+    expect(from([], {})).toThrow(/Cannot use layout: expected 'go' or 'c', got undefined/);
+    expect(from([], { layout: 'c', fingerprintBits: 32 })).toThrow(
+      'Cannot use fingerprintBits: expected 8 or 16, got 32',
+    );
+    expect(from([-1], { layout: 'go' })().has(2n ** 64n - 1n)).toBe(true);
+  });
 });
 
 test('the cells of a key, against the definition in BigInt', () => {

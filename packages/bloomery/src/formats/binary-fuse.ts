@@ -1,7 +1,8 @@
 /**
  * Binary fuse filters of FastFilter (Graf, Lemire 2022), as Go's `Save` and C's
- * `binary_fuse8_serialize` and `binary_fuse16_serialize` write them. Read only: they are static,
- * and each program builds a different filter from the same keys.
+ * `binary_fuse8_serialize` and `binary_fuse16_serialize` write them. They are static: `from` builds
+ * one from all of its keys, in the layout and with the cells of one of the two programs, whose
+ * seeds differ (binary-fuse-build.ts).
  *
  *     Go  u64 seed | u32 length | u32 its mask | u32 segments | u32 segments · length | u32 fingerprints
  *     C   u64 seed | u32 keys   | u32 length   | u32 segments | u32 segments · length | u32 fingerprints
@@ -19,10 +20,12 @@
  * packed form and XOR filters are not read.
  */
 
-import { checkOptions } from '../filters/shared/options.ts';
-import { mulHigh } from '../hashing/mul-high.ts';
+import { UNCLONEABLE } from '../hashing/uncloneable.ts';
+import { checkOptions } from '../keys/check-options.ts';
 import { integerHalves, splitInteger } from '../keys/integer-key.ts';
-import { wrongValue } from '../math/checks.ts';
+import { INSPECT } from '../keys/printing.ts';
+import { checkChoice, wrongValue } from '../math/checks.ts';
+import { buildFuseCells, cellsOf, type FuseGeometry, type FuseKeys } from './binary-fuse-build.ts';
 import { finish } from './hashes/murmur3.ts';
 import { ForeignBits } from './shared/foreign-bits.ts';
 import type { ForeignFilter } from './shared/foreign-filter.ts';
@@ -38,7 +41,15 @@ export interface BinaryFuseDecodeOptions extends ForeignDecodeOptions {
   readonly fingerprintBits?: 8 | 16 | 32;
 }
 
+export interface BinaryFuseOptions {
+  /** The program that shall read the file. */
+  readonly layout: 'go' | 'c';
+  /** Default 8. Only Go has 32. */
+  readonly fingerprintBits?: 8 | 16 | 32;
+}
+
 export class BinaryFuseFile implements ForeignFilter<number | bigint> {
+  /** @internal */ readonly clone = UNCLONEABLE;
   readonly format = 'binary-fuse';
   readonly hash: string;
   /** The number of cells that are read for a key. */
@@ -65,6 +76,33 @@ export class BinaryFuseFile implements ForeignFilter<number | bigint> {
     this.#shape = shape;
     this.#header = header;
     this.#cells = cells;
+  }
+
+  /**
+   * Builds the file of these keys: 64-bit integers, in any order. Cell for cell it is the file that
+   * the program makes of the same keys without repetitions.
+   */
+  static from(keys: Iterable<number | bigint>, options: BinaryFuseOptions): BinaryFuseFile {
+    checkOptions('BinaryFuseFile.from', options, ['layout', 'fingerprintBits']);
+    const layout = checkChoice('layout', options.layout, ['go', 'c']);
+    const { fingerprintBits = 8 } = options;
+    const widths = layout === 'go' ? [8, 16, 32] : [8, 16];
+    if (!widths.includes(fingerprintBits)) {
+      throw wrongValue('fingerprintBits', layout === 'go' ? '8, 16 or 32' : '8 or 16', fingerprintBits);
+    }
+    const distinct = distinctKeys(keys);
+    const { segmentLength, segments, seed, cells } = buildFuseCells(distinct, layout);
+    const width = fingerprintBits / 8;
+    const bytes = new Uint8Array(HEADER + width * cells.length);
+    const view = new DataView(bytes.buffer);
+    view.setBigUint64(0, seed, true);
+    const own = layout === 'go' ? [segmentLength, segmentLength - 1] : [distinct.length / 2, segmentLength];
+    const fields = [...own, segments, segments * segmentLength, cells.length];
+    for (const [i, field] of fields.entries()) view.setUint32(8 + 4 * i, field, true);
+    for (let i = 0, at = HEADER; i < cells.length; i++) {
+      for (let shift = 0; shift < fingerprintBits; shift += 8) bytes[at++] = cells[i] >>> shift;
+    }
+    return BinaryFuseFile.decode(bytes, { maxBytes: bytes.length });
   }
 
   static decode(bytes: Uint8Array, options: BinaryFuseDecodeOptions = {}): BinaryFuseFile {
@@ -118,36 +156,43 @@ export class BinaryFuseFile implements ForeignFilter<number | bigint> {
     return `BinaryFuseFile(${this.layout}, ${cells} cells of ${this.fingerprintBits} bits, segments of ${segmentLength})`;
   }
 
+  /** @internal */
+  [INSPECT](): string {
+    return this.toString();
+  }
+
   #matches(low: number, high: number): boolean {
-    const { segmentLength, range } = this.#shape;
-    const h0 = firstCell(low, high, range);
-    const mask = segmentLength - 1;
-    const h1 = (h0 + segmentLength) ^ (((low >>> 18) | (high << 14)) & mask);
-    const h2 = (h0 + 2 * segmentLength) ^ (low & mask);
+    cellsOf(low, high, this.#shape, three);
+    const [h0, h1, h2] = three;
     const width = this.fingerprintBits / 8;
     const cell = this.#cells;
     const fingerprint = low ^ high;
     for (let i = 0; i < width; i++) {
-      const found =
-        cell.byte(h0 * width + i) ^ cell.byte((h1 >>> 0) * width + i) ^ cell.byte((h2 >>> 0) * width + i);
+      const found = cell.byte(h0 * width + i) ^ cell.byte(h1 * width + i) ^ cell.byte(h2 * width + i);
       if (found !== ((fingerprint >>> (8 * i)) & 255)) return false;
     }
     return true;
   }
 }
 
-/** @internal The upper 64 bits of the product of a 64-bit hash and a range of 32 bits. */
-export function firstCell(low: number, high: number, range: number): number {
-  const carried = (mulHigh(low, range) >>> 0) + (Math.imul(high, range) >>> 0);
-  return (mulHigh(high, range) >>> 0) + (carried >= 4294967296 ? 1 : 0);
+/** Sorts 64-bit keys and drops repetitions. */
+function distinctKeys(keys: Iterable<number | bigint>): FuseKeys {
+  const words: number[] = [];
+  for (const key of keys) {
+    if (splitInteger(key) === 0) throw unlikeKey('a 64-bit integer', key);
+    words.push(integerHalves[0], integerHalves[1]);
+  }
+  const sorted = new BigUint64Array(Uint32Array.from(words).buffer).sort();
+  let kept = 0;
+  for (let i = 0; i < sorted.length; i++) {
+    if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[kept++] = sorted[i];
+  }
+  return new Uint32Array(sorted.buffer, 0, 2 * kept);
 }
 
-interface FuseShape {
+interface FuseShape extends FuseGeometry {
   readonly layout: 'go' | 'c';
   readonly size: number | undefined;
-  readonly segmentLength: number;
-  /** The range of a key's first cell: segments · segment length. */
-  readonly range: number;
   readonly cells: number;
   readonly fingerprintBits: 8 | 16 | 32;
 }
@@ -184,8 +229,16 @@ export function readFuseHeader(bytes: Uint8Array, options: ForeignDecodeOptions)
   if (layout === 'c' && width === 4) reader.fail('payload', 'fingerprints of 1 or 2 bytes from C', '4 bytes');
   reader.payload(reader.left, options);
   const fingerprintBits = (8 * width) as 8 | 16 | 32;
-  return { layout, size: go ? undefined : one, segmentLength: go ? one : two, range, cells, fingerprintBits };
+  return {
+    layout,
+    size: go ? undefined : one,
+    segmentLength: go ? one : two,
+    segments,
+    cells,
+    fingerprintBits,
+  };
 }
 
 const HEADER = 28;
 const C_TAIL = 4;
+const three = /* @__PURE__ */ new Uint32Array(3);
