@@ -16,8 +16,17 @@ export type Murmur128 = Int32Array;
  * MurmurHash3_x64_128 of the first `length` bytes of `words`. It uses local variables, two for each
  * 64-bit value. That is twice as fast as the registers of int64.ts, and every Guava or Go lookup
  * depends on it.
+ *
+ * With `signedTail` the bytes of the last, incomplete block are taken as signed numbers, which is a
+ * fault of Cassandra that its files depend on: a byte of 128 or more flips all bits above it.
  */
-export function murmur3x64(words: Int32Array, length: number, seed: number, out: Murmur128): void {
+export function murmur3x64(
+  words: Int32Array,
+  length: number,
+  seed: number,
+  out: Murmur128,
+  signedTail = false,
+): void {
   let aL = seed | 0; // h1
   let aH = 0;
   let bL = seed | 0; // h2
@@ -31,6 +40,10 @@ export function murmur3x64(words: Int32Array, length: number, seed: number, out:
     // not matter.
     let low = last ? cut(words[p], tail) : words[p];
     let high = last ? cut(words[p + 1], tail - 4) : words[p + 1];
+    if (last && signedTail) {
+      high ^= flipsAbove(high) ^ flipsBeyond(low);
+      low ^= flipsAbove(low);
+    }
     let turned: number;
     high = highOf(low, high, C1L, C1H);
     low = imul(low, C1L);
@@ -49,6 +62,10 @@ export function murmur3x64(words: Int32Array, length: number, seed: number, out:
     } else if (tail <= 8) break;
     low = last ? cut(words[p + 2], tail - 8) : words[p + 2];
     high = last ? cut(words[p + 3], tail - 12) : words[p + 3];
+    if (last && signedTail) {
+      high ^= flipsAbove(high) ^ flipsBeyond(low);
+      low ^= flipsAbove(low);
+    }
     high = highOf(low, high, C2L, C2H);
     low = imul(low, C2L);
     turned = (high << 1) | (low >>> 31); // rotated by 33
@@ -118,6 +135,16 @@ const C2H = 0x4cf5ad43;
 function cut(word: number, count: number): number {
   if (count >= 4) return word;
   return count <= 0 ? 0 : word & ((1 << (8 * count)) - 1);
+}
+
+/** The bits of a word that its negative bytes flip: all above each of them. */
+function flipsAbove(word: number): number {
+  return (((word << 24) >> 31) << 8) ^ (((word << 16) >> 31) << 16) ^ (((word << 8) >> 31) << 24);
+}
+
+/** The bits of the next word that they flip: all of them if the number of negative bytes is odd. */
+function flipsBeyond(word: number): number {
+  return -(((word >>> 7) ^ (word >>> 15) ^ (word >>> 23) ^ (word >>> 31)) & 1);
 }
 
 /** The upper half of the lower 64 bits of a product. */
