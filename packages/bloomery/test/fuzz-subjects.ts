@@ -2,11 +2,13 @@
 
 import * as files from '@bloomery/testkit/golden/foreign-files';
 import { BinaryFuseFile } from '../src/formats/binary-fuse.ts';
+import { CassandraFilter } from '../src/formats/cassandra.ts';
 import { DataSketchesFilter } from '../src/formats/datasketches.ts';
 import { DcsoFilter } from '../src/formats/dcso.ts';
 import { GoBloomFilter } from '../src/formats/go-bloom.ts';
 import { GuavaFilter } from '../src/formats/guava.ts';
 import { ParquetFilter } from '../src/formats/parquet.ts';
+import { PybloomFilter } from '../src/formats/pybloom.ts';
 import { RedisBloomFilter } from '../src/formats/redisbloom.ts';
 import { SparkFilter } from '../src/formats/spark.ts';
 import { SquidDigest } from '../src/formats/squid.ts';
@@ -17,7 +19,6 @@ export { fuzzDecoder };
 const guava = (bytes: Uint8Array) => GuavaFilter.decode(bytes, { funnel: 'utf8' });
 // Variants that no file in golden/ has: the same bits behind another header.
 const guava32 = Uint8Array.from(files.GUAVA_UTF8).fill(0, 0, 1);
-const spark1 = Uint8Array.of(0, 0, 0, 1, ...files.SPARK_V2.subarray(4, 8), ...files.SPARK_V2.subarray(12));
 const emptySketch = Uint8Array.of(3, 1, 21, 4, ...files.DATASKETCHES.subarray(4, 24));
 
 export const SUBJECTS: readonly FuzzSubject[] = [
@@ -34,9 +35,13 @@ export const SUBJECTS: readonly FuzzSubject[] = [
   { ...subject('fuse-go', 'binary-fuse', files.FUSE8_GO, 28, BinaryFuseFile.decode), probe: 7 },
   { ...subject('fuse-c16', 'binary-fuse', files.FUSE16_C, 28, BinaryFuseFile.decode), probe: 7 },
   subject('spark', 'spark', files.SPARK_V2, 16, SparkFilter.decode),
-  subject('spark-1', 'spark', spark1, 12, SparkFilter.decode),
+  subject('spark-1', 'spark', files.SPARK_V1, 12, SparkFilter.decode),
   subject('datasketches', 'datasketches', files.DATASKETCHES, 32, DataSketchesFilter.decode),
   subject('datasketches-empty', 'datasketches', emptySketch, 24, DataSketchesFilter.decode),
+  subject('cassandra', 'cassandra', files.CASSANDRA_4, 8, CassandraFilter.decode),
+  subject('pybloom', 'pybloom', files.PYBLOOM_SHA256, 40, (bytes) =>
+    PybloomFilter.decode(bytes, { beforeVersion4: true }),
+  ),
 ];
 
 function subject(

@@ -24,8 +24,13 @@ const FILES = [
   ['binary-fuse', files.FUSE8_GO],
   ['binary-fuse', files.FUSE8_C],
   ['binary-fuse', files.FUSE16_C],
+  ['spark', files.SPARK_V1],
   ['spark', files.SPARK_V2],
   ['datasketches', files.DATASKETCHES],
+  ['cassandra', files.CASSANDRA_3],
+  ['cassandra', files.CASSANDRA_4],
+  ['pybloom', files.PYBLOOM_MD5],
+  ['pybloom', files.PYBLOOM_TWO_ROUNDS],
 ] as const;
 
 test('every file is taken for what it is, and for nothing else', () => {

@@ -9,11 +9,13 @@
  */
 
 import { readFuseHeader } from './binary-fuse.ts';
+import { readCassandraHeader } from './cassandra.ts';
 import { readDataSketchesHeader } from './datasketches.ts';
 import { readDcsoHeader } from './dcso.ts';
 import { readGoBloomHeader } from './go-bloom.ts';
 import { readGuavaHeader } from './guava.ts';
 import { readParquetHeader } from './parquet.ts';
+import { readPybloomHeader } from './pybloom.ts';
 import { chunkRecords, readRedisBloomHeader } from './redisbloom-dump.ts';
 import type { ForeignFormat } from './shared/foreign-formats.ts';
 import { checkBytes, type ForeignDecodeOptions } from './shared/foreign-reader.ts';
@@ -118,5 +120,15 @@ const READERS: { readonly [F in FormatGuess['format']]: Reader } = {
     evidenceBits: 55,
     reason: 'version 1 of family 21, and as many longs as it declares',
     read: (bytes) => readDataSketchesHeader(bytes, ANY_SIZE),
+  },
+  cassandra: {
+    evidenceBits: 58,
+    reason: 'at most 20 hashes, and as many words as it declares',
+    read: (bytes) => readCassandraHeader(bytes, ANY_SIZE),
+  },
+  pybloom: {
+    evidenceBits: 150,
+    reason: 'a rate between 0 and 1, slices of the size that it needs, and as many bits as they have',
+    read: (bytes) => readPybloomHeader(bytes, ANY_SIZE),
   },
 };

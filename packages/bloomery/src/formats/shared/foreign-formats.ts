@@ -15,6 +15,8 @@ export const FOREIGN_FORMATS = [
   'binary-fuse',
   'spark',
   'datasketches',
+  'cassandra',
+  'pybloom',
 ] as const;
 
 export type ForeignFormat = (typeof FOREIGN_FORMATS)[number];
