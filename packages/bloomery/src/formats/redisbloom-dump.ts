@@ -216,7 +216,7 @@ const MAX_CHUNK = 2 ** 24;
  * The most links. Each has half the error of the one before, and the 1076th would have 0, so no
  * server makes it.
  */
-const MAX_LINKS = 1075;
+export const MAX_LINKS = 1075;
 const HEADER = 20;
 const LINK = 53;
 const RECORD = 16;

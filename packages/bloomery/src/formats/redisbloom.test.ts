@@ -377,3 +377,59 @@ test('the logarithm is the correctly rounded one', () => {
   }
   expect(() => preciseLog(0)).toThrow(RangeError);
 });
+
+describe('unite', () => {
+  const filled = (options: Parameters<typeof RedisBloomFilter.create>[0], prefix: string, count: number) => {
+    const filter = RedisBloomFilter.create(options);
+    for (let i = 0; i < count; i++) filter.add(`${prefix}${i}`);
+    return filter;
+  };
+  const allIn = (filter: RedisBloomFilter, prefix: string, count: number) =>
+    Array.from({ length: count }, (_, i) => filter.has(`${prefix}${i}`)).every((found) => found);
+
+  test('merges links that have room for both, as merge does', () => {
+    const options = { capacity: 1000, falsePositiveRate: 0.01 };
+    const one = filled(options, 'a', 400);
+    const other = filled(options, 'b', 500);
+    const merged = one.union(other);
+    expect(one.copy().unite(other).equals(merged)).toBe(true);
+    expect(other.size).toBeLessThanOrEqual(500);
+  });
+
+  test('appends links that differ or are full, and keeps the sum of the rates', () => {
+    const one = filled({ capacity: 500, falsePositiveRate: 0.01 }, 'a', 1500);
+    const other = filled({ capacity: 700, falsePositiveRate: 0.01, nonScaling: true }, 'b', 700);
+    const links = one.links.length;
+    const size = one.size + other.size;
+    one.unite(other);
+    expect(one.links).toHaveLength(links + 1);
+    expect(one.size).toBe(size);
+    expect(allIn(one, 'a', 1500) && allIn(one, 'b', 700)).toBe(true);
+    expect(other.links).toHaveLength(1);
+    const trials = withEffort(20_000, 10);
+    let wrong = 0;
+    for (let i = 0; i < trials; i++) if (one.has(`absent${i}`)) wrong++;
+    expect(wrong).toBeLessThan(0.02 * trials + 5 * Math.sqrt(0.02 * trials));
+    // It goes on growing, and survives a dump.
+    for (let i = 0; i < 3000; i++) one.add(`c${i}`);
+    const back = RedisBloomFilter.fromChunks(one.toChunks());
+    expect(back.equals(one)).toBe(true);
+    expect(allIn(back, 'c', 3000)).toBe(true);
+  });
+
+  test('full twins are not merged, because their rates would not hold', () => {
+    const options = { capacity: 1000, falsePositiveRate: 0.01, nonScaling: true };
+    const one = filled(options, 'a', 1000);
+    const other = filled(options, 'b', 1000);
+    expect(one.union(other).estimatedFalsePositiveRate()).toBeGreaterThan(0.1);
+    const united = one.copy().unite(other);
+    expect(united.links).toHaveLength(2);
+    expect(united.estimatedFalsePositiveRate()).toBeLessThan(0.025);
+    expect(allIn(united, 'a', 990) && allIn(united, 'b', 990)).toBe(true);
+  });
+
+  test('refuses another hash', () => {
+    const old = RedisBloomFilter.decode(files.REDISBLOOM);
+    expect(() => old.unite({} as RedisBloomFilter)).toThrow(/Cannot unite unlike filters/);
+  });
+});
