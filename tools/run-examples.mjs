@@ -1,6 +1,6 @@
 // Runs every program in examples/ and every ```ts block of the READMEs and of docs/ against the
 // built packages. An example asserts what it claims; one that throws, prints to stderr or hangs
-// fails.
+// fails. So does one that does not compile under strict, as in a user's project.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,6 +26,7 @@ for (const path of markdownFiles()) {
   );
   for (const [i, code] of blocks.entries()) await run(`${relative(root, path)}, block ${i + 1}`, code, true);
 }
+checkTypes();
 rmSync(scratch, { recursive: true });
 console.log(`examples: ${ran - failed} of ${ran} ran`);
 if (failed > 0) process.exit(1);
@@ -40,6 +41,10 @@ async function run(title, source, isTypeScript) {
   const { code } = isTypeScript ? await transform(source, { loader: 'ts', format: 'esm' }) : { code: source };
   const file = join(scratch, `example-${ran}.mjs`);
   writeFileSync(file, code);
+  if (isTypeScript) {
+    const name = title.replaceAll(/[^a-zA-Z0-9]+/g, '-');
+    writeFileSync(join(scratch, `${name}.ts`), `${source}\nexport {};\n`);
+  }
   const { status, stdout, stderr } = spawnSync(process.execPath, [file], {
     cwd: scratch,
     encoding: 'utf8',
@@ -48,6 +53,26 @@ async function run(title, source, isTypeScript) {
   if (status === 0 && stderr === '') return;
   failed++;
   console.error(`${title} failed:\n${stdout}${stderr}`);
+}
+
+/** Compiles all of them at once. */
+function checkTypes() {
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: 'es2022',
+    lib: ['es2023', 'dom'],
+    module: 'nodenext',
+    types: ['node'],
+    skipLibCheck: true,
+  };
+  const project = join(scratch, 'tsconfig.json');
+  writeFileSync(project, JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', project], { encoding: 'utf8' });
+  if (status === 0) return;
+  failed++;
+  console.error(`examples do not compile under strict:\n${stdout}`);
 }
 
 function markdownFiles() {
