@@ -27,10 +27,19 @@ declare class CountMinSketch {
   count(key: string): number;
 }
 
+declare class CuckooFilter {
+  static create(capacity: number, rate: number): CuckooFilter;
+  /** False if the filter is full. */
+  add(key: string): boolean;
+  has(key: string): boolean;
+  remove(key: string): boolean;
+}
+
 declare const bloomFilters: {
   BloomFilter: typeof BloomFilter;
   CountingBloomFilter: typeof CountingBloomFilter;
   XorFilter: typeof XorFilter;
   CountMinSketch: typeof CountMinSketch;
+  CuckooFilter: typeof CuckooFilter;
 };
 export default bloomFilters;
