@@ -58,7 +58,15 @@ export const ROOMS = {
     'wire',
     'formats',
   ],
-  files: ['file-error.ts', 'descriptor-bytes.ts', 'lock', 'temporary-file.ts', 'journal', 'atomic-file.ts'],
+  files: [
+    'file-error.ts',
+    'descriptor-bytes.ts',
+    'lock',
+    'temporary-file.ts',
+    'journal',
+    'atomic-file.ts',
+    'paged',
+  ],
   transport: [
     ['clock.ts', 'transport-error.ts', 'fleet-keys.ts'],
     'fleet-keyring.ts',

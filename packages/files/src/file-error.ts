@@ -17,6 +17,8 @@ export type FileErrorCode =
   | 'unfinished'
   /** A change was interrupted, and this user may not write there to finish it. */
   | 'interrupted'
+  /** Another process put another file in its place. */
+  | 'replaced'
   /** The file changed during every attempt to read it. */
   | 'changing'
   /** The file is larger than memory can hold in one piece. */

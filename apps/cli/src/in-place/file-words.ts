@@ -44,6 +44,7 @@ export function inWords(error: unknown): unknown {
     interrupted: () =>
       `${path} has a change that was interrupted (${journalName(path)}), and you may not write there; ` +
       'a user who may finishes it by opening the filter once: bloomery info',
+    replaced: () => `${path} was replaced by another process in the meantime; nothing was changed`,
     changing: () => `${path} changes faster than it can be read; try again when its writers have finished`,
     size: () => `${path} has ${statSync(path).size} bytes, more than this machine can hold at once`,
   };

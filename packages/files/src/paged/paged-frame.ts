@@ -5,7 +5,7 @@
  *
  * A key touches k pages of a classic filter, and one page of a blocked filter. Pages are read once,
  * in the order of the file, and kept in memory until all keys are added, 4 kB each. Nothing is
- * written before `commit`, which writes all or nothing (@bloomery/files).
+ * written before `commit`, which writes all or nothing (journal/page-journal.ts).
  *
  * The checksum of the file is not verified, because that would need the whole file. It is updated
  * by the difference that the changed pages make. So a file that was damaged before still has a
@@ -18,10 +18,10 @@
  */
 
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
-import { type PageChanges, readAll, writePages } from '@bloomery/files';
 import { FrameError, type FrameLayout, type KeyBatch, readFrameLayout, type SecretKey } from 'bloomery';
-import { UsageError } from '../usage-error.ts';
-import { inWords } from './file-words.ts';
+import { readAll } from '../descriptor-bytes.ts';
+import { FileError } from '../file-error.ts';
+import { type PageChanges, writePages } from '../journal/page-journal.ts';
 
 interface Page {
   readonly contents: Uint8Array;
@@ -44,7 +44,8 @@ export class PagedFrame {
   /** The real path of the file, with links resolved. */
   readonly place: string;
   readonly #descriptor: number;
-  readonly #maxPages: number;
+  /** The most pages that may be in memory. */
+  readonly maxPages: number;
   readonly #pages = new Map<number, Page>();
   #changed = 0;
   /** Bits of the pages that were read; `#sampledOnes` is the number of ones among them on disk. */
@@ -55,7 +56,7 @@ export class PagedFrame {
     this.place = place;
     this.#descriptor = descriptor;
     this.layout = layout;
-    this.#maxPages = maxPages;
+    this.maxPages = maxPages;
   }
 
   /** Opens a file that begins with a frame. A wrong head or length is a `FrameError`. */
@@ -79,11 +80,17 @@ export class PagedFrame {
 
   /**
    * Sets the bits of all keys. Returns how many keys were certainly not in before, as `addMany`
-   * would. Returns undefined and changes nothing if the keys would touch too many pages.
+   * would. Returns undefined and changes nothing if the keys would touch too many pages. With
+   * `forgetting`, unchanged pages make room for them first.
    */
-  addMany(keys: KeyBatch): number | undefined {
+  addMany(keys: KeyBatch, forgetting = false): number | undefined {
+    // Computed once for both attempts, because some iterables give their keys only once.
     const offsets = this.layout.bitOffsets(keys);
-    if (!this.#readPagesOf(offsets)) return undefined;
+    if (!this.#readPagesOf(offsets)) {
+      if (!forgetting) return undefined;
+      this.forget();
+      if (!this.#readPagesOf(offsets)) return undefined;
+    }
     const { hashes } = this.layout;
     let fresh = 0;
     for (let i = 0; i < offsets.length; i += hashes) {
@@ -92,6 +99,36 @@ export class PagedFrame {
       if (changed) fresh++;
     }
     return fresh;
+  }
+
+  /**
+   * One byte per key, in order: 1 maybe, 0 certainly not. Where the keys touch too many pages,
+   * unchanged pages are forgotten on the way.
+   */
+  hasMany(keys: KeyBatch): Uint8Array {
+    const offsets = this.layout.bitOffsets(keys);
+    const { hashes } = this.layout;
+    const answers = new Uint8Array(offsets.length / hashes);
+    // Few enough keys at a time that their pages fit; at least one, whatever the limit.
+    const room = Math.max(1, Math.floor((this.maxPages - this.#changed) / hashes));
+    for (let first = 0; first < answers.length; first += room) {
+      const part = offsets.subarray(first * hashes, (first + room) * hashes);
+      if (!this.#readPagesOf(part)) {
+        this.forget();
+        this.#readPagesOf(part, true);
+      }
+      for (let i = 0; i < part.length; i += hashes) {
+        let all = 1;
+        for (let probe = i; probe < i + hashes; probe++) if (!this.#isSet(part[probe])) all = 0;
+        answers[first + i / hashes] = all;
+      }
+    }
+    return answers;
+  }
+
+  /** Forgets the pages that are not changed. */
+  forget(): void {
+    for (const [page, { oldSum }] of this.#pages) if (oldSum === undefined) this.#pages.delete(page);
   }
 
   get pagesRead(): number {
@@ -113,11 +150,13 @@ export class PagedFrame {
   /** Writes all changes, or none. Returns the number of bytes written, including the journal. */
   commit(): number {
     if (this.#changed === 0) return 0;
-    try {
-      return writePages(this.changes()).bytes;
-    } catch (error) {
-      throw inWords(error);
-    }
+    return writePages(this.changes()).bytes;
+  }
+
+  /** Takes the pages in memory as those of the file, after `commit`, so that work can go on. */
+  goOn(): void {
+    for (const page of this.#pages.values()) page.oldSum = undefined;
+    this.#changed = 0;
   }
 
   /** The changes that `commit` writes. */
@@ -148,14 +187,21 @@ export class PagedFrame {
     closeSync(this.#descriptor);
   }
 
+  #isSet(bit: number): boolean {
+    const byte = Math.floor(bit / 8);
+    const { pageLength } = this.layout;
+    const { contents } = this.#pages.get(Math.floor(byte / pageLength))!;
+    return ((contents[byte % pageLength] >> (bit % 8)) & 1) === 1;
+  }
+
   #set(bit: number): boolean {
+    if (this.#isSet(bit)) return false;
     const { pageLength } = this.layout;
     const byte = Math.floor(bit / 8);
     const number = Math.floor(byte / pageLength);
     const page = this.#pages.get(number)!;
     const at = byte - number * pageLength;
     const mask = 1 << (bit % 8);
-    if ((page.contents[at] & mask) !== 0) return false;
     if (page.oldSum === undefined) {
       page.oldSum = this.layout.pageSum(number, page.contents);
       this.#changed++;
@@ -166,16 +212,16 @@ export class PagedFrame {
 
   /**
    * Reads the pages that are not in memory yet, neighbouring pages together. Returns false if there
-   * would be too many.
+   * would be too many, unless it is forced.
    */
-  #readPagesOf(offsets: Float64Array): boolean {
+  #readPagesOf(offsets: Float64Array, forced = false): boolean {
     const pageBits = 8 * this.layout.pageLength;
     const missing = new Set<number>();
     for (const bit of offsets) {
       const page = Math.floor(bit / pageBits);
       if (!this.#pages.has(page)) missing.add(page);
     }
-    if (this.#pages.size + missing.size > this.#maxPages) return false;
+    if (this.#pages.size + missing.size > this.maxPages && !forced) return false;
     const sorted = Float64Array.from(missing).sort();
     for (let first = 0, next = 0; first < sorted.length; first = next) {
       for (next = first + 1; next < sorted.length && next - first < RUN; next++) {
@@ -226,8 +272,10 @@ export class PagedFrame {
   checkSameFile(): void {
     const [ours, found] = [fstatSync(this.#descriptor), statSync(this.place, { throwIfNoEntry: false })];
     if (found?.ino !== ours.ino || found.dev !== ours.dev || found.size !== ours.size) {
-      throw new UsageError(
-        `${this.place} was replaced by another process in the meantime; nothing was changed`,
+      throw new FileError(
+        'replaced',
+        this.place,
+        `Cannot change ${this.place}: expected the file that was opened, but another process replaced it`,
       );
     }
   }
