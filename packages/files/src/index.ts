@@ -27,5 +27,7 @@ export {
 export { FolderLock, type FolderLockOptions, FolderTakenError, isLockName } from './lock/folder-lock.ts';
 export { describeHolder, type LockHolder } from './lock/lock-owner.ts';
 export { isAnswered } from './lock/lock-socket.ts';
-export { isTemporaryName } from './temporary-file.ts';
+export { PagedFilter, type PagedFilterOptions } from './paged/paged-filter.ts';
+export { PagedFrame, type PagedFrameOptions } from './paged/paged-frame.ts';
+export { isTemporaryName, removeLeftovers, temporaryName } from './temporary-file.ts';
 export { WordSpool } from './word-spool.ts';
