@@ -71,7 +71,13 @@ export async function claimLock(place: LockPlace, options: ClaimOptions): Promis
   const record = readLock(path);
   if (record !== undefined && (await livenessOf(record, place.folder)) === 'alive')
     return holderOf(record.owner);
-  const candidate = await LockCandidate.make(place, options);
+  const candidate = await LockCandidate.make(place, options).catch(async (error) => {
+    // Without room for a claim, the caller is still told whether there is an owner.
+    const claimant = { place, options, now: Date.now };
+    if (record === undefined || (await isGone(record, path, claimant))) throw error;
+    return null;
+  });
+  if (candidate === null) return holderOf(record!.owner);
   let won = false;
   try {
     const holder = await claim(candidate, place.name);
@@ -127,14 +133,16 @@ async function claim(candidate: LockCandidate, name: string): Promise<LockHolder
   return UNKNOWN_HOLDER;
 }
 
-async function isGone(record: LockRecord, path: string, candidate: LockCandidate): Promise<boolean> {
+type Claimant = Pick<LockCandidate, 'place' | 'options' | 'now'>;
+
+async function isGone(record: LockRecord, path: string, candidate: Claimant): Promise<boolean> {
   const liveness = await livenessOf(record, candidate.place.folder);
   if (liveness === 'unseen') return isSilent(path, candidate, candidate.options.silenceMs);
   if (liveness === 'damaged') return isSilent(path, candidate, DAMAGED_MS);
   return liveness === 'gone';
 }
 
-async function isSilent(path: string, candidate: LockCandidate, silenceMs: number): Promise<boolean> {
+async function isSilent(path: string, candidate: Claimant, silenceMs: number): Promise<boolean> {
   const last = lastSign(path);
   if (last === undefined || candidate.now() - last > silenceMs) return true;
   const until = performance.now() + silenceMs;
