@@ -3,6 +3,7 @@ export { FleetKeyring } from './fleet-keyring.ts';
 export { type FleetKeys, fleetKeys } from './fleet-keys.ts';
 export { type RendezvousKey, rendezvousOrder } from './membership/rendezvous.ts';
 export {
+  isGroupName,
   MAX_MESSAGE_BYTES,
   type Peer,
   type PeerIdentity,

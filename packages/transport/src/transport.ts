@@ -26,6 +26,13 @@ export function isTopic(text: string): boolean {
   return TOPIC.test(text);
 }
 
+const GROUP = /^[a-z0-9][a-z0-9-]{0,31}$/;
+
+/** True if a text can be the name of a group of nodes: up to 32 of `a-z`, `0-9` and `-`. */
+export function isGroupName(text: string): boolean {
+  return GROUP.test(text);
+}
+
 /** Throws if a text cannot be the name of a topic. */
 export function checkTopic(topic: string): void {
   if (!isTopic(topic))
@@ -69,6 +76,8 @@ export interface Peer {
    * this node sends. Empty before the first contact, and in adapters without secrets.
    */
   readonly keys: readonly number[];
+  /** The group that the neighbour says it is in. Null or undefined if it is in none. */
+  readonly group?: string | null | undefined;
 }
 
 /** The three events of a subscription. None of them may throw. */
@@ -81,6 +90,8 @@ export interface Subscription {
    * ask. Only adapters with a place for states call it.
    */
   state?(bytes: Uint8Array): void;
+  /** The neighbour gave a sign of life that is no message: a heartbeat, a beat of presence. */
+  heard?(): void;
   /** The link works from now on. Earlier messages may be missing, so catch up by a request. */
   open(): void;
   /** The link is broken, and messages may be missed until the next `open`. */
@@ -109,6 +120,12 @@ export interface Transport {
    * afterwards. Messages of one node arrive in order, or not at all.
    */
   publish(topic: string, message: Uint8Array): void;
+  /**
+   * The most bytes of a message on a topic that reaches all subscribers as one datagram. Longer
+   * messages are possible, but each subscriber has to fetch them, so a publisher that can send
+   * several short messages does that. Adapters without datagrams have no such method.
+   */
+  datagramBytes?(topic: string): number;
   /**
    * Leaves the full state of a topic where nodes that join later find it, in the place of the last
    * one. It contains everything that was published so far. Adapters without such a place have no

@@ -137,7 +137,7 @@ export class SimLink {
     this.#network.setLink(this, true);
     const topics = this.#subscriptions.topics();
     for (const topic of topics) node.audience(topic).add(this);
-    this.#tell({ state: 'up', why: null, id: node.self.id });
+    this.#tell({ state: 'up', why: null, id: node.self.id, group: node.group });
     this.#subscriptions.open(topics);
   }
 

@@ -14,6 +14,8 @@ export interface PeerChange {
   readonly id?: string;
   /** The secrets in common; undefined leaves those that were known. */
   readonly keys?: readonly number[];
+  /** The group that the neighbour named; undefined leaves the one that was known. */
+  readonly group?: string | null | undefined;
 }
 
 export class PeerList {
@@ -28,9 +30,9 @@ export class PeerList {
   }
 
   /** Enters a neighbour, and tells the listeners. A known address stays as it is. */
-  add(address: string): void {
+  add(address: string, group?: string | null): void {
     if (this.#peers.has(address)) return;
-    const peer = newPeer(address, this.#clock.now());
+    const peer = { ...newPeer(address, this.#clock.now()), group: group ?? undefined };
     this.#peers.set(address, peer);
     this.#tell(peer);
   }
@@ -70,8 +72,8 @@ export class PeerList {
     return peer;
   }
 
-  /** Enters what is known of a neighbour, and tells the listeners if state, id or keys changed. */
-  set(address: string, { state, why, id, keys }: PeerChange): void {
+  /** Enters what is known of a neighbour, and tells the listeners of changes but those of `why`. */
+  set(address: string, { state, why, id, keys, group }: PeerChange): void {
     const before = this.#peers.get(address);
     if (before === undefined) return;
     const after = {
@@ -81,9 +83,10 @@ export class PeerList {
       since: state === before.state ? before.since : this.#clock.now(),
       why,
       keys: keys ?? before.keys,
+      group: group === undefined ? before.group : (group ?? undefined),
     };
     this.#peers.set(address, after);
-    const isSame = after.state === before.state && after.id === before.id;
+    const isSame = after.state === before.state && after.id === before.id && after.group === before.group;
     if (isSame && after.keys.join() === before.keys.join()) return;
     this.#tell(after);
   }
