@@ -74,7 +74,8 @@ export const ROOMS = {
     'link',
     'membership',
     'http',
-    'nats',
+    'presence',
+    ['nats', 'multicast'],
   ],
   sim: ['simulation-error.ts', 'engine', 'network', 'explorer'],
   cache: [

@@ -32,6 +32,8 @@ const KINDS = {
   refusal: 4,
   /** The state of a topic, in the KV bucket of the fleet. */
   state: 5,
+  /** A message on a topic that is too long to be sent here, and can be fetched by its number. */
+  notice: 6,
 } as const;
 
 export type Kind = keyof typeof KINDS;

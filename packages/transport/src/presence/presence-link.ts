@@ -1,6 +1,6 @@
 /**
- * One neighbour over NATS: whether it is there, by its beats, and which of its messages have come,
- * by their numbers.
+ * One neighbour that is heard: whether it is there, by its beats, and which of its messages have
+ * come, by their numbers.
  *
  *     down ──beat, greeting, answer──► up ──goodbye, three missed beats, no server──► down
  *
@@ -21,24 +21,35 @@
 import type { Cancel, Clock } from '../clock.ts';
 import type { FleetKeyring } from '../fleet-keyring.ts';
 import type { FleetKeys } from '../fleet-keys.ts';
-import { KeyChoice } from '../http/key-choice.ts';
+import { untilOffBeat } from '../link/common-beat.ts';
+import { KeyChoice } from '../link/key-choice.ts';
 import { LinkSubscriptions } from '../link/link-subscriptions.ts';
 import type { PeerList } from '../link/peer-list.ts';
 import type { Subscription } from '../transport.ts';
 import type { Presence } from './presence.ts';
 
-export interface NatsLinkContext {
+export interface PresenceLinkContext {
   readonly clock: Clock;
   readonly keyring: FleetKeyring;
   readonly peers: PeerList;
-  /** The topics that this node has subscribed to at the server now. */
+  /** The topics that reach this node now. */
   readonly topics: () => readonly string[];
   /** The state that a life of a node left on a topic, if it was found when this node joined. */
   readonly stateOf: (life: Life, topic: string, lastNumber: number) => Uint8Array | null;
+  /**
+   * Repairs the messages up to these numbers that have not come, and calls `missed` if it cannot.
+   * Without it, the subscriptions close and open at once.
+   */
+  readonly repair?: ((link: PresenceLink, numbers: Presence['numbers']) => void) | undefined;
   /** Greets a node, and calls `answered` with its answer. Never rejects. */
-  readonly greet: (link: NatsLink, life: Life) => Promise<void>;
+  readonly greet: (link: PresenceLink, life: Life) => Promise<void>;
+  /**
+   * The neighbour has connected again. Requests that it was sent before may be lost, and would wait
+   * for their deadline.
+   */
+  readonly hailed?: ((link: PresenceLink) => void) | undefined;
   /** The link went down: requests to the neighbour have no answer to wait for. */
-  readonly down: (link: NatsLink) => void;
+  readonly down: (link: PresenceLink) => void;
 }
 
 /** One run of a node. */
@@ -49,22 +60,22 @@ export interface Life {
 
 const MISSED_HEARTBEATS = 3;
 
-export class NatsLink {
+export class PresenceLink {
   readonly address: string;
-  readonly #context: NatsLinkContext;
+  readonly #context: PresenceLinkContext;
   readonly #choice: KeyChoice;
   readonly #subscriptions = new LinkSubscriptions();
   /** The numbers of the last messages by topic. */
   #numbers = new Map<string, number>();
-  #current: (Life & { readonly born: number }) | null = null;
+  #current: (Life & Pick<Presence, 'born' | 'group'>) | null = null;
   #heartbeatMs = 0;
   #isUp = false;
   #downAt: number;
   #hasHeard = false;
-  #isGreeting = false;
+  #greetings = 0;
   #stopTimer: Cancel = () => {};
 
-  constructor(address: string, context: NatsLinkContext) {
+  constructor(address: string, context: PresenceLinkContext) {
     this.address = address;
     this.#context = context;
     this.#downAt = context.clock.monotonic();
@@ -102,15 +113,20 @@ export class NatsLink {
   beat(life: Life, presence: Presence, keys: FleetKeys): void {
     const isCurrent = this.#isUp && this.#current?.life === life.life;
     if (presence.leaving) {
-      if (isCurrent) this.down('closed');
+      if (isCurrent) this.down('it is shutting down');
       return;
     }
+    if (presence.hail) this.#context.hailed?.(this);
     if (!isCurrent || presence.hail) this.#greet(life, presence, keys);
     if (!isCurrent) return;
     this.#hasHeard = true;
+    this.#subscriptions.heard();
     this.#choice.accept(keys, presence.keys);
     this.#tellUp();
-    if (this.#misses(presence)) this.#reopen(presence);
+    if (!this.#misses(presence)) return;
+    const { repair } = this.#context;
+    if (repair === undefined) this.#reopen(presence.numbers);
+    else repair(this, presence.numbers);
   }
 
   /** The neighbour has answered a greeting, so it can be reached now. */
@@ -121,7 +137,7 @@ export class NatsLink {
     }
     if (presence.leaving || this.#isOlder(presence)) return;
     if (this.#isUp) this.down('restarted');
-    this.#current = { ...life, born: presence.born };
+    this.#current = { ...life, born: presence.born, group: presence.group };
     this.#heartbeatMs = presence.heartbeatMs;
     this.#choice.accept(keys, presence.keys);
     this.#isUp = true;
@@ -143,6 +159,22 @@ export class NatsLink {
       this.#open();
     }
     this.#subscriptions.message(topic, bytes);
+  }
+
+  /** Whether there are subscriptions to a topic. */
+  listensTo(topic: string): boolean {
+    return this.#subscriptions.has(topic);
+  }
+
+  /** The number of the last message on a topic that has come or was given up. */
+  lastNumber(topic: string): number {
+    return this.#numbers.get(topic) ?? 0;
+  }
+
+  /** Messages on a topic up to this number will not come. */
+  missed(topic: string, number: number): void {
+    if (this.#isUp && number > this.lastNumber(topic))
+      this.#reopen({ ...Object.fromEntries(this.#numbers), [topic]: number });
   }
 
   /** A part of a message has come: 8 MB may take longer than three beats. */
@@ -180,12 +212,13 @@ export class NatsLink {
   }
 
   #greet(life: Life, presence: Presence, keys: FleetKeys): void {
-    if (this.#isGreeting || this.#isOlder(presence)) return;
+    // One that hails has just connected: a greeting from before may have no answer.
+    if ((this.#greetings > 0 && !presence.hail) || this.#isOlder(presence)) return;
     // The keys of a node that is known stay until it has answered.
     if (!this.#isUp) this.#choice.accept(keys, presence.keys);
-    this.#isGreeting = true;
+    this.#greetings++;
     void this.#context.greet(this, life).finally(() => {
-      this.#isGreeting = false;
+      this.#greetings--;
     });
   }
 
@@ -201,6 +234,7 @@ export class NatsLink {
       why: null,
       id: this.#current!.node,
       keys: this.#choice.common,
+      group: this.#current!.group,
     });
   }
 
@@ -217,7 +251,7 @@ export class NatsLink {
       .some((topic) => (numbers[topic] ?? 0) > (this.#numbers.get(topic) ?? 0));
   }
 
-  #reopen({ numbers }: Presence): void {
+  #reopen(numbers: Presence['numbers']): void {
     this.#numbers = new Map(Object.entries(numbers));
     this.#subscriptions.closed('missed a message');
     this.#open();
@@ -229,7 +263,8 @@ export class NatsLink {
    */
   #watchBeats(missed: number): void {
     this.#hasHeard = false;
-    this.#stopTimer = this.#context.clock.after(this.#heartbeatMs, () => {
+    const { clock } = this.#context;
+    this.#stopTimer = clock.after(untilOffBeat(clock, this.#heartbeatMs), () => {
       if (this.#hasHeard) this.#watchBeats(0);
       else if (missed + 1 < MISSED_HEARTBEATS) this.#watchBeats(missed + 1);
       else this.down('silent');

@@ -7,6 +7,7 @@ const PRESENCE: Presence = {
   heartbeatMs: 5000,
   keys: [1, 4_294_967_295],
   numbers: { summary: 12, owner: 0 },
+  group: 'rack-1',
   hail: true,
   leaving: false,
 };
@@ -14,6 +15,9 @@ const PRESENCE: Presence = {
 test('decodePresence() reads what encodePresence() wrote, and fields of later versions', () => {
   expect(decodePresence(encodePresence(PRESENCE))).toEqual(PRESENCE);
   expect(decodePresence(encodePresence({ ...PRESENCE, address: null }))?.address).toBe(null);
+  const alone = { ...PRESENCE, group: null };
+  expect(Buffer.from(encodePresence(alone)).toString()).not.toContain('group');
+  expect(decodePresence(encodePresence(alone))).toEqual(alone);
   const later = { ...PRESENCE, weight: 3 };
   expect(decodePresence(encodePresence(later))).toEqual(PRESENCE);
 });
@@ -32,6 +36,10 @@ test('decodePresence() refuses every other shape', () => {
     { numbers: { 'No Topic': 1 } },
     { numbers: { summary: 1.5 } },
     { numbers: [] },
+    { group: '' },
+    { group: 'Rack 1' },
+    { group: 'x'.repeat(33) },
+    { group: 7 },
     { hail: 1 },
     { leaving: 'no' },
   ];

@@ -8,7 +8,7 @@
  */
 
 import { peerAddress } from '../http/peer-address.ts';
-import { isTopic } from '../transport.ts';
+import { isGroupName, isTopic } from '../transport.ts';
 
 export interface Presence {
   /** The URL of the peer port as other nodes reach it, or null if the node only asks. */
@@ -20,6 +20,8 @@ export interface Presence {
   readonly keys: readonly number[];
   /** The number of the last message on each topic. */
   readonly numbers: Readonly<Record<string, number>>;
+  /** The group of the sender, or null if it is in none. */
+  readonly group: string | null;
   /** Others shall greet the sender, because it has just connected. */
   readonly hail: boolean;
   /** The sender leaves. */
@@ -33,7 +35,8 @@ const MOST_TOPICS = 256;
 const MOST_HEARTBEAT_MS = 60_000;
 
 export function encodePresence(presence: Presence): Uint8Array {
-  return Buffer.from(JSON.stringify(presence));
+  const { group, ...rest } = presence;
+  return Buffer.from(JSON.stringify(group === null ? rest : presence));
 }
 
 /** Reads a presence. Null if it is none. */
@@ -45,13 +48,23 @@ export function decodePresence(bytes: Uint8Array): Presence | null {
   } catch {
     return null;
   }
-  const { address, born, heartbeatMs, keys, numbers, hail = false, leaving = false } = value ?? {};
+  const {
+    address,
+    born,
+    heartbeatMs,
+    keys,
+    numbers,
+    group = null,
+    hail = false,
+    leaving = false,
+  } = value ?? {};
   if (address !== null && (typeof address !== 'string' || !isAddress(address))) return null;
   if (!isCount(born)) return null;
   if (typeof heartbeatMs !== 'number' || !(heartbeatMs > 0 && heartbeatMs <= MOST_HEARTBEAT_MS)) return null;
   if (!Array.isArray(keys) || keys.length > MOST_KEYS || !keys.every(isKeyId)) return null;
+  if (group !== null && (typeof group !== 'string' || !isGroupName(group))) return null;
   if (!isNumbers(numbers) || typeof hail !== 'boolean' || typeof leaving !== 'boolean') return null;
-  return { address, born, heartbeatMs, keys, numbers, hail, leaving };
+  return { address, born, heartbeatMs, keys, numbers, group, hail, leaving };
 }
 
 function isAddress(text: string): boolean {

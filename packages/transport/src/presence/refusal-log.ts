@@ -4,28 +4,26 @@
  */
 
 import type { Clock } from '../clock.ts';
-import type { NatsEvent } from './nats-status.ts';
 import type { EnvelopeRefusal } from './sealed-envelopes.ts';
 
 const TELL_EVERY_MS = 60_000;
 
-const ADVICE: Record<EnvelopeRefusal, string> = {
-  unreadable: 'another program uses the subjects of this fleet',
-  version: 'a node of a later version is in the fleet',
-  signature: 'a node has another secret, or a user of the server forges messages',
-  clock: 'the clock of the sender or of this node is wrong by more than 30 s',
-  replayed: 'a user of the server repeats messages',
-};
-
 export class RefusalLog {
   readonly #clock: Clock;
-  readonly #event: NatsEvent;
+  readonly #tell: (fields: Record<string, unknown>) => void;
+  readonly #advice: Readonly<Record<EnvelopeRefusal, string>>;
   readonly #counts: Partial<Record<EnvelopeRefusal, number>> = {};
   readonly #toldAt = new Map<EnvelopeRefusal, number>();
 
-  constructor(clock: Clock, event: NatsEvent) {
+  /** `advice` is the probable cause of each reason on this network, in words for an operator. */
+  constructor(
+    clock: Clock,
+    tell: (fields: Record<string, unknown>) => void,
+    advice: Readonly<Record<EnvelopeRefusal, string>>,
+  ) {
     this.#clock = clock;
-    this.#event = event;
+    this.#tell = tell;
+    this.#advice = advice;
   }
 
   get counts(): Readonly<Record<string, number>> {
@@ -38,6 +36,6 @@ export class RefusalLog {
     const now = this.#clock.monotonic();
     if (now - (this.#toldAt.get(why) ?? Number.NEGATIVE_INFINITY) < TELL_EVERY_MS) return;
     this.#toldAt.set(why, now);
-    this.#event('warn', 'nats-refused', { why, count, subject, advice: ADVICE[why] });
+    this.#tell({ why, count, subject, advice: this.#advice[why] });
   }
 }

@@ -11,7 +11,8 @@ const draft = { kind: 'message', number: 7, payload: Buffer.from('some bytes') }
 
 function seals(now = 1_000_000, secrets: readonly Uint8Array[] = [SECRET]) {
   const clock: Clock = { ...systemClock, now: () => now };
-  return new SealedEnvelopes({ keyring: new FleetKeyring(secrets), clock, node: 'node-a', life: LIFE });
+  const keyring = new FleetKeyring(secrets);
+  return new SealedEnvelopes({ protocol: 'bloomery-nats 1', keyring, clock, node: 'node-a', life: LIFE });
 }
 
 const refusal = (opened: object) => ('refused' in opened ? opened.refused : null);

@@ -18,7 +18,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { FleetKeyring } from '../fleet-keyring.ts';
 import type { FleetKeys } from '../fleet-keys.ts';
-import { NonceMemory } from '../http/nonce-memory.ts';
+import { NonceMemory } from '../link/nonce-memory.ts';
 import {
   decodeEnvelope,
   type Envelope,
@@ -64,6 +64,8 @@ export interface Draft {
 }
 
 export interface SealOptions {
+  /** Name and version of the protocol, which every mac covers. */
+  readonly protocol: string;
   readonly keyring: FleetKeyring;
   readonly clock: Clock;
   readonly node: string;
@@ -97,7 +99,7 @@ export class SealedEnvelopes {
       life,
       serial: ++this.#serial,
     });
-    return Buffer.concat([body, macOf(keys, draft.kind, subject, body)]);
+    return Buffer.concat([body, this.#macOf(keys, draft.kind, subject, body)]);
   }
 
   /** Checks an envelope that came on a subject. */
@@ -124,18 +126,18 @@ export class SealedEnvelopes {
     const envelope = keys === undefined ? null : decodeEnvelope(body);
     if (keys === undefined) return { refused: 'signature' };
     if (envelope === null) return { refused: 'unreadable' };
-    const expected = macOf(keys, envelope.kind, subject, body);
+    const expected = this.#macOf(keys, envelope.kind, subject, body);
     if (!timingSafeEqual(expected, bytes.subarray(body.length))) return { refused: 'signature' };
     return { envelope, keys };
   }
-}
 
-/** A subject has no line break, so no two messages have the same text. */
-function macOf(keys: FleetKeys, kind: Kind, subject: string, body: Uint8Array): Buffer {
-  const key = kind === 'request' ? keys.request : keys.response;
-  return createHmac('sha256', key)
-    .update(`bloomery-nats 1\n${subject}\n`)
-    .update(body)
-    .digest()
-    .subarray(0, MAC_BYTES);
+  /** Neither a protocol nor a subject has a line break, so no two messages have the same text. */
+  #macOf(keys: FleetKeys, kind: Kind, subject: string, body: Uint8Array): Buffer {
+    const key = kind === 'request' ? keys.request : keys.response;
+    return createHmac('sha256', key)
+      .update(`${this.#options.protocol}\n${subject}\n`)
+      .update(body)
+      .digest()
+      .subarray(0, MAC_BYTES);
+  }
 }
