@@ -31,6 +31,19 @@ test('LinkSubscriptions tells each subscription of its link, and passes on messa
   expect(told).toEqual(['a open', 'b open', 'a got 1 2', 'b got 1 2', 'a closed: lost']);
 });
 
+test('LinkSubscriptions tells signs of life to subscriptions that are open and want them', () => {
+  const told: string[] = [];
+  const all = new LinkSubscriptions();
+  all.add('x', { ...recorder(told, 'a'), heard: () => told.push('a heard') });
+  all.add('x', recorder(told, 'b'));
+  all.heard();
+  all.open(['x']);
+  all.heard();
+  all.closed('lost');
+  all.heard();
+  expect(told).toEqual(['a open', 'b open', 'a heard', 'a closed: lost', 'b closed: lost']);
+});
+
 test('LinkSubscriptions leaves out a subscription that another one cancels or adds meanwhile', () => {
   const subscriptions = new LinkSubscriptions();
   const told: string[] = [];

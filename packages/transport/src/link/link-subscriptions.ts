@@ -49,6 +49,11 @@ export class LinkSubscriptions {
     }
   }
 
+  /** Tells a sign of life of the neighbour that is no message. */
+  heard(): void {
+    for (const entry of this.#entries) if (entry.isOpen) entry.on.heard?.();
+  }
+
   closed(why: string): void {
     for (const entry of this.#entries) {
       if (!entry.isOpen) continue;
