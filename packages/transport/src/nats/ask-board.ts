@@ -7,19 +7,21 @@
  * subject from the signed name of the asker and does not read the reply subject of the message. So
  * a user of the server cannot have answers sent elsewhere.
  *
- * The server tells an asker at once if its neighbour is not connected ("no responders").
+ * The server tells an asker at once if its neighbour is not connected ("no responders"). The link
+ * is down from then on, and not only after three missed beats. A neighbour that connects again
+ * hails.
  */
 
 import type { Cancel } from '../clock.ts';
 import type { FleetKeys } from '../fleet-keys.ts';
 import { isErrorCode, type Settle } from '../link/pending-request.ts';
 import type { Services } from '../link/services.ts';
+import type { Life, PresenceLink } from '../presence/presence-link.ts';
+import type { AcceptedEnvelope, Opened } from '../presence/sealed-envelopes.ts';
 import { MAX_MESSAGE_BYTES } from '../transport.ts';
 import type { TransportErrorCode } from '../transport-error.ts';
 import type { EnvelopeSender } from './envelope-sender.ts';
-import type { Life, NatsLink } from './nats-link.ts';
 import { PieceAssembler } from './piece-assembler.ts';
-import type { AcceptedEnvelope, Opened } from './sealed-envelopes.ts';
 import { type FleetSubjects, tokenText } from './subjects.ts';
 
 export interface AskBoardOptions extends Life {
@@ -32,13 +34,13 @@ export interface AskBoardOptions extends Life {
 
 /** A question to one life of a node. */
 export interface Question {
-  readonly link: NatsLink;
+  readonly link: PresenceLink;
   readonly subject: string;
   readonly body: Uint8Array;
 }
 
 interface OpenAsk {
-  readonly link: NatsLink;
+  readonly link: PresenceLink;
   readonly settle: SettleAsk;
 }
 
@@ -69,9 +71,11 @@ export class AskBoard {
     return giveUp;
   }
 
-  /** The server has no receiver for a request. */
-  noResponder(subject: string): void {
+  /** The server has no receiver for a request. Returns the link to the node that was asked. */
+  noResponder(subject: string): PresenceLink | undefined {
+    const link = this.#open.get(subject)?.link;
     this.#end(subject, 'unreachable');
+    return link;
   }
 
   /** A part of an answer, or a refusal, has come on its subject. */
@@ -90,7 +94,7 @@ export class AskBoard {
   }
 
   /** The neighbour is gone: what it was asked will not be answered. */
-  giveUp(link: NatsLink): void {
+  giveUp(link: PresenceLink): void {
     for (const [subject, ask] of [...this.#open]) if (ask.link === link) this.#end(subject, 'unreachable');
   }
 

@@ -4,9 +4,9 @@
  */
 
 import type { FleetKeys } from '../fleet-keys.ts';
-import { cutIntoPieces, envelopeOverhead } from './envelope.ts';
+import { cutIntoPieces, envelopeOverhead } from '../presence/envelope.ts';
+import type { Draft, SealedEnvelopes } from '../presence/sealed-envelopes.ts';
 import type { Wire } from './nats-client.ts';
-import type { Draft, SealedEnvelopes } from './sealed-envelopes.ts';
 
 export interface SendOptions {
   /** The subject for "no responders", which the receiver does not rely on. */

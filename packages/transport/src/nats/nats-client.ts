@@ -11,6 +11,7 @@ import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { Cancel } from '../clock.ts';
 import type { TlsOptions } from '../http/peer-client.ts';
+import type { TransportTraffic } from '../link/transport-traffic.ts';
 import type { NatsLimits } from './nats-limits.ts';
 import type { LoadedNatsClient, NatsServerOptions } from './nats-server-options.ts';
 import { parseNatsUrl } from './nats-url.ts';
@@ -32,6 +33,8 @@ export interface Wire {
   readonly maxPayload: number;
   readonly hasJetStream: boolean;
   readonly connection: NatsConnection;
+  /** Messages of this connection so far, and the bytes in them. */
+  traffic(): TransportTraffic;
   publish(subject: string, data: Uint8Array, reply?: string): void;
   subscribe(subject: string, take: (message: WireMessage) => void): Cancel;
 }
@@ -63,6 +66,15 @@ export async function connectOnce(
     maxPayload: connection.info?.max_payload ?? 0,
     hasJetStream: connection.info?.jetstream === true,
     connection,
+    traffic: () => {
+      const { outMsgs, outBytes, inMsgs, inBytes } = connection.stats();
+      return {
+        messagesSent: outMsgs,
+        bytesSent: outBytes,
+        messagesReceived: inMsgs,
+        bytesReceived: inBytes,
+      };
+    },
     publish: (subject, data, reply) =>
       connection.publish(subject, data, reply === undefined ? undefined : { reply }),
     subscribe: (subject, take) => {

@@ -5,8 +5,8 @@
  *
  * The server is trusted with nothing but delivery, and not even with that. Everything is signed
  * with the secret of the fleet (sealed-envelopes.ts), and everything that is lost is noticed by
- * numbers and beats (nats-link.ts). When the server is gone, all links are down at once, and all
- * requests fail.
+ * numbers and beats (presence-link.ts). When the server is gone, all links are down at once, and
+ * all requests fail.
  *
  * Joining. A node subscribes, reads the states that others left (state-shelf.ts), and says that it
  * is here. The others greet it, it greets them, and all links are up after two round trips.
@@ -16,10 +16,18 @@
 
 import { type Cancel, type Clock, systemClock } from '../clock.ts';
 import { FleetKeyring } from '../fleet-keyring.ts';
+import type { FleetKeys } from '../fleet-keys.ts';
+import { untilBeat } from '../link/common-beat.ts';
 import { newLife } from '../link/new-life.ts';
 import { PeerList } from '../link/peer-list.ts';
 import { PendingRequests, requestError } from '../link/pending-request.ts';
 import { Services } from '../link/services.ts';
+import { addTraffic, NO_TRAFFIC, type TransportTraffic } from '../link/transport-traffic.ts';
+import { type Greeted, Neighbours } from '../presence/neighbours.ts';
+import { encodePresence, type Presence } from '../presence/presence.ts';
+import type { Life, PresenceLink } from '../presence/presence-link.ts';
+import { RefusalLog } from '../presence/refusal-log.ts';
+import { type AcceptedEnvelope, SealedEnvelopes } from '../presence/sealed-envelopes.ts';
 import {
   checkMessageSize,
   checkTopic,
@@ -36,35 +44,14 @@ import { EnvelopeSender } from './envelope-sender.ts';
 import { loadNatsClient } from './load-client.ts';
 import type { NatsClient, Wire, WireMessage } from './nats-client.ts';
 import { NATS_LIMITS, type NatsLimits } from './nats-limits.ts';
-import { NatsNeighbours } from './nats-neighbours.ts';
-import type { LoadedNatsClient, NatsServerOptions } from './nats-server-options.ts';
-import type { NatsEvent, NatsStatus } from './nats-status.ts';
+import type { LoadedNatsClient } from './nats-server-options.ts';
+import { type NatsEvent, type NatsStatus, REFUSAL_ADVICE } from './nats-status.ts';
+import type { NatsTransportOptions } from './nats-transport-options.ts';
 import { parseNatsUrl } from './nats-url.ts';
 import { PieceAssembler } from './piece-assembler.ts';
-import { encodePresence, type Presence } from './presence.ts';
-import { RefusalLog } from './refusal-log.ts';
-import { type AcceptedEnvelope, SealedEnvelopes } from './sealed-envelopes.ts';
 import { ServerConnection } from './server-connection.ts';
 import { StateShelf } from './state-shelf.ts';
-import { FleetSubjects } from './subjects.ts';
-
-export interface NatsTransportOptions {
-  /** The name of this node, unique in the fleet. */
-  readonly id: string;
-  /** The secret of the fleet, or a keyring of one or two, which may change later. */
-  readonly secret: Uint8Array | FleetKeyring;
-  readonly server: NatsServerOptions;
-  /** The name of the fleet, which all its subjects begin with. */
-  readonly fleet: string;
-  /** The URL of this node's peer port as others reach it, or null if it has none (yet). */
-  readonly address: string | null;
-  /** Addresses that are expected, and shown as down before they are heard. Default: none. */
-  readonly peers?: readonly string[] | undefined;
-  readonly clock?: Clock | undefined;
-  readonly limits?: Partial<NatsLimits> | undefined;
-  /** Told what an operator should know. Default: nothing is told. */
-  readonly event?: NatsEvent | undefined;
-}
+import { FleetSubjects, NATS_PROTOCOL } from './subjects.ts';
 
 export class NatsTransport implements Transport {
   readonly self: PeerIdentity;
@@ -77,7 +64,7 @@ export class NatsTransport implements Transport {
   readonly #life: string;
   readonly #born: number;
   readonly #peers: PeerList;
-  readonly #neighbours: NatsNeighbours;
+  readonly #neighbours: Neighbours;
   readonly #services: Services;
   readonly #requests: PendingRequests;
   readonly #seals: SealedEnvelopes;
@@ -92,8 +79,12 @@ export class NatsTransport implements Transport {
   readonly #numbers = new Map<string, number>();
   /** Topics that links have subscriptions to, in use order. */
   readonly #topics = new Set<string>();
+  readonly #group: string | null;
   #address: string | null;
   #wire: Wire | null = null;
+  #connections = 0;
+  /** The traffic of the connections that were lost. */
+  #earlierTraffic = NO_TRAFFIC;
   #why: string | null = 'not yet connected';
   /** Whether this node has said on this connection that it is here. */
   #isJoined = false;
@@ -114,15 +105,25 @@ export class NatsTransport implements Transport {
     this.#event = options.event ?? (() => {});
     this.#life = newLife(clock);
     this.#born = Math.floor(clock.now());
+    this.#group = options.group ?? null;
     this.#address = address;
     this.#peers = new PeerList(clock, options.peers ?? []);
     if (address !== null) this.#peers.set(address, { state: 'self', why: null, id });
     this.#services = new Services(limits.requestsPerNode);
     this.#requests = new PendingRequests(clock);
     const identity = { node: id, life: this.#life };
-    this.#seals = new SealedEnvelopes({ keyring: this.#keyring, clock, ...identity });
+    this.#seals = new SealedEnvelopes({
+      protocol: NATS_PROTOCOL,
+      keyring: this.#keyring,
+      clock,
+      ...identity,
+    });
     this.#sender = new EnvelopeSender(this.#seals, id, limits.pieceBytes);
-    this.#refusals = new RefusalLog(clock, this.#event);
+    this.#refusals = new RefusalLog(
+      clock,
+      (fields) => this.#event('warn', 'nats-refused', fields),
+      REFUSAL_ADVICE,
+    );
     this.#asks = new AskBoard({
       ...identity,
       subjects: this.#subjects,
@@ -139,19 +140,19 @@ export class NatsTransport implements Transport {
       node: id,
       seals: this.#seals,
       subjects: this.#subjects,
+      topics: options.stateTopics ?? null,
       event: this.#event,
     });
-    this.#neighbours = new NatsNeighbours({
+    this.#neighbours = new Neighbours({
       self: id,
       clock,
       keyring: this.#keyring,
       limits,
-      subjects: this.#subjects,
       peers: this.#peers,
-      requests: this.#requests,
-      asks: this.#asks,
+      greet: (link, life) => this.#greet(link, life),
+      hailed: (link) => this.#asks.giveUp(link),
+      down: (link) => this.#asks.giveUp(link),
       ownAddress: () => this.#address,
-      ownPresence: () => this.#presence(),
       topics: () => (this.#wire === null ? [] : [...this.#topics]),
       stateOf: (life, topic, lastNumber) => this.#shelf.take(life, topic, lastNumber),
     });
@@ -196,6 +197,8 @@ export class NatsTransport implements Transport {
       ...this.#status,
       isConnected: this.#wire !== null,
       why: this.#why,
+      reconnects: Math.max(0, this.#connections - 1),
+      traffic: this.#traffic,
       hasStates: this.#shelf.isOpen,
       refused: this.#refusals.counts,
     };
@@ -263,6 +266,7 @@ export class NatsTransport implements Transport {
   async #opened(wire: Wire): Promise<void> {
     const { id } = this.self;
     this.#wire = wire;
+    this.#connections++;
     this.#why = null;
     this.#sender.wire = wire;
     this.#event('info', 'nats-connected', { ...this.#status });
@@ -270,8 +274,12 @@ export class NatsTransport implements Transport {
     wire.subscribe(this.#subjects.allAsks(id, this.#life), (message) => this.#heardAsk(message));
     wire.subscribe(this.#subjects.allAnswers(id, this.#life), (message) => this.#heardAnswer(message));
     for (const topic of this.#topics) this.#listenTo(wire, topic);
-    await this.#shelf.open(wire);
-    if (!this.#hasReadStates) await this.#shelf.readAll(this.#limits.statesMs);
+    const shelf = this.#shelf.open(wire);
+    // Only a node that joins reads states. One that connects again need not wait for JetStream.
+    if (!this.#hasReadStates) {
+      await shelf;
+      await this.#shelf.readAll(this.#limits.statesMs);
+    }
     if (this.#wire !== wire || this.#isClosed) return;
     this.#hasReadStates = true;
     this.#isJoined = true;
@@ -281,6 +289,7 @@ export class NatsTransport implements Transport {
   #lost(why: string): void {
     if (this.#wire !== null || this.#why !== why)
       this.#event('warn', 'nats-down', { ...this.#status, problem: why });
+    this.#earlierTraffic = this.#traffic;
     this.#wire = null;
     this.#why = why;
     this.#sender.wire = null;
@@ -291,10 +300,16 @@ export class NatsTransport implements Transport {
     this.#neighbours.allDown('no connection to the NATS server');
   }
 
+  get #traffic(): TransportTraffic {
+    return this.#wire === null
+      ? this.#earlierTraffic
+      : addTraffic(this.#earlierTraffic, this.#wire.traffic());
+  }
+
   // Presence.
 
   #scheduleBeat(): void {
-    this.#stopBeats = this.#clock.after(this.#limits.heartbeatMs, () => {
+    this.#stopBeats = this.#clock.after(untilBeat(this.#clock, this.#limits.heartbeatMs), () => {
       this.#beat();
       // The states that were found at the join have had the time of a beat to be used.
       if (this.#isJoined) {
@@ -321,10 +336,24 @@ export class NatsTransport implements Transport {
       heartbeatMs: this.#limits.heartbeatMs,
       keys: this.#keyring.all.map(({ id }) => id),
       numbers: Object.fromEntries(this.#numbers),
+      group: this.#group,
       hail: false,
       leaving: false,
       ...how,
     });
+  }
+
+  async #greet(link: PresenceLink, { node, life }: Life): Promise<Greeted> {
+    const question = { link, subject: this.#subjects.greet(node, life), body: this.#presence() };
+    let keys: FleetKeys = link.keys;
+    const options = { timeoutMs: this.#limits.heartbeatMs };
+    const presence = await this.#requests.run(link.address, options, (settle) =>
+      this.#asks.ask(question, (outcome, signedBy) => {
+        keys = signedBy ?? keys;
+        settle(outcome);
+      }),
+    );
+    return { presence, keys };
   }
 
   #heardPresence({ subject, data }: WireMessage): void {
@@ -368,7 +397,7 @@ export class NatsTransport implements Transport {
 
   #heardAnswer({ subject, data, isStatus }: WireMessage): void {
     const opened = isStatus ? null : this.#seals.open(subject, data);
-    if (opened === null) this.#asks.noResponder(subject);
+    if (opened === null) this.#asks.noResponder(subject)?.down('not connected to the NATS server');
     else if ('refused' in opened) this.#refusals.count(opened.refused, subject);
     else this.#asks.answered(subject, opened);
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cutIntoPieces, type Envelope } from './envelope.ts';
+import { cutIntoPieces, type Envelope } from '../presence/envelope.ts';
 import { PieceAssembler } from './piece-assembler.ts';
 
 function pieces(number: number, message: Uint8Array, most: number): Envelope[] {

@@ -7,7 +7,7 @@
  * unfinished messages with 64 MiB together. Beyond that the oldest one is given up.
  */
 
-import type { Envelope } from './envelope.ts';
+import type { Envelope } from '../presence/envelope.ts';
 
 interface Unfinished {
   readonly number: number;

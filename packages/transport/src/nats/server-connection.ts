@@ -4,7 +4,9 @@
  * because it keeps subscriptions and half-written messages across a restart without a word, and the
  * links of a node must be down from the first moment.
  *
- * A connection that says nothing is noticed by the client's pings after two of them, 10 s.
+ * A connection that says nothing is noticed by the client's pings after two of them, 10 to 15 s. It
+ * is given up at that moment. The client would first wait until its last bytes are sent, which in
+ * a partition takes until the kernel has sent them again: 29 s in one of 20 s.
  */
 
 import type { Cancel, Clock } from '../clock.ts';
@@ -82,18 +84,25 @@ export class ServerConnection {
     this.#wire = wire;
     this.#backoff.reset();
     void this.#listen(wire);
-    void wire.connection.closed().then((error) => {
-      if (this.#wire !== wire) return;
-      this.#wire = null;
-      this.#failed(error === undefined ? 'the server closed the connection' : wordsOf(error));
-    });
+    void wire.connection
+      .closed()
+      .then((error) =>
+        this.#lost(wire, error === undefined ? 'the server closed the connection' : wordsOf(error)),
+      );
     opened(wire);
+  }
+
+  #lost(wire: Wire, why: string): void {
+    if (this.#wire !== wire) return;
+    this.#wire = null;
+    this.#failed(why);
   }
 
   /** Reads what the server tells about the connection. */
   async #listen(wire: Wire): Promise<void> {
     for await (const status of wire.connection.status())
       if (status.type === 'error') this.#options.told(status.error);
+      else if (status.type === 'staleConnection') this.#lost(wire, 'the server is silent');
   }
 
   #failed(why: string): void {

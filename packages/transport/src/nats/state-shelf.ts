@@ -15,11 +15,11 @@
 
 import type { KV } from '@nats-io/kv';
 import type { Cancel, Clock } from '../clock.ts';
-import { type Envelope, envelopeOverhead } from './envelope.ts';
+import { type Envelope, envelopeOverhead } from '../presence/envelope.ts';
+import type { Life } from '../presence/presence-link.ts';
+import type { SealedEnvelopes } from '../presence/sealed-envelopes.ts';
 import type { NatsClient, Wire } from './nats-client.ts';
-import type { Life } from './nats-link.ts';
 import type { NatsEvent } from './nats-status.ts';
-import type { SealedEnvelopes } from './sealed-envelopes.ts';
 import type { FleetSubjects } from './subjects.ts';
 
 export interface StateShelfOptions {
@@ -28,6 +28,8 @@ export interface StateShelfOptions {
   readonly node: string;
   readonly seals: SealedEnvelopes;
   readonly subjects: FleetSubjects;
+  /** The topics whose states this node reads, or null for all. */
+  readonly topics: readonly string[] | null;
   readonly event: NatsEvent;
 }
 
@@ -169,12 +171,15 @@ export class StateShelf {
   }
 
   async #read(kv: KV, late: Promise<void>): Promise<void> {
-    const { seals, node } = this.#options;
+    const { seals, node, subjects, topics } = this.#options;
     this.#found = new Map();
     let held = 0;
     // The watch of an empty bucket brings no entry that would say that it is over.
     if ((await kv.status()).values === 0) return;
-    const watch = await kv.watch();
+    const filter = topics?.map((topic) => subjects.statesOf(topic));
+    // Neither does a watch of keys that are not there.
+    if (filter !== undefined && !(await hasKeys(kv, filter))) return;
+    const watch = await kv.watch(filter === undefined ? {} : { key: filter });
     void late.then(() => watch.stop());
     for await (const { key, value, operation, delta } of watch) {
       const opened = operation === 'PUT' ? seals.openState(key, value) : null;
@@ -186,6 +191,11 @@ export class StateShelf {
     }
     watch.stop();
   }
+}
+
+async function hasKeys(kv: KV, filter: string[]): Promise<boolean> {
+  for await (const _ of await kv.keys(filter)) return true;
+  return false;
 }
 
 function isStateOfOther({ kind, node }: Envelope, self: string): boolean {

@@ -18,6 +18,9 @@
 
 import { checkTopic } from '../transport.ts';
 
+/** The protocol of docs/spec/peer-nats.md, as macs cover it. */
+export const NATS_PROTOCOL = 'bloomery-nats 1';
+
 const PREFIX = 'bloomery';
 const FLEET = /^[A-Za-z0-9_-]{1,64}$/;
 const PLAIN = /^[A-Za-z0-9_-]$/;
@@ -100,6 +103,11 @@ export class FleetSubjects {
 
   allAnswers(node: string, life: string): string {
     return `${this.#root}.answer.${subjectToken(node)}.${life}.*`;
+  }
+
+  /** The keys of the states of all nodes on a topic. */
+  statesOf(topic: string): string {
+    return `*.${subjectToken(topic)}`;
   }
 
   /** The key of the state of a node in the bucket, which its signature covers as a subject. */

@@ -22,7 +22,25 @@ test('nodes find each other without a list, and one that leaves is down at once'
   ).toEqual([fleet.address('b'), fleet.address('c')]);
   await c.close();
   await until('c is down', () => stateOf(a, 'c') === 'down' && stateOf(b, 'c') === 'down');
-  expect(a.peers().find(({ id }) => id === 'c')?.why).toBe('closed');
+  expect(a.peers().find(({ id }) => id === 'c')?.why).toBe('it is shutting down');
+});
+
+test('a node whose connection ended is down at the first question, before three beats are missed', async () => {
+  await using fleet = await NatsFleet.start();
+  // Without the word of the server it would take a minute.
+  const limits = { heartbeatMs: 20_000 };
+  const [a, b] = [await fleet.node('a', { limits }), await fleet.node('b', { limits })];
+  await until('both are up', () => areUp(a, 'b') && areUp(b, 'a'));
+  fleet.relay('b').setFaults({ refuse: true });
+  fleet.relay('b').cut();
+  await until('b is down', async () => {
+    const asked = a.request(fleet.address('b'), 'x', bytes('?'), { timeoutMs: 1000 });
+    await expect(asked).rejects.toMatchObject({ code: expect.any(String) });
+    return stateOf(a, 'b') === 'down';
+  });
+  expect(a.peers()[0]?.why).toBe('not connected to the NATS server');
+  fleet.relay('b').setFaults();
+  await until('b is up again', () => areUp(a, 'b'));
 });
 
 test('a neighbour that has been down for long is gone from the list, and can come back', async () => {
@@ -77,7 +95,9 @@ test('kill -9 of the server: links are down at once, and current again after its
 
 test('a message that the server lost is noticed by the next beat, and the link opens again', async () => {
   await using fleet = await NatsFleet.start();
-  const [a, b] = [await fleet.node('a'), await fleet.node('b')];
+  // A machine that stands still for three beats would close the link before the first message.
+  const limits = { heartbeatMs: 1500 };
+  const [a, b] = [await fleet.node('a', { limits }), await fleet.node('b', { limits })];
   await until('both are up', () => areUp(a, 'b') && areUp(b, 'a'));
   const on = new Recorder();
   b.subscribe(fleet.address('a'), 'x', on);
@@ -103,7 +123,28 @@ test('a node that starts before its server connects when the server comes', asyn
   expect(a.status()).toMatchObject({ isConnected: false, fleet: 'test' });
   await fleet.server.start();
   await until('both are up', () => areUp(a, 'b') && areUp(b, 'a'));
-  expect(a.status()).toMatchObject({ isConnected: true, why: null });
+  expect(a.status()).toMatchObject({ isConnected: true, why: null, reconnects: 0 });
+});
+
+test('status counts connections, messages and bytes, those of lost connections included', async () => {
+  await using fleet = await NatsFleet.start();
+  const [a, b] = [await fleet.node('a'), await fleet.node('b')];
+  await until('both are up', () => areUp(a, 'b') && areUp(b, 'a'));
+  const on = new Recorder();
+  b.subscribe(fleet.address('a'), 'x', on);
+  await until('b listens', () => on.count('open') === 1);
+  a.publish('x', bytes('x'.repeat(100_000)));
+  await until('it has come', () => on.messages.length === 1);
+  expect(a.status().traffic.bytesSent).toBeGreaterThan(100_000);
+  expect(b.status().traffic.bytesReceived).toBeGreaterThan(100_000);
+  expect(a.status().traffic.bytesReceived).toBeLessThan(100_000);
+  const before = a.status().traffic;
+  fleet.relay('a').cut();
+  await until('it is connected again', () => a.status().reconnects === 1 && areUp(a, 'b'));
+  const after = a.status().traffic;
+  expect(after.messagesSent).toBeGreaterThan(before.messagesSent);
+  expect(after.bytesSent).toBeGreaterThan(before.bytesSent);
+  expect(after.messagesReceived).toBeGreaterThan(before.messagesReceived);
 });
 
 test('max_payload: messages of 8 MB pass a server that allows 8 KB, and one below 4 KB is refused', async () => {
@@ -121,4 +162,18 @@ test('max_payload: messages of 8 MB pass a server that allows 8 KB, and one belo
   await using small = await NatsFleet.start({ config: 'max_payload: 1KB' });
   const lonely = await small.node('a');
   await until('it says why', () => /max_payload of the server is 1024/.test(lonely.status().why ?? ''));
+});
+
+test('a silent server is given up after two pings, although bytes wait to be sent', async () => {
+  await using fleet = await NatsFleet.start();
+  const limits = { pingMs: 200, heartbeatMs: 60_000 };
+  const [a, b] = [await fleet.node('a', { limits }), await fleet.node('b', { limits })];
+  await until('both are up', () => areUp(a, 'b') && areUp(b, 'a'));
+  fleet.relay('a').setFaults({ toServer: { stallAfter: 0 }, toClient: { stallAfter: 0 } });
+  // More than the buffers on the way take, so that the connection cannot be closed in good order.
+  for (let i = 0; i < 8; i++) a.publish('x', new Uint8Array(8 * 1024 * 1024));
+  await until('a has lost it', () => !areUp(a, 'b'), 20_000);
+  expect(a.status().isConnected).toBe(false);
+  fleet.relay('a').setFaults();
+  await until('both are up again', () => areUp(a, 'b') && areUp(b, 'a'));
 });

@@ -3,7 +3,7 @@ import type { NatsServerSettings } from '@bloomery/testkit/programs/nats-server'
 import { Recorder } from '@bloomery/testkit/transport/contract-net';
 import { Kvm } from '@nats-io/kv';
 import { connect } from '@nats-io/transport-node';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { NatsTransport } from '../../src/nats/index.ts';
 import { NatsFleet } from './nats-fleet.ts';
 
@@ -117,4 +117,19 @@ test('a server without JetStream works by requests alone, and the log says so', 
   expect(await b.request(fleet.address('a'), 'x', bytes('?'), { timeoutMs: 9000 })).toEqual(
     bytes('by request'),
   );
+});
+
+test('a node that connects again is up, although JetStream does not answer', async () => {
+  await using fleet = await NatsFleet.start();
+  const [a, b] = [await fleet.node('a'), await fleet.node('b')];
+  await until('both are up', () => isUp(a, 'b') && isUp(b, 'a'));
+  const create = vi.spyOn(Kvm.prototype, 'create').mockReturnValue(new Promise(() => {}));
+  try {
+    fleet.relay('a').cut();
+    await until('a has lost the server', () => !isUp(a, 'b'));
+    await until('both are up again', () => isUp(a, 'b') && isUp(b, 'a'), 20_000);
+    expect([create.mock.calls.length, a.status().hasStates]).toEqual([1, false]);
+  } finally {
+    create.mockRestore();
+  }
 });
