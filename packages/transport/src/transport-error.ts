@@ -22,6 +22,8 @@ export type TransportErrorCode =
   | 'busy'
   /** The neighbour did not accept the signature: the two nodes have different secrets. */
   | 'refused'
+  /** The neighbour did not accept the certificate of this node, or the name in it. */
+  | 'certificate'
   /** The clocks of the two nodes differ by more than the window of signatures. */
   | 'clock'
   /** The neighbour has seen this very request before. */

@@ -13,6 +13,7 @@ const REFUSED_FIELD = 'bloomery-refused';
 /** Codes that a node tells another. */
 const STATUSES: Partial<Record<TransportErrorCode, number>> = {
   refused: 403,
+  certificate: 403,
   clock: 403,
   replayed: 403,
   peer: 421,
@@ -45,7 +46,7 @@ export function refuse(request: IncomingMessage, response: ServerResponse, code:
 /** The code for a signature that was not accepted. */
 export function signatureCode(refused: SignatureRefusal): TransportErrorCode {
   if (refused === 'receiver') return 'peer';
-  return refused === 'clock' || refused === 'replayed' ? refused : 'refused';
+  return refused === 'clock' || refused === 'replayed' || refused === 'certificate' ? refused : 'refused';
 }
 
 /** The code of an answer that is no success. A proxy between the nodes sends none. */

@@ -207,3 +207,20 @@ function isSameField(text: string, field: string): boolean {
     });
   return JSON.stringify(read(text)) === JSON.stringify(read(field));
 }
+
+test('RequestVerifier with certificates wants the name of the sender, and no clock', () => {
+  const { signer, clock } = pair(86_400_000);
+  const verifier = new RequestVerifier(secret, clock, { isCertified: true, id: 'b.example' });
+  const field = signer.sign(get);
+  const verdict = (names?: readonly string[] | null) => verifier.verify({ ...get, field, names });
+  for (const names of [undefined, null, [], ['x.example', 'A.example']])
+    expect(verdict(names)).toEqual({ refused: 'certificate' });
+  expect(verdict(['x.example', 'a.example'])).toMatchObject({ node: 'a.example' });
+  // The secret and the receiver count as before.
+  const foreign = new RequestSigner(secret.slice(1), 'a.example', clock).sign(get);
+  expect(verifier.verify({ ...get, field: foreign, names: ['a.example'] })).toEqual({ refused: 'signature' });
+  const elsewhere = signer.sign({ ...get, to: 'c.example' });
+  expect(verifier.verify({ ...get, field: elsewhere, names: ['a.example'] })).toEqual({
+    refused: 'receiver',
+  });
+});

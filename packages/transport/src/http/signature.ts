@@ -19,13 +19,19 @@
  *
  * While the operator changes the secret, a verifier tries both, the first one first. The verdict
  * says which one it was, and the answer is signed under the same.
+ *
+ * With certificates (certificates/fleet-certificates.ts) the sender's name must be one of its
+ * certificate, and neither time nor nonce is checked. TLS does not deliver a record twice, Node's
+ * servers accept no early data, and another member of the fleet cannot send a recorded request,
+ * because its own certificate has another name. So a node with a wrong clock takes part for as long
+ * as its clock lies within the validity of the certificates.
  */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { FleetKeyring } from '../fleet-keyring.ts';
 import type { FleetKeys } from '../fleet-keys.ts';
-import { NonceMemory } from './nonce-memory.ts';
+import { NonceMemory } from '../link/nonce-memory.ts';
 
 /** The field that carries the signature, as Node writes the names of received fields. */
 export const SIGNATURE_FIELD = 'bloomery-peer';
@@ -48,6 +54,8 @@ export interface OutgoingRequest extends SignableRequest {
 export interface ReceivedRequest extends SignableRequest {
   /** The value of the field `Bloomery-Peer`, undefined if the request has none. */
   readonly field: string | undefined;
+  /** The names in the certificate of the connection: `certifiedNames`. Null if it has none. */
+  readonly names?: readonly string[] | null | undefined;
 }
 
 /** The reason of a refusal: a word for logs and for the asker. */
@@ -63,7 +71,9 @@ export type SignatureRefusal =
   /** The request came before. */
   | 'replayed'
   /** The request was signed for another node. */
-  | 'receiver';
+  | 'receiver'
+  /** The connection has no certificate of the fleet, or one with another name. */
+  | 'certificate';
 
 export interface AcceptedRequest {
   /** The id of the node that signed. */
@@ -84,6 +94,8 @@ export interface VerifierOptions {
   readonly maxNonces?: number | undefined;
   /** The id of this node. Requests that name another receiver are refused. Default: any. */
   readonly id?: string | undefined;
+  /** Whether senders prove their names by certificates. */
+  readonly isCertified?: boolean | undefined;
 }
 
 const WINDOW_MS = 30_000;
@@ -152,12 +164,14 @@ export class RequestVerifier {
   readonly #windowMs: number;
   readonly #nonces: NonceMemory;
   readonly #id: string | undefined;
+  readonly #isCertified: boolean;
 
   constructor(secret: Uint8Array | FleetKeyring, clock: Clock, options: VerifierOptions = {}) {
     this.#keyring = FleetKeyring.of(secret);
     this.#clock = clock;
     this.#windowMs = options.windowMs ?? WINDOW_MS;
     this.#id = options.id;
+    this.#isCertified = options.isCertified ?? false;
     this.#nonces = new NonceMemory(options.maxNonces ?? MAX_NONCES);
   }
 
@@ -166,18 +180,23 @@ export class RequestVerifier {
    * digest of the body when that has come.
    */
   verify(request: ReceivedRequest): Verdict {
+    const names = this.#isCertified ? (request.names ?? null) : undefined;
+    if (names === null) return { refused: 'certificate' };
     const fields = request.field === undefined ? null : readField(request.field);
     if (fields === null) return { refused: 'unsigned' };
     const { node, to, time, nonce, digest } = fields;
     const keys = this.#keyring.all.find((each) => isSignedBy(each, request, fields));
     if (keys === undefined) return { refused: 'signature' };
+    if (names !== undefined && !names.includes(node)) return { refused: 'certificate' };
     if (request.body !== undefined && bodyDigest(request.body) !== digest) return { refused: 'body' };
     if (to !== null && this.#id !== undefined && to !== this.#id) return { refused: 'receiver' };
+    const accepted = { node, nonce, keys, bodyDigest: digest };
+    if (this.#isCertified) return accepted;
     const timeMs = Number(time);
     const now = this.#clock.now();
     if (Math.abs(now - timeMs) > this.#windowMs) return { refused: 'clock' };
     if (!this.#nonces.take(nonce, timeMs, now - this.#windowMs)) return { refused: 'replayed' };
-    return { node, nonce, keys, bodyDigest: digest };
+    return accepted;
   }
 }
 

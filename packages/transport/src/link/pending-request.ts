@@ -26,6 +26,8 @@ const REASONS: Record<TransportErrorCode, string> = {
   size: `expected at most ${MAX_MESSAGE_BYTES} bytes, got more`,
   busy: 'expected the neighbour to have room, got a refusal because it has too many requests',
   refused: 'expected the neighbour to accept the signature, got a refusal (have both nodes the same secret?)',
+  certificate:
+    'expected the neighbour to accept the certificate, got a refusal (is it from an authority of the fleet, valid, and with the name of this node?)',
   clock: 'expected clocks that agree within 30 s, got a larger difference (is the time of both nodes right?)',
   replayed: 'expected a request that is new to the neighbour, got one that it has seen',
   version: 'expected a version of the protocol in common, got none',
