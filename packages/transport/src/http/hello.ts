@@ -24,6 +24,8 @@ export interface Hello {
   readonly keys: readonly number[];
   /** True if the sender is about to end: it wants no more questions. */
   readonly leaving?: true;
+  /** True if the sender has other certificates, and ends this stream soon: open another one. */
+  readonly renew?: true;
 }
 
 const MOST_BYTES = 4096;
@@ -46,7 +48,7 @@ export function decodeHello(bytes: Uint8Array): Hello | null {
   } catch {
     return null;
   }
-  const { node, protocol, life, heartbeatMs, next, gap, keys = [], leaving } = value ?? {};
+  const { node, protocol, life, heartbeatMs, next, gap, keys = [], leaving, renew } = value ?? {};
   if (typeof node !== 'string' || !isNodeId(node)) return null;
   if (typeof protocol !== 'number' || !PROTOCOLS.includes(protocol)) return null;
   if (typeof life !== 'string' || !LIFE.test(life)) return null;
@@ -55,7 +57,8 @@ export function decodeHello(bytes: Uint8Array): Hello | null {
   if (typeof gap !== 'boolean') return null;
   if (!Array.isArray(keys) || keys.length > MOST_KEYS || !keys.every(isKeyId)) return null;
   const hello = { node, protocol, life, heartbeatMs, next, gap, keys };
-  return leaving === true ? { ...hello, leaving } : hello;
+  if (leaving === true) return { ...hello, leaving };
+  return renew === true ? { ...hello, renew } : hello;
 }
 
 function isKeyId(value: unknown): value is number {

@@ -32,7 +32,8 @@ export const HTTP_LIMITS: HttpLimits = {
   heartbeatMs: 5000,
   helloMs: 5000,
   firstPauseMs: 250,
-  longestPauseMs: 10_000,
+  // After a partition, everyone should be current within two heartbeats.
+  longestPauseMs: 5000,
   failuresBeforePull: 3,
   pullMs: 1000,
   streamAgainMs: 60_000,

@@ -15,19 +15,20 @@
  *
  * If the secret that the two nodes should use becomes another one (key-choice.ts), the link opens a
  * stream under that one and stays up meanwhile. So a change of secrets is no loss of a neighbour.
+ * The same happens when the certificates of one of the two nodes change.
  */
 
 import type { Cancel, Clock } from '../clock.ts';
 import type { FleetKeyring } from '../fleet-keyring.ts';
 import type { FleetKeys } from '../fleet-keys.ts';
 import { Backoff } from '../link/backoff.ts';
+import { KeyChoice } from '../link/key-choice.ts';
 import { LinkSubscriptions } from '../link/link-subscriptions.ts';
 import type { PeerList } from '../link/peer-list.ts';
 import type { Subscription } from '../transport.ts';
 import type { TransportErrorCode } from '../transport-error.ts';
 import { type Hello, PROTOCOLS } from './hello.ts';
 import type { HttpLimits } from './http-limits.ts';
-import { KeyChoice } from './key-choice.ts';
 import type { PeerAddress } from './peer-address.ts';
 import type { PeerClient } from './peer-client.ts';
 import { readStream, type StreamEnd } from './stream-reader.ts';
@@ -109,6 +110,13 @@ export class HttpLink {
     if (this.#isUp) this.#followChoice();
   }
 
+  /**
+   * The certificates of this node have changed. The link stays up while another stream is opened.
+   */
+  renew(): void {
+    if (!this.#isClosed) this.#waitToRenew();
+  }
+
   /** Ends the link for good, and tells its subscriptions. */
   close(): void {
     this.#isClosed = true;
@@ -122,9 +130,23 @@ export class HttpLink {
     this.#stopTimer = this.#context.clock.after(ms, () => this.#connect());
   }
 
+  /**
+   * All neighbours of a node renew their streams for the same reason, so each waits for a random
+   * time. It is short, because the old stream stays only for the time of a hello. A neighbour that
+   * asks for a new stream again and again is followed at that pace.
+   */
+  #waitToRenew(): void {
+    const { clock, limits } = this.#context;
+    this.#wait((clock.random() * limits.helloMs) / 10);
+  }
+
   #connect(): void {
     this.#stopStream();
     const { clock, client, limits } = this.#context;
+    if (client.isCertified && !this.#peer.isTls) {
+      this.#down('refused: it has no https:// address');
+      return;
+    }
     if (this.#isPulling && clock.monotonic() >= this.#streamAgainMs) this.#isPulling = false;
     this.#topics = this.#subscriptions.topics();
     const keys = this.#choice.keys;
@@ -139,6 +161,8 @@ export class HttpLink {
           this.#choice.accept(keys, named);
           this.#followChoice();
         },
+        renew: () => this.#waitToRenew(),
+        heartbeat: () => this.#subscriptions.heard(),
         message: (index, payload) => {
           const topic = this.#topics[index];
           if (topic !== undefined) this.#subscriptions.message(topic, payload);

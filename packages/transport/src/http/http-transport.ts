@@ -16,6 +16,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Cancel, type Clock, systemClock } from '../clock.ts';
 import { FleetKeyring } from '../fleet-keyring.ts';
+import type { FleetKeys } from '../fleet-keys.ts';
 import { newLife } from '../link/new-life.ts';
 import { PeerList } from '../link/peer-list.ts';
 import { PendingRequests, requestError } from '../link/pending-request.ts';
@@ -31,6 +32,8 @@ import {
   type Subscription,
   type Transport,
 } from '../transport.ts';
+import { certifiedNames } from './certificates/certified-names.ts';
+import type { FleetCertificates } from './certificates/fleet-certificates.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { HttpLink, type LinkContext } from './http-link.ts';
 import { peerAddress } from './peer-address.ts';
@@ -56,7 +59,23 @@ export interface HttpTransportOptions {
   readonly peers: readonly string[];
   readonly clock?: Clock | undefined;
   readonly tls?: TlsOptions | undefined;
+  /**
+   * Certificates for mutual TLS, which may change later. With them, all neighbours have https:
+   * addresses, and the caller's server asks for certificates (`requestCert`) and leaves their
+   * refusal to `handle` (`rejectUnauthorized: false`), so that a neighbour learns the reason.
+   * Default: none, and the signature alone says which node asks.
+   */
+  readonly certificates?: FleetCertificates | null | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
+}
+
+/** A node to ask. */
+interface AskedNode {
+  readonly address: string;
+  /** The id of the node, or null if it is not known yet. */
+  readonly id: string | null;
+  /** The keys that sign. */
+  readonly keys: FleetKeys;
 }
 
 export class HttpTransport implements Transport {
@@ -72,17 +91,24 @@ export class HttpTransport implements Transport {
   readonly #requests: PendingRequests;
   readonly #streamServer: StreamServer;
   readonly #requestServer: RequestServer;
-  readonly #stopWatchingKeys: Cancel;
+  readonly #stopWatching: Cancel;
   #isLeaving = false;
   #isClosed = false;
 
-  constructor({ id, secret, peers, clock = systemClock, tls, limits: given }: HttpTransportOptions) {
-    const limits = { ...HTTP_LIMITS, ...given };
+  constructor(options: HttpTransportOptions) {
+    const { id, secret, peers, clock = systemClock, certificates = null } = options;
+    const limits = { ...HTTP_LIMITS, ...options.limits };
+    const isCertified = certificates !== null;
+    if (certificates !== null && !certificates.names.includes(id))
+      throw new RangeError(
+        `Cannot take part in a fleet: expected the name ${id} in the certificate, got ${certificates.names.join(', ')}`,
+      );
     const keyring = FleetKeyring.of(secret);
     const life = newLife(clock);
     this.self = { id };
-    this.#client = new PeerClient(new RequestSigner(keyring, id, clock), tls);
-    this.#verifier = new RequestVerifier(keyring, clock, { id });
+    const signer = new RequestSigner(keyring, id, clock);
+    this.#client = new PeerClient(signer, certificates?.pem ?? options.tls, isCertified);
+    this.#verifier = new RequestVerifier(keyring, clock, { id, isCertified });
     this.#services = new Services(limits.requestsPerNode);
     this.#requests = new PendingRequests(clock);
     this.#streamServer = new StreamServer({ node: id, life, keyring, clock, limits });
@@ -103,10 +129,19 @@ export class HttpTransport implements Transport {
       },
     };
     this.changePeers(peers);
-    this.#stopWatchingKeys = keyring.watch(() => {
+    const stopWatchingKeys = keyring.watch(() => {
       this.#streamServer.keysChanged();
       for (const link of this.#links.values()) link.keyringChanged();
     });
+    const stopWatchingCertificates = certificates?.watch(() => {
+      this.#client.changeTls(certificates.pem);
+      this.#streamServer.renew();
+      for (const link of this.#links.values()) link.renew();
+    });
+    this.#stopWatching = () => {
+      stopWatchingKeys();
+      stopWatchingCertificates?.();
+    };
   }
 
   peers(): readonly Peer[] {
@@ -153,12 +188,24 @@ export class HttpTransport implements Transport {
   }
 
   async request(peer: string, topic: string, body: Uint8Array, options: RequestOptions): Promise<Uint8Array> {
+    const { id } = this.#peers.other(peer);
+    const { keys } = this.#links.get(peer)!;
+    return this.ask({ address: peer, id, keys }, { topic, body, ...options });
+  }
+
+  /**
+   * Asks a node that need not be a neighbour of this transport: another adapter has found it, and
+   * uses this one for requests alone.
+   */
+  async ask(
+    { address, id: to, keys }: AskedNode,
+    { topic, body, ...options }: RequestOptions & { readonly topic: string; readonly body: Uint8Array },
+  ): Promise<Uint8Array> {
     checkTopic(topic);
-    const { id: to } = this.#peers.other(peer);
-    if (body.length > MAX_MESSAGE_BYTES) throw requestError('size', peer);
+    if (body.length > MAX_MESSAGE_BYTES) throw requestError('size', address);
     const target = `${ASK_PATH}?topic=${topic}`;
-    return this.#requests.run(peer, options, (settle) =>
-      this.#client.post(peerAddress(peer), { target, body, to, keys: this.#links.get(peer)!.keys }, settle),
+    return this.#requests.run(address, options, (settle) =>
+      this.#client.post(peerAddress(address), { target, body, to, keys }, settle),
     );
   }
 
@@ -199,7 +246,7 @@ export class HttpTransport implements Transport {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#stopWatchingKeys();
+    this.#stopWatching();
     this.#requests.close();
     for (const link of this.#links.values()) link.close();
     this.#streamServer.close();
@@ -211,7 +258,13 @@ export class HttpTransport implements Transport {
     const host = headers.host ?? '';
     const signature = headers[SIGNATURE_FIELD];
     const field = typeof signature === 'string' ? signature : undefined;
-    const verdict = this.#verifier.verify({ method, target, host, field });
+    const verdict = this.#verifier.verify({
+      method,
+      target,
+      host,
+      field,
+      names: certifiedNames(request.socket),
+    });
     if ('refused' in verdict) return refuse(request, response, signatureCode(verdict.refused));
     if (this.isForOther(host)) return refuse(request, response, 'peer');
     if (this.#isClosed || this.#isLeaving) return refuse(request, response, 'closed');

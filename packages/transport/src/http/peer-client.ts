@@ -15,6 +15,7 @@ import type { FleetKeys } from '../fleet-keys.ts';
 import type { Settle } from '../link/pending-request.ts';
 import { MAX_MESSAGE_BYTES } from '../transport.ts';
 import { ANSWER_FIELD, answerMac } from './answer-mac.ts';
+import { certifiedNames } from './certificates/certified-names.ts';
 import type { PeerAddress } from './peer-address.ts';
 import { refusalIn } from './refusal.ts';
 import { nonceOf, type RequestSigner, SIGNATURE_FIELD } from './signature.ts';
@@ -44,19 +45,33 @@ interface Sent {
   readonly nonce: string;
 }
 
-/** Kept connections to one neighbour that wait for the next request. */
-const KEPT = 4;
+/** Four connections to one neighbour wait for the next request. */
+const KEPT = { keepAlive: true, maxFreeSockets: 4, scheduling: 'lifo' } as const;
 
 export class PeerClient {
   readonly #signer: RequestSigner;
-  readonly #tls: TlsOptions;
-  readonly #agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
+  /** Whether neighbours prove their names by certificates. */
+  readonly isCertified: boolean;
+  #tls: TlsOptions;
+  readonly #http = new HttpAgent(KEPT);
+  #https: HttpsAgent;
 
-  constructor(signer: RequestSigner, tls: TlsOptions = {}) {
+  constructor(signer: RequestSigner, tls: TlsOptions = {}, isCertified = false) {
     this.#signer = signer;
+    this.isCertified = isCertified;
     this.#tls = tls;
-    const kept = { keepAlive: true, maxFreeSockets: KEPT, scheduling: 'lifo' } as const;
-    this.#agents = { http: new HttpAgent(kept), https: new HttpsAgent({ ...kept, ...tls }) };
+    this.#https = new HttpsAgent({ ...KEPT, ...tls });
+  }
+
+  /** Takes other certificates for new connections. Requests that are under way go on. */
+  changeTls(tls: TlsOptions): void {
+    const before = this.#https;
+    this.#tls = tls;
+    this.#https = new HttpsAgent({ ...KEPT, ...tls });
+    // A connection closes when its request is answered, and at once if it has none.
+    before.maxFreeSockets = 0;
+    for (const sockets of Object.values(before.freeSockets))
+      for (const socket of sockets ?? []) socket.destroy();
   }
 
   /** Sends a GET on a connection of its own. */
@@ -75,6 +90,12 @@ export class PeerClient {
       let hasAnswer = false;
       request.on('response', (response) => {
         hasAnswer = true;
+        const names = this.isCertified ? certifiedNames(response.socket) : undefined;
+        if (question.to !== null && names !== undefined && !names?.includes(question.to)) {
+          response.resume();
+          settle({ refused: 'damaged' });
+          return;
+        }
         this.#readAnswer(response, question.keys, nonce, settle);
       });
       request.on('error', (cause) => {
@@ -91,8 +112,8 @@ export class PeerClient {
   }
 
   close(): void {
-    this.#agents.http.destroy();
-    this.#agents.https.destroy();
+    this.#http.destroy();
+    this.#https.destroy();
   }
 
   #send(peer: PeerAddress, { method, target, body, keys, to }: Outgoing): Sent {
@@ -110,8 +131,8 @@ export class PeerClient {
       },
     };
     const request = peer.isTls
-      ? httpsRequest({ ...options, ...this.#tls, agent: isKept ? this.#agents.https : false })
-      : httpRequest({ ...options, agent: isKept ? this.#agents.http : false });
+      ? httpsRequest({ ...options, ...this.#tls, agent: isKept ? this.#https : false })
+      : httpRequest({ ...options, agent: isKept ? this.#http : false });
     request.end(body);
     return { request, nonce: nonceOf(field) ?? '' };
   }

@@ -6,9 +6,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Cancel, Clock } from '../clock.ts';
 import type { FleetKeys } from '../fleet-keys.ts';
+import { untilOffBeat } from '../link/common-beat.ts';
 import type { TransportErrorCode } from '../transport-error.ts';
 import { StreamSeal } from './answer-mac.ts';
-import { type Frame, FrameReader, HELLO, MESSAGE, StreamError } from './frame.ts';
+import { certifiedNames } from './certificates/certified-names.ts';
+import { connectionProblem } from './connection-problem.ts';
+import { type Frame, FrameReader, HEARTBEAT, HELLO, MESSAGE, StreamError } from './frame.ts';
 import { decodeHello, type Hello } from './hello.ts';
 import type { PeerAddress } from './peer-address.ts';
 import type { PeerClient } from './peer-client.ts';
@@ -25,6 +28,9 @@ export interface StreamEvents {
   hello(hello: Hello): void;
   /** A later hello: the neighbour accepts these secrets from now on. */
   keysChanged(keys: readonly number[]): void;
+  /** The neighbour has other certificates, and ends this stream soon. */
+  renew(): void;
+  heartbeat(): void;
   message(topicIndex: number, payload: Uint8Array): void;
   /**
    * Called once, as the last event. `why` is in words for an operator, `code` is that of a refusal.
@@ -45,6 +51,7 @@ const MISSED_HEARTBEATS = 3;
 /** Words for refusals that an operator can mend. */
 const REFUSALS: Partial<Record<TransportErrorCode, string>> = {
   refused: 'refused: has the neighbour the same secret?',
+  certificate: 'refused: it wants a certificate of its fleet with the name of this node',
   clock: 'refused: the clocks differ by more than 30 s',
   peer: 'refused: the address belongs to another node',
   version: 'refused: no version of the protocol in common',
@@ -64,6 +71,8 @@ export function readStream(
   const seal = new StreamSeal(keys.response, nonce);
   const reader = new FrameReader();
   let hello: Hello | null = null;
+  /** The names in the neighbour's certificate; undefined if names are not certified. */
+  let names: readonly string[] | null | undefined;
   let hasHeard = false;
   let isConnected = false;
   let isOver = false;
@@ -85,7 +94,7 @@ export function readStream(
   // the heartbeats of that minute waiting, and must not take its own pause for silence.
   const watchHeartbeats = (heartbeatMs: number, missed: number) => {
     hasHeard = false;
-    stopTimer = clock.after(heartbeatMs, () => {
+    stopTimer = clock.after(untilOffBeat(clock, heartbeatMs), () => {
       if (hasHeard) watchHeartbeats(heartbeatMs, 0);
       else if (missed + 1 < MISSED_HEARTBEATS) watchHeartbeats(heartbeatMs, missed + 1);
       else end('silent', 'silent');
@@ -96,6 +105,8 @@ export function readStream(
     if (hello === null) {
       hello = frame.kind === HELLO ? decodeHello(frame.payload) : null;
       if (hello === null) return end('damaged', 'a stream without a hello');
+      if (names !== undefined && !names?.includes(hello.node))
+        return end('refused', `its certificate does not have its name ${hello.node}`);
       stopTimer();
       watchHeartbeats(hello.heartbeatMs, 0);
       on.hello(hello);
@@ -103,9 +114,10 @@ export function readStream(
     else if (frame.kind === HELLO) {
       const again = decodeHello(frame.payload);
       if (again?.leaving) end('goodbye', 'it is shutting down');
+      else if (again?.renew) on.renew();
       else if (again !== null) on.keysChanged(again.keys);
-    }
-    // Heartbeats have done their work, and frames of later versions are ignored.
+    } else if (frame.kind === HEARTBEAT) on.heartbeat();
+    // Frames of later versions are ignored.
   };
   const framesIn = (piece: Buffer): Frame[] => {
     try {
@@ -127,7 +139,9 @@ export function readStream(
       isConnected = true;
     }),
   );
-  request.on('error', (error) => end(hello === null ? 'unreachable' : 'closed', `closed: ${error.message}`));
+  request.on('error', (error) =>
+    end(hello === null ? 'unreachable' : 'closed', connectionProblem(error, peer.isTls)),
+  );
   request.on('response', (response: IncomingMessage) => {
     if (response.statusCode !== 200) {
       const code = refusalIn(response);
@@ -135,6 +149,7 @@ export function readStream(
       end(code === 'unreachable' ? 'unreachable' : 'refused', REFUSALS[code] ?? `refused: ${code}`, code);
       return;
     }
+    if (client.isCertified) names = certifiedNames(response.socket);
     response.on('data', read);
     response.on('error', () => end('closed', 'closed'));
     response.on('close', () => end('closed', 'closed'));

@@ -20,6 +20,10 @@
  * When the secrets of the node change, each stream gets another hello, which names the secrets that
  * are accepted now. A stream under a secret that is no longer among them ends.
  *
+ * When the certificates of the node change, each stream gets another hello, which asks its reader
+ * to open a new one. That one is on a new connection, so TLS checks both certificates again. A
+ * stream that is still open after the time for a hello ends.
+ *
  * A node that is about to end says goodbye: a last hello that says so, after which each stream
  * ends. Readers of earlier versions see the end alone, and take it for a closed connection.
  */
@@ -28,9 +32,10 @@ import type { ServerResponse } from 'node:http';
 import type { Cancel, Clock } from '../clock.ts';
 import type { FleetKeyring } from '../fleet-keyring.ts';
 import type { FleetKeys } from '../fleet-keys.ts';
+import { untilBeat } from '../link/common-beat.ts';
 import { StreamSeal, sha256 } from './answer-mac.ts';
 import { frameHead, HEARTBEAT, HELLO, MESSAGE } from './frame.ts';
-import { encodeHello } from './hello.ts';
+import { encodeHello, type Hello } from './hello.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { RecentMessages } from './recent-messages.ts';
 
@@ -96,6 +101,9 @@ export class StreamServer {
   #waiting: Delivery[] = [];
   #isScheduled = false;
   #stopHeartbeats: Cancel;
+  /** Streams from before the last change of certificates. */
+  #outdated: readonly Stream[] = [];
+  #stopRenewal: Cancel = () => {};
 
   constructor(options: StreamServerOptions) {
     this.#options = options;
@@ -153,11 +161,20 @@ export class StreamServer {
     }
   }
 
+  /** The certificates of the node have changed. */
+  renew(): void {
+    // A reader that has not followed an earlier change is not waited for a second time.
+    this.#endOutdated();
+    this.#outdated = [...this.#streams];
+    for (const stream of this.#outdated) this.#writeHello(stream, false, { renew: true });
+    this.#stopRenewal = this.#options.clock.after(this.#options.limits.helloMs, () => this.#endOutdated());
+  }
+
   /** Says goodbye in all streams, after the frames that wait, and ends them. */
   sayGoodbye(): void {
     this.#writeSome(Number.POSITIVE_INFINITY);
     for (const stream of [...this.#streams]) {
-      this.#writeHello(stream, false, true);
+      this.#writeHello(stream, false, { leaving: true });
       this.#streams.delete(stream);
       stream.response.end();
     }
@@ -166,8 +183,15 @@ export class StreamServer {
   /** Ends all streams, after the frames that wait. */
   close(): void {
     this.#stopHeartbeats();
+    this.#stopRenewal();
     this.#writeSome(Number.POSITIVE_INFINITY);
     for (const { response } of this.#streams) response.end();
+  }
+
+  #endOutdated(): void {
+    this.#stopRenewal();
+    for (const stream of this.#outdated) if (this.#streams.delete(stream)) stream.response.end();
+    this.#outdated = [];
   }
 
   /** Cuts the oldest stream of a node that opens another one beyond its limit. */
@@ -184,7 +208,8 @@ export class StreamServer {
   }
 
   #scheduleHeartbeat(): Cancel {
-    return this.#options.clock.after(this.#options.limits.heartbeatMs, () => {
+    const { clock, limits } = this.#options;
+    return clock.after(untilBeat(clock, limits.heartbeatMs), () => {
       for (const stream of this.#streams) this.#enqueue(stream, BEAT);
       if (!this.#isScheduled) this.#writeSome();
       this.#stopHeartbeats = this.#scheduleHeartbeat();
@@ -213,13 +238,13 @@ export class StreamServer {
     if (this.#isScheduled) this.#options.clock.after(0, () => this.#writeSome());
   }
 
-  #writeHello(stream: Stream, gap: boolean, isLeaving = false): void {
+  #writeHello(stream: Stream, gap: boolean, more: Pick<Hello, 'leaving' | 'renew'> = {}): void {
     const { node, life, limits, keyring } = this.#options;
     const { protocol } = stream;
     const keys = keyring.all.map(({ id }) => id);
     const { next } = this.#recent;
     const hello = { node, protocol, life, heartbeatMs: limits.heartbeatMs, next, gap, keys };
-    const payload = encodeHello(isLeaving ? { ...hello, leaving: true } : hello);
+    const payload = encodeHello({ ...hello, ...more });
     this.#write(stream, { kind: HELLO, topic: 0, payload, digest: sha256(payload) });
   }
 

@@ -4,8 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { until } from '@bloomery/testkit/eventually';
 import { Recorder } from '@bloomery/testkit/transport/contract-net';
 import { afterEach, expect, test } from 'vitest';
-import { HttpTransport, RequestSigner } from '../../src/http/index.ts';
+import { FleetKeyring } from '../../src/fleet-keyring.ts';
+import { HTTP_LIMITS } from '../../src/http/http-limits.ts';
+import { HttpTransport, RequestSigner, RequestVerifier } from '../../src/http/index.ts';
+import { StreamServer } from '../../src/http/stream-server.ts';
+import { readStreamQuery } from '../../src/http/stream-target.ts';
 import { systemClock } from '../../src/index.ts';
+import { newLife } from '../../src/link/new-life.ts';
 import { HttpFleet, SECRET } from './http-fleet.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -185,6 +190,22 @@ test('HttpTransport sends 27 bytes for a heartbeat, and nothing else when idle',
   expect(fleet.relay('a').connections.length).toBe(1);
 });
 
+test('HttpTransport tells subscriptions of heartbeats, which are no messages', async () => {
+  const fleet = await fleetOf('a', 'b');
+  fleet.start('a', [], { limits: { heartbeatMs: 50 } });
+  const b = fleet.start('b', ['a']);
+  const on = new Recorder();
+  let heard = 0;
+  b.subscribe(fleet.address('a'), 'x', {
+    message: (bytes) => on.message(bytes),
+    open: () => on.open(),
+    closed: (why) => on.closed(why),
+    heard: () => heard++,
+  });
+  await until('three heartbeats', () => heard >= 3);
+  expect(on.told).toEqual(['open']);
+});
+
 test('HttpTransport does not take a node with its own name for itself', async () => {
   const fleet = await fleetOf('a', 'b');
   const a = fleet.start('a', ['b'], { id: 'same' });
@@ -240,4 +261,49 @@ test('HttpTransport does not take a pause of its own process for the silence of 
   const before = stream.sent.toClient;
   await until('four more heartbeats', () => stream.sent.toClient >= before + 4 * 27);
   expect(states).toEqual(['up']);
+});
+
+test('HttpTransport opens streams at a limited pace to a neighbour that always asks for another one', async () => {
+  const streams = new StreamServer({
+    node: 'b',
+    life: newLife(systemClock),
+    keyring: FleetKeyring.of(SECRET),
+    clock: systemClock,
+    limits: HTTP_LIMITS,
+  });
+  const verifier = new RequestVerifier(SECRET, systemClock);
+  let opened = 0;
+  const server = createServer((request, response) => {
+    const { method = '', url: target = '', headers } = request;
+    const field = headers['bloomery-peer'] as string;
+    const verdict = verifier.verify({ method, target, host: headers.host ?? '', field });
+    const asked = readStreamQuery(new URL(target, 'http://b').searchParams);
+    if ('refused' in verdict || typeof asked === 'string') return void response.destroy();
+    opened++;
+    streams.open({ ...verdict, ...asked }, response);
+    streams.renew();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const pauses: number[] = [];
+  const clock = {
+    ...systemClock,
+    random: () => 0.5,
+    after: (ms: number, run: () => void) => {
+      pauses.push(ms);
+      return systemClock.after(ms, run);
+    },
+  };
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const limits = { helloMs: 1000 };
+  const a = new HttpTransport({ id: 'a', secret: SECRET, peers: [address], clock, limits });
+  endings.push(async () => {
+    await a.close();
+    streams.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  await until('five streams', () => opened >= 5);
+  // The first connection, and one after a twentieth of the time for a hello for each other stream.
+  expect(pauses.filter((ms) => ms === 0).length).toBe(1);
+  expect(pauses.filter((ms) => ms === 50).length).toBeGreaterThanOrEqual(4);
 });
