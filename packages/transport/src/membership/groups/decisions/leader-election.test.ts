@@ -54,6 +54,17 @@ test('a leader that is seen again within the patience stays, and one that is gon
   expect(election.look(view(22, 5))).toEqual({ epoch: 10, leader: 'm', stability: 5 });
 });
 
+test('the patience goes on while another node is the most stable one for a moment', () => {
+  const election = new LeaderElection(options);
+  // At every second look another node has overtaken this one.
+  for (const nowMs of [0, 4, 8]) {
+    expect(election.look(view(nowMs, 5, ['z', 4]))).toBe(null);
+    expect(election.look(view(nowMs + 2, 5, ['z', 6]))).toBe(null);
+  }
+  expect(election.look(view(11, 5, ['z', 6]))).toBe(null);
+  expect(election.look(view(12, 5, ['z', 4]))).not.toBe(null);
+});
+
 test('a leader is challenged only after another was twice as stable for the whole hold', () => {
   const election = new LeaderElection(options);
   election.hear({ epoch: 9, leader: 'a', stability: 4 });

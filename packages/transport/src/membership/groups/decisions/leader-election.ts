@@ -57,8 +57,10 @@ export class LeaderElection {
   readonly #patienceMs: number;
   readonly #holdMs: number;
   #claim: LeaderClaim | null = null;
-  /** The reason to claim, and since when it has held without a break. */
-  #reason: { readonly kind: 'vacant' | 'better'; readonly sinceMs: number } | null = null;
+  /** The time since when the leader has not been seen, without a break; null while it is. */
+  #vacantSinceMs: number | null = null;
+  /** The time since when this node has been far more stable than the leader; null if it is not. */
+  #betterSinceMs: number | null = null;
 
   constructor({ selfId, patienceMs = PATIENCE_MS, holdMs = HOLD_MS }: LeaderElectionOptions) {
     this.#selfId = selfId;
@@ -78,36 +80,45 @@ export class LeaderElection {
   /** Takes a claim of another node. Returns true if this node believes it from now on. */
   hear(claim: LeaderClaim): boolean {
     if (!isClaim(claim) || !isStronger(claim, this.#claim)) return false;
-    this.#claim = claim;
-    this.#reason = null;
+    this.#believe(claim);
     return true;
   }
 
   /** Decides whether this node claims to lead. Returns its claim, or null if it makes none now. */
   look(view: GroupView): LeaderClaim | null {
-    const { nowMs, wallMs, stability } = view;
-    const kind = this.#reasonIn(view);
-    if (kind === null) {
-      this.#reason = null;
-      return null;
-    }
-    if (this.#reason?.kind !== kind) this.#reason = { kind, sinceMs: nowMs };
-    const waitMs = kind === 'vacant' ? this.#patienceMs : this.#holdMs;
-    if (nowMs - this.#reason.sinceMs < waitMs) return null;
+    const { wallMs, stability } = view;
+    if (this.isLeader || !this.#isDue(view)) return null;
     const next = Math.max((this.#claim?.epoch ?? 0) + 1, Math.floor(wallMs / 1000));
     // A clock that is thousands of years ahead gives no epoch that the others would refuse.
     const epoch = next > MOST_EPOCH ? (this.#claim?.epoch ?? 0) + 1 : next;
-    this.#claim = { epoch, leader: this.#selfId, stability };
-    this.#reason = null;
-    return this.#claim;
+    const claim = { epoch, leader: this.#selfId, stability };
+    this.#believe(claim);
+    return claim;
   }
 
-  #reasonIn({ stability, others }: GroupView): 'vacant' | 'better' | null {
+  /**
+   * Whether this node should claim now. The patience counts from the moment at which the leader was
+   * seen last, whichever node is the most stable one meanwhile. We had it count only while this
+   * node was the most stable one: nodes that started together overtake each other from beat to
+   * beat, and a group of 16 had no leader for two minutes.
+   */
+  #isDue({ nowMs, stability, others }: GroupView): boolean {
     const self = { id: this.#selfId, stability };
-    if (this.isLeader || others.some((other) => isMoreStable(other, self))) return null;
+    const isBest = !others.some((other) => isMoreStable(other, self));
     const leader = others.find(({ id }) => id === this.#claim?.leader);
-    if (leader === undefined) return 'vacant';
-    return stability > FAR_MORE * leader.stability ? 'better' : null;
+    const isBetter = leader !== undefined && isBest && stability > FAR_MORE * leader.stability;
+    this.#vacantSinceMs = leader === undefined ? (this.#vacantSinceMs ?? nowMs) : null;
+    this.#betterSinceMs = isBetter ? (this.#betterSinceMs ?? nowMs) : null;
+    const hasPassed = (sinceMs: number | null, ms: number) => sinceMs !== null && nowMs - sinceMs >= ms;
+    return (
+      isBest &&
+      (hasPassed(this.#vacantSinceMs, this.#patienceMs) || hasPassed(this.#betterSinceMs, this.#holdMs))
+    );
+  }
+
+  #believe(claim: LeaderClaim): void {
+    this.#claim = claim;
+    this.#vacantSinceMs = this.#betterSinceMs = null;
   }
 }
 
