@@ -65,6 +65,7 @@ const EXCEPTIONS = {
     'SimTransport.request': 'its options are those of the port, which have a signal',
   },
   '@bloomery/transport': {
+    'GroupTransport.close': CLOSING,
     'HttpTransport.close': CLOSING,
     'NameResolver.resolve4': QUESTION,
     'NameResolver.resolve6': QUESTION,
