@@ -31,6 +31,8 @@ export interface SimNodeOptions {
   readonly address?: string | undefined;
   /** Addresses of its neighbours. */
   readonly peers: readonly string[];
+  /** The group that the node says it is in, or undefined for none. */
+  readonly group?: string | undefined;
 }
 
 const HEARTBEAT_MS = 5000;
@@ -60,10 +62,10 @@ export class SimNetwork {
   }
 
   /** Adds a node. Its address is free, also after an earlier node there has closed or crashed. */
-  join({ id, address = `sim:${id}`, peers }: SimNodeOptions): SimTransport {
+  join({ id, address = `sim:${id}`, peers, group }: SimNodeOptions): SimTransport {
     if (this.#nodes.has(address))
       throw new RangeError(`Cannot join the network: expected a free address, got ${address}`);
-    const transport = new SimTransport(this, id, address, peers);
+    const transport = new SimTransport(this, { id, address, peers, group });
     this.#nodes.set(address, transport);
     // Links to an earlier node at this address are reset by the new one.
     for (const link of this.linksTo(address))
@@ -107,9 +109,16 @@ export class SimNetwork {
    */
   crash(address: string): void {
     const node = this.#nodes.get(address);
-    if (node === undefined) return;
-    node.crash();
-    this.simulation.stop(node.self.id);
+    this.vanish(address);
+    if (node !== undefined) this.simulation.stop(node.self.id);
+  }
+
+  /**
+   * Takes a node off the network without a word to the others. They hear silence, and what they ask
+   * is refused. The program goes on, so that an answer which it owes a client comes to its end.
+   */
+  vanish(address: string): void {
+    this.#nodes.get(address)?.crash();
     for (const link of this.linksTo(address)) link.beginSilence();
   }
 

@@ -24,7 +24,7 @@ import {
 import type { NodeClock } from '../engine/node-clock.ts';
 import { Audience } from './audience.ts';
 import { SimLink } from './sim-link.ts';
-import type { SimNetwork } from './sim-network.ts';
+import type { SimNetwork, SimNodeOptions } from './sim-network.ts';
 
 export class SimTransport implements Transport {
   readonly self: PeerIdentity;
@@ -32,6 +32,8 @@ export class SimTransport implements Transport {
   readonly clock: NodeClock;
   /** @internal */
   readonly network: SimNetwork;
+  /** @internal */
+  readonly group: string | null;
   /** @internal */
   readonly peerList: PeerList;
   /** The links of other nodes that wait for messages of this one, by topic. */
@@ -42,8 +44,12 @@ export class SimTransport implements Transport {
   #isClosed = false;
 
   /** @internal */
-  constructor(network: SimNetwork, id: string, address: string, peers: readonly string[]) {
+  constructor(
+    network: SimNetwork,
+    { id, address, peers, group }: SimNodeOptions & { readonly address: string },
+  ) {
     this.self = { id };
+    this.group = group ?? null;
     this.address = address;
     this.network = network;
     this.clock = network.simulation.clockOf(id);
