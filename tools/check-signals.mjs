@@ -67,6 +67,8 @@ const EXCEPTIONS = {
   '@bloomery/transport': {
     'GroupTransport.close': CLOSING,
     'HttpTransport.close': CLOSING,
+    'MulticastSocket.close': CLOSING,
+    'MulticastTransport.close': CLOSING,
     'NameResolver.resolve4': QUESTION,
     'NameResolver.resolve6': QUESTION,
     'NameResolver.resolveSrv': QUESTION,

@@ -15,6 +15,8 @@ export interface ContractNet {
   unsilence(name: string): void;
   /** Damages the next message that leaves a node. */
   damageNext(name: string): void;
+  /** True if the adapter brings a damaged message again, so that it is not missed. */
+  readonly repairs?: boolean;
   /** Lets time go by until a condition holds. */
   until(what: string, condition: () => boolean): Promise<void>;
   /** Awaits a promise while time goes by. */

@@ -159,7 +159,7 @@ export function transportContract(adapter: string, makeNet: () => Promise<Contra
     await net.until('the message has come', () => on.told.includes('message back'));
   });
 
-  test(`${adapter}: a damaged message is seen as damaged or closes the link, and later ones come`, async () => {
+  test(`${adapter}: a damaged message is seen as damaged, closes the link or is repaired, and later ones come`, async () => {
     const { net, a, b, toA } = await pair();
     const on = new Recorder();
     b.subscribe(toA, 'x', on);
@@ -168,7 +168,9 @@ export function transportContract(adapter: string, makeNet: () => Promise<Contra
     const sent = bytes('a message that is longer than a heartbeat, so that it is the one to be hit');
     a.publish('x', sent);
     await net.until('it has come, or the link is closed', () => on.told.length > 1);
-    for (const message of on.messages) expect(message).not.toEqual(sent);
+    // An adapter that repairs brings the whole message once, and the link stays open.
+    if (net.repairs) expect([on.messages, on.told]).toEqual([[sent], ['open', 'message']]);
+    else for (const message of on.messages) expect(message).not.toEqual(sent);
     await net.until('open', () => on.count('open') === on.count('closed') + 1);
     a.publish('x', bytes('whole'));
     await net.until('the next has come', () => on.told.includes('message whole'));
