@@ -105,7 +105,7 @@ export const ROOMS = {
   ],
   testkit: [
     ['eventually.ts', 'token-bucket.ts'],
-    ['dns', 'golden', 'origins', 'programs', 'relay', 'transport'],
+    ['dns', 'golden', 'network', 'origins', 'programs', 'relay', 'transport'],
     'fleet',
   ],
   cli: [
