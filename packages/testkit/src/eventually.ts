@@ -7,18 +7,22 @@
 
 const EVERY_MS = 5;
 
-/** Asks until the answer is neither undefined nor false, and returns it. */
+/**
+ * Asks until the answer is neither undefined nor false, and returns it. `everyMs` is the pause
+ * between two questions, for those that cost the one who is asked.
+ */
 export async function eventually<T>(
   ask: () => T | undefined | false | Promise<T | undefined | false>,
   ms = 50_000,
   what = `${ask}`,
+  everyMs = EVERY_MS,
 ): Promise<T> {
   const end = Date.now() + ms;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined && answer !== false) return answer;
     if (Date.now() > end) throw new Error(`Cannot wait any longer: expected within ${ms} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
 

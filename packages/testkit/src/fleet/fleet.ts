@@ -25,6 +25,8 @@ import { FleetNode } from './fleet-node.ts';
 export const FLEET_SECRET = 'a secret that only the nodes of this fleet know';
 
 const ATTEMPTS = 5;
+/** Time for a lot of nodes that has started. */
+const CURRENT_MS = 120_000;
 const LOWEST_PORT = 12_000;
 const HIGHEST_PORT = 32_000;
 
@@ -40,6 +42,13 @@ export interface FleetOptions {
   readonly furtherPeers?: (index: number, own: string) => readonly string[];
   /** False for nodes that do not know each other. */
   readonly cooperates?: boolean;
+  /** True for nodes whose settings name certificates for mutual TLS. */
+  readonly isTls?: boolean;
+  /**
+   * Processes that start at a time, after those before them are current. Default: all of them. On
+   * two cores, 64 that start together are so slow that they take each other for silent.
+   */
+  readonly atOnce?: number;
 }
 
 export class Fleet implements AsyncDisposable {
@@ -58,10 +67,12 @@ export class Fleet implements AsyncDisposable {
     for (let attempt = 1; ; attempt++) {
       const fleet = await Fleet.#prepare(options);
       try {
-        // All of them end their start before a failure is handled, so that none is left behind.
-        const started = await Promise.allSettled(fleet.nodes.map((node) => node.start()));
-        const failed = started.find((result) => result.status === 'rejected');
-        if (failed !== undefined) throw failed.reason;
+        const { nodes } = fleet;
+        const { atOnce = nodes.length, cooperates = true } = options;
+        for (let first = 0; first < nodes.length; first += atOnce) {
+          if (first > 0 && cooperates) await fleet.untilCurrent(CURRENT_MS);
+          await startAll(nodes.slice(first, first + atOnce));
+        }
         return fleet;
       } catch (error) {
         await fleet[Symbol.asyncDispose]();
@@ -71,7 +82,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   static async #prepare(options: FleetOptions): Promise<Fleet> {
-    const { nodes: count, program, settings, furtherPeers, cooperates = true } = options;
+    const { nodes: count, program, settings, furtherPeers, cooperates = true, isTls = false } = options;
     const folder = mkdtempSync(join(tmpdir(), 'bloomery-fleet-'));
     const secret = join(folder, 'secret');
     writeFileSync(secret, `${FLEET_SECRET}\n`);
@@ -84,14 +95,14 @@ export class Fleet implements AsyncDisposable {
       const peer: string[] = [];
       for (const [other, target] of peerPorts.entries()) {
         if (other === index) continue;
-        if (options.relays === undefined) peer.push(urlOf(target));
+        if (options.relays === undefined) peer.push(urlOf(target, isTls));
         else {
           const relay = await TcpRelay.start({ target, record: options.relays.record === true });
           relays.set(`${index}>${other}`, relay);
-          peer.push(urlOf(relay.port));
+          peer.push(urlOf(relay.port, isTls));
         }
       }
-      peer.push(...(furtherPeers?.(index, urlOf(peerPorts[index]!)) ?? []));
+      peer.push(...(furtherPeers?.(index, urlOf(peerPorts[index]!, isTls)) ?? []));
       const accessLog = join(folder, `access-${index}.log`);
       const all = {
         name: nameOf(index),
@@ -169,12 +180,19 @@ export class Fleet implements AsyncDisposable {
   }
 }
 
+/** All of them end their start before a failure is told, so that none is left behind. */
+async function startAll(nodes: readonly FleetNode[]): Promise<void> {
+  const started = await Promise.allSettled(nodes.map((node) => node.start()));
+  const failed = started.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
 function nameOf(index: number): string {
   return `node-${index}`;
 }
 
-function urlOf(port: number): string {
-  return `http://127.0.0.1:${port}`;
+function urlOf(port: number, isTls: boolean): string {
+  return `${isTls ? 'https' : 'http'}://127.0.0.1:${port}`;
 }
 
 /** Ports on which no program listens now. */

@@ -10,7 +10,7 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import { TokenBucket } from '../token-bucket.ts';
 import { knownBody, knownSize } from './known-body.ts';
 import { waitForRoom } from './origin-lab.ts';
@@ -36,6 +36,8 @@ export interface ThrottledOriginOptions {
   readonly fields?: (path: string) => Readonly<Record<string, string>>;
   /** Time before each head. */
   readonly headDelayMs?: number;
+  /** A server that listens, whose connections the origin takes. Default: any port on 127.0.0.1. */
+  readonly listener?: NetServer;
 }
 
 export class ThrottledOrigin implements AsyncDisposable {
@@ -59,7 +61,8 @@ export class ThrottledOrigin implements AsyncDisposable {
 
   static async start(options: ThrottledOriginOptions = {}): Promise<ThrottledOrigin> {
     const origin = new ThrottledOrigin(options);
-    origin.#server.listen(0, '127.0.0.1');
+    if (options.listener === undefined) origin.#server.listen(0, '127.0.0.1');
+    else origin.#server.listen(options.listener);
     await once(origin.#server, 'listening');
     return origin;
   }

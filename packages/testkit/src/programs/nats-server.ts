@@ -13,6 +13,8 @@ import { createInterface } from 'node:readline';
 export interface NatsServerSettings {
   /** Whether it has JetStream, which holds KV buckets. Default true. */
   readonly jetStream?: boolean;
+  /** Words before its command that run it elsewhere, such as in a namespace. */
+  readonly prefix?: readonly string[];
   /** Lines of its configuration file: `max_payload: 8MB`. */
   readonly config?: string;
 }
@@ -41,6 +43,10 @@ export class NatsServer implements AsyncDisposable {
     return this.#port;
   }
 
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
   get url(): string {
     return `nats://127.0.0.1:${this.#port}`;
   }
@@ -48,14 +54,15 @@ export class NatsServer implements AsyncDisposable {
   /** Starts it again after `kill`. */
   async start(): Promise<void> {
     const config = join(this.#folder, 'nats.conf');
-    const { jetStream = true } = this.#settings;
+    const { jetStream = true, prefix = [] } = this.#settings;
     const lines = [
       `listen: "127.0.0.1:${this.#port}"`,
       ...(jetStream ? [`jetstream { store_dir: ${JSON.stringify(this.#folder)} }`] : []),
       this.#settings.config ?? '',
     ];
     writeFileSync(config, lines.join('\n'));
-    const child = spawn('nats-server', ['-c', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const [program, ...words] = [...prefix, 'nats-server', '-c', config];
+    const child = spawn(program!, words, { stdio: ['ignore', 'ignore', 'pipe'] });
     this.#child = child;
     const said: string[] = [];
     await new Promise<void>((resolve, reject) => {

@@ -7,8 +7,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-const START_MS = 30_000;
-const STOP_MS = 10_000;
+const START_MS = 60_000;
+const STOP_MS = 60_000;
 
 export interface LogLine {
   readonly level: string;
@@ -26,9 +26,17 @@ export class NodeProcess {
   readonly #child: ChildProcess;
   readonly #watchers = new Set<() => void>();
 
-  /** `args` are the arguments of Node: the program, and its own. */
-  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.#child = spawn(process.execPath, args, {
+  /**
+   * `args` are the arguments of Node: the program, and its own. `prefix` are words before the
+   * command that run it elsewhere, such as in a namespace, and become that process.
+   */
+  constructor(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    prefix: readonly string[] = [],
+  ) {
+    const [program, ...words] = [...prefix, process.execPath, ...args];
+    this.#child = spawn(program!, words, {
       env: { PATH: process.env.PATH ?? '', ...env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -135,3 +135,32 @@ test('TcpRelay throttles and delays', async () => {
   expect(performance.now() - began).toBeGreaterThan(29 + 79);
   expect(client.got().equals(BYTES)).toBe(true);
 });
+
+test('TcpRelay takes the connections of another server, and reaches its target by a function', async () => {
+  const target = createServer((socket) => socket.pipe(socket));
+  const listener = createServer();
+  for (const server of [target, listener]) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+  const [targetPort, port] = [target, listener].map((server) => (server.address() as { port: number }).port);
+  let isThere = false;
+  const reach = async () => {
+    if (!isThere) throw new Error('not yet');
+    const socket = connect(targetPort!, '127.0.0.1');
+    await once(socket, 'connect');
+    return socket;
+  };
+  const relay = await TcpRelay.start({ listener, target: reach });
+  open.push(
+    () => target.close(),
+    () => relay[Symbol.asyncDispose](),
+  );
+  const early = client(port!);
+  await until('it is reset', () => early.error === 'ECONNRESET');
+  isThere = true;
+  const late = client(port!);
+  late.socket.end(BYTES);
+  await until('the echo ends', () => late.ended);
+  expect(late.got().equals(BYTES)).toBe(true);
+});

@@ -54,8 +54,10 @@ export interface RelayedConnection {
 }
 
 export interface RelayOptions {
-  /** Port of the server, on 127.0.0.1. */
-  readonly target: number;
+  /** Port of the server, on 127.0.0.1, or a function that connects to it. */
+  readonly target: number | (() => Promise<Socket>);
+  /** A server that listens, whose connections the relay takes. Default: any port on 127.0.0.1. */
+  readonly listener?: Server;
   readonly record?: boolean;
   readonly faults?: RelayFaults;
 }
@@ -74,7 +76,8 @@ export class TcpRelay implements AsyncDisposable {
 
   static async start(options: RelayOptions): Promise<TcpRelay> {
     const relay = new TcpRelay(options);
-    relay.#server.listen(0, '127.0.0.1');
+    if (options.listener === undefined) relay.#server.listen(0, '127.0.0.1');
+    else relay.#server.listen(options.listener);
     await once(relay.#server, 'listening');
     return relay;
   }
@@ -120,7 +123,28 @@ export class TcpRelay implements AsyncDisposable {
       client.resetAndDestroy();
       return;
     }
-    const server = connect({ port: this.#options.target, host: '127.0.0.1', allowHalfOpen: true });
+    const { target } = this.#options;
+    if (typeof target === 'number')
+      this.#join(client, connect({ port: target, host: '127.0.0.1', allowHalfOpen: true }));
+    else void this.#joinLater(client, target);
+  }
+
+  async #joinLater(client: Socket, reach: () => Promise<Socket>): Promise<void> {
+    client.on('error', () => {});
+    try {
+      const server = await reach();
+      server.allowHalfOpen = true;
+      // The client may have left meanwhile, or the relay was closed.
+      if (client.destroyed || !this.#server.listening) {
+        client.destroy();
+        server.destroy();
+      } else this.#join(client, server);
+    } catch {
+      client.resetAndDestroy();
+    }
+  }
+
+  #join(client: Socket, server: Socket): void {
     this.#connections.push(new Connection(client, server, this.#options.record === true, () => this.#limits));
   }
 }
