@@ -17,8 +17,14 @@
  */
 
 import type { Agent } from 'node:http';
-import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestOptions,
+  type ServerResponse,
+  request as send,
+} from 'node:http';
+import type { AddressInfo, Server, Socket } from 'node:net';
 
 const KINDS = ['long', 'second', 'validated', 'chunked', 'unstored', 'large'] as const;
 type Kind = (typeof KINDS)[number];
@@ -62,12 +68,31 @@ export interface Verdict {
   /** Whether it was a hit, by the Cache-Status of the node. */
   readonly hit: boolean;
   readonly bytes: number;
+  /** Time to the first byte of the body, or to the end if there was none. */
+  readonly firstByteMs: number;
   /** Whether the connection ended before the answer did, and not because the client left. */
   readonly cut: boolean;
+  /**
+   * Whether the origin has another version by now than the one that was delivered. A node whose
+   * source breaks off cannot get the rest of such a body anywhere, and must cut it.
+   */
+  readonly isOutdated: boolean;
   /** Whether the client left in the middle. */
   readonly left: boolean;
   /** The fault of the answer, or null if it is right. */
   readonly wrong: string | null;
+}
+
+/** The error of a request without an answer. */
+export interface AskError extends Error {
+  /** Whether the connection had carried an answer before. */
+  readonly isKept: boolean;
+  /**
+   * Whether the node had reason to close that connection: it was idle for about as long as the node
+   * said that it would keep it (`Keep-Alive: timeout=60`), or the node said nothing. Then the
+   * request crossed the closing. A connection that ends earlier is a fault of the node.
+   */
+  readonly mayBeIdle: boolean;
 }
 
 export class World {
@@ -81,6 +106,8 @@ export class World {
   readonly #outdated = new Map<number, number[]>();
   readonly #bodies = new Map<string, Buffer>();
   #bodyBytes = 0;
+  /** Times at which connections became idle, and how long the node said that it keeps them. */
+  readonly #kept = new WeakMap<Socket, { readonly since: number; readonly forMs: number }>();
   readonly #server = createServer((req, res) => this.#answer(req, res));
   requests = 0;
 
@@ -91,8 +118,12 @@ export class World {
     this.#random = options.random ?? Math.random;
   }
 
-  async listen(): Promise<number> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+  /** Begins to answer, on a server that listens already or on any port of 127.0.0.1. */
+  async listen(listener?: Server): Promise<number> {
+    await new Promise<void>((resolve) => {
+      if (listener === undefined) this.#server.listen(0, '127.0.0.1', resolve);
+      else this.#server.listen(listener, resolve);
+    });
     return (this.#server.address() as AddressInfo).port;
   }
 
@@ -186,11 +217,12 @@ export class World {
   }
 
   /**
-   * Asks a node for an object, and judges the answer. Rejects only if there is no answer at all
-   * (refused, or reset before a head).
+   * Asks a node for an object, and judges the answer. Rejects with an `AskError` if there is no
+   * answer at all (refused, or reset before a head), and only then.
    */
   ask(port: number, id: number, how: AskHow = {}): Promise<Verdict> {
     const asked = Date.now();
+    const began = performance.now();
     return new Promise((resolve, reject) => {
       const headers: Record<string, string> = { ...how.headers };
       if (how.range !== undefined) headers.Range = `bytes=${how.range[0]}-${how.range[1]}`;
@@ -198,29 +230,36 @@ export class World {
         host: '127.0.0.1',
         port,
         path: this.path(id),
-        // A client that leaves ends its connection; from a pool, the next request would get that
-        // connection.
-        agent: how.leaveAfter === undefined ? (how.agent ?? false) : false,
+        ...connectionOf(how),
         headers,
       });
       const timer = setTimeout(() => req.destroy(new Error(`no answer within ${ASK_MS} ms`)), ASK_MS);
       req.on('error', (error) => {
         clearTimeout(timer);
-        error.message += ` (${JSON.stringify(headers)}, connection used before: ${req.reusedSocket})`;
-        reject(error);
+        const isKept = req.reusedSocket;
+        const kept = isKept && req.socket !== null ? this.#kept.get(req.socket) : undefined;
+        const idleMs = kept === undefined ? 0 : began - kept.since;
+        const use = kept === undefined ? 'new connection' : `idle for ${Math.round(idleMs)} ms`;
+        error.message += ` (${JSON.stringify(headers)}, ${use} of ${kept?.forMs ?? 0})`;
+        const mayBeIdle = isKept && idleMs >= (kept?.forMs ?? 0) - LATE_MS;
+        reject(Object.assign(error, { isKept, mayBeIdle }) satisfies AskError);
       });
       req.on('response', (res) => {
+        const { socket } = res;
         const chunks: Buffer[] = [];
         let bytes = 0;
         let left = false;
+        let firstByteMs: number | null = null;
         const judge = (cut: boolean): void => {
           clearTimeout(timer);
           // After the client has left, Node may drop the rest of a packet and still report the
           // answer as complete.
           const verdict = this.#judge(id, res, Buffer.concat(chunks), cut || left, asked);
-          resolve(left ? { ...verdict, cut: false, left } : verdict);
+          firstByteMs ??= performance.now() - began;
+          resolve({ ...verdict, firstByteMs, ...(left ? { cut: false, left } : {}) });
         };
         res.on('data', (chunk: Buffer) => {
+          firstByteMs ??= performance.now() - began;
           chunks.push(chunk);
           bytes += chunk.length;
           if (how.leaveAfter !== undefined && bytes >= how.leaveAfter && !res.complete) {
@@ -228,7 +267,11 @@ export class World {
             req.destroy();
           }
         });
-        res.on('end', () => judge(false));
+        res.on('end', () => {
+          const said = /^timeout=(\d+)/.exec(String(res.headers['keep-alive']))?.[1];
+          this.#kept.set(socket, { since: performance.now(), forMs: 1000 * Number(said ?? 0) });
+          judge(false);
+        });
         res.on('error', () => judge(true));
         req.on('close', () => {
           if (!res.complete) judge(true);
@@ -238,11 +281,19 @@ export class World {
     });
   }
 
-  #judge(id: number, res: IncomingMessage, body: Buffer, cut: boolean, asked: number): Verdict {
+  #judge(
+    id: number,
+    res: IncomingMessage,
+    body: Buffer,
+    cut: boolean,
+    asked: number,
+  ): Omit<Verdict, 'firstByteMs'> {
     const status = res.statusCode as number;
     const hit = /;\s*hit\b/.test(String(res.headers['cache-status'] ?? ''));
     const wrong = this.#wrong(id, res, body, cut, asked);
-    return { id, status, hit, bytes: body.length, cut, left: false, wrong };
+    const version = /^"\d+-(\d+)"$/.exec(String(res.headers.etag))?.[1];
+    const isOutdated = version !== undefined && Number(version) < this.version(id);
+    return { id, status, hit, bytes: body.length, cut, isOutdated, left: false, wrong };
   }
 
   #wrong(id: number, res: IncomingMessage, body: Buffer, cut: boolean, asked: number): string | null {
@@ -274,7 +325,10 @@ export class World {
 }
 
 export interface AskHow {
+  /** Default: a connection of its own. */
   readonly agent?: Agent;
+  /** Whether to open a connection of its own by the agent, and to keep it for no other request. */
+  readonly isFresh?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   /** First and last byte. */
   readonly range?: readonly [first: number, last: number];
@@ -283,6 +337,19 @@ export interface AskHow {
 }
 
 const ASK_MS = 30_000;
+/**
+ * A node counts the idle time from its last byte, a client from when it reads that byte. On a busy
+ * machine that is some seconds later.
+ */
+const LATE_MS = 5000;
+
+/** The connection of a request, as options for `request`. */
+function connectionOf({ agent, isFresh, leaveAfter }: AskHow): RequestOptions {
+  // A client that leaves ends its connection; from a pool, the next request would get that
+  // connection.
+  if (agent === undefined || leaveAfter !== undefined) return { agent: false };
+  return isFresh ? { createConnection: (options, done) => agent.createConnection(options, done) } : { agent };
+}
 
 /** The finaliser of MurmurHash3: any two inputs give unrelated words. */
 export function mix(value: number): number {
