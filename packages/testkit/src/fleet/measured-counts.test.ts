@@ -9,6 +9,7 @@ const peer = (counts: Partial<FleetPeer>): FleetPeer => ({
   state: 'up',
   masked: null,
   objects: 0,
+  generation: null,
   keys: [],
   trueHits: 0,
   falseHits: 0,
@@ -38,6 +39,7 @@ function nodeWith(requests: Record<string, number>, cooperation: FleetStatus['co
 test('measuredCounts adds up nodes, tiers and neighbours, and shows outcomes that it does not know', async () => {
   const own = {
     objects: 5,
+    generation: '1.0',
     keys: [],
     updates: 3,
     bytesPublished: 90,

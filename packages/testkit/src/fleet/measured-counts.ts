@@ -50,6 +50,14 @@ export function countsSince(before: MeasuredCounts, after: MeasuredCounts): Meas
   return combined(after, before, (a, b) => a - b);
 }
 
+/** The counts of several groups of nodes together, since a moment. */
+export function countsOver(before: MeasuredCounts, groups: readonly MeasuredCounts[]): MeasuredCounts {
+  return countsSince(
+    before,
+    groups.reduce((sum, counts) => combined(sum, counts, (a, b) => a + b)),
+  );
+}
+
 function combined(
   first: MeasuredCounts,
   second: MeasuredCounts,

@@ -70,6 +70,6 @@ export function tracePath(object: number, bytes: number): string {
   return knownPath(`object/${object}`, bytes);
 }
 
-function pause(ms: number): Promise<void> {
+export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
