@@ -107,6 +107,7 @@ export const ROOMS = {
     ['eventually.ts', 'token-bucket.ts'],
     ['dns', 'golden', 'network', 'origins', 'programs', 'relay', 'transport'],
     'fleet',
+    'faults',
   ],
   cli: [
     ['usage-error.ts', 'exit-codes.ts', 'thread-file.ts', 'command-options.ts'],
