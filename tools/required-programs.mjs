@@ -46,6 +46,8 @@ const PROGRAMS = [
   { file: '/usr/sbin/squid', package: 'squid', for: 'the tests of the cache with Squid as a neighbour' },
   { command: 'git', package: 'git', for: 'the tests of the cache with clients' },
   { command: 'nats-server', package: 'nats-server', for: 'the tests of fleets over NATS' },
+  { file: '/usr/share/doc/postgresql/copyright', package: 'postgresql', for: 'the tests of joins' },
+  { command: 'redis-server', package: 'redis-server', for: 'the tests of filters shared through Redis' },
   { command: 'ip', package: 'iproute2', for: 'the tests of fleets in network namespaces' },
   { command: 'nft', package: 'nftables', for: 'the tests of fleets on networks that lose packets' },
 ];
