@@ -9,7 +9,11 @@
  * Date has no fraction.
  *
  * This breaks down when this node's clock is wrong by more than a response's lifetime: Date and
- * Expires then mislead, as the RFC says. A clock that jumps back never makes an age negative.
+ * Expires then mislead, as the RFC says. If the clock was set back, a stored response comes from
+ * the future, and its real age is unknown. Such a response is stale: otherwise a clock that had
+ * been a year ahead would keep everything fresh for a year. Up to a minute is tolerated, because
+ * clocks are corrected by small steps, and a request may have begun before a response that it
+ * shares came.
  */
 
 import { ABSENT, type Directives, INVALID, MAX_DELTA_SECONDS, parseDeltaSeconds } from './cache-control.ts';
@@ -49,11 +53,16 @@ export interface Times {
   readonly responseTime: number;
 }
 
-/** The age in milliseconds, never negative. */
+/**
+ * The age in milliseconds, never negative. A response from the future has its lifetime behind it,
+ * and is stale by as much as the clocks differ.
+ */
 export function currentAge(stored: StoredResponse, now: number): number {
   // 4.2.3: current_age = corrected_initial_age + resident_time
   const resident = now - stored.responseTime;
-  return resident > 0 ? stored.initialAgeMs + resident : stored.initialAgeMs;
+  if (resident > 0) return stored.initialAgeMs + resident;
+  if (resident >= -CLOCK_STEP_MS) return stored.initialAgeMs;
+  return Math.max(stored.initialAgeMs, stored.lifetimeMs) - resident;
 }
 
 /** 4.2: response_is_fresh = (freshness_lifetime > current_age). Ignores `no-cache`. */
@@ -160,6 +169,9 @@ export function freshnessLifetime(
 export function windowMs(seconds: number): number {
   return seconds > 0 ? seconds * 1000 : 0;
 }
+
+/** The most by which a clock may go back without a doubt about stored responses. */
+const CLOCK_STEP_MS = 60_000;
 
 const UNKNOWN: Lifetime = { ms: 0, explicit: false, heuristic: false };
 

@@ -49,6 +49,24 @@ describe('a stored response', () => {
     });
   });
 
+  it('is fetched again when the clock was set back, and is then served from the store', async () => {
+    origin.on('/a', (_, count) => ({ headers: ['Cache-Control', 'max-age=60'], body: `version ${count}` }));
+    await lab.get(origin.url('/a'));
+    expect((await lab.get(origin.url('/a'))).text).toBe('version 1');
+    lab.advance(-365 * 86_400_000);
+    for (let i = 0; i < 3; i++) expect((await lab.get(origin.url('/a'))).text).toBe('version 2');
+  });
+
+  it.each([400, 413, 414])('is never a %i, which one client may have caused for all', async (status) => {
+    origin.on('/a', ({ header }) =>
+      header('x-long') === undefined
+        ? { headers: ['Cache-Control', 'max-age=60'], body: 'page' }
+        : { status, headers: ['Cache-Control', 'public, max-age=60'], body: 'too long' },
+    );
+    expect((await lab.get(origin.url('/a'), ['X-Long', 'x'.repeat(9000)])).status).toBe(status);
+    expect((await lab.get(origin.url('/a'))).text).toBe('page');
+  });
+
   it('answers HEAD without a body', async () => {
     origin.on('/a', { headers: ['Cache-Control', 'max-age=60'], body: 'hello' });
     await lab.get(origin.url('/a'));
