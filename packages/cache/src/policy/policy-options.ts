@@ -1,5 +1,7 @@
 /** The operator's choices that the policy depends on, and their defaults. */
 
+import type { FreshnessRule } from './freshness-rules.ts';
+
 /** The operator's choices. */
 export interface PolicyOptions {
   /** The name of this cache in Cache-Status and Via. */
@@ -12,6 +14,8 @@ export interface PolicyOptions {
    */
   readonly heuristicFraction: number;
   readonly heuristicMaxMs: number;
+  /** The operator's rules, for responses that state no lifetime; the first that matches counts. */
+  readonly rules?: readonly FreshnessRule[];
   /**
    * Whether the client's `Forwarded` and `X-Forwarded-…` are forwarded (the default) or dropped,
    * since any client can write them.

@@ -30,6 +30,7 @@ import {
   type Times,
   windowMs,
 } from './freshness.ts';
+import { ruledLifetime } from './freshness-rules.ts';
 import { formatHttpDate } from './http-date.ts';
 import type { RequestHead, ResponseHead } from './message-head.ts';
 import type { NotStored } from './not-stored.ts';
@@ -78,7 +79,13 @@ export function storedOrReason(
   if (directives.private) return 'private';
   // 3.5: the response to a request with credentials is shared only if the origin allows it.
   if (facts.authorization && !allowsAuthorized(directives)) return 'authorization';
-  const lifetime = freshnessLifetime(response.status, response.headers, directives, targeted, times, options);
+  const { status: state, headers: fields } = response;
+  const lifetime = ruledLifetime(
+    freshnessLifetime(state, fields, directives, targeted, times, options),
+    { key: request.key, status: state, headers: fields, directives, authorized: facts.authorization },
+    times,
+    options.rules ?? [],
+  );
   // 3: at least one of public, Expires, max-age, s-maxage, or a heuristically cacheable status.
   if (!directives.public && !lifetime.explicit && !isHeuristicallyCacheable(response.status))
     return 'no-freshness';
@@ -211,13 +218,19 @@ export function redescribed(
   options: PolicyOptions,
 ): StoredResponse {
   const { directives, targeted } = responseDirectives(headers, options);
-  const lifetime = freshnessLifetime(frame.status, headers, directives, targeted, times, options);
+  const { authorization } = requestFacts(request.headers);
+  const lifetime = ruledLifetime(
+    freshnessLifetime(frame.status, headers, directives, targeted, times, options),
+    { key: frame.key, status: frame.status, headers, directives, authorized: authorization },
+    times,
+    options.rules ?? [],
+  );
   const kept = { ...frame, flags: frame.flags & impersonal(request) };
   const stored = described(kept, headers, initialAge(incoming, times), lifetime, directives, times);
   const forbidden =
     (directives.noStore && !(directives.mustUnderstand && isUnderstood(frame.status))) ||
     directives.private ||
-    (requestFacts(request.headers).authorization && !allowsAuthorized(directives));
+    (authorization && !allowsAuthorized(directives));
   return forbidden ? { ...stored, flags: stored.flags | FORGET | NO_CACHE } : stored;
 }
 
