@@ -73,6 +73,33 @@ it('gets a repository of its own: packages once, indexes checked or not, as apt 
   expect(node.complaints).toEqual([]);
 });
 
+it('gets packages once from a mirror that says nothing about freshness, with --rules apt', async (context) => {
+  need(context, 'apt-get', 'dpkg-deb');
+  await using origin = await startOrigin();
+  const names = NAMES.slice(0, 3);
+  const files = await makeRepository(join(folder, 'silent'), names);
+  // No lifetime, no validator.
+  for (const { path, content } of files) origin.on(`/${path}`, { body: content });
+  for (const missing of ['InRelease', 'Release.gpg'])
+    origin.on(`/dists/stable/${missing}`, { status: 404, body: 'none' });
+  const packages = () => origin.requests.filter(({ url }) => url.endsWith('.deb')).length;
+  const fetched: number[] = [];
+  for (const flags of [[], ['--rules', 'apt']]) {
+    await using node = await startClientNode('--allow-private', ...flags);
+    const source = `deb [trusted=yes] ${origin.origin} stable main`;
+    for (const time of [1, 2]) {
+      const before = packages();
+      const apt = await makeAptRoot(join(folder, `silent-${flags.length}-${time}`), source, node.url);
+      await apt.get('update');
+      await apt.get('download', ...names);
+      for (const { path, content } of files.filter((file) => file.path.endsWith('.deb')))
+        expect(fileSha256(join(apt.downloads, path.split('/').at(-1)!))).toBe(sha256(content));
+      fetched.push(packages() - before);
+    }
+  }
+  expect(fetched).toEqual([3, 3, 3, 0]);
+});
+
 interface Mirror {
   readonly uri: URL;
   readonly suite: string;

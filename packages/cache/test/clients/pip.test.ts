@@ -60,3 +60,26 @@ it('downloads a wheel: the file once, the page checked', async (context) => {
   const pages = origin.requests.filter(({ url }) => url === '/simple/bloomery-probe/');
   expect(pages.map((request) => request.header('if-none-match'))).toEqual([undefined, '"p1"', '"p1"']);
 });
+
+it('downloads a wheel once from an index that says nothing about freshness, with --rules pip', async (context) => {
+  need(context, 'pip', 'python3');
+  const path = join(folder, 'silent.whl');
+  await run('python3', ['-c', MAKE_WHEEL, path]);
+  const wheel = readFileSync(path);
+  await using origin = await startOrigin();
+  origin.on('/simple/bloomery-probe/', {
+    headers: ['Content-Type', 'text/html'],
+    body: `<!doctype html><a href="../../files/${WHEEL}#sha256=${sha256(wheel)}">${WHEEL}</a>`,
+  });
+  origin.on(`/files/${WHEEL}`, { headers: ['Content-Type', 'application/octet-stream'], body: wheel });
+  await using node = await startClientNode('--rules', 'pip', '--upstream', `/=${origin.origin}/`);
+  for (const name of ['silent-1', 'silent-2']) {
+    const target = join(folder, name);
+    mkdirSync(target);
+    const common = ['download', '--isolated', '--no-deps', '--no-cache-dir', '--disable-pip-version-check'];
+    const index = ['--trusted-host', '127.0.0.1', '--index-url', `${node.url}/simple`];
+    await run('pip', [...common, ...index, '-d', target, 'bloomery-probe']);
+    expect(fileSha256(join(target, WHEEL))).toBe(sha256(wheel));
+  }
+  expect(origin.count(`/files/${WHEEL}`)).toBe(1);
+});

@@ -14,6 +14,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import type { FreshnessRule } from '../../policy/freshness-rules.ts';
 import { LIMIT_NAMES, LIMITS, type Limits } from '../../safety/limits.ts';
 import { formatDuration, formatSize } from './amounts.ts';
 import {
@@ -27,6 +28,7 @@ import { formatListen, type ListenAddress, parseListen } from './listen-address.
 import { parseMetadataOrigin } from './metadata-origin.ts';
 import { type NetworkList, parseNetworks } from './network-list.ts';
 import { type PeerConfig, printPeers, readPeers } from './peer-config.ts';
+import { formatRule, parseRule, parseSetName, rulesOfSet } from './rule-config.ts';
 import {
   durationOf,
   fieldName,
@@ -85,7 +87,12 @@ export interface NodeConfig {
     readonly targetedFields: readonly string[];
     readonly heuristicFraction: number;
     readonly heuristicMaxMs: number;
+    /** The operator's own rules, followed by those of the sets. */
+    readonly rules: readonly FreshnessRule[];
+    readonly forwardedFields: 'keep' | 'replace';
   };
+  /** The operator's own rules, and the names of the ready-made sets. */
+  readonly rules: { readonly own: readonly FreshnessRule[]; readonly sets: readonly string[] };
   /** Cooperation with neighbours, or null for a node that is alone. */
   readonly peers: PeerConfig | null;
   /** Cooperation with Squids, or null if there are none. */
@@ -160,6 +167,8 @@ export function printConfig(config: NodeConfig): string {
     targetedFields: policy.targetedFields,
     heuristicFraction: policy.heuristicFraction,
     heuristicMax: formatDuration(policy.heuristicMaxMs),
+    rule: config.rules.own.map(formatRule),
+    rules: config.rules.sets,
     ...printSquids(config.squids),
     ...printPeers(config.peers),
   };
@@ -201,6 +210,18 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
   }
   if (diskFolder === null && written.has('diskSize'))
     warnings.push('diskSize has no effect without a disk folder');
+  const name =
+    reader.text(
+      'name',
+      /^[!#$%&'*+.^_`|~\w-]{1,64}$/,
+      'a name of letters, digits, dots and dashes, up to 64 of them',
+    ) ?? null;
+  const peers = readPeers(reader, written, { listen, problems, warnings });
+  const certificates = peers?.certificates ?? null;
+  const rules = {
+    own: reader.list('rule', parseRule) ?? [],
+    sets: reader.list('rules', parseSetName, undefined, true) ?? [],
+  };
   return {
     name:
       reader.text(
@@ -241,8 +262,11 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
       targetedFields: reader.list('targetedFields', fieldName, undefined, true) ?? ['CDN-Cache-Control'],
       heuristicFraction: reader.number('heuristicFraction', fractionOf, 0, 1) ?? 0.1,
       heuristicMaxMs: reader.number('heuristicMax', durationOf, 0, 366 * 86_400_000) ?? 86_400_000,
+      rules: [...rules.own, ...rules.sets.flatMap(rulesOfSet)],
+      forwardedFields: trustForwarded.length > 0 ? 'replace' : 'keep',
     },
-    peers: readPeers(reader, written, { listen, problems, warnings }),
+    rules,
+    peers,
     squids: readSquids(reader, written, { listen, forward, problems, warnings }),
     warnings,
   };
