@@ -4,8 +4,8 @@
  * Operators who want to serve more clients name their ranges.
  *
  * `deny` overrules `allow`. A client is identified by the address of its socket. `X-Forwarded-For`
- * is ignored, because any client can write it. A bounded number of results is remembered, because
- * the same client is checked at every request.
+ * counts only if a trusted proxy wrote it (forwarded-client.ts), because any client can write it. A
+ * bounded number of results is remembered, because the same client is checked at every request.
  *
  * The address is a value that is read once from the connection (`clientAddress`) and passed on with
  * the request. A request that another worker accepted comes over a socket that is not the client's,

@@ -38,6 +38,8 @@ export interface ConnectionLimitOptions {
   resetsUnread?(): boolean;
   /** The name of this node, which a new configuration may change. */
   name(): string;
+  /** Whether the connections of this address are not counted, because it has many clients. */
+  uncounted?(address: string): boolean;
   refused?(why: Refusal, client: string): void;
 }
 
@@ -58,7 +60,7 @@ export function limitConnections(
     const why =
       shared.open >= connections
         ? refusal(503, 'connections', 'Too many connections are open here. Try again later.')
-        : shared.of(client) >= connectionsPerClient
+        : shared.of(client) >= connectionsPerClient && !options.uncounted?.(clientAddress(socket))
           ? refusal(
               429,
               'connections-per-client',
