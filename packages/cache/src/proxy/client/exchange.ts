@@ -15,12 +15,12 @@
  */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
 import type { RequestHead } from '../../policy/message-head.ts';
 import type { NotStored, StoreFate } from '../../policy/not-stored.ts';
 import type { FieldList } from '../../policy/stored-response.ts';
 import { cutConnection, hasTurn } from '../../safety/node-internals.ts';
 import { sendOwnAnswer } from '../../safety/own-answer.ts';
+import { queuedOn } from '../../safety/queued-responses.ts';
 import type { AnswerOutcome, ProxyObserver } from '../proxy-observer.ts';
 import type { Route } from '../route.ts';
 
@@ -39,6 +39,8 @@ export interface ExchangeParts {
 }
 
 export class Exchange {
+  /** The address of the client. */
+  readonly client: string;
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly request: RequestHead;
@@ -59,7 +61,6 @@ export class Exchange {
   rounds = 0;
   /** A fetch that it will no longer wait for. */
   tiredOf: object | null = null;
-  readonly #client: string;
   readonly #name: string;
   readonly #observer: ProxyObserver;
   /** Set by `follow`; before that, no measurable time has passed. */
@@ -73,7 +74,7 @@ export class Exchange {
     this.request = parts.request;
     this.route = parts.route;
     this.at = parts.at;
-    this.#client = parts.client;
+    this.client = parts.client;
     this.#name = parts.name;
     this.#observer = parts.observer;
   }
@@ -123,7 +124,7 @@ export class Exchange {
     const { method, key } = this.request;
     this.#observer.answered({
       at: this.at,
-      client: this.#client,
+      client: this.client,
       method,
       url: key,
       status: this.res.statusCode,
@@ -186,27 +187,6 @@ function notStored(fate: StoreFate | undefined): { readonly notStored?: NotStore
 }
 
 const MOST_WAITING_BYTES = 65_536;
-
-/**
- * One listener per socket: a hundred pipelined requests with one each would be reported as a leak
- * (MaxListenersExceededWarning).
- */
-const queuedBySocket = new WeakMap<Socket, Set<() => void>>();
-
-/**
- * Callbacks for the closing of this connection, for responses whose turn has not come. Each
- * response removes its own when it is done.
- */
-export function queuedOn(socket: Socket): Set<() => void> {
-  const known = queuedBySocket.get(socket);
-  if (known !== undefined) return known;
-  const queued = new Set<() => void>();
-  queuedBySocket.set(socket, queued);
-  socket.once('close', () => {
-    for (const closed of [...queued]) closed();
-  });
-  return queued;
-}
 
 /**
  * Whether a request announces a body (RFC 9112, 6.3: by Content-Length or Transfer-Encoding only).
