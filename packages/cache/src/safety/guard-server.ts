@@ -28,6 +28,11 @@
  * Node keeps a dropped request until the connection ends, so a client that continues after a
  * refusal is disconnected.
  *
+ * Bytes that cannot be read behind a whole request do not cost that request its answer, nor do
+ * bytes behind a request that says `Connection: close` (RFC 9112, 9.6: the server must not process
+ * them). The answers that are due are sent, then the connection is closed. The bytes themselves are
+ * answered only if nothing else is due.
+ *
  * Where it breaks down: an error in the body (a wrong chunk) occurs after the head was passed to
  * the handler, because bodies are not held back. Then the connection is destroyed and the handler's
  * `req` is aborted, and the proxy must not end its request to the origin as if it were complete. A
@@ -37,10 +42,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { fieldValue, withoutFields } from '../policy/fields.ts';
+import { FORWARDED } from '../policy/forwarding.ts';
 import { clientAddress } from './client-guard.ts';
+import type { ForwardedClients } from './forwarded-client.ts';
 import type { Limits } from './limits.ts';
-import { checkNodeInternals, hasTurn, isAnswering } from './node-internals.ts';
+import { checkNodeInternals, closeAfter, hasTurn, isAnswering } from './node-internals.ts';
 import { ownAnswerBytes, sendOwnAnswer } from './own-answer.ts';
+import { queuedOn } from './queued-responses.ts';
 import { type Refusal, refusal } from './refusal.ts';
 import { checkRequestHead } from './request-guard.ts';
 
@@ -48,7 +57,9 @@ export interface GuardedHandlers {
   readonly limits: Limits;
   /** The name of this node, which a new configuration may change. */
   name(): string;
-  /** `client` is the address that the connection came from. */
+  /** The proxies in front of this node that are trusted, if there are any. */
+  forwarded?(): ForwardedClients | null;
+  /** `client` is the address that the connection came from, or that a trusted proxy names. */
   request(req: IncomingMessage, res: ServerResponse, client: string): void;
   /** Handles CONNECT; without it the method is answered with 405. */
   connect?(req: IncomingMessage, socket: Duplex, head: Buffer, client: string): void;
@@ -142,13 +153,47 @@ class ServerGuard {
 
   /** Passes an admitted request to the handler, and counts it until it is answered. */
   handle(req: IncomingMessage, res: ServerResponse): void {
-    this.#handlers.request(req, res, clientAddress(req.socket));
+    const client = this.#client(req);
+    if (!this.#mayBegin(req, res, client)) return;
+    this.#handlers.request(req, res, client);
     if (res.writableEnded) return;
     const socket = req.socket as Socket & Marked;
     socket[unanswered] = (socket[unanswered] ?? 0) + 1;
     // A response that is queued behind another gets no event when the connection closes, but by
     // then the count no longer matters.
     res.once('close', answered);
+  }
+
+  #client(req: IncomingMessage): string {
+    const peer = clientAddress(req.socket);
+    return this.#handlers.forwarded?.()?.clientOf(peer, req.rawHeaders) ?? peer;
+  }
+
+  /** The limit per client, for those behind a trusted proxy; others are counted by connection. */
+  #mayBegin(req: IncomingMessage, res: ServerResponse, client: string): boolean {
+    const forwarded = this.#handlers.forwarded?.() ?? null;
+    if (forwarded === null) return true;
+    const isTrusted = forwarded.trusts(clientAddress(req.socket));
+    // From here on, such fields come from a trusted proxy or from this node.
+    if (!isTrusted) req.rawHeaders = withoutFields(req.rawHeaders, FORWARDED);
+    addScheme(req);
+    const end = this.#begin(req, client);
+    if (end !== null) {
+      if (isTrusted) endWhenOver(req, res, end);
+      return true;
+    }
+    const why = tooManyAtOnce(this.#handlers.limits);
+    this.#tell(req, why);
+    // The connection is the proxy's, and has other clients.
+    sendOwnAnswer(res, this.#handlers.name(), why, false);
+    return false;
+  }
+
+  /** Counts a request of a client behind a trusted proxy. Null if the client has too many. */
+  #begin(req: IncomingMessage, client: string): (() => void) | null {
+    const forwarded = this.#handlers.forwarded?.() ?? null;
+    if (forwarded === null || !forwarded.trusts(clientAddress(req.socket))) return ignore;
+    return forwarded.begin(client, this.#handlers.limits.connectionsPerClient);
   }
 
   connect(req: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -162,7 +207,7 @@ class ServerGuard {
       socket.destroy();
       return;
     }
-    const why =
+    const fault =
       checkRequestHead(
         { method: 'CONNECT', target: req.url ?? '', httpVersion: req.httpVersion, headers: req.rawHeaders },
         limits,
@@ -170,10 +215,14 @@ class ServerGuard {
       (this.#handlers.connect === undefined
         ? refusal(405, 'no-tunnels', 'CONNECT is not offered here.')
         : null);
-    if (why === null) {
-      this.#handlers.connect!(req, socket, head, clientAddress(req.socket));
+    const client = this.#client(req);
+    const end = fault === null ? this.#begin(req, client) : null;
+    if (end !== null) {
+      socket.once('close', end);
+      this.#handlers.connect!(req, socket, head, client);
       return;
     }
+    const why = fault ?? tooManyAtOnce(limits);
     marked[refusedSocket] = true;
     this.#tell(req, why);
     endWith(socket, ownAnswerBytes(this.#handlers.name(), why, req.rawHeaders).bytes);
@@ -184,8 +233,11 @@ class ServerGuard {
     const marked = socket as Duplex & Marked;
     if (marked[refusedSocket] === true) {
       // The answer is written or queued, and closes the connection. If no answer is pending, close
-      // now.
-      if (!isAnswering(marked[lastResponse])) (socket as Socket).destroySoon();
+      // now. A client that goes on sending is disconnected, as after requests.
+      const count = (marked[dropped] ?? 0) + 1;
+      marked[dropped] = count;
+      if (count > this.#handlers.limits.pipelinedRequests) socket.destroy();
+      else if (!isAnswering(marked[lastResponse])) (socket as Socket).destroySoon();
       return;
     }
     marked[refusedSocket] = true;
@@ -206,6 +258,11 @@ class ServerGuard {
         target: current?.req.complete === false ? (current.req.url ?? null) : null,
       });
     }
+    // The client made its error behind a whole request, which is still answered.
+    if (why !== null && !free && current?.req.complete) {
+      closeOnceAnswered(socket as Socket, current);
+      return;
+    }
     const asked = broken ? current.req.rawHeaders : null;
     if (why === null || !free || !socket.writable) socket.destroy();
     else if (asked === null && this.#handlers.resetsUnread?.()) (socket as Socket).resetAndDestroy();
@@ -214,7 +271,7 @@ class ServerGuard {
 
   #tell(req: IncomingMessage, why: Refusal): void {
     this.#handlers.refused?.(why, {
-      client: clientAddress(req.socket),
+      client: this.#client(req),
       method: req.method ?? null,
       target: req.url ?? null,
     });
@@ -226,6 +283,8 @@ function refusalOfParserError(error: NodeJS.ErrnoException & { readonly reason?:
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return refusal(431, 'head-too-large', 'The URL and header fields are too large.');
+    case 'HPE_CLOSED_CONNECTION':
+      return refusal(400, 'after-close', 'Nothing may follow a request that closes the connection.');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return refusal(413, 'chunk-extensions', 'The chunk extensions are too large.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
@@ -267,9 +326,48 @@ function tooManyUnanswered({ pipelinedRequests }: Limits): Refusal {
   );
 }
 
+function tooManyAtOnce({ connectionsPerClient: most }: Limits): Refusal {
+  return refusal(429, 'requests-per-client', `More than ${most} requests at once from one address.`);
+}
+
 function answered(this: ServerResponse): void {
   const socket = this.req.socket as Socket & Marked;
   socket[unanswered] = socket[unanswered]! - 1;
+}
+
+/**
+ * Notes that a request came over TLS, for the fields that an origin gets (`senderOf`). The worker
+ * that sends them may have the request from another one, and cannot tell it by the connection. GET
+ * and HEAD tell no scheme.
+ */
+function addScheme(req: IncomingMessage): void {
+  const { method, socket, rawHeaders } = req;
+  if (method === 'GET' || method === 'HEAD' || !('encrypted' in socket)) return;
+  if (fieldValue(rawHeaders, 'x-forwarded-proto') === undefined)
+    rawHeaders.push('X-Forwarded-Proto', 'https');
+}
+
+/** Calls `end` once, when the response is sent or its connection is closed. */
+function endWhenOver(req: IncomingMessage, res: ServerResponse, end: () => void): void {
+  if (hasTurn(res)) {
+    res.once('close', end);
+    return;
+  }
+  // A response behind others gets no event when the connection closes.
+  const queued = queuedOn(req.socket);
+  const over = () => {
+    if (queued.delete(over)) end();
+  };
+  queued.add(over);
+  res.once('close', over);
+  if (req.socket.destroyed) over();
+}
+
+/** Closes the connection when the last response on it is sent. */
+function closeOnceAnswered(socket: Socket, last: ServerResponse): void {
+  if (!last.headersSent) closeAfter(last);
+  // Node closes by itself only if the head announced it.
+  last.once('finish', () => socket.destroySoon());
 }
 
 function endWith(socket: Duplex, answer: Buffer): void {

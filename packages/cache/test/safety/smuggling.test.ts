@@ -6,6 +6,7 @@
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { until } from '@bloomery/testkit/eventually';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { guardServer } from '../../src/safety/guard-server.ts';
 import { checkLimits } from '../../src/safety/limits.ts';
@@ -21,6 +22,8 @@ let authority: string;
 let reached: string[] = [];
 let handled: string[] = [];
 let refusals: Refusal[] = [];
+/** Ends the answer to `/slow`. */
+let finishSlow = () => {};
 
 beforeAll(async () => {
   origin = createServer((req, res) => {
@@ -28,6 +31,11 @@ beforeAll(async () => {
     req.on('error', () => {});
     req.on('end', () => {
       reached.push(`${req.method} ${req.url}`);
+      if (req.url === '/slow') {
+        res.write('first');
+        finishSlow = () => res.end('last');
+        return;
+      }
       res.end('from the origin');
     });
   });
@@ -154,11 +162,64 @@ describe('what follows', () => {
     expect(reached).toEqual(['GET /good']);
   });
 
-  it('a broken head never answers for the legal request before it', async () => {
+  it.each<readonly [string, string, string]>([
+    ['garbage', '', 'GARBAGE\r\n\r\n'],
+    ['garbage that is no method', '', '\x00\xff\x7f'],
+    ['another protocol', '', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a head without end', '', `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`],
+    [
+      'a request, behind Connection: close',
+      'Connection: close\r\n',
+      'GET /later HTTP/1.1\r\nHost: a\r\n\r\n',
+    ],
+    ['a line ending, behind Connection: close', 'Connection: close\r\n', '\r\n'],
+  ])(
+    'behind a legal request, %s: the first has its whole answer, and the connection ends',
+    async (_name, field, bytes) => {
+      reset();
+      const one = `GET /1 HTTP/1.1\r\nHost: ${authority}\r\n\r\n`;
+      const two = `GET /2 HTTP/1.1\r\nHost: ${authority}\r\n${field}\r\n`;
+      for (const requests of [two, one + two]) {
+        reset();
+        const count = requests === two ? 1 : 2;
+        const { text, closed } = await send(requests + bytes);
+        expect(closed).toBe(true);
+        expect(text.match(/HTTP\/1\.1 \d{3}/g)).toEqual(Array(count).fill('HTTP/1.1 200'));
+        expect(text.match(/from the origin/g)).toHaveLength(count);
+        expect(reached.sort()).toEqual(['GET /1', 'GET /2'].slice(-count));
+        expect(refusals.length).toBeLessThanOrEqual(1);
+      }
+    },
+  );
+
+  it('garbage while an answer is being sent: the rest of it comes', async () => {
     reset();
-    const { text, closed } = await send(`GET /good HTTP/1.1\r\nHost: ${authority}\r\n\r\nGARBAGE\r\n\r\n`);
-    expect(closed).toBe(true);
-    expect(text).not.toMatch(/HTTP\/1\.1 4/);
+    const socket = connect((front.address() as AddressInfo).port, '127.0.0.1');
+    socket.write(`GET /slow HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
+    let text = '';
+    let told = false;
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+      if (!/first/.test(text) || told) return;
+      told = true;
+      socket.write('GARBAGE\r\n\r\n');
+      void until('the garbage was read', () => refusals.length > 0).then(() => finishSlow());
+    });
+    await once(socket, 'close');
+    expect(text).toMatch(/first[\s\S]*last/);
+    expect(refusals).toHaveLength(1);
+  });
+
+  it('garbage without end behind a request disconnects the client', async () => {
+    reset();
+    const socket = connect((front.address() as AddressInfo).port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(`GET /slow HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
+    const more = () => {
+      if (!socket.destroyed) socket.write('GARBAGE\r\n\r\n'.repeat(1000), () => setImmediate(more));
+    };
+    socket.once('data', more);
+    await once(socket, 'close');
   });
 
   it('a silent connection is closed with 408', async () => {
