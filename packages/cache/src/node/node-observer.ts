@@ -10,6 +10,9 @@ import { AccessLog } from './log/access-log.ts';
 import type { Log } from './log/log.ts';
 import { NodeCounters } from './metrics/node-counters.ts';
 
+/** Refusals because a client, or all of them, have too much open. */
+const LIMITS: ReadonlySet<string> = new Set(['connections', 'connections-per-client', 'requests-per-client']);
+
 export class NodeObserver implements ProxyObserver {
   readonly counters = new NodeCounters();
   readonly log: Log;
@@ -37,6 +40,8 @@ export class NodeObserver implements ProxyObserver {
     { code, status }: Refusal,
     from: { client: string; method: string | null; target: string | null },
   ): void {
+    // An operator must see that a limit is too low, or who is over it, without an access log.
+    if (LIMITS.has(code)) this.log.event('warn', 'client-refused', { client: from.client, reason: code });
     this.answered({
       at: this.#clock(),
       client: from.client,

@@ -107,7 +107,11 @@ describe('forwarding (RFC 9110, 7.6)', () => {
     ]);
     expect(requestFieldsToForward(headers, { ...options, forwardedFields: 'drop' }, sender)).toEqual([
       ...['X-Forwarded-For', '10.0.0.1', 'X-Forwarded-Host', 'a', 'X-Forwarded-Proto', 'http'],
-      ...['Via', '1.1 Our-cache'],
+      ...['Forwarded', 'for=10.0.0.1', 'Via', '1.1 Our-cache'],
+    ]);
+    const six = { address: '2001:db8::1' };
+    expect(requestFieldsToForward(headers, { ...options, forwardedFields: 'replace' }, six)).toEqual([
+      ...['X-Forwarded-For', '2001:db8::1', 'Forwarded', 'for="[2001:db8::1]"', 'Via', '1.1 Our-cache'],
     ]);
   });
 });

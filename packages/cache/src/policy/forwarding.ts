@@ -22,8 +22,8 @@
  *
  * TE is dropped, because trailers are not forwarded. Expect is dropped, because the server has
  * answered it. Any client can write X-Forwarded-… and Forwarded, so an origin that trusts them
- * needs a proxy that writes them. They are dropped when `forwardedFields` is 'drop', and otherwise
- * forwarded and extended.
+ * needs a proxy that writes them. They are dropped when `forwardedFields` is 'drop', replaced by
+ * fields that name the sender when it is 'replace', and otherwise forwarded.
  */
 
 import { combinedValue, fieldValue, listMembers, withoutFields } from './fields.ts';
@@ -31,11 +31,15 @@ import type { PolicyOptions } from './policy-options.ts';
 import { requestFacts } from './request-facts.ts';
 import type { FieldList } from './stored-response.ts';
 
-/** The sender of the request, for X-Forwarded-For, -Host and -Proto. */
+/**
+ * The sender of the request, for X-Forwarded-For and Forwarded. Host and scheme, for
+ * X-Forwarded-Host and -Proto, are left out for requests whose answer may be shared: they are not
+ * in the key, and an origin that redirects by them would redirect all clients.
+ */
 export interface Sender {
   readonly address: string;
-  readonly scheme: 'http' | 'https';
-  readonly host: string;
+  readonly scheme?: 'http' | 'https' | undefined;
+  readonly host?: string | undefined;
 }
 
 /**
@@ -54,7 +58,7 @@ export function requestFieldsToForward(
   options: PolicyOptions,
   sender?: Sender,
 ): string[] {
-  const drop = options.forwardedFields === 'drop';
+  const drop = options.forwardedFields === 'drop' || options.forwardedFields === 'replace';
   const fields = endToEnd(headers, (name) => OWN.has(name) || (drop && FORWARDED.has(name)));
   if (sender !== undefined) addSender(fields, sender);
   fields.push('Via', via(options));
@@ -122,8 +126,16 @@ function addSender(fields: string[], sender: Sender): void {
   fields.length = 0;
   for (const text of rest) fields.push(text);
   fields.push('X-Forwarded-For', earlier === undefined ? sender.address : `${earlier}, ${sender.address}`);
-  if (fieldValue(fields, 'x-forwarded-host') === undefined) fields.push('X-Forwarded-Host', sender.host);
-  if (fieldValue(fields, 'x-forwarded-proto') === undefined) fields.push('X-Forwarded-Proto', sender.scheme);
+  if (sender.host !== undefined && fieldValue(fields, 'x-forwarded-host') === undefined)
+    fields.push('X-Forwarded-Host', sender.host);
+  if (sender.scheme !== undefined && fieldValue(fields, 'x-forwarded-proto') === undefined)
+    fields.push('X-Forwarded-Proto', sender.scheme);
+  // RFC 7239, 6: an IPv6 address is in brackets, and then in quotes.
+  if (fieldValue(fields, 'forwarded') === undefined)
+    fields.push(
+      'Forwarded',
+      `for=${sender.address.includes(':') ? `"[${sender.address}]"` : sender.address}`,
+    );
 }
 
 /**
@@ -181,7 +193,8 @@ const NEVER_HOP_BY_HOP: ReadonlySet<string> = new Set([
   'via',
 ]);
 
-const FORWARDED: ReadonlySet<string> = new Set([
+/** The fields by which proxies tell who sent a request. */
+export const FORWARDED: ReadonlySet<string> = new Set([
   'forwarded',
   'x-forwarded-for',
   'x-forwarded-host',

@@ -18,9 +18,10 @@ export interface PolicyOptions {
   readonly rules?: readonly FreshnessRule[];
   /**
    * Whether the client's `Forwarded` and `X-Forwarded-…` are forwarded (the default) or dropped,
-   * since any client can write them.
+   * since any client can write them, or replaced by fields that name the client that this node
+   * knows, towards origins of the operator.
    */
-  readonly forwardedFields?: 'keep' | 'drop';
+  readonly forwardedFields?: 'keep' | 'drop' | 'replace';
   /**
    * Responses that were stored before this time are validated before they are used, because this
    * node missed a purge that may have been for them. By default there is no such time.

@@ -8,6 +8,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { selfSigned } from '@bloomery/testkit/programs/self-signed';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/node/config/node-config.ts';
 import { Log } from '../../src/node/log/log.ts';
@@ -99,6 +100,21 @@ describe('a request for a key of another worker', () => {
     const status = await nodes[0].status();
     expect(status.requests).toMatchObject({ total: 3, miss: 1, hit: 2 });
     expect(nodes[0].report().snapshot.relayed).toBe(2);
+  });
+
+  it('tells an origin of the operator that the client came over TLS', async () => {
+    const schemes: unknown[] = [];
+    const { cert, key } = selfSigned(folder, 'client');
+    const { ports, pathOf } = await startPair(
+      (incoming, response) => {
+        schemes.push(incoming.headers['x-forwarded-proto']);
+        response.end();
+      },
+      { trustForwarded: ['10.0.0.0/8'], listen: ['https://127.0.0.1:0'], tlsCert: cert, tlsKey: key },
+    );
+    for (const owner of [0, 1])
+      await ask(ports[0], pathOf(owner), { method: 'POST', secure: true, rejectUnauthorized: false });
+    expect(schemes).toEqual(['https', 'https']);
   });
 
   it('is fetched once for many at the same time, wherever they ask', async () => {

@@ -60,6 +60,8 @@ export interface NodeConfig {
   /** The folder was not configured: if another node uses it, one next to it is taken. */
   readonly diskDefaulted: boolean;
   readonly allowClients: NetworkList;
+  /** Networks of proxies in front of this node that say who the client is. */
+  readonly trustForwarded: NetworkList;
   readonly adminClients: NetworkList;
   readonly adminHosts: readonly string[];
   readonly adminListen: ListenAddress | null;
@@ -148,6 +150,7 @@ export function printConfig(config: NodeConfig): string {
     disk: disk === null ? false : disk.folder,
     diskSize: disk === null ? undefined : formatSize(disk.bytes),
     allowClient: config.allowClients,
+    trustForwarded: config.trustForwarded,
     adminClient: config.adminClients,
     adminHost: config.adminHosts,
     adminListen: config.adminListen === null ? undefined : formatListen(config.adminListen),
@@ -204,7 +207,10 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
   const diskFolder = reader.path('disk', () => defaultDiskFolder());
   const diskBytes = reader.number('diskSize', sizeOf, 1e6, 1e15) ?? 2e9;
   const allowClients = networks(reader, 'allowClient') ?? parseNetworks('loopback');
+  const trustForwarded = networks(reader, 'trustForwarded') ?? [];
   const warnings: string[] = [];
+  if (trustForwarded.some((network) => network.endsWith('/0')))
+    warnings.push('every client can claim any address (--trust-forwarded all)');
   if (forward && allowClients.some((network) => network.endsWith('/0'))) {
     warnings.push('every client that reaches this node can use it as a proxy (--allow-client all)');
   }
@@ -240,6 +246,7 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
     disk: diskFolder === null ? null : { folder: diskFolder, bytes: diskBytes },
     diskDefaulted: !written.has('disk'),
     allowClients,
+    trustForwarded,
     adminClients: networks(reader, 'adminClient') ?? parseNetworks('loopback'),
     adminHosts: (reader.list('adminHost', hostName) ?? []).map((host) => host.toLowerCase()),
     adminListen: reader.one('adminListen', (text) => parseListen(text, false)) ?? null,

@@ -146,6 +146,16 @@ export const SETTINGS: readonly Setting[] = [
     help: 'who may use the node: an address or network such as 10.0.0.0/8, "loopback" or "all" (can be repeated)',
   },
   {
+    key: 'trustForwarded',
+    flag: 'trust-forwarded',
+    kind: 'text',
+    placeholder: 'cidr',
+    several: true,
+    initial: '',
+    live: true,
+    help: 'balancers in front of this node, whose X-Forwarded-For or Forwarded names the client (can be repeated)',
+  },
+  {
     key: 'adminClient',
     flag: 'admin-client',
     kind: 'text',

@@ -18,6 +18,7 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ConnectionCounter, limitConnections } from '../../safety/connection-limits.ts';
+import { ForwardedClients } from '../../safety/forwarded-client.ts';
 import { guardServer } from '../../safety/guard-server.ts';
 import type { Limits } from '../../safety/limits.ts';
 import { setMaxHeaderSize } from '../../safety/node-internals.ts';
@@ -36,7 +37,11 @@ export interface ServerHandlers {
   resetsUnread?(): boolean;
   /** The name of this node, which a new configuration may change. */
   name(): string;
-  /** `client` is the address that the connection came from. */
+  /** A connection with TLS has begun. */
+  secured?(socket: Socket): void;
+  /** Networks of trusted proxies in front of this node; a new configuration may change them. */
+  trustForwarded?(): readonly string[];
+  /** `client` is the address that the connection came from, or that a trusted proxy names. */
   request(request: IncomingMessage, response: ServerResponse, client: string): void;
   connect(request: IncomingMessage, socket: Duplex, head: Buffer, client: string): void;
   refused(why: Refusal, from: { client: string; method: string | null; target: string | null }): void;
@@ -69,6 +74,9 @@ export class NodeServers {
    * handshake.
    */
   readonly #secureSockets = new Set<Socket>();
+  /** The networks for which `#forwardedClients` was made. */
+  #trusted: readonly string[] = NONE;
+  #forwardedClients: ForwardedClients | null = null;
 
   /**
    * `limits` may change later: the guards read it at each connection and request, and `applyLimits`
@@ -77,6 +85,15 @@ export class NodeServers {
   constructor(handlers: ServerHandlers, limits: Limits) {
     this.#handlers = handlers;
     this.#limits = limits;
+  }
+
+  #forwarded(): ForwardedClients | null {
+    const trusted = this.#handlers.trustForwarded?.() ?? NONE;
+    if (trusted !== this.#trusted) {
+      this.#trusted = trusted;
+      this.#forwardedClients = trusted.length === 0 ? null : new ForwardedClients(trusted);
+    }
+    return this.#forwardedClients;
   }
 
   /** Opens a server. Returns the address with the actual port. */
@@ -170,6 +187,7 @@ export class NodeServers {
       limits: this.#limits,
       resetsUnread: () => this.#handlers.resetsUnread?.() ?? false,
       name: () => this.#handlers.name(),
+      forwarded: () => this.#forwarded(),
       request: (request, response, client) => this.#handlers.request(request, response, client),
       connect: (request, socket, head, client) => this.#handlers.connect(request, socket, head, client),
       refused: (why, from) => this.#handlers.refused(why, from),
@@ -186,6 +204,7 @@ export class NodeServers {
         plain: certificate === null,
         resetsUnread: () => this.#handlers.resetsUnread?.() ?? false,
         name: () => this.#handlers.name(),
+        uncounted: (address) => this.#forwarded()?.trusts(address) ?? false,
         refused: (why, client) => this.#handlers.refused(why, { client, method: null, target: null }),
       },
       this.counter,

@@ -69,7 +69,7 @@ import type { Exchange } from '../client/exchange.ts';
 import { OriginError } from '../origin/origin-error.ts';
 import type { SourceFetch, SourceHandler } from '../response-source.ts';
 import { mapFields } from '../route.ts';
-import { type FetchOrder, type Mode, modeOf, StatusError } from './fetch-order.ts';
+import { type FetchOrder, type Mode, modeOf, StatusError, senderOf } from './fetch-order.ts';
 import { isPersonal, type ProxyContext } from './shared-response.ts';
 import { storableResponse, suitsFirst } from './storable-response.ts';
 import { StoreJob } from './store-job.ts';
@@ -129,7 +129,8 @@ export class FetchJob implements SourceHandler {
     this.#asked = { method: request.method, key: request.key, headers };
     this.#safe = safeguardFields(headers, request.method);
     this.#requestTime = clock();
-    const fields = withoutFields(requestFieldsToForward(this.#safe.headers, policy), FRAMING);
+    const sender = policy.forwardedFields === 'replace' ? senderOf(this.#order) : undefined;
+    const fields = withoutFields(requestFieldsToForward(this.#safe.headers, policy, sender), FRAMING);
     const question = { method: request.method, headers: fields, body, bodyLength };
     const source = sources[this.#source]!;
     if (source.isNeighbour !== true) this.onRooted();

@@ -3,6 +3,8 @@
  * it must bring, from which sources, for which request, and why.
  */
 
+import { fieldValue } from '../../policy/fields.ts';
+import type { Sender } from '../../policy/forwarding.ts';
 import { completionFields, type Decision, type RequestHead } from '../../policy/index.ts';
 import type { StoredResponse } from '../../policy/stored-response.ts';
 import type { Exchange } from '../client/exchange.ts';
@@ -61,4 +63,19 @@ export function modeOf({ request, decision }: FetchOrder): Mode {
   if (decision.partial === undefined) return { kind: 'plain' };
   const fields = completionFields(request, decision.partial);
   return fields === null ? { kind: 'plain' } : { kind: 'complete', stored: decision.partial, fields };
+}
+
+/**
+ * The client that caused the fetch, for fields that tell an origin of the operator about it. Other
+ * origins are not told. A background revalidation has none. Host and scheme come from a trusted
+ * proxy, if there is one: the guard has removed such fields of other clients, and has noted TLS.
+ */
+export function senderOf({ first, route, request }: FetchOrder): Sender | undefined {
+  if (first === null || !route.trusted) return undefined;
+  if (request.method === 'GET' || request.method === 'HEAD') return { address: first.client };
+  return {
+    address: first.client,
+    scheme: fieldValue(request.headers, 'x-forwarded-proto') === 'https' ? 'https' : 'http',
+    host: fieldValue(request.headers, 'x-forwarded-host') ?? fieldValue(request.headers, 'host'),
+  };
 }
