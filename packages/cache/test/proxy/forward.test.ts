@@ -221,6 +221,36 @@ describe('what goes on', () => {
     expect(origin.count('/a')).toBe(1);
   });
 
+  // RFC 9110, 15.2: "A client MUST be able to parse one or more 1xx responses received prior to a
+  // final response, even if the client does not expect one."
+  it.each<readonly [string, readonly string[]]>([
+    ['in one piece', ['HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n', 'FINAL']],
+    ['byte by byte', [...'HTTP/1.1 100 Continue\r\n\r\n', 'FINAL']],
+    ['after a 103', ['HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n', 'FINAL']],
+  ])('takes a 100 that it did not ask for, %s, and stores the final response', async (_name, pieces) => {
+    origin.on('/a', {
+      raw: async (socket) => {
+        const final = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 5\r\n\r\nfinal';
+        for (const piece of pieces)
+          await new Promise((resolve) => socket.write(piece === 'FINAL' ? final : piece, resolve));
+      },
+    });
+    // Twice on the same connection, and once from the store.
+    for (const url of [`${origin.origin}/a?1`, `${origin.origin}/a?2`, `${origin.origin}/a?1`]) {
+      const reply = await lab.get(url);
+      expect([reply.status, reply.text]).toEqual([200, 'final']);
+      expect(reply.interim.map(({ status }) => status)).not.toContain(100);
+    }
+    expect(origin.count('/a')).toBe(2);
+    expect(origin.connections).toBe(1);
+  });
+
+  it('refuses an origin that sends 100 without end', async () => {
+    origin.on('/a', { raw: (socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(40)) });
+    const reply = await lab.get(`${origin.origin}/a`);
+    expect([reply.status, reply.text]).toEqual([502, expect.stringMatching('at most 32 interim')]);
+  });
+
   it('spares clients of HTTP/1.0 interim responses', async () => {
     origin.on('/a', { interim: [{ status: 103 }], body: 'final' });
     const raw = await rawConnection(lab.port);

@@ -16,9 +16,11 @@
  *   Node would throw when they are sent.
  *
  * Refused: `Expect: 100-continue` towards the origin (undici does not support it over HTTP/1.1);
- * this node sends 100 itself and streams the body. Where it breaks down: undici treats an origin
- * that sends an unrequested 100 as broken. A body without a length over TLS that ends without
- * close_notify cannot be told from a complete one, because Node does not report it.
+ * this node sends 100 itself and streams the body. A 100 that an origin sends unasked
+ * (continue-filter.ts) counts as an interim response and goes no further: it is about the body that
+ * this node sends, and the client was told to continue before. Where it breaks down: a body without
+ * a length over TLS that ends without close_notify cannot be told from a complete one, because Node
+ * does not report it.
  */
 
 import type { Cancel, Clock } from '@bloomery/transport';
@@ -180,7 +182,9 @@ export class OriginFetch implements SourceFetch {
         if (this.#phase === 'sent') this.#phase = 'responding';
       },
       onResponseStart: (controller, status, _parsed, text) => {
-        if (this.#phase !== 'over') this.#head(status, text ?? '', controller.rawHeaders as Buffer[]);
+        if (this.#phase === 'over') return;
+        const given = slot.continues.takeContinue(status) ? 100 : status;
+        this.#head(given, text ?? '', controller.rawHeaders as Buffer[]);
       },
       onResponseData: (_controller, chunk) => {
         if (this.#phase === 'over') return;
@@ -221,6 +225,7 @@ export class OriginFetch implements SourceFetch {
     this.#phase = 'sent';
     this.#reused = slot.sent > 0;
     slot.sent++;
+    slot.continues.expectHead();
     this.#setTimer(this.#limits.originHeadTimeoutMs);
     this.#handler.onSent?.();
   }
@@ -254,7 +259,7 @@ export class OriginFetch implements SourceFetch {
         return;
       }
       this.#heard();
-      this.#handler.onInterim?.(status, statusText, headers);
+      if (status !== 100) this.#handler.onInterim?.(status, statusText, headers);
       return;
     }
     this.#phase = 'body';

@@ -13,6 +13,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
+import { ContinueFilter } from './continue-filter.ts';
 import { type ConnectorOptions, originConnector } from './origin-connector.ts';
 
 /**
@@ -41,6 +42,8 @@ export interface Slot {
   sent: number;
   /** The error that ended the connection, if any. */
   socketError: Error | null;
+  /** Told of each request, so that it knows where a response begins. */
+  readonly continues: ContinueFilter;
   /**
    * Called before the HTTP client learns that the connection ends, because it must not be paused
    * then.
@@ -119,6 +122,7 @@ export class OriginPool {
       opened(socket: Socket) {
         slot.sent = 0;
         slot.socketError = null;
+        readThrough(socket, slot.continues);
         const ending = () => slot.ending?.();
         socket.on('error', (error) => {
           slot.socketError = error;
@@ -139,7 +143,13 @@ export class OriginPool {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    const slot: Slot = { client, sent: 0, socketError: null, ending: null };
+    const slot: Slot = {
+      client,
+      sent: 0,
+      socketError: null,
+      continues: new ContinueFilter(),
+      ending: null,
+    };
     client.on('disconnect', () => this.#drop(slot));
     // undici emits it, and an error without a listener ends the process, but its types omit it.
     EventEmitter.prototype.on.call(client, 'error', options.problem);
@@ -155,6 +165,18 @@ export class OriginPool {
     this.#slots.delete(slot);
     void slot.client.destroy().catch(nothing);
   }
+}
+
+/** Makes undici, which calls `read` without a size, get the bytes that the filter passes. */
+function readThrough(socket: Socket, filter: ContinueFilter): void {
+  const read = socket.read.bind(socket);
+  socket.read = (size?: number): Buffer | null => {
+    for (;;) {
+      const chunk: Buffer | null = read(size);
+      const passed = chunk && filter.pass(chunk);
+      if (passed === null || passed.length > 0) return passed;
+    }
+  };
 }
 
 function nothing(): void {}
