@@ -15,6 +15,7 @@ import type { AbortOptions } from '../store/abortable.ts';
 import { banner } from './banner.ts';
 import type { ListenAddress } from './config/listen-address.ts';
 import { type ConfigSources, loadConfig, type NodeConfig } from './config/node-config.ts';
+import { boundHeapGrowth } from './heap-growth.ts';
 import { Log } from './log/log.ts';
 import { startNode } from './start-node.ts';
 import { VERSION } from './version.ts';
@@ -42,6 +43,7 @@ interface Running {
  */
 export async function runCache(options: RunOptions): Promise<number> {
   let config = loadConfig(options);
+  boundHeapGrowth();
   const log = new Log({ level: config.logLevel, format: config.logFormat });
   let ended: (code: number) => void = () => {};
   const end = new Promise<number>((resolve) => {

@@ -7,6 +7,7 @@
 
 import { join } from 'node:path';
 import { systemClock } from '@bloomery/transport';
+import { boundHeapGrowth } from '../heap-growth.ts';
 import { Log } from '../log/log.ts';
 import { type CacheNode, type ListenPlaces, startNode } from '../start-node.ts';
 import { FleetChannel } from './fleet-channel.ts';
@@ -35,6 +36,7 @@ const whereToListen = new Promise<ListenPlaces>((resolve) => {
 const questions = new Map<number, (answer: ToWorker) => void>();
 let lastId = 0;
 
+boundHeapGrowth();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const)
   process.on(signal, () => {});
 process.on('message', (message: ToWorker) => {
