@@ -6,6 +6,7 @@
  * store.json              version of the layout, and the secret of the key hash
  * index/log-… snapshot-…  what is stored (index-journal.ts)
  * packs/00000001 …        heads and small bodies (packs.ts)
+ * packs/reserve           room for the next start (reserve-file.ts)
  * bodies/4e/4e07…         large bodies, by SHA-256 of their content (body-file.ts)
  * tmp/…                   bodies that are arriving; deleted at each start
  * ```

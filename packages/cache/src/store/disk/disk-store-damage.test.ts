@@ -46,7 +46,11 @@ const bodyFiles = () =>
   readdirSync(join(folder, 'bodies')).flatMap((part) =>
     readdirSync(join(folder, 'bodies', part)).map((name) => join(folder, 'bodies', part, name)),
   );
-const packFiles = () => readdirSync(join(folder, 'packs')).map((name) => join(folder, 'packs', name));
+/** The packs, without the reserve that lies among them. */
+const packFiles = () =>
+  readdirSync(join(folder, 'packs'))
+    .filter((name) => name !== 'reserve')
+    .map((name) => join(folder, 'packs', name));
 
 /** Reads until it fails. What came before is right; gives the error and how much that was. */
 async function readUntilError(store: DiskStore, key: string, body: Uint8Array) {

@@ -26,6 +26,13 @@ export interface DiskStoreOptions extends AbortOptions {
    * not only a crash of the process. Default false.
    */
   readonly syncRemovals?: boolean;
+  /**
+   * Called when the volume turns out to have no room for `capacityBytes`, with the bytes that the
+   * store uses at most from now on.
+   */
+  readonly onSmaller?: (bytes: number) => void;
+  /** A monotonic clock in milliseconds, by which the volume is measured again. */
+  readonly monotonic?: () => number;
 }
 
 /** Throws if an option is invalid. */

@@ -6,7 +6,8 @@
  * body-file.ts. In memory there is the index (44 bytes per entry, entry-index.ts) and a small cache
  * of heads. `find` answers at once if nothing is stored under a key or if its heads were read
  * recently. Otherwise it reads the pack, with one read for head and small body together. All
- * changes go through ledger.ts in one order; room.ts keeps the store below its capacity.
+ * changes go through ledger.ts in one order; room.ts keeps the store below its capacity, and below
+ * what the volume has room for.
  *
  * Promises:
  * - Readers get exactly the bytes that were written. Checksums are compared before a byte is
@@ -55,7 +56,9 @@ import { EntryIndex } from './index/entry-index.ts';
 import { IndexJournal } from './index/index-journal.ts';
 import { Ledger } from './ledger.ts';
 import { recover } from './recovery.ts';
+import { freeReserve } from './reserve-file.ts';
 import { Room } from './room.ts';
+import { VolumeWatch } from './volume-watch.ts';
 
 export type { DiskStoreOptions } from './disk-store-options.ts';
 
@@ -70,7 +73,6 @@ interface Handle {
 }
 
 export class DiskStore implements LowerStore {
-  readonly #capacity: number;
   readonly #secret: SecretKey;
   readonly #lock: FolderLock;
   readonly #index = new EntryIndex();
@@ -80,6 +82,7 @@ export class DiskStore implements LowerStore {
   readonly #files: OpenFiles;
   readonly #ledger: Ledger;
   readonly #room: Room;
+  readonly #volume: VolumeWatch;
   readonly #cache: HeadCache;
   readonly #heads: HeadReader;
   readonly #changes: EntryChanges;
@@ -97,7 +100,6 @@ export class DiskStore implements LowerStore {
     const { folder, capacityBytes } = options;
     this.#lock = lock;
     this.#secret = readFolder(folder);
-    this.#capacity = capacityBytes;
     this.#packs = new Packs(join(folder, 'packs'), capacityBytes);
     this.#journal = new IndexJournal(join(folder, 'index'), capacityBytes);
     this.#files = new OpenFiles(options.openBodies ?? 512);
@@ -108,7 +110,11 @@ export class DiskStore implements LowerStore {
       folder,
       files: this.#files,
       syncRemovals: options.syncRemovals ?? false,
-      holdRoom: (bytes) => this.#room.tryHold(bytes) || this.#room.hold(bytes),
+      holdRoom: (bytes) => {
+        this.#volume.measureAgain();
+        return this.#room.tryHold(bytes) || this.#room.hold(bytes);
+      },
+      writeFailed: (error, bytes) => this.#volume.writeFailed(error, bytes),
       releaseRoom: (bytes) => {
         this.#room.heldBytes -= bytes;
       },
@@ -127,6 +133,15 @@ export class DiskStore implements LowerStore {
       corrupt: (id) => {
         if (!this.#changes.dropping.has(id)) this.#corrupt++;
       },
+    });
+    this.#volume = new VolumeWatch({
+      folder,
+      capacityBytes,
+      room: this.#room,
+      ledger: this.#ledger,
+      closed: () => this.#changes.closed,
+      onSmaller: options.onSmaller ?? (() => {}),
+      monotonic: options.monotonic ?? (() => performance.now()),
     });
     this.#heads = new HeadReader(this.#index, this.#packs, this.#cache, (id, low, high, key) => {
       // If many readers find the damage, it is counted once.
@@ -148,9 +163,17 @@ export class DiskStore implements LowerStore {
       watched: () => this.#listeners.size > 0,
       tell: (key, change, response) => tellListeners(this.#listeners, key, change, response),
     });
+    const mostObjectBytes = options.maxObjectBytes ?? Math.floor(capacityBytes / 4);
+    const room = this.#room;
     this.#home = {
       inlineBytes,
-      maxObjectBytes: options.maxObjectBytes ?? Math.floor(capacityBytes / 4),
+      get maxObjectBytes() {
+        // A quarter of what the volume has room for, where that is less than configured.
+        return room.capacityBytes < capacityBytes
+          ? Math.min(mostObjectBytes, Math.floor(room.capacityBytes / 4))
+          : mostObjectBytes;
+      },
+      writeFailed: (error, bytes) => this.#volume.writeFailed(error, bytes),
       reserve: (bytes, mayEvict) => this.#reserve(bytes, mayEvict),
       unreserve: (bytes, mayEvict) => {
         if (mayEvict) this.#room.heldBytes -= bytes;
@@ -178,6 +201,7 @@ export class DiskStore implements LowerStore {
     const { folder, signal } = options;
     signal?.throwIfAborted();
     prepareFolder(folder);
+    freeReserve(folder);
     let abandon = () => {};
     const lock = await FolderLock.take(folder, { lost: () => abandon(), signal });
     let store: DiskStore | undefined;
@@ -208,8 +232,7 @@ export class DiskStore implements LowerStore {
       journal: this.#journal,
       unclean: this.#lock.unclean,
     });
-    // The capacity may be smaller than last time.
-    if (!this.#room.has(0)) await this.#ledger.turn(() => this.#room.hold(0));
+    await this.#volume.open();
   }
 
   find(key: string): readonly StoredResponse[] | Promise<readonly StoredResponse[]> {
@@ -298,7 +321,7 @@ export class DiskStore implements LowerStore {
     return {
       responses: this.#index.count,
       bytes: this.#packs.liveBytes + this.#bodies.bytes,
-      capacityBytes: this.#capacity,
+      capacityBytes: this.#room.capacityBytes,
       copies: 0,
       copyBytes: 0,
       evictions: this.#evictions,
@@ -429,6 +452,7 @@ export class DiskStore implements LowerStore {
 
   #reserve(bytes: number, mayEvict: boolean): boolean | Promise<boolean> {
     if (this.#changes.closed) return false;
+    this.#volume.measureAgain();
     if (!mayEvict) return this.#room.tryHoldSpare(bytes);
     return this.#room.tryHold(bytes) || this.#ledger.turn(() => this.#room.hold(bytes));
   }

@@ -15,6 +15,14 @@ export const truncateFile: (fd: number, length: number) => Promise<void> = promi
 export const syncData: (fd: number) => Promise<void> = promisify(fdatasync);
 export const syncAll: (fd: number) => Promise<void> = promisify(fsync);
 
+/** Whether an error, or its cause, is that the volume has no room, or the user no quota. */
+export function isFullError(error: unknown): boolean {
+  for (let at = error as NodeJS.ErrnoException | undefined; at !== undefined; at = at.cause as typeof at) {
+    if (at.code === 'ENOSPC' || at.code === 'EDQUOT') return true;
+  }
+  return false;
+}
+
 /** An error of close is ignored: the data was already written, or its write has failed before. */
 export function closeFile(fd: number): void {
   close(fd, () => {});

@@ -82,6 +82,8 @@ export interface LedgerParts {
   holdRoom(bytes: number): boolean | Promise<boolean>;
   /** The bytes are in a pack now, or never will be. */
   releaseRoom(bytes: number): void;
+  /** A write of up to `bytes` bytes failed. */
+  writeFailed(error: unknown, bytes: number): void;
 }
 
 interface Staged {
@@ -224,7 +226,8 @@ export class Ledger {
         const name = Buffer.from(body.digest).toString('hex');
         try {
           await moveFile(body.path, this.bodyPath(name));
-        } catch {
+        } catch (error) {
+          this.#parts.writeFailed(error, stage.change.bytes);
           stage.failed = true;
           return;
         }
@@ -249,8 +252,13 @@ export class Ledger {
         stage.place = { pack, offset: at };
         at += stage.step.put!.record.length;
       }
-    } catch {
-      for (const stage of puts) stage.failed = true;
+    } catch (error) {
+      let bytes = 0;
+      for (const stage of puts) {
+        stage.failed = true;
+        bytes += stage.change.bytes;
+      }
+      this.#parts.writeFailed(error, bytes);
     }
   }
 
@@ -275,6 +283,7 @@ export class Ledger {
     try {
       await journal.append(records, removals && syncRemovals);
     } catch (error) {
+      this.#parts.writeFailed(error, 0);
       for (const stage of staged) {
         if (stage.step.put !== null) stage.failed = true;
         else if (!stage.failed) await this.#scratch(stage, error);

@@ -4,8 +4,9 @@
  * Everything counts as used: packs with their garbage, body files with their checksums, temporary
  * files, logs, the snapshot, and the next snapshot, which will be written while the old one is
  * still there. Deleted files that are still being read are not counted (open-files.ts says how much
- * that can be). Usage stays below the capacity minus one pack, which is the room that moving
- * records needs.
+ * that can be). Usage stays below the capacity minus the reserve (reserve-file.ts) and one pack,
+ * which is the room that moving records needs. The capacity is smaller than configured while the
+ * volume has no room for it (volume-limit.ts).
  *
  * When more is needed and some pack consists of garbage by a quarter or more, its live records are
  * moved and the file is deleted. Otherwise entries are evicted, least recently used first
@@ -36,6 +37,8 @@ import type { EntryIndex } from './index/entry-index.ts';
 import { type IndexJournal, putSlot } from './index/index-journal.ts';
 import { PUT_BYTES, PUT_WITH_BODY_BYTES, RecordBuffer } from './index/index-records.ts';
 import type { Ledger } from './ledger.ts';
+import { reserveBytes } from './reserve-file.ts';
+import { VolumeLimit } from './volume-limit.ts';
 
 export interface RoomParts {
   readonly capacityBytes: number;
@@ -64,11 +67,34 @@ export class Room {
   heldBytes = 0;
   /** The same for bodies that may not evict anything. */
   spareBytes = 0;
-  readonly #keptForSpare: number;
+  readonly #volume: VolumeLimit;
 
   constructor(parts: RoomParts) {
     this.#parts = parts;
-    this.#keptForSpare = Math.floor(parts.capacityBytes / 32);
+    this.#volume = new VolumeLimit(parts.capacityBytes);
+  }
+
+  /** Limit for all bytes in the folder: the configured one, or what the volume has room for. */
+  get capacityBytes(): number {
+    return this.#volume.bytes;
+  }
+
+  /** The volume refused a write of `bytes` bytes. `hold(0)` evicts down to the new capacity. */
+  refused(bytes: number, now: number): void {
+    this.#volume.refused(this.used, bytes, now);
+    this.#parts.packs.fit(this.capacityBytes);
+  }
+
+  /** The volume has room for `free` more bytes. */
+  measured(free: number, now: number): void {
+    const { packs, bodies, journal } = this.#parts;
+    this.#volume.measured(packs.bytes + bodies.bytes + journal.bytes, free, now);
+    packs.fit(this.capacityBytes);
+  }
+
+  /** Whether the volume should be measured again. */
+  mayRise(now: number): boolean {
+    return this.#volume.mayRise(now);
   }
 
   get used(): number {
@@ -107,7 +133,7 @@ export class Room {
    */
   async hold(bytes: number): Promise<boolean> {
     const { packs } = this.#parts;
-    if (bytes > this.#limit - this.#keptForSpare) return false;
+    if (bytes > 0 && bytes > this.#limit - this.#keptForSpare) return false;
     while (!this.tryHold(bytes)) {
       const pack = packs.mostGarbage(GARBAGE_SHARE);
       if (pack !== undefined && (await this.#compact(pack))) continue;
@@ -117,7 +143,12 @@ export class Room {
   }
 
   get #limit(): number {
-    return this.#parts.capacityBytes - this.#parts.packs.packBytes;
+    const { packs, capacityBytes } = this.#parts;
+    return this.capacityBytes - packs.packBytes - reserveBytes(capacityBytes);
+  }
+
+  get #keptForSpare(): number {
+    return Math.floor(this.capacityBytes / 32);
   }
 
   async #evict(bytes: number): Promise<boolean> {
@@ -148,11 +179,11 @@ export class Room {
 
   /** The slots to evict for `bytes` bytes. */
   #choose(bytes: number): number[] {
-    const { index, bodies, capacityBytes } = this.#parts;
+    const { index, bodies } = this.#parts;
     const victims: number[] = [];
     const releases = new Map<number, number>();
     // Slightly more than needed, so that not every new entry has to do this again.
-    const goal = Math.max(bytes, capacityBytes / 1024);
+    const goal = Math.max(bytes, this.capacityBytes / 1024);
     let freed = 0;
     for (const slot of index.victims()) {
       if (freed >= goal || victims.length === MOST_VICTIMS) break;

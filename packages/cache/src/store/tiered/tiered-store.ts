@@ -30,12 +30,13 @@
  * both tiers for which the disk may have variants that memory has not. For those the disk is asked
  * as well, and the lists are merged.
  *
- * A full disk (ENOSPC: other programs fill it as well) keeps nothing new until there is room. When
- * the disk fails, everything continues in memory: the disk is no longer read or written,
- * `onDiskFailure` is called once, and keys that are only there are reported as removed. Removals
- * are still tried, because an invalidated response must not reappear at the next start; where they
- * fail, `remove` rejects. A body that is being written to the disk at that moment is not kept; if a
- * flight attends it, it passes through, and its readers get all of it (spool.ts).
+ * A full disk (ENOSPC: other programs fill it as well) evicts to make room for later responses
+ * (../disk/volume-watch.ts), and does not keep the one that found no room. When the disk fails,
+ * everything continues in memory: the disk is no longer read or written, `onDiskFailure` is called
+ * once, and keys that are only there are reported as removed. Removals are still tried, because an
+ * invalidated response must not reappear at the next start; where they fail, `remove` rejects. A
+ * body that is being written to the disk at that moment is not kept; if a flight attends it, it
+ * passes through, and its readers get all of it (spool.ts).
  *
  * The disk answers at once from its own index which keys it has (`LowerStore.has`); no key is read
  * to open the store. That answer decides what listeners are told about both tiers together, so it

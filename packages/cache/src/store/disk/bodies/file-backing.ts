@@ -35,6 +35,8 @@ export interface FileHome {
   reserve(bytes: number, mayEvict: boolean): boolean | Promise<boolean>;
   /** The file is deleted, or has become a body of the store. */
   unreserve(bytes: number, mayEvict: boolean): void;
+  /** A write of `bytes` bytes failed. */
+  writeFailed(error: unknown, bytes: number): void;
   openTemporary(): { readonly path: string; readonly file: SharedFile };
 }
 
@@ -148,6 +150,19 @@ export class FileBacking implements Backing {
       throw givenUpError();
     }
     this.#reserved += wanted;
+    try {
+      await this.#write(held, count, seal);
+    } catch (error) {
+      this.#home.writeFailed(error, wanted);
+      throw error;
+    }
+    if (this.#dismissed) throw givenUpError();
+    this.end += count;
+    held.drop(count);
+    return true;
+  }
+
+  async #write(held: ChunkList, count: number, seal: { make(): Buffer[] } | undefined): Promise<void> {
     const file = (this.#file ?? (await this.#open())).retain();
     // An abort during this write must not close the descriptor.
     try {
@@ -157,10 +172,6 @@ export class FileBacking implements Backing {
     } finally {
       file.release();
     }
-    if (this.#dismissed) throw givenUpError();
-    this.end += count;
-    held.drop(count);
-    return true;
   }
 
   async #open(): Promise<SharedFile> {

@@ -34,7 +34,7 @@ const MOST_PACK_BYTES = 256 * 1024 * 1024;
 
 export class Packs {
   readonly #folder: string;
-  readonly packBytes: number;
+  #packBytes = 1;
   readonly #packs = new Map<number, Pack>();
   readonly #open = new Map<number, SharedFile>();
   #active = 0;
@@ -46,7 +46,7 @@ export class Packs {
 
   constructor(folder: string, capacityBytes: number) {
     this.#folder = folder;
-    this.packBytes = Math.min(MOST_PACK_BYTES, Math.ceil(capacityBytes / 32));
+    this.fit(capacityBytes);
     for (const name of readdirSync(folder)) {
       if (!/^\d{8,}$/.test(name)) continue;
       const { size } = statSync(join(folder, name));
@@ -54,6 +54,16 @@ export class Packs {
       this.bytes += size;
       this.#active = Math.max(this.#active, Number(name));
     }
+  }
+
+  /** Bytes at which a pack is full. */
+  get packBytes(): number {
+    return this.#packBytes;
+  }
+
+  /** Sets the size of later packs for a capacity, which changes with the room of the volume. */
+  fit(capacityBytes: number): void {
+    this.#packBytes = Math.max(1, Math.min(MOST_PACK_BYTES, Math.ceil(capacityBytes / 32)));
   }
 
   /** Whether the record can exist: its file is long enough. */
@@ -73,7 +83,7 @@ export class Packs {
     let bytes = 0;
     for (const record of records) bytes += record.length;
     let pack = this.#fd < 0 ? undefined : this.#packs.get(this.#active);
-    if (pack === undefined || (pack.bytes > 0 && pack.bytes + bytes > this.packBytes))
+    if (pack === undefined || (pack.bytes > 0 && pack.bytes + bytes > this.#packBytes))
       pack = await this.#begin();
     const offset = pack.bytes;
     await writeFully(this.#fd, records, offset);
