@@ -3,12 +3,20 @@
  * arranged for the number of workers.
  */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { FolderLock } from '@bloomery/files';
 import { describe, expect, it } from 'vitest';
 import { scratchFolder, startTestNode } from '../../test/node/scratch.ts';
-import { claimDiskFolder, FolderInUseError } from './claimed-folder.ts';
+import { claimConfiguredFolder, claimDiskFolder, FolderInUseError } from './claimed-folder.ts';
 
 const folder = scratchFolder();
 
@@ -56,6 +64,39 @@ describe('the folder on disk', () => {
     expect(readFileSync(join(place, 'letter.txt'), 'utf8')).toBe('dear');
     expect(readdirSync(place)).toEqual(['letter.txt']);
   });
+
+  it.skipIf(process.getuid === undefined).each<readonly [number, RegExp | null]>([
+    [0o700, null],
+    [0o755, null],
+    [0o770, /its group can write in it \(mode 770\).*chmod 700/],
+    [0o757, /every user can write in it \(mode 757\).*chmod 700/],
+  ])('with mode %o, is warned of if others can write in it', async (mode, expected) => {
+    const place = join(folder, `mode-${mode}`);
+    mkdirSync(place);
+    chmodSync(place, mode);
+    const told = await warningsAbout(place);
+    if (expected === null) expect(told).toEqual([]);
+    else expect(told).toEqual([['disk-exposed', expect.stringMatching(expected)]]);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('is warned of if it belongs to another user', async () => {
+    const place = join(folder, 'anothers');
+    mkdirSync(place, { mode: 0o700 });
+    chownSync(place, 12_345, 12_345);
+    expect(await warningsAbout(place)).toEqual([
+      ['disk-exposed', expect.stringMatching(/it belongs to user 12345/)],
+    ]);
+  });
+
+  async function warningsAbout(place: string): Promise<unknown[]> {
+    const told: unknown[] = [];
+    const claim = await claimConfiguredFolder(
+      { disk: { folder: place, bytes: 1e6 }, diskDefaulted: false, workers: 1 },
+      { event: (_level, event, fields) => told.push([event, fields?.problem]) },
+    );
+    claim!.release();
+    return told;
+  }
 
   it('begins empty with another number of workers, for keys belong to others then', async () => {
     const place = join(folder, 'workers');

@@ -14,6 +14,11 @@
  * The stored responses are then dropped, because a copy under its former owner would miss
  * invalidations and reappear stale when the number is changed back.
  *
+ * A claim needs room for the lock. If the volume is full, the reserve of the stores is given up
+ * (store/disk/reserve-file.ts). If that is not enough, the stores are dropped, unless the lock in
+ * the folder has an owner that lives. They are dropped even if there is no room after that and the
+ * node goes on in memory: it could not remove from them what is purged meanwhile.
+ *
  * The claim is a lock like that of each store inside (@bloomery/files, which says where it breaks
  * down). Without it, a second node in another container, with another number of workers, would drop
  * the stores of the first one.
@@ -22,11 +27,15 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { FolderLock, FolderTakenError, isLockName, isTemporaryName, writeAtomically } from '@bloomery/files';
+import { isFullError } from '../store/disk/file-io.ts';
+import { freeReserve } from '../store/disk/reserve-file.ts';
 import type { NodeConfig } from './config/node-config.ts';
+import type { Log } from './log/log.ts';
 import { keptName } from './node-name.ts';
 
 const MARKER = 'bloomery-cache.json';
 const FORMAT = 1;
+const WORKER_FOLDER = /^worker-\d+$/;
 /** Maximum number of nodes of one user that were started without a configured folder. */
 const MOST_NODES = 16;
 
@@ -58,8 +67,14 @@ export async function claimDiskFolder(
     );
   }
   // Checked before the lock creates files in the folder.
-  checkOurs(folder);
-  const lock = await lockFolder(folder, signal);
+  const { names } = checkOurs(folder);
+  // The lock needs room, which the stores have kept for this moment.
+  for (const name of names) if (WORKER_FOLDER.test(name)) freeReserve(join(folder, name));
+  const lock = await lockFolder(folder, signal).catch((error) => {
+    if (!isFullError(error)) throw error;
+    dropStores(folder, names);
+    return lockFolder(folder, signal);
+  });
   try {
     const rearranged = arrange(folder, workers);
     return { folder, name: keptName(folder), rearranged, release: () => lock.release() };
@@ -88,20 +103,55 @@ function makeFolder(folder: string): void {
 
 /**
  * Claims the configured folder. If it is the default and another node uses it, `http-2` next to it
- * is tried, and so on.
+ * is tried, and so on. Returns null if no folder is configured, or if its volume has no room even
+ * for a lock: then the node goes on in memory, which is logged.
  */
 export async function claimConfiguredFolder(
   { disk, diskDefaulted, workers }: Pick<NodeConfig, 'disk' | 'diskDefaulted' | 'workers'>,
+  log: Pick<Log, 'event'>,
   signal?: AbortSignal,
 ): Promise<ClaimedFolder | null> {
   if (disk === null) return null;
   for (let number = 1; ; number++) {
+    const folder = number === 1 ? disk.folder : `${disk.folder}-${number}`;
     try {
-      return await claimDiskFolder(number === 1 ? disk.folder : `${disk.folder}-${number}`, workers, signal);
+      const claimed = await claimDiskFolder(folder, workers, signal);
+      const danger = writersOf(folder);
+      if (danger !== null) log.event('warn', 'disk-exposed', { folder, problem: danger });
+      if (claimed.rearranged) log.event('warn', 'disk-rearranged', { folder, workers });
+      return claimed;
     } catch (error) {
+      if (isFullError(error)) {
+        logUnused(log, folder, error);
+        return null;
+      }
       if (!(error instanceof FolderInUseError) || !diskDefaulted || number >= MOST_NODES) throw error;
     }
   }
+}
+
+/**
+ * Describes who else can change the files of the folder, or returns null. Such a user decides what
+ * this node serves: checksums protect against damage, not against intent. On Windows, modes say
+ * nothing.
+ */
+function writersOf(folder: string): string | null {
+  if (process.getuid === undefined) return null;
+  const { mode, uid } = statSync(folder);
+  if ((mode & 0o022) !== 0) {
+    const who = (mode & 0o002) !== 0 ? 'every user' : 'its group';
+    return `${who} can write in it (mode ${(mode & 0o777).toString(8)}) and so change what is served; chmod 700 ${folder}`;
+  }
+  const own = process.getuid();
+  // Root can write everywhere in any case.
+  if (uid !== own && uid !== 0) return `it belongs to user ${uid}, who can change what is served`;
+  return null;
+}
+
+/** Logs that a volume without room is not used. */
+export function logUnused(log: Pick<Log, 'event'>, folder: string, error: unknown): void {
+  const note = 'the volume is full; responses are kept in memory until the next start';
+  log.event('warn', 'disk-unused', { folder, problem: error, note });
 }
 
 /** The folder of one worker. */
@@ -127,15 +177,17 @@ function checkOurs(folder: string): { readonly names: readonly string[]; readonl
 function arrange(folder: string, workers: number): boolean {
   const { names, before } = checkOurs(folder);
   const rearranged = before !== null && before !== workers;
-  if (rearranged) {
-    for (const name of names)
-      if (/^worker-\d+$/.test(name)) rmSync(join(folder, name), { recursive: true, force: true });
-  }
+  if (rearranged) dropStores(folder, names);
   if (before !== workers)
     writeAtomically(join(folder, MARKER), Buffer.from(`${JSON.stringify({ format: FORMAT, workers })}\n`), {
       mode: 0o600,
     });
   return rearranged;
+}
+
+function dropStores(folder: string, names: readonly string[]): void {
+  for (const name of names)
+    if (WORKER_FOLDER.test(name)) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
 /**

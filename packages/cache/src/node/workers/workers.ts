@@ -136,9 +136,7 @@ export class Workers {
       exec: fileURLToPath(new URL(`./worker-process${own.endsWith('.ts') ? '.ts' : '.js'}`, own)),
       args: [],
     });
-    const disk = await claimConfiguredFolder(config, signal);
-    if (disk?.rearranged)
-      log.event('warn', 'disk-rearranged', { folder: disk.folder, workers: config.workers });
+    const disk = await claimConfiguredFolder(config, log, signal);
     const workers = new Workers(config, log, await openWorkersFolder(), disk, hungMs);
     try {
       await workers.#joinFleet();
