@@ -95,6 +95,7 @@ export function fileBacking(folder: string): { backing: FileBacking; left(): Rec
         reserved += bytes;
         return true;
       },
+      writeFailed: () => {},
       unreserve: (bytes) => {
         reserved -= bytes;
       },
