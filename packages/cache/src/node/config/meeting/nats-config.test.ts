@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { peerUrl } from './nats-config.ts';
-import { loadConfig, printConfig } from './node-config.ts';
-import { settingsForRestart } from './reload-rules.ts';
+import { loadConfig, printConfig } from '../node-config.ts';
+import { settingsForRestart } from '../reload-rules.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-nats-config-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -72,7 +71,18 @@ test('settings of NATS need a restart, and have no effect without a server', () 
   ]);
 });
 
-test('peerUrl() is the address of a peer port as a URL', () => {
-  expect(peerUrl({ host: '10.0.0.2', port: 3129, secure: false })).toBe('http://10.0.0.2:3129');
-  expect(peerUrl({ host: 'fd00::2', port: 3129, secure: true })).toBe('https://[fd00::2]:3129');
+test('--group needs --nats and a name, and is printed, and changed by a restart', () => {
+  expect(load({ group: 'rack-1' }).peers?.group).toEqual({ name: 'rack-1', patienceMs: 30_000 });
+  const config = load({ group: 'rack-1', groupPatience: '3s' });
+  expect(JSON.parse(printConfig(config))).toMatchObject({ group: 'rack-1', groupPatience: '3s' });
+  expect(settingsForRestart(config, load({ group: 'rack-2' }))).toEqual(['group', 'groupPatience']);
+  expect(load({}).peers?.group).toBe(null);
+  expect(load({ groupPatience: '3s' }).warnings).toEqual(['groupPatience has no effect without --group']);
+  expect(problemOf({ group: 'Rack 1' })).toContain(
+    'expected the name of a group: up to 32 of a-z, 0-9 and -',
+  );
+  expect(problemOf({ group: 'rack-1', groupPatience: '10ms' })).toContain('--group-patience: expected 1s');
+  expect(problemOf({ group: 'rack-1', nats: undefined, peer: ['http://10.0.0.3:3129'] })).toContain(
+    '--group needs --nats',
+  );
 });

@@ -10,10 +10,8 @@
 
 import { readFileSync } from 'node:fs';
 import { isFleetName, type NatsServerOptions, parseNatsUrl } from '@bloomery/transport/nats';
-import type { WrittenSettings } from './config-sources.ts';
-import type { ListenAddress } from './listen-address.ts';
-import { parsePeer } from './peer-address.ts';
-import type { SettingReader } from './setting-reader.ts';
+import type { WrittenSettings } from '../config-sources.ts';
+import type { SettingReader } from '../setting-reader.ts';
 
 export interface NatsConfig {
   /** The server, with user and password if they were given. */
@@ -25,29 +23,25 @@ export interface NatsConfig {
   readonly keyFile: string | null;
 }
 
-const NATS_SETTINGS = ['natsFleet', 'natsCreds', 'natsCa', 'natsCert', 'natsKey', 'peerAddress'] as const;
+const NATS_SETTINGS = ['natsFleet', 'natsCreds', 'natsCa', 'natsCert', 'natsKey'] as const;
 
 const LOOPBACK = /^(?:127\.[\d.]+|\[::1\]|localhost):\d+$/;
 
-/** Reads the settings for NATS, and where others reach this node's peer port. */
+/** Reads the settings for NATS. */
 export function readNats(
   reader: SettingReader,
   written: WrittenSettings,
   context: {
-    listen: ListenAddress | null;
-    /** Whether the settings name neighbours as well. */
-    hasMembers: boolean;
     problems: string[];
     warnings: string[];
   },
-): { readonly nats: NatsConfig | null; readonly address: string | null } {
-  const { listen, hasMembers, problems, warnings } = context;
+): NatsConfig | null {
+  const { problems, warnings } = context;
   const url = reader.one('nats', (text) => {
     parseNatsUrl(text);
     return text;
   });
   const fleet = reader.one('natsFleet', parseFleet) ?? 'default';
-  const address = reader.one('peerAddress', parsePeer) ?? null;
   const files = {
     credsFile: reader.path('natsCreds'),
     caFile: reader.path('natsCa'),
@@ -57,16 +51,10 @@ export function readNats(
   if (url === undefined) {
     const idle = written.has('nats') ? [] : NATS_SETTINGS.filter((key) => written.has(key));
     for (const key of idle) warnings.push(`${key} has no effect without --nats`);
-    return { nats: null, address: null };
+    return null;
   }
-  if (hasMembers)
-    problems.push('--nats finds the neighbours by itself; leave out --peer and --peers-dns, or --nats');
   if ((files.certFile === null) !== (files.keyFile === null))
     problems.push('--nats-cert and --nats-key belong together; only one of them is given');
-  if (listen !== null && address === null && isWildcard(listen))
-    problems.push(
-      `--peer-listen ${listen.host} does not say where others reach this node; --peer-address does, such as http://10.0.0.2:${listen.port}`,
-    );
   const nats = { url, fleet, ...files };
   try {
     natsServer(nats);
@@ -78,7 +66,7 @@ export function readNats(
   const isOpen = !isTls && files.caFile === null && !servers.every((server) => LOOPBACK.test(server));
   if (isOpen && (password !== null || token !== null))
     warnings.push('the password of --nats goes over the network unencrypted; tls:// ends that');
-  return { nats, address };
+  return nats;
 }
 
 /** The server as the transport takes it. Reads the files, and throws the file system's error. */
@@ -93,7 +81,7 @@ export function natsServer({ url, credsFile, caFile, certFile, keyFile }: NatsCo
 }
 
 /** The settings as they stand in a configuration file, without user and password. */
-export function printNats(nats: NatsConfig | null, address: string | null): Record<string, unknown> {
+export function printNats(nats: NatsConfig | null): Record<string, unknown> {
   if (nats === null) return {};
   return {
     nats: parseNatsUrl(nats.url).shown,
@@ -102,17 +90,7 @@ export function printNats(nats: NatsConfig | null, address: string | null): Reco
     natsCa: nats.caFile ?? undefined,
     natsCert: nats.certFile ?? undefined,
     natsKey: nats.keyFile ?? undefined,
-    peerAddress: address ?? undefined,
   };
-}
-
-/** The URL under which others reach a peer port. */
-export function peerUrl({ host, port, secure }: ListenAddress): string {
-  return `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-function isWildcard({ host }: ListenAddress): boolean {
-  return host === '0.0.0.0' || host === '::' || host === '';
 }
 
 function parseFleet(text: string): string {
