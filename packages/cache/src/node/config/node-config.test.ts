@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selfSigned } from '@bloomery/testkit/programs/self-signed';
 import { afterAll, describe, expect, it } from 'vitest';
+import { configProblems } from '../../../test/node/config-problems.ts';
 import { LIMIT_NAMES } from '../../safety/limits.ts';
 import { formatDuration, formatSize, parseDuration, parseSize } from './amounts.ts';
-import { ConfigError } from './config-sources.ts';
 import { nearestName } from './nearest-name.ts';
 import { loadConfig, type NodeConfig, printConfig } from './node-config.ts';
 import { environmentName, SETTINGS } from './settings.ts';
@@ -17,16 +17,6 @@ function file(name: string, content: unknown): string {
   const path = join(folder, name);
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   return path;
-}
-
-function problemsOf(run: () => unknown): readonly string[] {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
 }
 
 const withFlags = (flags: Record<string, unknown>): NodeConfig => loadConfig({ flags });
@@ -282,13 +272,13 @@ describe('problems', () => {
   ];
 
   it.each(cases)('%s', (_what, flags, message) => {
-    const problems = problemsOf(() => withFlags(flags));
+    const problems = configProblems(() => withFlags(flags));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(message);
   });
 
   it('files that cannot be read name themselves', () => {
-    const problems = problemsOf(() => withFlags({ tlsCert: missing, tlsKey: missing }));
+    const problems = configProblems(() => withFlags({ tlsCert: missing, tlsKey: missing }));
     expect(problems).toEqual([
       `--tls-cert: cannot read ${missing}: ENOENT`,
       `--tls-key: cannot read ${missing}: ENOENT`,
@@ -298,9 +288,9 @@ describe('problems', () => {
   it('a key that does not belong to the certificate is found', () => {
     for (const name of ['one', 'two']) selfSigned(folder, name);
     expect(
-      problemsOf(() => withFlags({ tlsCert: join(folder, 'one.pem'), tlsKey: join(folder, 'one.key') })),
+      configProblems(() => withFlags({ tlsCert: join(folder, 'one.pem'), tlsKey: join(folder, 'one.key') })),
     ).toEqual([]);
-    const [problem] = problemsOf(() =>
+    const [problem] = configProblems(() =>
       withFlags({ tlsCert: join(folder, 'one.pem'), tlsKey: join(folder, 'two.key') }),
     );
     expect(problem).toMatch(/one.pem and the key .*two.key cannot be used: /);
@@ -308,17 +298,17 @@ describe('problems', () => {
 
   it('authorities that cannot be read, or are none', () => {
     const plain = file('plain.pem', 'no certificate');
-    expect(problemsOf(() => withFlags({ originCa: missing }))).toEqual([
+    expect(configProblems(() => withFlags({ originCa: missing }))).toEqual([
       `--origin-ca: cannot read ${missing}: ENOENT`,
     ]);
-    expect(problemsOf(() => withFlags({ originCa: plain }))).toEqual([
+    expect(configProblems(() => withFlags({ originCa: plain }))).toEqual([
       expect.stringContaining(`--origin-ca: expected certificates (PEM) in ${plain}: `),
     ]);
-    expect(problemsOf(() => withFlags({ originCa: selfSigned(folder, 'authority').cert }))).toEqual([]);
+    expect(configProblems(() => withFlags({ originCa: selfSigned(folder, 'authority').cert }))).toEqual([]);
   });
 
   it('all are told at once', () => {
-    const problems = problemsOf(() => withFlags({ memory: 'x', workers: 'y', logLevel: 'z' }));
+    const problems = configProblems(() => withFlags({ memory: 'x', workers: 'y', logLevel: 'z' }));
     expect(problems).toHaveLength(3);
     expect(() => withFlags({ memory: 'x', workers: 'y' })).toThrow(
       /^2 settings are wrong:\n {2}--memory: .*\n {2}--workers: /,
@@ -326,7 +316,7 @@ describe('problems', () => {
   });
 
   it('of a file: no JSON, no object, unknown names, wrong values', () => {
-    const of = (content: unknown) => problemsOf(() => loadConfig({ file: file('bad.json', content) }))[0];
+    const of = (content: unknown) => configProblems(() => loadConfig({ file: file('bad.json', content) }))[0];
     expect(of('{ "memory": ')).toMatch(/bad.json: expected JSON: /);
     expect(of([1])).toMatch(/bad.json: expected a JSON object of settings, got a list$/);
     expect(of({ 'disk-size': '1GB' })).toMatch(
@@ -349,7 +339,7 @@ describe('problems', () => {
   });
 
   it('of the environment: unknown names, wrong values', () => {
-    const of = (environment: Record<string, string>) => problemsOf(() => loadConfig({ environment }));
+    const of = (environment: Record<string, string>) => configProblems(() => loadConfig({ environment }));
     expect(of({ BLOOMERY_CACHE_MEMROY: '1GB' })).toEqual([
       'the environment has BLOOMERY_CACHE_MEMROY, which is no setting. Did you mean BLOOMERY_CACHE_MEMORY?',
     ]);
@@ -372,7 +362,7 @@ describe('the tables of settings in the guides', () => {
   });
 
   it('fleet.md has every setting of a fleet, with the flag and the default of cache.md', () => {
-    const ofFleet = SETTINGS.filter(({ key }) => /^(?:peer|nats)/.test(key) || key === 'share');
+    const ofFleet = SETTINGS.filter(({ key }) => /^(?:peer|nats|group)/.test(key) || key === 'share');
     expect([...fleet.keys()].sort()).toEqual(ofFleet.map(({ flag }) => flag).sort());
     for (const [flag, [flags, standard]] of fleet) {
       const [sameFlags, , sameStandard] = cache.get(flag)!;

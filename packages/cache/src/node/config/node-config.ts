@@ -27,6 +27,7 @@ import {
 import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
 import { parseMetadataOrigin } from './metadata-origin.ts';
 import { type NetworkList, parseNetworks } from './network-list.ts';
+import { checkPeerCertificates } from './peer-certificates.ts';
 import { type PeerConfig, printPeers, readPeers } from './peer-config.ts';
 import { formatRule, parseRule, parseSetName, rulesOfSet } from './rule-config.ts';
 import {
@@ -229,12 +230,7 @@ function interpret(reader: SettingReader, written: WrittenSettings, problems: st
     sets: reader.list('rules', parseSetName, undefined, true) ?? [],
   };
   return {
-    name:
-      reader.text(
-        'name',
-        /^[!#$%&'*+.^_`|~\w-]{1,64}$/,
-        'a name of letters, digits, dots and dashes, up to 64 of them',
-      ) ?? null,
+    name: certificates === null ? name : checkPeerCertificates(certificates, name, { problems, warnings }),
     listen,
     listenDefaulted: !written.has('listen'),
     tls,
@@ -289,7 +285,8 @@ function checkTogether(config: NodeConfig, written: WrittenSettings, problems: s
     );
   } else if (tls !== null) checkCertificate(tls, problems);
   if (config.originCaFile !== null) checkAuthorities(config.originCaFile, problems);
-  const addresses = [...listen, config.adminListen, config.peers?.listen].filter((one) => one != null);
+  const peerListen = config.peers?.certificates == null ? config.peers?.listen : null;
+  const addresses = [...listen, config.adminListen, peerListen].filter((one) => one != null);
   const encrypted = addresses.find(({ secure }) => secure);
   if (encrypted !== undefined && !written.has('tlsCert'))
     problems.push(`${formatListen(encrypted)} needs --tls-cert and --tls-key`);

@@ -13,10 +13,17 @@ import type { ListenAddress } from './listen-address.ts';
 
 const PEER_PORT = 'the peer port of a neighbour such as http://10.0.0.2:3129 or [fd00::2]:3129';
 
-/** Parses an address. The result is a URL without path: `http://10.0.0.2:3129`. */
-export function parsePeer(text: string, expected: string = PEER_PORT): string {
+/**
+ * Parses an address. The result is a URL without path: `http://10.0.0.2:3129`. An address that has
+ * no scheme gets `initial`.
+ */
+export function parsePeer(
+  text: string,
+  expected: string = PEER_PORT,
+  initial: 'http' | 'https' = 'http',
+): string {
   const match = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#]*)([/?#].*)?$/i.exec(text.trim());
-  const [, scheme = 'http', place = '', rest = ''] = match ?? [];
+  const [, scheme = initial, place = '', rest = ''] = match ?? [];
   const quoted = JSON.stringify(text);
   const refuse = (got: string): never => {
     throw new TypeError(`expected ${expected}, got ${got}`);

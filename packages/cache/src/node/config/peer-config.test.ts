@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ConfigError } from './config-sources.ts';
+import { configProblems } from '../../../test/node/config-problems.ts';
 import { loadConfig, type NodeConfig, printConfig } from './node-config.ts';
 import { readPeerSecrets } from './peer-secret.ts';
 import { settingsForRestart, withoutRestart } from './reload-rules.ts';
@@ -20,15 +20,7 @@ function file(name: string, content: string | Uint8Array, mode = 0o600): string 
 const secret = file('secret', 'correct horse battery staple\n');
 const fleet = (flags: Record<string, unknown>): NodeConfig =>
   loadConfig({ flags: { peerSecret: secret, peerListen: '127.0.0.1:3129', ...flags } });
-const problemsOf = (flags: Record<string, unknown>): readonly string[] => {
-  try {
-    fleet(flags);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
-};
+const problemsOf = (flags: Record<string, unknown>) => configProblems(() => fleet(flags));
 
 describe('settings for neighbours', () => {
   test('a node without peers has none, and one with them has the defaults', () => {
@@ -41,9 +33,12 @@ describe('settings for neighbours', () => {
       dns: [],
       dnsServers: [],
       nats: null,
+      multicast: null,
+      group: null,
       address: null,
       listen: { host: '127.0.0.1', port: 3129, secure: false },
       secretFile: secret,
+      certificates: null,
       budgetMs: 250,
       memoryBytes: 128e6,
       copiesShare: 0.1,
@@ -193,8 +188,8 @@ describe('settings for neighbours', () => {
 
   test('settings without effect are warned about', () => {
     expect(loadConfig({ flags: { peerBudget: '1s', share: ['http://h/'] } }).warnings).toEqual([
-      'peerBudget has no effect without --peer, --peers-dns, --nats or --peer-listen',
-      'share has no effect without --peer, --peers-dns, --nats or --peer-listen',
+      'peerBudget has no effect without --peer, --peers-dns, --nats, --peer-multicast or --peer-listen',
+      'share has no effect without --peer, --peers-dns, --nats, --peer-multicast or --peer-listen',
     ]);
     expect(fleet({ peerMode: 'summary-cache', peerCopies: '5%' }).warnings).toEqual([
       'peerCopies has no effect with --peer-mode summary-cache, which keeps every copy',

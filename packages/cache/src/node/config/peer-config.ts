@@ -1,7 +1,7 @@
 /**
  * The settings for cooperation with neighbours, read and checked together. A node without `--peer`,
- * `--peers-dns`, `--nats` and `--peer-listen` has none (null), and the rest of the node then does
- * nothing for neighbours.
+ * `--peers-dns`, `--nats`, `--peer-multicast` and `--peer-listen` has none (null), and the rest of
+ * the node then does nothing for neighbours.
  *
  * All nodes of a fleet can have the same list of peers: a node leaves its own address out and says
  * so in a warning. We refused to make that an error, because then each machine would need a
@@ -13,28 +13,27 @@ import { type DnsName, formatDnsName, parseDnsName } from '@bloomery/transport/m
 import { formatDuration, formatSize } from './amounts.ts';
 import type { WrittenSettings } from './config-sources.ts';
 import { formatListen, type ListenAddress, parseListen } from './listen-address.ts';
-import { type NatsConfig, printNats, readNats } from './nats-config.ts';
+import { type MeetingPlace, printMeetingPlace, readMeetingPlace } from './meeting/meeting-place.ts';
 import { leadsHere, parsePeer } from './peer-address.ts';
+import { type PeerCertificateFiles, readCertificateFiles } from './peer-certificates.ts';
 import { isReadableByAll, readPeerSecrets } from './peer-secret.ts';
 import { durationOf, type SettingReader, shareOf, sizeOf } from './setting-reader.ts';
 
 /** `single` plans for few copies in the fleet; `summary-cache` keeps and publishes everything. */
 type PeerMode = 'single' | 'summary-cache';
 
-export interface PeerConfig {
+export interface PeerConfig extends MeetingPlace {
   /** Peer ports of the neighbours, `http://host:port` each, without this node's own. */
   readonly peers: readonly string[];
   /** Names in the DNS that list further neighbours. Each has a port, unless it is a service. */
   readonly dns: readonly DnsName[];
   /** Name servers for these names; empty for those of the machine. */
   readonly dnsServers: readonly string[];
-  /** The NATS server by which the nodes find each other, or null for links over HTTP. */
-  readonly nats: NatsConfig | null;
-  /** The URL by which others reach `listen`, if it is not that address itself. */
-  readonly address: string | null;
   /** Address for neighbours, or null if this node only asks. */
   readonly listen: ListenAddress | null;
   readonly secretFile: string;
+  /** The files for mutual TLS, or null if the secret alone says who a neighbour is. */
+  readonly certificates: PeerCertificateFiles | null;
   /** Time that all neighbours and the owner together may delay the first byte. */
   readonly budgetMs: number;
   /** Bound for the summaries of all neighbours. */
@@ -51,6 +50,9 @@ export interface PeerConfig {
 const PEER_SETTINGS = [
   'peersDnsServer',
   'peerSecret',
+  'peerCert',
+  'peerKey',
+  'peerCa',
   'peerBudget',
   'peerMemory',
   'peerCopies',
@@ -68,21 +70,30 @@ export function readPeers(
   context: { listen: readonly ListenAddress[]; problems: string[]; warnings: string[] },
 ): PeerConfig | null {
   const { problems, warnings } = context;
-  const addresses = reader.list('peer', parsePeer) ?? [];
-  const listen = reader.one('peerListen', (text) => parseListen(text, false)) ?? null;
-  const names = reader.list('peersDns', parseDnsName) ?? [];
+  const certificates = readCertificateFiles(reader, written, problems);
+  const isTls = certificates !== null;
+  const addresses = reader.list('peer', (text) => parsePeer(text, undefined, isTls ? 'https' : 'http')) ?? [];
+  const listen = reader.one('peerListen', (text) => parseListen(text, isTls)) ?? null;
+  const names = reader.list('peersDns', (text) => withScheme(parseDnsName(text), text, isTls)) ?? [];
   const dnsServers = reader.list('peersDnsServer', parseServer) ?? [];
   const hasMembers = addresses.length + names.length > 0;
-  const { nats, address } = readNats(reader, written, { listen, hasMembers, problems, warnings });
+  const place = readMeetingPlace(reader, written, { listen, hasMembers, problems, warnings });
   const secretFile = reader.path('peerSecret');
   const rest = {
     ...readCommon(reader),
     bandwidth: reader.number('peerBandwidth', sizeOf, 1e3, 1e12) ?? 125e3,
     mode: reader.choice('peerMode', ['single', 'summary-cache']) ?? 'single',
   };
-  if (!hasMembers && nats === null && listen === null) {
+  const ways = [
+    ...(listen === null ? [] : ['--peer-listen']),
+    ...(addresses.length === 0 ? [] : ['--peer']),
+    ...(place.nats === null ? [] : ['--nats']),
+    ...(place.multicast === null ? [] : ['--peer-multicast']),
+    ...(names.length === 0 ? [] : ['--peers-dns']),
+  ];
+  if (ways.length === 0) {
     // A wrong --peer or --peers-dns is reported already, and would only repeat itself here.
-    const isWritten = written.has('peer') || written.has('peersDns') || written.has('nats');
+    const isWritten = ['peer', 'peersDns', 'nats', 'peerMulticast'].some((key) => written.has(key));
     const used: readonly string[] = written.has('squid')
       ? COMMON_SETTINGS
       : written.has('squidDigest')
@@ -90,7 +101,9 @@ export function readPeers(
         : [];
     const idle = isWritten ? [] : PEER_SETTINGS.filter((key) => written.has(key) && !used.includes(key));
     for (const key of idle)
-      warnings.push(`${key} has no effect without --peer, --peers-dns, --nats or --peer-listen`);
+      warnings.push(
+        `${key} has no effect without --peer, --peers-dns, --nats, --peer-multicast or --peer-listen`,
+      );
     return null;
   }
   const dns = names.map((name) =>
@@ -108,11 +121,19 @@ export function readPeers(
   if (secretFile === null) {
     if (!written.has('peerSecret') || written.get('peerSecret')?.value === false)
       problems.push(
-        `${listen !== null ? '--peer-listen' : addresses.length > 0 ? '--peer' : nats !== null ? '--nats' : '--peers-dns'} needs --peer-secret: a file with the secret that all nodes of the fleet share`,
+        `${ways[0]} needs --peer-secret: a file with the secret that all nodes of the fleet share`,
       );
     return null;
   }
   checkSecret(secretFile, problems, warnings);
+  if (isTls) {
+    const plain = [
+      ...addresses.filter((address) => address.startsWith('http:')).map((address) => `--peer ${address}`),
+      ...dns.filter(({ scheme }) => scheme === 'http').map((name) => `--peers-dns ${formatDnsName(name)}`),
+      ...(listen?.secure === false ? [`--peer-listen ${formatListen(listen)}`] : []),
+    ];
+    for (const each of plain) problems.push(`${each} is without TLS; with --peer-cert, expected https://`);
+  }
   const own = listen === null ? context.listen : [...context.listen, listen];
   const peers = addresses.filter((address) => !leadsHere(address, own));
   for (const address of addresses)
@@ -121,7 +142,7 @@ export function readPeers(
     warnings.push('neighbours cannot ask this node, because it has no --peer-listen; it only asks them');
   if (rest.mode === 'summary-cache' && written.has('peerCopies'))
     warnings.push('peerCopies has no effect with --peer-mode summary-cache, which keeps every copy');
-  return { peers, dns, dnsServers, nats, address, listen, secretFile, ...rest };
+  return { peers, dns, dnsServers, ...place, listen, secretFile, certificates, ...rest };
 }
 
 /** Settings that also hold for neighbours that are Squids (`squid-config.ts`). */
@@ -143,9 +164,12 @@ export function printPeers(config: PeerConfig | null): Readonly<Record<string, u
     peer: config.peers,
     peersDns: config.dns.length === 0 ? undefined : config.dns.map(formatDnsName),
     peersDnsServer: config.dnsServers.length === 0 ? undefined : config.dnsServers,
-    ...printNats(config.nats, config.address),
+    ...printMeetingPlace(config),
     peerListen: config.listen === null ? undefined : formatListen(config.listen),
     peerSecret: config.secretFile,
+    peerCert: config.certificates?.certFile,
+    peerKey: config.certificates?.keyFile,
+    peerCa: config.certificates?.caFile,
     peerBudget: formatDuration(config.budgetMs),
     peerMemory: formatSize(config.memoryBytes),
     peerCopies: config.copiesShare,
@@ -153,6 +177,11 @@ export function printPeers(config: PeerConfig | null): Readonly<Record<string, u
     peerMode: config.mode,
     share: config.share,
   };
+}
+
+/** A name in the DNS that was written without a scheme has neighbours with TLS if all have it. */
+function withScheme(name: DnsName, text: string, isTls: boolean): DnsName {
+  return isTls && !text.includes('://') ? { ...name, scheme: 'https' } : name;
 }
 
 /** Parses the address of a name server: `10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:5353`. */

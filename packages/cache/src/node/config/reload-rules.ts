@@ -2,8 +2,8 @@
  * Settings that a running node does not take from a new configuration: ports, stores, which would
  * have to be emptied or moved, and the way in which the node cooperates, from which its summary was
  * built. It takes all others, the list of neighbours among them, unless the node had none and has
- * no part for them. The operator is told the names as in the file. The file with the secrets of the
- * fleet is read again at each reload; only its name needs a restart.
+ * no part for them. The operator is told the names as in the file. The files with the secrets and
+ * the certificates of the fleet are read again at each reload; only their names need a restart.
  */
 
 import type { NodeConfig } from './node-config.ts';
@@ -19,9 +19,15 @@ const NEED_RESTART: Readonly<Record<string, (config: NodeConfig) => unknown>> = 
   workers: ({ workers }) => workers,
   peer: ({ peers }) => peers === null,
   nats: ({ peers }) => peers?.nats ?? null,
+  group: ({ peers }) => peers?.group?.name ?? null,
+  groupPatience: ({ peers }) => peers?.group?.patienceMs ?? null,
+  peerMulticast: ({ peers }) => peers?.multicast ?? null,
   peerAddress: ({ peers }) => peers?.address ?? null,
   peerListen: ({ peers }) => peers?.listen ?? null,
   peerSecret: ({ peers }) => peers?.secretFile ?? null,
+  peerCert: ({ peers }) => peers?.certificates?.certFile ?? null,
+  peerKey: ({ peers }) => peers?.certificates?.keyFile ?? null,
+  peerCa: ({ peers }) => peers?.certificates?.caFile ?? null,
   peerBudget: ({ peers, squids }) => (peers ?? squids)?.budgetMs,
   peerMemory: ({ peers, squids }) => (peers ?? squids)?.memoryBytes,
   peerCopies: ({ peers, squids }) => (peers ?? squids)?.copiesShare,

@@ -1,19 +1,11 @@
 import { expect, test } from 'vitest';
-import { ConfigError } from './config-sources.ts';
+import { configProblems } from '../../../test/node/config-problems.ts';
 import { loadConfig, printConfig } from './node-config.ts';
 import { settingsForRestart, withoutRestart } from './reload-rules.ts';
 
 const load = (flags: Record<string, unknown>) => loadConfig({ flags });
 
-function problemsOf(flags: Record<string, unknown>): readonly string[] {
-  try {
-    load(flags);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
-}
+const problemsOf = (flags: Record<string, unknown>) => configProblems(() => load(flags));
 
 test('a node has no Squids by default, and those of --squid with the settings of a fleet', () => {
   expect(load({}).squids).toBeNull();
