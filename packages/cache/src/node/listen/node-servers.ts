@@ -28,8 +28,17 @@ import type { ListenAddress } from '../config/listen-address.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 
 export interface Certificate {
-  readonly cert: Buffer;
-  readonly key: Buffer;
+  readonly cert: Buffer | string;
+  readonly key: Buffer | string;
+}
+
+/** A certificate for a server that asks its clients for theirs. */
+export interface MutualCertificate extends Certificate {
+  /** The authorities of the clients' certificates. */
+  readonly ca: string;
+  readonly requestCert: true;
+  /** Requests without an accepted certificate come through, so that a handler can say why not. */
+  readonly rejectUnauthorized: false;
 }
 
 export interface ServerHandlers {
@@ -52,6 +61,7 @@ export interface ServerHandlers {
   failed(error: Error): void;
 }
 
+const NONE: readonly string[] = [];
 /** Number of ports tried after a default port that is in use. */
 const NEXT_PORTS = 20;
 const SWEEP_MS = 50;
@@ -99,7 +109,7 @@ export class NodeServers {
   /** Opens a server. Returns the address with the actual port. */
   async open(
     address: ListenAddress,
-    options: { certificate: Certificate | null; nextFree: boolean },
+    options: { certificate: Certificate | MutualCertificate | null; nextFree: boolean },
   ): Promise<ListenAddress> {
     const server = this.#create(address.secure ? options.certificate : null);
     for (let attempt = 0; ; attempt++) {
@@ -211,6 +221,7 @@ export class NodeServers {
     );
     server.on('secureConnection', (socket: Socket) => {
       this.#secureSockets.add(socket);
+      this.#handlers.secured?.(socket);
       socket.once('close', () => this.#secureSockets.delete(socket));
     });
     // A handshake that fails, or does not end, is the client's problem and is not reported.

@@ -10,6 +10,7 @@ import { systemClock } from '@bloomery/transport';
 import type { AddressGuard } from '../../safety/address-guard.ts';
 import type { Limits } from '../../safety/limits.ts';
 import type { SourceHandler } from '../response-source.ts';
+import type { MutualTls } from './origin-connector.ts';
 import { OriginError } from './origin-error.ts';
 import { type FetchTimers, OriginFetch, type OriginRequest } from './origin-fetch.ts';
 import { OriginPool } from './origin-pool.ts';
@@ -23,6 +24,8 @@ export interface OriginClientOptions {
   readonly timers?: FetchTimers | undefined;
   readonly addresses: AddressGuard;
   readonly certificates?: readonly string[] | undefined;
+  /** The certificates of connections that begin now, for servers that ask for one. */
+  readonly mutual?: (() => MutualTls) | undefined;
   /** Maximum number of origins with connections; 1024 by default. */
   readonly origins?: number;
   readonly problem: (error: unknown) => void;
@@ -32,6 +35,8 @@ export class OriginClient {
   readonly #options: OriginClientOptions;
   /** The map is in the order of last use. */
   readonly #pools = new Map<string, OriginPool>();
+  /** Pools from before `renewConnections`, which are used by the fetches that they have. */
+  #outdated: readonly OriginPool[] = [];
   readonly #running = new Set<OriginFetch>();
   #closed = false;
 
@@ -72,17 +77,29 @@ export class OriginClient {
     return fetch;
   }
 
+  /**
+   * Uses a new connection for each fetch that begins now. Running ones go on, and idle connections
+   * close.
+   */
+  renewConnections(): void {
+    const error = new OriginError('proxy_internal_error', 'This connection was replaced');
+    const before = [...this.#outdated, ...this.#pools.values()];
+    this.#pools.clear();
+    for (const pool of before) if (pool.unused) pool.destroy(error);
+    this.#outdated = before.filter((pool) => !pool.unused);
+  }
+
   /** Ends all connections; running fetches fail. */
   close(): void {
     this.#closed = true;
     const error = new OriginError('proxy_internal_error', 'This node is shutting down');
     for (const fetch of [...this.#running]) fetch.fail(error);
-    for (const pool of this.#pools.values()) pool.destroy(error);
+    for (const pool of [...this.#outdated, ...this.#pools.values()]) pool.destroy(error);
     this.#pools.clear();
   }
 
   #pool(request: OriginRequest): OriginPool | null {
-    const { limits, addresses, certificates, problem, origins = ORIGINS } = this.#options;
+    const { limits, addresses, certificates, mutual, problem, origins = ORIGINS } = this.#options;
     const key = request.trusted ? request.origin : `? ${request.origin}`;
     let pool = this.#pools.get(key);
     if (pool !== undefined) {
@@ -95,6 +112,7 @@ export class OriginClient {
         responseHeadBytes: limits.responseHeadBytes,
         responseBodyBytes: limits.responseBodyBytes,
         certificates,
+        mutual: mutual?.(),
         problem,
       });
     }

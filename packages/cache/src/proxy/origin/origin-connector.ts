@@ -16,11 +16,19 @@ import { buildConnector } from 'undici';
 import type { AddressGuard } from '../../safety/address-guard.ts';
 import { guardedConnector } from '../../safety/guarded-connect.ts';
 
+export interface MutualTls {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
 export interface ConnectorOptions {
   /** The guard, or null for trusted origins, which are not checked. */
   readonly addresses: AddressGuard | null;
   readonly timeoutMs: number;
   readonly certificates?: readonly string[] | undefined;
+  /** This node's certificate and key, and the only authorities that count, all in PEM. */
+  readonly mutual?: MutualTls | undefined;
   /** Called for each connected socket, before the HTTP client listens to it. */
   readonly opened: (socket: Socket) => void;
 }
@@ -28,6 +36,7 @@ export interface ConnectorOptions {
 export function originConnector(options: ConnectorOptions): buildConnector.connector {
   const settings = {
     timeout: options.timeoutMs,
+    ...options.mutual,
     ...(options.certificates === undefined ? {} : { ca: [...rootCertificates, ...options.certificates] }),
   } as buildConnector.BuildOptions & { timeout: number };
   const connect =
