@@ -45,7 +45,8 @@ test('a miss without a candidate goes to the owner, and without an owner to the 
 });
 
 test('the owner has 100 ms of the usual budget, more of a larger one, and never below 20', () => {
-  expect([20, 250, 1000, 10_000].map(ownerDeadlineMs)).toEqual([20, 100, 400, 4000]);
+  expect([20, 250, 1000, 10_000].map((budgetMs) => ownerDeadlineMs(budgetMs))).toEqual([20, 100, 400, 4000]);
+  expect([0, 1].map((place) => ownerDeadlineMs(250, place))).toEqual([100, 50]);
   const [ask] = choosePeers(miss([neighbour('a', 200)], { budgetMs: 260 })).asks;
   expect(ask!.headDeadlineMs).toBeLessThanOrEqual(260 - 20);
 });

@@ -28,7 +28,13 @@ export interface Candidate {
   readonly peer: string;
   readonly score: Pick<
     PeerScore,
-    'isOverloaded' | 'isDoubted' | 'isResting' | 'distrustedMs' | 'expectedMs' | 'latencies'
+    | 'isOverloaded'
+    | 'isDoubted'
+    | 'isDoubtedAsLate'
+    | 'isResting'
+    | 'distrustedMs'
+    | 'expectedMs'
+    | 'latencies'
   >;
   /** The reason why the neighbour is not believed at all (down, no word for 15 s), or null. */
   readonly masked: string | null;
@@ -67,12 +73,13 @@ interface PlannedAsk {
  */
 export const CHOICE_REASONS = {
   asked: 'in the plan, which has two neighbours at most; the second is asked if the first gave nothing',
-  trial: 'in the plan, although its summary was wrong too often: it is tried again at one miss in 32',
+  trial: 'in the plan, although it was wrong, late or failing too often: it is tried again at one miss in 32',
   masked: 'its summary is not used: see the column `state`',
   distrusted: 'it sent an object with a wrong digest',
   resting: 'it failed several times in a row',
   overloaded: '16 questions to it are under way',
-  'not believed': 'its summary was wrong too often',
+  'not believed': 'it was wrong too often',
+  'late before': 'it was late or failed too often',
   'others are nearer': 'two others are expected to answer sooner',
   'no time left': 'the deadlines of those before it use up the budget',
 } as const;
@@ -94,10 +101,11 @@ export interface PeerPlan {
  * a herd of six nodes on two busy cores then caused six fetches from the origin, because all of
  * them ask at the same moment, when the owner is busiest. A longer deadline costs time only while
  * the owner is dead and not yet known to be. After neighbours that gave nothing the owner has what
- * is left of the budget, which is 20 ms at least.
+ * is left of the budget, which is 20 ms at least. The owners in another group of nodes have the
+ * same deadlines. `place` counts the nodes in the order of owners from 0.
  */
-export function ownerDeadlineMs(budgetMs: number): number {
-  return Math.max(SHORTEST_DEADLINE_MS, OWNER_SHARE * budgetMs);
+export function ownerDeadlineMs(budgetMs: number, place = 0): number {
+  return Math.max(SHORTEST_DEADLINE_MS, OWNER_SHARE * budgetMs) / (place + 1);
 }
 
 const OWNER_SHARE = 0.4;
@@ -147,10 +155,11 @@ export function choosePeers(miss: Miss): PeerPlan {
   };
 }
 
-/** The plan in one line, for the access log. */
-export function describePlan({ why, afterwards }: PeerPlan): string {
+/** The plan in one line, for the access log. `beyond`: the owners in another group of nodes. */
+export function describePlan({ why, afterwards }: PeerPlan, beyond: readonly string[] = []): string {
   const parts = why.map(({ peer, reason }) => `${peer}: ${reason}`);
-  return `${parts.length > 0 ? parts.join(', ') : 'no candidate'}; then ${afterwards}`;
+  const then = beyond.length > 0 ? `another group: ${beyond.join(', ')}` : afterwards;
+  return `${parts.length > 0 ? parts.join(', ') : 'no candidate'}; then ${then}`;
 }
 
 function refusalOf({ masked, score }: Candidate, { now, draw }: Miss): ChoiceReason | null {
@@ -158,7 +167,8 @@ function refusalOf({ masked, score }: Candidate, { now, draw }: Miss): ChoiceRea
   if (score.distrustedMs(now) > 0) return 'distrusted';
   if (score.isResting(now)) return 'resting';
   if (score.isOverloaded) return 'overloaded';
-  if (score.isDoubted && draw * DOUBTED_ASK_ONE_IN >= 1) return 'not believed';
+  if (score.isDoubted && draw * DOUBTED_ASK_ONE_IN >= 1)
+    return score.isDoubtedAsLate ? 'late before' : 'not believed';
   return null;
 }
 

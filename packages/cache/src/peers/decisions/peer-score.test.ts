@@ -1,3 +1,4 @@
+import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
 import { type AskEnd, PeerScore } from './peer-score.ts';
 
@@ -168,4 +169,110 @@ test('a neighbour that forges is distrusted for a minute, then longer, at most 3
   expect(waits.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
   expect(score.forged).toBe(waits.length);
   expect(waits.length).toBeLessThanOrEqual(30);
+});
+
+test('a doubt says whether the neighbour was wrong or late', () => {
+  const [wrong, late] = [new PeerScore(), new PeerScore()];
+  for (let i = 0; i < 20; i++) {
+    ask(wrong, i % 3 === 0 ? 'late' : 'refused');
+    ask(late, i % 3 === 0 ? 'refused' : 'failed');
+  }
+  const later = 1e9;
+  expect([wrong.isDoubted, wrong.isDoubtedAsLate, wrong.doubt(later)]).toEqual([
+    true,
+    false,
+    'it was wrong too often',
+  ]);
+  expect([late.isDoubted, late.isDoubtedAsLate, late.doubt(later)]).toEqual([
+    true,
+    true,
+    'it was late or failed too often',
+  ]);
+});
+
+test('a neighbour that comes back is believed if it was late, and had given objects before', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 20; i++) ask(score, 'hit');
+  for (let i = 0; i < 20; i++) ask(score, i % 2 === 0 ? 'late' : 'failed');
+  expect([score.isDoubted, score.isResting(0)]).toEqual([true, true]);
+  score.comeBack();
+  expect([score.isDoubted, score.isResting(0), score.doubt(0)]).toEqual([false, false, null]);
+  // The objects that it gave are used up.
+  for (let i = 0; i < 20; i++) ask(score, 'late');
+  score.comeBack();
+  expect([score.isDoubted, score.isResting(0)]).toEqual([true, false]);
+});
+
+test('a doubted neighbour is believed after one answer in time if it was late, and had given objects', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 20; i++) ask(score, 'hit');
+  for (let i = 0; i < 11; i++) ask(score, 'late');
+  expect(score.isDoubted).toBe(true);
+  ask(score, 'hit');
+  expect(score.isDoubted).toBe(false);
+});
+
+test('a neighbour that was wrong, broke its bodies or never gave anything stays doubted', () => {
+  const bad = { refused: ask, damaged: askDamaged, late: ask } as const;
+  for (const [end, fail] of Object.entries(bad)) {
+    const score = new PeerScore();
+    // One that is late has given nothing before.
+    if (end !== 'late') for (let i = 0; i < 100; i++) ask(score, 'hit');
+    for (let i = 0; i < 20; i++) fail(score, end as AskEnd);
+    for (let i = 0; i < 5; i++) score.comeBack();
+    expect([end, score.isDoubted]).toEqual([end, true]);
+    // Nor does it help to leave the fleet.
+    expect([end, score.isTainted, score.rejoined().isDoubted]).toEqual([end, true, true]);
+  }
+});
+
+function askDamaged(score: PeerScore): void {
+  score.begin();
+  score.end('hit', { guessed: true, waitedMs: 5, now: 0 });
+  score.breakOff({ now: 0, isDamaged: true });
+}
+
+test('rejoined keeps distrust and verdicts, and no counts', () => {
+  const score = new PeerScore();
+  for (let i = 0; i < 3; i++) ask(score, 'hit');
+  expect(score.isTainted).toBe(false);
+  score.begin();
+  score.distrust(0);
+  const again = score.rejoined();
+  expect([again.forged, again.distrustedMs(0), again.concurrent]).toEqual([1, 60_000, 0]);
+  expect(again.guesses.trueHits).toBe(0);
+  again.distrust(60_000);
+  expect(again.distrustedMs(60_000)).toBe(120_000);
+  // The request of before ends.
+  again.end('failed', { guessed: true, waitedMs: 1, now: 0 });
+  expect(again.concurrent).toBe(0);
+});
+
+test('no way to reconnect, lie, be late and be right costs more than two round trips an object, and 20', () => {
+  const random = new Random(32);
+  for (let trial = 0; trial < 300; trial++) {
+    let score = new PeerScore();
+    // Each neighbour has its own habits, from one that is mostly right to one that never is.
+    const [right, late, back] = [random.below(60), random.below(100), random.below(50)];
+    let given = 0;
+    let wasted = 0;
+    for (let occasion = 0; occasion < 2000; occasion++) {
+      if (random.below(100) < back) {
+        if (random.below(2) === 0) score.comeBack();
+        else score = score.rejoined();
+      }
+      // Occasions at which a doubted neighbour is tried count for themselves.
+      const isTrial = score.isDoubted;
+      if (isTrial && random.below(32) > 0) continue;
+      if (random.below(100) < right) {
+        ask(score, 'hit');
+        given++;
+      } else {
+        ask(score, random.below(100) < late ? 'late' : 'refused');
+        if (!isTrial) wasted++;
+      }
+    }
+    expect(wasted, `${right} ${late} ${back}`).toBeLessThanOrEqual(20 + 2 * given);
+    if (given === 0) expect(wasted).toBeLessThanOrEqual(20);
+  }
 });

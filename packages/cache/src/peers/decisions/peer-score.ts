@@ -17,11 +17,22 @@
  * - false miss: the summary said "no", and the neighbour gave the stored object all the same,
  *   because another node or the owner of the key had named it.
  *
- * A neighbour loses by its last 20 verdicts. If fewer than half of them were hits, it is asked at
- * one occasion of 32 (`peer-choice.ts` draws). A liar then costs 20 wasted round trips, and 3 % of
- * its share afterwards; a neighbour that was repaired is back after ten good answers. A close hit
- * is no verdict. A neighbour that fails three times in a row rests for a second, then twice as long
- * after each further failure, up to 30 s. Both ways back need no timer and no operator.
+ * A neighbour loses by its last 20 verdicts: right, wrong (a refusal, damaged bytes) or late (a
+ * deadline that it missed, a connection that failed, a body that broke off). If fewer than half of
+ * them were right, it is asked at one occasion of 32 (`peer-choice.ts` draws). A liar then costs 20
+ * wasted round trips, and 3 % of its share afterwards; a neighbour that was repaired is back after
+ * ten good answers. A close hit is no verdict. A neighbour that fails three times in a row rests
+ * for a second, then twice as long after each further failure, up to 30 s. Both ways back need no
+ * timer and no operator.
+ *
+ * Late is forgiven, wrong is not. A neighbour that comes back (its link was lost, or it restarted),
+ * and one that is doubted and gives an object in time, loses its late verdicts. Without that, a
+ * fleet with a fault every few seconds had most of its neighbours at one occasion in 32 for long,
+ * because ten good answers at that rate take 320 occasions. Each verdict that is forgiven costs the
+ * neighbour one object that it gave before, of 20 at most. So a liar gains nothing by connecting
+ * again and again, and by missing deadlines instead of refusing: one that never gives an object
+ * costs 20 round trips as before, and one that gives objects wastes at most two round trips for
+ * each of them, and 20. Nothing is forgiven while more of the other verdicts are wrong than right.
  *
  * A neighbour that sent a body with another digest than the object's name says is distrusted, which
  * means that it is not asked at all: for a minute after the first such body, then twice as long
@@ -54,6 +65,9 @@ export type AskEnd =
   /** This node ended it, because another source answered first or the client left. */
   | 'cancelled';
 
+/** The judgement of one answer. */
+type Verdict = 'right' | 'wrong' | 'late';
+
 export interface GuessCounts {
   readonly trueHits: number;
   readonly falseHits: number;
@@ -66,7 +80,6 @@ export interface GuessCounts {
 /** Concurrent requests to one neighbour. The neighbour refuses further ones at once. */
 const MOST_CONCURRENT = 16;
 const VERDICTS = 20;
-const ALL_VERDICTS = (1 << VERDICTS) - 1;
 const FAILURES_TO_REST = 3;
 const SHORTEST_REST_MS = 1000;
 const LONGEST_REST_MS = 30_000;
@@ -86,9 +99,10 @@ export class PeerScore {
   #late = 0;
   #broken = 0;
   #concurrent = 0;
-  /** The last verdicts as bits, the newest lowest, and how many there are. */
-  #verdicts = 0;
-  #verdictCount = 0;
+  /** The last verdicts, the newest at the end. */
+  #verdicts: Verdict[] = [];
+  /** Verdicts that may be forgiven: objects that it gave since the last ones were. */
+  #credit = 0;
   #failuresInRow = 0;
   #restsUntil = -Infinity;
   #forged = 0;
@@ -125,9 +139,14 @@ export class PeerScore {
     return this.#concurrent >= MOST_CONCURRENT;
   }
 
-  /** True if fewer than half of the last 20 verdicts were hits. */
+  /** True if fewer than half of the last 20 verdicts were right. */
   get isDoubted(): boolean {
-    return this.#verdictCount >= VERDICTS && 2 * bitCount(this.#verdicts) < VERDICTS;
+    return this.#verdicts.length >= VERDICTS && 2 * this.#count('right') < VERDICTS;
+  }
+
+  /** True if it is doubted, and was late more often than wrong. */
+  get isDoubtedAsLate(): boolean {
+    return this.isDoubted && this.#count('late') > this.#count('wrong');
   }
 
   /** True during the rest after failures in a row. */
@@ -146,7 +165,8 @@ export class PeerScore {
     if (distrustedMs > 0)
       return `it sent an object with a wrong digest; it is asked again in ${Math.ceil(distrustedMs / 1000)} s`;
     if (this.isResting(now)) return 'it failed several times in a row';
-    return this.isDoubted ? 'its summary was wrong too often' : null;
+    if (!this.isDoubted) return null;
+    return this.isDoubtedAsLate ? 'it was late or failed too often' : 'it was wrong too often';
   }
 
   /**
@@ -172,7 +192,7 @@ export class PeerScore {
    * counts as a latency, so that the next deadline is longer if this one was too short.
    */
   end(end: AskEnd, { guessed, waitedMs, now }: { guessed: boolean; waitedMs: number; now: number }): void {
-    if (end !== 'hit') this.#concurrent--;
+    if (end !== 'hit') this.#leave();
     if (end === 'failed') {
       this.#failed++;
       this.#fail(now);
@@ -189,7 +209,8 @@ export class PeerScore {
     if (end === 'hit') this.#trueHits++;
     if (end === 'refused' || end === 'refused-newer') this.#falseHits++;
     if (end === 'refused-newer') this.#closeHits++;
-    if (end === 'refused' || end === 'late' || end === 'failed') this.#judge(false);
+    if (end === 'refused') this.#judge('wrong');
+    if (end === 'late' || end === 'failed') this.#judge('late');
   }
 
   /**
@@ -198,17 +219,48 @@ export class PeerScore {
    * verdicts right.
    */
   finish({ guessed }: { guessed: boolean }): void {
-    this.#concurrent--;
+    this.#leave();
     this.#failuresInRow = 0;
-    if (guessed) this.#judge(true);
+    if (!guessed) return;
+    const wasDoubted = this.isDoubted;
+    this.#judge('right');
+    if (wasDoubted) this.#forgive();
+    this.#credit = Math.min(VERDICTS, this.#credit + 1);
   }
 
-  /** Notes that the body of a hit stalled, broke off or was damaged. */
-  breakOff({ now }: { now: number }): void {
-    this.#concurrent--;
+  /** Notes that the body of a hit stalled or broke off, or that it was damaged. */
+  breakOff({ now, isDamaged = false }: { now: number; isDamaged?: boolean }): void {
+    this.#leave();
     this.#broken++;
     this.#fail(now);
-    this.#judge(false);
+    this.#judge(isDamaged ? 'wrong' : 'late');
+  }
+
+  /** Notes that the neighbour is back: its link was lost and is up again, or it restarted. */
+  comeBack(): void {
+    this.#failuresInRow = 0;
+    this.#restsUntil = -Infinity;
+    this.#forgive();
+  }
+
+  /**
+   * The score with which a neighbour begins that left the fleet, and has joined it again at the
+   * same address: without the counts and the requests of its earlier stay, and with all that it
+   * must not get rid of by leaving.
+   */
+  rejoined(): PeerScore {
+    const score = new PeerScore();
+    score.#verdicts = [...this.#verdicts];
+    score.#credit = this.#credit;
+    score.#forged = this.#forged;
+    score.#distrustedUntil = this.#distrustedUntil;
+    score.comeBack();
+    return score;
+  }
+
+  /** True if there is something that the neighbour must not get rid of by leaving. */
+  get isTainted(): boolean {
+    return this.#forged > 0 || this.#verdicts.some((verdict) => verdict !== 'right');
   }
 
   /** Notes that a whole body had another digest than the name of the object says. */
@@ -216,7 +268,7 @@ export class PeerScore {
     const forMs = Math.min(LONGEST_DISTRUST_MS, SHORTEST_DISTRUST_MS * 2 ** this.#forged);
     this.#forged++;
     this.#distrustedUntil = Math.max(this.#distrustedUntil, now + forMs);
-    this.#judge(false);
+    this.#judge('wrong');
   }
 
   /** Notes that the summary said "no" at a miss of this node. */
@@ -230,9 +282,28 @@ export class PeerScore {
     this.#falseMisses++;
   }
 
-  #judge(wasHit: boolean): void {
-    this.#verdicts = ((this.#verdicts << 1) | Number(wasHit)) & ALL_VERDICTS;
-    this.#verdictCount = Math.min(VERDICTS, this.#verdictCount + 1);
+  /** A request of before the neighbour left the fleet may end after it joined again. */
+  #leave(): void {
+    this.#concurrent = Math.max(0, this.#concurrent - 1);
+  }
+
+  #judge(verdict: Verdict): void {
+    this.#verdicts.push(verdict);
+    if (this.#verdicts.length > VERDICTS) this.#verdicts.shift();
+  }
+
+  #count(verdict: Verdict): number {
+    let count = 0;
+    for (const each of this.#verdicts) if (each === verdict) count++;
+    return count;
+  }
+
+  /** Forgets all late verdicts, if there is credit for them and the others are right in half. */
+  #forgive(): void {
+    const late = this.#count('late');
+    if (late > this.#credit || this.#count('wrong') > this.#count('right')) return;
+    this.#credit -= late;
+    this.#verdicts = this.#verdicts.filter((verdict) => verdict !== 'late');
   }
 
   #fail(now: number): void {
@@ -241,10 +312,4 @@ export class PeerScore {
     const doublings = this.#failuresInRow - FAILURES_TO_REST;
     this.#restsUntil = now + Math.min(LONGEST_REST_MS, SHORTEST_REST_MS * 2 ** doublings);
   }
-}
-
-function bitCount(bits: number): number {
-  let count = 0;
-  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
-  return count;
 }

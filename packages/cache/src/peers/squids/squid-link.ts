@@ -135,6 +135,7 @@ export class SquidLink implements Neighbour {
       state: digest === null ? 'down' : 'up',
       masked: this.masked ?? score.doubt(now),
       objects: digest === null ? 0 : Math.round(digest.estimatedSize()),
+      generation: null,
       falsePositiveRate: digest?.estimatedFalsePositiveRate() ?? 0,
       keys: [],
       silentMs: this.#heardAt === null ? null : now - this.#heardAt,
@@ -145,6 +146,7 @@ export class SquidLink implements Neighbour {
       trueMisses: guesses.trueMisses,
       falseMisses: guesses.falseMisses,
       failures: troubles.failed + troubles.late + troubles.broken,
+      late: troubles.late,
       latencyMs:
         latencies.count === 0 ? null : { median: latencies.quantileMs(0.5), p95: latencies.quantileMs(0.95) },
       forged: score.forged,
@@ -178,6 +180,7 @@ export class SquidLink implements Neighbour {
       return;
     }
     const isNews = this.#digest === null;
+    if (isNews) this.score.comeBack();
     this.#digest = digest;
     this.#failures = 0;
     this.#digestBytes += bytes.length;

@@ -142,7 +142,7 @@ export class SquidNeighbours {
     } else if (report.kind === 'body') {
       link.objectBytes += report.bytes;
       if (report.end === 'whole' || report.end === 'cancelled') score.finish({ guessed: true });
-      else score.breakOff({ now });
+      else score.breakOff({ now, isDamaged: report.end === 'damaged' });
     }
   }
 }
