@@ -6,8 +6,7 @@ import { SUMMARY_TOPIC } from './summary-follower.ts';
 const HOUR = 3_600_000;
 
 /** The summary of node `a`, and node `b` that follows it. */
-async function start(options: Partial<OwnSummaryOptions> = {}) {
-  const lab = new SummaryLab();
+async function start(options: Partial<OwnSummaryOptions> = {}, lab = new SummaryLab()) {
   const own = new OwnSummary({
     transport: lab.a,
     clock: lab.clock,
@@ -37,6 +36,31 @@ test('OwnSummary publishes keys that come and go', async () => {
   expect([lab.finds('x'), lab.finds('y')]).toEqual([false, true]);
   expect(own.updates).toBe(2);
   expect(lab.events).toEqual([]);
+});
+
+test('OwnSummary publishes many changes in messages of one datagram each, if there are datagrams', async () => {
+  const lab = new SummaryLab();
+  const sizes: number[] = [];
+  const transport = {
+    publish: (topic: string, message: Uint8Array) => {
+      sizes.push(message.length);
+      lab.a.publish(topic, message);
+    },
+    serve: lab.a.serve.bind(lab.a),
+    datagramBytes: () => 400,
+  };
+  const { own, link, keep } = await start({ transport }, lab);
+  const keys = Array.from({ length: 1000 }, (_, i) => `key ${i}`);
+  for (const key of keys) keep(key);
+  await lab.clock.advance(400);
+  expect(keys.every((key) => lab.finds(key))).toBe(true);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(400);
+  expect(sizes.length).toBeGreaterThan(3);
+  expect([own.updates, link.generationOf(KEY_ID)]).toEqual([sizes.length, own.version]);
+  for (const key of keys) own.drop(hashOf(key));
+  await lab.clock.advance(2000);
+  expect(keys.some((key) => lab.finds(key))).toBe(false);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(400);
 });
 
 test('OwnSummary lets a key go before it is stale, without an event', async () => {
@@ -93,6 +117,34 @@ test('OwnSummary grows into a wider universe, and loses nothing that comes meanw
   expect(link.generationOf(KEY_ID)).toEqual(own.version);
   expect([own.objects, link.followers[0].positions!.size]).toEqual([3001, 3001]);
   for (let i = 0; i < 3000; i++) expect(lab.finds(`key ${i}`)).toBe(true);
+});
+
+test('OwnSummary drops a key in time that is told again with an earlier end', async () => {
+  const { lab, keep } = await start();
+  keep('x');
+  await lab.clock.advance(20_000);
+  keep('x', 3000);
+  await lab.clock.advance(500);
+  expect(lab.finds('x')).toBe(true);
+  // It leaves 2 s before its end, and neighbours hear that within 2 s.
+  await lab.clock.advance(2500);
+  expect(lab.finds('x')).toBe(false);
+});
+
+test('OwnSummary sends two heartbeats after an update, and one every 30 s without updates', async () => {
+  const { lab, keep } = await start();
+  const heardAt: number[] = [];
+  const began = lab.clock.monotonic();
+  lab.b.subscribe(lab.a.address, SUMMARY_TOPIC, {
+    message: () => void heardAt.push(Math.round((lab.clock.monotonic() - began) / 1000)),
+    open: () => {},
+    closed: () => {},
+  });
+  await lab.clock.advance(70_000);
+  expect(heardAt).toEqual([5, 10, 30, 60]);
+  keep('x');
+  await lab.clock.advance(40_000);
+  expect(heardAt.slice(4)).toEqual([70, 75, 80, 100]);
 });
 
 test('OwnSummary is silent after it was closed', async () => {

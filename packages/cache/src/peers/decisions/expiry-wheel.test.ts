@@ -31,6 +31,24 @@ test('a thing expires in the tick of its time, not before and not after', () => 
   expect([wheel.has(3), wheel.size]).toEqual([false, 0]);
 });
 
+test('waitMs never lets a thing expire late, and waits long for things that are far away', () => {
+  const wheel = new ExpiryWheel({ now: 0, tickMs: TICK });
+  expect(wheel.waitMs(0)).toBe(Number.POSITIVE_INFINITY);
+  wheel.set(1, 100_000);
+  wheel.set(2, 3_600_000);
+  let now = 0;
+  let looks = 0;
+  const times = new Map<number, number>();
+  while (wheel.size > 0) {
+    now += wheel.waitMs(now);
+    looks++;
+    for (const thing of advanced(wheel, now)) times.set(thing, now);
+  }
+  expect([times.get(1), times.get(2)]).toEqual([100_000, 3_600_000]);
+  // One look per turn of the first wheel, 64 s, and one per tick in the turns of the two things.
+  expect(looks).toBeLessThan(3_600_000 / 64_000 + 2 * 256 + 10);
+});
+
 test('a wheel behaves as a plain map, over seconds, years and pauses', () => {
   const random = new Random(11);
   for (let round = 0; round < withEffort(8, 3); round++) {

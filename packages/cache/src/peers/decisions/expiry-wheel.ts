@@ -109,6 +109,15 @@ export class ExpiryWheel {
     return true;
   }
 
+  /**
+   * Time after which `advance` may have something to do, if it was called at `now` and nothing is
+   * set meanwhile. Infinity if there are no things.
+   */
+  waitMs(now: number): number {
+    if (this.#size === 0) return Number.POSITIVE_INFINITY;
+    return Math.max(0, this.#start + this.#nextTick() * this.#tickMs - now);
+  }
+
   /** A thing in an upper wheel whose slot is the present one, or none. */
   #firstAbove(): number {
     // `#link` puts no thing into the present slot of an upper wheel, so these are the things that

@@ -166,8 +166,13 @@ test('changes that come while a message is written count for the next one', () =
   expect([...publisher.published]).toEqual([1, 2]);
 });
 
-test('a keeper asks to be called again within a tick of its wheel', () => {
-  const { settle } = keeperOf();
+test('a keeper asks to be called again when a key may go stale, and within 5 s', () => {
+  const pace = (pending: PendingChanges) => ({ ...eager(pending), waitMs: Number.POSITIVE_INFINITY });
+  const { keeper, settle } = keeperOf({ pace });
+  expect(settle(at(0))).toBe(5000);
+  keeper.keep(hashOf(1), START + 3_600_000, at(0));
+  expect(settle(at(0))).toBe(5000);
+  keeper.keep(hashOf(2), START + 4000, at(0));
   expect(settle(at(0))).toBe(250);
 });
 

@@ -32,7 +32,7 @@ export interface SummaryPublisher {
   readonly size: number;
   addHash(hash: KeyHash): unknown;
   deleteHash(hash: KeyHash): unknown;
-  publishInSteps(options: { additionsOnly?: boolean }): SummarySteps;
+  publishInSteps(options: { additionsOnly?: boolean; mostBytes?: number }): SummarySteps;
   resizeInSteps(universe: number, hashes: Iterable<KeyHash>): SummarySteps;
 }
 
@@ -72,6 +72,11 @@ export interface SummaryKeeperOptions {
   readonly neighbours: number;
   /** The most bytes of one message. */
   readonly mostBytes: number;
+  /**
+   * For networks with datagrams: publications in several messages, each of which can be applied
+   * when it has come. Default: one message.
+   */
+  readonly pieces?: { readonly mostBytes: number; readonly send: (piece: Uint8Array) => void } | undefined;
   readonly pace: (pending: PendingChanges, steadyMs: number) => Pace;
   readonly now: Instant;
   /** Freshness that a response must have left to be in the summary. */
@@ -88,7 +93,9 @@ export type KeeperStep =
   | { readonly kind: 'wait'; readonly waitMs: number }
   | { readonly kind: 'publish' | 'resize'; readonly steps: SummarySteps };
 
-const WHEEL_TICK_MS = 250;
+export const WHEEL_TICK_MS = 250;
+/** A wall clock that is set forward is noticed after this time. */
+const LONGEST_WAIT_MS = 5000;
 /** Steps of the wheel in one slice: 2 to 4 µs each for a key that leaves. */
 const EXPIRED_PER_SLICE = 250;
 /** Keys that are looked at between two steps of `dropPart`. */
@@ -100,6 +107,7 @@ export class SummaryKeeper {
   readonly #publisher: SummaryPublisher;
   readonly #scheme: HashScheme;
   readonly #pace: SummaryKeeperOptions['pace'];
+  readonly #pieces: SummaryKeeperOptions['pieces'];
   readonly #marginMs: number;
   readonly #falseCandidates: number | undefined;
   readonly #ledger = new HashLedger();
@@ -123,6 +131,7 @@ export class SummaryKeeper {
     this.#neighbours = neighbours;
     this.#mostBytes = mostBytes;
     this.#pace = pace;
+    this.#pieces = options.pieces;
     this.#marginMs = marginMs;
     this.#falseCandidates = falseCandidates;
     this.#wheel = new ExpiryWheel({ now: now.wallMs, tickMs: WHEEL_TICK_MS });
@@ -203,9 +212,26 @@ export class SummaryKeeper {
     if (!isDone) return { kind: 'wait', waitMs: 0 };
     const { send, waitMs } = this.#pace(this.#pending(), now.steadyMs);
     // The wheel turns in any case, because keys go stale on a node that changes nothing.
-    if (send === 'nothing') return { kind: 'wait', waitMs: Math.min(waitMs, WHEEL_TICK_MS) };
+    if (send === 'nothing') {
+      const wheelMs = Math.min(this.#wheel.waitMs(now.wallMs), LONGEST_WAIT_MS);
+      return { kind: 'wait', waitMs: Math.min(waitMs, wheelMs) };
+    }
     const additionsOnly = send === 'additions';
-    return this.#begin('publish', this.#publisher.publishInSteps({ additionsOnly }), additionsOnly);
+    return this.#begin('publish', this.#publish(additionsOnly), additionsOnly);
+  }
+
+  /** Publishes the changes, and sends all pieces but the last. */
+  *#publish(additionsOnly: boolean): SummarySteps {
+    const pieces = this.#pieces;
+    if (pieces === undefined) return yield* this.#publisher.publishInSteps({ additionsOnly });
+    const { mostBytes, send } = pieces;
+    let last: Uint8Array | null = null;
+    for (;;) {
+      const piece = yield* this.#publisher.publishInSteps({ additionsOnly, mostBytes });
+      if (piece === null) return last;
+      if (last !== null) send(last);
+      last = piece;
+    }
   }
 
   /** The steps of `next` have ended. The message is sent, or null if there is none. */
