@@ -99,6 +99,39 @@ test('NeighbourLink waits after a request that fails, and asks without another m
   expect(lab.finds('key 7')).toBe(true);
 });
 
+test('NeighbourLink waits at most 5 s after requests that failed, however many did', async () => {
+  const lab = new SummaryLab();
+  const { asked, answers, start } = busyPublisher(lab, 100);
+  answers.isFailing = true;
+  const link = lab.follow();
+  await lab.clock.advance(100);
+  start();
+  await lab.clock.advance(120_000);
+  expect(link.masked).not.toBeNull();
+  // The longest wait, and the time until the next message.
+  expect(Math.max(...gapsOf(asked))).toBeLessThanOrEqual(5250);
+  expect(Math.max(...gapsOf(asked))).toBeGreaterThan(4000);
+  answers.isFailing = false;
+  await lab.clock.advance(5250);
+  expect(link.masked).toBeNull();
+});
+
+test('NeighbourLink repeats a request that was lost, if the link opened again meanwhile', async () => {
+  const lab = new SummaryLab();
+  const { asked } = busyPublisher(lab, 100);
+  await lab.clock.advance(100);
+  lab.network.setConditions({ loss: 1 }, 'sim:b', 'sim:a');
+  const link = lab.follow();
+  await lab.clock.advance(100);
+  lab.network.setConditions({}, 'sim:b', 'sim:a');
+  link.catchUp();
+  expect(asked).toHaveLength(0);
+  // The deadline of the lost one, and the shortest wait. No message comes in this time.
+  await lab.clock.advance(15_300);
+  expect(asked).toHaveLength(1);
+  expect(lab.finds('key 7')).toBe(true);
+});
+
 test('NeighbourLink asks no more after it was closed', async () => {
   const lab = new SummaryLab();
   const { asked, answers } = busyPublisher(lab, 100);

@@ -160,3 +160,43 @@ test('NeighbourLink takes a state that was left, and asks for the changes since 
   expect(requests() - before).toBe(1);
   expect(answers[0]).toBeLessThan(left.length / 10);
 });
+
+/** A publisher whose summary has this many of the positions of its universe. */
+function filled(universe: number, positions: number): SetPublisher {
+  const publisher = new SetPublisher({ incarnation: 2, publisherId: KEY_ID, universe, keyId: KEY_ID });
+  for (let at = 0; publisher.size < positions; at++) publisher.addHash(hashKey(`key ${at}`));
+  publisher.publish();
+  return publisher;
+}
+
+test('NeighbourLink refuses a summary with more than half of its universe, all ones among them', async () => {
+  for (const [universe, positions, isRefused] of [
+    [1024, 1024, true],
+    [1024, 513, true],
+    [1024, 512, false],
+    [1, 1, true],
+  ] as const) {
+    const { clock, holder, summaries, link, events } = await linked(1e6);
+    holder.publish(SUMMARY_TOPIC, filled(universe, positions).full());
+    await clock.advance(1000);
+    const reason = isRefused ? 'its summary says "maybe" for more than half of all keys' : null;
+    expect([link.masked, events], `${positions} of ${universe}`).toEqual([
+      reason,
+      isRefused ? ['summary-too-dense'] : [],
+    ]);
+    const found = summaries.candidates({ ...hashKey('key 0'), keyId: KEY_ID });
+    expect(found).toHaveLength(isRefused ? 0 : 1);
+  }
+});
+
+test('NeighbourLink refuses a delta that makes a summary too dense', async () => {
+  const { clock, holder, link, events } = await linked(1e6);
+  const publisher = filled(1024, 500);
+  holder.publish(SUMMARY_TOPIC, publisher.full());
+  await clock.advance(1000);
+  expect([link.masked, link.followers[0].positions?.size]).toEqual([null, 500]);
+  for (let at = 0; publisher.size < 600; at++) publisher.addHash(hashKey(`more ${at}`));
+  holder.publish(SUMMARY_TOPIC, publisher.publish()!);
+  await clock.advance(1000);
+  expect([link.followers[0].positions, events]).toEqual([null, ['summary-too-dense']]);
+});

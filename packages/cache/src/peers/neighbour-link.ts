@@ -24,7 +24,7 @@ export interface NeighbourLinkParts extends SummaryFollowerParts {
 
 export class NeighbourLink implements Neighbour {
   readonly address: string;
-  readonly score = new PeerScore();
+  readonly score: PeerScore;
   readonly #parts: NeighbourLinkParts;
   readonly #unsubscribe: Cancel;
   #followers: readonly SummaryFollower[] = [];
@@ -34,8 +34,9 @@ export class NeighbourLink implements Neighbour {
   /** Bytes of objects that came from it. */
   objectBytes = 0;
 
-  constructor(peer: Peer, parts: NeighbourLinkParts) {
+  constructor(peer: Peer, parts: NeighbourLinkParts, score = new PeerScore()) {
     this.address = peer.address;
+    this.score = score;
     this.#peer = peer;
     this.#parts = parts;
     this.keysChanged();
@@ -48,7 +49,12 @@ export class NeighbourLink implements Neighbour {
         this.#heard(bytes.length);
         for (const follower of this.#followers) follower.takeState(bytes);
       },
-      open: () => this.catchUp(),
+      heard: () => this.#heard(0),
+      // A node that restarts at once is never seen as down, but its messages begin again.
+      open: () => {
+        score.comeBack();
+        this.catchUp();
+      },
       closed: () => {},
     });
   }
@@ -82,7 +88,9 @@ export class NeighbourLink implements Neighbour {
     if (state === 'self') return 'it is this node itself';
     if (state === 'down') return why ?? 'down';
     if (this.#followers.some(({ positions }) => positions !== null)) return null;
-    if (this.#followers.some((follower) => follower.lacksRoom)) return 'no memory for its summary';
+    const dropped = this.#followers.map((follower) => follower.dropped);
+    if (dropped.includes('density')) return 'its summary says "maybe" for more than half of all keys';
+    if (dropped.includes('room')) return 'no memory for its summary';
     const isUnknown = this.#followers.some((follower) => follower.isUnknownKind);
     return isUnknown ? 'its summary is of a later version' : 'no summary yet';
   }

@@ -6,10 +6,19 @@
  * changes or its full state. One request runs at a time. After one that brought nothing (it failed,
  * or its answer was refused) the next waits 0.25 s, then twice as long each time, up to 30 s.
  * Otherwise a summary above the limit would be asked for at each message of its neighbour, and sent
- * whole four times a second. The first message that is taken ends the waiting.
+ * whole four times a second. The first message that is taken ends the waiting. After requests that
+ * failed the wait is at most 5 s, so that a summary is current two heartbeats after the network is
+ * well again. If the link opened again while a request ran, one that failed is repeated.
  *
  * Messages under another secret come on the same topic and are ignored. A neighbour publishes under
  * two secrets while the operator changes them, and is followed twice if this node knows both.
+ *
+ * Density. A summary that says "maybe" for more than half of all keys is refused, and asked for
+ * again after a minute. It is worth less than a coin, and a neighbour that sends all ones would be
+ * asked at each miss until it is no longer believed. The share is positions/universe, both counted
+ * here and not told by the neighbour. An honest node stays below 2 %, and one with 16 million
+ * objects at 21 % (decisions/summary-universe.ts). A neighbour that lies at a lower density costs
+ * 20 round trips (decisions/peer-score.ts).
  *
  * Memory. A summary for which there is no memory is dropped at once, and asked for again after a
  * minute. Messages wait for their turn in the sliced work; beyond 16 MiB of them, further ones are
@@ -33,9 +42,13 @@ const MOST_WAITING_BYTES = 16 * 2 ** 20;
 /** Time after which a summary that had no room is asked for again. */
 const NO_ROOM_MS = 60_000;
 
-/** The wait after the first request in vain, and the longest one. */
+/** The largest share of keys for which a summary may say "maybe". */
+const MOST_DENSITY = 0.5;
+
+/** The wait after the first request in vain, and the longest ones. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 30_000;
+const LONGEST_WAIT_FOR_NETWORK_MS = 5000;
 
 export interface SummaryFollowerParts {
   readonly transport: Transport;
@@ -55,11 +68,15 @@ export class SummaryFollower implements SummaryMember {
   readonly #heard: (bytes: number) => void;
   #subscriber: SetSubscriber;
   #isAsking = false;
+  /** Whether another request was wanted while one ran. */
+  #isWanted = false;
   #isClosed = false;
   /** A message of a later version came. The operator is told once. */
   #hasOtherKind = false;
-  /** The time at which the summary is asked for again, after it was dropped for lack of memory. */
+  /** The time at which the summary is asked for again, after it was dropped. */
   #retryAt: number | null = null;
+  /** Whether it was dropped because it was too dense, and not for lack of memory. */
+  #isTooDense = false;
   #waitingBytes = 0;
   /** The wait after the last request in vain, or 0. */
   #waitMs = 0;
@@ -85,9 +102,10 @@ export class SummaryFollower implements SummaryMember {
     return this.#hasOtherKind && this.positions === null;
   }
 
-  /** Whether there was no memory for the summary. */
-  get lacksRoom(): boolean {
-    return this.#retryAt !== null;
+  /** The reason why the summary was dropped, or null. */
+  get dropped(): 'room' | 'density' | null {
+    if (this.#retryAt === null) return null;
+    return this.#isTooDense ? 'density' : 'room';
   }
 
   /** The version of the summary that is held here. */
@@ -127,6 +145,7 @@ export class SummaryFollower implements SummaryMember {
   /** Asks for the missing part, now or when the wait is over. */
   ask(): void {
     const { transport, clock } = this.#parts;
+    this.#isWanted = this.#isAsking;
     if (this.#isClosed || this.#isAsking || this.#isResting || this.#cancelAsk !== null) return;
     const waitMs = this.#waitMs === 0 ? 0 : this.#askAt - clock.monotonic();
     if (waitMs > 0) {
@@ -144,7 +163,10 @@ export class SummaryFollower implements SummaryMember {
         if (answer.length > 0) this.#receive(answer, true);
         else this.#asked(false);
       },
-      () => this.#asked(false),
+      () => {
+        this.#asked(false, LONGEST_WAIT_FOR_NETWORK_MS);
+        if (this.#isWanted) this.ask();
+      },
     );
   }
 
@@ -181,7 +203,7 @@ export class SummaryFollower implements SummaryMember {
   }
 
   #received({ reply, verdict, problem }: SyncOutcome, isAnswer: boolean): void {
-    if (problem === 'limit') this.#drop();
+    if (problem === 'limit') this.#drop('room');
     else if (problem === 'version') this.#otherKind();
     else if (verdict === 'unreadable' || verdict === 'conflict')
       this.#parts.event('warn', 'summary-refused', { peer: this.address, verdict, why: problem });
@@ -198,12 +220,12 @@ export class SummaryFollower implements SummaryMember {
   }
 
   /** A request has come to its end, and brought something or not. */
-  #asked(isUseful: boolean): void {
+  #asked(isUseful: boolean, longestMs = LONGEST_WAIT_MS): void {
     this.#isAsking = false;
     if (isUseful) {
       this.#endWait();
     } else {
-      this.#waitMs = Math.min(LONGEST_WAIT_MS, Math.max(FIRST_WAIT_MS, 2 * this.#waitMs));
+      this.#waitMs = Math.min(longestMs, Math.max(FIRST_WAIT_MS, 2 * this.#waitMs));
       this.#askAt = this.#parts.clock.monotonic() + this.#waitMs;
     }
   }
@@ -222,21 +244,27 @@ export class SummaryFollower implements SummaryMember {
       onChange: (change) => {
         // A message that waited when the summary was dropped, or when the follower was closed.
         if (subscriber !== this.#subscriber || this.#isClosed) return;
+        if (subscriber.size > MOST_DENSITY * subscriber.universe) {
+          this.#drop('density');
+          return;
+        }
         const isKept =
           change.kind === 'reset'
             ? summaries.reset(this)
             : summaries.change(this, change.added, change.removed.length);
         if (isKept) this.#retryAt = null;
-        else this.#drop();
+        else this.#drop('room');
       },
     });
     return subscriber;
   }
 
-  /** Forgets the summary, because there is no memory for it. */
-  #drop(): void {
+  /** Forgets the summary, because there is no memory for it, or because it is too dense. */
+  #drop(why: 'room' | 'density'): void {
     const { summaries, clock, event } = this.#parts;
-    event('warn', 'summary-too-large', { peer: this.address, objects: this.#subscriber.size });
+    const name = why === 'room' ? 'summary-too-large' : 'summary-too-dense';
+    event('warn', name, { peer: this.address, objects: this.#subscriber.size });
+    this.#isTooDense = why === 'density';
     summaries.remove(this);
     this.#subscriber = this.#newSubscriber();
     this.#retryAt = clock.monotonic() + NO_ROOM_MS;
