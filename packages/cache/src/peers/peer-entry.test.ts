@@ -7,6 +7,7 @@ import { VirtualClock } from '@bloomery/testkit/virtual-clock';
 import { fleetKeys } from '@bloomery/transport';
 import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { RequestHead } from '../policy/message-head.ts';
 import { DEFAULT_POLICY } from '../policy/policy-options.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import { toStore } from '../policy/storing.ts';
@@ -18,7 +19,7 @@ import { HotObjects } from './decisions/hot-objects.ts';
 import { PieceReader } from './objects/object-pieces.ts';
 import { askFields, type ObjectAsk } from './objects/object-request.ts';
 import { answerContext, type ObjectAnswer, readAnswer } from './objects/object-response.ts';
-import { PeerEntry } from './peer-entry.ts';
+import { PeerEntry, type PeerEntryOptions } from './peer-entry.ts';
 import { RunningAsks } from './running-asks.ts';
 
 const secret = Buffer.alloc(32, 1);
@@ -33,6 +34,8 @@ let running: RunningAsks;
 let server: Server;
 let shareable: (response: StoredResponse) => boolean;
 let problems: unknown[];
+let fetches: RequestHead[];
+let fetchForNode: PeerEntryOptions['fetch'];
 
 beforeEach(async () => {
   clock = new VirtualClock({ now: Date.now() });
@@ -41,6 +44,8 @@ beforeEach(async () => {
   running = new RunningAsks();
   shareable = () => true;
   problems = [];
+  fetches = [];
+  fetchForNode = undefined;
   entry = new PeerEntry({
     store,
     flights,
@@ -52,6 +57,9 @@ beforeEach(async () => {
     headTimeoutMs: 60_000,
     running,
     hot: new HotObjects(),
+    get fetch() {
+      return fetchForNode;
+    },
     problem: (problem) => problems.push(problem),
   });
   server = createServer((req, res) => entry.handle(req, res));
@@ -173,7 +181,7 @@ describe('a stored response', () => {
     expect(headers[headers.indexOf('Age') + 1]).toBe('2');
     expect(headers[headers.indexOf('Content-Length') + 1]).toBe('5');
     expect([headers.includes('Date'), told.answer.summary]).toEqual([true, { epoch: 3, sequence: 4 }]);
-    expect(entry.statistics).toEqual({ served: 1, refused: 0, bytes: 5 });
+    expect(entry.statistics).toEqual({ served: 1, refused: 0, bytes: 5, fetched: 0 });
   });
 
   test('is given in pieces if it is large, and empty if it is', async () => {
@@ -218,6 +226,54 @@ describe('a stored response', () => {
     expect(told.raw[told.raw.indexOf('Content-Range') + 1]).toBe('bytes 3-4/5');
     await expectRefusal(ask({ rest: { start: 3, etag: '"v2"' } }));
     await expectRefusal(ask({ rest: { start: 5, etag: '"v1"' } }));
+  });
+});
+
+describe('a question of another group', () => {
+  /** Lets the node fetch for others, as one in a group does. */
+  function joinGroup(): void {
+    fetchForNode = (request) => {
+      fetches.push(request);
+      return flights.begin(request.key, 'joinable');
+    };
+  }
+
+  test('begins one fetch, with the fields that select alone, and gets its response', async () => {
+    joinGroup();
+    const headers = ['Accept-Language', 'de', 'Cookie', 'a=b', 'Cache-Control', 'max-age=60'];
+    const first = ask({ kind: 'owned', waitMs: 1000 }, { headers });
+    await eventually(async () => fetches.length === 1);
+    const second = ask({ kind: 'owned', waitMs: 1000 }, { node: 'other', headers });
+    await eventually(async () => flights.find(key, '', () => true)?.waiters === 2);
+    land(flights.find(key, '', () => true)!);
+    for (const told of [await first, await second]) expect(told.status).toBe(200);
+    expect(fetches).toEqual([
+      { method: 'GET', key, headers: ['accept-language', 'de', 'cache-control', 'max-age=60'] },
+    ]);
+    expect(entry.statistics.fetched).toBe(1);
+  });
+
+  test('is refused by a node in no group, and for the rest of a body', async () => {
+    await expectRefusal(ask({ kind: 'owned', waitMs: 1000 }));
+    joinGroup();
+    await expectRefusal(ask({ kind: 'owned', waitMs: 1000, rest: { start: 3, etag: '"v1"' } }));
+    await expectRefusal(ask({ kind: 'coming', waitMs: 1000 }));
+    await expectRefusal(ask({ kind: 'stored' }));
+    expect(fetches).toEqual([]);
+  });
+
+  test('is not passed on: a node that asks another group for the key refuses', async () => {
+    joinGroup();
+    const forget = running.begin(key, 'third', true);
+    await expectRefusal(ask({ kind: 'owned', waitMs: 1000 }));
+    flights.begin(key);
+    await expectRefusal(ask({ kind: 'owned', waitMs: 1000 }));
+    expect(fetches).toEqual([]);
+    forget();
+    const told = ask({ kind: 'owned', waitMs: 1000 });
+    await eventually(async () => flights.find(key, '', () => true)?.waiters === 1);
+    land(flights.find(key, '', () => true)!);
+    expect((await told).status).toBe(200);
   });
 });
 

@@ -1,8 +1,10 @@
 /**
  * Serves objects to neighbours: the receiver of the questions of object-request.ts, on the peer
- * port. It looks up the key in the store and among the running fetches, and never fetches itself.
+ * port. It looks up the key in the store and among the running fetches. It fetches in one case
+ * only: for a node of another group, if this node owns the key (`owned`).
  *
- * - **Who may ask**: nodes that know the fleet's secret, by the signature of the request.
+ * - **Who may ask**: nodes that know the fleet's secret, by the signature of the request, and with
+ *   mutual TLS only under a name of their certificate.
  * - **What they get**: complete responses that are fresh, that match the question by the policy
  *   (Vary, the client's limits on age) and that `mayShare` allows. `coming` also gives a response
  *   that this node is receiving at the moment, from its first byte on, as it comes.
@@ -27,17 +29,25 @@ import { type RequestVerifier, SIGNATURE_FIELD } from '@bloomery/transport/http'
 import { type Answer, answerFrom } from '../policy/answer.ts';
 import { forwardStatus, hitStatus } from '../policy/cache-status.ts';
 import { decide } from '../policy/decide.ts';
+import type { Decision } from '../policy/decision.ts';
 import type { RequestHead } from '../policy/message-head.ts';
 import type { PolicyOptions } from '../policy/policy-options.ts';
 import type { StoredResponse } from '../policy/stored-response.ts';
 import { variantText, variedFor } from '../policy/vary.ts';
 import { hasBody } from '../proxy/client/exchange.ts';
+import type { FetchDecision } from '../proxy/flight/fetch-order.ts';
 import type { ProxyFlight, ProxyFlights, SharedResponse } from '../proxy/flight/shared-response.ts';
 import { cutConnection } from '../safety/node-internals.ts';
 import type { BodyReader, ResponseStore } from '../store/response-store.ts';
 import type { HotObjects } from './decisions/hot-objects.ts';
 import { awaitHead } from './head-wait.ts';
-import { fieldsThatCount, keyOfTarget, type ObjectAsk, readAsk } from './objects/object-request.ts';
+import {
+  fieldsThatCount,
+  fieldsToFetchWith,
+  keyOfTarget,
+  type ObjectAsk,
+  readAsk,
+} from './objects/object-request.ts';
 import {
   answerContext,
   objectFields,
@@ -68,6 +78,11 @@ export interface PeerEntryOptions {
   readonly running: RunningAsks;
   /** The objects that neighbours ask for so often that they should keep them. */
   readonly hot: HotObjects<string>;
+  /**
+   * Begins a fetch for a node of another group, inside this node's group or from the origin. Null
+   * if the object cannot be shared, or has no route here. Undefined if this node is in no group.
+   */
+  readonly fetch?: ((request: RequestHead, decision: FetchDecision) => ProxyFlight | null) | undefined;
   /** Reports an exception that no other code would see. */
   readonly problem: (problem: unknown) => void;
 }
@@ -77,6 +92,8 @@ export interface PeerEntryStatistics {
   readonly served: number;
   readonly refused: number;
   readonly bytes: number;
+  /** Fetches for nodes of other groups. */
+  readonly fetched: number;
 }
 
 /** A question that passed the checks of its form. */
@@ -111,18 +128,22 @@ export class PeerEntry {
   #served = 0;
   #refused = 0;
   #bytes = 0;
+  #fetched = 0;
 
   constructor(options: PeerEntryOptions) {
     this.#options = options;
   }
 
   get statistics(): PeerEntryStatistics {
-    return { served: this.#served, refused: this.#refused, bytes: this.#bytes };
+    return { served: this.#served, refused: this.#refused, bytes: this.#bytes, fetched: this.#fetched };
   }
 
-  /** Handler for requests in absolute form on the peer port. */
-  handle(req: IncomingMessage, res: ServerResponse): void {
-    const question = this.#read(req, res);
+  /**
+   * Handler for requests in absolute form on the peer port. `names` are those in the certificate of
+   * the neighbour, or null if it has none.
+   */
+  handle(req: IncomingMessage, res: ServerResponse, names: readonly string[] | null = null): void {
+    const question = this.#read(req, res, names);
     if ('refusedKeyId' in question) {
       this.#refuse(res, question.refusedKeyId);
       return;
@@ -137,13 +158,17 @@ export class PeerEntry {
   }
 
   /** The question, or the secret that signed it if it is to be refused. */
-  #read(req: IncomingMessage, res: ServerResponse): Question | { readonly refusedKeyId: number | null } {
+  #read(
+    req: IncomingMessage,
+    res: ServerResponse,
+    names: readonly string[] | null,
+  ): Question | { readonly refusedKeyId: number | null } {
     const unsigned = { refusedKeyId: null };
     const { method, url: target, rawHeaders } = req;
     const { host, [SIGNATURE_FIELD]: signature } = req.headers;
     if (method !== 'GET' || target === undefined || host === undefined || hasBody(req)) return unsigned;
     if (typeof signature !== 'string') return unsigned;
-    const verdict = this.#options.verifier.verify({ method, target, host, field: signature });
+    const verdict = this.#options.verifier.verify({ method, target, host, field: signature, names });
     if ('refused' in verdict) return unsigned;
     const { node, keys } = verdict;
     const key = keyOfTarget(target);
@@ -169,18 +194,20 @@ export class PeerEntry {
       }
       return;
     }
-    if (ask.kind === 'coming') await this.#answerFromFlight(question);
-    else this.#refuse(res, keys.id);
+    if (ask.kind === 'stored') this.#refuse(res, keys.id);
+    else await this.#answerFromFlight(question, decision);
   }
 
-  async #answerFromFlight(question: Question): Promise<void> {
+  async #answerFromFlight(question: Question, decision: Decision): Promise<void> {
     const { flights, policy, running } = this.#options;
     const { request, node, res, ask, keys } = question;
     const { key, headers } = request;
     const names = flights.selectors(key);
     const variant = names === undefined ? '' : variantText(variedFor(names, headers));
-    const flight = flights.find(key, variant, (shared) => this.#suits(request, ask, shared));
-    if (flight === null || running.has(key, node)) {
+    const found = flights.find(key, variant, (shared) => this.#suits(request, ask, shared));
+    const flight = found ?? this.#fetch(question, decision);
+    const isPassedOn = ask.kind === 'owned' && running.isBeyond(key);
+    if (flight === null || isPassedOn || running.has(key, node)) {
       this.#refuse(res, keys.id);
       return;
     }
@@ -201,6 +228,17 @@ export class PeerEntry {
     }
     const status = forwardStatus(policy().name, { fwd: 'uri-miss', collapsed: true });
     await this.#serve(question, shared, status);
+  }
+
+  /** Begins to fetch an object for a node of another group, if the question is for that. */
+  #fetch({ request, ask }: Question, decision: Decision): ProxyFlight | null {
+    const { fetch, running } = this.#options;
+    if (fetch === undefined || ask.kind !== 'owned' || ask.rest !== null || running.isBeyond(request.key))
+      return null;
+    if (decision.kind !== 'fetch' && decision.kind !== 'validate') return null;
+    const flight = fetch({ ...request, headers: fieldsToFetchWith(request.headers) }, decision);
+    if (flight !== null) this.#fetched++;
+    return flight;
   }
 
   async #head(flight: ProxyFlight, { node, ask, res }: Question): Promise<SharedResponse | null> {

@@ -9,6 +9,8 @@
  * Bloomery-Ask: stored                     only a complete stored response
  * Bloomery-Ask: coming; wait=180           also one that the receiver is fetching itself; it may
  *                                          wait 180 ms for the head
+ * Bloomery-Ask: owned; wait=180            likewise; the receiver owns the key among all groups of
+ *                                          nodes, and fetches it inside its group or from the origin
  * Accept-Encoding: gzip                    fields that select a variant
  * Range: bytes=1000-                       for a continuation, with
  * If-Range: "v1"                           the strong tag of the bytes that are there
@@ -32,8 +34,11 @@ import { requestFacts } from '../../policy/request-facts.ts';
 import type { FieldList } from '../../policy/stored-response.ts';
 import { variedBy } from '../../policy/vary.ts';
 
-/** Whether a neighbour may also answer from a fetch that is under way. */
-export type AskKind = 'stored' | 'coming';
+/**
+ * Whether a neighbour may also answer from a fetch that is under way (`coming`), or may begin one
+ * (`owned`).
+ */
+export type AskKind = 'stored' | 'coming' | 'owned';
 
 export interface ObjectAsk {
   readonly kind: AskKind;
@@ -97,7 +102,7 @@ export function askFields(headers: FieldList, ask: ObjectAsk): string[] {
   const wishes = freshnessWishes(headers);
   if (wishes !== '') fields.push('Cache-Control', wishes);
   const wait = Math.min(Math.floor(ask.waitMs), MOST_WAIT_MS);
-  fields.push('Bloomery-Ask', ask.kind === 'stored' ? 'stored' : `coming; wait=${wait}`);
+  fields.push('Bloomery-Ask', ask.kind === 'stored' ? 'stored' : `${ask.kind}; wait=${wait}`);
   if (ask.rest !== null) fields.push('Range', `bytes=${ask.rest.start}-`, 'If-Range', ask.rest.etag);
   return fields;
 }
@@ -115,7 +120,7 @@ export function selectingFields(headers: FieldList): string[] {
 export function readAsk(headers: FieldList): ObjectAsk | null {
   const text = onlyValue(headers, 'bloomery-ask');
   // Parameters that a later version adds are ignored.
-  const parts = /^(stored|coming)((?:; ?[a-z]+=[\w.-]*)*)$/.exec(text ?? '');
+  const parts = /^(stored|coming|owned)((?:; ?[a-z]+=[\w.-]*)*)$/.exec(text ?? '');
   if (parts === null) return null;
   const wait = /; ?wait=(\d{1,9})(?:;|$)/.exec(parts[2]!);
   const waitMs = Math.min(wait === null ? 0 : Number(wait[1]), MOST_WAIT_MS);
@@ -140,6 +145,13 @@ export function fieldsThatCount(headers: FieldList): string[] {
     if (SENT.has(name) || WRITTEN.has(name)) kept.push(name, headers[at + 1]!);
   }
   return kept;
+}
+
+/** The fields of a question that its receiver sends on, if it fetches the object for the asker. */
+export function fieldsToFetchWith(headers: FieldList): string[] {
+  const fields = selectingFields(headers);
+  const wishes = freshnessWishes(headers);
+  return wishes === '' ? fields : [...fields, 'cache-control', wishes];
 }
 
 /** The cache key that a target names, or null if it is not a key in its normal form. */
