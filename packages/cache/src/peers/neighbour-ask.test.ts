@@ -84,7 +84,16 @@ function ask(): Promise<string[]> {
   };
   return new Promise((resolve) => {
     const question = new NeighbourAsk(
-      { client: counting, signer, keyring, clock, headTimeoutMs: 60_000, running, report },
+      {
+        client: counting,
+        signer,
+        keyring,
+        clock,
+        isCertified: false,
+        headTimeoutMs: 60_000,
+        running,
+        report,
+      },
       { id: 'holder', address: `http://127.0.0.1:${port}`, keyId: null },
       { method: 'GET', key: 'http://example.org/a', headers: [] },
       { kind: 'stored', waitMs: 0, rest: null, isMiss: false },

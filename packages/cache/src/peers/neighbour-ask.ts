@@ -14,7 +14,7 @@
  * origin has for its head.
  */
 
-import type { Cancel, Clock, FleetKeyring, FleetKeys } from '@bloomery/transport';
+import type { Clock, FleetKeyring, FleetKeys } from '@bloomery/transport';
 import type { RequestSigner } from '@bloomery/transport/http';
 import { combinedValue, fieldValue } from '../policy/fields.ts';
 import type { RequestHead, ResponseHead } from '../policy/message-head.ts';
@@ -26,13 +26,12 @@ import { PieceError, PieceReader } from './objects/object-pieces.ts';
 import { askFields, isSelectedBySentFields, type ObjectAsk } from './objects/object-request.ts';
 import { answerContext, readAnswer, type SummaryVersion } from './objects/object-response.ts';
 import type { RunningAsks } from './running-asks.ts';
+import { StallWatch } from './stall-watch.ts';
 
 /** Bodies up to this length are passed on only as a whole. */
 const SHORT_BYTES = 65_536;
 /** A body in which nothing arrives for this time has stalled. Holders send a beat each second. */
 const STALL_MS = 2000;
-/** Looks in that time. */
-const STALL_LOOKS = 20;
 
 /** The objects that every question needs. */
 export interface AskTools {
@@ -41,6 +40,8 @@ export interface AskTools {
   readonly signer: RequestSigner;
   readonly keyring: FleetKeyring;
   readonly clock: Clock;
+  /** Whether neighbours have certificates. Those with an http: address are then not asked. */
+  readonly isCertified: boolean;
   /** The longest wait for a neighbour that waits for the origin. */
   readonly headTimeoutMs: number;
   readonly running: RunningAsks;
@@ -76,6 +77,7 @@ export class NeighbourAsk {
   readonly #forget: () => void;
   /** The keys that sign the question, and by which the answer is checked. */
   readonly #keys: FleetKeys;
+  readonly #stall: StallWatch;
   #fetch: SourceFetch | null = null;
   #phase: 'asked' | 'unproven' | 'body' | 'over' = 'asked';
   #head: ResponseHead | null = null;
@@ -88,9 +90,6 @@ export class NeighbourAsk {
   #paused = false;
   /** The neighbour waits for the origin, and this node for the neighbour. */
   #isWaiting = false;
-  /** Something arrived since the last look. */
-  #hasHeard = false;
-  #cancelStall: Cancel = nothing;
 
   constructor(
     tools: AskTools,
@@ -107,7 +106,11 @@ export class NeighbourAsk {
     this.#isMiss = isMiss;
     this.listener = listener;
     this.#began = tools.clock.monotonic();
-    this.#forget = neighbour.id === null ? nothing : tools.running.begin(request.key, neighbour.id);
+    this.#stall = new StallWatch(tools.clock, STALL_MS, () =>
+      this.#fail(this.#phase === 'body' ? 'stalled' : 'failed'),
+    );
+    this.#forget =
+      neighbour.id === null ? nothing : tools.running.begin(request.key, neighbour.id, ask.kind === 'owned');
   }
 
   /** Digest of the bytes that were passed on, if they are all of the body so far. */
@@ -124,10 +127,14 @@ export class NeighbourAsk {
     const { client, signer, headTimeoutMs, report } = this.#tools;
     const { neighbour } = this;
     const { key, headers } = this.#request;
-    const { origin, host } = new URL(neighbour.address);
+    const { origin, host, protocol } = new URL(neighbour.address);
     const signature = signer.sign({ method: 'GET', target: key, host, to: neighbour.id }, this.#keys);
     const asked = askFields(headers, this.#ask);
     report({ kind: 'asked', neighbour, ask: this.#ask.kind });
+    if (this.#tools.isCertified && protocol !== 'https:') {
+      queueMicrotask(() => this.#fail('failed'));
+      return;
+    }
     this.#fetch = client.fetch(
       {
         method: 'GET',
@@ -164,25 +171,25 @@ export class NeighbourAsk {
     if (this.#phase === 'over' || this.#paused) return;
     this.#paused = true;
     this.#fetch?.pause();
-    this.#cancelStall();
+    this.#stall.stop();
   }
 
   resume(): void {
     if (this.#phase === 'over' || !this.#paused) return;
     this.#paused = false;
-    this.#watch();
+    this.#stall.start();
     this.#fetch?.resume();
   }
 
   /** The neighbour says that it waits for the origin; it says so again each second. */
   #processing(): void {
     if (this.#phase !== 'asked') return;
-    this.#hasHeard = true;
+    this.#stall.heard();
     if (this.#isWaiting || !this.listener.waits()) return;
     // For the counts the question ends here: the neighbour is neither busy with it nor slow.
     this.#report('waits', false);
     this.#isWaiting = true;
-    this.#watch();
+    this.#stall.start();
   }
 
   #answered(head: ResponseHead, signature: string, asked: readonly string[]): void {
@@ -200,14 +207,14 @@ export class NeighbourAsk {
     this.#isHot = answer.isHot;
     const context = answerContext(signature, asked, head.status, head.headers);
     this.#reader = new PieceReader(this.#keys.response, context);
-    this.#watch();
+    this.#stall.start();
     this.listener.answered();
   }
 
   #take(chunk: Buffer): void {
     // The body of a refusal is not read.
     if (this.#reader === null || this.#phase === 'over') return;
-    this.#hasHeard = true;
+    this.#stall.heard();
     try {
       for (const bytes of this.#reader.take(chunk)) this.#held.push(bytes);
       if (this.#length !== null && this.#reader.bytes > this.#length) {
@@ -279,7 +286,7 @@ export class NeighbourAsk {
   #over(): void {
     this.#phase = 'over';
     this.#held = [];
-    this.#cancelStall();
+    this.#stall.stop();
     this.#forget();
   }
 
@@ -307,27 +314,6 @@ export class NeighbourAsk {
       keyId: this.#keys.id,
       isFalseMiss: this.#isMiss && end === 'hit' && wasStored(this.#head!),
     });
-  }
-
-  /**
-   * One timer for the whole body. It counts looks at which nothing had arrived, not time: a node
-   * that stood still for seconds finds the bytes of that time waiting, and must not take its own
-   * pause for the neighbour's silence.
-   */
-  #watch(): void {
-    const { clock } = this.#tools;
-    const lookMs = STALL_MS / STALL_LOOKS;
-    let silent = 0;
-    const look = (): void => {
-      silent = this.#hasHeard ? 0 : silent + 1;
-      this.#hasHeard = false;
-      if (silent === STALL_LOOKS - 1) this.#fail(this.#phase === 'body' ? 'stalled' : 'failed');
-      else this.#cancelStall = clock.after(lookMs, look);
-    };
-    // The first look does not count, because it may come right after the last bytes.
-    this.#hasHeard = true;
-    this.#cancelStall();
-    this.#cancelStall = clock.after(lookMs, look);
   }
 }
 

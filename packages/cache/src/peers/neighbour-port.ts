@@ -42,6 +42,11 @@ export interface NeighbourPlan {
   readonly candidates?: readonly string[];
   /** The step after all questions. The origin follows the owner in any case. */
   readonly afterwards: 'owner' | 'origin';
+  /**
+   * The owners of the key in another group of nodes, in their order. They take the place of the
+   * step after all questions, unless the fetch may not leave its group.
+   */
+  readonly beyond?: readonly PlannedQuestion[];
   /** The reason why neighbours are asked or not, in words for the access log. */
   readonly why?: string;
 }

@@ -9,6 +9,11 @@
  *              └─► found: a proven head that the caller can use
  * ```
  *
+ * If another group of nodes owns the key, its owner there takes the place of the owner in this
+ * group. It gets the question for the object itself, and fetches it if it lacks it. The next node
+ * of that group follows if the first does not answer. A refusal leads to the origin: the object may
+ * not be shared, and a second owner would only ask the origin once more.
+ *
  * A question that is refused, fails or passes its deadline is followed by the next one. A hedge
  * begins the next question earlier, while the first still runs; the first proven head wins, and the
  * other question is aborted. When the budget is used up, everything is aborted and the search ends
@@ -76,6 +81,8 @@ export interface SearchOptions<Ask extends SearchAsk> {
   readonly avoid: Iterable<string>;
   /** Whether the caller can use an answer with this head. */
   readonly accept: (head: ResponseHead) => boolean;
+  /** Whether owners in other groups of nodes are left out. */
+  readonly isWithinGroup?: boolean | undefined;
   /** A question was sent. */
   readonly sent: () => void;
   /** A neighbour waits for the origin, and this search waits for it. */
@@ -151,13 +158,18 @@ export class NeighbourSearch<Ask extends SearchAsk> {
     this.#cancelBudget = clock.after(ms, () => this.#none('late'));
   }
 
-  #follow({ asks, candidates, afterwards }: NeighbourPlan): void {
+  #follow({ asks, candidates, afterwards, beyond = [] }: NeighbourPlan): void {
     if (this.#over) return;
+    const { isWithinGroup = false, rest } = this.#options;
+    const owners = isWithinGroup || rest !== null ? [] : beyond;
     this.#candidates = candidates === undefined ? null : new Set(candidates);
     // A candidate that is still receiving the object may be waiting for this node, through others.
     // Only the owner of the key can tell, and names one that is not.
-    this.#steps = asks.map((ask) => ({ ...ask, kind: 'stored' }));
-    this.#mayAskOwner = afterwards === 'owner';
+    this.#steps = [
+      ...asks.map((ask) => ({ ...ask, kind: 'stored' as const })),
+      ...owners.map((ask) => ({ ...ask, kind: 'owned' as const })),
+    ];
+    this.#mayAskOwner = afterwards === 'owner' && owners.length === 0;
     this.#advance();
   }
 
@@ -205,7 +217,7 @@ export class NeighbourSearch<Ask extends SearchAsk> {
     const { neighbour, kind } = step;
     const headDeadlineMs = Math.min(step.headDeadlineMs, this.#leftMs());
     this.#asked.add(neighbour.address);
-    const waitMs = kind === 'coming' ? headDeadlineMs : 0;
+    const waitMs = kind === 'stored' ? 0 : headDeadlineMs;
     const ask = newAsk(
       neighbour,
       { kind, waitMs, rest, isMiss: rest === null && this.#candidates?.has(neighbour.address) === false },
@@ -221,9 +233,12 @@ export class NeighbourSearch<Ask extends SearchAsk> {
             this.#waiting = null;
             this.#hasLost = true;
             this.#endAfter(SEARCH_SHARE * this.#options.budgetMs);
-            this.#askOwner(neighbour);
+            // The next owner of the other group is asked, if there is one.
+            if (kind === 'owned') this.#advance();
+            else this.#askOwner(neighbour);
             return;
           }
+          if (kind === 'owned' && end !== 'failed') this.#steps = [];
           const next = tryNode === null || this.#hops >= MOST_HOPS ? null : port.find(tryNode);
           if (next !== null) {
             this.#hops++;

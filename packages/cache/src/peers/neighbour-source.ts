@@ -34,6 +34,7 @@ import type { RequestHead, ResponseHead } from '../policy/message-head.ts';
 import { expectedBodyLength } from '../policy/storing.ts';
 import { OriginError } from '../proxy/origin/origin-error.ts';
 import type { ResponseSource, SourceFetch, SourceHandler, SourceRequest } from '../proxy/response-source.ts';
+import type { OriginYields } from './decisions/origin-yields.ts';
 import type { AskListener, AskTools } from './neighbour-ask.ts';
 import type { Neighbour, NeighbourPlan, NeighbourPort } from './neighbour-port.ts';
 import { type Found, NeighbourSearch, type SearchAsk } from './neighbour-search.ts';
@@ -49,7 +50,7 @@ export interface NeighbourSourceOptions {
   readonly newAsk: (
     neighbour: Neighbour,
     request: RequestHead,
-    ask: ObjectAsk & { readonly isMiss: boolean },
+    ask: QuestionKind,
     listener: AskListener,
   ) => ObjectQuestion;
   readonly port: NeighbourPort;
@@ -64,7 +65,13 @@ export interface NeighbourSourceOptions {
    * share of the memory, and are not published. A hot object (decisions/hot-objects.ts) is no copy.
    */
   readonly copies: boolean;
+  /** Whether owners in other groups of nodes are left out, because one of them asked for this. */
+  readonly isWithinGroup?: boolean | undefined;
+  /** The experience with owners in other groups, by origin; null if there are no groups. */
+  readonly yields?: OriginYields | null | undefined;
 }
+
+type QuestionKind = ObjectAsk & { readonly isMiss: boolean };
 
 /** A question to one neighbour, of which a body can be read (neighbour-ask.ts). */
 interface ObjectQuestion extends SearchAsk {
@@ -190,19 +197,22 @@ class NeighbourFetch implements SourceFetch {
 
   /** Searches for the object, or for its rest after a body that broke off. */
   #seek(plan: NeighbourPlan | Promise<NeighbourPlan>, broken: ObjectQuestion | null): void {
-    const { tools, newAsk, port, request, budgetMs } = this.#options;
+    const { tools, port, request, budgetMs, isWithinGroup, yields } = this.#options;
+    const mayGoBeyond =
+      isWithinGroup !== true && (yields?.mayAsk(originOf(request), tools.clock.random()) ?? true);
     const etag = this.#strongTag();
     this.#search = new NeighbourSearch({
       clock: tools.clock,
       headTimeoutMs: tools.headTimeoutMs,
       port,
-      newAsk: (neighbour, ask, listener) => newAsk(neighbour, request, ask, listener),
+      newAsk: (neighbour, ask, listener) => this.#newAsk(neighbour, ask, listener),
       key: request.key,
       plan,
       rest: broken === null || etag === null ? null : { start: this.#came, etag },
       budgetMs,
       lost: broken?.neighbour ?? null,
       avoid: this.#lost,
+      isWithinGroup: !mayGoBeyond,
       accept: (head) => (this.#head === null ? head.status !== 206 : this.#isRest(head)),
       sent: () => {
         if (this.#head === null) this.#handler.onSent?.();
@@ -215,6 +225,23 @@ class NeighbourFetch implements SourceFetch {
       },
     });
     this.#search.start();
+  }
+
+  /** A question, whose end is noted if it goes to an owner in another group. */
+  #newAsk(neighbour: Neighbour, ask: QuestionKind, listener: AskListener): ObjectQuestion {
+    const { newAsk, request, yields } = this.#options;
+    if (ask.kind !== 'owned' || yields == null) return newAsk(neighbour, request, ask, listener);
+    return newAsk(neighbour, request, ask, {
+      ...listener,
+      head: (head) => {
+        yields.gave(originOf(request));
+        return listener.head(head);
+      },
+      failed: (end, tryNode) => {
+        if (end === 'refused' && tryNode === null) yields.refused(originOf(request));
+        listener.failed(end, tryNode);
+      },
+    });
   }
 
   #found({ ask, head }: Found<ObjectQuestion>): void {
@@ -330,6 +357,11 @@ class NeighbourFetch implements SourceFetch {
     this.abort();
     this.#handler.onError(error);
   }
+}
+
+/** Scheme, host and port of the origin of a request. */
+function originOf({ key }: RequestHead): string {
+  return key.slice(0, key.indexOf('/', key.indexOf('//') + 2));
 }
 
 const NONE = new OriginError('destination_unavailable', 'No neighbour has the response');
