@@ -29,8 +29,9 @@ import { answerOptions } from './client/options-and-trace.ts';
 import { PlainHits } from './client/plain-hits.ts';
 import { Tunnels } from './client/tunnels.ts';
 import { DigestBook } from './digests/digest-book.ts';
+import type { FetchDecision } from './flight/fetch-order.ts';
 import { Flights } from './flight/flights.ts';
-import type { ProxyContext } from './flight/shared-response.ts';
+import type { ProxyContext, ProxyFlight } from './flight/shared-response.ts';
 import { OriginClient } from './origin/origin-client.ts';
 import type { ProxyOptions } from './proxy-options.ts';
 import { ONLY_IF_CACHED, RequestFlow } from './request-flow.ts';
@@ -51,6 +52,11 @@ export interface CacheProxy {
    * by the signal.
    */
   forget(key: string, options?: AbortOptions): Promise<number>;
+  /**
+   * Begins to fetch the object of a key for a node of another group of the fleet. Null if this node
+   * has no route to its origin, or if the response cannot be shared.
+   */
+  fetchForNode(request: RequestHead, decision: FetchDecision): ProxyFlight | null;
   readonly activity: ProxyActivity;
   /** Ends tunnels and connections to origins at once; running requests fail. */
   close(): Promise<void>;
@@ -186,6 +192,11 @@ class RunningProxy implements CacheProxy {
     signal?.throwIfAborted();
     this.#context.flights.doom(key);
     return this.#context.store.removeKey(key);
+  }
+
+  fetchForNode(request: RequestHead, decision: FetchDecision): ProxyFlight | null {
+    const route = this.#router.routeOfKey(request.key);
+    return 'key' in route ? this.#flow.fetchForNode(request, route, decision) : null;
   }
 
   get activity(): ProxyActivity {

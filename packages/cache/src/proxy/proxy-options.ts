@@ -31,13 +31,15 @@ export interface Upstream {
 /**
  * The sources to ask before the origin, in this order: those that may hold the response and are
  * nearer. Called once for each fetch, not for each request that waits for it. `origin` is the last
- * source of the fetch, for a source that needs the rest of a body from there.
+ * source of the fetch, for a source that needs the rest of a body from there. `isForNode`: the
+ * fetch is for a node of another group, and stays inside the group of this one.
  */
 export type SourcesBeforeOrigin = (
   request: RequestHead,
   route: Route,
   decision: Extract<Decision, { kind: 'fetch' | 'validate' }>,
   origin: ResponseSource,
+  isForNode: boolean,
 ) => readonly ResponseSource[];
 
 export interface ProxyOptions {

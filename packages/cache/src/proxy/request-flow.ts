@@ -246,6 +246,20 @@ export class RequestFlow {
     }).start();
   }
 
+  /**
+   * Begins a fetch for a node of another group, which waits for the flight. Null if the response
+   * cannot be shared.
+   */
+  fetchForNode(request: RequestHead, route: Route, decision: FetchDecision): ProxyFlight | null {
+    const { flights } = this.#context;
+    if (!isShareable(request, decision) || flights.isBarren(request.key)) return null;
+    const flight = flights.begin(request.key, 'joinable', this.#variant(request, decision));
+    const sources = this.#sources(request, route, decision, false, true);
+    const order = { request, route, sources, decision, first: null, flight, body: null };
+    new FetchJob(this.#context, order).start();
+    return flight;
+  }
+
   /** The variant that the request will get, as far as it is known (`flight/flights.ts`). */
   #variant({ key, headers }: RequestHead, decision: FetchDecision): string {
     const stored = decision.kind === 'validate' ? namesOf(decision.response.varied) : decision.variedBy;
@@ -259,13 +273,14 @@ export class RequestFlow {
     route: Route,
     decision: FetchDecision,
     hasBody: boolean,
+    isForNode = false,
   ): readonly ResponseSource[] {
     const { origins, sourcesBeforeOrigin, flights } = this.#context;
     const origin = new OriginSource(origins, route);
     const last = this.#verified(request, origin);
     if (hasBody || sourcesBeforeOrigin === undefined || flights.isOnlyAtOrigin(request.key)) return [last];
     try {
-      const before = sourcesBeforeOrigin(request, route, decision, origin);
+      const before = sourcesBeforeOrigin(request, route, decision, origin, isForNode);
       return [...before.map((source) => this.#verified(request, source)), last];
     } catch (problem) {
       this.#context.observer.event('error', 'source-failed', { key: request.key, problem });

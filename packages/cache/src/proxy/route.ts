@@ -77,6 +77,8 @@ const ON_LOOPBACK = new OwnHosts({ names: [], listen: ['127.0.0.1', '::1'] });
 
 export class Router {
   readonly #entries: readonly Entry[];
+  /** The same, the deepest path at an origin first. */
+  readonly #byInside: readonly Entry[];
   readonly #forward: boolean;
   readonly #isOwnHost: (host: string) => boolean;
   readonly #known = new Map<string, Route>();
@@ -85,6 +87,7 @@ export class Router {
     this.#forward = forward;
     this.#isOwnHost = isOwnHost ?? ((host) => ON_LOOPBACK.has(host));
     this.#entries = upstreams.map(toEntry).sort((a, b) => b.prefix.length - a.prefix.length);
+    this.#byInside = [...this.#entries].sort((a, b) => b.inside.length - a.inside.length);
   }
 
   route(target: string): Route | NoRoute {
@@ -96,6 +99,23 @@ export class Router {
       this.#known.set(target, route);
     }
     return route;
+  }
+
+  /**
+   * The route by which a client of this node would reach the object with this cache key: through an
+   * upstream, or as a forward proxy. A node of another group asks by the key alone.
+   */
+  routeOfKey(key: string): Route | NoRoute {
+    for (const entry of this.#byInside) {
+      const base = `${entry.scheme}://${entry.host}${entry.inside}`;
+      if (!matches(base, key)) continue;
+      const target = `${entry.outside}${key.slice(base.length)}`;
+      const route = this.#reverse(target);
+      if ('key' in route && route.key === key) return route;
+    }
+    return this.#forward
+      ? this.route(key)
+      : noRoute(404, 'no-upstream', `No upstream leads to ${quoted(key)}`);
   }
 
   #find(target: string): Route | NoRoute {

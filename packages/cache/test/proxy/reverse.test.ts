@@ -54,6 +54,24 @@ describe('Router', () => {
     expect(to(target)).toBe(expected);
     // And a second time, from memory.
     expect(to(target)).toBe(expected);
+    // A node of another group asks by the key.
+    if (!/^\d/.test(expected)) expect(router.routeOfKey(expected)).toEqual(router.route(target));
+  });
+
+  it('leads from a key to the upstream that has it, and nowhere else without forward', () => {
+    const upstreams = [upstream('/a', 'http://a.example/base/'), upstream('/a/b/', 'https://b.example')];
+    const reverse = new Router({ upstreams, forward: false });
+    const path = (key: string) => {
+      const route = reverse.routeOfKey(key);
+      return 'key' in route ? [route.origin, route.path, route.trusted] : route.status;
+    };
+    expect(path('http://a.example/base/x?y')).toEqual(['http://a.example', '/base/x?y', true]);
+    expect(path('https://b.example/x')).toEqual(['https://b.example', '/x', true]);
+    // The path below /a/b/ belongs to another upstream, so no client reaches this key.
+    expect(path('http://a.example/base/b/x')).toBe(404);
+    for (const key of ['http://a.example/', 'http://a.example/basement', 'http://a.example/base/../x'])
+      expect(path(key), key).toBe(404);
+    expect(path('http://169.254.169.254/latest')).toBe(404);
   });
 
   it('takes an absolute target for its path when it is no forward proxy', () => {
