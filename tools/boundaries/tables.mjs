@@ -88,7 +88,7 @@ export const ROOMS = {
     'proxy',
     'peers/objects',
     'peers',
-    'peers/squids',
+    ['peers/squids', 'peers/groups'],
     'node',
     'simulation',
   ],

@@ -5,7 +5,9 @@
 
 import type { PeerState } from '@bloomery/transport';
 import type { DnsReport } from '@bloomery/transport/membership';
+import type { MulticastStatus } from '@bloomery/transport/multicast';
 import type { NatsStatus } from '@bloomery/transport/nats';
+import type { SummaryVersion } from './objects/object-response.ts';
 
 /** One secret of the fleet, as this node and a neighbour use it. */
 interface KeyReport {
@@ -24,11 +26,18 @@ export function keyName(keyId: number): string {
   return keyId.toString(16).padStart(8, '0');
 }
 
+/** The name of a state of a summary for people: 1763400000.17. */
+export function generationName(version: SummaryVersion): string;
+export function generationName(version: SummaryVersion | null): string | null;
+export function generationName(version: SummaryVersion | null): string | null {
+  return version === null ? null : `${version.epoch}.${version.sequence}`;
+}
+
 /** One neighbour, as this node sees it. */
 export interface PeerReport {
   /** The URL of its peer port. */
   readonly address: string;
-  /** The place where the address was learnt: `settings`, `dns` and a name, or `nats`. */
+  /** The place of the address: `settings`, `dns` and a name, `nats` or `multicast`. */
   readonly source: string;
   /** The name that the DNS has for it, or null. */
   readonly dnsName: string | null;
@@ -40,6 +49,11 @@ export interface PeerReport {
   readonly masked: string | null;
   /** Objects in its summary. */
   readonly objects: number;
+  /**
+   * Name of the state of its summary that is held here, or null if there is none. It is current if
+   * the neighbour's own report has the same.
+   */
+  readonly generation: string | null;
   /** Expected share of wrong "maybe" answers of this summary. */
   readonly falsePositiveRate: number;
   /** The secrets that this node knows: two while the operator changes them. */
@@ -59,6 +73,8 @@ export interface PeerReport {
   readonly falseMisses: number;
   /** Object requests that failed: no answer in time, a broken connection, wrong bytes. */
   readonly failures: number;
+  /** The part of the failures that were deadlines which passed without an answer. */
+  readonly late: number;
   /** Objects that it sent with another digest than their name says. */
   readonly forged: number;
   /** Time to the head of an answer, or null before the first. */
@@ -95,6 +111,35 @@ export interface OwnSummaryReport {
   readonly memoryLimitBytes: number;
 }
 
+/** Another group of the fleet, as this node knows it. */
+export interface GroupReport {
+  readonly group: string;
+  /** Leader and epoch by the last list that was heard, or null before the first. */
+  readonly leader: string | null;
+  readonly epoch: number | null;
+  /** Members in that list. */
+  readonly members: number;
+  /** Nodes of the group whose links are up. */
+  readonly up: number;
+  /** Whether it owns keys: its leader was heard lately. */
+  readonly isOwner: boolean;
+}
+
+/** The groups of the fleet, and the questions of this node to other groups. */
+export interface GroupsReport extends Omit<GroupReport, 'up' | 'isOwner'> {
+  readonly isLeader: boolean;
+  /** Nodes of the fleet that are up and in no group. */
+  readonly ungrouped: number;
+  readonly others: readonly GroupReport[];
+  /** Questions for objects to nodes of other groups, and their ends. */
+  readonly questions: number;
+  readonly hits: number;
+  readonly refused: number;
+  readonly failed: number;
+  /** Bytes of objects that came from other groups. */
+  readonly objectBytes: number;
+}
+
 /**
  * The report of the process that knows the neighbours. Objects are served by the processes that
  * store them.
@@ -106,10 +151,16 @@ export interface FleetReport {
   readonly dns: readonly DnsReport[];
   /** The connection to the server of `--nats`, or null without it. */
   readonly nats: NatsStatus | null;
+  /** The group of `--peer-multicast`, or null without it. */
+  readonly multicast: MulticastStatus | null;
+  /** The groups of the fleet, or null if this node is in none. */
+  readonly groups: GroupsReport | null;
 }
 
-export interface CooperationReport extends Omit<FleetReport, 'own'> {
+export interface CooperationReport extends Omit<FleetReport, 'own' | 'groups'> {
   readonly own: OwnSummaryReport;
+  /** `fetched`: objects that this node fetched because a node of another group asked for them. */
+  readonly groups: (GroupsReport & { readonly fetched: number }) | null;
 }
 
 /** Squids as this node sees them, and what it served to them. */
@@ -155,5 +206,6 @@ const COUNTS = [
   'trueMisses',
   'falseMisses',
   'failures',
+  'late',
   'objectBytes',
 ] as const satisfies readonly (keyof PeerReport)[];
