@@ -124,3 +124,15 @@ test('PeerHub reports which secrets a neighbour publishes under', async () => {
   expect(keys[0]!.id).toMatch(/^[0-9a-f]{8}$/);
   expect(falsePositiveRate).toBe(6 / 2 ** 20);
 });
+
+test('PeerHub reports which state of a summary it holds', async () => {
+  const { clock, holder, asker, own } = await start();
+  const held = () => asker.hub.peerReports()[0]!.generation;
+  const published = () => `${own.versions[0]!.epoch}.${own.versions[0]!.sequence}`;
+  const before = published();
+  expect(held()).toBe(before);
+  for (const hash of hashesOf(holder.keyring, 'http://x/4')) own.keep(hash, clock.now() + HOUR);
+  await clock.advance(1000);
+  expect(published()).not.toBe(before);
+  expect(held()).toBe(published());
+});

@@ -4,6 +4,7 @@ import { FleetKeyring } from '@bloomery/transport';
 import { hashKey } from 'bloomery';
 import { SetPublisher } from 'bloomery/wire';
 import { expect, test } from 'vitest';
+import type { NeighbourLink } from './neighbour-link.ts';
 import { PeerHub } from './peer-hub.ts';
 
 const keyring = new FleetKeyring([new Uint8Array(32).fill(7)]);
@@ -150,7 +151,7 @@ test('a neighbour that is gone is no candidate and no owner, and its memory is f
   expect(hub.peerReports().map(({ address }) => address)).toEqual(['sim:n2']);
   for (let i = 0; i < 20; i++)
     expect((await settle(hub.askOwner(hashesOf(`http://d/${i}`), null))).owner).not.toBe('n1');
-  // It joins again: its link is new, and so is the experience with it.
+  // It joins again: its link is new.
   transport.changePeers(['sim:n1', 'sim:n2']);
   await clock.advance(1000);
   expect(found()).toEqual(['sim:n1']);
@@ -159,6 +160,40 @@ test('a neighbour that is gone is no candidate and no owner, and its memory is f
   for (let i = 0; i < 40; i++)
     owners.push((await settle(hub.askOwner(hashesOf(`http://e/${i}`), null))).owner);
   expect(new Set(owners)).toEqual(new Set(['n0', 'n1', 'n2']));
+  for (const { hub: each } of nodes) each.close();
+});
+
+test('a neighbour that lied and left is doubted when it joins again, at the same address', async () => {
+  const { nodes, clock } = await fleetOf(2);
+  const [{ hub, transport }] = nodes;
+  const link = () => hub.find('n1') as NeighbourLink;
+  const lie = () => {
+    const neighbour = link();
+    hub.report({ kind: 'asked', neighbour, ask: 'stored' });
+    const report = {
+      neighbour,
+      ask: 'stored',
+      ms: 1,
+      summary: null,
+      keyId: keys.id,
+      isFalseMiss: false,
+    } as const;
+    hub.report({ ...report, kind: 'answered', end: 'refused' });
+  };
+  const rejoin = async () => {
+    transport.changePeers([]);
+    transport.changePeers(['sim:n1']);
+    await clock.advance(1000);
+  };
+  for (let i = 0; i < 10; i++) lie();
+  await rejoin();
+  for (let i = 0; i < 9; i++) lie();
+  await rejoin();
+  expect(link().score.isDoubted).toBe(false);
+  lie();
+  expect(hub.peerReports()[0]!.falseHits).toBe(1);
+  await rejoin();
+  expect(link().score.isDoubted).toBe(true);
   for (const { hub: each } of nodes) each.close();
 });
 

@@ -7,7 +7,8 @@
  * know: the candidates of a key, the scores, the time, randomness.
  *
  * Neighbours come and go while the node runs, as the transport tells. With one that is gone go its
- * link, its columns of the table and the experience with it.
+ * link and its columns of the table. Bad experience with it is remembered, so that it does not get
+ * rid of that by leaving and joining again (left-scores.ts).
  *
  * Owners. The owner of a key is the first in rendezvous order among the nodes that are up in this
  * node's view, itself included. Views may differ for a while. Then a key has two owners, and is
@@ -17,6 +18,7 @@
 import type { Cancel, Clock, FleetKeyring, Peer, PeerState, Transport } from '@bloomery/transport';
 import { rendezvousOrder } from '@bloomery/transport';
 import { HedgeBudget } from './decisions/hedge-budget.ts';
+import { LeftScores } from './decisions/left-scores.ts';
 import { ownerKey } from './decisions/owner-key.ts';
 import {
   decodeAnswer,
@@ -29,7 +31,7 @@ import {
 } from './decisions/owner-question.ts';
 import { OwnerTracker } from './decisions/owner-tracker.ts';
 import { choosePeers, describePlan, ownerDeadlineMs } from './decisions/peer-choice.ts';
-import type { AskEnd, PeerScore } from './decisions/peer-score.ts';
+import { type AskEnd, PeerScore } from './decisions/peer-score.ts';
 import { NeighbourLink } from './neighbour-link.ts';
 import type {
   GiveUp,
@@ -39,10 +41,11 @@ import type {
   NeighbourPlan,
   NeighbourReport,
   OwnerWord,
+  PlannedQuestion,
 } from './neighbour-port.ts';
 import { NeighbourSummaries, type SummaryMember, type SummaryPositions } from './neighbour-summaries.ts';
 import type { SummaryVersion } from './objects/object-response.ts';
-import { keyName, type PeerReport } from './peer-report.ts';
+import { generationName, keyName, type PeerReport } from './peer-report.ts';
 import { SlicedWork } from './sliced-work.ts';
 
 /** The topic of questions to the owner of a key. */
@@ -64,6 +67,18 @@ export interface PeerHubOptions {
   readonly event: (level: 'info' | 'warn', name: string, fields: Record<string, unknown>) => void;
   /** Another way to follow neighbours. Default: one `NeighbourLink` each, and their own table. */
   readonly following?: HubFollowing | undefined;
+  /** The other groups of the fleet, or undefined if the node is in no group. */
+  readonly groups?: OtherGroups | undefined;
+}
+
+/** The way to nodes of other groups, whose summaries this node does not follow. */
+export interface OtherGroups {
+  /** The owners of a key in another group. Empty if this group owns it, or if none can be asked. */
+  owners(hashes: readonly KeyedHash[]): readonly PlannedQuestion[];
+  find(node: string): Neighbour | null;
+  /** The nodes that `find` finds. */
+  readonly live: readonly Neighbour[];
+  report(report: NeighbourReport): void;
 }
 
 /**
@@ -72,7 +87,7 @@ export interface PeerHubOptions {
  */
 export interface HubFollowing {
   readonly summaries: Pick<NeighbourSummaries, 'candidates' | 'bytesOf' | 'byteLength'>;
-  link(peer: Peer): HubLink;
+  link(peer: Peer, score: PeerScore): HubLink;
 }
 
 /** One neighbour as the hub uses it; see neighbour-link.ts. */
@@ -97,6 +112,7 @@ export class PeerHub implements NeighbourDirectory {
   readonly #options: PeerHubOptions;
   readonly #following: HubFollowing;
   readonly #links = new Map<string, HubLink>();
+  readonly #left = new LeftScores();
   readonly #tracker: OwnerTracker;
   readonly #hedges = new HedgeBudget();
   readonly #cancels: Cancel[] = [];
@@ -108,7 +124,7 @@ export class PeerHub implements NeighbourDirectory {
     this.work = new SlicedWork(clock);
     this.#tracker = new OwnerTracker();
     this.#following = options.following ?? this.#ownFollowing();
-    for (const peer of transport.peers()) this.#links.set(peer.address, this.#following.link(peer));
+    for (const peer of transport.peers()) this.#add(peer);
     this.#cancels.push(
       transport.watchPeers((peer) => this.#peerChanged(peer)),
       keyring.watch(() => {
@@ -125,7 +141,8 @@ export class PeerHub implements NeighbourDirectory {
   }
 
   plan(hashes: readonly KeyedHash[], again = false): NeighbourPlan {
-    const { clock, budgetMs } = this.#options;
+    const { clock, budgetMs, groups } = this.#options;
+    const beyond = again ? [] : (groups?.owners(hashes) ?? []);
     const now = clock.monotonic();
     const found = this.#candidates(hashes);
     let up = 0;
@@ -136,7 +153,7 @@ export class PeerHub implements NeighbourDirectory {
     const plan = choosePeers({
       candidates: [...found].map(({ address, score, masked }) => ({ peer: address, score, masked })),
       shareable: true,
-      hasOwner: up > 0,
+      hasOwner: up > 0 || beyond.length > 0,
       budgetMs,
       mayHedge: this.#hedges.mayHedge,
       now,
@@ -150,7 +167,11 @@ export class PeerHub implements NeighbourDirectory {
       })),
       candidates: plan.why.map(({ peer }) => peer),
       afterwards: plan.afterwards,
-      why: describePlan(plan),
+      ...(beyond.length === 0 ? {} : { beyond }),
+      why: describePlan(
+        plan,
+        beyond.map(({ neighbour }) => neighbour.address),
+      ),
     };
   }
 
@@ -161,9 +182,8 @@ export class PeerHub implements NeighbourDirectory {
     const question: OwnerQuestion =
       lost === null ? { kind: 'want', hash } : { kind: 'lost', hash, source: lost };
     // An owner that has just died is not known to be down. All nodes then ask the next one.
-    const deadlineMs = ownerDeadlineMs(this.#options.budgetMs);
     for (const [place, owner] of owners.entries()) {
-      const word = await this.#put(owner, question, deadlineMs / (place + 1));
+      const word = await this.#put(owner, question, ownerDeadlineMs(this.#options.budgetMs, place));
       if (word !== null)
         return { owner, keyId, answer: word.kind === 'ask' ? (this.find(word.node) ?? 'fetch') : 'fetch' };
     }
@@ -180,17 +200,21 @@ export class PeerHub implements NeighbourDirectory {
 
   find(node: string): Neighbour | null {
     for (const link of this.#links.values()) if (link.id === node && this.#isAsked(link)) return link;
-    return null;
+    return this.#options.groups?.find(node) ?? null;
   }
 
   /** The neighbours that `find` finds. */
   get live(): readonly Neighbour[] {
-    return [...this.#links.values()].filter((link) => link.id !== null && this.#isAsked(link));
+    const own = [...this.#links.values()].filter((link) => link.id !== null && this.#isAsked(link));
+    return [...own, ...(this.#options.groups?.live ?? [])];
   }
 
   report(report: NeighbourReport): void {
     const link = this.#links.get(report.neighbour.address);
-    if (link === undefined) return;
+    if (link === undefined) {
+      this.#options.groups?.report(report);
+      return;
+    }
     const now = this.#options.clock.monotonic();
     const { score } = link;
     if (report.kind === 'hedged') this.#hedges.spend();
@@ -212,23 +236,27 @@ export class PeerHub implements NeighbourDirectory {
       link.objectBytes += report.bytes;
       if (report.end === 'whole' || report.end === 'cancelled')
         score.finish({ guessed: report.ask === 'stored' });
-      else score.breakOff({ now });
+      else score.breakOff({ now, isDamaged: report.end === 'damaged' });
     }
   }
 
   /** The neighbours; the caller knows where their addresses come from. */
   peerReports(): Omit<PeerReport, 'source' | 'dnsName'>[] {
     const now = this.#options.clock.monotonic();
+    // A link is told when its state changes. The reason changes more often, with each attempt.
+    const reasons = new Map(this.#options.transport.peers().map(({ address, why }) => [address, why]));
     return [...this.#links.values()].map((link) => {
       const { score, followers } = link;
+      const masked = (link.state === 'down' ? reasons.get(link.address) : null) ?? link.masked;
       const { latencies, guesses, troubles } = score;
       const doubt = score.doubt(now);
       return {
         address: link.address,
         id: link.id,
         state: link.state,
-        masked: score.distrustedMs(now) > 0 ? doubt : (link.masked ?? doubt),
+        masked: score.distrustedMs(now) > 0 ? doubt : (masked ?? doubt),
         objects: Math.max(...followers.map(({ positions }) => positions?.size ?? 0)),
+        generation: generationName(link.generationOf(followers[0]!.keyId)),
         falsePositiveRate: sumOf(followers.map(({ positions }) => rateOf(positions))),
         keys: followers.map(({ keyId, positions }) => ({
           id: keyName(keyId),
@@ -244,6 +272,7 @@ export class PeerHub implements NeighbourDirectory {
         trueMisses: guesses.trueMisses,
         falseMisses: guesses.falseMisses,
         failures: troubles.failed + troubles.late + troubles.broken,
+        late: troubles.late,
         forged: score.forged,
         latencyMs:
           latencies.count === 0
@@ -279,12 +308,20 @@ export class PeerHub implements NeighbourDirectory {
     const keyIds = () => keyring.all.map(({ id }) => id);
     const maxPositions = Math.floor(memoryBytes / LEAST_BYTES_PER_POSITION);
     const parts = { transport, clock, work, summaries, keyIds, maxPositions, event };
-    return { summaries, link: (peer) => new NeighbourLink(peer, parts) };
+    return { summaries, link: (peer, score) => new NeighbourLink(peer, parts, score) };
   }
 
   /** Whether a neighbour may be asked at all. */
   #isAsked({ state, score }: HubLink): boolean {
     return state === 'up' && score.distrustedMs(this.#options.clock.monotonic()) === 0;
+  }
+
+  #add(peer: Peer): void {
+    const { address } = peer;
+    this.#links.set(
+      address,
+      this.#following.link(peer, this.#left.take(address)?.rejoined() ?? new PeerScore()),
+    );
   }
 
   #peerChanged(peer: Peer): void {
@@ -294,8 +331,9 @@ export class PeerHub implements NeighbourDirectory {
     if (peer.state === 'gone') {
       link?.close();
       this.#links.delete(peer.address);
+      if (link?.score.isTainted) this.#left.set(peer.address, link.score);
     } else if (link === undefined) {
-      this.#links.set(peer.address, this.#following.link(peer));
+      this.#add(peer);
       return;
     } else link.changed(peer);
     if (before !== peer.state)
