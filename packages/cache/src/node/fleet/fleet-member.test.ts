@@ -9,6 +9,7 @@ import { FleetKeyring } from '@bloomery/transport';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../config/node-config.ts';
 import { FleetMember } from './fleet-member.ts';
+import { prepareMedium } from './media/prepare-medium.ts';
 
 const OBJECT = 299;
 
@@ -35,7 +36,8 @@ async function startMembers(): Promise<{ members: FleetMember[]; servers: Server
   for (const [at, name] of ['a', 'b'].entries()) {
     const flags = { listen: ['127.0.0.1:0'], disk: false, peer: [`http://127.0.0.1:${ports[1 - at]}`] };
     const { peers } = loadConfig({ flags: { ...flags, peerSecret: join(folder, 'secret') } });
-    members.push(new FleetMember({ config: peers!, name, keyring, event: () => {} }));
+    const medium = await prepareMedium(peers!);
+    members.push(new FleetMember({ config: peers!, name, keyring, medium, event: () => {} }));
   }
   return { members, servers, ports };
 }

@@ -2,9 +2,11 @@
  * This node as a member of its fleet: one name, one link to each neighbour, one summary, and the
  * knowledge of all the others' summaries.
  *
- * Neighbours come and go with the membership (member-sources.ts): a reload of the settings, or the
- * records of a name in the DNS. Links, tables and the choice of owners follow. Over NATS they come
- * and go by themselves.
+ * The medium (media/fleet-medium.ts) knows how the nodes find each other and talk. Tables and the
+ * choice of owners follow its neighbours.
+ *
+ * With `--group`, summaries and questions to owners stay among the nodes of one group, and
+ * `BetweenGroups` knows the nodes of the others. Purges go to all nodes of the fleet.
  *
  * There is one of it per node. Without workers it is in the same process as the store. With workers
  * it is in the primary, which has no store (`workers/primary-fleet.ts`), and a worker reaches it
@@ -14,34 +16,32 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, type FleetKeyring, systemClock, type Transport } from '@bloomery/transport';
-import { HttpTransport } from '@bloomery/transport/http';
-import {
-  type LoadedNatsClient,
-  loadNatsClient,
-  NatsTransport,
-  type NatsTransportOptions,
-} from '@bloomery/transport/nats';
+import type { FleetCertificates } from '@bloomery/transport/http';
+import { GroupTransport, LeaderBeats } from '@bloomery/transport/membership';
+import { BetweenGroups, MIXED } from '../../peers/groups/between-groups.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import { type KeyedVersion, OwnSummaries } from '../../peers/own-summaries.ts';
 import { refuseQuestion } from '../../peers/peer-entry.ts';
 import { PeerHub } from '../../peers/peer-hub.ts';
-import { type FleetReport, keyName } from '../../peers/peer-report.ts';
+import { type FleetReport, generationName, keyName } from '../../peers/peer-report.ts';
 import { PurgeExchange, type PurgeMemory, type PurgeReach } from '../../peers/purges/purge-exchange.ts';
 import { formatListen, type ListenAddress } from '../config/listen-address.ts';
-import { natsServer, peerUrl } from '../config/nats-config.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
-import { MemberSources } from './member-sources.ts';
+import type { FleetMedium, MakeMedium } from './media/fleet-medium.ts';
 import type { FleetAccess } from './object-exchange.ts';
+import { UnreachedWatch } from './unreached-watch.ts';
 
 export interface FleetMemberOptions {
   readonly config: PeerConfig;
   /** The name of the node, unique in the fleet. */
   readonly name: string;
   readonly keyring: FleetKeyring;
+  /** The certificates for mutual TLS, or null if the secret alone says who a neighbour is. */
+  readonly certificates?: FleetCertificates | null;
   readonly event: (level: 'info' | 'warn' | 'error', name: string, fields: Record<string, unknown>) => void;
   readonly clock?: Clock;
-  /** The NATS client, if the settings name a server: `natsClientFor`. */
-  readonly client?: LoadedNatsClient | null | undefined;
+  /** Makes the medium of the settings: `prepareMedium`. */
+  readonly medium: MakeMedium;
   /** Keeps the purges of the fleet. By default they are lost at a restart. */
   readonly purges?: PurgeMemory;
   /** Removes the responses of a key that a neighbour purged. */
@@ -50,65 +50,63 @@ export interface FleetMemberOptions {
   readonly changed?: () => void;
 }
 
+/** The beats of a leader that its group may miss. */
+const BEATS_PER_PATIENCE = 6;
+
 export class FleetMember implements FleetAccess {
   readonly name: string;
   readonly keyring: FleetKeyring;
+  readonly certificates: FleetCertificates | null;
   readonly directory: PeerHub;
   readonly sink: OwnSummaries;
+  readonly #medium: FleetMedium;
+  /** The transport that reaches all nodes of the fleet. */
   readonly #transport: Transport;
-  /** The transport, if it is the one over HTTP or the one over NATS. */
-  readonly #http: HttpTransport | null;
-  readonly #nats: NatsTransport | null;
-  readonly #config: PeerConfig;
-  readonly #sources: MemberSources;
+  /** The election and the other groups, or null if this node is in no group. */
+  readonly #groups: { readonly beats: LeaderBeats; readonly between: BetweenGroups } | null;
   readonly #memoryLimitBytes: number;
   readonly #purges: PurgeExchange;
+  readonly #unreached: UnreachedWatch;
   validAfter = 0;
   #listen: ListenAddress | null = null;
   #isLeaving = false;
 
   constructor(options: FleetMemberOptions) {
-    const { config, name, keyring, event, clock = systemClock, changed, client } = options;
+    const { config, name, keyring, event, clock = systemClock, changed } = options;
     this.name = name;
-    this.#config = config;
     this.keyring = keyring;
+    const { certificates = null } = options;
+    this.certificates = certificates;
     this.#memoryLimitBytes = config.memoryBytes;
-    this.#sources = new MemberSources(config, {
-      clock,
-      listen: () => this.listen ?? config.listen,
-      event,
-    });
-    const identity = { id: name, secret: keyring, clock };
-    this.#nats = client == null ? null : natsTransport(config, { ...identity, event }, client);
-    this.#http = this.#nats === null ? new HttpTransport({ ...identity, peers: this.#addresses() }) : null;
-    this.#transport = (this.#nats ?? this.#http)!;
+    this.#medium = options.medium({ name, keyring, certificates, clock, event });
+    this.#transport = this.#medium.transport;
+    // Other media have no groups. Over NATS, nodes without one do not see those in groups.
+    const near =
+      config.nats === null
+        ? this.#transport
+        : new GroupTransport(this.#transport, config.group?.name ?? null);
+    this.#groups = this.#joinGroup(options, near);
     this.directory = new PeerHub({
-      transport: this.#transport,
+      transport: near,
       clock,
       keyring,
       budgetMs: config.budgetMs,
       memoryBytes: config.memoryBytes,
       event,
+      groups: this.#groups?.between,
     });
     this.sink = new OwnSummaries({
-      transport: this.#transport,
+      transport: near,
       clock,
       keyring,
-      neighbours: this.#addresses().length,
+      neighbours: near.peers().length,
       bandwidth: config.bandwidth,
       work: this.directory.work,
       event,
       ...(changed === undefined ? {} : { published: changed }),
     });
-    this.#sources.membership.watch(({ joined, left }) => {
-      for (const { address, source } of joined) event('info', 'member-joined', { peer: address, source });
-      for (const { address, source } of left) event('info', 'member-left', { peer: address, source });
-      const addresses = this.#addresses();
-      this.#http?.changePeers(addresses);
-      this.sink.neighbours = addresses.length;
-    });
-    this.#nats?.watchPeers(() => {
-      this.sink.neighbours = this.#transport.peers().length;
+    this.#transport.watchPeers(() => {
+      this.sink.neighbours = near.peers().length;
     });
     this.#purges = new PurgeExchange({
       transport: this.#transport,
@@ -122,12 +120,14 @@ export class FleetMember implements FleetAccess {
       },
       event,
     });
+    this.#unreached = new UnreachedWatch({ transport: this.#transport, clock, event });
     // After the listeners of directory and summaries, which know the change by then.
     if (changed !== undefined) this.#transport.watchPeers(() => changed());
     keyring.watch(() => {
       event('info', 'peer-secrets', { keys: keyring.all.map(({ id }) => keyName(id)) });
       changed?.();
     });
+    certificates?.watch(() => event('info', 'peer-certificates', { names: certificates.names }));
   }
 
   /** The address of the peer port, once it is open. */
@@ -137,7 +137,7 @@ export class FleetMember implements FleetAccess {
 
   set listen(listen: ListenAddress | null) {
     this.#listen = listen;
-    if (listen !== null) this.#nats?.announce(this.#config.address ?? peerUrl(listen));
+    if (listen !== null) this.#medium.announce(listen);
   }
 
   summary(keyId: number | null): SummaryVersion | null {
@@ -163,10 +163,8 @@ export class FleetMember implements FleetAccess {
    * of them.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
-    if (this.#http?.handle(request, response)) return true;
-    // A question for an object over NATS names the node that it is for.
-    const isForOther = this.#http?.isForOther(request.headers.host ?? '') ?? false;
-    if (!this.#isLeaving && !isForOther) return false;
+    if (this.#medium.handle(request, response)) return true;
+    if (!this.#isLeaving && !this.#medium.isForOther(request.headers.host ?? '')) return false;
     const version = this.summary(null);
     refuseQuestion(response, this.#isLeaving ? nextVersion(version) : version);
     return true;
@@ -174,12 +172,11 @@ export class FleetMember implements FleetAccess {
 
   /** Takes the neighbours of other settings. */
   changeMembers(config: PeerConfig): void {
-    this.#sources.change(config);
+    this.#medium.changeMembers(config);
   }
 
   report(): FleetReport {
     const { objects, versions, updates, bytes } = this.sink;
-    const { epoch, sequence } = versions[0]!;
     return {
       own: {
         id: this.name,
@@ -187,20 +184,18 @@ export class FleetMember implements FleetAccess {
         objects: objects[0]!.objects,
         keys: objects.map((each) => ({ id: keyName(each.keyId), objects: each.objects })),
         falsePositiveRate: this.sink.falsePositiveRate,
-        generation: `${epoch}.${sequence}`,
+        generation: generationName(versions[0]!),
         updates,
         bytesPublished: bytes,
         ownerQuestions: this.directory.ownerQuestions,
         memoryBytes: this.directory.summaryMemoryBytes,
         memoryLimitBytes: this.#memoryLimitBytes,
       },
-      peers: this.directory.peerReports().map((peer) => {
-        const unlisted = { source: this.#nats === null ? 'unknown' : 'nats', name: null };
-        const { source, name } = this.#sources.find(peer.address) ?? unlisted;
-        return { ...peer, source, dnsName: name };
-      }),
-      dns: this.#sources.dnsReports(),
-      nats: this.#nats?.status() ?? null,
+      peers: this.directory
+        .peerReports()
+        .map((peer) => ({ ...peer, ...this.#medium.sourceOf(peer.address) })),
+      ...this.#medium.status(),
+      groups: this.#groups?.between.status() ?? null,
     };
   }
 
@@ -210,42 +205,56 @@ export class FleetMember implements FleetAccess {
    */
   drain(): void {
     this.#isLeaving = true;
-    this.#sources.close();
     this.sink.close();
-    // Over NATS the goodbye is part of closing.
-    this.#http?.leave();
+    this.#medium.leave();
   }
 
   /** Closes the links. */
   async leave(): Promise<void> {
     this.drain();
+    this.#unreached.close();
     this.#purges.close();
+    this.#groups?.beats.close();
+    this.#groups?.between.close();
     await this.#transport.close();
+  }
+
+  /** Takes part in the election of the group, and learns of the others. Null without a group. */
+  #joinGroup(
+    { config, keyring, event, clock = systemClock }: FleetMemberOptions,
+    near: Transport,
+  ): { readonly beats: LeaderBeats; readonly between: BetweenGroups } | null {
+    if (config.group === null) {
+      this.#warnOfGroups(event);
+      return null;
+    }
+    const { name: group, patienceMs } = config.group;
+    const beats = new LeaderBeats({
+      transport: near,
+      clock,
+      patienceMs,
+      beatMs: patienceMs / BEATS_PER_PATIENCE,
+      claimed: ({ epoch }) => event('info', 'group-lead', { group, epoch }),
+    });
+    const { budgetMs } = config;
+    const fleet = this.#transport;
+    const between = new BetweenGroups({ group, fleet, beats, clock, keyring, budgetMs, patienceMs, event });
+    return { beats, between };
+  }
+
+  /** A node without a group tells the operator once if others are in groups. */
+  #warnOfGroups(event: FleetMemberOptions['event']): void {
+    const stop = this.#transport.watchPeers(({ state, group, address, id }) => {
+      if (state !== 'up' || group == null) return;
+      stop();
+      event('warn', 'groups-mixed', { peer: address, id, effect: MIXED });
+    });
   }
 
   /** Ends the work on summaries. `leave` comes first. */
   close(): void {
     this.directory.close();
   }
-
-  #addresses(): string[] {
-    return this.#sources.membership.members().map(({ address }) => address);
-  }
-}
-
-/** Loads the NATS client if the settings ask for it. Rejects if it is not installed. */
-export async function natsClientFor({ nats }: PeerConfig): Promise<LoadedNatsClient | null> {
-  return nats === null ? null : loadNatsClient();
-}
-
-function natsTransport(
-  { nats }: PeerConfig,
-  own: Pick<NatsTransportOptions, 'id' | 'secret' | 'clock' | 'event'>,
-  client: LoadedNatsClient,
-): NatsTransport {
-  const { fleet } = nats!;
-  // The address follows when the peer port is open.
-  return new NatsTransport({ ...own, server: natsServer(nats!), fleet, address: null }, client);
 }
 
 /**

@@ -14,14 +14,20 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, type FleetKeyring, systemClock } from '@bloomery/transport';
-import { RequestSigner, RequestVerifier } from '@bloomery/transport/http';
+import {
+  certifiedNames,
+  type FleetCertificates,
+  RequestSigner,
+  RequestVerifier,
+} from '@bloomery/transport/http';
 import { HotObjects } from '../../peers/decisions/hot-objects.ts';
+import { OriginYields } from '../../peers/decisions/origin-yields.ts';
 import { KeyedNeighbours } from '../../peers/keyed-neighbours.ts';
 import { type AskTools, NeighbourAsk } from '../../peers/neighbour-ask.ts';
 import type { NeighbourDirectory, NeighbourReport } from '../../peers/neighbour-port.ts';
 import { NeighbourSource, type NeighbourSourceOptions } from '../../peers/neighbour-source.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
-import { PeerEntry, type PeerEntryStatistics } from '../../peers/peer-entry.ts';
+import { PeerEntry, type PeerEntryOptions, type PeerEntryStatistics } from '../../peers/peer-entry.ts';
 import type { PurgeReach } from '../../peers/purges/purge-exchange.ts';
 import { RunningAsks } from '../../peers/running-asks.ts';
 import type { SquidNeighbours } from '../../peers/squids/squid-neighbours.ts';
@@ -43,6 +49,8 @@ export interface FleetAccess {
   /** The name under which neighbours know the node. */
   readonly name: string;
   readonly keyring: FleetKeyring;
+  /** The certificates for mutual TLS, or null if the secret alone says who a neighbour is. */
+  readonly certificates: FleetCertificates | null;
   readonly directory: NeighbourDirectory;
   /** Takes what the store holds. */
   readonly sink: SummarySink;
@@ -70,6 +78,8 @@ export interface ObjectExchangeOptions {
   readonly limits: Limits;
   /** The Squids of the node, which are asked beside the neighbours; null if there are none. */
   readonly squids: SquidNeighbours | null;
+  /** Begins a fetch for a node of another group. It is used if this node is in a group. */
+  readonly fetchForNode: NonNullable<PeerEntryOptions['fetch']>;
   readonly event: (level: 'info' | 'warn' | 'error', name: string, fields: Record<string, unknown>) => void;
   readonly clock?: Clock;
 }
@@ -86,7 +96,8 @@ export class ObjectExchange {
   constructor(options: ObjectExchangeOptions) {
     const { fleet, config, store, flights, policy, limits, event, squids } = options;
     const clock = options.clock ?? systemClock;
-    const { keyring } = fleet;
+    const { keyring, certificates } = fleet;
+    const isCertified = certificates !== null;
     const until = (response: StoredResponse) => shareableUntil(response, { share: config.share });
     const mayShare = (response: StoredResponse) => (until(response) ?? 0) > clock.now();
     const port = new KeyedNeighbours({
@@ -103,18 +114,20 @@ export class ObjectExchange {
       flights,
       policy,
       clock,
-      verifier: new RequestVerifier(keyring, clock, { id: fleet.name }),
+      verifier: new RequestVerifier(keyring, clock, { id: fleet.name, isCertified }),
       mayShare,
       summary: (keyId) => fleet.summary(keyId),
       headTimeoutMs: limits.originHeadTimeoutMs,
       running,
       hot,
+      fetch: config.group === null ? undefined : options.fetchForNode,
       problem: (problem) => event('error', 'peer-entry', { problem }),
     });
     this.#client = new OriginClient({
       limits,
       timers: clock,
       addresses: new AddressGuard({ allowPrivate: true, allow: [], deny: [] }),
+      ...(certificates === null ? {} : { mutual: () => certificates.pem }),
       problem: (problem) => event('error', 'peer-client', { problem }),
     });
     const tools = {
@@ -122,6 +135,7 @@ export class ObjectExchange {
       signer: new RequestSigner(keyring, fleet.name, clock),
       keyring,
       clock,
+      isCertified,
       headTimeoutMs: limits.originHeadTimeoutMs,
       running,
       report: (report: NeighbourReport) => {
@@ -136,10 +150,11 @@ export class ObjectExchange {
       port: squids?.beside(port) ?? port,
       budgetMs: config.budgetMs,
       copies: config.mode === 'single',
+      yields: config.group === null ? null : new OriginYields(),
     };
-    this.sources = (request, _route, decision, origin) =>
+    this.sources = (request, _route, decision, origin, isForNode) =>
       decision.kind === 'fetch' && decision.shareable
-        ? [new NeighbourSource({ ...fetching, request, origin })]
+        ? [new NeighbourSource({ ...fetching, request, origin, isWithinGroup: isForNode })]
         : [];
     this.#feed = new SummaryFeed({
       store,
@@ -165,7 +180,9 @@ export class ObjectExchange {
       known = keyring.all;
       if (isNew && this.#isStarted) void this.#feed.readAll();
     });
+    const stopWatchingCertificates = certificates?.watch(() => this.#client.renewConnections());
     this.#stopWatching = () => {
+      stopWatchingCertificates?.();
       stopWatchingKeys();
       stopWatchingStore();
       stopWatchingFlights();
@@ -178,9 +195,15 @@ export class ObjectExchange {
     void this.#feed.readAll();
   }
 
-  /** Answers a neighbour's question for an object. */
-  handle(request: IncomingMessage, response: ServerResponse): void {
-    this.#entry.handle(request, response);
+  /**
+   * Answers a neighbour's question for an object. `names` are those in the neighbour's certificate.
+   */
+  handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    names: readonly string[] | null = certifiedNames(request.socket),
+  ): void {
+    this.#entry.handle(request, response, names);
   }
 
   get statistics(): PeerEntryStatistics {

@@ -20,6 +20,7 @@ function channel() {
   const start = {
     name: 'a',
     secrets: [inBase64('a secret of sixteen bytes')],
+    certificates: null,
     listen: null,
     news: { summaries: [{ keyId: 9, epoch: 1, sequence: 2 }], live: [], validAfter: 0 },
   };

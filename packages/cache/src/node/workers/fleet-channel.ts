@@ -12,6 +12,7 @@
  */
 
 import { type Clock, FleetKeyring } from '@bloomery/transport';
+import { FleetCertificates } from '@bloomery/transport/http';
 import type { HashHalves } from '../../peers/decisions/owner-question.ts';
 import type {
   GiveUp,
@@ -59,6 +60,7 @@ const NOT_PLANNED: NeighbourPlan = {
 export class FleetChannel implements FleetAccess, NeighbourDirectory, SummarySink {
   readonly name: string;
   readonly keyring: FleetKeyring;
+  readonly certificates: FleetCertificates | null;
   readonly listen: ListenAddress | null;
   readonly directory: NeighbourDirectory = this;
   readonly sink: SummarySink = this;
@@ -73,10 +75,11 @@ export class FleetChannel implements FleetAccess, NeighbourDirectory, SummarySin
   #waiting: (() => void)[] = [];
 
   constructor(options: FleetChannelOptions) {
-    const { name, secrets, listen, news } = options.start;
+    const { name, secrets, certificates, listen, news } = options.start;
     this.#options = options;
     this.name = name;
     this.keyring = new FleetKeyring(secretsIn(secrets));
+    this.certificates = certificates === null ? null : new FleetCertificates(certificates);
     this.listen = listen;
     this.#news = news;
   }
@@ -85,6 +88,8 @@ export class FleetChannel implements FleetAccess, NeighbourDirectory, SummarySin
   receive(message: FleetToWorker): void {
     if (message.kind === 'fleet-news') this.#news = message.news;
     else if (message.kind === 'fleet-secrets') this.keyring.change(secretsIn(message.secrets));
+    else if (message.kind === 'fleet-certificates')
+      this.certificates?.change(message.certificates, this.name);
     else this.#answers.get(message.id)?.(message);
   }
 

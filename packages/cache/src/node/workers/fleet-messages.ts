@@ -4,6 +4,7 @@
  * as the halves of their hash.
  */
 
+import type { CertificatePem } from '@bloomery/transport/http';
 import type { HashHalves } from '../../peers/decisions/owner-question.ts';
 import type {
   GiveUp,
@@ -29,6 +30,8 @@ export interface FleetStart {
    * that is restarted after the file was changed must have the secrets of the others.
    */
   readonly secrets: readonly string[];
+  /** The contents of the files for mutual TLS, for the same reason; null if there are none. */
+  readonly certificates: CertificatePem | null;
   readonly listen: ListenAddress | null;
   readonly news: FleetNews;
 }
@@ -70,4 +73,5 @@ export type FleetToWorker =
   | { readonly kind: 'purge-reach'; readonly id: number; readonly reach: PurgeReach }
   | { readonly kind: 'fleet-news'; readonly news: FleetNews }
   /** The operator has changed the secrets, here in base64. */
-  | { readonly kind: 'fleet-secrets'; readonly secrets: readonly string[] };
+  | { readonly kind: 'fleet-secrets'; readonly secrets: readonly string[] }
+  | { readonly kind: 'fleet-certificates'; readonly certificates: CertificatePem };

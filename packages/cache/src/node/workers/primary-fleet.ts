@@ -21,7 +21,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, FleetKeyring } from '@bloomery/transport';
-import type { LoadedNatsClient } from '@bloomery/transport/nats';
+import { type CertificatePem, certifiedNames } from '@bloomery/transport/http';
 import { MOST_PARTS } from '../../peers/decisions/summary-keeper.ts';
 import type { Neighbour } from '../../peers/neighbour-port.ts';
 import { keyOfTarget } from '../../peers/objects/object-request.ts';
@@ -30,9 +30,12 @@ import type { FleetReport } from '../../peers/peer-report.ts';
 import { hasBody } from '../../proxy/client/exchange.ts';
 import type { Limits } from '../../safety/limits.ts';
 import type { NodeConfig } from '../config/node-config.ts';
+import { peerCertificates } from '../config/peer-certificates.ts';
 import type { PeerConfig } from '../config/peer-config.ts';
 import { readPeerSecrets } from '../config/peer-secret.ts';
-import { FleetMember, natsClientFor } from '../fleet/fleet-member.ts';
+import { FleetMember } from '../fleet/fleet-member.ts';
+import type { MakeMedium } from '../fleet/media/fleet-medium.ts';
+import { prepareMedium } from '../fleet/media/prepare-medium.ts';
 import { openPeerPort, type PeerPort } from '../fleet/peer-port.ts';
 import { purgeMemory } from '../fleet/purge-file.ts';
 import { type Certificate, readCertificate } from '../listen/node-servers.ts';
@@ -44,7 +47,7 @@ import {
   type FleetToWorker,
   NUMBERS_PER_CHANGE,
 } from './fleet-messages.ts';
-import { FROM_NEIGHBOUR, Relay } from './relay.ts';
+import { fromNeighbour, Relay } from './relay.ts';
 import { ownerOf } from './team.ts';
 
 export interface PrimaryFleetOptions {
@@ -77,7 +80,7 @@ export class PrimaryFleet {
   #port: PeerPort | null = null;
   #closing: Promise<void> | null = null;
 
-  private constructor(options: PrimaryFleetOptions, client: LoadedNatsClient | null) {
+  private constructor(options: PrimaryFleetOptions, medium: MakeMedium) {
     const { peers, name, log, socketPath, tellAll, clock, folder, remove } = options;
     this.#secrets = readPeerSecrets(peers.secretFile);
     this.#options = options;
@@ -86,8 +89,9 @@ export class PrimaryFleet {
       config: peers,
       name,
       keyring: new FleetKeyring(this.#secrets),
+      certificates: peerCertificates(peers.certificates),
       event: log.event.bind(log),
-      client,
+      medium,
       ...(clock === undefined ? {} : { clock }),
       purges: purgeMemory(folder),
       remove,
@@ -97,7 +101,7 @@ export class PrimaryFleet {
 
   /** Joins the fleet and opens the peer port. */
   static async open(options: PrimaryFleetOptions): Promise<PrimaryFleet> {
-    const fleet = new PrimaryFleet(options, await natsClientFor(options.peers));
+    const fleet = new PrimaryFleet(options, await prepareMedium(options.peers));
     try {
       await fleet.#open();
     } catch (error) {
@@ -112,7 +116,8 @@ export class PrimaryFleet {
     this.end(worker);
     this.#parts.set(worker, this.#freePart());
     const { name, listen } = this.#member;
-    return { name, secrets: this.#secrets.map(inBase64), listen, news: this.#news() };
+    const certificates = this.#member.certificates?.pem ?? null;
+    return { name, secrets: this.#secrets.map(inBase64), certificates, listen, news: this.#news() };
   }
 
   /** A worker has ended: what it held leaves the summary. */
@@ -133,6 +138,7 @@ export class PrimaryFleet {
         break;
       case 'plan': {
         const plan = directory.plan(message.hashes, message.again);
+        // Those of `beyond` are plain already.
         const asks = plan.asks.map((ask) => ({ ...ask, neighbour: plainNeighbour(ask.neighbour) }));
         reply({ kind: 'planned', id: message.id, plan: { ...plan, asks } });
         break;
@@ -169,6 +175,13 @@ export class PrimaryFleet {
     // Workers first: what the primary signs for them must be known to them.
     this.#options.tellAll({ kind: 'fleet-secrets', secrets: secrets.map(inBase64) });
     this.#member.keyring.change(secrets);
+  }
+
+  /** Takes the certificates that the files have now. Throws if they cannot be used. */
+  changeCertificates(pem: CertificatePem): void {
+    const { certificates, name } = this.#member;
+    certificates?.change(pem, name);
+    this.#options.tellAll({ kind: 'fleet-certificates', certificates: pem });
   }
 
   /** Takes the neighbours of other settings. */
@@ -208,6 +221,7 @@ export class PrimaryFleet {
     this.#port = await openPeerPort({
       address: peers.listen,
       certificate: readCertificate(config),
+      certificates: this.#member.certificates,
       limits: config.limits,
       name: () => name,
       handle: (request, response) => this.#handle(request, response),
@@ -223,7 +237,8 @@ export class PrimaryFleet {
     if (key === null || request.method !== 'GET' || hasBody(request)) refuse();
     else {
       const owner = ownerOf(key, this.#options.config.workers);
-      this.#relay.send(request, response, { client: FROM_NEIGHBOUR, owner }, refuse);
+      const client = fromNeighbour(certifiedNames(request.socket));
+      this.#relay.send(request, response, { client, owner }, refuse);
     }
   }
 

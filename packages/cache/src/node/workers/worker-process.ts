@@ -68,6 +68,7 @@ async function obey(message: ToWorker): Promise<void> {
     case 'purge-reach':
     case 'fleet-news':
     case 'fleet-secrets':
+    case 'fleet-certificates':
       fleet?.receive(message);
       break;
     case 'reload':

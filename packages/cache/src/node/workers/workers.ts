@@ -26,6 +26,7 @@ import type { TeamReport } from '../admin/status.ts';
 import { type ClaimedFolder, claimConfiguredFolder } from '../claimed-folder.ts';
 import type { ListenAddress } from '../config/listen-address.ts';
 import type { NodeConfig } from '../config/node-config.ts';
+import { readPeerCertificates } from '../config/peer-certificates.ts';
 import { readPeerSecrets } from '../config/peer-secret.ts';
 import { settingsForRestart, withoutRestart } from '../config/reload-rules.ts';
 import { readCertificate } from '../listen/node-servers.ts';
@@ -104,7 +105,7 @@ export class Workers {
     this.#config = {
       ...config,
       name: config.name ?? this.#chosenName,
-      disk: disk === null || config.disk === null ? config.disk : { ...config.disk, folder: disk.folder },
+      disk: disk === null || config.disk === null ? null : { ...config.disk, folder: disk.folder },
     };
     this.#folder = folder;
     this.#disk = disk;
@@ -194,6 +195,9 @@ export class Workers {
     const certificate = readCertificate(config);
     const { peers } = this.#config;
     const secrets = peers === null ? null : readPeerSecrets(peers.secretFile);
+    const pem = peers?.certificates == null ? null : readPeerCertificates(peers.certificates);
+    // Before the others, because the name of the node may be missing in the new certificate.
+    if (pem !== null) this.#fleet?.changeCertificates(pem);
     if (secrets !== null) this.#fleet?.changeSecrets(secrets);
     if (certificate !== null) this.#fleet?.changeCertificate(certificate);
     this.#fleet?.changeLimits(config.limits);
