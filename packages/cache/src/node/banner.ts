@@ -112,7 +112,8 @@ function pairs(rows: readonly (readonly [string, string])[]): string[] {
 }
 
 /** The places from which the neighbours are known. */
-function namesOf({ peers, dns, nats }: PeerConfig): string {
+function namesOf({ peers, dns, nats, multicast }: PeerConfig): string {
   const broker = nats === null ? [] : [`by ${parseNatsUrl(nats.url).shown}, fleet ${nats.fleet}`];
-  return [...peers, ...dns.map(formatDnsName), ...broker].join(', ');
+  const group = multicast === null ? [] : [`by the multicast group ${multicast.group}`];
+  return [...peers, ...dns.map(formatDnsName), ...broker, ...group].join(', ');
 }
