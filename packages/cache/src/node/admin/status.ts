@@ -97,10 +97,15 @@ export function totalOf({ members, ended }: TeamReport): MetricsSnapshot {
 /** The neighbours, and what all processes served to them. */
 export function cooperationOf(
   { fleet }: TeamReport,
-  { objectsServed, objectBytesServed }: MetricsSnapshot,
+  { objectsServed, objectBytesServed, objectsFetchedForGroups }: MetricsSnapshot,
 ): CooperationReport | null {
   if (fleet == null) return null;
-  return { ...fleet, own: { ...fleet.own, objectsServed, bytesServed: objectBytesServed } };
+  const { groups } = fleet;
+  return {
+    ...fleet,
+    own: { ...fleet.own, objectsServed, bytesServed: objectBytesServed },
+    groups: groups == null ? null : { ...groups, fetched: objectsFetchedForGroups },
+  };
 }
 
 /** The Squids, as all processes together see them. */

@@ -85,6 +85,9 @@ export function renderMetrics(
   const peers = [...(cooperation?.peers ?? []), ...(squids?.squids ?? [])];
   if (cooperation !== null || peers.length > 0) neighbours(page, peers);
   if (cooperation !== null) ownSummary(page, cooperation);
+  if (cooperation?.nats != null) natsServer(page, cooperation.nats);
+  if (cooperation?.multicast != null) multicastGroup(page, cooperation.multicast);
+  if (cooperation?.groups != null) groupsOf(page, cooperation.groups);
   if (squids?.served != null) servedDigests(page, squids.served);
   const { fetches, flights, originConnections, tunnels } = snapshot.activity;
   page
@@ -240,6 +243,91 @@ function ownSummary(page: Page, { own, dns }: CooperationReport): void {
     page.metric(name, type, help).sample(value);
 }
 
+type NatsReport = NonNullable<CooperationReport['nats']>;
+type MulticastReport = NonNullable<CooperationReport['multicast']>;
+
+function natsServer(page: Page, nats: NatsReport): void {
+  page
+    .metric('bloomery_cache_nats_connected', 'gauge', 'Whether there is a connection to the NATS server.')
+    .sample(Number(nats.isConnected));
+  page
+    .metric('bloomery_cache_nats_jetstream', 'gauge', 'Whether joining nodes find states at the NATS server.')
+    .sample(Number(nats.hasStates));
+  sharedMedium(page, 'nats', nats);
+}
+
+function multicastGroup(page: Page, multicast: MulticastReport): void {
+  page
+    .metric('bloomery_cache_multicast_joined', 'gauge', 'Whether the multicast group is joined.')
+    .sample(Number(multicast.isJoined));
+  sharedMedium(page, 'multicast', multicast);
+  for (const [name, help, field] of MULTICAST_METRICS)
+    page.metric(name, 'counter', help).sample(multicast[field]);
+}
+
+/** The counts that a NATS server and a multicast group have in common. */
+function sharedMedium(page: Page, medium: 'nats' | 'multicast', report: NatsReport | MulticastReport): void {
+  const { reconnects, traffic, refused } = report;
+  const prefix = `bloomery_cache_${medium}`;
+  page.metric(`${prefix}_reconnects_total`, 'counter', 'Connections after the first one.').sample(reconnects);
+  const messages = page.metric(`${prefix}_messages_total`, 'counter', 'Messages, beats included.');
+  messages.sample(traffic.messagesSent, { direction: 'sent' });
+  messages.sample(traffic.messagesReceived, { direction: 'received' });
+  const bytes = page.metric(`${prefix}_bytes_total`, 'counter', 'Bytes of these messages.');
+  bytes.sample(traffic.bytesSent, { direction: 'sent' });
+  bytes.sample(traffic.bytesReceived, { direction: 'received' });
+  const refusals = page.metric(
+    `${prefix}_refused_total`,
+    'counter',
+    'Messages that were not taken, by reason.',
+  );
+  for (const [reason, count] of Object.entries(refused)) refusals.sample(count, { reason });
+}
+
+const MULTICAST_METRICS = [
+  ['bloomery_cache_multicast_published_total', 'Messages that were published to the group.', 'sent'],
+  ['bloomery_cache_multicast_repeated_total', 'Messages that went to the group again.', 'repeated'],
+  ['bloomery_cache_multicast_missed_total', 'Datagrams that did not come.', 'missed'],
+  [
+    'bloomery_cache_multicast_repaired_total',
+    'Of those, datagrams that came when they were repeated or fetched.',
+    'repaired',
+  ],
+  ['bloomery_cache_multicast_fetched_total', 'Messages fetched over HTTP.', 'fetched'],
+  [
+    'bloomery_cache_multicast_given_up_total',
+    'Gaps that were closed by asking for the summary instead.',
+    'givenUp',
+  ],
+] as const;
+
+function groupsOf(page: Page, groups: NonNullable<CooperationReport['groups']>): void {
+  const { group: own, epoch, members, isLeader, others } = groups;
+  const all = [{ group: own, epoch, members }, ...others];
+  const epochs = page.metric('bloomery_cache_group_epoch', 'gauge', 'Epoch of the leader of each group.');
+  for (const each of all) epochs.sample(each.epoch ?? 0, { group: each.group });
+  const nodes = page.metric('bloomery_cache_group_members', 'gauge', 'Nodes of each group by its leader.');
+  for (const each of all) nodes.sample(each.members, { group: each.group });
+  page
+    .metric('bloomery_cache_group_leader', 'gauge', '1 if this node leads its group, otherwise 0.')
+    .sample(isLeader ? 1 : 0, { group: own });
+  page
+    .metric('bloomery_cache_group_questions_total', 'counter', 'Questions to nodes of other groups.')
+    .sample(groups.questions);
+  const ends = page.metric(
+    'bloomery_cache_group_answers_total',
+    'counter',
+    'Ends of questions to nodes of other groups.',
+  );
+  for (const end of ['hits', 'refused', 'failed'] as const) ends.sample(groups[end], { end });
+  page
+    .metric('bloomery_cache_group_object_bytes_total', 'counter', 'Bytes of objects from other groups.')
+    .sample(groups.objectBytes);
+  page
+    .metric('bloomery_cache_group_fetches_total', 'counter', 'Objects fetched for nodes of other groups.')
+    .sample(groups.fetched);
+}
+
 type DnsReport = CooperationReport['dns'][number];
 
 const DNS_METRICS: readonly (readonly [name: string, help: string, read: (dns: DnsReport) => number])[] = [
@@ -279,6 +367,12 @@ const PEER_METRICS: readonly (readonly [
     'counter',
     'Requests that a neighbour did not answer as it should.',
     ({ failures }) => failures,
+  ],
+  [
+    'bloomery_cache_peer_late_total',
+    'counter',
+    'Of those, requests whose deadline passed without an answer.',
+    ({ late }) => late,
   ],
   [
     'bloomery_cache_peer_forged_total',

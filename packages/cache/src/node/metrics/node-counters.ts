@@ -73,6 +73,8 @@ export interface MetricsSnapshot {
   /** Objects that were served to neighbours, and the bytes of their bodies. */
   readonly objectsServed: number;
   readonly objectBytesServed: number;
+  /** Fetches for nodes of other groups. */
+  readonly objectsFetchedForGroups: number;
   readonly stores: Readonly<Record<string, StoreStatistics>>;
   /** The running fetches, flights, connections and tunnels. */
   readonly activity: ProxyActivity;
@@ -114,6 +116,7 @@ export class NodeCounters {
   connectionsRefused = 0;
   objectsServed = 0;
   objectBytesServed = 0;
+  objectsFetchedForGroups = 0;
   digests: DigestCounts = new DigestBook().counts;
 
   answered(record: AnswerRecord): void {
@@ -172,6 +175,7 @@ export class NodeCounters {
       connectionsRefused: this.connectionsRefused,
       objectsServed: this.objectsServed,
       objectBytesServed: this.objectBytesServed,
+      objectsFetchedForGroups: this.objectsFetchedForGroups,
       digests: this.digests,
       stores: Object.fromEntries(
         Object.entries(stores).map(([tier, statistics]) => [tier, copyOf(statistics)]),
