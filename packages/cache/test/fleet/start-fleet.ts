@@ -6,7 +6,9 @@
 import { checkedGet } from '@bloomery/testkit/fleet/checked-get';
 import { Fleet, type FleetOptions } from '@bloomery/testkit/fleet/fleet';
 import type { FleetNode } from '@bloomery/testkit/fleet/fleet-node';
+import { knownPath } from '@bloomery/testkit/origins/known-body';
 import { ThrottledOrigin, type ThrottledOriginOptions } from '@bloomery/testkit/origins/throttled-origin';
+import { expect } from 'vitest';
 import { bundleProgram } from '../node/cache-program.ts';
 import { cleanUp, scratchFolder, until } from '../node/scratch.ts';
 
@@ -16,20 +18,30 @@ export interface TestFleetOptions extends Partial<Omit<FleetOptions, 'program' |
   readonly settings?: FleetOptions['settings'];
   /** The origin behind all nodes. */
   readonly origin: string;
+  /** False for nodes that will not know each other, for which the start does not wait. */
+  readonly isCurrent?: boolean;
+  /** Flags of Node for the process that has these settings. */
+  readonly nodeFlags?: (settingsFile: string) => readonly string[];
 }
 
 /** Starts the nodes, in front of one origin, and waits until they know each other. */
-export async function startFleet({ origin, settings, ...options }: TestFleetOptions): Promise<Fleet> {
+export async function startFleet({
+  origin,
+  settings,
+  isCurrent = true,
+  nodeFlags = () => [],
+  ...options
+}: TestFleetOptions): Promise<Fleet> {
   program ??= bundleProgram(scratchFolder());
   const path = program;
   const fleet = await Fleet.start({
     nodes: 3,
     ...options,
-    program: (file) => [path, JSON.stringify({ file })],
+    program: (file) => [...nodeFlags(file), path, JSON.stringify({ file })],
     settings: (index, folder) => ({ upstream: [`/=${origin}/`], ...settings?.(index, folder) }),
   });
   cleanUp(() => fleet[Symbol.asyncDispose]());
-  await fleet.untilCurrent(60_000);
+  if (isCurrent) await fleet.untilCurrent(60_000);
   return fleet;
 }
 
@@ -72,4 +84,22 @@ const ATTEMPTS = 10;
 export async function untilGiven(what: string, attempt: (tried: number) => Promise<boolean>): Promise<void> {
   for (let tried = 0; tried < ATTEMPTS; tried++) if (await attempt(tried)) return;
   throw new Error(`Cannot go on: expected ${what}, got ${ATTEMPTS} answers of the origin`);
+}
+
+/** The states of the links to all neighbours, by name. */
+export async function statesOf(node: FleetNode): Promise<Record<string, string>> {
+  const peers = (await node.status()).cooperation?.peers ?? [];
+  return Object.fromEntries(peers.map(({ id, state }) => [id, state]));
+}
+
+/** Lets one node store an object, and another one get it from there. */
+export async function share(from: FleetNode, to: FleetNode, word: string): Promise<void> {
+  await untilGiven(`${to.name} to get an object of ${from.name} (${word})`, async (tried) => {
+    const path = knownPath(`${word}/${tried}`, 5000);
+    await offer(from, path);
+    await to.untilHeard(from);
+    const before = (await to.status()).originFetches;
+    expect(await checkedGet(to.port, path)).toMatchObject({ status: 200, wrong: null });
+    return (await to.status()).originFetches === before;
+  });
 }
