@@ -25,11 +25,14 @@ const LONGEST_BYTES = 60_000;
 
 /** Neighbours that may be late, as a share of the fetches from the origin. */
 const MOST_LATE = 0.015;
-/**
- * In five runs without late neighbours, or with two of them, counts differed by at most 0.5 %. A
- * late neighbour costs 1.4 fetches, measured in a run of 16 nodes that had 448 of them.
- */
+/** In five runs without late neighbours, or with two of them, counts differed by at most 0.5 %. */
 const MOST_DIFFERENCE = 0.03;
+/**
+ * A late neighbour moves fetches and bodies from a neighbour to the origin: 1.4 fetches on average,
+ * measured in a run of 16 nodes that had 448 late neighbours. One body of the largest size is 2.8 %
+ * of the bytes between nodes.
+ */
+const FETCHES_PER_LATE = 1.4;
 const ATTEMPTS = 3;
 
 test('a simulated fleet asks the origin as often as real processes, for as many bytes', async ({ skip }) => {
@@ -42,10 +45,12 @@ test('a simulated fleet asks the origin as often as real processes, for as many 
     if (real.counts.failures > MOST_LATE * real.originFetches) continue;
     const setting = { policy: { kind: 'summaries' }, nodes: NODES, trace, originMs: ORIGIN_MS } as const;
     const compared = comparedCounts(real, await simulateMeasured(real, setting), NODES);
-    for (const { name, real: count, simulated } of compared.filter((row) => row.isDecisive))
-      expect(Math.abs(count / simulated - 1), `${name}: ${count}, ${simulated}`).toBeLessThanOrEqual(
-        MOST_DIFFERENCE,
-      );
+    for (const { name, real: count, simulated } of compared.filter((row) => row.isDecisive)) {
+      const perLate = FETCHES_PER_LATE * (name.startsWith('bytes') ? LONGEST_BYTES : 1);
+      const allowed = MOST_DIFFERENCE * simulated + perLate * real.counts.failures;
+      const told = `${name}: ${count}, ${simulated}, with ${real.counts.failures} late neighbours`;
+      expect(Math.abs(count - simulated), told).toBeLessThanOrEqual(allowed);
+    }
     return;
   }
   skip(`neighbours were late in all of ${ATTEMPTS} runs: the machine is too busy to compare`);

@@ -10,13 +10,13 @@
 
 import { Agent } from 'node:http';
 import { withEffort } from '@bloomery/testkit/effort';
+import { CheckedCrowd } from '@bloomery/testkit/faults/checked-crowd';
 import type { Fleet } from '@bloomery/testkit/fleet/fleet';
-import type { FleetNode } from '@bloomery/testkit/fleet/fleet-node';
 import { World } from '@bloomery/testkit/origins/chaos-world';
 import { type Damage, flipBits, type RelayFaults } from '@bloomery/testkit/relay/tcp-relay';
 import { Random } from '@bloomery/testkit/statistics';
 import { expect, test } from 'vitest';
-import { cleanUp, until } from '../node/scratch.ts';
+import { cleanUp } from '../node/scratch.ts';
 import { LIAR, LyingNeighbour } from './lying-neighbour.ts';
 import { countsOf, startFleet } from './start-fleet.ts';
 
@@ -31,18 +31,6 @@ const MOST_QUESTIONS = 3000;
 
 const random = new Random(0x666c6565);
 const draw = () => random.bits() / 2 ** 32;
-
-interface Totals {
-  readonly wrong: string[];
-  answers: number;
-  bytes: number;
-  hits: number;
-  /** Answers that ended before their length: the node was killed, or no source could go on. */
-  cut: number;
-  /** Requests without an answer, to a node that was killed meanwhile. */
-  unanswered: number;
-  kills: number;
-}
 
 test('a fleet under every fault gives no wrong byte that looks right, and recovers', {
   timeout: 60_000 + 10_000 * ROUNDS,
@@ -65,36 +53,48 @@ test('a fleet under every fault gives no wrong byte that looks right, and recove
       ...(index < NODES - 1 ? { disk: `${folder}/disk-${index}`, diskSize: '12MB' } : {}),
     }),
   });
-  const total: Totals = { wrong: [], answers: 0, bytes: 0, hits: 0, cut: 0, unanswered: 0, kills: 0 };
-  const crowd = new Crowd(fleet, world, total);
-  cleanUp(() => crowd.leave());
+  const agent = new Agent({ keepAlive: true, maxSockets: 2 * CLIENTS });
+  cleanUp(() => agent.destroy());
+  const crowd = new CheckedCrowd({
+    world,
+    nodes: fleet.nodes,
+    clients: CLIENTS,
+    random: draw,
+    agent,
+    leaving: 0.05,
+  });
+  cleanUp(() => crowd[Symbol.asyncDispose]());
   for (let round = 0; round < ROUNDS; round++) {
     for (const relay of fleet.relays) {
       relay.setFaults(anyFaults());
       if (random.below(8) === 0) relay.cut();
     }
-    const enough = total.answers + ANSWERS;
+    const first = round % 3 === 1 ? random.below(ANSWERS) : 0;
+    await crowd.more(ANSWERS - first);
     if (round % 3 === 1) {
-      await crowd.until(enough - random.below(ANSWERS));
-      await crowd.restart(random.pick(fleet.nodes));
+      const node = random.pick(fleet.nodes);
+      await node.kill();
+      await node.start();
+      await crowd.more(first);
     }
-    await crowd.until(enough);
-    expect(total.wrong, `round ${round}`).toEqual([]);
+    expect([crowd.wrong, crowd.failed], `round ${round}`).toEqual([[], []]);
   }
   for (const relay of fleet.relays) relay.setFaults();
   await fleet.untilUp();
   const before = await trueHits(fleet);
   // A neighbour that was wrong too often is asked for one object of 32 until it is right again.
-  const most = total.answers + MOST_QUESTIONS;
+  const most = crowd.answers + MOST_QUESTIONS;
   while ((await trueHits(fleet)) < before + 20) {
-    expect(total.answers, 'neighbours are of no use after the faults').toBeLessThan(most);
-    await crowd.until(total.answers + ANSWERS);
+    expect(crowd.answers, 'neighbours are of no use after the faults').toBeLessThan(most);
+    await crowd.more(ANSWERS);
   }
-  await crowd.leave();
+  await crowd[Symbol.asyncDispose]();
   const failures = await Promise.all(fleet.nodes.map(async (node) => (await countsOf(node)).failures));
   const lies = Object.fromEntries(liar.told);
-  console.log(JSON.stringify({ ...total, asked: world.requests, before, failures, lies }));
-  expect(total.wrong).toEqual([]);
+  const { answers, bytes, hits, cut, orphans, repeated } = crowd;
+  const seen = { answers, bytes, hits, cut, orphans, repeated };
+  console.log(JSON.stringify({ ...seen, asked: world.requests, before, failures, lies }));
+  expect([crowd.wrong, crowd.failed]).toEqual([[], []]);
   for (const node of fleet.nodes) {
     expect(node.said, node.name).toEqual([]);
     expect(await node.stop(), node.name).toBe(0);
@@ -130,79 +130,6 @@ const misplace: Damage = (piece) => {
     first.copy(piece, half);
   }
 };
-
-/** Clients that ask all nodes without a pause, and what they saw. */
-class Crowd {
-  readonly #fleet: Fleet;
-  readonly #world: World;
-  readonly #total: Totals;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 2 * CLIENTS });
-  readonly #clients: Promise<void>[];
-  /** Kills so far, by node: a request that saw one may end in any way. */
-  readonly #kills = new Map<FleetNode, number>();
-  #down: FleetNode | null = null;
-  #isOver = false;
-
-  constructor(fleet: Fleet, world: World, total: Totals) {
-    this.#fleet = fleet;
-    this.#world = world;
-    this.#total = total;
-    this.#clients = Array.from({ length: CLIENTS }, () => this.#live());
-  }
-
-  /** Waits until there were so many answers in all. */
-  async until(answers: number): Promise<void> {
-    await until(`${answers} answers`, () => this.#total.answers >= answers);
-  }
-
-  /** Kills a node with -9 and starts it again, while the clients go on at the others. */
-  async restart(node: FleetNode): Promise<void> {
-    this.#kills.set(node, (this.#kills.get(node) ?? 0) + 1);
-    this.#total.kills++;
-    this.#down = node;
-    await node.kill();
-    await node.start();
-    this.#down = null;
-  }
-
-  async leave(): Promise<void> {
-    this.#isOver = true;
-    await Promise.all(this.#clients);
-    this.#agent.destroy();
-  }
-
-  async #live(): Promise<void> {
-    while (!this.#isOver) {
-      await this.#ask(random.pick(this.#fleet.nodes.filter((node) => node !== this.#down)));
-    }
-  }
-
-  async #ask(node: FleetNode): Promise<void> {
-    const world = this.#world;
-    const total = this.#total;
-    const kills = this.#kills.get(node);
-    // Some are popular.
-    const id = Math.floor(world.objects * draw() ** 2);
-    const start = random.below(Math.max(1, world.size(id, world.version(id))));
-    const dice = random.below(20);
-    try {
-      const verdict = await world.ask(node.port, id, {
-        agent: this.#agent,
-        ...(dice === 0 ? { range: [start, start + random.below(50_000)] } : {}),
-        ...(dice === 1 ? { leaveAfter: start } : {}),
-      });
-      total.answers++;
-      total.bytes += verdict.bytes;
-      if (verdict.hit) total.hits++;
-      if (verdict.cut) total.cut++;
-      if (verdict.wrong !== null) total.wrong.push(`${node.name}: ${verdict.wrong}`);
-      if (verdict.status >= 500) total.wrong.push(`${node.name}: ${verdict.status} for ${id}`);
-    } catch (error) {
-      if (kills === this.#kills.get(node)) total.wrong.push(`${node.name}: no answer for ${id}: ${error}`);
-      total.unanswered++;
-    }
-  }
-}
 
 /** True hits of all nodes in all neighbours that do not lie. */
 async function trueHits(fleet: Fleet): Promise<number> {

@@ -12,6 +12,7 @@
 import type { MeasuredTrace } from '@bloomery/testkit/fleet/measure-trace';
 import {
   type FleetResult,
+  type NodeChange,
   type PolicyChoice,
   simulateFleet,
   type TraceRequest,
@@ -23,17 +24,20 @@ export interface SimulatedSetting {
   readonly trace: readonly TraceRequest[];
   /** Time that the origin takes for a head. */
   readonly originMs: number;
+  /** Nodes that end and begin again. */
+  readonly changes?: readonly NodeChange[];
 }
 
 export function simulateMeasured(
   { capacityBytes, overhead }: MeasuredTrace,
-  { policy, nodes, trace, originMs }: SimulatedSetting,
+  { policy, nodes, trace, originMs, changes = [] }: SimulatedSetting,
 ): Promise<FleetResult> {
   const { ownBytes, copyBytes } = overhead;
   return simulateFleet({
     policy,
     nodes,
     trace,
+    changes,
     seed: 1,
     times: { originMs },
     capacity: {
