@@ -140,6 +140,7 @@ export async function startFleet(
       signer: new RequestSigner(keyring, id, systemClock),
       keyring,
       clock,
+      isCertified: false,
       headTimeoutMs: HEAD_TIMEOUT_MS,
       running,
       report: (report: NeighbourReport) => reports.push(report),

@@ -187,7 +187,8 @@ test('a Squid that never has what it lists costs 20 questions, then one in 32', 
   expect(questions.length).toBeGreaterThanOrEqual(20);
   // 280 of 300 at 1 in 32 are 9 on average, with a standard deviation of 3.
   expect(questions.length).toBeLessThan(20 + 9 + 15);
-  expect((await squid()).masked).toBe('its summary was wrong too often');
+  // On a busy machine it is late as well.
+  expect((await squid()).masked).toMatch(/^it was (wrong|late or failed) too often$/);
   expect((await squid()).falseHits).toBeGreaterThan(0);
 });
 
