@@ -15,7 +15,7 @@ const isomorphicTests = ['packages/bloomery/{src,test}/**/*.test.ts'];
 /** Files that the quick form leaves out. A new file takes part in it until it is listed here. */
 const notQuick = [
   // Programs that run, are killed, or fill a disk.
-  'packages/cache/test/{chaos,clients,fleet,node}/**',
+  'packages/cache/test/{chaos,clients,faults,fleet,node}/**',
   'packages/files/test/locks/**',
   'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
   'apps/cli/test/{in-place/kill.test.ts,inputs/**,packed/**,terminal/**}',
