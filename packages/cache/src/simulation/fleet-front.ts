@@ -3,6 +3,7 @@
  * node, or waits for a fetch of the same node, or begins one.
  */
 
+import type { OpenRequest } from './fleet-counts.ts';
 import type { FleetGround } from './fleet-ground.ts';
 import type { FleetPolicy } from './fleet-policy.ts';
 import type { TraceRequest } from './trace.ts';
@@ -11,6 +12,8 @@ export class FleetFront {
   readonly #ground: FleetGround;
   readonly #policy: FleetPolicy;
   readonly #idle: () => void;
+  /** The requests that have no answer yet, by node. */
+  readonly #openAt = new Map<number, Set<OpenRequest>>();
   #open = 0;
 
   /** `idle` is called whenever the last open request has got its answer. */
@@ -33,15 +36,30 @@ export class FleetFront {
       return;
     }
     this.#open++;
+    const openHere = this.#openAt.get(node) ?? new Set();
+    this.#openAt.set(node, openHere.add(request));
     const landed = (from: 'neighbour' | 'origin', joined: boolean) => {
+      if (!openHere.delete(request)) return;
       counts.answered(request, joined ? 'local' : from, clock.monotonic() + times.localMs, joined);
       if (--this.#open === 0) this.#idle();
     };
-    if (flights[node]!.has(object)) {
-      flights[node]!.join(object, landed);
+    const own = flights[node]!;
+    if (own.has(object)) {
+      own.join(object, landed);
       return;
     }
-    flights[node]!.begin(object, landed);
-    this.#policy.fetch(node, object, bytes, (from) => flights[node]!.land(object, from));
+    own.begin(object, landed);
+    this.#policy.fetch(node, object, bytes, (from) => own.land(object, from));
+  }
+
+  /** A node crashes: its open requests get no answer. Returns their number. */
+  abandon(node: number): number {
+    const open = this.#openAt.get(node);
+    if (open === undefined) return 0;
+    this.#openAt.delete(node);
+    const lost = open.size;
+    open.clear();
+    this.#open -= lost;
+    return lost;
   }
 }

@@ -3,6 +3,8 @@
  * clients (fleet-front.ts), and a policy says where an object comes from that a node does not have.
  */
 
+import type { SummaryMemory } from './fleet-result.ts';
+
 /** The source of a fetched object. */
 export type FetchedFrom = 'neighbour' | 'origin';
 
@@ -16,6 +18,12 @@ export interface FleetPolicy {
   fetch(node: number, object: number, bytes: number, landed: (from: FetchedFrom) => void): void;
   /** Puts an empty node with the same name in the place of one. */
   replace(node: number): void;
+  /** Memory for summaries of other nodes. Policies without summaries leave it out. */
+  summaryMemory?(): SummaryMemory | null;
+  /** Ends a node, with a goodbye or without one. Its running requests still get their answers. */
+  end?(node: number, how: 'leave' | 'kill'): void;
+  /** Starts a node that has ended, with an empty cache. */
+  begin?(node: number): void;
   /** Ends all timers, after the last request. */
   close(): void;
 }

@@ -13,13 +13,15 @@ import type { ObjectAsk } from '../../peers/objects/object-request.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import type { ResponseHead } from '../../policy/message-head.ts';
 
-/** The holder's answer to a question. Exactly one of `found` and `refused` is called. */
+/** The holder's answer to a question: exactly one of `found`, `refused` and `lost` is called. */
 export interface AskAnswer {
   /** The holder waits for the origin itself (peers/head-wait.ts). */
   waits(): void;
   /** The holder gives the object, from its store or from a fetch that has landed. */
   found(from: 'store' | 'flight', summary: SummaryVersion, isHot: boolean): void;
   refused(summary: SummaryVersion, tryNode: string | null): void;
+  /** The holder's process ended before it answered, and the connection was reset. */
+  lost(): void;
 }
 
 /** The way of a question to a holder, and of its answer back. */
@@ -81,6 +83,7 @@ export class SimulatedAsk implements SearchAsk {
         waits: () => void clock.after(wayMs, () => this.#processing()),
         found: (from, summary, isHot) => void clock.after(wayMs, () => this.#answered(from, summary, isHot)),
         refused: (summary, tryNode) => void clock.after(wayMs, () => this.#refused(summary, tryNode)),
+        lost: () => void clock.after(wayMs, () => this.#lost()),
       });
     });
   }
@@ -129,6 +132,13 @@ export class SimulatedAsk implements SearchAsk {
     this.#route.refused();
     this.#reportAnswer('refused', false);
     this.#listener.failed('refused', tryNode);
+  }
+
+  #lost(): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.#reportAnswer('failed', false);
+    this.#listener.failed('failed', null);
   }
 
   #end(): void {

@@ -31,9 +31,10 @@ function start() {
       waits: () => answers.push(`${asker} waits`),
       found: (from, _, isHot) => answers.push(`${asker} found in ${from}${isHot ? ', hot' : ''}`),
       refused: (_, tryNode) => answers.push(`${asker} refused${tryNode === null ? '' : `, try ${tryNode}`}`),
+      lost: () => answers.push(`${asker} lost`),
     });
   const pass = (ms: number) => simulation.run({ untilMs: simulation.elapsedMs + ms });
-  return { flights, awaited, answers, ask, pass };
+  return { entry, flights, awaited, answers, ask, pass };
 }
 
 test('SimulatedEntry gives only objects that the node holds', () => {
@@ -93,4 +94,14 @@ test('SimulatedEntry forgets a neighbour that has left, so another one may wait'
   ask('c', 2, COMING);
   flights.land(2, 'origin');
   expect(answers).toEqual(['b found in flight', 'c found in flight']);
+});
+
+test('SimulatedEntry breaks off the answers that wait when its process ends', async () => {
+  const { entry, flights, answers, ask, pass } = start();
+  ask('a', 2, COMING);
+  ask('b', 1, STORED);
+  entry.breakOff();
+  flights.land(2, 'origin');
+  await pass(1000);
+  expect(answers).toEqual(['b found in store', 'a lost']);
 });

@@ -36,6 +36,8 @@ export class SimulatedEntry {
   readonly #parts: SimulatedEntryParts;
   /** The neighbours that wait for a fetch, by object. */
   readonly #fed = new Map<number, string[]>();
+  /** The answers that wait for fetches, with the functions that end their waits. */
+  readonly #waits = new Map<AskAnswer, () => void>();
 
   constructor(parts: SimulatedEntryParts) {
     this.#parts = parts;
@@ -60,6 +62,14 @@ export class SimulatedEntry {
     return this.#feed(asker, object, fed, ask, answer);
   }
 
+  /** Breaks off all answers, as the end of the process does. */
+  breakOff(): void {
+    for (const [answer, stop] of [...this.#waits]) {
+      stop();
+      answer.lost();
+    }
+  }
+
   /** Lets a neighbour wait for a fetch, until it lands or the neighbour's time is over. */
   #feed(asker: string, object: number, fed: string[], { waitMs }: ObjectAsk, answer: AskAnswer): () => void {
     const { clock, flights, summary } = this.#parts;
@@ -73,6 +83,7 @@ export class SimulatedEntry {
     let stopDeadline = nothing;
     let unwatch = nothing;
     const stop = () => {
+      this.#waits.delete(answer);
       leave();
       stopDeadline();
       unwatch();
@@ -93,6 +104,7 @@ export class SimulatedEntry {
       stopDeadline();
       answer.waits();
     });
+    this.#waits.set(answer, stop);
     return stop;
   }
 }
