@@ -1,6 +1,7 @@
 /**
  * A transport that counts what a node sends, and passes everything on to another one. A published
- * message counts once for each neighbour that is up. A request counts with its answer.
+ * message counts once for each neighbour that is up; those that are not about summaries are
+ * heartbeats. A request counts with its answer.
  */
 
 import type {
@@ -13,21 +14,25 @@ import type {
   Transport,
 } from '@bloomery/transport';
 import { readSyncMessage } from 'bloomery/wire';
+import { decodeQuestion } from '../peers/decisions/owner-question.ts';
 import { SUMMARY_TOPIC } from '../peers/summary-follower.ts';
 import type { FleetCounts } from './fleet-counts.ts';
 
 /** The version of messages about sets of positions (docs/spec/sync.md). */
 const SET_VERSION = 2;
 
+/** The counts that a transport adds to; those between groups are apart. */
+export type TransportCounts = Pick<FleetCounts, 'sent' | 'waited'>;
+
 export class CountedTransport implements Transport {
   readonly #transport: Transport;
-  readonly #counts: FleetCounts;
+  readonly #counts: TransportCounts;
   readonly #updateBytes: (message: Uint8Array) => number;
 
   /** `updateBytes`: the bytes that count for an update. Default: those of the message. */
   constructor(
     transport: Transport,
-    counts: FleetCounts,
+    counts: TransportCounts,
     updateBytes: (message: Uint8Array) => number = ({ length }) => length,
   ) {
     this.#transport = transport;
@@ -50,7 +55,7 @@ export class CountedTransport implements Transport {
   publish(topic: string, message: Uint8Array): void {
     let up = 0;
     for (const { state } of this.#transport.peers()) if (state === 'up') up++;
-    const isHeartbeat = readSyncMessage(message, SET_VERSION).type === 'heartbeat';
+    const isHeartbeat = topic !== SUMMARY_TOPIC || readSyncMessage(message, SET_VERSION).type === 'heartbeat';
     if (isHeartbeat) this.#counts.sent('heartbeat', message.length, up);
     else this.#counts.sent('update', this.#updateBytes(message), up);
     this.#transport.publish(topic, message);
@@ -66,6 +71,7 @@ export class CountedTransport implements Transport {
         ? (['catch-up', 'catch-up'] as const)
         : (['owner-question', 'owner-answer'] as const);
     this.#counts.sent(question, body.length);
+    if (question === 'owner-question' && isWaitedFor(body)) this.#counts.waited();
     const answered = await this.#transport.request(peer, topic, body, options);
     this.#counts.sent(answer, answered.length);
     return answered;
@@ -78,4 +84,10 @@ export class CountedTransport implements Transport {
   close(): Promise<void> {
     return this.#transport.close();
   }
+}
+
+/** Whether a request of a client waits for the answer. Other messages to owners only tell them. */
+function isWaitedFor(question: Uint8Array): boolean {
+  const kind = decodeQuestion(question)?.kind;
+  return kind === 'want' || kind === 'lost';
 }

@@ -4,12 +4,15 @@
  * requests.
  */
 
+import type { FetchedFrom } from './fleet-policy.ts';
 import {
   type AnswerSource,
+  type BetweenGroups,
   type FleetResult,
   MESSAGE_KINDS,
   type MessageKind,
   type SeriesPoint,
+  type SummaryMemory,
 } from './fleet-result.ts';
 
 /** One request of a client, from its beginning to its answer. */
@@ -34,6 +37,10 @@ export class FleetCounts {
   #messages = noMessages();
   #messageBytes = noMessages();
   #objectBytes = 0;
+  #roundTrips = 0;
+  #between = noTraffic();
+  /** Questions about keys that each leader answered, by the number of its group. */
+  #leaders = new Map<number, number>();
   #latencies = new Samples();
   #served: Float64Array;
   #toldObjects = 0;
@@ -55,7 +62,9 @@ export class FleetCounts {
     this.#requests = 0;
     this.#answers = { local: 0, neighbour: 0, origin: 0 };
     this.#bytes = { local: 0, neighbour: 0, origin: 0 };
-    this.#joined = this.#falseHits = this.#lostHits = this.#objectBytes = 0;
+    this.#joined = this.#falseHits = this.#lostHits = this.#objectBytes = this.#roundTrips = 0;
+    this.#between = noTraffic();
+    this.#leaders = new Map();
     this.#messages = noMessages();
     this.#messageBytes = noMessages();
     this.#latencies = new Samples();
@@ -93,6 +102,23 @@ export class FleetCounts {
     this.#objectBytes += bytes;
   }
 
+  /** An object goes to a node from one of another group, which had it or got it from the origin. */
+  transferredBetween(bytes: number, from: FetchedFrom): void {
+    this.transferred(bytes);
+    this.#between.objectBytes += bytes;
+    if (from === 'neighbour') this.#between.hits++;
+  }
+
+  /** A request of a client waits for a round trip between two nodes. */
+  waited(): void {
+    this.#roundTrips++;
+  }
+
+  /** The leader of a group is asked about a key. */
+  askedLeader(group: number): void {
+    this.#leaders.set(group, (this.#leaders.get(group) ?? 0) + 1);
+  }
+
   falseHit(): void {
     this.#falseHits++;
   }
@@ -107,6 +133,13 @@ export class FleetCounts {
     this.#messageBytes[kind] += receivers * bytes;
   }
 
+  /** The same, between nodes of different groups. */
+  sentBetween(kind: MessageKind, bytes: number, receivers = 1): void {
+    this.sent(kind, bytes, receivers);
+    if (kind !== 'heartbeat') this.#between.messages += receivers;
+    this.#between.messageBytes += receivers * bytes;
+  }
+
   /** Neighbours know of objects from now on that were stored `waitMs` ago, summed over them. */
   told(objects: number, waitMs: number): void {
     this.#toldObjects += objects;
@@ -114,7 +147,11 @@ export class FleetCounts {
   }
 
   /** The figures at this time; later calls do not change them. */
-  result(nowMs: number, held: { readonly distinct: number; readonly all: number }): FleetResult {
+  result(
+    nowMs: number,
+    held: { readonly distinct: number; readonly all: number },
+    summaryMemory: SummaryMemory | null = null,
+  ): FleetResult {
     const { local, neighbour, origin } = this.#answers;
     const mean = this.#served.reduce((sum, count) => sum + count, 0) / this.#nodes;
     return {
@@ -129,6 +166,9 @@ export class FleetCounts {
       messages: { ...this.#messages },
       messageBytes: { ...this.#messageBytes },
       objectBytes: this.#objectBytes,
+      betweenGroups: { ...this.#between, busiestLeader: Math.max(0, ...this.#leaders.values()) },
+      roundTrips: this.#roundTrips,
+      summaryMemory,
       latencyMs: this.#latencies.summary(),
       skew: mean === 0 ? 1 : Math.max(...this.#served) / mean,
       distinctObjects: held.distinct,
@@ -154,6 +194,10 @@ export class FleetCounts {
 
 function noMessages(): Record<MessageKind, number> {
   return Object.fromEntries(MESSAGE_KINDS.map((kind) => [kind, 0])) as Record<MessageKind, number>;
+}
+
+function noTraffic(): { -readonly [name in Exclude<keyof BetweenGroups, 'busiestLeader'>]: number } {
+  return { hits: 0, messages: 0, messageBytes: 0, objectBytes: 0 };
 }
 
 /** All times of a run, 4 bytes each, so that the quantiles are exact. */

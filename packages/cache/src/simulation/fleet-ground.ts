@@ -22,6 +22,8 @@ export interface FleetTimes {
   readonly localMs: number;
   /** Round trip to a neighbour, on average. */
   readonly neighbourMs: number;
+  /** Round trip to a node of another group, on average. */
+  readonly otherGroupMs: number;
   /** Share by which the round trip of a question for an object may be longer or shorter. */
   readonly neighbourJitter: number;
   /** Round trip to the origin, until the head of its answer. */
@@ -95,8 +97,16 @@ export class FleetGround {
 
   /** Time of a question for an object one way, by the randomness of the node that asks. */
   wayMs({ random }: Pick<Clock, 'random'>): number {
-    const { neighbourMs, neighbourJitter } = this.times;
-    return (neighbourMs / 2) * (1 + neighbourJitter * (2 * random() - 1));
+    return this.#varied(this.times.neighbourMs / 2, random());
+  }
+
+  /** The same to a node of another group. */
+  wayBetweenMs({ random }: Pick<Clock, 'random'>): number {
+    return this.#varied(this.times.otherGroupMs / 2, random());
+  }
+
+  #varied(ms: number, draw: number): number {
+    return ms * (1 + this.times.neighbourJitter * (2 * draw - 1));
   }
 
   /** Fetches an object from the origin. */

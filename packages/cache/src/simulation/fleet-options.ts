@@ -6,6 +6,7 @@
 import type { SendLimits } from 'bloomery/wire';
 import type { CacheSize, FleetTimes } from './fleet-ground.ts';
 import type { FetchedFrom } from './fleet-policy.ts';
+import { checkChanges, type NodeChange } from './node-changes.ts';
 import { BLOOM_FORMS } from './policies/bloom-form.ts';
 import type { Trace } from './trace.ts';
 
@@ -24,7 +25,23 @@ export type PolicyChoice =
   /** Each object has one owner. `hotShare` of each node is a cache for objects of others. */
   | { readonly kind: 'consistent-hashing'; readonly hotShare?: number }
   /** The summaries of this cache. */
-  | SummariesChoice;
+  | SummariesChoice
+  /** The summaries of this cache inside groups of nodes, and another way between the groups. */
+  | GroupsChoice;
+
+export interface GroupsChoice {
+  readonly kind: 'groups';
+  /** Nodes of a group. The last one may have fewer. */
+  readonly size: number;
+  /** The way between the groups; see the heads of the files in policies/groups. */
+  readonly between: BetweenChoice;
+  /** Part of each node for copies, see `SummariesChoice`. */
+  readonly copies?: number;
+}
+
+/** `nothing`: each group is a fleet of its own. */
+export const BETWEEN_CHOICES = ['nothing', 'leader-union', 'group-owner'] as const;
+export type BetweenChoice = (typeof BETWEEN_CHOICES)[number];
 
 export interface SummariesChoice {
   readonly kind: 'summaries';
@@ -69,7 +86,10 @@ export interface FleetOptions {
   readonly capacity: NodeCapacity;
   /** Requests by rising times, for nodes below `nodes`. */
   readonly trace: Trace;
-  /** Default: local 0.1 ms, neighbour 1 ms ± 10 %, origin 50 ms, bodies at once. */
+  /**
+   * Default: local 0.1 ms, neighbour 1 ms and other groups 5 ms, both ± 10 %, origin 50 ms, bodies
+   * at once.
+   */
   readonly times?: Partial<FleetTimes>;
   /** Limits of the pace of updates. `thresholdAlone` makes those of Summary Cache. */
   readonly updates?: Partial<SendLimits>;
@@ -82,6 +102,8 @@ export interface FleetOptions {
   readonly seriesEvery?: number;
   /** Nodes that are replaced by empty ones before a request, counted with the warm-up. */
   readonly replacements?: readonly NodeReplacement[];
+  /** Nodes that end and begin again, with `summaries` only. Nodes that are down get no requests. */
+  readonly changes?: readonly NodeChange[];
   /** Called now and then with the number of requests that were played. */
   readonly progress?: (requests: number) => void;
   readonly signal?: AbortSignal;
@@ -96,6 +118,7 @@ export interface NodeReplacement {
 export const DEFAULT_TIMES: FleetTimes = {
   localMs: 0.1,
   neighbourMs: 1,
+  otherGroupMs: 5,
   neighbourJitter: 0.1,
   originMs: 50,
   neighbourBytesPerSecond: Number.POSITIVE_INFINITY,
@@ -139,7 +162,11 @@ export function checkFleetOptions(options: FleetOptions): void {
   check('warmUpRequests', warmUpRequests >= 0, 'at least 0', warmUpRequests);
   check('seriesEvery', Number.isInteger(seriesEvery) && seriesEvery >= 1, 'from 1 on', seriesEvery);
   check('falseCandidates', (falseCandidates ?? 1) > 0, 'above 0', falseCandidates);
-  if (policy.kind === 'summaries') {
+  if (policy.kind === 'groups') {
+    const { size } = policy;
+    check('size of a group', Number.isInteger(size) && size >= 2, 'a whole number from 2 on', size);
+  }
+  if (policy.kind === 'summaries' || policy.kind === 'groups') {
     const { copies = 0 } = policy;
     check('copies', copies === 1 || (copies >= 0 && copies <= 0.9), '0 to 0.9, or 1', copies);
   }
@@ -147,6 +174,7 @@ export function checkFleetOptions(options: FleetOptions): void {
     const { hotShare = 0 } = policy;
     check('hotShare', hotShare >= 0 && hotShare < 1, 'from 0 to below 1', hotShare);
   }
+  if (options.changes !== undefined) checkChanges(options.changes, nodes, policy.kind);
   for (const { share } of options.replacements ?? [])
     check('share of a replacement', share >= 0 && share <= 1, 'from 0 to 1', share);
 }

@@ -46,6 +46,12 @@ export interface FleetResult {
   readonly messageBytes: Readonly<Record<MessageKind, number>>;
   /** Bytes of objects that went from node to node. */
   readonly objectBytes: number;
+  /** The part that went between nodes of different groups. All are 0 in a fleet without groups. */
+  readonly betweenGroups: BetweenGroups;
+  /** Round trips between nodes that the requests of clients waited for, one after the other. */
+  readonly roundTrips: number;
+  /** Memory for summaries of other nodes at the end, or null for a policy that has none. */
+  readonly summaryMemory: SummaryMemory | null;
   /** Time until the end of the answer. */
   readonly latencyMs: { readonly mean: number; readonly p50: number; readonly p99: number };
   /** Requests of clients and of neighbours for objects, by the busiest node, over the mean. */
@@ -62,6 +68,25 @@ export interface FleetResult {
   readonly durationMs: number;
   /** One point for every `seriesEvery` requests, from the end of the warm-up on. */
   readonly series: readonly SeriesPoint[];
+}
+
+/** A part of the figures of a fleet: what went between nodes of different groups. */
+export interface BetweenGroups {
+  /** The part of `neighbourHits` for which a node of another group gave the object. */
+  readonly hits: number;
+  /** Messages without heartbeats. */
+  readonly messages: number;
+  readonly messageBytes: number;
+  readonly objectBytes: number;
+  /** Questions about keys that the busiest leader of a group answered. */
+  readonly busiestLeader: number;
+}
+
+/** Bytes as production holds summaries of others, on average over the nodes. */
+export interface SummaryMemory {
+  readonly nodeBytes: number;
+  /** Bytes that the leader of a group holds besides. */
+  readonly leaderBytes: number;
 }
 
 export interface SeriesPoint {

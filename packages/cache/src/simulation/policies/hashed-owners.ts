@@ -58,6 +58,7 @@ export class HashedOwners implements FleetPolicy {
           this.#put(this.#hot[node]!, object, bytes, 'neighbour');
         landed(from);
       });
+    counts.waited();
     clock.after(times.neighbourMs / 2, () => {
       counts.asked(owner);
       const own = flights[owner]!;

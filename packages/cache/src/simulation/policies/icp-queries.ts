@@ -71,6 +71,7 @@ export function queryNeighbours(
 ): void {
   const { query, reply } = icpBytes(object);
   counts.sent('query', query, neighbours.length);
+  counts.waited();
   clock.after(times.neighbourMs / 2, () => {
     counts.sent('reply', reply, neighbours.length);
     const asked = neighbours.map((neighbour) => caches[neighbour]!.has(object));
@@ -93,6 +94,7 @@ export function getFromNeighbour(
   keep: (from: FetchedFrom) => void,
 ): void {
   const { clock, counts, times } = ground;
+  counts.waited();
   clock.after(times.neighbourMs / 2, () => {
     counts.asked(holder);
     const isThere = caches[holder]!.use(object);

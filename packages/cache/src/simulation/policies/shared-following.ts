@@ -15,8 +15,9 @@
 
 import type { Cancel, Clock, Peer, PeerState, Transport } from '@bloomery/transport';
 import { SetSubscriber } from 'bloomery/wire';
-import { PeerScore } from '../../peers/decisions/peer-score.ts';
+import type { PeerScore } from '../../peers/decisions/peer-score.ts';
 import { NeighbourLink } from '../../peers/neighbour-link.ts';
+import type { KeyedHash } from '../../peers/neighbour-port.ts';
 import { NeighbourSummaries, type SummaryMember } from '../../peers/neighbour-summaries.ts';
 import type { SummaryVersion } from '../../peers/objects/object-response.ts';
 import type { HubFollowing, HubLink } from '../../peers/peer-hub.ts';
@@ -59,6 +60,16 @@ export class SharedListener {
     this.#unwatch = transport.watchPeers((peer) => this.#links.get(peer.address)?.changed(peer));
   }
 
+  /** Memory of all summaries. */
+  get byteLength(): number {
+    return this.#summaries.byteLength;
+  }
+
+  /** The nodes whose summaries say "maybe". */
+  candidates(hash: KeyedHash): readonly { readonly address: string }[] {
+    return this.#summaries.candidates(hash);
+  }
+
   /** The way in which one node follows the others. */
   followingOf(transport: Transport): HubFollowing {
     return {
@@ -68,7 +79,8 @@ export class SharedListener {
         bytesOf: () => 0,
         byteLength: 0,
       },
-      link: (peer) => new SharedLink(peer, this.#links.get(peer.address)!, transport, this.#keyId),
+      link: (peer, score) =>
+        new SharedLink(peer, this.#links.get(peer.address)!, transport, this.#keyId, score),
     };
   }
 
@@ -82,7 +94,7 @@ export class SharedListener {
 /** One neighbour as one node sees it: the listener's summary, with a score of its own. */
 class SharedLink implements HubLink {
   readonly address: string;
-  readonly score = new PeerScore();
+  readonly score: PeerScore;
   readonly silentMs = null;
   readonly summaryBytes = 0;
   /** The network in memory has no secrets. */
@@ -95,12 +107,13 @@ class SharedLink implements HubLink {
   #peer: Peer;
   #hasSummary = false;
 
-  constructor(peer: Peer, heard: NeighbourLink, transport: Transport, keyId: number) {
+  constructor(peer: Peer, heard: NeighbourLink, transport: Transport, keyId: number, score: PeerScore) {
     this.address = peer.address;
     this.#peer = peer;
     this.#heard = heard;
     this.#transport = transport;
     this.#keyId = keyId;
+    this.score = score;
   }
 
   get id(): string | null {
@@ -130,6 +143,7 @@ class SharedLink implements HubLink {
     this.#peer = peer;
     if (wasUp || peer.state !== 'up') return;
     this.#hasSummary = false;
+    this.score.comeBack();
     const options = { publisherId: this.#keyId, maxPositions: MAX_POSITIONS };
     const request = new SetSubscriber(options).request();
     this.#transport.request(this.address, SUMMARY_TOPIC, request, { timeoutMs: REQUEST_MS }).then(
