@@ -37,6 +37,23 @@ import type { BloomForm } from './bloom-form.ts';
 import { SimulatedAsk } from './simulated-ask.ts';
 import { SimulatedEntry } from './simulated-entry.ts';
 
+/** The way of a node to objects that no node of its group gives (policies/groups). */
+export interface BeyondGroup {
+  /** Whether the owner inside the group is asked before this way is taken. */
+  asksOwner(object: number, node: number): boolean;
+  /** Gets an object for a node. Calls exactly one of the two, once. */
+  fetch(node: number, object: number, bytes: number, on: BeyondAnswer): void;
+  /** The group knows of these changes of a node from now on. */
+  told?(node: number, added: readonly number[], removed: readonly number[]): void;
+}
+
+export interface BeyondAnswer {
+  /** A node of another group gave the object. `origin`: it got it from there for this question. */
+  got(from: FetchedFrom): void;
+  /** The node asks the origin itself. */
+  none(): void;
+}
+
 export interface CooperatingNodeOptions {
   readonly ground: FleetGround;
   readonly index: number;
@@ -49,18 +66,21 @@ export interface CooperatingNodeOptions {
   /** Part of the store for copies; 1 keeps and publishes everything. */
   readonly copies: number;
   readonly asksOwner: boolean;
+  readonly neighbours: number;
+  /** The way to other groups, or null if there are none. */
+  readonly beyond: BeyondGroup | null;
   readonly limits: Partial<SendLimits>;
   readonly falseCandidates: number | undefined;
   /** The same contents in another form, or null for the set alone. */
   readonly bloomForm: BloomForm | null;
-  /** The node with an id, as it is now. */
-  readonly nodeOf: (id: string) => CooperatingNode;
+  /** The node with an id, as it is now, or undefined if none runs there. */
+  readonly nodeOf: (id: string) => CooperatingNode | undefined;
   /** Bytes of a question for an object, and of its refusal. */
   readonly askBytes: (object: number) => { readonly query: number; readonly reply: number };
 }
 
 /** The defaults of `--peer-budget` and of the time that the origin has for its head. */
-const BUDGET_MS = 250;
+export const BUDGET_MS = 250;
 const HEAD_TIMEOUT_MS = 60_000;
 /** Memory for summaries: enough for every fleet that is simulated. */
 const MEMORY_BYTES = 2 ** 33;
@@ -82,6 +102,9 @@ export class CooperatingNode {
   /** Objects that neighbours do not know yet, and the sum of the times at which they came. */
   #untold = 0;
   #untoldSinceMs = 0;
+  #isClosed = false;
+  /** The changes that neighbours do not know yet, for other groups. */
+  #changes: { added: number[]; removed: number[] } = { added: [], removed: [] };
 
   constructor(options: CooperatingNodeOptions) {
     const { ground, index, id, clock, transport, keyring, copies } = options;
@@ -102,7 +125,7 @@ export class CooperatingNode {
       clock,
       work: this.#hub.work,
       keyring,
-      neighbours: ground.nodes - 1,
+      neighbours: options.neighbours,
       bandwidth: Number.POSITIVE_INFINITY,
       limits: options.limits,
       falseCandidates: options.falseCandidates,
@@ -126,6 +149,7 @@ export class CooperatingNode {
           const hash = this.#port.hashes(keyOfObject(object))[0]!;
           this.#summary.drop(hash);
           this.#options.bloomForm?.removed(unkeyed(hash));
+          this.#changes.removed.push(object);
         },
       },
     });
@@ -148,7 +172,7 @@ export class CooperatingNode {
       headTimeoutMs: HEAD_TIMEOUT_MS,
       port: this.#port,
       key,
-      plan: this.#plan(key),
+      plan: this.#plan(key, object),
       rest: null,
       budgetMs: BUDGET_MS,
       lost: null,
@@ -167,7 +191,10 @@ export class CooperatingNode {
           running: () => this.#running.begin(key, neighbour.id!),
           put: (answer) => {
             const holder = this.#options.nodeOf(neighbour.id!);
+            // No node answers, and the deadline of the question decides.
+            if (holder === undefined) return () => {};
             ground.counts.asked(holder.index);
+            ground.counts.waited();
             return holder.entry.answerAsk(this.id, object, ask, answer);
           },
           refused: () => this.#countRefusal(object, ask.kind),
@@ -184,27 +211,55 @@ export class CooperatingNode {
       },
       none: () => {
         ground.flights[this.index]!.root(object);
-        ground.askOrigin(object, bytes, () => {
-          this.#keep(object, bytes, 'origin');
-          landed('origin');
-        });
+        this.#fetchBeyond(object, bytes, landed);
       },
     });
     search.start();
   }
 
-  /** Ends all timers. The store is forgotten, as at the end of a process. */
+  /** Gets an object that no neighbour gives: from another group, or else from the origin. */
+  #fetchBeyond(object: number, bytes: number, landed: (from: FetchedFrom) => void): void {
+    const { ground, beyond } = this.#options;
+    const none = () =>
+      ground.askOrigin(object, bytes, () => {
+        this.#keep(object, bytes, 'origin');
+        landed('origin');
+      });
+    if (beyond === null) none();
+    else
+      beyond.fetch(this.index, object, bytes, {
+        got: (from) => {
+          this.#keep(object, bytes, 'neighbour');
+          landed(from);
+        },
+        none,
+      });
+  }
+
+  /** Ends all timers. Objects that come from now on are given to their clients and not kept. */
   close(): void {
+    this.#isClosed = true;
     this.#summary.close();
     this.#hub.close();
   }
 
-  #plan(key: string): NeighbourPlan {
+  /** Tells other groups all changes, as a group notices them when the process is gone. */
+  tellChanges(): void {
+    const { added, removed } = this.#changes;
+    this.#changes = { added: [], removed: [] };
+    this.#options.beyond?.told?.(this.index, added, removed);
+  }
+
+  #plan(key: string, object: number): NeighbourPlan {
     const plan = this.#port.plan({ method: 'GET', key, headers: [] }) as NeighbourPlan;
-    return this.#options.asksOwner ? plan : { ...plan, afterwards: 'origin' };
+    const { asksOwner, beyond } = this.#options;
+    return asksOwner && (beyond?.asksOwner(object, this.index) ?? true)
+      ? plan
+      : { ...plan, afterwards: 'origin' };
   }
 
   #keep(object: number, bytes: number, from: FetchedFrom, isHot = false): void {
+    if (this.#isClosed) return;
     const { ground, copies } = this.#options;
     const cost = ground.size.costOf(object, bytes, from);
     const isKept = this.cache.put(object, cost, from === 'neighbour' && copies < 1 && !isHot);
@@ -222,6 +277,7 @@ export class CooperatingNode {
     const hash = this.#port.hashes(key)[0]!;
     this.#summary.keep(hash, clock.now() + FRESH_MS);
     this.#options.bloomForm?.added(unkeyed(hash));
+    this.#changes.added.push(object);
     this.#untold++;
     this.#untoldSinceMs += clock.monotonic();
   }
@@ -231,6 +287,7 @@ export class CooperatingNode {
     const heardMs = clock.monotonic() + ground.times.neighbourMs / 2;
     ground.counts.told(this.#untold, this.#untold * heardMs - this.#untoldSinceMs);
     this.#untold = this.#untoldSinceMs = 0;
+    this.tellChanges();
   }
 
   /** A node that the owner named and that refuses is no fault of a summary. */
