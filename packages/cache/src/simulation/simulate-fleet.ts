@@ -10,7 +10,7 @@
  * other policies, each as the head of its file says.
  *
  * Not modelled: HTTP, Vary, validation, expiry (objects stay fresh), disks, load of processors and
- * links, faults.
+ * links, faults apart from nodes that end (node-changes.ts).
  */
 
 import { Simulation } from '@bloomery/sim';
@@ -22,8 +22,10 @@ import { cacheSize, checkFleetOptions, DEFAULT_TIMES, type FleetOptions } from '
 import type { FleetPolicy } from './fleet-policy.ts';
 import type { FleetResult } from './fleet-result.ts';
 import { HolderIndex } from './holder-index.ts';
+import { NodeChanges } from './node-changes.ts';
 import { Alone } from './policies/alone.ts';
 import { CooperatingNodes } from './policies/cooperating-nodes.ts';
+import { GroupedNodes } from './policies/groups/grouped-nodes.ts';
 import { HashedOwners } from './policies/hashed-owners.ts';
 import { IcpQueries } from './policies/icp-queries.ts';
 import { ChangedBits, UrlList, WholeDigest } from './policies/published-contents.ts';
@@ -49,6 +51,7 @@ class FleetRun {
   readonly #policy: FleetPolicy;
   readonly #front: FleetFront;
   readonly #requests: Iterator<TraceRequest>;
+  readonly #changes: NodeChanges;
   #played = 0;
   #isOver = false;
   /** The figures, once the last request of the trace has its answer. */
@@ -70,12 +73,16 @@ class FleetRun {
     this.#policy = makePolicy(ground, options, this.#simulation);
     this.#front = new FleetFront(ground, this.#policy, () => this.#finish());
     this.#requests = options.trace[Symbol.iterator]();
+    this.#changes = new NodeChanges(options.changes ?? [], this.#policy, (timeMs, run) =>
+      this.#simulation.after(SETTLE_MS + timeMs - this.#simulation.elapsedMs, run),
+    );
   }
 
   async play(): Promise<FleetResult> {
     const { signal, progress = () => {} } = this.#options;
     const simulation = this.#simulation;
     try {
+      this.#changes.start();
       this.#schedule();
       let told = 0;
       while (this.#result === null) {
@@ -94,7 +101,8 @@ class FleetRun {
   /** Takes the figures if the trace is over and all its requests have their answers. */
   #finish(): void {
     if (!this.#isOver || this.#front.open > 0) return;
-    this.#result ??= this.#counts.result(this.#simulation.elapsedMs, this.#holders);
+    const memory = this.#policy.summaryMemory?.() ?? null;
+    this.#result ??= this.#counts.result(this.#simulation.elapsedMs, this.#holders, memory);
   }
 
   /** Takes the next request of the trace, and plays it at its time. */
@@ -115,6 +123,7 @@ class FleetRun {
     simulation.after(SETTLE_MS + request.timeMs - simulation.elapsedMs, () => {
       if (this.#played === warmUpRequests) this.#counts.reset(simulation.elapsedMs);
       this.#replace();
+      this.#changes.checkRequest(request.node, this.#played);
       this.#played++;
       this.#front.request(request);
       this.#schedule();
@@ -152,6 +161,15 @@ function makePolicy(ground: FleetGround, options: FleetOptions, simulation: Simu
         falseCandidates: options.falseCandidates,
         form: policy.form ?? 'set',
         sharesReceivers: policy.sharesReceivers ?? true,
+      });
+    case 'groups':
+      return new GroupedNodes(ground, {
+        simulation,
+        size: policy.size,
+        between: policy.between,
+        copies: policy.copies ?? 0.1,
+        limits: options.updates ?? {},
+        falseCandidates: options.falseCandidates,
       });
     case 'url-lists':
       return new PublishedDirectory(ground, {
