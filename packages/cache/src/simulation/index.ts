@@ -4,7 +4,10 @@
  */
 
 export {
+  BETWEEN_CHOICES,
+  type BetweenChoice,
   type FleetOptions,
+  type GroupsChoice,
   type NodeCapacity,
   type NodeReplacement,
   type PolicyChoice,
@@ -15,13 +18,17 @@ export {
 } from './fleet-options.ts';
 export {
   type AnswerSource,
+  type BetweenGroups,
   type FleetResult,
   MESSAGE_KINDS,
   type MessageKind,
   messageBytesOf,
   messagesOf,
   type SeriesPoint,
+  type SummaryMemory,
 } from './fleet-result.ts';
+export type { NodeChange } from './node-changes.ts';
+export { type ChurnClaim, type ChurnOptions, type ChurnResult, simulateChurn } from './simulate-churn.ts';
 export { simulateFleet } from './simulate-fleet.ts';
 export { keyOfObject, type Trace, type TraceRequest } from './trace.ts';
 export type { BadLine, TraceReport } from './traces/line-tally.ts';
