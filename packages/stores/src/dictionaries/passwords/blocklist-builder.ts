@@ -9,6 +9,7 @@
  */
 
 import { eachLine, type HashScheme, hashKeys, type KeyHashes, type SecretKey, StaticFilter } from 'bloomery';
+import { mostUnmangledUpTo } from './manglings.ts';
 import { mostNeighboursUpTo } from './neighbours.ts';
 import { normalizePassword, WILDCARD } from './normalize-password.ts';
 import { PasswordBlocklist } from './password-blocklist.ts';
@@ -27,6 +28,8 @@ export interface BlocklistOptions {
   readonly longest?: number;
   /** Whether upper and lower case differ. Default false. */
   readonly caseSensitive?: boolean;
+  /** Whether words with digits, marks or look-alikes are refused (manglings.ts). Default true. */
+  readonly manglings?: boolean;
   /** The secret key of the filter. A keyed blocklist cannot be asked without it. */
   readonly key?: SecretKey;
 }
@@ -106,7 +109,7 @@ export class BlocklistBuilder {
   /** Builds the blocklist. The builder cannot be used afterwards. */
   build(): PasswordBlocklist {
     this.#flush();
-    const { refusalRate, typicalLength, nearMinimum, caseSensitive } = this.#options;
+    const { refusalRate, typicalLength, nearMinimum, caseSensitive, manglings } = this.#options;
     const words = this.#hashes.unique();
     const lengths = {
       shortest: words === 0 ? 0 : this.#shortest,
@@ -114,7 +117,8 @@ export class BlocklistBuilder {
     };
     const near = { shortest: Math.max(nearMinimum, lengths.shortest), longest: lengths.longest };
     const rateFor = (alphabet: readonly string[]) => {
-      const lookups = 1 + mostNeighboursUpTo(typicalLength, { alphabet, ...near });
+      const texts = manglings ? mostUnmangledUpTo(typicalLength, near) : 0;
+      const lookups = 1 + mostNeighboursUpTo(typicalLength, { alphabet, ...near }) + texts;
       return refusalRate / lookups;
     };
     const { alphabet, rare } = this.#chooseAlphabet(words, rateFor);
@@ -132,7 +136,17 @@ export class BlocklistBuilder {
     const { scheme } = hashKeys([], this.#keyed);
     const filter = StaticFilter.from(this.#hashes.batch(scheme), { fingerprintBits, ...this.#keyed });
     return new PasswordBlocklist(
-      { words, ...lengths, nearMinimum, typicalLength, refusalRate, caseSensitive, wildcards, alphabet },
+      {
+        words,
+        ...lengths,
+        nearMinimum,
+        typicalLength,
+        refusalRate,
+        caseSensitive,
+        wildcards,
+        manglings,
+        alphabet,
+      },
       filter,
     );
   }
@@ -246,6 +260,7 @@ function checked(options: BlocklistOptions): Required<Omit<BlocklistOptions, 'ke
     nearMinimum = 4,
     longest = 72,
     caseSensitive = false,
+    manglings = true,
   } = options;
   if (!(refusalRate > 0 && refusalRate < 1)) {
     throw new RangeError(
@@ -259,7 +274,7 @@ function checked(options: BlocklistOptions): Required<Omit<BlocklistOptions, 'ke
       );
     }
   }
-  return { refusalRate, typicalLength, nearMinimum, longest, caseSensitive };
+  return { refusalRate, typicalLength, nearMinimum, longest, caseSensitive, manglings };
 }
 
 function* splitLines(text: string): Generator<string> {
@@ -302,7 +317,15 @@ const BATCH = 4096;
 const MOST_CHARACTERS = 128;
 /** The most bits of a fingerprint in a static filter. */
 const MOST_BITS = 32;
-const OPTIONS = ['refusalRate', 'typicalLength', 'nearMinimum', 'longest', 'caseSensitive', 'key'];
+const OPTIONS = [
+  'refusalRate',
+  'typicalLength',
+  'nearMinimum',
+  'longest',
+  'caseSensitive',
+  'manglings',
+  'key',
+];
 const REPLACEMENT = '\ufffd';
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: false });
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true });

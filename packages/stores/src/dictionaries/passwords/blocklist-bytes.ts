@@ -3,7 +3,8 @@
  *
  *     0    4   magic 'BLPW' (42 4C 50 57)
  *     4    1   version: 1
- *     5    1   flags: 1 upper and lower case differ, 2 wildcards were entered; others are 0
+ *     5    1   flags: 1 upper and lower case differ, 2 wildcards were entered, 4 manglings are
+ *              undone (manglings.ts); others are 0
  *     6    1   nearMinimum: shorter words refuse only themselves, 1 … 255
  *     7    1   typicalLength, 1 … 255
  *     8    1   length of the shortest word, 0 if there is none
@@ -38,6 +39,8 @@ export interface BlocklistParameters {
   readonly caseSensitive: boolean;
   /** Whether words with characters outside the alphabet were entered with a wildcard. */
   readonly wildcards: boolean;
+  /** Whether manglings of words are refused. Files before this had a name did not refuse them. */
+  readonly manglings: boolean;
   /** The characters that are tried in each place. */
   readonly alphabet: readonly string[];
 }
@@ -46,7 +49,10 @@ export function encodeBlocklist(parameters: BlocklistParameters, frame: Uint8Arr
   const { words, shortest, longest, nearMinimum, typicalLength, refusalRate, alphabet } = parameters;
   const head = HEADER + 3 * alphabet.length;
   const bytes = new Uint8Array(head + CHECKSUM + frame.length);
-  const flags = (parameters.caseSensitive ? CASE_SENSITIVE : 0) + (parameters.wildcards ? WILDCARDS : 0);
+  const flags =
+    (parameters.caseSensitive ? CASE_SENSITIVE : 0) +
+    (parameters.wildcards ? WILDCARDS : 0) +
+    (parameters.manglings ? MANGLINGS : 0);
   bytes.set([...MAGIC, VERSION, flags, nearMinimum, typicalLength, shortest, longest]);
   const view = new DataView(bytes.buffer);
   view.setUint32(10, words, true);
@@ -77,7 +83,7 @@ export function decodeBlocklist(bytes: Uint8Array): { parameters: BlocklistParam
 /** Reads the fields, and refuses invalid values, which a correct checksum does not exclude. */
 function readParameters(bytes: Uint8Array, view: DataView, size: number): BlocklistParameters {
   const [flags, nearMinimum, typicalLength, shortest, longest] = bytes.subarray(5, 10);
-  if (flags > CASE_SENSITIVE + WILDCARDS) throw unsound(5, `the flags ${flags}`);
+  if (flags > CASE_SENSITIVE + WILDCARDS + MANGLINGS) throw unsound(5, `the flags ${flags}`);
   if (nearMinimum === 0 || typicalLength === 0) throw unsound(6, `lengths of 0`);
   if (shortest > longest || (shortest === 0) !== (longest === 0)) {
     throw unsound(8, `words of ${shortest} to ${longest} characters`);
@@ -101,6 +107,7 @@ function readParameters(bytes: Uint8Array, view: DataView, size: number): Blockl
     refusalRate,
     caseSensitive: (flags & CASE_SENSITIVE) !== 0,
     wildcards: (flags & WILDCARDS) !== 0,
+    manglings: (flags & MANGLINGS) !== 0,
     alphabet,
   };
 }
@@ -113,5 +120,6 @@ function unsound(at: number, what: string): FrameError {
 const MAGIC = [0x42, 0x4c, 0x50, 0x57] as const;
 const CASE_SENSITIVE = 1;
 const WILDCARDS = 2;
+const MANGLINGS = 4;
 const HEADER = 24;
 const MOST_CHARACTERS = 1024;

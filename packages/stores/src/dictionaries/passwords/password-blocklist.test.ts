@@ -50,7 +50,9 @@ test('the rate is kept at every length up to the typical one, also beyond the lo
     const blocklist = PasswordBlocklist.from(list, { refusalRate: 1e-3 });
     const rates = Array.from({ length: 12 }, (_, i) => blocklist.estimatedRefusalRate(i + 1));
     expect(Math.max(...rates)).toBeLessThanOrEqual(1e-3);
-    expect(blocklist.estimatedRefusalRate()).toBe(Math.max(...rates));
+    // The most neighbours and the most manglings may belong to different lengths.
+    expect(blocklist.estimatedRefusalRate()).toBeGreaterThanOrEqual(Math.max(...rates));
+    expect(blocklist.estimatedRefusalRate()).toBeLessThanOrEqual(1e-3);
     expect(blocklist.estimatedRefusalRate()).toBeGreaterThan(0.5e-3 - 1e-6); // no bit too many
   }
 });
@@ -96,8 +98,8 @@ describe('lengths', () => {
     expect(eager.refuses('bat').refused).toBe(true);
   });
 
-  test('passwords longer than all words by more than one are not looked up', () => {
-    expect(blocklist.mostLookups(7)).toBe(1);
+  test('passwords longer than all words by more than six are not looked up', () => {
+    expect(blocklist.mostLookups(12)).toBe(1);
     expect(blocklist.refuses('lions'.repeat(100_000))).toEqual(ACCEPTED);
     expect(blocklist.refuses('lionsx').reason).toBe('near');
   });
@@ -229,8 +231,16 @@ describe('bytes', () => {
   });
 
   test('a golden file', () => {
-    const golden = PasswordBlocklist.from(['password', 'letmein', 'schön'], { refusalRate: 0.001 }).encode();
+    const options = { refusalRate: 0.001, manglings: false };
+    const golden = PasswordBlocklist.from(['password', 'letmein', 'schön'], options).encode();
     expect(Buffer.from(golden).toString('hex')).toBe(GOLDEN);
+  });
+
+  test('a golden file with a static filter of the first form is read, and stays as it is', () => {
+    const read = PasswordBlocklist.decode(Buffer.from(FORMER_GOLDEN, 'hex'));
+    for (const word of ['password', 'letmein', 'schön']) expect(read.refuses(word).reason).toBe('listed');
+    expect(read.refuses('unrelated phrase').refused).toBe(false);
+    expect(Buffer.from(read.encode()).toString('hex')).toBe(FORMER_GOLDEN);
   });
 
   test('no prefix, no flipped bit and no random bytes are taken', () => {
@@ -267,7 +277,7 @@ describe('bytes', () => {
     };
     expect(PasswordBlocklist.decode(changed({})).encode()).toEqual(wide);
     for (const changes of [
-      { 5: 4 }, // a flag that there is not
+      { 5: 8 }, // a flag that there is not
       { 6: 0 }, // nearMinimum
       { 7: 0 }, // typicalLength
       { 8: 5 }, // the shortest word is longer than the longest
@@ -311,7 +321,7 @@ describe('options', () => {
   });
 
   test('a rate beyond the filter is refused with the least possible one', () => {
-    expect(() => PasswordBlocklist.from(manyWords(), { refusalRate: 1e-9 })).toThrow(
+    expect(() => PasswordBlocklist.from(manyWords(), { refusalRate: 1e-9, manglings: false })).toThrow(
       /^Cannot build the blocklist: expected refusalRate to be at least 7.3e-8 for this list and typicalLength 12, got 1e-9$/,
     );
   });
@@ -398,6 +408,11 @@ function manyWords(): string[] {
 
 const ALPHABET = [...'abcdefghijklmnopqrstuvwxyz0123456789!-é密 '];
 const GOLDEN =
+  '424c50570100040c050803000000fca9f1d24d62503f10006100006300006400006500006800006900006c00006d00006e00006f0000700000' +
+  '720000730000740000770000f60000d6fb57c0424c4d5901070101000000000000000003000000120500000003000065c6570528142a3467e7' +
+  '14';
+/** The same list, written before small static filters were bands. */
+const FORMER_GOLDEN =
   '424c50570100040c050803000000fca9f1d24d62503f10006100006300006400006500006800006900006c00006d00006e00006f0000700000' +
   '720000730000740000770000f60000d6fb57c0424c4d5901070001000000000000000003000000120001000006000000000000000000000000' +
   '00000000000000000000000000000000000000000000000000000000f8610e0000000000000000c03a2ff006a249bc56';

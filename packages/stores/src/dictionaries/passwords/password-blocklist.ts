@@ -1,8 +1,9 @@
 /**
- * Refuses passwords that must not be chosen: every word of a list, and everything one edit away
- * from one. It does not need the list itself. Spafford's OPUS (1992; survey 3.1) keeps a dictionary
- * of bad passwords as a Bloom filter; Manber and Wu (1994) refuse what is within edit distance 1 of
- * it as well, by asking for changed words instead of searching the list.
+ * Refuses passwords that must not be chosen: every word of a list, everything one edit away from
+ * one, and words with digits, marks or look-alikes (manglings.ts). It does not need the list
+ * itself. Spafford's OPUS (1992; survey 3.1) keeps a dictionary of bad passwords as a Bloom
+ * filter; Manber and Wu (1994) refuse what is within edit distance 1 of it as well, by asking for
+ * changed words instead of searching the list.
  *
  * The scheme. A password is within distance 1 of a word if deleting, replacing or inserting one
  * character makes it that word. Two ways to find out by exact lookups are known:
@@ -48,14 +49,16 @@ import { type SecretKey, StaticFilter } from 'bloomery';
 import { atLeastOne } from 'bloomery/math';
 import { BlocklistBuilder, type BlocklistOptions } from './blocklist-builder.ts';
 import { type BlocklistParameters, decodeBlocklist, encodeBlocklist } from './blocklist-bytes.ts';
+import { MOST_STRIPPED, mostUnmangled, mostUnmangledUpTo, unmangled } from './manglings.ts';
 import { mostNeighbours, mostNeighboursUpTo, neighboursOf } from './neighbours.ts';
 import { normalizePassword, WILDCARD } from './normalize-password.ts';
 
 /**
  * The reason of a refusal. 'listed' means that it is a word of the list, 'near' that it is one edit
- * away from one. Either may be a mistake, at the rate of the filter.
+ * away from one, 'mangled' that it is one with digits, marks or look-alikes, or backwards. Each may
+ * be a mistake, at the rate of the filter.
  */
-export type RefusalReason = 'listed' | 'near' | 'empty';
+export type RefusalReason = 'listed' | 'near' | 'mangled' | 'empty';
 
 /** The answer about one password. */
 export type PasswordVerdict =
@@ -100,10 +103,14 @@ export class PasswordBlocklist {
     if (text === '') return { refused: true, reason: 'empty' };
     const { longest } = this.parameters;
     // A code point takes at most two code units, so very long text need not be counted.
-    if (text.length > 2 * (longest + 1)) return ACCEPTED;
+    if (text.length > 2 * (longest + MOST_STRIPPED)) return ACCEPTED;
     if (this.filter.has(text)) return { refused: true, reason: 'listed' };
     for (const neighbours of neighboursOf([...text], this.#near())) {
       if (this.filter.hasMany(neighbours).includes(1)) return { refused: true, reason: 'near' };
+    }
+    if (this.parameters.manglings) {
+      const texts = [...unmangled(text, this.#near())];
+      if (this.filter.hasMany(texts).includes(1)) return { refused: true, reason: 'mangled' };
     }
     return ACCEPTED;
   }
@@ -115,12 +122,17 @@ export class PasswordBlocklist {
 
   /**
    * The most lookups for a password of this length: 1 + L + (2L + 1)a if there are words of all
-   * lengths. Without a length, the most for passwords of up to `typicalLength`.
+   * lengths, and up to 167 for manglings. Without a length, the most for passwords of up to
+   * `typicalLength`.
    */
   mostLookups(length?: number): number {
     const near = this.#near();
-    if (length === undefined) return 1 + mostNeighboursUpTo(this.parameters.typicalLength, near);
-    return 1 + mostNeighbours(length, near);
+    const { typicalLength, manglings } = this.parameters;
+    if (length === undefined)
+      return (
+        1 + mostNeighboursUpTo(typicalLength, near) + (manglings ? mostUnmangledUpTo(typicalLength, near) : 0)
+      );
+    return 1 + mostNeighbours(length, near) + (manglings ? mostUnmangled(length, near) : 0);
   }
 
   /**
