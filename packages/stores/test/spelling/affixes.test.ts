@@ -196,9 +196,9 @@ test('marks go to the forms', () => {
   const aff = 'SET UTF-8\nKEEPCASE k\nNOSUGGEST !\nSFX S Y 1\nSFX S 0 s .\n';
   const forms = [...dictionary('2\nkHz/k\nrude/S!\n', aff).forms()];
   expect(forms).toEqual([
-    { form: 'kHz', keepCase: true, noSuggest: false },
-    { form: 'rude', keepCase: false, noSuggest: true },
-    { form: 'rudes', keepCase: false, noSuggest: true },
+    { form: 'kHz', keepCase: true, noSuggest: false, derived: false },
+    { form: 'rude', keepCase: false, noSuggest: true, derived: false },
+    { form: 'rudes', keepCase: false, noSuggest: true, derived: true },
   ]);
 });
 

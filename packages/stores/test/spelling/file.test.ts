@@ -31,13 +31,28 @@ test('a file says all that the speller knew', () => {
     upperOnly: true,
     dotted: true,
     replacements: [['f', 'ph']],
-    endings: [['', 's']],
   });
   expect(encodeSpeller(again)).toEqual(encodeSpeller(speller));
   for (const word of ['walk', 'walks', 'Walks', 'WALKS', 'kHz', 'McDonald', 'MCDONALD', 'rude'])
     expect(again.check(word), word).toBe(true);
   expect(again.check('Nr', { dotted: true })).toBe(true);
   expect(again.check('Nr')).toBe(speller.check('Nr'));
+});
+
+test('a file of version 1 is read; it has no word list and so no suggestions', () => {
+  // Written by encodeSpeller(small()) when it made version 1.
+  const golden =
+    'QlNQTAEuJgBDAAAAJAAAACwAAAAkAAAABwAAAHh4HmFja2xkcndobW5lb3N1eh4wHh7igJkfJx8eZh9waB8eH3MfQkxNWQEHAAEAAAAAAAAAAAcAAAAK' +
+    'AAEAAAcAAAAAAAAAAAAAAAAAAAAAAMi+DwAAACgIAAAA4AkAam7wCAAA2Kc5+EJMTVkBBwABBAAAAAAAAAAIAAAAAQABAAAIAACARBCgyK393kJMTVkB' +
+    'BwABAwAAAAAAAAAKAAAAAwABAAAIAAAAABCDAAADABRABdxDTPfAQkxNWQEHAAEIAAAAAAAAAAEAAAAIAAEAAAEAAAAAAGertTPOESiWjA==';
+  const speller = decodeSpeller(Buffer.from(golden, 'base64'));
+  expect(speller.traits).toEqual(small().traits);
+  for (const word of ['walk', 'Walks', 'WALKS', 'kHz', 'MCDONALD', 'rude'])
+    expect(speller.check(word), word).toBe(true);
+  expect(speller.suggest('wlak')).toEqual([]);
+  expect(small().suggest('wlak')).toEqual(['walk', 'walks']);
+  const rewritten = decodeSpeller(encodeSpeller(speller));
+  expect([rewritten.check('walks'), rewritten.suggest('wlak')]).toEqual([true, []]);
 });
 
 test('the same words give the same bytes, in any order', () => {
@@ -51,7 +66,7 @@ test('the same words give the same bytes, in any order', () => {
     0x53,
     0x50,
     0x4c,
-    1,
+    2,
     32,
     make(['ant', 'bee', 'cat'])[6],
     0,
@@ -148,8 +163,8 @@ test('says what is wrong', () => {
   expect(() => decodeSpeller(bytes, { maxBytes: 100 })).toThrow(expect.objectContaining({ code: 'limit' }));
   expect(() => decodeSpeller('x' as never)).toThrow(TypeError);
   const later = bytes.slice();
-  later[4] = 2;
-  expect(() => decodeSpeller(later)).toThrow(/expected version 1, got 2/);
+  later[4] = 3;
+  expect(() => decodeSpeller(later)).toThrow(/expected version 2, got 3/);
   const damaged = bytes.slice();
   damaged[60] ^= 1;
   expect(() => decodeSpeller(damaged)).toThrow(expect.objectContaining({ code: 'checksum' }));

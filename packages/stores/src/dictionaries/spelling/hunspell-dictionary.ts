@@ -5,7 +5,7 @@
  */
 
 import { ExpansionBudget, expandStem } from './affix-expansion.ts';
-import { type AffixFile, type AffixRule, readAffixFile } from './affix-file.ts';
+import { type AffixFile, readAffixFile } from './affix-file.ts';
 import { readAffixFlags } from './affix-flags.ts';
 import { SpellingError } from './spelling-error.ts';
 import { decodeText, hasBytes, isUtf8 } from './text-encoding.ts';
@@ -17,14 +17,14 @@ export interface DictionaryForm {
   readonly keepCase: boolean;
   /** Whether it is right, but never suggested. */
   readonly noSuggest: boolean;
+  /** Whether a rule made it from another word. */
+  readonly derived: boolean;
 }
 
 export class HunspellDictionary {
   readonly affixes: AffixFile;
   readonly #lines: readonly string[];
   readonly #what: string;
-  /** Number of forms that each rule made. */
-  readonly #uses = new Map<AffixRule, number>();
 
   /** Reads both files. `what` names them in errors. */
   constructor(dic: Uint8Array, aff: Uint8Array, what: { dic?: string; aff?: string } = {}) {
@@ -62,30 +62,19 @@ export class HunspellDictionary {
       if (affixes.forbidden !== undefined && flags.includes(affixes.forbidden)) continue;
       expandStem(word, flags, affixes, budget, (form, rules) => {
         if (forbidden.has(form)) return;
-        for (const rule of rules) this.#uses.set(rule, (this.#uses.get(rule) ?? 0) + 1);
         const flagged = (flag: string | undefined) =>
           flag !== undefined &&
           (flags.includes(flag) || rules.some((rule) => rule.continuation.includes(flag)));
-        batch.push({ form, keepCase: flagged(keepCase), noSuggest: flagged(noSuggest) });
+        batch.push({
+          form,
+          keepCase: flagged(keepCase),
+          noSuggest: flagged(noSuggest),
+          derived: rules.length > 0,
+        });
       });
       yield* batch;
       batch = [];
     }
-  }
-
-  /** The endings (stripped and added text) of the suffixes that made the most forms so far. */
-  commonEndings(most: number): (readonly [strip: string, add: string])[] {
-    const counts = new Map<string, { ending: readonly [string, string]; count: number }>();
-    for (const [{ prefix, strip, add }, count] of this.#uses) {
-      // An ending of every noun is no evidence.
-      if (prefix || add === '' || add === "'s") continue;
-      const id = `${strip}/${add}`;
-      counts.set(id, { ending: [strip, add], count: count + (counts.get(id)?.count ?? 0) });
-    }
-    return [...counts.values()]
-      .sort((a, b) => b.count - a.count)
-      .slice(0, most)
-      .map(({ ending }) => ending);
   }
 
   /**

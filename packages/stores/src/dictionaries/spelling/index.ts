@@ -10,7 +10,7 @@
  * const speller = spellerFromHunspell(readFileSync('en_US.dic'), readFileSync('en_US.aff'));
  * speller.check('necessary'); // true: maybe. false: certainly not in the dictionary
  * speller.suggest('neccessary'); // ['necessary']
- * const file = encodeSpeller(speller); // 99 kB
+ * const file = encodeSpeller(speller); // 400 kB
  * for (const { word, line, column } of wordsOf('Teh cat.')) if (!decodeSpeller(file).check(word))
  * console.log(line, column, word);
  * ```
@@ -19,6 +19,7 @@
 export { type AffixFile, type AffixRule, readAffixFile } from './affix-file.ts';
 export { type DecodeSpellerOptions, decodeSpeller, encodeSpeller } from './dictionary-file.ts';
 export { type DictionaryForm, HunspellDictionary } from './hunspell-dictionary.ts';
+export { FrequencyCounter, type WordFrequencies } from './listing/word-frequency.ts';
 export { maskMarkdown } from './markdown.ts';
 export { Speller, type SpellerParts } from './speller.ts';
 export { type SpellerOptions, spellerFromHunspell, spellerFromWordList } from './speller-builder.ts';

@@ -33,30 +33,9 @@ export class LetterGroups {
   }
 }
 
-/**
- * The 2000 most common groups of three letters, in a kilobyte. They do not refuse words, which may
- * be rare, but help to choose between suggestions. Of the words in a real text, 61 % have no other
- * group and 3 % have more than two. Of the false positives of the filters, it is 15 % and 37 %.
- */
-export class CommonGroups {
-  readonly filter: StaticFilter;
-
-  constructor(filter: StaticFilter) {
-    this.filter = filter;
-  }
-
-  /** Number of groups of a word that are not common. */
-  rare(word: string): number {
-    let count = 0;
-    for (const group of groupsOf(word, 3)) if (!this.filter.has(group)) count++;
-    return count;
-  }
-}
-
 /** Collects the groups of words. */
 export class LetterGroupCollector {
   readonly #groups = new Set<string>();
-  readonly #counts = new Map<string, number>();
 
   add(word: string): void {
     const padded = `^${word}$`;
@@ -64,19 +43,8 @@ export class LetterGroupCollector {
     for (let i = 0; i + 4 <= padded.length; i++) this.#groups.add(padded.slice(i, i + 4));
   }
 
-  /** Counts groups for the common groups, for which a sample of the words is enough. */
-  count(word: string): void {
-    for (const group of groupsOf(word, 3)) this.#counts.set(group, (this.#counts.get(group) ?? 0) + 1);
-  }
-
   groups(): LetterGroups {
     return new LetterGroups(StaticFilter.from(this.#groups, { fingerprintBits: 1, seed: 4 }));
-  }
-
-  common(): CommonGroups {
-    const ranked = [...this.#counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
-    const groups = ranked.slice(0, COMMON).map(([group]) => group);
-    return new CommonGroups(StaticFilter.from(groups, { fingerprintBits: 3, seed: 3 }));
   }
 }
 
@@ -85,5 +53,3 @@ function* groupsOf(word: string, length: number): Generator<string> {
   const padded = `^${word}$`;
   for (let i = 0; i + length <= padded.length; i++) yield padded.slice(i, i + length);
 }
-
-const COMMON = 2000;

@@ -1,11 +1,10 @@
 /**
- * Builds a speller from words. The forms are streamed. Only the hash of each form (8 bytes) and the
- * letter groups are kept, so that a language with ten million forms takes some hundred megabytes
- * for a moment, and English eight.
+ * Builds a speller from words. The forms are streamed into the filter, which keeps only the hash of
+ * each (8 bytes) and the letter groups. The list for suggestions keeps the forms themselves, up to
+ * two million; of a language with more, it has only the words that no rule made from another.
  *
- * If no rate is given, the fingerprints get as many bits as keep the file below `targetBytes` (100
- * kB), between 5 and 10. Below 5 too many misspellings pass, and more than 10 make no noticeable
- * difference. en_US gets 5, a rate of 1/32.
+ * The default rate is 0.1 %, 10 bits per word. At 1/32, which kept en_US below 100 kB, 6 % of the
+ * words that hunspell flags in a text went unseen.
  */
 
 import { BloomFilter, hashKey, hashKeys, type KeyHashes, StaticFilter } from 'bloomery';
@@ -13,17 +12,20 @@ import type { AffixFile } from './affix-file.ts';
 import { isShortPair, MOST_PAIRS } from './dictionary-file.ts';
 import { type DictionaryForm, HunspellDictionary } from './hunspell-dictionary.ts';
 import { LetterGroupCollector } from './letter-groups.ts';
+import { englishFrequencies, type WordFrequencies } from './listing/word-frequency.ts';
+import { CodedWords } from './listing/word-list-code.ts';
+import { type ListedWord, WordTrie } from './listing/word-trie.ts';
 import { NormalForm } from './normal-form.ts';
 import { KEEP_CASE, Speller, UPPER_ONLY } from './speller.ts';
-import type { Pair, SpellerTraits } from './speller-traits.ts';
+import type { SpellerTraits } from './speller-traits.ts';
 import { SpellingError } from './spelling-error.ts';
 import { smallLetters, wordCase } from './word-case.ts';
 import { readWordList } from './word-list.ts';
 
 export interface SpellerOptions {
   /**
-   * The rate at which a key that is not a word is accepted as one. A static filter rounds it down
-   * to a power of two.
+   * The rate at which a key that is not a word is accepted as one. Default 0.1 %. A static filter
+   * rounds it down to a power of two.
    */
   readonly falsePositiveRate?: number | undefined;
   readonly structure?: 'static' | 'bloom' | undefined;
@@ -31,8 +33,11 @@ export interface SpellerOptions {
   readonly language?: string | undefined;
   /** The language if neither `language` nor the dictionary gives one. */
   readonly fallbackLanguage?: string | undefined;
-  /** The largest size of the file if no rate is given; see above. */
-  readonly targetBytes?: number | undefined;
+  /**
+   * How common words are, to order suggestions. The default is a table for English, and nothing for
+   * other languages.
+   */
+  readonly frequencies?: WordFrequencies | undefined;
   /** Names of the sources in errors. */
   readonly names?: { readonly dic?: string; readonly aff?: string } | undefined;
 }
@@ -40,33 +45,28 @@ export interface SpellerOptions {
 /** Builds a speller from a hunspell dictionary, given as the bytes of its two files. */
 export function spellerFromHunspell(dic: Uint8Array, aff: Uint8Array, options: SpellerOptions = {}): Speller {
   const dictionary = new HunspellDictionary(dic, aff, options.names);
-  return buildSpeller(dictionary.forms(), dictionary.affixes, options, () =>
-    dictionary.commonEndings(MOST_ENDINGS),
-  );
+  return buildSpeller(dictionary.forms(), dictionary.affixes, options);
 }
 
 /** Builds a speller from a plain word list. */
 export function spellerFromWordList(list: Uint8Array, options: SpellerOptions = {}): Speller {
-  return buildSpeller(readWordList(list, options.names?.dic), undefined, options, () => []);
+  return buildSpeller(readWordList(list, options.names?.dic), undefined, options);
 }
 
 function buildSpeller(
   forms: Iterable<DictionaryForm>,
   affixes: AffixFile | undefined,
   options: SpellerOptions,
-  endings: () => readonly Pair[],
 ): Speller {
   const language = options.language ?? (affixes?.language || options.fallbackLanguage || '');
   const basic: SpellerTraits = {
     language,
     forms: 0,
-    alphabet: '',
     wordCharacters: affixes?.wordCharacters ?? '',
     conversions: affixes?.conversions ?? [],
     ignored: affixes?.ignored ?? '',
     // They only help suggestions, so pairs that are too long or too many are left out.
     replacements: (affixes?.replacements ?? []).filter(isShortPair).slice(0, MOST_PAIRS),
-    endings: [],
     possessives: false,
     keepCase: false,
     upperOnly: false,
@@ -83,64 +83,46 @@ function buildSpeller(
   if (hashes.length === 0)
     throw new SpellingError('empty', `${options.names?.dic ?? 'the dictionary'} has no words`);
   const counted = StaticFilter.from(hashes, { fingerprintBits: 1 });
-  const groups = seen.groups.groups();
-  const common = seen.groups.common();
-  const unsuggested = StaticFilter.from(seen.unsuggested, { fingerprintBits: 8, seed: UNSUGGESTED_SEED });
   const traits: SpellerTraits = {
     ...basic,
     forms: counted.size,
-    alphabet: alphabetOf(affixes?.tryLetters ?? '', seen.letters),
-    endings: endings(),
     possessives: rest.left,
     keepCase: seen.keepCase,
     upperOnly: seen.upperOnly,
     dotted: seen.dotted,
     ordinals: basic.compounds && seen.ordinal,
   };
-  const other =
-    groups.filter.encode().length + common.filter.encode().length + unsuggested.encode().length + METADATA;
-  const room = (options.targetBytes ?? TARGET_BYTES) - other;
+  const frequencies = options.frequencies ?? (/^en(_|-|$)/.test(language) ? englishFrequencies() : new Map());
   return new Speller({
-    words: filterOf(hashes, counted, room, options),
-    groups,
-    common,
-    unsuggested,
+    words: filterOf(hashes, counted.size, options),
+    groups: seen.groups.groups(),
+    list: new CodedWords(WordTrie.from(seen.listed(rest, frequencies))),
     traits,
   });
 }
 
-function filterOf(
-  hashes: KeyHashes,
-  counted: StaticFilter,
-  room: number,
-  options: SpellerOptions,
-): StaticFilter | BloomFilter {
-  const { falsePositiveRate, structure = 'static' } = options;
-  const most = Math.floor(room / counted.encode().length);
-  const fingerprintBits = Math.min(MOST_BITS, Math.max(LEAST_BITS, most));
-  if (structure === 'bloom') {
-    const rate = falsePositiveRate ?? 2 ** -LEAST_BITS;
-    const filter = BloomFilter.forCapacity({ capacity: counted.size, falsePositiveRate: rate });
-    filter.addMany(hashes);
-    return filter;
-  }
-  return StaticFilter.from(
-    hashes,
-    falsePositiveRate === undefined ? { fingerprintBits } : { falsePositiveRate },
-  );
+function filterOf(hashes: KeyHashes, size: number, options: SpellerOptions): StaticFilter | BloomFilter {
+  const { falsePositiveRate = DEFAULT_RATE, structure = 'static' } = options;
+  if (structure === 'static') return StaticFilter.from(hashes, { falsePositiveRate });
+  const filter = BloomFilter.forCapacity({ capacity: size, falsePositiveRate });
+  filter.addMany(hashes);
+  return filter;
 }
 
 /** The facts to remember about the streamed forms. */
 class SeenForms {
   readonly groups = new LetterGroupCollector();
-  readonly unsuggested = new Set<string>();
-  readonly letters = new Map<string, number>();
   keepCase = false;
   upperOnly = false;
   dotted = false;
   ordinal = false;
   readonly #traits: SpellerTraits;
-  #count = 0;
+  /** The forms that may be suggested, without possessives, and whether rules made them. */
+  #forms: { form: string; derived: boolean }[] = [];
+  /** Whether forms that rules make are too many to be listed. */
+  #stemsOnly = false;
+  /** Words that are right, but never suggested. */
+  readonly #hidden = new Set<string>();
   /** The words before `'s` in forms that end with it. */
   readonly #possessors = new Set<string>();
 
@@ -152,21 +134,17 @@ class SeenForms {
   *keysOf(forms: Iterable<DictionaryForm>): Generator<string> {
     const { language } = this.#traits;
     const normal = new NormalForm(this.#traits);
-    for (const { form: written, keepCase, noSuggest } of forms) {
+    for (const { form: written, keepCase, noSuggest, derived } of forms) {
       const form = normal.ofEntry(written);
       if (form === '') continue;
       const kind = wordCase(form);
       if (kind === 'small') this.groups.add(form);
-      if (noSuggest) this.unsuggested.add(form);
+      if (noSuggest) this.#hidden.add(form);
       if (form === '1st') this.ordinal = true;
       if (form.endsWith('.')) this.dotted = true;
-      // For counts, a sample of the forms of a large dictionary is enough.
-      if (this.#count++ < ALL_COUNTED || this.#count % 8 === 0) {
-        if (kind === 'small') this.groups.count(form);
-        for (const letter of form) this.letters.set(letter, (this.letters.get(letter) ?? 0) + 1);
-      }
       if (keepCase) {
         this.keepCase = true;
+        this.#list(form, derived);
         yield KEEP_CASE + form;
         continue;
       }
@@ -174,6 +152,7 @@ class SeenForms {
         this.#possessors.add(form.slice(0, -2));
         continue;
       }
+      this.#list(form, derived);
       if (kind === 'mixed') {
         this.upperOnly = true;
         yield UPPER_ONLY + smallLetters(form, language);
@@ -203,6 +182,30 @@ class SeenForms {
     const { language } = this.#traits;
     return { alone: [...kept, ...mixed.map((word) => UPPER_ONLY + smallLetters(word, language))], left };
   }
+
+  /** Yields the words for suggestions, with those of `possessivesWithout`. */
+  *listed(
+    { alone, left }: { readonly alone: readonly string[]; readonly left: boolean },
+    frequencies: WordFrequencies,
+  ): Generator<ListedWord> {
+    const possessors = left ? this.#possessors : new Set<string>();
+    for (const { form } of this.#forms) {
+      if (this.#hidden.has(form)) continue;
+      const possessive = possessors.has(form) && !this.#hidden.has(`${form}'s`);
+      yield { word: form, frequency: frequencies.get(form) ?? 0, possessive };
+    }
+    for (const word of alone) {
+      if (word.startsWith(UPPER_ONLY) || this.#hidden.has(word)) continue;
+      yield { word, frequency: frequencies.get(word) ?? 0, possessive: false };
+    }
+  }
+
+  #list(form: string, derived: boolean): void {
+    if (this.#stemsOnly && derived) return;
+    if (this.#forms.push({ form, derived }) <= MOST_LISTED || this.#stemsOnly) return;
+    this.#stemsOnly = true;
+    this.#forms = this.#forms.filter((listed) => !listed.derived);
+  }
 }
 
 /** Whether a sorted list has a value. */
@@ -223,34 +226,7 @@ function joined(a: KeyHashes, b: KeyHashes): KeyHashes {
   return { scheme: a.scheme, words, length: a.length + b.length };
 }
 
-/**
- * The lower-case letters of words: those of TRY in their order, then the others, the most frequent
- * first.
- */
-function alphabetOf(tryLetters: string, seen: ReadonlyMap<string, number>): string {
-  const total = [...seen.values()].reduce((sum, count) => sum + count, 0);
-  const frequent = [...seen]
-    .filter(([, count]) => count > total * RARE_LETTER)
-    .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
-  const common = new Set(frequent.map(([letter]) => letter.toLowerCase()));
-  const letters = [...tryLetters.toLowerCase(), ...common].filter((letter) => common.has(letter));
-  const small = letters.filter((letter) => /^[\p{L}\p{M}'-]$/u.test(letter));
-  return [...new Set(small)].slice(0, MOST_ALPHABET).join('');
-}
-
-const ALL_COUNTED = 100_000;
-const TARGET_BYTES = 100_000;
-const LEAST_BITS = 5;
-const MOST_BITS = 10;
-/** Approximate size of the head and the traits of a file. */
-const METADATA = 1500;
-const MOST_ENDINGS = 12;
-const MOST_ALPHABET = 64;
-/**
- * Suggestions do not try letters that are rarer than this share, because each letter adds false
- * positives.
- */
-const RARE_LETTER = 2e-4;
+const DEFAULT_RATE = 0.001;
+const MOST_LISTED = 2_000_000;
 /** The share of words with possessives above which a rule is better. */
 const LEAST_POSSESSIVES = 0.02;
-const UNSUGGESTED_SEED = 8n;

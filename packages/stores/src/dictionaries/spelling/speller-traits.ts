@@ -8,18 +8,12 @@ export interface SpellerTraits {
   readonly language: string;
   /** Number of different forms in the dictionary, without possessives. */
   readonly forms: number;
-  /** Letters that suggestions try, the most likely first. */
-  readonly alphabet: string;
   /** Characters besides letters that can be part of words. */
   readonly wordCharacters: string;
   readonly conversions: readonly Pair[];
   readonly ignored: string;
+  /** Typical mistakes and what was meant, for suggestions. */
   readonly replacements: readonly Pair[];
-  /**
-   * Common endings, as pairs of the stripped and the added text. Related forms are evidence that a
-   * string is a word.
-   */
-  readonly endings: readonly Pair[];
   /** Whether `'s` is accepted after every word. */
   readonly possessives: boolean;
   /** Whether there are words that are right only as they are written. */

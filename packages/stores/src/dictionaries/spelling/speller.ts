@@ -1,17 +1,19 @@
 /**
  * A spell checker whose dictionary is a filter. This is the oldest widespread use of Bloom's idea
- * (survey 3.1: McIlroy's `spell`). The words of en_US take 350 kB as a list packed by xz. Here they
- * take 99 kB and are looked up without unpacking, and a right word is never called wrong.
+ * (survey 3.1: McIlroy's `spell`). The filter is asked as it lies in the file, without unpacking,
+ * and a right word is never called wrong.
  *
  * What is inside. There is a filter of all words with their inflections (a `StaticFilter`, near the
  * lower bound, or a `BloomFilter`). A filter of letter groups at one bit each detects half of the
  * typical misspellings that the first one lets through (letter-groups.ts). The traits hold the
- * alphabet, conversions and case rules of the language.
+ * conversions and case rules of the language. A packed list of the words serves suggestions alone
+ * (word-list-code.ts). For en_US, filters and traits take 189 kB and the list 205 kB.
  *
  * What it promises. Every word of the dictionary is accepted, in every case that hunspell accepts
  * it in. A misspelling is accepted with a probability of at most `slipRate(word)`: the rate of the
  * filter times the number of keys asked, one for a word in small letters, two with a capital first,
- * up to four in capitals. The rate of en_US in 99 kB is 1/32; with `--rate 0.1%` it takes 190 kB.
+ * up to four in capitals. The default rate is 1/1024. Every suggestion is a word of the dictionary,
+ * or two words.
  *
  * What it does not detect. Possessives: `'s` is accepted after every word if its letter groups
  * occur in the language, because keeping `word's` next to every `word` would take a fifth of the
@@ -23,7 +25,8 @@
 
 import type { BloomFilter, StaticFilter } from 'bloomery';
 import { atLeastOne } from 'bloomery/math';
-import type { CommonGroups, LetterGroups } from './letter-groups.ts';
+import type { LetterGroups } from './letter-groups.ts';
+import type { CodedWords } from './listing/word-list-code.ts';
 import { NormalForm } from './normal-form.ts';
 import type { SpellerTraits } from './speller-traits.ts';
 import { suggestWords } from './suggestions.ts';
@@ -32,13 +35,8 @@ import { capitalised, smallLetters, withSharpS, wordCase } from './word-case.ts'
 export interface SpellerParts {
   readonly words: StaticFilter | BloomFilter;
   readonly groups: LetterGroups;
-  /** Common letter groups, for suggestions. */
-  readonly common: CommonGroups;
-  /**
-   * Words that are right but never suggested. A non-member key passes this filter with probability
-   * 1/256.
-   */
-  readonly unsuggested: StaticFilter;
+  /** The words themselves, for suggestions. Files of version 1 have none. */
+  readonly list?: CodedWords | undefined;
   readonly traits: SpellerTraits;
 }
 
@@ -114,8 +112,8 @@ export class Speller {
   }
 
   /**
-   * Returns words that may have been meant, the best first. Some may be nonsense; see
-   * suggestions.ts.
+   * Returns words that may have been meant, the best first. All of them are words of the
+   * dictionary; see suggestions.ts. A dictionary without a list of its words has none.
    */
   suggest(word: string, limit = 5): string[] {
     return suggestWords(this, this.#normal.of(word), limit);

@@ -1,180 +1,108 @@
 /**
- * Suggestions from a filter. A filter cannot list its words, but it can be asked. Every string at
- * one edit from the misspelling is looked up (a letter left out, added or replaced, two letters
- * swapped, the dictionary's own list of typical mistakes, a space). A word of 8 letters has about
- * 450 of them.
+ * Suggestions for a misspelling: the words of the dictionary's exact list that are near
+ * (nearby-words.ts), the results of the dictionary's own list of typical mistakes (REP), and splits
+ * into two words. Every suggestion is a word of the dictionary, or two.
  *
- * The problem is the false positive rate: at 1/32, some fourteen of 450 strings would be accepted
- * as words. The letter groups refuse most of them; evidence decides about the rest. The related
- * forms of a real word are words as well (walks, walked, walking), those of a false positive are
- * not. So each related form that the filter has is evidence, worth another lookup, and the file
- * needs only the list of endings for it. A suggestion can still be nonsense; `bench/spelling`
- * measures how often, compared with hunspell.
+ * The order is the cost of the mistakes minus the frequency of the word. Doubling the frequency
+ * outweighs half a unit of cost, where a typical edit costs 7 to 10. A frequency that counted more
+ * would push common words in front of near ones.
  *
- * Suggestions are ordered by the kind of mistake plus the evidence. The frequency of words and the
- * layout of keyboards are not known.
+ * We refused the former way, which asked the filter about every string at one edit. At a rate of
+ * 1/32 almost half of its suggestions were not words, and 100,000 strings at two edits would find
+ * false positives even at 0.1 %.
  */
 
+import { nearbyWords } from './listing/nearby-words.ts';
+import type { ListedWord, WordTrie } from './listing/word-trie.ts';
 import type { Speller } from './speller.ts';
-import { capitalised, capitals, smallLetters, wordCase } from './word-case.ts';
+import { capitalised, capitals, smallLetters, type WordCase, wordCase } from './word-case.ts';
 
-export function suggestWords(speller: Speller, word: string, limit: number): string[] {
-  if (limit < 1 || word.length < 2 || word.length > MOST_LETTERS) return [];
-  const { language } = speller.traits;
+export function suggestWords(speller: Speller, written: string, limit: number): string[] {
+  const trie = speller.parts.list?.trie;
+  if (trie === undefined || limit < 1) return [];
+  const { language, possessives } = speller.traits;
+  const ending = possessives && written.length > 3 && /'s$/i.test(written) ? written.slice(-2) : '';
+  const word = written.slice(0, written.length - ending.length);
+  if (word.length < 2 || word.length > MOST_TYPED) return [];
   const kind = wordCase(word);
   const small = smallLetters(word, language);
-  const scored = new Map<string, number>();
+  const scores = new Map<string, number>();
   const offer = (text: string, score: number): void => {
-    if (text !== word && !((scored.get(text) ?? Number.NEGATIVE_INFINITY) >= score)) scored.set(text, score);
+    const dressed = dress(text, kind, language) + ending;
+    if (dressed !== written && !((scores.get(dressed) ?? Number.POSITIVE_INFINITY) <= score))
+      scores.set(dressed, score);
   };
-  // The same letters in another case.
-  const shapes = [small, capitalised(small, language)];
-  if (small.length <= MOST_ACRONYM) shapes.push(capitals(small, language));
-  for (const text of shapes) {
-    if (text !== word && known(speller, text)) offer(text, CASE - RARE * speller.parts.common.rare(small));
+  for (const near of nearWords(trie, small, speller)) {
+    if (ending !== '' && !near.possessive) continue;
+    const name = kind === 'small' && wordCase(near.word) !== 'small';
+    offer(near.word, near.cost - FREQUENCY * near.frequency + (name ? NAME : 0));
   }
-  const candidates = edits(small, speller);
-  for (const [candidate, score] of inDictionary(speller, candidates)) {
-    offer(dress(candidate, kind, language), score + evidence(speller, candidate));
+  if (ending === '') for (const [text, score] of phrases(small, trie, speller)) offer(text, score);
+  if (possessives && small.endsWith('s')) {
+    const owner = trie.find(small.slice(0, -1));
+    if (owner?.possessive) offer(`${owner.word}'s`, APOSTROPHE - FREQUENCY * owner.frequency);
   }
-  // Names are tried only if a capital shows that it may be one, because they have few related forms
-  // and so little evidence.
-  if (kind !== 'small') {
-    const names = new Map(
-      [...candidates].map(([text, score]) => [capitalised(text, language), score - NAME]),
-    );
-    for (const [name, score] of inDictionary(speller, names)) {
-      offer(
-        kind === 'capitals' ? capitals(name, language) : name,
-        score - RARE_IN_NAME * speller.parts.common.rare(smallLetters(name, language)),
-      );
-    }
+  const ranked = [...scores].sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1));
+  // Made-up names (camelCase) are rarely typos, so only close words are kept.
+  const most = Math.min((ranked[0]?.[1] ?? 0) + SPREAD, kind === 'mixed' ? MOST_MIXED : Number.MAX_VALUE);
+  const kept: string[] = [];
+  for (const [text, score] of ranked) {
+    if (score > most || kept.length === limit) break;
+    // A word may be right only as it is written in the dictionary: kHz, not KHZ.
+    if (text.split(' ').every((part) => speller.check(part))) kept.push(text);
   }
-  for (const [text, score] of phrases(small, speller)) offer(dress(text, kind, language), score);
-  // Made-up names (camelCase) are rarely typos, so only nearly certain suggestions are kept.
-  const least = kind === 'mixed' ? LEAST_MIXED : LEAST;
-  return [...scored]
-    .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
-    .filter(([, score], i, all) => score >= least && (i === 0 || score >= all[0][1] - SPREAD))
-    .slice(0, limit)
-    .map(([text]) => text);
+  return kept;
 }
 
-/** The candidates that the filter has, looked up all at once. */
-function inDictionary(speller: Speller, candidates: ReadonlyMap<string, number>): [string, number][] {
-  const answers = speller.parts.words.hasMany([...candidates.keys()]);
-  return [...candidates].filter(([text], i) => answers[i] === 1 && known(speller, text));
-}
-
-/** Whether a form is a word that may be suggested. */
-function known({ parts: { words, groups, unsuggested } }: Speller, form: string): boolean {
-  if (!words.has(form) || unsuggested.has(form)) return false;
-  return wordCase(form) !== 'small' || groups.mayBeWord(form);
-}
-
-/** Every string at one edit, with a score of how likely such a typo is. */
-function edits(word: string, { traits }: Speller): Map<string, number> {
-  const out = new Map<string, number>();
-  const offer = (text: string, score: number): void => {
-    if (text !== word && text !== '' && !((out.get(text) ?? Number.NEGATIVE_INFINITY) >= score))
-      out.set(text, score);
-  };
-  for (const [from, to] of traits.replacements) {
+/** Yields the words near a misspelling, and those that one typical mistake leads from. */
+function* nearWords(
+  trie: WordTrie,
+  small: string,
+  { traits: { language, replacements } }: Speller,
+): Generator<ListedWord & { readonly cost: number }> {
+  yield* nearbyWords(trie, small, (letter) => smallLetters(letter, language));
+  for (const [from, to] of replacements) {
     if (from === '' || to.includes('_')) continue;
-    for (let at = word.indexOf(from); at >= 0; at = word.indexOf(from, at + 1)) {
-      offer(word.slice(0, at) + to + word.slice(at + from.length), REPLACED);
+    for (let at = small.indexOf(from); at >= 0; at = small.indexOf(from, at + 1)) {
+      const found = trie.find(small.slice(0, at) + to + small.slice(at + from.length));
+      if (found !== undefined) yield { ...found, cost: TYPICAL };
     }
   }
-  const letters = [...word];
-  const alphabet = [...traits.alphabet];
-  for (let i = 0; i <= letters.length; i++) {
-    const before = letters.slice(0, i).join('');
-    const after = letters.slice(i).join('');
-    const rest = letters.slice(i + 1).join('');
-    const start = i === 0 ? FIRST : 0;
-    if (i < letters.length) {
-      const doubled = letters[i] === letters[i - 1] || letters[i] === letters[i + 1];
-      offer(before + rest, (doubled ? DOUBLED : REMOVED) + start);
-      if (i + 1 < letters.length) {
-        offer(before + letters[i + 1] + letters[i] + letters.slice(i + 2).join(''), SWAPPED);
-      }
-      for (const letter of alphabet) offer(before + letter + rest, EXCHANGED + start);
-    }
-    for (const letter of alphabet) {
-      const doubled = letter === letters[i] || letter === letters[i - 1];
-      offer(before + letter + after, (letter === "'" ? APOSTROPHE : doubled ? DOUBLED : ADDED) + start);
-    }
-  }
-  return out;
 }
 
 /** Yields splits into two words, and replacements of the dictionary that contain a space. */
-function* phrases(word: string, speller: Speller): Generator<[string, number]> {
-  for (const [from, to] of speller.traits.replacements) {
-    if (!to.includes('_') || word !== from) continue;
-    yield [to.replaceAll('_', ' '), REPLACED + 2];
+function* phrases(small: string, trie: WordTrie, { traits }: Speller): Generator<[string, number]> {
+  for (const [from, to] of traits.replacements) {
+    if (!to.includes('_') || small !== from) continue;
+    yield [to.replaceAll('_', ' '), TYPICAL - NAME];
   }
-  for (let at = 2; at <= word.length - 2; at++) {
-    const [first, second] = [word.slice(0, at), word.slice(at)];
-    if (!known(speller, first) || !known(speller, second)) continue;
-    yield [`${first} ${second}`, SPLIT + Math.min(evidence(speller, first), evidence(speller, second))];
+  for (let at = 2; at <= small.length - 2; at++) {
+    const [first, second] = [trie.find(small.slice(0, at)), trie.find(small.slice(at))];
+    if (first === undefined || second === undefined) continue;
+    const frequency = Math.min(first.frequency, second.frequency);
+    yield [`${first.word} ${second.word}`, SPLIT - FREQUENCY * frequency];
   }
-}
-
-/**
- * The evidence from the letters and the related forms of a form: roughly the logarithm of how much
- * likelier it is a word than a false positive.
- */
-function evidence(speller: Speller, form: string): number {
-  const { common } = speller.parts;
-  const { endings } = speller.traits;
-  const letters = -RARE * common.rare(form);
-  if (endings.length === 0) return letters;
-  const relatives = new Set<string>();
-  const bases = new Set<string>();
-  for (const [strip, add] of endings) {
-    if (form.endsWith(strip)) relatives.add(form.slice(0, form.length - strip.length) + add);
-    if (form.endsWith(add) && form.length - add.length >= 2)
-      bases.add(form.slice(0, form.length - add.length) + strip);
-  }
-  let found = 0;
-  for (const base of bases) {
-    if (!known(speller, base)) continue;
-    found++;
-    for (const [strip, add] of endings) {
-      if (base.endsWith(strip)) relatives.add(base.slice(0, base.length - strip.length) + add);
-    }
-  }
-  relatives.delete(form);
-  for (const relative of relatives) if (known(speller, relative)) found++;
-  return letters + (found === 0 ? -ALONE : RELATIVE * Math.min(MOST_RELATIVES, found - 1));
 }
 
 /** Puts a suggestion into the case of the written word. */
-function dress(text: string, kind: ReturnType<typeof wordCase>, language: string): string {
+function dress(text: string, kind: WordCase, language: string): string {
   if (kind === 'capitals') return capitals(text, language);
   return kind === 'initial' ? capitalised(text, language) : text;
 }
 
-const MOST_LETTERS = 64;
-const MOST_ACRONYM = 6;
-// Weights, in natural logarithms; bench/spelling measures their effect.
-const CASE = 6;
-const REPLACED = 3;
-const SWAPPED = 3.5;
-const DOUBLED = 3;
-const APOSTROPHE = 4.5;
-const REMOVED = 2;
-const ADDED = 2;
-const EXCHANGED = 1.5;
-const SPLIT = 0;
-const FIRST = -1;
-const NAME = 1;
-const RARE = 1;
-const RARE_IN_NAME = 0.5;
-const RELATIVE = 1;
-const MOST_RELATIVES = 3;
-const ALONE = 1;
-const LEAST = -2;
-const LEAST_MIXED = 2;
-const SPREAD = 2.5;
+/** The longest misspelling that is searched for, in UTF-16 code units. */
+const MOST_TYPED = 64;
+// Costs, in the units of nearby-words.ts.
+/** Gain for each class of frequency, a factor of two. */
+const FREQUENCY = 0.5;
+/** A name, if what was written has no capital. */
+const NAME = 3;
+/** A mistake that the dictionary lists as typical. */
+const TYPICAL = 8;
+/** A missing apostrophe: whats. */
+const APOSTROPHE = 4;
+/** A missing space. */
+const SPLIT = 14;
+/** Suggestions that cost more than the best one by this are left out. */
+const SPREAD = 14;
+const MOST_MIXED = 8;

@@ -17,7 +17,7 @@ export function* readWordList(bytes: Uint8Array, what = 'the word list'): Genera
   for (const bytesOfLine of eachLine(bytes)) {
     line++;
     const word = decodeLine(decoder, bytesOfLine, what, line);
-    if (word !== '') yield { form: word, keepCase: false, noSuggest: false };
+    if (word !== '') yield { form: word, keepCase: false, noSuggest: false, derived: false };
   }
 }
 
