@@ -64,6 +64,11 @@ const EXCEPTIONS = {
     'SimTransport.close': CLOSING,
     'SimTransport.request': 'its options are those of the port, which have a signal',
   },
+  '@bloomery/stores': {
+    'Guarded.add': 'one step of a filter, in memory or one command of its server',
+    'SeenStore.add': "the caller's own store",
+    'SeenStore.has': "the caller's own store",
+  },
   '@bloomery/transport': {
     'GroupTransport.close': CLOSING,
     'HttpTransport.close': CLOSING,
