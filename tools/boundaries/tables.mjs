@@ -97,6 +97,7 @@ export const ROOMS = {
   stores: [
     ['dictionaries/spelling', 'dictionaries/passwords', 'dictionaries/hyphenation'],
     'guard',
+    'shared/decisions',
     'shared',
     'join',
     'layered',
