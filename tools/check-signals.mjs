@@ -13,6 +13,7 @@ const CLOSING = 'closing must not be given up half-way; a deadline limits it whe
 const STEP =
   'one step of a store, at once or one read or write of the disk: stopped half-way, index and files would disagree';
 const QUESTION = 'one question to the DNS; `cancel` of the resolver gives it up, as Node has it';
+const CLIENT = 'describes the client that the caller passes in; each command has a deadline';
 const ITERATION = 'an iteration ends when its reader stops asking';
 
 /**
@@ -68,6 +69,18 @@ const EXCEPTIONS = {
     'Guarded.add': 'one step of a filter, in memory or one command of its server',
     'SeenStore.add': "the caller's own store",
     'SeenStore.has': "the caller's own store",
+    'IoRedisClient.callBuffer': CLIENT,
+    'IoRedisClient.connect': CLIENT,
+    'NodeRedisClient.connect': CLIENT,
+    'NodeRedisClient.sendCommand': CLIENT,
+    'SharedFilter.add': 'an add is in the filter at once and cannot be taken back; `close` ends the wait',
+    'SharedFilter.addMany': 'adds are in the filter at once and cannot be taken back; `close` ends the wait',
+    'SharedFilter.close': CLOSING,
+    'ServerFilter.close': CLOSING,
+    'ClusteredFilter.add': 'an add is in the filter at once and cannot be taken back; `close` ends the wait',
+    'ClusteredFilter.addMany':
+      'adds are in the filter at once and cannot be taken back; `close` ends the wait',
+    'ClusteredFilter.close': CLOSING,
   },
   '@bloomery/transport': {
     'GroupTransport.close': CLOSING,
