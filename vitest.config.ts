@@ -30,6 +30,8 @@ const notQuick = [
   'packages/bloomery/test/kernel/csp.node.test.ts',
   'packages/stores/src/dictionaries/{hyphenation,passwords}/**',
   'packages/stores/test/spelling/words.test.ts',
+  'packages/stores/test/{join,layered}/**',
+  'packages/stores/src/join/postgres-hash.test.ts',
   'apps/cli/test/commands/{hyphenate,password,spell}.test.ts',
   // More than 5 s of CPU time at a tenth of the effort, or a gigabyte of memory.
   'packages/bloomery/test/filters/large.node.test.ts',
