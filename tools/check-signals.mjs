@@ -69,6 +69,8 @@ const EXCEPTIONS = {
     'Guarded.add': 'one step of a filter, in memory or one command of its server',
     'SeenStore.add': "the caller's own store",
     'SeenStore.has': "the caller's own store",
+    'PostgresClient.query': 'describes a client of pg, which has no signal',
+    'SemiJoin.rows': 'the signal of `semiJoin` ends it as well',
     'IoRedisClient.callBuffer': CLIENT,
     'IoRedisClient.connect': CLIENT,
     'NodeRedisClient.connect': CLIENT,
