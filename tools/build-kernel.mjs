@@ -23,21 +23,31 @@ const ROOMS = {
   sliced: 'bits/',
   'sorted-list': 'lists/',
 };
+/** @typedef {{ name: string, home: string, entry: string, target: string }} Module */
+
+/** @type {Module[]} */
 const modules = readdirSync(`${root}${library}/assembly/modules`)
   .sort()
   .map((file) => {
     const name = file.replace(/\.ts$/, '');
-    const constant = `${name.replaceAll('-', '_').toUpperCase()}_BASE64`;
-    return { name, entry: `modules/${file}`, constant };
+    const target = `kernel/${ROOMS[name]}${name}-binary.ts`;
+    return { name, home: library, entry: `modules/${file}`, target };
   });
+// A module of another package, which no bundle of the library contains.
+modules.push({
+  name: 'grams',
+  home: 'packages/stores',
+  entry: 'text/grams.ts',
+  target: 'text/grams-binary.ts',
+});
 const check = process.argv.includes('--check');
 const wanted = process.argv.slice(2).filter((argument) => argument !== '--check');
 
-for (const { name, entry, constant } of modules) {
-  const target = `${ROOMS[name]}${name}-binary.ts`;
+for (const { name, home, entry, target } of modules) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
-  const binary = await compile(`${library}/assembly/${entry}`);
-  const path = `${root}${library}/src/kernel/${target}`;
+  const binary = await compile(`${home}/assembly/${entry}`);
+  const path = `${root}${home}/src/${target}`;
+  const constant = `${name.replaceAll('-', '_').toUpperCase()}_BASE64`;
   const text = embed(entry, constant, binary);
   if (!check) {
     writeFileSync(path, text);
@@ -45,7 +55,7 @@ for (const { name, entry, constant } of modules) {
   } else if (readFileSync(path, 'utf8') === text) {
     console.log(`${name}: the embedded module matches its source (${binary.length} bytes)`);
   } else {
-    console.error(`${target} is not what ${library}/assembly/${entry} compiles to: npm run build:kernel`);
+    console.error(`${target} is not what ${home}/assembly/${entry} compiles to: npm run build:kernel`);
     process.exitCode = 1;
   }
 }
