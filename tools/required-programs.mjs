@@ -34,6 +34,7 @@ const PROGRAMS = [
   { command: 'tmux', package: 'tmux', for: 'the tests of the command in a terminal' },
   { command: 'zstd', package: 'zstd', for: 'the tests of packed inputs' },
   { command: 'xz', package: 'xz-utils', for: 'the tests of packed inputs' },
+  { command: 'bzip2', package: 'bzip2', for: 'the tests of packed inputs' },
   { command: 'bloom', package: 'golang-github-dcso-bloom-cli', for: "the tests with DCSO's own files" },
   { command: 'hunspell', package: 'hunspell', for: 'the comparison of spelling' },
   { file: '/usr/share/hunspell/en_US.dic', package: 'hunspell-en-us', for: 'the comparison of spelling' },

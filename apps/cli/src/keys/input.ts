@@ -1,16 +1,19 @@
 /**
- * Reads the bytes of an input, a file or standard input. gzip, zstd and xz are unpacked whatever
- * the file name is. Parts come in the order of the input, each in its own memory.
+ * Reads the bytes of an input, a file or standard input. gzip, zstd, xz and bzip2 are unpacked
+ * whatever the file name is. Parts come in the order of the input, each in its own memory.
  *
  * Files are read in large parts, without a stream. zstd is unpacked by Node if its version can
- * (22.15), otherwise by fzstd, in JavaScript. xz is unpacked by the program of that name.
+ * (22.15), otherwise by fzstd, in JavaScript. Both take the long windows of `zstd --long`; only
+ * that of 2 GiB (`--long=31`) is too much for fzstd. xz and bzip2 are unpacked by the programs of
+ * these names.
  */
 
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
 import { UsageError } from '../usage-error.ts';
-import { unpackXz } from './xz-parts.ts';
+import { type PackingProgram, unpackByProgram } from './program-parts.ts';
 
 /** The number of bytes of a file that are read at once. */
 export const PART = 1 << 19;
@@ -18,7 +21,7 @@ export const PART = 1 << 19;
 export interface Input {
   /** The path as the user gave it; `-` is standard input. */
   readonly path: string;
-  /** Size of the file as it is on disk, packed or not; undefined if it is unknown. */
+  /** Size of the file as it is on disk, packed or not; undefined for a pipe or a device. */
   readonly bytes: number | undefined;
   /**
    * Whether it is a regular, uncompressed file: it can be read twice without unpacking, and by
@@ -32,6 +35,12 @@ export interface Input {
   parts(onRead?: (bytes: number) => void): AsyncGenerator<Uint8Array<ArrayBuffer>>;
 }
 
+/** Bytes of all inputs, for a bar of progress; 0 if the size of one is not known. */
+export function bytesOf(inputs: readonly Input[]): number {
+  const known = inputs.map(({ bytes }) => bytes);
+  return known.includes(undefined) ? 0 : known.reduce<number>((sum, bytes) => sum + bytes!, 0);
+}
+
 /**
  * Checks a path before any work, and refuses a missing file, a directory, or a file without read
  * permission. Only regular files are opened here: a named pipe can be opened only once, because its
@@ -43,7 +52,12 @@ function inputOf(path: string): Input {
       path,
       bytes: undefined,
       plainFile: false,
-      parts: (onRead) => unpack(path, standardInput(), onRead),
+      parts: (onRead) =>
+        unpack(
+          path,
+          streamParts(() => process.stdin),
+          onRead,
+        ),
     };
   }
   const found = statSync(path);
@@ -53,15 +67,17 @@ function inputOf(path: string): Input {
     path,
     bytes: found.isFile() ? found.size : undefined,
     plainFile: found.isFile() && packingOf(headOf(path)) === 'none',
-    parts: (onRead) => unpack(path, fileParts(path), onRead),
+    // A read from a named pipe may wait for hours, and must not stop timers and signals meanwhile.
+    parts: (onRead) =>
+      unpack(path, found.isFile() ? fileParts(path) : streamParts(() => createReadStream(path)), onRead),
   };
 }
 
 function headOf(path: string): Uint8Array {
-  const head = new Uint8Array(4);
+  const head = new Uint8Array(HEAD);
   const descriptor = openSync(path, 'r');
   try {
-    return head.subarray(0, readSync(descriptor, head, 0, 4, 0));
+    return head.subarray(0, readSync(descriptor, head, 0, HEAD, 0));
   } finally {
     closeSync(descriptor);
   }
@@ -108,12 +124,13 @@ async function* fileParts(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>>
   }
 }
 
-async function* standardInput(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* streamParts(open: () => Readable): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const stream = open();
   // A read from a pipe gives 64 kB at most, so several reads share the cost of one part. The wait
   // is short, so that the output of `tail -f` is not delayed.
   let gathered: Uint8Array[] = [];
   let size = 0;
-  const parts = (process.stdin as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  const parts = (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   let next = parts.next();
   try {
     for (;;) {
@@ -132,7 +149,7 @@ async function* standardInput(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   } finally {
     // A caller that stops early does not wait for the rest of the input.
     next.catch(() => {});
-    process.stdin.destroy();
+    stream.destroy();
   }
 }
 
@@ -173,8 +190,8 @@ async function* unpack(
   const all = prepend(first.value, counted);
   try {
     if (packing === 'gzip') yield* throughStream(all, zlib.createGunzip({ chunkSize: 1 << 20 }));
-    else if (packing === 'zstd') yield* unpackZstd(all);
-    else if (packing === 'xz') yield* unpackXz(all, path);
+    else if (packing === 'zstd') yield* unpackZstd(all, path, first.value);
+    else if (packing !== 'none') yield* unpackByProgram(packing, all, path);
     else yield* all;
   } catch (error) {
     // Codes of system errors begin with E, those of zlib begin with Z, and those of fzstd are
@@ -192,22 +209,48 @@ async function* unpack(
   }
 }
 
-function packingOf(head: Uint8Array): 'none' | 'gzip' | 'zstd' | 'xz' {
+function packingOf(head: Uint8Array): 'none' | 'gzip' | 'zstd' | PackingProgram {
   if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
   if (head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd) return 'zstd';
   if (head[0] === 0xfd && head[1] === 0x37 && head[2] === 0x7a && head[3] === 0x58) return 'xz';
+  if (isBzip2(head)) return 'bzip2';
   // A skippable frame (RFC 8878, 3.1.2), which is the first frame in files of pzstd.
   if ((head[0] & 0xf0) === 0x50 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18) return 'zstd';
   return 'none';
 }
 
+/** Enough bytes to recognise each packing. */
+const HEAD = 10;
+
+/**
+ * Whether the bytes begin as bzip2: "BZh", the size of the blocks, and the digits of pi, or of its
+ * root if there is no block. Three letters alone could be a line of text.
+ */
+function isBzip2(head: Uint8Array): boolean {
+  const [start, size, magic] = [head.subarray(0, 3), head[3], Buffer.from(head.subarray(4, 10))];
+  return (
+    Buffer.from(start).toString('latin1') === 'BZh' &&
+    size >= 0x31 &&
+    size <= 0x39 &&
+    ['314159265359', '177245385090'].includes(magic.toString('hex'))
+  );
+}
+
 async function* unpackZstd(
   parts: AsyncGenerator<Uint8Array<ArrayBuffer>>,
+  path: string,
+  head: Uint8Array,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const { createZstdDecompress } = zlib as unknown as { createZstdDecompress?: () => NodeJS.ReadWriteStream };
+  const { createZstdDecompress, constants } = zlib as unknown as NodeZstd;
   if (createZstdDecompress !== undefined) {
-    yield* throughStream(parts, createZstdDecompress());
+    yield* throughStream(parts, createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 31 } }));
     return;
+  }
+  if (windowLog(head) >= 31) {
+    throw new UsageError(
+      `${path} was packed with zstd --long=31, and its window of 2 GiB is too much here; unpack it with: ` +
+        `zstd -dc --long=31 ${path}, or use Node 22.15 or later`,
+    );
   }
   let ready: Uint8Array[] = [];
   const stream = new Decompress((part) => ready.push(part));
@@ -218,6 +261,21 @@ async function* unpackZstd(
   }
   stream.push(new Uint8Array(0), true);
   for (const unpacked of ready) yield Uint8Array.from(unpacked);
+}
+
+/** The part of zlib that Node has from 22.15 on, and the types of Node 20 lack. */
+interface NodeZstd {
+  readonly createZstdDecompress?: (options: object) => NodeJS.ReadWriteStream;
+  readonly constants: { readonly ZSTD_d_windowLogMax: number };
+}
+
+/**
+ * Logarithm of the window that a zstd frame asks for, or 0 if the frame is its own window.
+ * "Window_Log = 10 + Exponent" (RFC 8878, 3.1.1.1.2), and the exponent is the upper five bits.
+ */
+function windowLog(zstd: Uint8Array): number {
+  const singleSegment = (zstd[4] & 0x20) !== 0;
+  return zstd[0] !== 0x28 || singleSegment ? 0 : 10 + (zstd[5] >> 3);
 }
 
 async function* throughStream(

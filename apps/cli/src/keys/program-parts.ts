@@ -1,17 +1,23 @@
 /**
- * Unpacks xz through the program `xz`, because neither Node nor a small package in JavaScript reads
- * it. The program is on most systems; where it is missing, the message names its package.
+ * Unpacks xz and bzip2 through the programs of these names, because neither Node nor a small
+ * package in JavaScript reads them. The programs are on most systems; where one is missing, the
+ * message names its package.
  */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { UsageError } from '../usage-error.ts';
 
-export async function* unpackXz(
+export type PackingProgram = 'xz' | 'bzip2';
+
+const PACKAGES: Record<PackingProgram, string> = { xz: 'xz-utils', bzip2: 'bzip2' };
+
+export async function* unpackByProgram(
+  name: PackingProgram,
   parts: AsyncIterable<Uint8Array>,
   path: string,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const program = spawn('xz', ['--decompress', '--stdout'], { stdio: 'pipe' });
+  const program = spawn(name, ['--decompress', '--stdout'], { stdio: 'pipe' });
   let complaint = '';
   program.stderr.on('data', (text) => {
     complaint += text;
@@ -25,17 +31,18 @@ export async function* unpackXz(
   try {
     for await (const part of program.stdout as AsyncIterable<Uint8Array>) yield Uint8Array.from(part);
     if ((await ended) !== 0) {
-      const reason = complaint.trim().replace(/^xz: /, '');
-      throw new UsageError(`${path}: the xz data is damaged or cut off (${reason})`);
+      // bzip2 explains itself at length after an empty line.
+      const [reason] = complaint.trim().split('\n');
+      throw new UsageError(
+        `${path}: the ${name} data is damaged or cut off (${reason.replace(`${name}: `, '')})`,
+      );
     }
     await feeding;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).syscall !== 'spawn xz') throw error;
+    if ((error as NodeJS.ErrnoException).syscall !== `spawn ${name}`) throw error;
     throw new UsageError(
-      `${path} is packed with xz; install the program xz (Debian: xz-utils), or unpack it`,
-      {
-        cause: error,
-      },
+      `${path} is packed with ${name}; install the program ${name} (Debian: ${PACKAGES[name]}), or unpack it`,
+      { cause: error },
     );
   } finally {
     program.kill();
