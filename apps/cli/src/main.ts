@@ -7,9 +7,8 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { COMMANDS } from './commands/commands.ts';
 import { CLOSED_PIPE, FAILED } from './exit-codes.ts';
+import { reportError } from './terminal/error-text.ts';
 import { ClosedPipe, write } from './terminal/standard-output.ts';
-import { colors } from './terminal/terminal.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Runs a command line, without the name of the program. Sets the exit code. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -21,8 +20,7 @@ export async function main(args: readonly string[]): Promise<void> {
     else if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : FAILED;
     else {
       process.exitCode = FAILED;
-      process.stderr.write(`bloomery: ${colors(2).red('error:')} ${describe(error)}\n`);
-      if (process.env.BLOOMERY_DEBUG) console.error(error);
+      reportError(error);
     }
   }
 }
@@ -51,11 +49,11 @@ Exit codes: 0 yes or done, 1 no (nothing found, a promise not kept), 2 error; af
 "Maybe in" can be wrong at the rate that the filter was made for; "certainly not in" is never wrong.
 
 Examples:
-  # a filter of a word list, at 1 % false positives
-  bloomery build /usr/share/dict/words --rate 1% -o words.blm
+  # a filter of a thousand lines, at 1 % false positives
+  seq 1 1000 | bloomery build --rate 1% -o numbers.blm
 
-  # which lines of a log may be in it
-  bloomery check words.blm access.log
+  # which of these lines may be in it
+  seq 990 1010 | bloomery check numbers.blm
 
   bloomery <command> --help shows more of them.`,
     );
@@ -76,33 +74,3 @@ function version(): string {
   if (typeof __BLOOMERY_VERSION__ === 'string') return __BLOOMERY_VERSION__;
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
-
-/** Describes an error in one line that a newcomer can act on. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error instanceof UsageError) return error.message;
-  if (error instanceof RangeError && NO_MEMORY.test(error.message)) {
-    return `not enough memory: this would be larger than fits in one piece here (${error.message})`;
-  }
-  const { code, path } = error as NodeJS.ErrnoException;
-  const known = code === undefined ? undefined : SYSTEM_ERRORS[code];
-  if (known !== undefined) return path === undefined ? known : `${path}: ${known}`;
-  return error.message;
-}
-
-/** Messages of V8 when it cannot or will not allocate. */
-const NO_MEMORY = /^(Invalid typed array length|Array buffer allocation failed|Invalid array buffer length)/;
-
-const SYSTEM_ERRORS: Record<string, string> = {
-  ENOENT: 'no such file or directory',
-  EISDIR: 'is a directory, expected a file',
-  ENOTDIR: 'a part of the path is not a directory',
-  EACCES: 'permission denied',
-  EPERM: 'not permitted',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'no space left on the disk; nothing was changed',
-  EDQUOT: 'the disk quota is used up; nothing was changed',
-  EFBIG: 'the file would be larger than is allowed; nothing was changed',
-  EMFILE: 'too many open files',
-  ERR_FS_FILE_TOO_LARGE: 'the file is too large to be read at once',
-};
