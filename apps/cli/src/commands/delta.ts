@@ -14,8 +14,9 @@ import { applyDelta, deltaEnds, frameSum, makeDelta, OtherSnapshotError } from '
 import type { Command } from 'commander';
 import { withExamples, withJson, withOutput } from '../command-options.ts';
 import { checkInputs, checkOutput, finishOutput, type MadeFileOptions } from '../conversion/made-file.ts';
-import { describeFrame, type FrameFile, naming, readFrame, verifyPlain } from '../conversion/plain-frame.ts';
+import { describeFrame, type FrameFile, readFrame, verifyPlain } from '../conversion/plain-frame.ts';
 import { readFilterBytes } from '../files/filter-file.ts';
+import { naming } from '../files/frame-error-text.ts';
 import { formatBytes, formatCount } from '../terminal/format-values.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -41,7 +42,7 @@ export function register(program: Command): void {
   withExamples(apply, [
     ['bloomery apply monday.blm tuesday.delta -o tuesday.blm', 'the file as it is on the other side'],
     [
-      'curl -s https://peer/delta | bloomery apply peer.blm - -f -o peer.blm',
+      'curl -s https://peer/delta | bloomery apply peer.blm - --force -o peer.blm',
       'update a file from the network',
     ],
   ]);
@@ -112,7 +113,7 @@ function refuse(from: FrameFile, deltaPath: string, own: bigint, base: bigint, r
   verifyPlain(from);
   if (own === result) {
     throw new UsageError(
-      `${from.path} is at snapshot ${hex(own)} already, where ${deltaPath} leads to; nothing to do`,
+      `${deltaPath} has been applied to ${from.path} already (both end at snapshot ${hex(own)}); nothing to do`,
     );
   }
   throw new UsageError(

@@ -7,7 +7,6 @@
  * An error in a file is a `UsageError` that names the file.
  */
 
-import { FrameError } from 'bloomery';
 import {
   checkFrame,
   DELTA_MAGIC,
@@ -19,6 +18,7 @@ import {
 } from 'bloomery/frames';
 import { expandFrame } from 'bloomery/wire';
 import { readFilterBytes } from '../files/filter-file.ts';
+import { naming } from '../files/frame-error-text.ts';
 import { type Structure, structureOf } from '../files/structures.ts';
 import { readSettled } from '../in-place/recovered-file.ts';
 import { formatCount } from '../terminal/format-values.ts';
@@ -60,20 +60,6 @@ export async function readFrame(path: string): Promise<FrameFile> {
  */
 export function verifyPlain({ path, coded, frame }: FrameFile): void {
   if (!coded) naming(path, () => checkFrame(frame));
-}
-
-/** Runs `work`, and turns an error in the frame into an error that names the file. */
-export function naming<T>(path: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof FrameError)) throw error;
-    const { code, message } = error;
-    const before =
-      code === 'truncated' ? 'the file is cut off: ' : code === 'checksum' ? 'the file was damaged: ' : '';
-    const after = code === 'key' ? '; --key-file names the file with the secret' : '';
-    throw new UsageError(`${path}: ${before}${message}${after}`, { cause: error });
-  }
 }
 
 /**

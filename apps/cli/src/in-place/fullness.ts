@@ -9,7 +9,7 @@
  */
 
 import { RotatingBloomFilter, ScalableBloomFilter } from 'bloomery';
-import { estimateSize } from 'bloomery/math';
+import { estimateSize, plan } from 'bloomery/math';
 
 export interface Fullness {
   /** Number of distinct keys in the filter, by a formula. */
@@ -17,6 +17,8 @@ export interface Fullness {
   /** Number of keys that it was made for. */
   readonly capacity: number | undefined;
   readonly overfull: boolean;
+  /** The rate of false positives at that size, where the structure tells. */
+  readonly estimatedFalsePositiveRate?: number | undefined;
 }
 
 export interface Sampled {
@@ -39,7 +41,13 @@ export function fullnessFromSample(
   // The survey's estimate (2.4) depends on the share of ones alone.
   const ones = sample.bits === 0 ? 0 : Math.round((sample.ones / sample.bits) * bits);
   const before = estimateSize({ bits, hashes, layout, ones }).value;
-  return judge(before + newKeys, filter, sample.bits);
+  const size = before + newKeys;
+  const estimatedFalsePositiveRate = Number.isFinite(size) && size > 0 ? rateAt(filter, size) : undefined;
+  return { ...judge(size, filter, sample.bits), estimatedFalsePositiveRate };
+}
+
+function rateAt({ bits, hashes, layout }: Sampled, size: number): number {
+  return plan({ bits, hashes, layout, capacity: Math.ceil(size) }).falsePositiveRate;
 }
 
 /** Asks a filter that estimates its own size. Returns undefined for filters that cannot. */
@@ -55,7 +63,9 @@ export function fullnessOf(filter: object): Fullness | undefined {
   const { estimatedSize, capacity, bits, hashes, counters = bits } = filter as Partial<WholeFilter>;
   if (typeof estimatedSize !== 'function' || counters === undefined || hashes === undefined) return undefined;
   // For an attenuated filter, this is level 0, to which keys are added.
-  return judge(estimatedSize.call(filter, 0), { bits: counters, hashes, capacity }, counters);
+  const judged = judge(estimatedSize.call(filter, 0), { bits: counters, hashes, capacity }, counters);
+  const { estimatedFalsePositiveRate: rate } = filter as Partial<WholeFilter>;
+  return { ...judged, estimatedFalsePositiveRate: rate?.call(filter) };
 }
 
 interface WholeFilter {
@@ -64,6 +74,7 @@ interface WholeFilter {
   readonly hashes: number;
   readonly capacity: number | undefined;
   estimatedSize(distance: number): number;
+  estimatedFalsePositiveRate?(): number;
 }
 
 function judge(

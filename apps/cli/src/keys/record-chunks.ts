@@ -5,6 +5,7 @@
  * A record that does not fit in a chunk makes the chunk longer, up to a limit (record-limit.ts).
  */
 
+import { FRAME_MAGIC, hasMagic } from 'bloomery/frames';
 import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
 import type { BufferPool } from './buffer-pool.ts';
@@ -208,6 +209,9 @@ function checkText(path: string, bytes: Uint8Array, options: KeyOptions): void {
   if (options.null || options.binary) return;
   const at = bytes.subarray(0, 65536).indexOf(0);
   if (at < 0) return;
+  if (hasMagic(FRAME_MAGIC, bytes)) {
+    throw new UsageError(`${path} is a filter, expected a file of keys; check takes several filters by -f`);
+  }
   const utf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   throw new UsageError(
     utf16

@@ -150,7 +150,7 @@ describe('what is refused', () => {
     ],
     [
       'apply tuesday.blm right.delta -o x',
-      new RegExp(`tuesday\\.blm is at snapshot ${sum(tuesday.encode())} already`),
+      new RegExp(`has been applied to tuesday\\.blm already .both end at snapshot ${sum(tuesday.encode())}`),
     ],
     ['apply right.delta monday.blm -o x', /right\.delta is a delta, not a filter/],
     [
