@@ -114,7 +114,7 @@ export const ROOMS = {
     'faults',
   ],
   cli: [
-    ['usage-error.ts', 'exit-codes.ts', 'thread-file.ts', 'command-options.ts'],
+    ['usage-error.ts', 'exit-codes.ts', 'thread-file.ts'],
     'terminal',
     ['keys', 'planning', 'completion'],
     'in-place/file-words.ts',

@@ -2,6 +2,8 @@
 
 import { FOREIGN_FORMATS } from 'bloomery/formats';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { withFormerFlag } from './terminal/former-flag.ts';
+import { UsageError } from './usage-error.ts';
 
 /** `--json`, on every command. */
 export function withJson(command: Command): Command {
@@ -10,9 +12,18 @@ export function withJson(command: Command): Command {
 
 /** `-o FILE`, `--force`, for commands that write a new file. */
 export function withOutput(command: Command, what: string): Command {
-  return command
-    .requiredOption('-o, --output <file>', `${what}; - is standard output`)
-    .option('-f, --force', 'replace the output if it exists already');
+  return withForce(command.requiredOption('-o, --output <file>', `${what}; - is standard output`));
+}
+
+/** `--force`. */
+export function withForce(command: Command, what = 'the output if it exists already'): Command {
+  const forced = command.option('--force', `replace ${what}`);
+  return withFormerFlag(forced, { flags: '-f', now: '--force' });
+}
+
+/** Accepts `-n`, which `--capacity` had before, in the commands that have this option. */
+export function withFormerCapacity(command: Command): Command {
+  return withFormerFlag(command, { flags: '-n <keys>', now: '--capacity', parse: parseCount() });
 }
 
 /** `--key-file`, for commands that read or build keyed filters. */

@@ -16,7 +16,7 @@ import {
   TRIALS_ON_SCREEN,
 } from '@bloomery/papers';
 import type { Command } from 'commander';
-import { parseCount, withExamples, withJson } from '../command-options.ts';
+import { parseCount, withExamples, withForce, withJson } from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
 import { checkTarget, writeTarget } from '../files/target-file.ts';
 import { formatCount } from '../terminal/format-values.ts';
@@ -44,9 +44,8 @@ export function register(program: Command): void {
     .option('--markdown <file>', 'write the document as Markdown; - is standard output')
     .option('--figures <dir>', 'write the figures as SVG files')
     .option('--page <file>', 'write the document as one HTML page, figures inside; - is standard output')
-    .option('-f, --force', 'replace files that exist already')
     .action(run);
-  withJson(command);
+  withJson(withForce(command, 'files that exist already'));
   command.addHelpText(
     'after',
     '\nThe exit code is 1 if a measurement lies outside five standard deviations of its theory.',

@@ -17,7 +17,7 @@ import {
 } from '@bloomery/cache/simulation';
 import { svgFile, terminalPlot } from '@bloomery/papers/drawing';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseBytes, parseCount, parseRate, withExamples, withJson } from '../command-options.ts';
+import { parseBytes, parseCount, parseRate, withExamples, withForce, withJson } from '../command-options.ts';
 import { checkTarget, writeTarget } from '../files/target-file.ts';
 import { explanation } from '../simulating/explanation.ts';
 import { shockPlot, sourcesPlot } from '../simulating/fleet-plots.ts';
@@ -113,9 +113,8 @@ export function register(program: Command): void {
     .option('--seed <number>', 'other random numbers', parseCount(0), 1)
     .option('--plot <file>', 'write a plot as SVG')
     .option('--explain', 'say how each policy works, and what the simulation leaves out')
-    .option('-f, --force', 'replace the plot if it exists already')
     .action(run);
-  withExamples(withJson(command), [
+  withExamples(withJson(withForce(command, 'the plot if it exists already')), [
     [
       'bloomery simulate access.log --nodes 8 --cache-size 10GB',
       'what would a fleet of 8 have saved yesterday?',

@@ -4,6 +4,7 @@
  */
 
 import { type Command, Option } from 'commander';
+import { withFormerFlag } from '../terminal/former-flag.ts';
 import { UsageError } from '../usage-error.ts';
 import { parseJsonPath } from './json-path.ts';
 
@@ -16,6 +17,8 @@ export interface KeyOptions {
   readonly header?: boolean | undefined;
   /** A path into the JSON value on each line, such as `.user.id` or `tags[0]`. */
   readonly jsonl?: string | undefined;
+  /** Whether records without the column or the field are left out. */
+  readonly skipMissing?: boolean | undefined;
   /** Whether keys end with a zero byte instead of a newline. */
   readonly null?: boolean | undefined;
   /** Whether lines end with CR LF. */
@@ -29,11 +32,12 @@ export interface KeyOptions {
   readonly forgiving?: boolean | undefined;
 }
 
-export function withKeyOptions(command: Command): Command {
-  return command
+/** Adds the options. `hasCount` says that -c is `--count` in this command, as in grep. */
+export function withKeyOptions(command: Command, { hasCount = false } = {}): Command {
+  const read = command
     .hook('preAction', (_, running) => checkKeyOptions(running.opts()))
     .option(
-      '-c, --column <name|number>',
+      '--column <name|number>',
       'the key is a column of CSV: its number from 1 on, or its name in the first line',
     )
     .option('-d, --delimiter <character>', 'between columns; \\t for tabs (default: a comma, tabs in *.tsv)')
@@ -44,6 +48,7 @@ export function withKeyOptions(command: Command): Command {
         'the key is a field of the JSON value on each line, such as .user.id',
       ).conflicts(['column', 'delimiter', 'header']),
     )
+    .option('--skip-missing', 'leave out records that lack the column or the field, instead of failing')
     .addOption(
       new Option('-0, --null', 'keys end with a zero byte, as from find -print0').conflicts([
         'column',
@@ -52,10 +57,14 @@ export function withKeyOptions(command: Command): Command {
     )
     .option('--crlf', 'lines end with CR LF; without it the CR is part of the key')
     .option('--binary', 'take lines with zero bytes as they are');
+  return hasCount ? read : withFormerFlag(read, { flags: '-c <name|number>', now: '--column' });
 }
 
 /** Refuses options that would have no effect, before anything is read. */
-function checkKeyOptions({ column, delimiter, header, jsonl }: KeyOptions): void {
+function checkKeyOptions({ column, delimiter, header, jsonl, skipMissing }: KeyOptions): void {
+  if (skipMissing && column === undefined && jsonl === undefined) {
+    throw new UsageError('--skip-missing is about --column and --jsonl; a line always has a key');
+  }
   if (column === undefined && (header || delimiter !== undefined)) {
     throw new UsageError(
       `${header ? '--header' : '--delimiter'} is about columns; --column says which of them is the key`,

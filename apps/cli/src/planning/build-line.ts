@@ -24,7 +24,7 @@ export function buildLine(found: Plan, request: PlanRequest): string[] {
     'bloomery',
     'build',
     'KEYS',
-    '-n',
+    '-N',
     shortCount(capacity),
     ...size,
     ...structureOf(found, request),
