@@ -9,7 +9,7 @@
 
 import { countLines, type HashScheme, hashKeys, lineEnds } from 'bloomery';
 import type { BufferPool } from '../keys/buffer-pool.ts';
-import { type ColumnNames, extractKeys } from '../keys/extract-keys.ts';
+import { type ColumnNames, extractKeys, NONE_SKIPPED } from '../keys/extract-keys.ts';
 import { isWholeLine, type KeyOptions } from '../keys/key-options.ts';
 import { blocksOf, type LineRange, type RangeReader } from '../keys/line-ranges.ts';
 import type { RecordChunk } from '../keys/record-chunks.ts';
@@ -31,6 +31,9 @@ export interface HashedRecords extends CountedRecords {
   readonly ends: Uint32Array | null;
   /** Start of the first record, after a header if there is one. */
   readonly start: number;
+  /** Records without a key, and the places of the others: see `ChunkKeys`. */
+  readonly skipped: number;
+  readonly numbers: Uint32Array | null;
   /** The hashes, as returned by `hashKeys`. */
   readonly words: Int32Array;
 }
@@ -78,7 +81,7 @@ export class PieceWorker {
       return this.#hashChunk({ path, bytes, first: false }, columns);
     }
     const words = this.#hashBlocks(piece.range, room);
-    return { path, records: NOTHING, count: words.length / 2, ends: null, start: 0, words };
+    return { path, records: NOTHING, count: words.length / 2, ends: null, start: 0, words, ...NONE_SKIPPED };
   }
 
   /** Returns the hashes of all blocks of a range, one after the other. */
@@ -104,12 +107,12 @@ export class PieceWorker {
   #hashChunk(chunk: RecordChunk, columns: ColumnNames): HashedRecords {
     const { path, bytes: records } = chunk;
     // Whole lines need not be counted first.
-    const { keys, ends, start } = isWholeLine(this.#options)
-      ? { keys: { lines: records }, ends: null, start: 0 }
+    const { keys, ends, start, skipped, numbers } = isWholeLine(this.#options)
+      ? { keys: { lines: records }, ends: null, start: 0, ...NONE_SKIPPED }
       : extractKeys(chunk, this.#options, columns);
     const { words, length: count } = hashKeys(keys, this.#scheme);
     const wanted = this.#wantsEnds ? (ends ?? lineEnds(records)) : ends;
-    return { path, records, count, ends: wanted, start, words };
+    return { path, records, count, ends: wanted, start, words, skipped, numbers };
   }
 }
 

@@ -13,7 +13,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { BufferPool } from '../keys/buffer-pool.ts';
-import { type ColumnNames, nameColumns } from '../keys/extract-keys.ts';
+import { type ColumnNames, nameColumns, warnOfSkipped } from '../keys/extract-keys.ts';
 import { type Input, PART } from '../keys/input.ts';
 import { isWholeLine, type KeyOptions } from '../keys/key-options.ts';
 import { BLOCK, lineRanges, RANGE, RangeReader } from '../keys/line-ranges.ts';
@@ -78,12 +78,16 @@ export class RecordWorkers {
     { onRead, keepsHashes = false }: HashRequest = {},
   ): AsyncGenerator<HashedRecords> {
     const columns: ColumnNames = new Map();
+    let [skipped, count] = [0, 0];
     const here = (piece: RecordPiece) => this.#worker.hash(piece, columns, this.#buffers, this.#rooms.pop());
     for await (const found of this.#each(this.#pieces(input, columns, onRead), 'hash', columns, here)) {
       yield found;
+      skipped += found.skipped;
+      count += found.count;
       if (!keepsHashes && this.#rooms.length < MOST_ROOMS)
         this.#rooms.push(new Int32Array(found.words.buffer));
     }
+    warnOfSkipped(input.path, { skipped, count }, this.#setUp.options);
   }
 
   /** Ends the threads. */

@@ -1,12 +1,14 @@
 /**
  * Extracts the key of each record of a chunk. Whole lines go to the library as they are; columns
  * and fields are packed first. A record without the column or the field is an error that names the
- * line, because a silently missing key would be a false negative later. `--jsonl` takes strings as
- * they are, and numbers and booleans as JavaScript writes them (1.0 is 1). It refuses anything
- * else, and numbers beyond 2^53, because several of them would become one key.
+ * line, because a silently missing key would be a false negative later. With `--skip-missing` such
+ * records are left out of the chunk, and their number is reported. `--jsonl` takes strings as they
+ * are, and numbers and booleans as JavaScript writes them (1.0 is 1). It refuses anything else, and
+ * numbers beyond 2^53, because several of them would become one key.
  */
 
 import { countLines, eachLine, type KeyBatch, type PackedKeys } from 'bloomery';
+import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
 import { fieldOf, parseJsonPath } from './json-path.ts';
 import { delimiterOf, isWholeLine, type KeyOptions } from './key-options.ts';
@@ -23,6 +25,25 @@ export interface ChunkKeys {
   readonly ends: Uint32Array | null;
   /** Start of the first record. */
   readonly start: number;
+  /** Records that were left out because they have no key. */
+  readonly skipped: number;
+  /** The place of each record among all of the chunk, from 0; null if none was left out. */
+  readonly numbers: Uint32Array | null;
+}
+
+/** Fields of a chunk in which each record has a key. */
+export const NONE_SKIPPED = { skipped: 0, numbers: null } as const;
+
+/** Warns of records that were skipped, because a wrong name would skip all of them. */
+export function warnOfSkipped(
+  path: string,
+  { skipped, count }: { readonly skipped: number; readonly count: number },
+  { column, jsonl }: KeyOptions,
+): void {
+  if (skipped === 0) return;
+  const what = jsonl === undefined ? `no column ${column}` : `no text or number at ${jsonl}`;
+  const all = (skipped + count).toLocaleString('en-US');
+  warn(`${path}: ${skipped.toLocaleString('en-US')} of ${all} records have ${what} and were skipped`);
 }
 
 /**
@@ -36,7 +57,7 @@ export function extractKeys(
 ): ChunkKeys {
   const { bytes } = chunk;
   if (isWholeLine(options)) {
-    return { keys: { lines: bytes }, count: countLines(bytes), ends: null, start: 0 };
+    return { keys: { lines: bytes }, count: countLines(bytes), ends: null, start: 0, ...NONE_SKIPPED };
   }
   if (options.column !== undefined) return columnKeys(chunk, options, columns);
   if (options.jsonl !== undefined) return jsonKeys(chunk, options);
@@ -53,15 +74,43 @@ export function nameColumns(chunk: RecordChunk, options: KeyOptions, columns: Co
   if (chunk.first && options.column !== undefined) readHeader(chunk, options, columns);
 }
 
-/** Packs keys one after the other, with the ends of their records. */
+/**
+ * Packs keys one after the other, with the ends of their records. Records that are skipped are
+ * closed up in the chunk itself, so that the records stay neighbours.
+ */
 class Packer {
+  /** The records, of which those before `#from` have been read. */
+  readonly #records: Uint8Array;
   #bytes: Uint8Array;
   #used = 0;
   readonly #offsets: number[] = [0];
   readonly #ends: number[] = [];
+  readonly #numbers: number[] = [];
+  readonly #start: number;
+  /** The next record begins at `#from` and goes to `#to`. */
+  #from: number;
+  #to: number;
+  #skipped = 0;
+  #skippedLines = 0;
 
-  constructor(room: number) {
-    this.#bytes = new Uint8Array(room);
+  constructor(records: Uint8Array, start = 0) {
+    this.#records = records;
+    this.#bytes = new Uint8Array(records.length);
+    this.#start = start;
+    this.#from = start;
+    this.#to = start;
+  }
+
+  /** The number of the line at which the next record begins. */
+  get line(): number {
+    return countLines(this.#records.subarray(0, this.#to)) + this.#skippedLines + 1;
+  }
+
+  /** Leaves out a record. */
+  skip(recordEnd: number): void {
+    this.#skippedLines += countLines(this.#records.subarray(this.#from, recordEnd));
+    this.#from = recordEnd;
+    this.#skipped++;
   }
 
   add(key: Uint8Array, recordEnd: number): void {
@@ -73,20 +122,27 @@ class Packer {
     this.#bytes.set(key, this.#used);
     this.#used += key.length;
     this.#offsets.push(this.#used);
-    this.#ends.push(recordEnd);
+    // The key has been copied, and a record only moves towards the beginning.
+    if (this.#to !== this.#from) this.#records.copyWithin(this.#to, this.#from, recordEnd);
+    this.#to += recordEnd - this.#from;
+    this.#from = recordEnd;
+    this.#numbers.push(this.#ends.length + this.#skipped);
+    this.#ends.push(this.#to);
   }
 
-  finish(start: number): ChunkKeys {
+  finish(): ChunkKeys {
     const keys: PackedKeys = {
       bytes: this.#bytes.subarray(0, this.#used),
       offsets: Uint32Array.from(this.#offsets),
     };
-    return { keys, count: this.#ends.length, ends: Uint32Array.from(this.#ends), start };
+    const numbers = this.#skipped === 0 ? null : Uint32Array.from(this.#numbers);
+    const [skipped, start] = [this.#skipped, this.#start];
+    return { keys, count: this.#ends.length, ends: Uint32Array.from(this.#ends), start, skipped, numbers };
   }
 }
 
 function plainKeys(bytes: Uint8Array, separator: number, crlf: boolean): ChunkKeys {
-  const packer = new Packer(bytes.length);
+  const packer = new Packer(bytes);
   for (let at = 0; at < bytes.length; ) {
     const found = bytes.indexOf(separator, at);
     const end = found < 0 ? bytes.length : found;
@@ -94,15 +150,15 @@ function plainKeys(bytes: Uint8Array, separator: number, crlf: boolean): ChunkKe
     packer.add(bytes.subarray(at, crlf && end > at && bytes[end - 1] === RETURN ? end - 1 : end), next);
     at = next;
   }
-  return packer.finish(0);
+  return packer.finish();
 }
 
 function columnKeys(chunk: RecordChunk, options: KeyOptions, columns: ColumnNames): ChunkKeys {
   const { bytes, path } = chunk;
   const wanted = options.column!;
   const delimiter = delimiterOf(options, path);
-  const packer = new Packer(bytes.length);
   const start = chunk.first ? readHeader(chunk, options, columns) : 0;
+  const packer = new Packer(bytes, start);
   const column = isNumber(wanted) ? Number(wanted) - 1 : columns.get(path)!;
   for (let at = start; at < bytes.length; ) {
     let index = 0;
@@ -114,7 +170,7 @@ function columnKeys(chunk: RecordChunk, options: KeyOptions, columns: ColumnName
       clean = whole;
     });
     const where = () =>
-      chunk.first ? `line ${lineAt(bytes, at)}` : `a line that begins with ${excerpt(bytes, at)}`;
+      chunk.first ? `line ${packer.line}` : `a line that begins with ${excerpt(bytes, at)}`;
     if (key === undefined) {
       // A blank line is an empty key, the same as for whole lines.
       if (index <= 1 && isBlank(bytes.subarray(at, next))) {
@@ -122,9 +178,14 @@ function columnKeys(chunk: RecordChunk, options: KeyOptions, columns: ColumnName
         at = next;
         continue;
       }
+      if (options.skipMissing) {
+        packer.skip(next);
+        at = next;
+        continue;
+      }
       const columnCount = index === 1 ? '1 column' : `${index} columns`;
       throw new UsageError(
-        `${path}: ${where()} has ${columnCount}, expected column ${column + 1}; --delimiter says what is between them`,
+        `${path}: ${where()} has ${columnCount}, expected column ${column + 1}; --delimiter says what is between them, --skip-missing passes over such lines`,
       );
     }
     if (!clean) {
@@ -135,7 +196,7 @@ function columnKeys(chunk: RecordChunk, options: KeyOptions, columns: ColumnName
     packer.add(key, next);
     at = next;
   }
-  return packer.finish(start);
+  return packer.finish();
 }
 
 /**
@@ -194,9 +255,9 @@ function columnNamed(wanted: string, names: readonly string[], path: string): nu
   throw new UsageError(`${path} has no column ${JSON.stringify(wanted)}; it has ${names.join(', ')}`);
 }
 
-function jsonKeys({ bytes, path, first }: RecordChunk, { jsonl }: KeyOptions): ChunkKeys {
+function jsonKeys({ bytes, path, first }: RecordChunk, { jsonl, skipMissing }: KeyOptions): ChunkKeys {
   const steps = parseJsonPath(jsonl!);
-  const packer = new Packer(bytes.length);
+  const packer = new Packer(bytes);
   const text = new TextEncoder();
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 0;
@@ -219,7 +280,12 @@ function jsonKeys({ bytes, path, first }: RecordChunk, { jsonl }: KeyOptions): C
       }
       const field = fieldOf(value, steps);
       if (field === undefined || field === null || typeof field === 'object') {
-        throw fail(`has no text or number at ${jsonl}`);
+        if (!skipMissing) {
+          throw fail(`has no text or number at ${jsonl}; --skip-missing passes over such lines`);
+        }
+        packer.skip(next);
+        at = next;
+        continue;
       }
       // 2^53 + 1 would become the key 2^53, and so would 2^53.
       if (typeof field === 'number' && Math.abs(field) > Number.MAX_SAFE_INTEGER) {
@@ -229,7 +295,7 @@ function jsonKeys({ bytes, path, first }: RecordChunk, { jsonl }: KeyOptions): C
     }
     at = next;
   }
-  return packer.finish(0);
+  return packer.finish();
 }
 
 const NEWLINE = 10;
@@ -239,13 +305,6 @@ const NOTHING = new Uint8Array(0);
 
 function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === NEWLINE || byte === RETURN || byte === 32 || byte === 9);
-}
-
-/** The line number of a position, because a record may have several lines. */
-function lineAt(bytes: Uint8Array, at: number): number {
-  let line = 1;
-  for (let i = bytes.indexOf(NEWLINE); i >= 0 && i < at; i = bytes.indexOf(NEWLINE, i + 1)) line++;
-  return line;
 }
 
 function excerpt(bytes: Uint8Array, at: number): string {

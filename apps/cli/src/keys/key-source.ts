@@ -5,7 +5,7 @@
 
 import type { KeyBatch } from 'bloomery';
 import { BufferPool } from './buffer-pool.ts';
-import { type ColumnNames, extractKeys } from './extract-keys.ts';
+import { type ColumnNames, extractKeys, warnOfSkipped } from './extract-keys.ts';
 import { inputsOf } from './input.ts';
 import type { KeyOptions } from './key-options.ts';
 import { recordChunks } from './record-chunks.ts';
@@ -23,6 +23,10 @@ export interface KeyChunk {
   readonly ends: Uint32Array | null;
   /** Start of the first record, after a header if there is one. */
   readonly start: number;
+  /** Records without a key, which are not among `records`. */
+  readonly skipped: number;
+  /** The place of each record among all of the chunk, from 0; null if none was skipped. */
+  readonly numbers: Uint32Array | null;
 }
 
 /**
@@ -36,9 +40,14 @@ export async function* readKeys(
 ): AsyncGenerator<KeyChunk> {
   const columns: ColumnNames = new Map();
   for (const input of inputsOf(paths)) {
+    let [skipped, count] = [0, 0];
     // Buffers are not reused, because the caller may keep the keys.
     for await (const chunk of recordChunks(input, options, new BufferPool(0), onRead)) {
-      yield { path: chunk.path, records: chunk.bytes, ...extractKeys(chunk, options, columns) };
+      const found = extractKeys(chunk, options, columns);
+      yield { path: chunk.path, records: chunk.bytes, ...found };
+      skipped += found.skipped;
+      count += found.count;
     }
+    warnOfSkipped(input.path, { skipped, count }, options);
   }
 }
