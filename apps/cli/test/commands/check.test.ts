@@ -89,18 +89,18 @@ describe('records', () => {
 describe('several filters', () => {
   test('each line with the filters that may have it', () => {
     const input = 'item 1\nitem 2\nitem 3\nitem 6\n';
-    expect(check(['even.blm', '-f', 'three.blm', '--', '-'], input).stdout).toBe(
+    expect(check(['-f', 'even.blm', '-f', 'three.blm', '-'], input).stdout).toBe(
       'item 2\teven.blm\nitem 3\tthree.blm\nitem 6\teven.blm,three.blm\n',
     );
-    expect(check(['even.blm', '-f', 'three.blm', '-v', '--', '-'], input).stdout).toBe('item 1\n');
-    expect(check(['even.blm', '-f', 'three.blm', '--json', '--', '-'], 'item 6\n').stdout).toBe(
+    expect(check(['-f', 'even.blm', '-f', 'three.blm', '-v'], input).stdout).toBe('item 1\n');
+    expect(check(['-f', 'even.blm', '-f', 'three.blm', '--json', '-'], 'item 6\n').stdout).toBe(
       '{"file":"-","record":1,"text":"item 6","filters":["even.blm","three.blm"]}\n',
     );
   });
 
   test('with other hashes, too', () => {
     bloomery(['build', 'three.txt', '--seed', '7', '-r', '1e-9', '-o', 'seeded.blm'], { cwd: folder });
-    expect(check(['even.blm', '-f', 'seeded.blm', '--', '-'], 'item 6\n').stdout).toBe(
+    expect(check(['-f', 'even.blm', '-f', 'seeded.blm', '-'], 'item 6\n').stdout).toBe(
       'item 6\teven.blm,seeded.blm\n',
     );
   });
@@ -120,7 +120,9 @@ test('files of other systems', () => {
 
 test('sketches say "maybe" to what they have counted', () => {
   for (const structure of ['heavy-hitters', 'count-min']) {
-    bloomery(['build', '-s', structure, '-f', '-o', at('sketch.blm')], { input: 'item 2\nitem 4\nitem 2\n' });
+    bloomery(['build', '-s', structure, '--force', '-o', at('sketch.blm')], {
+      input: 'item 2\nitem 4\nitem 2\n',
+    });
     expect(check(['sketch.blm'], 'item 1\nitem 2\nitem 3\nitem 4\n').stdout).toBe('item 2\nitem 4\n');
   }
 });
