@@ -12,12 +12,16 @@ import { WordSpool } from '@bloomery/files';
 import { hashKeys } from 'bloomery';
 import { frameChunks } from 'bloomery/frames';
 import { type Command, Option } from 'commander';
+import { reportBuild } from '../building/build-report.ts';
 import { FileBuilder } from '../building/file-builder.ts';
+import { NeverKeys } from '../building/never-keys.ts';
 import type { BuildParameters } from '../building/open-structure.ts';
 import {
   parseCount,
   parseRate,
+  parseSeed,
   withExamples,
+  withFormerCapacity,
   withJson,
   withKeyFile,
   withOutput,
@@ -29,16 +33,14 @@ import { sourceOf } from '../hashing/hash-source.ts';
 import { RecordWorkers } from '../hashing/record-workers.ts';
 import { BufferPool } from '../keys/buffer-pool.ts';
 import { eachKey } from '../keys/each-key.ts';
-import { type ColumnNames, extractKeys } from '../keys/extract-keys.ts';
-import { type Input, inputsOf } from '../keys/input.ts';
+import { type ColumnNames, extractKeys, warnOfSkipped } from '../keys/extract-keys.ts';
+import { bytesOf, type Input, inputsOf } from '../keys/input.ts';
 import { type KeyOptions, withKeyOptions } from '../keys/key-options.ts';
 import { type RecordChunk, recordChunks } from '../keys/record-chunks.ts';
 import { DEFAULT_RATE, defaultStructure } from '../planning/default-structure.ts';
-import { formatBytes, formatCount, formatRate, formatSeconds } from '../terminal/format-values.ts';
+import { formatRate } from '../terminal/format-values.ts';
 import { startProgress } from '../terminal/progress.ts';
-import { writeJson } from '../terminal/standard-output.ts';
-import { isTerminal, outputIsFile } from '../terminal/terminal.ts';
-import { warn } from '../terminal/warning.ts';
+import { outputIsFile } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface BuildOptions
@@ -55,6 +57,8 @@ interface BuildOptions
   readonly keyFile?: string;
   readonly threads?: number;
   readonly valueColumn?: string;
+  readonly never?: string;
+  readonly tries?: number;
 }
 
 export function register(program: Command): void {
@@ -63,7 +67,7 @@ export function register(program: Command): void {
     .description('make a filter of the keys in files, or on standard input')
     .argument(
       '[files...]',
-      'files of keys, one a line; gzip, zstd and xz are read as they are; - is standard input',
+      'files of keys, one a line; gzip, zstd, xz and bzip2 are read as they are; - is standard input',
     )
     .addOption(
       new Option(
@@ -76,7 +80,7 @@ export function register(program: Command): void {
       `false positive rate at capacity (default: ${formatRate(DEFAULT_RATE)})`,
       parseRate,
     )
-    .option('-n, --capacity <keys>', 'for how many keys (default: as many as there are)', parseCount())
+    .option('-N, --capacity <keys>', 'for how many keys (default: as many as there are)', parseCount())
     .option(
       '-b, --bits <count>',
       'the size in bits or counters instead of a rate; of a static filter, bits per key',
@@ -95,18 +99,26 @@ export function register(program: Command): void {
       ]),
     )
     .option('--seed <number>', 'another hash function; public, written into the file', parseSeed);
+  command
+    .option('--never <file>', 'keys that must not pass, one a line: seeds are tried until none of them does')
+    .option('--tries <count>', 'the most seeds to try with --never (default: 1000)', parseCount());
   withKeyFile(command)
     .option(
       '--counter-bits <bits>',
-      'width of the counters of counting, spectral and count-min',
+      'width of the counters of counting, spectral and the sketches',
       parseCount(),
     )
     .option(
       '--method <name>',
       'spectral: minimum-selection, minimal-increase, recurring-minimum; sketches: plain, conservative',
     )
-    .option('--error <share>', 'count-min: error as a share of the total (default: 0.0001)', parseRate)
-    .option('--confidence <share>', 'count-min: how sure that is (default: 0.99)', parseRate)
+    .option(
+      '--error <share>',
+      'count-min, range-sketch: error as a share of the total (default: 0.0001, 0.01)',
+      parseRate,
+    )
+    .option('--confidence <share>', 'count-min, range-sketch: how sure that is (default: 0.99)', parseRate)
+    .option('--universe-bits <bits>', 'range-sketch: bits of the largest key (default: 32)', parseCount())
     .option(
       '--threshold <share>',
       'heavy-hitters: the share of the total that is heavy (default: 0.001)',
@@ -122,14 +134,14 @@ export function register(program: Command): void {
     .option('--threads <count>', 'threads that hash (default: one less than there are cores)', parseCount(0))
     .option('-q, --quiet', 'no progress and no summary')
     .option('--verbose', 'a summary on standard error, also when that is no terminal');
-  withJson(withOutput(command, 'where the filter goes')).action(run);
+  withFormerCapacity(withJson(withOutput(command, 'where the filter goes'))).action(run);
   command.addHelpText(
     'after',
     `
 Structures: blocked (the fastest: one cache line, and in a file one page, a key; 4 % more bits than bloom at 1 %), bloom (the
 smallest that can be added to, and the one to send), static (near the least possible size, for a set that does not change), counting
-(keys can be removed), spectral and count-min (how often), heavy-hitters (which most), bloomier (a value for each key),
-scalable (grows), rotating (each file a generation, the oldest first), attenuated (each file a level, the nearest first),
+(keys can be removed), spectral and count-min (how often), heavy-hitters (which most), range-sketch (how many
+numbers in a range, and quantiles), bloomier (a value for each key), scalable (grows), rotating (each file a generation, the oldest first), attenuated (each file a level, the nearest first),
 hash-list (nearly empty filters).`,
   );
   withExamples(command, [
@@ -137,6 +149,10 @@ hash-list (nearly empty filters).`,
     ['zcat access.log.gz | cut -d" " -f1 | bloomery build --rate 1e-4 -o visitors.blm', 'from a pipe'],
     ['bloomery build users.csv --column email -s static --rate 0.1% -o emails.blm', 'a column of a CSV file'],
     ['bloomery build events.jsonl.zst --jsonl .user.id -s counting -o users.blm', 'a field of JSON lines'],
+    [
+      'bloomery build blocked.txt --never our-sites.txt -o blocked.blm',
+      'no false positive on any line of our-sites.txt',
+    ],
     ['bloomery build keys.txt --key-file secret -o keyed.blm', 'an attacker cannot choose keys that collide'],
   ]);
 }
@@ -150,7 +166,10 @@ async function run(files: string[], options: BuildOptions): Promise<void> {
   // Wrong options are reported before anything is read.
   const builder = new FileBuilder(parametersOf(options, inputs.length));
   checkValues(options);
-  const { filter, count } = await build(builder, inputs, options);
+  const { filter, count, ...search } =
+    options.never === undefined
+      ? await build(builder, inputs, options)
+      : await buildWithout(options.never, builder, inputs, options);
   let bytes = 0;
   function* chunks() {
     for (const chunk of frameChunks(filter)) {
@@ -159,7 +178,7 @@ async function run(files: string[], options: BuildOptions): Promise<void> {
     }
   }
   writeTarget(output, chunks(), { force });
-  report(filter, { count, bytes, seconds: (performance.now() - started) / 1000 }, options);
+  reportBuild(filter, { count, bytes, seconds: (performance.now() - started) / 1000, ...search }, options);
 }
 
 function parametersOf(options: BuildOptions, files: number): BuildParameters {
@@ -175,18 +194,51 @@ function parametersOf(options: BuildOptions, files: number): BuildParameters {
   return { ...options, structure, key: keyFile === undefined ? undefined : readSecretKey(keyFile), files };
 }
 
-/** Adds all keys, by the way that reads the least, and finishes the structure. */
-async function build(
-  builder: FileBuilder,
+/** Builds with one seed after the other until none of the listed keys passes. */
+async function buildWithout(
+  path: string,
+  first: FileBuilder,
   inputs: readonly Input[],
   options: BuildOptions,
-): Promise<{ filter: OwnFilter; count: number }> {
+): Promise<Built & { tries: number; seed: bigint }> {
+  if (options.keyFile !== undefined) {
+    throw new UsageError('--never and --key-file exclude each other: it tries seeds, and a secret is none');
+  }
+  if (inputs.some(({ bytes }) => bytes === undefined)) {
+    throw new UsageError('--never reads the keys again for each seed; put them into a file');
+  }
+  const { tries: mostTries = 1000, seed = 0n } = options;
+  const builderOf = (attempt: bigint) =>
+    new FileBuilder(parametersOf({ ...options, seed: BigInt.asUintN(64, seed + attempt) }, inputs.length));
+  builderOf(1n); // a structure without a seed is refused here
+  const never = await NeverKeys.read(path, options);
+  for (let attempt = 0; attempt < mostTries; attempt++) {
+    const built = await build(attempt === 0 ? first : builderOf(BigInt(attempt)), inputs, options);
+    const passing = never.passing(built.filter);
+    if (passing.size === 0) return { ...built, tries: attempt + 1, seed: seed + BigInt(attempt) };
+    if (attempt > 0) continue;
+    await never.refuseMembers(
+      passing,
+      inputs.map((input) => input.path),
+      options,
+    );
+    never.refuseHopeless(built.filter, passing.size, mostTries);
+  }
+  throw never.exhausted(mostTries);
+}
+
+interface Built {
+  readonly filter: OwnFilter;
+  readonly count: number;
+}
+
+/** Adds all keys, by the way that reads the least, and finishes the structure. */
+async function build(builder: FileBuilder, inputs: readonly Input[], options: BuildOptions): Promise<Built> {
   const counts = builder.needsCapacity;
   const twice = counts && inputs.every(({ plainFile }) => plainFile);
-  const total = inputs.reduce((sum, { bytes }) => sum + (bytes ?? Number.NaN), 0) * (twice ? 2 : 1);
   const progress = startProgress({
     what: 'building',
-    total: Number.isNaN(total) ? 0 : total,
+    total: bytesOf(inputs) * (twice ? 2 : 1),
     enabled: !options.quiet && !options.json && (options.output !== '-' || outputIsFile()),
   });
   const onRead = (bytes: number) => progress.advance(bytes);
@@ -246,12 +298,16 @@ async function addKeys(
   const columns: ColumnNames = new Map();
   const valueColumns: ColumnNames = new Map();
   for (const [file, input] of inputs.entries()) {
+    const before = total;
+    let skipped = 0;
     for await (const chunk of recordChunks(input, options, new BufferPool(0), onRead)) {
-      const { keys, count } = extractKeys(chunk, options, columns);
+      const { keys, count, ...found } = extractKeys(chunk, options, columns);
+      skipped += found.skipped;
       if (options.valueColumn === undefined) builder.add(keys, file);
       else builder.add(hashKeys(keys, builder.scheme), file, valuesOf(chunk, options, valueColumns));
       total += count;
     }
+    warnOfSkipped(input.path, { skipped, count: total - before }, options);
   }
   return total;
 }
@@ -295,57 +351,16 @@ function valuesOf(chunk: RecordChunk, options: BuildOptions, columns: ColumnName
   });
 }
 
-function checkValues({ structure, column, valueColumn }: BuildOptions): void {
+function checkValues({ structure, column, valueColumn, skipMissing }: BuildOptions): void {
+  if (skipMissing && valueColumn !== undefined) {
+    throw new UsageError('--skip-missing and --value-column exclude each other: each key needs its value');
+  }
   if (structure === 'bloomier' && (valueColumn === undefined || column === undefined)) {
     throw new UsageError('--structure bloomier needs --column for the key and --value-column for its value');
   }
   if (structure !== 'bloomier' && valueColumn !== undefined) {
     throw new UsageError('--value-column is for --structure bloomier');
   }
-}
-
-function report(
-  filter: OwnFilter,
-  { count, bytes, seconds }: { count: number; bytes: number; seconds: number },
-  options: BuildOptions,
-): void {
-  const { output } = options;
-  const capacity = 'capacity' in filter ? filter.capacity : undefined;
-  const overfull = capacity !== undefined && options.capacity !== undefined && count > capacity;
-  const told = options.verbose || (!options.quiet && isTerminal(2));
-  // Counting the ones takes time, so it is done only if the result is shown.
-  if (!overfull && !told && !options.json) return;
-  const rate = 'estimatedFalsePositiveRate' in filter ? filter.estimatedFalsePositiveRate() : undefined;
-  if (overfull) {
-    warn(
-      `${formatCount(count)} keys went into a filter for ${formatCount(capacity)}; false positives are now about ${formatRate(rate ?? 1)}`,
-    );
-  }
-  if (options.json) {
-    writeJson({
-      output,
-      structure: filter.constructor.name,
-      description: String(filter),
-      keys: count,
-      bytes,
-      bitsPerKey: count === 0 ? null : (8 * bytes) / count,
-      estimatedFalsePositiveRate: rate ?? null,
-      seconds,
-    });
-  } else if (told) {
-    const share = count === 0 ? '' : `, ${((8 * bytes) / count).toFixed(2)} bits per key`;
-    const rates = rate === undefined ? '' : `, false positives ${formatRate(rate)}`;
-    process.stderr.write(
-      `${output}: ${formatCount(count)} keys in ${formatBytes(bytes)}${share}${rates}, ${formatSeconds(seconds)}\n`,
-    );
-  }
-}
-
-function parseSeed(text: string): bigint {
-  if (!/^(0x[0-9a-f]+|\d+)$/i.test(text) || BigInt(text) >= 2n ** 64n) {
-    throw new UsageError(`--seed must be a whole number from 0 to 2^64 - 1, got ${text}`);
-  }
-  return BigInt(text);
 }
 
 /** A hash has 64 bits. */
