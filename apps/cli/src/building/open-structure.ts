@@ -1,7 +1,8 @@
 /**
  * Structures that are open for keys: which parameters each needs beforehand, and how keys are
- * added. Most structures take hashes, which workers compute. `heavy-hitters` and `bloomier` need
- * the keys themselves, or more than one key per record, and are built on one thread.
+ * added. Most structures take hashes, which workers compute. `heavy-hitters`, `range-sketch` and
+ * `bloomier` need the keys themselves, or more than one key per record, and are built on one
+ * thread.
  */
 
 import {
@@ -18,6 +19,7 @@ import {
   hashScheme,
   type KeyBatch,
   type KeyHashes,
+  RangeSketch,
   RotatingBloomFilter,
   ScalableBloomFilter,
   type SecretKey,
@@ -27,6 +29,7 @@ import {
 } from 'bloomery';
 import { plan } from 'bloomery/math';
 import type { OwnFilter, StructureOption } from '../files/structures.ts';
+import { integersOf } from '../keys/integer-keys.ts';
 import { DEFAULT_RATE } from '../planning/default-structure.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -47,6 +50,7 @@ export interface BuildParameters {
   readonly confidence?: number | undefined;
   readonly threshold?: number | undefined;
   readonly valueBits?: number | undefined;
+  readonly universeBits?: number | undefined;
   /** The number of input files: levels of an attenuated filter, generations of a rotating one. */
   readonly files: number;
 }
@@ -71,7 +75,7 @@ export function needsCapacity({ structure, bits, capacity }: BuildParameters): b
 
 /** Whether hashes suffice, so that workers can compute them. */
 export function takesHashes({ structure }: BuildParameters): boolean {
-  return structure !== 'heavy-hitters' && structure !== 'bloomier';
+  return structure !== 'heavy-hitters' && structure !== 'bloomier' && structure !== 'range-sketch';
 }
 
 /** Makes an empty structure. `capacity` must be given if `needsCapacity` says so. */
@@ -97,9 +101,14 @@ const MEANT: Readonly<Record<StructureOption, readonly string[]>> = {
   bloomier: ['rate', 'valueBits'],
   'count-min': ['error', 'confidence', 'counterBits', 'method'],
   'heavy-hitters': ['threshold', 'error', 'confidence', 'counterBits', 'method'],
+  'range-sketch': ['universeBits', 'error', 'confidence', 'counterBits', 'method'],
 };
 
-const OPTION_NAMES: Record<string, string> = { counterBits: 'counter-bits', valueBits: 'value-bits' };
+const OPTION_NAMES: Record<string, string> = {
+  counterBits: 'counter-bits',
+  valueBits: 'value-bits',
+  universeBits: 'universe-bits',
+};
 
 function checkFit(parameters: BuildParameters): void {
   const meant = MEANT[parameters.structure];
@@ -294,6 +303,21 @@ const OPENERS: Readonly<Record<StructureOption, (parameters: BuildParameters) =>
         ...hashing(p),
       }),
     ),
+  'range-sketch': (p) => {
+    const sketch = RangeSketch.forError({
+      universeBits: p.universeBits ?? 32,
+      epsilon: p.error ?? 0.01,
+      delta: 1 - (p.confidence ?? 0.99),
+      ...given('update', choice(p.method, UPDATES, '--method') as 'plain' | 'conservative' | undefined),
+      ...given('counterBits', p.counterBits as 32 | 64 | undefined),
+      ...hashing(p),
+    });
+    return {
+      scheme: sketch.scheme,
+      add: (keys) => sketch.addMany(integersOf(keys, sketch.largestKey)),
+      finish: () => sketch,
+    };
+  },
 };
 
 const METHODS = ['minimum-selection', 'minimal-increase', 'recurring-minimum'];

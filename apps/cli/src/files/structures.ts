@@ -27,6 +27,7 @@ const OPTIONS = {
   RotatingBloomFilter: 'rotating',
   AttenuatedBloomFilter: 'attenuated',
   HeavyHitters: 'heavy-hitters',
+  RangeSketch: 'range-sketch',
 } as const satisfies Record<StructureName, string>;
 
 /** The name of a structure on the command line. Tables by structure are typed by it. */
@@ -39,6 +40,14 @@ export const STRUCTURES: readonly Structure[] = Object.entries(OPTIONS).map(([na
 
 export function structureOf(name: StructureName): Structure {
   return { name, option: OPTIONS[name] };
+}
+
+/**
+ * The name of a filter's class, from the line that it prints. `constructor.name` is another one in
+ * the bundle of this command, which renames classes.
+ */
+export function className(filter: object): string {
+  return String(filter).split('(', 1)[0];
 }
 
 /** Whether `bloomery convert --to bloom` turns it into a BloomFilter with the same keys. */

@@ -7,13 +7,14 @@
  * A filter that cannot be changed is refused, with a hint what to do instead.
  */
 
-import { type KeyBatch, RotatingBloomFilter } from 'bloomery';
+import { type KeyBatch, RangeSketch, RotatingBloomFilter } from 'bloomery';
 import type { DcsoFilter } from 'bloomery/formats/dcso';
 import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { compressFrame } from 'bloomery/wire';
 import { guavaKey, textOf } from '../conversion/guava-keys.ts';
 import type { FilterFile } from '../files/filter-file.ts';
 import { eachKey } from '../keys/each-key.ts';
+import { integersOf } from '../keys/integer-keys.ts';
 import { UsageError } from '../usage-error.ts';
 
 /**
@@ -34,6 +35,12 @@ export function adderFor(file: FilterFile): TakeKeys {
   }
   // Keys go into the current generation, not into that of the last change.
   if (filter instanceof RotatingBloomFilter && filter.rotation === 'by-time') filter.advance(Date.now());
+  if (filter instanceof RangeSketch) {
+    return (keys) => {
+      filter.addMany(integersOf(keys, filter.largestKey));
+      return undefined;
+    };
+  }
   return (keys) => filter.addMany(keys) ?? undefined;
 }
 
@@ -48,6 +55,11 @@ export function removerFor(file: FilterFile): TakeKeys {
   const { filter, structure } = file;
   if ('deleteMany' in filter) return (keys) => explained(path, () => filter.deleteMany(keys));
   if ('subtractMany' in filter) return (keys) => explained(path, () => filter.subtractMany(keys));
+  if (filter instanceof RangeSketch) {
+    const remove = (keys: KeyBatch) =>
+      integersOf(keys, filter.largestKey).filter((key) => filter.subtract(key)).length;
+    return (keys) => explained(path, () => remove(keys));
+  }
   const why: Record<string, string> = {
     bloomier: 'is made for its keys once and for all',
     static: 'is made for its keys once and for all',

@@ -33,6 +33,7 @@ function ownArrays({ filter, frame, structure }: OwnFile): BitArray[] {
       return 'toFilter' in filter && filter.bits <= LARGEST_UNPACKED ? [ofFilter(filter.toFilter())] : [];
     case 'count-min':
     case 'heavy-hitters':
+    case 'range-sketch':
       return 'width' in filter ? counterRows(frame, filter) : [];
     default:
       return nestedFrames(frame).map(({ start, end }, i) => {

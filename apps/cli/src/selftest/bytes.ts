@@ -1,6 +1,6 @@
 /** Checks of bytes: pinned frames, round trips, and the refusal of damaged frames. */
 
-import { BloomFilter, FrameError, hashKey } from 'bloomery';
+import { BloomFilter, FrameError, hashKey, RangeSketch } from 'bloomery';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { GoBloomFilter } from 'bloomery/formats/go-bloom';
 import { GuavaFilter } from 'bloomery/formats/guava';
@@ -11,7 +11,13 @@ import { payloadOf, readFrameHead } from 'bloomery/frames';
 import { compressedBits, compressedBitsDeviation } from 'bloomery/math';
 import { applyDelta, compressFrame, expandFrame, makeDelta, OtherSnapshotError } from 'bloomery/wire';
 import { askerOf } from '../checking/ask.ts';
-import { GOLDEN_FRAMES, GOLDEN_HASHES, WORKED_EXAMPLE } from './golden-frames.ts';
+import {
+  EARLIER_FRAMES,
+  GOLDEN_FRAMES,
+  GOLDEN_HASHES,
+  RANGE_FRAME,
+  WORKED_EXAMPLE,
+} from './golden-frames.ts';
 import { asFile, decodeSample, SAMPLE_KEY, SAMPLES } from './sample-filters.ts';
 import { assert, assertSameBytes, keysUpTo, type SelfCheck } from './self-check.ts';
 
@@ -59,7 +65,14 @@ function checkGolden(): string {
     assertSameBytes(SAMPLES[name](GOLDEN_KEYS).encode(), golden, name);
     assertFinds(name, Uint8Array.from(golden), GOLDEN_KEYS);
   }
-  return `${names.length} frames, and the worked example`;
+  for (const [name, earlier] of Object.entries(EARLIER_FRAMES)) {
+    assertFinds(name, Uint8Array.from(Buffer.from(earlier, 'hex')), GOLDEN_KEYS);
+  }
+  const ranges = new RangeSketch({ universeBits: 8, exactBits: 2, width: 8, depth: 2 });
+  for (let i = 0; i < GOLDEN_KEYS; i++) ranges.add((i * i) % 256);
+  assertSameBytes(ranges.encode(), Buffer.from(RANGE_FRAME, 'hex'), 'range sketch');
+  const earlier = Object.keys(EARLIER_FRAMES).length;
+  return `${names.length + 1} frames, ${earlier} of an earlier form, and the worked example`;
 }
 
 /** Asserts that a frame, read back, has all its keys. */

@@ -16,7 +16,7 @@
  * promise is δ (Cormode and Muthukrishnan 2005).
  */
 
-import { CountMinSketch, HeavyHitters, type KeyBatch } from 'bloomery';
+import { CountMinSketch, HeavyHitters, type KeyBatch, RangeSketch } from 'bloomery';
 import { atLeastOneOf, occupancyVariance, zeroProbability } from 'bloomery/math';
 import { askerOf } from '../checking/ask.ts';
 import type { FilterFile } from '../files/filter-file.ts';
@@ -25,6 +25,7 @@ import { describeForeign } from '../inspecting/describe-foreign.ts';
 import { describeOwn } from '../inspecting/describe-own.ts';
 import { eachKey } from '../keys/each-key.ts';
 import { onesBetween } from '../terminal/bit-picture.ts';
+import { UsageError } from '../usage-error.ts';
 import { type BinomialInterval, fiveSigma } from './binomial-interval.ts';
 
 /** Whether every promise that was measured is kept. */
@@ -61,6 +62,11 @@ export interface FilterVerdict {
 
 export function subjectOf(file: FilterFile): Subject {
   const { ask } = askerOf(file);
+  if (file.format === 'bloomery' && file.filter instanceof RangeSketch) {
+    throw new UsageError(
+      `${file.path} is a RangeSketch, whose keys are numbers; verify asks for text: bloomery count`,
+    );
+  }
   if (
     file.format === 'bloomery' &&
     (file.filter instanceof CountMinSketch || file.filter instanceof HeavyHitters)
