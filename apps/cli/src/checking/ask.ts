@@ -3,9 +3,11 @@
  * can. Filters of other systems are asked key by key, in the form of a key that their format uses.
  */
 
-import { CountMinSketch, HeavyHitters, type KeyBatch } from 'bloomery';
+import { CountMinSketch, HeavyHitters, type KeyBatch, RangeSketch } from 'bloomery';
 import type { FilterFile, ForeignFile } from '../files/filter-file.ts';
+import type { OwnFilter } from '../files/structures.ts';
 import { eachKey } from '../keys/each-key.ts';
+import { integersOf } from '../keys/integer-keys.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface Asker {
@@ -20,7 +22,11 @@ export function askerOf(file: FilterFile): Asker {
     const has = foreignAsker(file);
     return { takesHashes: false, ask: (keys) => Uint8Array.from(eachKey(keys), (key) => (has(key) ? 1 : 0)) };
   }
-  const { filter } = file;
+  return ownAsker(file.filter);
+}
+
+/** Asks a filter of the library. */
+export function ownAsker(filter: OwnFilter): Asker {
   if (filter instanceof HeavyHitters) {
     return {
       takesHashes: false,
@@ -33,6 +39,13 @@ export function askerOf(file: FilterFile): Asker {
       ask: (keys) => Uint8Array.from(filter.countMany(keys), (count) => (count > 0 ? 1 : 0)),
     };
   }
+  if (filter instanceof RangeSketch) {
+    const { largestKey } = filter;
+    return {
+      takesHashes: false,
+      ask: (keys) => Uint8Array.from(integersOf(keys, largestKey), (key) => (filter.count(key) > 0 ? 1 : 0)),
+    };
+  }
   return { takesHashes: true, ask: (keys) => filter.hasMany(keys) };
 }
 
@@ -41,6 +54,14 @@ function foreignAsker(file: ForeignFile): (key: Uint8Array) => boolean {
   // A byte order mark at the beginning of a line is part of the key, as it is when keys are added.
   const text = new TextDecoder('utf-8', { ignoreBOM: true });
   if (file.format === 'binary-fuse') return (key) => filter.has(integerOf(text.decode(key), file));
+  if (file.format === 'pybloom') {
+    if ((file.filter as { digest?: string }).digest === undefined) {
+      throw new UsageError(
+        `${file.path} is of pybloom-live before 4.0 (MD5) or later (XXH128, which is not read), and does not say which; --format pybloom-md5 asks it as the former`,
+      );
+    }
+    return (key) => filter.has(text.decode(key));
+  }
   if (file.format === 'squid') {
     return (key) => {
       try {

@@ -16,6 +16,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['build'], load: () => import('./build.ts') },
   { names: ['add', 'remove'], load: () => import('./add.ts') },
   { names: ['check'], load: () => import('./check.ts') },
+  { names: ['count', 'get', 'top'], load: () => import('./count.ts') },
   { names: ['info'], load: () => import('./info.ts') },
   { names: ['union', 'intersect'], load: () => import('./combine.ts') },
   { names: ['similar'], load: () => import('./similar.ts') },

@@ -19,6 +19,7 @@ import { readSecretKey } from '../files/secret-key-file.ts';
 import { bitArraysOf } from '../inspecting/bit-arrays.ts';
 import { describeFilter, type FilterDescription } from '../inspecting/describe-filter.ts';
 import { drawBits } from '../terminal/bit-picture.ts';
+import { describeError } from '../terminal/error-text.ts';
 import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
 import { colors, terminalWidth } from '../terminal/terminal.ts';
@@ -60,7 +61,7 @@ async function run(paths: readonly string[], options: InfoOptions): Promise<void
     } catch (error) {
       if (paths.length === 1) throw error;
       process.exitCode = FAILED;
-      warn(`${messageOf(error, path)}; left out`);
+      warn(`${describeError(error)}; left out`);
       continue;
     }
     const description = describeFilter(file);
@@ -114,6 +115,12 @@ function rowsOf(description: FilterDescription): [string, string][] {
   if (capacity !== undefined) rows.push(['made for', `${formatCount(capacity)} keys`]);
   if (promised !== undefined)
     rows.push(['rate promised', `${formatRate(promised)}${capacity ? ' at that many' : ''}`]);
+  for (const [i, { key, count }] of (description.heavy ?? []).entries()) {
+    rows.push([i === 0 ? 'heavy' : '', `${formatCount(count)}  ${key}`]);
+  }
+  const { tells } = description;
+  if (tells !== undefined)
+    rows.push(['tells', `${tells.what}: bloomery ${tells.command} ${description.path}`]);
   if (bytes.plain !== bytes.file) rows.push(['plain', formatBytes(bytes.plain)]);
   if (bytes.compressed !== undefined) {
     const share = percent(bytes.compressed / bytes.plain);
@@ -203,12 +210,6 @@ function percent(share: number): string {
 /** counterBits → counter bits */
 function inWords(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-}
-
-function messageOf(error: unknown, path: string): string {
-  if (error instanceof UsageError) return error.message;
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' ? `${path}: no such file` : code === 'EISDIR' ? `${path} is a directory` : message;
 }
 
 const EXACT = { maximumSignificantDigits: 15 };

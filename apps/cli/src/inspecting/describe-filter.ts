@@ -12,6 +12,7 @@ import { readFrameHead } from 'bloomery/frames';
 import { binaryEntropy } from 'bloomery/math';
 import { compressFrame } from 'bloomery/wire';
 import type { FilterFile } from '../files/filter-file.ts';
+import { className } from '../files/structures.ts';
 import { describeForeign } from './describe-foreign.ts';
 import { describeOwn } from './describe-own.ts';
 import type { SizeEstimate } from './size-estimate.ts';
@@ -45,7 +46,18 @@ export interface FilterDescription {
   readonly overfull?: boolean | undefined;
   /** Stages, generations, levels, links. */
   readonly parts?: readonly FilterPart[] | undefined;
+  /** A number that the structure tells of a key, and the command that asks for it. */
+  readonly tells?: { readonly command: string; readonly what: string } | undefined;
+  /** The keys that were added most, largest counts first: at most ten. */
+  readonly heavy?: readonly HeavyKey[] | undefined;
   readonly bytes: FilterBytes;
+}
+
+interface HeavyKey {
+  readonly key: string;
+  /** How often it was added, at most and at least. */
+  readonly count: number;
+  readonly atLeast: number;
 }
 
 export interface FilterPart {
@@ -90,7 +102,7 @@ export function describeFilter(file: FilterFile): FilterDescription {
   return {
     path: file.path,
     format: file.format,
-    structure: own ? file.structure.name : file.filter.constructor.name,
+    structure: own ? file.structure.name : className(file.filter),
     keyed: own && readFrameHead(file.frame).hash.keyed,
     ...details,
     bytes: {

@@ -9,6 +9,7 @@ import {
   CountMinSketch,
   HashList,
   type HeavyHitters,
+  RangeSketch,
   RotatingBloomFilter,
   ScalableBloomFilter,
   SpectralBloomFilter,
@@ -17,14 +18,23 @@ import {
 } from 'bloomery';
 import { candidatesOf, readFrameHead } from 'bloomery/frames';
 import { atLeastOne, type PlanLayout, plan } from 'bloomery/math';
+import { keyNumbers } from '../checking/key-numbers.ts';
 import type { OwnFile } from '../files/filter-file.ts';
 import type { FilterDetails, FilterPart } from './describe-filter.ts';
 import { describeSize, isOverfull } from './size-estimate.ts';
 
 export function describeOwn(file: OwnFile): FilterDetails {
   const { hash, seed } = hashOf(file);
+  const numbers = keyNumbers(file.filter);
+  const tells = numbers && { command: numbers.command, what: numbers.words };
   const { parameters, ...details } = detailsOf(file);
-  return { hash, seed, parameters: { ...parameters, ...(file.coded ? { coded: true } : {}) }, ...details };
+  return {
+    hash,
+    seed,
+    parameters: { ...parameters, ...(file.coded ? { coded: true } : {}) },
+    ...details,
+    tells,
+  };
 }
 
 /** Reads the hash from the frame, because the filter may have been read without its key. */
@@ -90,6 +100,7 @@ function detailsOf({ filter, frame }: OwnFile): Details {
   if (filter instanceof ScalableBloomFilter) return scalableDetails(filter);
   if (filter instanceof RotatingBloomFilter) return rotatingDetails(filter);
   if (filter instanceof AttenuatedBloomFilter) return attenuatedDetails(filter);
+  if (filter instanceof RangeSketch) return rangeDetails(filter);
   return sketchDetails(filter, frame);
 }
 
@@ -211,9 +222,24 @@ function sketchDetails(sketch: CountMinSketch | HeavyHitters, frame: Uint8Array)
     delta: rounded(Math.exp(-depth)),
   };
   if (sketch instanceof CountMinSketch) return { parameters: common };
-  const heavyKeys = candidatesOf(frame).filter(({ count }) => count >= sketch.threshold * total).length;
-  return { parameters: { threshold: sketch.threshold, ...common, heavyKeys } };
+  const heavy = candidatesOf(frame).filter(({ count }) => count >= sketch.threshold * total);
+  const keys = heavy
+    .toSorted((a, b) => b.count - a.count)
+    .slice(0, MOST_HEAVY)
+    .map(({ key, count, atLeast }) => ({ key: Buffer.from(key).toString(), count, atLeast }));
+  return { parameters: { threshold: sketch.threshold, ...common, heavyKeys: heavy.length }, heavy: keys };
 }
+
+function rangeDetails(sketch: RangeSketch): Details {
+  const { universeBits, exactBits, update, width, depth, counterBits, total, epsilon, delta } = sketch;
+  const error = { epsilon: rounded(epsilon), delta: rounded(delta) };
+  return {
+    parameters: { update, universeBits, exactBits, width, depth, counterBits, total, ...error },
+  };
+}
+
+/** The most heavy keys in a description; `bloomery top` prints all of them. */
+const MOST_HEAVY = 10;
 
 function rounded(value: number): number {
   return Number(value.toPrecision(4));
