@@ -13,16 +13,29 @@ import {
   recoverFile as recover,
   settle,
 } from '@bloomery/files';
+import { holdSignals, undoAtSignal } from '../terminal/orderly-end.ts';
 import { inWords, warnOfJournal, warnOfWaiting } from './file-words.ts';
 
 /**
  * Takes the lock of a file (by its real path, with links resolved), and waits for it if necessary.
+ * A signal ends the wait, and releases the lock before it ends the process. Taking a lock makes
+ * several files one after the other, so a signal meanwhile is held back until all are made or none.
  */
 export async function lockFile(place: string, { waitMs }: { readonly waitMs: number }): Promise<FileLock> {
-  const taken = await worded(() =>
-    lock(place, { waitMs, waiting: (holder) => warnOfWaiting(place, holder) }),
-  );
-  return taken!;
+  const signals = holdSignals();
+  const waiting = (holder: LockHolder) => warnOfWaiting(place, holder);
+  try {
+    const taken = (await worded(() => lock(place, { waitMs, waiting, signal: signals.stop })))!;
+    const cancel = undoAtSignal(() => taken.release());
+    return {
+      release() {
+        taken.release();
+        cancel();
+      },
+    };
+  } finally {
+    signals.close();
+  }
 }
 
 /** Finishes or discards a change that a crash interrupted. */
