@@ -82,6 +82,27 @@ export function parseBytes(text: string): number {
   return value;
 }
 
+/** Parses a number of seconds from 0 to a day. */
+export function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || seconds > 86_400) {
+    throw new InvalidArgumentError('Expected seconds, from 0 to 86400.');
+  }
+  return seconds;
+}
+
+/** Parses a time with its unit, from a second to ten years, to milliseconds: 90s, 15m, 24h, 7d. */
+export function parseDuration(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text.trim());
+  const value = match === null ? Number.NaN : Math.round(Number(match[1]) * UNITS_MS[match[2]]);
+  if (!(value >= 1000 && value <= 3650 * UNITS_MS.d)) {
+    throw new InvalidArgumentError('Expected a time from 1s to 3650d, such as 90s, 15m, 24h or 7d.');
+  }
+  return value;
+}
+
+const UNITS_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
 /** Parses a rate strictly between 0 and 1: 0.01, 1%, 1e-6 or 1/1000. */
 export function parseRate(text: string): number {
   const match = /^([0-9.eE+-]+)\s*(%|\/\s*([0-9.eE+]+))?$/.exec(text.trim());

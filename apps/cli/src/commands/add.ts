@@ -5,13 +5,29 @@
  */
 
 import type { GuavaFunnel } from 'bloomery/formats/guava';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { withExamples, withFormat, withJson, withKeyFile } from '../command-options.ts';
+import { type Command, Option } from 'commander';
+import {
+  parseCount,
+  parseSeconds,
+  withExamples,
+  withFormat,
+  withJson,
+  withKeyFile,
+} from '../command-options.ts';
 import { NOT_FOUND } from '../exit-codes.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
-import { addToFile, removeFromFile, type Update, type UpdateOptions } from '../in-place/update-file.ts';
-import { type KeyChunk, type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts';
-import { formatBytes, formatCount } from '../terminal/format-values.ts';
+import type { Fullness } from '../in-place/fullness.ts';
+import {
+  addToFile,
+  type KeyChunks,
+  removeFromFile,
+  type Update,
+  type UpdateOptions,
+} from '../in-place/update-file.ts';
+import { inputsOf } from '../keys/input.ts';
+import { type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts';
+import { updateByStream } from '../streaming/stream-update.ts';
+import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { writeJson } from '../terminal/standard-output.ts';
 import { isTerminal } from '../terminal/terminal.ts';
@@ -22,6 +38,8 @@ interface Options extends KeyOptions {
   readonly format?: string;
   readonly funnel?: GuavaFunnel;
   readonly dryRun?: boolean;
+  readonly flush: number;
+  readonly flushKeys: number;
   readonly wait: number;
   readonly verbose?: boolean;
   readonly json?: boolean;
@@ -47,6 +65,7 @@ export function register(program: Command): void {
   withExamples(withUpdateOptions(add), [
     ['bloomery add seen.blm today.txt', 'the lines of a file'],
     ['cut -f1 access.log | bloomery add seen.blm --verbose', 'from a pipe, and say how many were new'],
+    ['tail -f access.log | bloomery add seen.blm', 'a stream, written every second'],
     ['bloomery add seen.blm users.csv --column email --dry-run --json', 'what would happen, for a script'],
   ]);
   add.addHelpText(
@@ -54,7 +73,8 @@ export function register(program: Command): void {
     `
 A large BloomFilter or BlockedBloomFilter is not read as a whole: only the pages of 4 kB that the keys touch are read
 and written. After a crash at any moment the file holds the old contents or the new ones; what was interrupted is
-finished when the filter is next used. Others who add at the same time are waited for (--wait).`,
+finished when the filter is next used. Others who add at the same time are waited for (--wait). Keys from a pipe are
+written in batches as they come (--flush), so tail -f works; Ctrl-C and SIGTERM write the rest first.`,
   );
 
   const remove = program
@@ -82,20 +102,26 @@ function withUpdateOptions(command: Command): Command {
   withFormat(withKeyFile(withJson(withKeyOptions(command))));
   return command
     .option('--dry-run', 'find out what would happen and write nothing')
+    .option('--flush <seconds>', 'write the keys of a pipe at least so often', parseSeconds, 1)
+    .option('--flush-keys <count>', 'write them when there are so many', parseCount(), 1_000_000)
     .option('--wait <seconds>', 'how long to wait for others who change the same file', parseSeconds, 10)
     .option('--verbose', 'say what was done, also where standard error is no terminal');
 }
 
 async function runAdd(path: string, files: string[], options: Options): Promise<void> {
-  const update = await withKeys('adding', files, options, (keys) =>
-    addToFile(path, keys, updateOptions(options)),
-  );
+  const settings = updateOptions(options);
+  const work = (keys: KeyChunks) => addToFile(path, keys, settings);
+  await withKeys('adding', files, options, work, (update) => reportAdded(path, update, options));
+}
+
+function reportAdded(path: string, update: Update, options: Options): void {
   const { keys, effective, fullness } = update;
   const present = effective === undefined ? undefined : keys - effective;
   if (fullness?.overfull) {
     warn(
       `${path} was made for ${formatCount(fullness.capacity!)} keys and ${options.dryRun ? 'would hold' : 'holds'} about ` +
-        `${Number.isFinite(fullness.estimatedSize) ? formatCount(fullness.estimatedSize) : 'any number'}; its rate rises`,
+        `${Number.isFinite(fullness.estimatedSize) ? formatCount(fullness.estimatedSize) : 'any number'}; ${rateText(fullness)}` +
+        `build a larger one from all keys (build --capacity), or use --structure scalable`,
     );
   }
   if (options.json) {
@@ -115,11 +141,19 @@ async function runAdd(path: string, files: string[], options: Options): Promise<
   }
 }
 
+/** The rate that an overfull filter has come to, where its structure tells. */
+function rateText({ estimatedFalsePositiveRate: rate }: Fullness): string {
+  return rate === undefined ? '' : `false positives are about ${formatRate(rate)} now; `;
+}
+
 async function runRemove(path: string, files: string[], options: Options): Promise<void> {
+  const settings = { ...updateOptions(options), strict: options.strict };
+  const work = (keys: KeyChunks) => removeFromFile(path, keys, settings);
+  await withKeys('removing', files, options, work, (update) => reportRemoved(path, update, options));
+}
+
+function reportRemoved(path: string, update: Update, options: Options): void {
   const { strict } = options;
-  const update = await withKeys('removing', files, options, (keys) =>
-    removeFromFile(path, keys, { ...updateOptions(options), strict }),
-  );
   const { keys, effective: removed = 0 } = update;
   const missing = keys - removed;
   const refused = strict === true && missing > 0;
@@ -145,11 +179,23 @@ async function withKeys(
   what: string,
   files: readonly string[],
   options: Options,
-  work: (keys: AsyncGenerator<KeyChunk>) => Promise<Update>,
-): Promise<Update> {
+  work: (keys: KeyChunks) => Promise<Update>,
+  report: (update: Update) => void,
+): Promise<void> {
   const progress = startProgress({ what, enabled: !options.json });
+  const keys = readKeys(files, options, (bytes) => progress.advance(bytes));
+  const done = (update: Update) => {
+    progress.stop();
+    report(update);
+  };
   try {
-    return await work(readKeys(files, options, (bytes) => progress.advance(bytes)));
+    // `--strict` and `--dry-run` are about all keys together.
+    const inBatches = inputsOf(files).some(({ bytes }) => bytes === undefined);
+    if (!inBatches || options.strict || options.dryRun) done(await work(keys));
+    else {
+      const limits = { everyMs: 1000 * options.flush, mostKeys: options.flushKeys };
+      await updateByStream(keys, limits, work, done);
+    }
   } finally {
     progress.stop();
   }
@@ -174,6 +220,7 @@ function details(update: Update, { dryRun = false }: Options): object {
     bytesWritten,
     fileBytes,
     estimatedSize: fullness === undefined ? null : Math.round(fullness.estimatedSize),
+    estimatedFalsePositiveRate: fullness?.estimatedFalsePositiveRate ?? null,
     capacity: fullness?.capacity ?? null,
     overfull: fullness?.overfull ?? false,
   };
@@ -197,12 +244,4 @@ function report({ verbose, json }: Options, line: string): void {
 
 function count(value: number, what: string): string {
   return `${formatCount(value)} ${what}${value === 1 ? '' : 's'}`;
-}
-
-function parseSeconds(text: string): number {
-  const seconds = Number(text);
-  if (!/^\d+(\.\d+)?$/.test(text) || seconds > 86_400) {
-    throw new InvalidArgumentError('Expected seconds, from 0 to 86400.');
-  }
-  return seconds;
 }

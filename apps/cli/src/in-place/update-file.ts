@@ -2,30 +2,33 @@
  * Adds keys to a filter file or removes them. It chooses the way, holds the lock, and reports the
  * result.
  *
- * A file is changed in place (paged-frame.ts) if its structure allows it and it is faster: from 1
- * MiB on, as long as no more than a quarter of the pages is touched. Otherwise the whole file is
- * loaded and replaced. The number of touched pages is known only while keys come in. If there are
- * too many, the rest of the file is loaded around the changed pages, and the work goes on. Files
- * of Bloom and blocked filters beyond 2 GiB are always changed in place, because loading takes
- * three times their size in memory.
+ * A file is changed in place (`PagedFrame` of @bloomery/files) if its structure allows it and it is
+ * faster: from 1 MiB on, as long as no more than a quarter of the pages is touched. Otherwise the
+ * whole file is loaded and replaced. The number of touched pages is known only while keys come in.
+ * If there are too many, the rest of the file is loaded around the changed pages, and the work goes
+ * on. Files of Bloom and blocked filters beyond 2 GiB are always changed in place, because loading
+ * takes three times their size in memory.
  *
- * The lock is held from before the first byte is read until the last byte is written, even while
- * keys come from a slow pipe. Readers do not wait for the lock. They wait only while pages are
- * being written (recovered-file.ts).
+ * The lock is held from before the first byte is read until the last byte is written. Keys from a
+ * pipe are therefore added in batches (stream-update.ts), each of which is one such change. Readers
+ * do not wait for the lock. They wait only while pages are being written (recovered-file.ts). A
+ * signal releases the lock before it ends the process.
  */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
-import { placeOf, writeAtomically } from '@bloomery/files';
-import { FrameError, type SecretKey } from 'bloomery';
+import { PagedFrame, placeOf, writeAtomically } from '@bloomery/files';
+import type { SecretKey } from 'bloomery';
 import type { GuavaFunnel } from 'bloomery/formats/guava';
 import { decodeFilter, FRAME_MAGIC, hasMagic, PAGE, readFrameHead } from 'bloomery/frames';
 import { funnelOfBytes } from '../conversion/guava-keys.ts';
 import { type FilterFile, openFilter } from '../files/filter-file.ts';
+import { naming } from '../files/frame-error-text.ts';
 import { structureOf } from '../files/structures.ts';
 import type { KeyChunk } from '../keys/key-source.ts';
+import { letSignalsIn } from '../terminal/orderly-end.ts';
 import { UsageError } from '../usage-error.ts';
+import { inWords } from './file-words.ts';
 import { type Fullness, fullnessFromSample, fullnessOf } from './fullness.ts';
-import { PagedFrame } from './paged-frame.ts';
 import { lockFile, recoverFile, settleFile } from './recovered-file.ts';
 import { adderFor, encodeLike, removerFor, type TakeKeys } from './whole-file.ts';
 
@@ -61,12 +64,11 @@ export interface Update {
   readonly fullness: Fullness | undefined;
 }
 
+/** Keys as they come, or keys that were gathered. */
+export type KeyChunks = AsyncIterable<KeyChunk> | Iterable<KeyChunk>;
+
 /** Adds all keys to a filter file. After an error the file is as it was. */
-export function addToFile(
-  path: string,
-  chunks: AsyncIterable<KeyChunk>,
-  options: UpdateOptions,
-): Promise<Update> {
+export function addToFile(path: string, chunks: KeyChunks, options: UpdateOptions): Promise<Update> {
   return underLock(path, options, async (place) => {
     const paged = openPaged(path, place, options);
     return paged === undefined
@@ -81,11 +83,7 @@ export interface RemoveOptions extends UpdateOptions {
 }
 
 /** Removes all keys from a filter file, each once. After an error the file is as it was. */
-export function removeFromFile(
-  path: string,
-  chunks: AsyncIterable<KeyChunk>,
-  options: RemoveOptions,
-): Promise<Update> {
+export function removeFromFile(path: string, chunks: KeyChunks, options: RemoveOptions): Promise<Update> {
   return underLock(path, options, () => replaceFile(path, chunks, options, removerFor, options.strict));
 }
 
@@ -137,16 +135,16 @@ function openPaged(
     closeSync(descriptor);
   }
   if (!hasMagic(FRAME_MAGIC, head)) return undefined;
-  const { structure, coded } = explained(path, () => readFrameHead(head));
+  const { structure, coded } = naming(path, () => readFrameHead(head));
   if (coded || (structure !== 'BloomFilter' && structure !== 'BlockedBloomFilter')) return undefined;
   const maxPages = size > MOST_LOADED_BYTES ? Number.POSITIVE_INFINITY : MOST_PAGES * (size / PAGE);
-  return explained(path, () => PagedFrame.open(place, { key, maxPages, readOnly: dryRun }));
+  return naming(path, () => PagedFrame.open(place, { key, maxPages, readOnly: dryRun }));
 }
 
 async function addToPages(
   path: string,
   paged: PagedFrame,
-  chunks: AsyncIterable<KeyChunk>,
+  chunks: KeyChunks,
   options: UpdateOptions,
 ): Promise<Update> {
   const { layout } = paged;
@@ -155,6 +153,7 @@ async function addToPages(
   let add: TakeKeys = (batch) => paged.addMany(batch);
   let loaded: FilterFile | undefined;
   for await (const chunk of chunks) {
+    await letSignalsIn();
     let changed = add(chunk.keys);
     if (changed === undefined) {
       // Too many pages. The loaded frame contains the keys that were added so far.
@@ -167,7 +166,9 @@ async function addToPages(
   }
   if (loaded !== undefined && fresh > 0) {
     const report = { keys, effective: fresh, pagesRead: layout.pageCount, bytesRead: layout.length };
-    return writeFile(loaded, paged.place, fresh > 0, report, options, () => paged.checkSameFile());
+    return writeFile(loaded, paged.place, fresh > 0, report, options, () =>
+      worded(() => paged.checkSameFile()),
+    );
   }
   const pagesWritten = paged.pagesChanged;
   return {
@@ -178,7 +179,7 @@ async function addToPages(
     pagesRead: paged.pagesRead,
     pagesWritten,
     bytesRead: paged.pagesRead * layout.pageLength,
-    bytesWritten: options.dryRun ? 0 : paged.commit(),
+    bytesWritten: options.dryRun ? 0 : worded(() => paged.commit()),
     fileBytes: layout.length,
     fullness: fullnessFromSample(layout, paged.sample, fresh),
   };
@@ -186,7 +187,7 @@ async function addToPages(
 
 async function replaceFile(
   path: string,
-  chunks: AsyncIterable<KeyChunk>,
+  chunks: KeyChunks,
   options: UpdateOptions,
   takerFor: (file: FilterFile) => TakeKeys,
   strict = false,
@@ -198,6 +199,7 @@ async function replaceFile(
   let keys = 0;
   let effective: number | undefined = 0;
   for await (const chunk of chunks) {
+    await letSignalsIn();
     const changed = take(chunk.keys);
     effective = changed === undefined || effective === undefined ? undefined : effective + changed;
     keys += chunk.count;
@@ -240,21 +242,16 @@ async function writeFile(
 
 function openFrame(path: string, frame: Uint8Array, key: SecretKey | undefined): FilterFile {
   const structure = structureOf(readFrameHead(frame).structure);
-  const filter = explained(path, () => decodeFilter(frame, key === undefined ? {} : { key }));
+  const filter = naming(path, () => decodeFilter(frame, key === undefined ? {} : { key }));
   // `bytes` is empty, so that it differs from the encoded filter and the file is written.
   return { path, bytes: new Uint8Array(0), format: 'bloomery', structure, filter, coded: false, frame };
 }
 
-function explained<T>(path: string, work: () => T): T {
+/** Runs work of @bloomery/files, and puts its errors into the words of the command. */
+function worded<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof FrameError)) throw error;
-    const what: Partial<Record<string, string>> = {
-      truncated: 'the file is cut off: ',
-      checksum: 'the file was damaged: ',
-    };
-    const hint = error.code === 'key' ? '; --key-file names the file with the secret' : '';
-    throw new UsageError(`${path}: ${what[error.code] ?? ''}${error.message}${hint}`, { cause: error });
+    throw inWords(error);
   }
 }

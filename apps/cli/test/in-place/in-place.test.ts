@@ -20,13 +20,12 @@ import { syncBuiltinESMExports } from 'node:module';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { journalName, lockName, writePages, writeSteps } from '@bloomery/files';
+import { journalName, lockName, PagedFrame, writePages, writeSteps } from '@bloomery/files';
 import { eventually } from '@bloomery/testkit/eventually';
 import { Random } from '@bloomery/testkit/statistics';
 import { BlockedBloomFilter, BloomFilter, SecretKey } from 'bloomery';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { PagedFrame } from '../../src/in-place/paged-frame.ts';
 import { lockFile, readSettled, recoverFile } from '../../src/in-place/recovered-file.ts';
 
 let directory: string;
@@ -129,7 +128,7 @@ describe('PagedFrame', () => {
     unlinkSync(at('replaced.blm'));
     writeFileSync(at('replaced.blm'), frame);
     expect(() => paged.commit()).toThrow(
-      /was replaced by another process in the meantime; nothing was changed/,
+      /Cannot change .*: expected the file that was opened, but another process replaced it/,
     );
     paged.close();
     writeFileSync(at('replaced.blm'), frame.subarray(0, -1));
@@ -444,7 +443,7 @@ describe('readers beside a writer', () => {
     buildSync({
       stdin: {
         contents:
-          "export { PagedFrame } from './paged-frame.ts'; export { lockFile } from './recovered-file.ts';",
+          "export { PagedFrame } from '@bloomery/files'; export { lockFile } from './recovered-file.ts';",
         resolveDir: fileURLToPath(new URL('../../src/in-place', import.meta.url)),
       },
       bundle: true,
