@@ -17,6 +17,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['add', 'remove'], load: () => import('./add.ts') },
   { names: ['check'], load: () => import('./check.ts') },
   { names: ['count', 'get', 'top'], load: () => import('./count.ts') },
+  { names: ['uniq'], load: () => import('./uniq.ts') },
   { names: ['info'], load: () => import('./info.ts') },
   { names: ['union', 'intersect'], load: () => import('./combine.ts') },
   { names: ['similar'], load: () => import('./similar.ts') },
