@@ -19,16 +19,26 @@ import {
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseBytes, parseCount, parseRate, withExamples, withJson } from '../command-options.ts';
 import { buildLine } from '../planning/build-line.ts';
+import { priceText, rangeText, rateTableText } from '../planning/choice-texts.ts';
 import { defaultLayout } from '../planning/default-structure.ts';
 import { optionNames } from '../planning/option-names.ts';
+import {
+  atCapacity,
+  priceOf,
+  type RangeEnd,
+  rateTable,
+  withFewestHashes,
+  withPowerOfTwo,
+} from '../planning/plan-choices.ts';
 import { ratesByHashes } from '../planning/rates-by-hashes.ts';
 import { formatBytes, formatCount, formatRate } from '../terminal/format-values.ts';
+import { withFormerFlag } from '../terminal/former-flag.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
 import { colors, isTerminal, terminalWidth } from '../terminal/terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface PlanOptions {
-  readonly capacity?: number;
+  readonly capacity?: CapacityRange;
   readonly rate?: number;
   readonly bits?: number;
   readonly bitsPerKey?: number;
@@ -45,6 +55,9 @@ interface PlanOptions {
   readonly for?: PlanGoal;
   readonly structure?: PlanStructure;
   readonly layout?: PlanLayout;
+  readonly fewestHashes?: boolean;
+  readonly powerOfTwo?: boolean;
+  readonly table?: boolean;
   readonly plot?: boolean;
   readonly json?: boolean;
 }
@@ -53,7 +66,11 @@ export function register(program: Command): void {
   const command = program
     .command('plan')
     .description('say what you know of a filter, get the rest: keys, rate, bits, hashes, size of the message')
-    .option('-n, --capacity <count>', 'distinct keys; left out, the most that are possible', parseCount())
+    .option(
+      '-N, --capacity <count>',
+      'distinct keys; left out, the most that are possible; 8k..12k if they are not known exactly',
+      parseCapacity,
+    )
     .option('-r, --rate <rate>', 'false positive rate at capacity, such as 1% or 1/1000', parseRate)
     .option('--bits <count>', 'size of the array', parseCount())
     .option('--bits-per-key <number>', 'the same, for each key', parsePositive)
@@ -86,41 +103,117 @@ export function register(program: Command): void {
         'how the bits of a key lie (default: as `build` makes them, blocked; classic below 0.1 % and for messages)',
       ).choices(['classic', 'partitioned', 'blocked', 'split-block']),
     )
+    .option('--fewest-hashes', 'the fewest hash functions whose rate is within 5 % of the best')
+    .option('--power-of-two', 'a power of two bits: the next above for a rate, the next below for a limit')
+    .option('--table', 'print the rates by bits per key and hash functions instead (--max-hashes: 8)')
     .option('--plot', 'draw the rate against the number of hashes (default on a terminal)')
     .option('--no-plot', 'draw nothing')
     .action(run);
-  withExamples(withJson(command), [
-    ['bloomery plan --capacity 1M --rate 1%', 'what do a million keys at 1 % take?'],
-    ['bloomery plan --bytes 64KiB --rate 0.1%', 'how many keys fit into 64 KiB?'],
-    ['bloomery plan --capacity 1000 --bits-per-key 8', 'how good can 8 bits per key be?'],
+  withExamples(
+    withFormerFlag(withJson(command), { flags: '-n <count>', now: '--capacity', parse: parseCapacity }),
     [
-      'bloomery plan --capacity 10k --message-bytes 10kB --max-bits 1M',
-      'the lowest rate that a message of 10 kB can have',
+      ['bloomery plan --capacity 1M --rate 1%', 'what do a million keys at 1 % take?'],
+      ['bloomery plan --bytes 64KiB --rate 0.1%', 'how many keys fit into 64 KiB?'],
+      ['bloomery plan --capacity 1000 --bits-per-key 8', 'how good can 8 bits per key be?'],
+      ['bloomery plan --capacity 1M --rate 1% --power-of-two', 'and what does a power of two cost?'],
+      ['bloomery plan --table', 'rates by bits per key and hash functions'],
+      [
+        'bloomery plan --capacity 8k..12k --message-bytes 10kB --max-bits 1M',
+        'the rate, and whether it fits, if there are between 8,000 and 12,000 keys',
+      ],
+      [
+        'bloomery plan --capacity 10k --message-bytes 10kB --max-bits 1M',
+        'the lowest rate that a message of 10 kB can have',
+      ],
+      [
+        'bloomery plan --capacity 10k --rate 2% --for delta --changed 5%',
+        'the smallest updates, when 5 % of the keys change between two of them',
+      ],
+      [
+        'bloomery plan --capacity 10k --rate 1% --for transmission --structure counting',
+        'the smallest message of a filter that can delete',
+      ],
     ],
-    [
-      'bloomery plan --capacity 10k --rate 2% --for delta --changed 5%',
-      'the smallest updates, when 5 % of the keys change between two of them',
-    ],
-    [
-      'bloomery plan --capacity 10k --rate 1% --for transmission --structure counting',
-      'the smallest message of a filter that can delete',
-    ],
-  ]);
+  );
 }
 
 function run(options: PlanOptions): void {
-  const request = requestOf(options);
-  const found = planned(request);
+  if (options.table) {
+    writeTable(options);
+    return;
+  }
+  const known = requestOf(options);
+  const best = planned(known);
+  const request = chosen(known, best, options);
+  const found = request === known ? best : planned(request);
+  const price = request === known ? undefined : priceOf(found, best);
+  const ends = rangeOf(options, found, request);
   const notes = found.notes.map((note) => optionNames(note));
   const build = buildLine(found, request);
   if (options.json) {
-    writeJson({ ...found, notes, build });
+    writeJson({ ...found, ...(price && { price }), ...(ends && { range: ends }), notes, build });
     return;
   }
-  writeLine(formatPairs([...rowsOf(found, request, options.layout), ['build it', build.join(' ')]]));
+  const priced: [string, string][] = price === undefined ? [] : [['price', priceText(price, best)]];
+  const rows = [...rowsOf(found, known, options.layout), ...priced, ['build it', build.join(' ')] as const];
+  writeLine(formatPairs(rows));
+  if (ends !== undefined) writeLine(`\n${rangeText(ends)}`);
   for (const note of notes) writeLine(`note: ${note}`);
   if (options.plot ?? isTerminal(1)) writePlot(found, request);
 }
+
+/** The request with the choices of the options. */
+function chosen(known: PlanRequest, best: Plan, { fewestHashes, powerOfTwo }: PlanOptions): PlanRequest {
+  if (!fewestHashes && !powerOfTwo) return known;
+  if (best.goal !== 'memory' || best.layout === 'split-block') {
+    throw new UsageError(
+      '--fewest-hashes and --power-of-two are about filters in memory with a choice of hashes',
+    );
+  }
+  if (powerOfTwo && known.bits !== undefined)
+    throw new UsageError('--power-of-two chooses the bits; leave out --bits');
+  if (fewestHashes && known.hashes !== undefined) {
+    throw new UsageError('--fewest-hashes chooses the hashes; leave out --hashes');
+  }
+  if (powerOfTwo && best.layout === 'partitioned') {
+    throw new UsageError('--power-of-two: the partitioned layout has slices of equal size; --layout classic');
+  }
+  const sized = powerOfTwo ? withPowerOfTwo(known, best) : known;
+  const { maxBits = Number.POSITIVE_INFINITY } = known;
+  if (powerOfTwo && sized.bits! > maxBits) {
+    throw new UsageError(
+      `--power-of-two takes ${formatCount(sized.bits!)} bits at this rate, more than ${formatCount(maxBits)}; leave out the rate or the limit`,
+    );
+  }
+  return fewestHashes ? withFewestHashes(sized, planned(sized)) : sized;
+}
+
+/** The planned filter at both ends of a range of capacities. */
+function rangeOf({ capacity }: PlanOptions, found: Plan, request: PlanRequest): RangeEnd[] | undefined {
+  if (capacity === undefined || capacity.from === capacity.to) return undefined;
+  return [capacity.from, capacity.to].map((keys) => atCapacity(found, request, keys));
+}
+
+/** Prints the rates by bits per key and hash functions, for `--capacity` keys. */
+function writeTable({
+  capacity,
+  layout = 'classic',
+  maxHashes = 8,
+  bitsPerKey = 24,
+  json,
+}: PlanOptions): void {
+  if (layout === 'split-block') throw new UsageError('--table needs a layout with a choice of hashes');
+  const keys = capacity?.to ?? TABLE_KEYS;
+  const rows = rateTable({ capacity: keys, layout }, maxHashes, Math.max(2, Math.floor(bitsPerKey)));
+  if (json) {
+    writeJson({ capacity: keys, layout, rows });
+    return;
+  }
+  writeLine(rateTableText(rows));
+}
+
+/** The rates of a table hardly depend on the number of keys. */
+const TABLE_KEYS = 100_000;
 
 function planned(request: PlanRequest): Plan {
   try {
@@ -132,7 +225,9 @@ function planned(request: PlanRequest): Plan {
 }
 
 function requestOf(options: PlanOptions): PlanRequest {
-  const { capacity, bits, bitsPerKey, bytes, maxBits, maxBytes } = options;
+  const { bits, bitsPerKey, bytes, maxBits, maxBytes } = options;
+  // At the upper end of a range, the rate and the message are worst.
+  const capacity = options.capacity?.to;
   const { messageBits, messageBitsPerKey, messageBytes } = options;
   refuseTwo({ '--bits': bits, '--bits-per-key': bitsPerKey, '--bytes': bytes });
   refuseTwo({ '--max-bits': maxBits, '--max-bytes': maxBytes });
@@ -279,6 +374,21 @@ const LOOKS = [
   { colour: 0, glyph: '•' },
   { colour: 1, glyph: '×' },
 ] as const;
+
+interface CapacityRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Parses a number of keys, or two with dots between them. */
+function parseCapacity(text: string): CapacityRange {
+  const [low, high = low, ...more] = text.split('..');
+  const [from, to] = [low, high].map(parseCount());
+  if (more.length > 0 || from > to) {
+    throw new InvalidArgumentError('Expected a number of keys, or a range such as 8k..12k.');
+  }
+  return { from, to };
+}
 
 function parsePositive(text: string): number {
   const value = Number(text);
