@@ -29,7 +29,9 @@ import {
   parseCount,
   parseRate,
   withExamples,
+  withForce,
   withFormat,
+  withFormerCapacity,
   withJson,
   withKeyFile,
 } from '../command-options.ts';
@@ -60,25 +62,29 @@ export function register(program: Command): void {
     .description('write a filter in another format; between different hashes, from its keys')
     .argument('[filter]', 'any filter file; - is standard input')
     .option('-o, --output <file>', 'where the new filter goes; - is standard output')
-    .option('-f, --force', 'replace the output if it exists already')
     .addOption(
       new Option('-t, --to <format>', 'the format of the new filter; --list explains them').choices(
         TARGETS.map(({ name }) => name),
       ),
     )
     .option('--keys <file...>', 'the keys that the filter was built from; - is standard input')
-    .option('-n, --capacity <keys>', 'with --keys: make it for so many keys instead', parseCount(1))
+    .option('-N, --capacity <keys>', 'with --keys: make it for so many keys instead', parseCount(1))
     .option('-r, --rate <rate>', 'with --keys: make it for this false positive rate instead', parseRate)
     .addOption(
       new Option('--funnel <name>', 'how keys become bytes in Guava filters')
         .choices(['utf8', 'utf16', 'int', 'long', 'bytes'])
         .default('utf8'),
     )
+    .option('--redis-key <key>', 'with --to redis-cli: the key that the filter gets in Redis')
     .option('--list', 'show what can be read and written, and from what')
     .action(run);
-  withKeyOptions(withFormat(withKeyFile(withJson(command))));
+  withForce(withFormerCapacity(withKeyOptions(withFormat(withKeyFile(withJson(command))))));
   withExamples(command, [
     ['bloomery convert --list', 'what can be converted to what'],
+    [
+      'bloomery convert seen.dump --to redis-cli --redis-key seen -o - | redis-cli --pipe',
+      'a filter of RedisBloom back into a server',
+    ],
     ['bloomery convert column.parquet-bloom --to split-block -o column.blm', 'no keys needed: the bits stay'],
     [
       'bloomery convert seen.bloom --to guava --keys seen.txt -o seen.guava',
@@ -93,6 +99,7 @@ interface ConvertOptions extends Partial<MadeFileOptions>, KeyOptions {
   readonly capacity?: number;
   readonly rate?: number;
   readonly funnel: GuavaFunnel;
+  readonly redisKey?: string;
   readonly list?: boolean;
   readonly format?: string;
   readonly keyFile?: string;
@@ -126,7 +133,7 @@ async function run(path: string | undefined, options: ConvertOptions): Promise<v
   if (options.capacity !== undefined || options.rate !== undefined) {
     throw new UsageError('--capacity and --rate are for a filter that is built again: name its --keys');
   }
-  const bytes = await target.bridge(file);
+  const bytes = await target.bridge(file, options);
   if (bytes === undefined) throw new UsageError(`${whyNot(file, target)}; ${remedy(target)}`);
   warnOfParquetSize(file, target);
   finishOutput(made, bytes, { from: kindOf(file), to, inputBytes: file.bytes.length, bitsKept: true }, [
@@ -147,7 +154,7 @@ async function rebuild(
   }
   const design = chooseDesign(file, options);
   const { funnel, key } = options;
-  const created = target.create({ ...design, funnel, ...hashOf(file), key });
+  const created = target.create({ ...design, funnel, redisKey: options.redisKey, ...hashOf(file), key });
   const misses = missesOf(file, funnel);
   let [count, missing] = [0, 0];
   const progress = startProgress({ what: 'reading keys', total: sizeOf(paths), enabled: !options.json });

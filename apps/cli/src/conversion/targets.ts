@@ -18,11 +18,14 @@ import {
   type SecretKey,
 } from 'bloomery';
 import type { ForeignFormat } from 'bloomery/formats';
+import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
+import { DataSketchesFilter } from 'bloomery/formats/datasketches';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { GoBloomFilter } from 'bloomery/formats/go-bloom';
 import { GuavaFilter, type GuavaFunnel } from 'bloomery/formats/guava';
 import { ParquetFilter } from 'bloomery/formats/parquet';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
+import { SparkFilter } from 'bloomery/formats/spark';
 import { SquidDigest } from 'bloomery/formats/squid';
 import { rateAsymptotic } from 'bloomery/math';
 import { compressFrame } from 'bloomery/wire';
@@ -221,14 +224,92 @@ export const TARGETS: readonly Target[] = [
     create: ({ capacity, falsePositiveRate }) =>
       foreign(SquidDigest.create({ capacity, bitsPerEntry: squidBits(falsePositiveRate) }), textOf),
   },
+  sparkTarget('spark', 2, "Spark's BloomFilter, from Spark 4.1 on"),
+  sparkTarget('spark-v1', 1, 'the same for earlier Sparks'),
+  {
+    name: 'datasketches',
+    what: 'Apache DataSketches, seed 9001',
+    bridges: 'datasketches',
+    hash: 'xxh64/2329 datasketches',
+    bridge: ({ filter }) => (filter instanceof DataSketchesFilter ? filter.encode() : undefined),
+    create: ({ capacity, falsePositiveRate }) =>
+      foreign(DataSketchesFilter.create({ capacity, falsePositiveRate }), javaText),
+  },
+  fuseTarget('binary-fuse', 'go', 'FastFilter in Go; keys are integers'),
+  fuseTarget('binary-fuse-c', 'c', 'the same in C'),
 ];
 
 /** Formats that can be read, but written only in the form in which they were read. */
 export const READ_ONLY: readonly { readonly name: ForeignFormat; readonly what: string }[] = [
-  { name: 'binary-fuse', what: 'FastFilter in Go and C' },
-  { name: 'spark', what: "Spark's BloomFilter" },
-  { name: 'datasketches', what: 'Apache DataSketches' },
+  { name: 'cassandra', what: "Cassandra's Filter.db" },
+  { name: 'pybloom', what: 'pybloom-live (Python)' },
 ];
+
+/**
+ * Binary fuse filters are built from all keys at once. The rate chooses the width of a fingerprint:
+ * 8, 16 or 32 bits.
+ */
+function fuseTarget(name: string, layout: 'go' | 'c', what: string): Target {
+  return {
+    name,
+    what,
+    bridges: layout === 'go' ? 'binary-fuse of Go' : 'binary-fuse of C',
+    hash: 'murmur3-finaliser fuse',
+    bridge: ({ filter }) =>
+      filter instanceof BinaryFuseFile && filter.layout === layout ? filter.encode() : undefined,
+    create: ({ falsePositiveRate }) => {
+      const fingerprintBits = fuseWidth(falsePositiveRate, layout);
+      const integers: bigint[] = [];
+      let built: BinaryFuseFile | undefined;
+      const build = () => {
+        built ??= BinaryFuseFile.from(integers, { layout, fingerprintBits });
+        return built;
+      };
+      return {
+        get filter() {
+          return build();
+        },
+        addMany: (keys) => {
+          for (const key of eachKey(keys)) integers.push(integerKey(textOf(key), name));
+        },
+        encode: () => build().encode(),
+      };
+    },
+  };
+}
+
+function fuseWidth(rate: number, layout: 'go' | 'c'): 8 | 16 | 32 {
+  if (rate >= 2 ** -8) return 8;
+  if (rate >= 2 ** -16) return 16;
+  if (rate >= 2 ** -32 && layout === 'go') return 32;
+  const least = layout === 'go' ? '2.4e-10' : '1.6e-5';
+  throw new UsageError(`binary fuse filters of ${layout} have no rate below ${least}; --rate sets another`);
+}
+
+function integerKey(text: string, target: string): bigint {
+  const digits = text.trim();
+  const value = /^-?\d+$/.test(digits) ? BigInt(digits) : undefined;
+  if (value !== undefined && (BigInt.asUintN(64, value) === value || BigInt.asIntN(64, value) === value)) {
+    return value;
+  }
+  throw new UsageError(
+    `--to ${target} takes integers of 64 bits as keys, got ${JSON.stringify(text.slice(0, 40))}`,
+  );
+}
+
+/** Both versions have their own indices, so a filter of one never becomes a filter of the other. */
+function sparkTarget(name: string, version: 1 | 2, what: string): Target {
+  return {
+    name,
+    what,
+    bridges: version === 1 ? 'spark of version 1' : 'spark of version 2',
+    hash: `spark-murmur3/0 version ${version}`,
+    bridge: ({ filter }) =>
+      filter instanceof SparkFilter && filter.version === version ? filter.encode() : undefined,
+    create: ({ capacity, falsePositiveRate }) =>
+      foreign(SparkFilter.create({ capacity, falsePositiveRate, version }), javaText),
+  };
+}
 
 type Adding = AnyFilter & { addMany(keys: KeyBatch): unknown; encode(): Uint8Array };
 
@@ -254,6 +335,13 @@ function foreign<K>(
     encode: () => filter.encode(),
   };
 }
+
+/** The text of a line, as `check` asks for it: a byte order mark stays a part of the key. */
+function javaText(key: Uint8Array): string {
+  return JAVA_TEXT.decode(key);
+}
+
+const JAVA_TEXT = new TextDecoder('utf-8', { ignoreBOM: true });
 
 function asIs(key: Uint8Array): Uint8Array {
   return key;

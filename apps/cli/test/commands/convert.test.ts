@@ -1,6 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { GO_BINARY, GO_JSON, GUAVA_UTF8, GUAVA_UTF16, KEYS } from '@bloomery/testkit/golden/foreign-files';
+import {
+  DATASKETCHES,
+  FUSE8_C,
+  FUSE8_GO,
+  GO_BINARY,
+  GO_JSON,
+  GUAVA_UTF8,
+  GUAVA_UTF16,
+  KEYS,
+  SPARK_V2,
+} from '@bloomery/testkit/golden/foreign-files';
 import { expectBinomial } from '@bloomery/testkit/statistics';
 import {
   BlockedBloomFilter,
@@ -12,11 +22,14 @@ import {
   SpectralBloomFilter,
   StaticFilter,
 } from 'bloomery';
+import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
+import { DataSketchesFilter } from 'bloomery/formats/datasketches';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { GoBloomFilter } from 'bloomery/formats/go-bloom';
 import { GuavaFilter } from 'bloomery/formats/guava';
 import { ParquetFilter } from 'bloomery/formats/parquet';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
+import { SparkFilter } from 'bloomery/formats/spark';
 import { SquidDigest } from 'bloomery/formats/squid';
 import { compressFrame } from 'bloomery/wire';
 import { describe, expect, it } from 'vitest';
@@ -68,10 +81,12 @@ describe('bridges: the bits stay', () => {
     ['go binary', GO_BINARY, 'go-bloom-json', GO_JSON],
     ['go JSON', GO_JSON, 'go-bloom', GO_BINARY],
     ['guava', GUAVA_UTF8, 'guava', GUAVA_UTF8],
+    ['spark', SPARK_V2, 'spark', SPARK_V2],
+    ['datasketches', DATASKETCHES, 'datasketches', DATASKETCHES],
   ];
   it.each(cases)('%s to %s', async (from, file, to, expected) => {
     scratch.put('from', file);
-    const report = JSON.parse(await scratch.ok(`convert from --to ${to} -o to -f --json`));
+    const report = JSON.parse(await scratch.ok(`convert from --to ${to} -o to --force --json`));
     expect(report, from).toMatchObject({ to, bitsKept: true, bytes: expected.length });
     expect(scratch.get('to')).toEqual(expected);
   });
@@ -91,18 +106,36 @@ describe('bridges: the bits stay', () => {
 });
 
 describe('--keys: built again', () => {
-  it("makes the files that Guava's and Go's own programs make of these keys", async () => {
+  it('makes the files that the programs of the formats make of these keys', async () => {
     // The golden Guava file is of version 31; its k, 7, is the one of the new formula too.
-    await scratch.ok('convert plain.blm --to guava --keys golden.txt -n 1000 -r 1% -o made.guava');
+    await scratch.ok('convert plain.blm --to guava --keys golden.txt -N 1000 -r 1% -o made.guava');
     expect(scratch.get('made.guava')).toEqual(GUAVA_UTF8);
     await scratch.ok(
-      'convert plain.blm --to guava --funnel utf16 --keys golden.txt -n 1000 -r 1% -o made.utf16',
+      'convert plain.blm --to guava --funnel utf16 --keys golden.txt -N 1000 -r 1% -o made.utf16',
     );
     expect(scratch.get('made.utf16')).toEqual(GUAVA_UTF16);
-    await scratch.ok('convert words.guava --to go-bloom --keys golden.txt -n 1000 -r 1% -o made.go');
+    await scratch.ok('convert words.guava --to go-bloom --keys golden.txt -N 1000 -r 1% -o made.go');
     expect(scratch.get('made.go')).toEqual(GO_BINARY);
-    await scratch.ok('convert words.guava --to go-bloom-json --keys golden.txt -n 1000 -r 1% -o made.json');
+    await scratch.ok('convert words.guava --to go-bloom-json --keys golden.txt -N 1000 -r 1% -o made.json');
     expect(scratch.get('made.json')).toEqual(GO_JSON);
+    await scratch.ok('convert words.guava --to spark --keys golden.txt -N 1000 -r 1% -o made.spark');
+    expect(scratch.get('made.spark')).toEqual(SPARK_V2);
+    await scratch.ok('convert words.guava --to datasketches --keys golden.txt -N 1000 -r 1% -o made.sk');
+    expect(scratch.get('made.sk')).toEqual(DATASKETCHES);
+  });
+
+  it("makes FastFilter's files of integers, as wide as the rate needs", async () => {
+    const integers = Array.from({ length: 1000 }, (_, i) => 1_000_003 * i + 7);
+    scratch.put('integers.txt', `${integers.join('\n')}\n`);
+    const old = BloomFilter.forCapacity({ capacity: 1000, falsePositiveRate: 0.01 });
+    old.addMany(integers.map(String));
+    scratch.put('integers.blm', old);
+    await scratch.ok('convert integers.blm --to binary-fuse --keys integers.txt -o made.fuse');
+    expect(scratch.get('made.fuse')).toEqual(FUSE8_GO);
+    await scratch.ok('convert integers.blm --to binary-fuse-c --keys integers.txt -o made-c.fuse');
+    expect(scratch.get('made-c.fuse')).toEqual(FUSE8_C);
+    await scratch.ok('convert integers.blm --to binary-fuse --keys integers.txt -r 1e-6 -o wide.fuse');
+    expect(BinaryFuseFile.decode(scratch.get('wide.fuse')).fingerprintBits).toBe(32);
   });
 
   it("makes a file that DCSO's bloom reads", async () => {
@@ -145,7 +178,7 @@ describe('--keys: built again', () => {
     for (const [file, expected, falsePositiveRate] of cases) {
       scratch.put('made-for', file);
       const { stdout } = await scratch.line(
-        'convert made-for --to bloom --keys keys.txt -f -o made.blm --json',
+        'convert made-for --to bloom --keys keys.txt --force -o made.blm --json',
       );
       const report = JSON.parse(stdout);
       expect(report.capacity, String(file)).toBe(expected);
@@ -186,6 +219,9 @@ describe('--keys: built again', () => {
     ['dcso-gzip', (bytes) => DcsoFilter.decodeMaybeGzip(bytes)],
     ['go-bloom', (bytes) => GoBloomFilter.decode(bytes)],
     ['go-bloom-json', (bytes) => GoBloomFilter.decode(bytes)],
+    ['spark', (bytes) => SparkFilter.decode(bytes)],
+    ['spark-v1', (bytes) => SparkFilter.decode(bytes)],
+    ['datasketches', (bytes) => DataSketchesFilter.decode(bytes)],
   ];
   it.each(makers)('%s has every key', async (to, decode) => {
     const { code, stderr } = await scratch.line(`convert plain.blm --to ${to} --keys keys.txt -o made-${to}`);
@@ -223,7 +259,7 @@ describe('--keys: built again', () => {
       'dcso',
       '--keys',
       'table.csv.gz',
-      '-c',
+      '--column',
       'name',
       '-o',
       '-',
@@ -260,7 +296,7 @@ describe('--keys: built again', () => {
 
   it('warns when there are more keys than the filter was made for', async () => {
     const { code, stderr } = await scratch.line(
-      'convert plain.blm --to dcso --keys keys.txt -n 500 -o small.bloom',
+      'convert plain.blm --to dcso --keys keys.txt -N 500 -o small.bloom',
     );
     expect(code).toBe(0);
     expect(stderr).toMatch(
@@ -316,7 +352,7 @@ describe('what cannot be converted', () => {
       /--to coded takes no --keys: convert first, then bloomery encode/,
     ],
     [
-      'convert plain.blm --to dcso -n 5 -o x',
+      'convert plain.blm --to dcso -N 5 -o x',
       /--capacity and --rate are for a filter that is built again: name its --keys/,
     ],
     [
@@ -324,7 +360,7 @@ describe('what cannot be converted', () => {
       /empty\.guava does not say how many keys it was made for; --capacity/,
     ],
     [
-      'convert empty.guava --to dcso --keys keys.txt -n 9 -o x',
+      'convert empty.guava --to dcso --keys keys.txt -N 9 -o x',
       /empty\.guava does not say which rate it was made for; --rate/,
     ],
     ['convert plain.blm --to squid --keys keys.txt -o x', /absolute URL.*key-0/],
@@ -332,6 +368,14 @@ describe('what cannot be converted', () => {
     [
       'convert plain.blm --to guava --funnel int --keys keys.txt -o x',
       /--funnel int and long take integers, got "key-0"/,
+    ],
+    [
+      'convert plain.blm --to binary-fuse --keys keys.txt -o x',
+      /--to binary-fuse takes integers of 64 bits as keys, got "key-0"/,
+    ],
+    [
+      'convert plain.blm --to binary-fuse-c --keys keys.txt -r 1e-6 -o x',
+      /binary fuse filters of c have no rate below 1\.6e-5/,
     ],
     ['convert . --to bloom -o x', /\. is a directory/],
     ['convert plain.blm --to guava --keys gone.txt -o x', /gone\.txt: no such file/],
