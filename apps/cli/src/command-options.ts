@@ -41,7 +41,8 @@ export function withFormat(command: Command): Command {
   );
 }
 
-export const FORMATS: readonly string[] = ['bloomery', ...FOREIGN_FORMATS];
+/** `pybloom-md5` names the files of pybloom-live before 4.0, which look like those of 4.0. */
+export const FORMATS: readonly string[] = ['bloomery', ...FOREIGN_FORMATS, 'pybloom-md5'];
 
 /** Adds examples to the help: pairs of a command line and what it does. */
 export function withExamples(
@@ -113,6 +114,14 @@ export function parseRate(text: string): number {
     throw new InvalidArgumentError('Expected a rate between 0 and 1, such as 0.01, 1%, 1e-6 or 1/1000.');
   }
   return value;
+}
+
+/** Parses the seed of a hash. */
+export function parseSeed(text: string): bigint {
+  if (!/^(0x[0-9a-f]+|\d+)$/i.test(text) || BigInt(text) >= 2n ** 64n) {
+    throw new UsageError(`--seed must be a whole number from 0 to 2^64 - 1, got ${text}`);
+  }
+  return BigInt(text);
 }
 
 /**

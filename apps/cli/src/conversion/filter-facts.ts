@@ -21,6 +21,7 @@ import {
 import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { ParquetFilter } from 'bloomery/formats/parquet';
+import { PybloomFilter } from 'bloomery/formats/pybloom';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { SquidDigest } from 'bloomery/formats/squid';
 import { rateBlocked, ratePartitioned, rateSplitBlock, rateTrue } from 'bloomery/math';
@@ -49,7 +50,7 @@ export interface Design {
 
 export function designOf(filter: AnyFilter): Design | undefined {
   if (filter instanceof ParquetFilter) return designOf(filter.filter);
-  if (filter instanceof DcsoFilter) return filter;
+  if (filter instanceof DcsoFilter || filter instanceof PybloomFilter) return filter;
   if (filter instanceof SquidDigest) {
     const { bits, hashes, capacity } = filter;
     return { capacity, falsePositiveRate: rateTrue(bits, hashes, capacity) };

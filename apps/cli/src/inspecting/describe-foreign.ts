@@ -4,11 +4,13 @@
  */
 
 import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
+import { CassandraFilter } from 'bloomery/formats/cassandra';
 import { DataSketchesFilter } from 'bloomery/formats/datasketches';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { GoBloomFilter } from 'bloomery/formats/go-bloom';
 import { GuavaFilter } from 'bloomery/formats/guava';
 import { ParquetFilter } from 'bloomery/formats/parquet';
+import { PybloomFilter } from 'bloomery/formats/pybloom';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { SparkFilter } from 'bloomery/formats/spark';
 import { SquidDigest } from 'bloomery/formats/squid';
@@ -52,6 +54,8 @@ export function describeForeign({ filter: opened }: ForeignFile): FilterDetails 
     filter instanceof GoBloomFilter ||
     filter instanceof SparkFilter ||
     filter instanceof DataSketchesFilter ||
+    filter instanceof CassandraFilter ||
+    filter instanceof PybloomFilter ||
     filter instanceof SquidDigest
   ) {
     const ones = filter.onesCount();
@@ -68,7 +72,15 @@ export function describeForeign({ filter: opened }: ForeignFile): FilterDetails 
   return { ...common, parameters: { bits, hashes } };
 }
 
-type OneArray = GuavaFilter | DcsoFilter | GoBloomFilter | SparkFilter | DataSketchesFilter | SquidDigest;
+type OneArray =
+  | GuavaFilter
+  | DcsoFilter
+  | GoBloomFilter
+  | SparkFilter
+  | DataSketchesFilter
+  | CassandraFilter
+  | PybloomFilter
+  | SquidDigest;
 
 function particulars(
   filter: OneArray,
@@ -97,6 +109,17 @@ function particulars(
   }
   if (filter instanceof DataSketchesFilter)
     return { parameters: { bits, hashes }, seed: String(filter.seed) };
+  if (filter instanceof CassandraFilter) return { parameters: { bits, hashes, release: filter.release } };
+  if (filter instanceof PybloomFilter) {
+    const { capacity, falsePositiveRate, size, bitsPerSlice } = filter;
+    return {
+      parameters: { bits, hashes, bitsPerSlice },
+      capacity,
+      promisedFalsePositiveRate: falsePositiveRate,
+      size,
+      overfull: isOverfull({ value, standardError }, capacity),
+    };
+  }
   const { capacity, bitsPerEntry, count, useful } = filter;
   return {
     parameters: { bits, hashes, bitsPerEntry, declaredCount: count, useful },

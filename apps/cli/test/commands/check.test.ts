@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CASSANDRA_3, CASSANDRA_4, PYBLOOM_MD5 } from '@bloomery/testkit/golden/foreign-files';
 import { Random } from '@bloomery/testkit/statistics';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { GuavaFilter } from 'bloomery/formats/guava';
@@ -116,6 +117,17 @@ test('files of other systems', () => {
   writeFileSync(at('x.guava'), guava.encode());
   expect(check(['x.guava', '--funnel', 'long'], '41\n42\n').stdout).toBe('42\n');
   expect(check(['x.guava', '--funnel', 'long'], 'x\n').stderr).toContain('its keys are integers, got "x"');
+});
+
+test("Cassandra's file is asked as the release in its name, and an old pybloom file as it is told", () => {
+  writeFileSync(at('nb-1-big-Filter.db'), CASSANDRA_4);
+  writeFileSync(at('me-1-big-Filter.db'), CASSANDRA_3);
+  for (const name of ['nb-1-big-Filter.db', 'me-1-big-Filter.db']) {
+    expect(check([name], 'key-1\nZürich\nabsent-1\n').stdout).toBe('key-1\nZürich\n');
+  }
+  writeFileSync(at('x.pybloom'), PYBLOOM_MD5);
+  expect(check(['x.pybloom'], 'key-1\n').stderr).toContain('--format pybloom-md5 asks it as the former');
+  expect(check(['x.pybloom', '--format', 'pybloom-md5'], 'key-1\nabsent-1\n').stdout).toBe('key-1\n');
 });
 
 test('sketches say "maybe" to what they have counted', () => {

@@ -211,6 +211,9 @@ describe('files of other systems', () => {
     ['a.sketches', 'datasketches', golden.DATASKETCHES, 1000],
     ['a.parquet', 'parquet', golden.PARQUET_XXHASH, 4],
     ['a.fuse', 'binary-fuse', golden.FUSE8_C, undefined],
+    ['nb-1-big-Filter.db', 'cassandra', golden.CASSANDRA_4, 1003],
+    ['me-1-big-Filter.db', 'cassandra', golden.CASSANDRA_3, 1003],
+    ['a.pybloom', 'pybloom', golden.PYBLOOM_SHA1, 1000],
   ];
   for (const [name, , bytes] of files) writeFileSync(at(name), bytes);
 
@@ -229,6 +232,12 @@ describe('files of other systems', () => {
       promisedFalsePositiveRate: 0.01,
       parts: { length: 1 },
     });
+    expect(byName['a.pybloom']).toMatchObject({
+      size: 1000,
+      capacity: 1000,
+      promisedFalsePositiveRate: 0.001,
+    });
+    expect(byName['me-1-big-Filter.db'].parameters).toMatchObject({ release: 3 });
     expect(byName['a.fuse']).toMatchObject({ size: 1000, promisedFalsePositiveRate: 1 / 256 });
   });
 
