@@ -16,6 +16,7 @@
 import { BlockedBloomFilter, BloomFilter, CountingBloomFilter, HashList } from 'bloomery';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { ParquetFilter } from 'bloomery/formats/parquet';
+import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import type { Command } from 'commander';
 import { withExamples, withFormat, withJson, withKeyFile, withOutput } from '../command-options.ts';
 import {
@@ -133,6 +134,8 @@ function combineFiles(
 
 /** Each structure has its own way to unite, and checks that the other has the same parameters. */
 function unite(one: AnyFilter, other: AnyFilter): AnyFilter | undefined {
+  // Chains of links unite although their links differ, and keep their rates.
+  if (one instanceof RedisBloomFilter && other instanceof RedisBloomFilter) return one.unite(other);
   if ('merge' in one) return (one as { merge(other: unknown): AnyFilter }).merge(other);
   if ('union' in one) return (one as { union(other: unknown): AnyFilter }).union(other);
   return undefined;

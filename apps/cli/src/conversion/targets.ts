@@ -35,6 +35,7 @@ import { UsageError } from '../usage-error.ts';
 import { bloomFilterOf } from './comparable-files.ts';
 import type { AnyFilter, Design } from './filter-facts.ts';
 import { funnelOfBytes, guavaKey, textOf } from './guava-keys.ts';
+import { loadCommands } from './load-commands.ts';
 
 /** A new filter, empty at first, to which the keys are added. */
 interface NewFilter {
@@ -43,7 +44,13 @@ interface NewFilter {
   encode(): Uint8Array | Promise<Uint8Array>;
 }
 
-export interface CreateOptions extends Design {
+/** Names that the user gave for the new file. */
+interface TargetNames {
+  /** The key in Redis, for commands that load a filter. */
+  readonly redisKey?: string | undefined;
+}
+
+export interface CreateOptions extends Design, TargetNames {
   readonly funnel: GuavaFunnel;
   /**
    * For the library's own structures: the hash and its seed, or the secret key, of the filter that
@@ -64,7 +71,7 @@ export interface Target {
    */
   readonly hash: string;
   /** Returns the new file if no keys are needed, otherwise undefined. */
-  bridge(file: FilterFile): Uint8Array | Promise<Uint8Array> | undefined;
+  bridge(file: FilterFile, names: TargetNames): Uint8Array | Promise<Uint8Array> | undefined;
   /** Creates an empty filter for the keys; undefined if this target is never built from keys. */
   readonly create?: (options: CreateOptions) => NewFilter;
 }
@@ -176,6 +183,19 @@ export const TARGETS: readonly Target[] = [
       foreign(RedisBloomFilter.create({ capacity, falsePositiveRate }), asIs),
   },
   {
+    name: 'redis-cli',
+    what: 'BF.LOADCHUNK commands for redis-cli --pipe',
+    bridges: 'redisbloom',
+    hash: 'murmur64a/c6a4a7935bd1e995',
+    bridge: ({ filter }, { redisKey }) =>
+      filter instanceof RedisBloomFilter ? loadCommands(filter, keyOf(redisKey)) : undefined,
+    create: ({ capacity, falsePositiveRate, redisKey }) => {
+      const filter = RedisBloomFilter.create({ capacity, falsePositiveRate });
+      const key = keyOf(redisKey);
+      return { ...foreign(filter, asIs), encode: () => loadCommands(filter, key) };
+    },
+  },
+  {
     name: 'dcso',
     what: "DCSO's bloom, flor, fleur",
     bridges: 'dcso, gzip or not',
@@ -238,6 +258,12 @@ export const TARGETS: readonly Target[] = [
   fuseTarget('binary-fuse', 'go', 'FastFilter in Go; keys are integers'),
   fuseTarget('binary-fuse-c', 'c', 'the same in C'),
 ];
+
+function keyOf(redisKey: string | undefined): string {
+  if (redisKey === undefined)
+    throw new UsageError('--to redis-cli needs --redis-key, the key that the filter gets in Redis');
+  return redisKey;
+}
 
 /** Formats that can be read, but written only in the form in which they were read. */
 export const READ_ONLY: readonly { readonly name: ForeignFormat; readonly what: string }[] = [

@@ -12,17 +12,20 @@ import {
   FormatError,
 } from 'bloomery/formats';
 import { BinaryFuseFile } from 'bloomery/formats/binary-fuse';
+import { CassandraFilter, cassandraRelease } from 'bloomery/formats/cassandra';
 import { DataSketchesFilter } from 'bloomery/formats/datasketches';
 import { DcsoFilter } from 'bloomery/formats/dcso';
 import { GoBloomFilter } from 'bloomery/formats/go-bloom';
 import { GuavaFilter, type GuavaFunnel } from 'bloomery/formats/guava';
 import { ParquetFilter } from 'bloomery/formats/parquet';
+import { PybloomFilter } from 'bloomery/formats/pybloom';
 import { RedisBloomFilter } from 'bloomery/formats/redisbloom';
 import { sniffFormat } from 'bloomery/formats/sniff';
 import { SparkFilter } from 'bloomery/formats/spark';
 import { SquidDigest } from 'bloomery/formats/squid';
 import {
   checkLength,
+  DELTA_MAGIC,
   decodeFilter,
   decodeFilterFrom,
   FRAME_MAGIC,
@@ -33,7 +36,9 @@ import {
 import { expandFrame } from 'bloomery/wire';
 import { readSettled, recoverFile } from '../in-place/recovered-file.ts';
 import { UsageError } from '../usage-error.ts';
+import { fileError } from './frame-error-text.ts';
 import { patientRead } from './patient-read.ts';
+import { scandumpChunks } from './scandump-text.ts';
 import { type OwnFilter, type Structure, structureOf } from './structures.ts';
 
 interface FilterFileBase {
@@ -83,18 +88,22 @@ export async function openFilter(path: string, options: OpenOptions = {}): Promi
     const large = await openLarge(path, options);
     if (large !== undefined) return large;
     const bytes = await readFilterBytes(path);
+    const chunks = scandumpChunks(bytes);
+    if (chunks !== undefined && (options.format ?? 'redisbloom') === 'redisbloom') {
+      return { path, bytes, format: 'redisbloom', filter: RedisBloomFilter.fromChunks(chunks, UNLIMITED) };
+    }
     const format = options.format ?? formatOf(path, bytes);
     if (format === 'bloomery') return openOwn(path, bytes, options);
     if (options.key !== undefined) throw new UsageError(`${path} is a ${format} file and takes no key`);
     return {
       path,
       bytes,
-      format: format as ForeignFormat,
-      filter: await openForeign(format, bytes, options),
+      format: format === PYBLOOM_MD5 ? 'pybloom' : (format as ForeignFormat),
+      filter: await openForeign(format, bytes, { path, ...options }),
     };
   } catch (error) {
     if (error instanceof FrameError || error instanceof FormatError) {
-      throw new UsageError(`${path}: ${explain(error)}`, { cause: error });
+      throw fileError(path, error);
     }
     throw error;
   }
@@ -194,11 +203,19 @@ function firstBytes(path: string): Uint8Array {
   }
 }
 
+/** The bytes are there already, so they are the limit. */
+const UNLIMITED = { maxBytes: Number.MAX_SAFE_INTEGER };
+
 /** The largest array of bytes in Node 20. */
 const MOST_BYTES = 2 ** 32;
 
 function formatOf(path: string, bytes: Uint8Array): string {
   if (bytes.length === 0) throw new UsageError(`${path} is empty, not a filter`);
+  if (hasMagic(DELTA_MAGIC, bytes)) {
+    throw new UsageError(
+      `${path} is a delta, not a filter; make the filter with: bloomery apply OLD ${path} -o NEW`,
+    );
+  }
   const [guess] = sniffFormat(bytes);
   if (guess === undefined) {
     throw new UsageError(
@@ -211,26 +228,30 @@ function formatOf(path: string, bytes: Uint8Array): string {
 async function openForeign(
   format: string,
   bytes: Uint8Array,
-  options: OpenOptions,
+  options: OpenOptions & { readonly path: string },
 ): Promise<ForeignFilter<never>> {
+  if (format === PYBLOOM_MD5) return PybloomFilter.decode(bytes, { ...UNLIMITED, beforeVersion4: true });
   if (!isForeignFormat(format)) {
     throw new UsageError(`there is no format ${format}; bloomery convert --help lists them`);
   }
-  return READERS[format](bytes, { maxBytes: Number.MAX_SAFE_INTEGER }, options.funnel ?? 'utf8');
+  return READERS[format](bytes, UNLIMITED, options);
 }
 
 function isForeignFormat(format: string): format is ForeignFormat {
   return Object.hasOwn(READERS, format);
 }
 
+/** `--format` for files of pybloom-live before 4.0; those of later releases look the same. */
+const PYBLOOM_MD5 = 'pybloom-md5';
+
 type ReadForeign = (
   bytes: Uint8Array,
   limit: ForeignDecodeOptions,
-  funnel: GuavaFunnel,
+  options: OpenOptions & { readonly path: string },
 ) => ForeignFilter<never> | Promise<ForeignFilter<never>>;
 
 const READERS: { readonly [F in ForeignFormat]: ReadForeign } = {
-  guava: (bytes, limit, funnel) => GuavaFilter.decode(bytes, { ...limit, funnel }),
+  guava: (bytes, limit, { funnel = 'utf8' }) => GuavaFilter.decode(bytes, { ...limit, funnel }),
   redisbloom: (bytes, limit) => RedisBloomFilter.decode(bytes, limit),
   parquet: (bytes, limit) => ParquetFilter.decode(bytes, limit),
   dcso: (bytes, limit) => DcsoFilter.decodeMaybeGzip(bytes, limit),
@@ -239,13 +260,8 @@ const READERS: { readonly [F in ForeignFormat]: ReadForeign } = {
   'binary-fuse': (bytes, limit) => BinaryFuseFile.decode(bytes, limit),
   spark: (bytes, limit) => SparkFilter.decode(bytes, limit),
   datasketches: (bytes, limit) => DataSketchesFilter.decode(bytes, limit),
+  // The name of the file tells which release wrote it. A copy without that name is taken as 4.0.
+  cassandra: (bytes, limit, { path }) =>
+    CassandraFilter.decode(bytes, { ...limit, release: cassandraRelease(path) ?? 4 }),
+  pybloom: (bytes, limit) => PybloomFilter.decode(bytes, limit),
 };
-
-function explain(error: FrameError | FormatError): string {
-  if (error.code === 'truncated') return `the file is cut off: ${error.message}`;
-  if (error.code === 'checksum') return `the file was damaged: ${error.message}`;
-  if (error.code === 'key' && /got none/.test(error.message)) {
-    return `${error.message}; --key-file names the file with the secret`;
-  }
-  return error.message;
-}
