@@ -1,6 +1,6 @@
 /**
- * `bloomery spell`: a spell checker whose dictionary is a file of 100 kB (survey 3.1; McIlroy's
- * `spell`).
+ * `bloomery spell`: a spell checker whose dictionary is a filter (survey 3.1; McIlroy's `spell`),
+ * with a packed list of the words beside it for suggestions.
  *
  * `bloomery spell notes.md` works without options: it takes the system's hunspell dictionary for
  * the locale, and keeps the filter built from it under $XDG_CACHE_HOME/bloomery. `spell build`
@@ -16,9 +16,11 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import {
   encodeSpeller,
+  FrequencyCounter,
   maskMarkdown,
   type Speller,
   type TextWord,
+  type WordFrequencies,
   WordScanner,
 } from '@bloomery/stores/spelling';
 import { type Command, Option } from 'commander';
@@ -34,9 +36,7 @@ import { warn } from '../terminal/warning.ts';
 import { UsageError } from '../usage-error.ts';
 
 export function register(program: Command): void {
-  const spell = program
-    .command('spell')
-    .description('check spelling with a dictionary that is a filter of 100 kB');
+  const spell = program.command('spell').description('check spelling with a dictionary that is a filter');
   withExamples(spell, [
     ['bloomery spell README.md', 'misspelt words with line, column and suggestions'],
     ['bloomery spell build /usr/share/hunspell/en_US.dic -o en.spell', 'a dictionary file'],
@@ -75,8 +75,12 @@ function registerBuild(command: Command): void {
     .option('-f, --force', 'replace the output if it exists already')
     .option(
       '--rate <rate>',
-      'at which misspellings in small letters may go unseen; default: what fits into 100 kB, at most 1/32',
+      'at which misspellings in small letters may go unseen; default: 0.1 %',
       parseRate,
+    )
+    .option(
+      '--corpus <files...>',
+      'texts in the language, whose common words are suggested first; default: a table for English',
     )
     .addOption(new Option('--structure <name>', 'the filter').choices(['static', 'bloom']).default('static'))
     .option('--language <name>', 'such as en_US; default: what the dictionary or its name says')
@@ -85,8 +89,8 @@ function registerBuild(command: Command): void {
   withExamples(command, [
     ['bloomery spell build /usr/share/hunspell/en_US.dic', 'makes en_US.spell'],
     [
-      'bloomery spell build /usr/share/dict/words --rate 0.1% -o words.spell',
-      'of a word list, with fewer misses',
+      'bloomery spell build /usr/share/hunspell/de_DE.dic --corpus buch.txt',
+      'suggests common words first, as far as the text knows them',
     ],
   ]);
 }
@@ -125,6 +129,7 @@ function check(files: readonly string[], options: CheckOptions): void {
   readOnce([...paths, options.dictionary, options.personal]);
   const speller = openSpeller(options);
   if (options.personal !== undefined) speller.addWords(readPersonal(options.personal));
+  if (options.suggest > 0 && !options.list) warnWithoutList(speller);
   // A wrong file name is reported before anything is printed.
   for (const path of paths) checkReadable(path);
   const seen = new Map<string, boolean>();
@@ -245,18 +250,20 @@ interface BuildOptions {
   readonly force?: boolean;
   readonly rate?: number;
   readonly structure: 'static' | 'bloom';
+  readonly corpus?: readonly string[];
   readonly language?: string;
   readonly json?: boolean;
 }
 
 function build(source: string, options: BuildOptions): void {
-  readOnce([source, options.aff]);
+  readOnce([source, options.aff, ...(options.corpus ?? [])]);
   const output = options.output ?? `${source === '-' ? 'words' : basename(source, extname(source))}.spell`;
   checkTarget(output, options);
   const speller = buildSpeller(source, options.aff, {
     falsePositiveRate: options.rate,
     structure: options.structure,
     language: options.language,
+    frequencies: countWords(options.corpus),
   });
   const bytes = encodeSpeller(speller);
   writeTarget(output, bytes, { force: options.force === true });
@@ -280,11 +287,28 @@ function build(source: string, options: BuildOptions): void {
 
 function suggest(word: string, options: DictionaryOptions & { suggest: number; json?: boolean }): void {
   const speller = openSpeller(options);
+  warnWithoutList(speller);
   const right = speller.check(word);
   const suggestions = right ? [] : speller.suggest(word, options.suggest);
   if (options.json) writeJson({ word, right, suggestions });
   else for (const text of right ? [word] : suggestions) writeLine(text);
   if (!right && suggestions.length === 0) process.exitCode = NOT_FOUND;
+}
+
+/** Counts the words of texts, or returns undefined if there are none. */
+function countWords(paths: readonly string[] | undefined): WordFrequencies | undefined {
+  if (paths === undefined) return undefined;
+  const counter = new FrequencyCounter();
+  for (const path of paths) for (const line of readLines(path)) counter.add(line);
+  return counter.classes();
+}
+
+/** Says why a dictionary of an earlier version gives no suggestions. */
+function warnWithoutList({ parts: { list } }: Speller): void {
+  if (list === undefined)
+    warn(
+      'the dictionary was made by an earlier version and gives no suggestions; spell build makes it again',
+    );
 }
 
 function readPersonal(path: string): string[] {

@@ -137,4 +137,4 @@ const FOLDERS = [
   '/Library/Spelling',
 ];
 /** Must change whenever the same dictionary would be built into different bytes. */
-const CACHE_VERSION = '2';
+const CACHE_VERSION = '3';
