@@ -1,6 +1,6 @@
 /**
  * `bloomery password`: turns a list of bad passwords into a small file that refuses them, and
- * everything one edit away from them.
+ * everything one edit away from them, and their usual manglings.
  * packages/stores/src/dictionaries/passwords/password-blocklist.ts explains how that works and what
  * it costs.
  *
@@ -37,7 +37,9 @@ import { UsageError } from '../usage-error.ts';
 export function register(program: Command): void {
   const command = program
     .command('password')
-    .description('refuse passwords that are on a list, or one character away from it');
+    .description(
+      'refuse passwords that are on a list, one character away from it, or words of it in disguise',
+    );
   registerBuild(command);
   registerCheck(command);
   registerInfo(command);
@@ -57,6 +59,7 @@ interface BuildOptions extends KeyOptions {
   readonly length: number;
   readonly nearMinimum: number;
   readonly caseSensitive?: boolean;
+  readonly manglings: boolean;
   readonly keyFile?: string;
 }
 
@@ -76,7 +79,11 @@ function registerBuild(parent: Command): void {
       parseLength,
       4,
     )
-    .option('--case-sensitive', 'tell upper and lower case apart');
+    .option('--case-sensitive', 'tell upper and lower case apart')
+    .option(
+      '--no-manglings',
+      'accept words with digits, marks or look-alikes (word12, p4$$word), and backwards',
+    );
   withKeyOptions(withKeyFile(command))
     .option('-q, --quiet', 'no progress and no summary')
     .option('--verbose', 'a summary on standard error, also when that is no terminal');
@@ -106,6 +113,7 @@ async function build(lists: string[], options: BuildOptions): Promise<void> {
     typicalLength: options.length,
     nearMinimum: options.nearMinimum,
     caseSensitive: options.caseSensitive === true,
+    manglings: options.manglings,
     ...keyOf(options.keyFile),
   });
   const total = inputsOf(lists).reduce((sum, { bytes = Number.NaN }) => sum + bytes, 0) || 0;
@@ -288,6 +296,7 @@ async function info(path: string, { json, keyFile }: { json?: boolean; keyFile?:
       ],
       ['alphabet', `${length} characters${facts.wildcards ? ' and a wildcard for others' : ''}`],
       ['case', facts.caseSensitive ? 'told apart' : 'folded'],
+      ['manglings', facts.manglings ? 'refused' : 'not refused'],
       ['near', `one edit from words of ${facts.nearMinimum} characters or more`],
       ['hash', facts.hash],
     ]),
@@ -344,6 +353,7 @@ function parseLength(text: string): number {
 const REASONS = {
   listed: 'it is on the list',
   near: 'it is one character away from a word on the list',
+  mangled: 'it is a word on the list with digits, marks or look-alikes, or backwards',
   empty: 'it is empty',
 };
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
