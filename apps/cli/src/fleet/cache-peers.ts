@@ -40,7 +40,15 @@ export function registerPeers(cache: Command): void {
 async function run({ node, json }: PeersOptions): Promise<void> {
   const { cooperation, squids } = await readReport(node);
   if (json) {
-    writeJson({ own: cooperation?.own ?? null, peers: cooperation?.peers ?? [], squids });
+    const {
+      own = null,
+      peers = [],
+      groups = null,
+      dns = [],
+      nats = null,
+      multicast = null,
+    } = cooperation ?? {};
+    writeJson({ own, peers, groups, dns, nats, multicast, squids });
     return;
   }
   const parts = [
@@ -91,7 +99,7 @@ function parse(text: string): Partial<Neighbours> | undefined {
 }
 
 /** The report as lines for a terminal. */
-function describeCooperation({ own, peers, dns, nats }: CooperationReport): string[] {
+function describeCooperation({ own, peers, dns, nats, multicast, groups }: CooperationReport): string[] {
   return [
     formatPairs([
       ['node', own.id],
@@ -103,9 +111,12 @@ function describeCooperation({ own, peers, dns, nats }: CooperationReport): stri
       ['summaries', `${formatBytes(own.memoryBytes)} of ${formatBytes(own.memoryLimitBytes)}`],
       ...dns.map((each): [string, string] => ['dns', lookupsOf(each)]),
       ...(nats == null ? [] : [['nats', natsOf(nats)] as [string, string]]),
+      ...(multicast == null ? [] : [['multicast', multicastOf(multicast)] as [string, string]]),
+      ...(groups == null ? [] : groupPairs(groups)),
     ]),
     '',
     ...tableOf(peers),
+    ...(groups == null ? [] : ['', ...groupTable(groups)]),
   ];
 }
 
@@ -132,11 +143,13 @@ function tableOf(peers: readonly PeerReport[]): string[] {
     formatCount(peer.falseHits),
     formatCount(peer.trueMisses),
     formatCount(peer.falseMisses),
+    formatCount(peer.late),
+    formatCount(peer.failures - peer.late),
     peer.latencyMs === null ? '–' : `${Number(peer.latencyMs.median.toPrecision(2))} ms`,
     formatBytes(peer.objectBytes),
   ]);
   return [
-    ...formatTable([HEADINGS, ...rows], { right: [4, 5, 6, 7, 8, 9, 10, 11, 12] }).split('\n'),
+    ...formatTable([HEADINGS, ...rows], { right: [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14] }).split('\n'),
     ...peers
       .filter(({ objects, falsePositiveRate }) => objects > 0 && falsePositiveRate > 0.01)
       .map(
@@ -163,13 +176,58 @@ function lookupsOf({ name, members, answeredMs, problem }: CooperationReport['dn
   return `${name}: ${formatCount(members)} others, ${age}${problem === null ? '' : `, now: ${problem}`}`;
 }
 
-function natsOf({ server, fleet, isConnected, why, hasStates, refused }: NatsReport): string {
+function natsOf(report: NatsReport): string {
+  const { server, fleet, isConnected, why, hasStates, reconnects, refused } = report;
   const link = isConnected ? 'connected' : `not connected: ${why}`;
   const states = isConnected && !hasStates ? ', without JetStream' : '';
-  const refusals = Object.entries(refused).map(([reason, count]) => `${formatCount(count)} ${reason}`);
-  return `${server}, fleet ${fleet}, ${link}${states}${refusals.length === 0 ? '' : `, refused: ${refusals.join(', ')}`}`;
+  const again = reconnects === 0 ? '' : `, ${formatCount(reconnects)} reconnects`;
+  return `${server}, fleet ${fleet}, ${link}${states}${again}${refusalsOf(refused)}`;
 }
 
+function multicastOf(report: MulticastReport): string {
+  const { group, isJoined, why, sent, repeated, fetched, givenUp, refused } = report;
+  const link = isJoined ? 'joined' : `not joined: ${why}`;
+  const counts = `${formatCount(sent)} sent, ${formatCount(repeated)} repeated, ${formatCount(fetched)} fetched`;
+  const lost = givenUp === 0 ? '' : `, ${formatCount(givenUp)} given up`;
+  return `${group}, ${link}, ${counts}${lost}${refusalsOf(refused)}`;
+}
+
+function groupPairs(groups: GroupsReport): [string, string][] {
+  const { group, members, ungrouped, questions, hits, refused, failed, objectBytes, fetched } = groups;
+  const leader = groups.isLeader ? 'this node leads it' : leaderOf(groups);
+  const ends = `${formatCount(hits)} hits, ${formatCount(refused)} refused, ${formatCount(failed)} failed`;
+  const without = ungrouped === 0 ? '' : `; ${formatCount(ungrouped)} nodes of the fleet have no --group`;
+  return [
+    ['group', `${group}, ${leader}, epoch ${groups.epoch ?? '–'}, ${formatCount(members)} nodes${without}`],
+    ['other groups', `${formatCount(questions)} questions: ${ends}; ${formatBytes(objectBytes)} from them`],
+    ['for them', `${objectsText(fetched)} fetched`],
+  ];
+}
+
+function groupTable({ others }: GroupsReport): string[] {
+  const rows = others.map((other) => [
+    other.group,
+    other.isOwner ? 'asked' : 'not asked: its leader was not heard lately',
+    other.leader ?? '–',
+    String(other.epoch ?? '–'),
+    formatCount(other.members),
+    formatCount(other.up),
+  ]);
+  const headings = ['group', 'state', 'leader', 'epoch', 'nodes', 'up'];
+  return formatTable([headings, ...rows], { right: [3, 4, 5] }).split('\n');
+}
+
+function leaderOf({ leader }: GroupsReport): string {
+  return leader === null ? 'no leader yet' : `led by ${leader}`;
+}
+
+function refusalsOf(refused: Readonly<Record<string, number>>): string {
+  const refusals = Object.entries(refused).map(([reason, count]) => `${formatCount(count)} ${reason}`);
+  return refusals.length === 0 ? '' : `, refused: ${refusals.join(', ')}`;
+}
+
+type GroupsReport = NonNullable<CooperationReport['groups']>;
+type MulticastReport = NonNullable<CooperationReport['multicast']>;
 type NatsReport = NonNullable<CooperationReport['nats']>;
 
 function stateOf({ state, masked }: PeerReport): string {
@@ -203,6 +261,8 @@ const HEADINGS = [
   'false hits',
   'true misses',
   'false misses',
+  'late',
+  'failed',
   'latency',
   'objects from it',
 ];

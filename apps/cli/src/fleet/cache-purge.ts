@@ -61,7 +61,7 @@ async function run(urls: readonly string[], options: PurgeOptions): Promise<void
   const late = new Set(answers.flatMap(({ waiting }) => waiting ?? []));
   if (late.size > 0)
     throw new UsageError(
-      `${[...late].join(', ')} did not confirm in time; the node tells them again until they do`,
+      `${[...late].join(', ')} did not confirm in time; the node tells them again until they do, and "bloomery cache peers" says what is wrong`,
     );
 }
 
