@@ -18,8 +18,8 @@ const notQuick = [
   'packages/cache/test/{chaos,clients,faults,fleet,node}/**',
   'packages/files/test/locks/**',
   'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
-  'apps/cli/test/{in-place/kill.test.ts,inputs/**,packed/**,terminal/**}',
-  'apps/cli/test/commands/{add,build,cache,cache-demo,check,combine,convert,halve,papers,plan,selftest,similar,simulate,verify}.test.ts',
+  'apps/cli/test/{in-place/kill.test.ts,inputs/**,packed/**,terminal/**,text/**}',
+  'apps/cli/test/commands/{add,build,cache,cache-demo,check,combine,convert,halve,join,layer,papers,plan,selftest,similar,simulate,verify}.test.ts',
   'packages/cache/src/node/log/access-log.test.ts',
   // A program, a browser or a word list that `npm ci` does not bring: openssl, Chromium,
   // dictionaries, another version of Node.

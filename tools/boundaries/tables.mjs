@@ -116,6 +116,7 @@ export const ROOMS = {
   cli: [
     ['usage-error.ts', 'exit-codes.ts', 'thread-file.ts'],
     'terminal',
+    'command-options.ts',
     ['keys', 'planning', 'completion'],
     'in-place/file-words.ts',
     'in-place/recovered-file.ts',
@@ -124,8 +125,8 @@ export const ROOMS = {
     'inspecting',
     'conversion',
     'in-place',
-    ['building', 'spelling', 'verifying', 'hashing'],
-    ['selftest', 'demo', 'fleet', 'simulating'],
+    ['building', 'spelling', 'verifying', 'hashing', 'streaming', 'joining', 'sharing', 'text'],
+    ['selftest', 'demo', 'fleet', 'simulating', 'layering'],
     'commands',
   ],
   papers: [['drawing', 'trials'], 'findings', ['forms', 'texts']],
