@@ -1,0 +1,108 @@
+/**
+ * A file of text as it lies on the disk: what identifies its content, and how its bytes are read.
+ * gzip is recognised by its first bytes, whatever the name is, as zgrep does it.
+ */
+
+import { type BigIntStats, fstatSync, readSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+
+export type FileKind = 'plain' | 'gzip';
+
+/** Properties by which a file is recognised. Numbers of nanoseconds are texts. */
+export interface FileIdentity {
+  readonly size: number;
+  /** Time of the last change; empty if it was too recent to tell later changes from it. */
+  readonly modified: string;
+  /** Time of the last change of content, name or rights, device and inode. */
+  readonly inode: string;
+  /** CRC-32 of the first 64 KiB. */
+  readonly head: number;
+  /** CRC-32 of the last 64 KiB. */
+  readonly tail: number;
+}
+
+const EDGE = 65536;
+
+export function readSome(descriptor: number, position: number, length: number): Buffer<ArrayBuffer> {
+  const bytes = Buffer.alloc(Math.max(0, length));
+  let at = 0;
+  while (at < bytes.length) {
+    const read = readSync(descriptor, bytes, at, bytes.length - at, position + at);
+    if (read === 0) break;
+    at += read;
+  }
+  return bytes.subarray(0, at);
+}
+
+export function kindOf(descriptor: number): FileKind {
+  const head = readSome(descriptor, 0, 2);
+  return head[0] === 0x1f && head[1] === 0x8b ? 'gzip' : 'plain';
+}
+
+export function statOf(descriptor: number): BigIntStats {
+  return fstatSync(descriptor, { bigint: true });
+}
+
+export function inodeOf({ dev, ino, ctimeNs }: BigIntStats): string {
+  return `${dev}:${ino}:${ctimeNs}`;
+}
+
+/** The checksums of the first and the last bytes of the first `size` bytes. */
+function edgesOf(descriptor: number, size: number): { head: number; tail: number } {
+  return {
+    head: crc32(readSome(descriptor, 0, Math.min(size, EDGE))),
+    tail: crc32(readSome(descriptor, Math.max(0, size - EDGE), Math.min(size, EDGE))),
+  };
+}
+
+/**
+ * Clocks of file systems tick every 4 to 10 ms. A change after this time has a later time stamp
+ * than one before it.
+ */
+const SETTLED_MS = 50;
+
+/**
+ * The identity of an open file. A file that was changed just now waits for the clock of the file
+ * system to move on; one that is being written gets no time, and counts as changed later unless it
+ * has grown.
+ */
+export function identify(descriptor: number): FileIdentity {
+  let stat = statOf(descriptor);
+  if (isRecent(stat)) {
+    Atomics.wait(PAUSE, 0, 0, 2 * SETTLED_MS);
+    stat = statOf(descriptor);
+  }
+  const size = Number(stat.size);
+  const modified = isRecent(stat) ? '' : String(stat.mtimeNs);
+  return { size, modified, inode: inodeOf(stat), ...edgesOf(descriptor, size) };
+}
+
+function isRecent({ mtimeMs, ctimeMs }: BigIntStats): boolean {
+  return Date.now() - Math.max(Number(mtimeMs), Number(ctimeMs)) < SETTLED_MS;
+}
+
+const PAUSE = new Int32Array(new SharedArrayBuffer(4));
+
+/** How a file relates to an identity that was taken earlier. */
+export type FileChange = 'same' | 'grown' | 'changed';
+
+/**
+ * Compares an open file with an identity. Same size, time, inode and time of the inode: the same.
+ * A file with another inode (copied, moved, renamed) must have the same size, time, head and tail.
+ * A larger file whose former head and tail are still there has grown.
+ */
+export function changeOf(descriptor: number, known: FileIdentity): FileChange {
+  const stat = statOf(descriptor);
+  const size = Number(stat.size);
+  if (known.modified !== '' && size === known.size && String(stat.mtimeNs) === known.modified) {
+    if (inodeOf(stat) === known.inode) return 'same';
+    return hasEdges(descriptor, known) ? 'same' : 'changed';
+  }
+  if (size <= known.size || known.size === 0) return 'changed';
+  return hasEdges(descriptor, known) ? 'grown' : 'changed';
+}
+
+function hasEdges(descriptor: number, { size, head, tail }: FileIdentity): boolean {
+  const edges = edgesOf(descriptor, size);
+  return edges.head === head && edges.tail === tail;
+}
