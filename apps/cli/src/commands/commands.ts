@@ -25,6 +25,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['redis'], load: () => import('./redis.ts') },
   { names: ['layer'], load: () => import('./layer.ts') },
   { names: ['index'], load: () => import('./text-index.ts') },
+  { names: ['grep'], load: () => import('./grep.ts') },
   { names: ['halve'], load: () => import('./halve.ts') },
   { names: ['convert'], load: () => import('./convert.ts') },
   { names: ['encode', 'decode'], load: () => import('./encode.ts') },
