@@ -1,0 +1,165 @@
+/**
+ * The lines of `bloomery grep` are those of the real zgrep: random substrings of the text and
+ * random regular expressions, with random flags, on a folder of plain and gzip files. The search
+ * runs in this process. zgrep runs over all needles in one shell; because each of its runs takes
+ * several processes, one needle in 25 is given to zgrep, and the others to the grep that zgrep
+ * would start, on the unpacked text.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { GramScheme } from '@bloomery/stores/text';
+import { linePattern, NOTHING_REQUIRED, type PatternSyntax } from '@bloomery/stores/text';
+import { withEffort } from '@bloomery/testkit/effort';
+import { Random } from '@bloomery/testkit/statistics';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type GrepReport, grepFiles } from '../../src/text/grep-files.ts';
+import { indexFolder } from '../../src/text/index-folder.ts';
+import { LineFinder } from '../../src/text/line-finder.ts';
+import { LinePrinter } from '../../src/text/line-printer.ts';
+import { randomPattern } from './random-pattern.ts';
+import { writeCorpus } from './text-corpus.ts';
+
+/** Small blocks, so that a small folder has many of them. */
+const SCHEME: GramScheme = { gram: 5, extra: 8, extraRule: 'run', bitsLog2: 12, limit: 2048 };
+
+let scratch: string;
+let folder: string;
+let plain: string;
+let texts: Map<string, Buffer>;
+
+beforeAll(async () => {
+  scratch = mkdtempSync(join(tmpdir(), 'bloomery-zgrep-'));
+  folder = join(scratch, 'logs');
+  plain = join(scratch, 'plain');
+  texts = writeCorpus(folder, 21, 400);
+  for (const [name, text] of texts) {
+    mkdirSync(join(plain, name, '..'), { recursive: true });
+    writeFileSync(join(plain, name), text);
+  }
+  await indexFolder(folder, { scheme: SCHEME });
+});
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+interface Question {
+  readonly pattern: Buffer;
+  readonly syntax: PatternSyntax;
+  readonly flags: readonly string[];
+}
+
+async function ask(
+  { pattern, syntax, flags }: Question,
+  paths: readonly string[],
+): Promise<{ output: string; report: GrepReport }> {
+  const has = (flag: string) => flags.includes(flag);
+  const number = (flag: string) => Number(flags.find((one) => one.startsWith(flag))?.slice(2) ?? 0);
+  const invert = has('-v');
+  const read = linePattern([pattern], {
+    syntax,
+    ignoreCase: has('-i'),
+    words: has('-w'),
+    wholeLines: has('-x'),
+  });
+  const output: Uint8Array[] = [];
+  const [before, after] = [number('-B') || number('-C'), number('-A') || number('-C')];
+  const printer = new LinePrinter(new LineFinder(read, invert), {
+    only: has('-c') ? 'count' : has('-l') ? 'files' : has('-L') ? 'files without' : undefined,
+    names: true,
+    numbers: has('-n'),
+    before,
+    after,
+    json: false,
+    invert,
+    write: (bytes) => output.push(bytes),
+  });
+  const report = await grepFiles(paths, {
+    required: invert ? NOTHING_REQUIRED : read.required,
+    printer,
+    context: before + after > 0 && !has('-c') && !has('-l') && !has('-L'),
+    quiet: false,
+    onError: (message) => output.push(Buffer.from(`error: ${message}\n`)),
+  });
+  return { output: Buffer.concat(output).toString('latin1'), report };
+}
+
+/** Runs all questions in one shell; returns the outputs. */
+function askGrep(questions: readonly Question[], names: readonly string[]): string[] {
+  const work = join(scratch, 'questions');
+  mkdirSync(work, { recursive: true });
+  const script = questions.map(({ pattern, syntax, flags }, i) => {
+    writeFileSync(join(work, `${i}.pattern`), pattern);
+    const letter = { fixed: '-F', basic: '-G', extended: '-E' }[syntax];
+    // zgrep starts a grep for each file, and so prints no `--` between the contexts of two files.
+    const context = flags.some((flag) => /^-[ABC]/.test(flag));
+    const [program, place] = i % 25 === 0 && !context ? ['zgrep', folder] : ['grep', plain];
+    const all = ['-a', '-H', letter, ...flags].join(' ');
+    return `cd ${place} && ${program} ${all} -e "$(cat ${work}/${i}.pattern)" -- ${names.join(' ')} > ${work}/${i}.out 2> ${work}/${i}.err`;
+  });
+  writeFileSync(join(scratch, 'ask.sh'), `${script.join('\n')}\ntrue\n`);
+  const { status, stderr } = spawnSync('bash', [join(scratch, 'ask.sh')], {
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+  expect(status, String(stderr)).toBe(0);
+  return questions.map((_, i) => {
+    const said = readFileSync(join(work, `${i}.err`), 'utf8');
+    return `${readFileSync(join(work, `${i}.out`), 'latin1')}${said === '' ? '' : `error: ${said}`}`;
+  });
+}
+
+function randomFlags(random: Random): string[] {
+  const flags: string[] = [];
+  for (const flag of ['-i', '-n', '-w']) if (random.below(4) === 0) flags.push(flag);
+  if (random.below(12) === 0) flags.push('-v');
+  if (random.below(12) === 0) flags.push('-x');
+  if (random.below(4) === 0) flags.push(random.pick(['-c', '-l', '-L']));
+  else if (random.below(3) === 0) flags.push(`-${random.pick(['A', 'B', 'C'])}${1 + random.below(3)}`);
+  return flags;
+}
+
+function randomQuestion(random: Random): Question {
+  const flags = randomFlags(random);
+  if (random.below(2) === 0) {
+    const text = random.pick([...texts.values()].filter((one) => one.length > 100));
+    for (;;) {
+      const start = random.below(text.length);
+      const pattern = text.subarray(start, start + 1 + random.below(24));
+      // The shell cannot pass a zero byte, and cuts newlines.
+      if (pattern.includes(0) || pattern.includes(10)) continue;
+      return { pattern: random.below(8) === 0 ? reversed(pattern) : pattern, syntax: 'fixed', flags };
+    }
+  }
+  const syntax = random.pick(['basic', 'extended'] as const);
+  return { pattern: Buffer.from(randomPattern(random, syntax === 'extended'), 'latin1'), syntax, flags };
+}
+
+function reversed(bytes: Buffer): Buffer {
+  return Buffer.from(bytes).reverse();
+}
+
+test('random needles and regular expressions give the lines of zgrep, byte for byte', async () => {
+  const random = new Random(22);
+  const questions = Array.from({ length: withEffort(1000, 100) }, () => randomQuestion(random));
+  const names = [...texts.keys()];
+  const expected = askGrep(questions, names);
+  const wrong: string[] = [];
+  let skipped = 0;
+  let asked = 0;
+  for (const [i, question] of questions.entries()) {
+    const { output, report } = await ask(
+      question,
+      names.map((name) => join(folder, name)),
+    );
+    if (output.replaceAll(`${folder}/`, '') !== expected[i])
+      wrong.push(
+        `${question.syntax} ${question.flags.join(' ')} ${JSON.stringify(question.pattern.toString('latin1'))}: expected ${expected[i].length} bytes, got ${output.replaceAll(`${folder}/`, '').length}`,
+      );
+    expect(report.whole['not indexed'] + report.whole.changed + report.whole['damaged index']).toBe(0);
+    skipped += report.blocks - report.candidates;
+    asked += report.blocks;
+  }
+  expect(wrong).toEqual([]);
+  // The index takes part in the test.
+  expect(skipped / asked).toBeGreaterThan(0.2);
+}, 900_000);
