@@ -57,10 +57,9 @@ Examples:
 
   bloomery <command> --help shows more of them.`,
     );
-  // `completion` needs all the other commands.
-  const one = COMMANDS.filter(
-    ({ names }) => wanted !== 'completion' && names.some((name) => name === wanted),
-  );
+  // These two need all the other commands.
+  const needsAll = wanted === 'completion' || wanted === 'man';
+  const one = COMMANDS.filter(({ names }) => !needsAll && names.some((name) => name === wanted));
   const modules = await Promise.all((one.length > 0 ? one : COMMANDS).map(({ load }) => load()));
   // Each command inherits the settings made so far.
   for (const { register } of modules) register(program);

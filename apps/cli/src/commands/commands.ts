@@ -38,5 +38,6 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['simulate'], load: () => import('./simulate.ts') },
   { names: ['papers'], load: () => import('./papers.ts') },
   { names: ['selftest'], load: () => import('./selftest.ts') },
+  { names: ['man'], load: () => import('./man.ts') },
   { names: ['completion'], load: () => import('./completion.ts') },
 ];

@@ -28,7 +28,7 @@ describe('completion in bash', () => {
   });
 
   it('completes commands', () => {
-    expect(offered('un')).toEqual(['union']);
+    expect(offered('un')).toEqual(['uniq', 'union']);
     expect(offered('')).toContain('completion');
     expect(offered('help', 'hal')).toEqual(['halve']);
   });
