@@ -28,9 +28,22 @@ export function licenseNotices(packages) {
 
 function readPackage(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-  if (file === undefined) {
+  const text = licenseText(folder);
+  if (text === undefined) {
     throw new Error(`Cannot bundle ${name}: expected a file with its licence, got none (${folder})`);
   }
-  return { name, version, license, text: readFileSync(join(folder, file), 'utf8').trim() };
+  return { name, version, license, text };
+}
+
+/** The licence: its file, or the last section of a README that has the whole notice in it. */
+function licenseText(folder) {
+  const entries = readdirSync(folder);
+  const file = entries.find((entry) => /^licen[cs]e/i.test(entry));
+  if (file !== undefined) return readFileSync(join(folder, file), 'utf8').trim();
+  const page = entries.find((entry) => /^readme/i.test(entry));
+  if (page === undefined) return undefined;
+  const [, section] = /^#+ *licen[cs]e *$([\s\S]*)/im.exec(readFileSync(join(folder, page), 'utf8')) ?? [];
+  return section !== undefined && /Copyright[\s\S]*WITHOUT WARRANTY/.test(section)
+    ? section.trim()
+    : undefined;
 }
