@@ -8,7 +8,7 @@ const bareMachine = (/** @type {string[]} */ ...args) =>
 test('tools/bare-machine --help explains every option, without root', () => {
   const { status, stdout, stderr } = bareMachine('--help');
   expect([status, stderr]).toEqual([0, '']);
-  for (const option of ['--data', '--home', '--mirror', '--user', '--rebuild']) {
+  for (const option of ['--data', '--home', '--mirror', '--user', '--without-node', '--file', '--rebuild']) {
     expect(stdout).toContain(`\n  ${option} `);
   }
 });
