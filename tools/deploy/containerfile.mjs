@@ -1,7 +1,7 @@
 /**
  * Reads a Containerfile, and checks the rules that we hold it to. No image can be pulled where the
- * tests run, so they cannot build it; a linter of its own (hadolint) would be one more program to
- * install, and would not know the settings of the cache.
+ * tests run, so they do not build it; tools/image-check.mjs does, on a base of its own. A linter
+ * (hadolint) would be one more program to install, and would not know the settings of the cache.
  */
 
 import { CacheSettings } from './cache-settings.mjs';

@@ -1,5 +1,5 @@
 // deploy/Containerfile, by its text. The base image cannot be pulled everywhere, so no test builds
-// it.
+// it; `npm run image:check` does.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
