@@ -7,15 +7,26 @@ import { boundWork, lowerBound } from './survey-bound.ts';
 import { countersWork, overflow } from './survey-counters.ts';
 import { estimates, estimatesWork } from './survey-estimates.ts';
 import { halving, halvingWork } from './survey-halving.ts';
+import { hashList, hashListWork } from './survey-hash-list.ts';
 import { rates, ratesWork } from './survey-rates.ts';
+import { turnover, turnoverWork } from './survey-turnover.ts';
 import { zeros, zerosWork } from './survey-zeros.ts';
 
 export const survey: Part = {
   name: 'survey',
-  what: 'section 2 of Network Applications of Bloom Filters: rates, bounds, halving, estimates, counters',
+  what: 'section 2 of Network Applications of Bloom Filters: rates, bounds, hash lists, halving, estimates, counters',
   files: [],
   work: (trials) =>
-    [ratesWork, zerosWork, boundWork, halvingWork, estimatesWork, countersWork].flatMap((one) => one(trials)),
+    [
+      ratesWork,
+      zerosWork,
+      boundWork,
+      hashListWork,
+      halvingWork,
+      estimatesWork,
+      countersWork,
+      turnoverWork,
+    ].flatMap((one) => one(trials)),
   report,
 };
 
@@ -25,8 +36,8 @@ function report(results: Results): Report {
     comparisons.push({ ...comparison, what: `survey, ${comparison.what}` });
     return comparison.sigmas.toFixed(1);
   };
-  const sections = [rates, zeros, lowerBound, halving, estimates, overflow].map((section) =>
-    section(results, compare),
+  const sections = [rates, zeros, lowerBound, hashList, halving, estimates, overflow, turnover].map(
+    (section) => section(results, compare),
   );
   return { sections, comparisons };
 }

@@ -1,9 +1,8 @@
 /**
  * One trial: build a filter, fill it, ask it, code it, and return whole numbers.
  *
- * Nothing here is random. Keys are counters, and only the seed of the hash function differs from
- * trial to trial. So every run gives the same numbers, on any machine and with any number of
- * threads.
+ * Nothing here is random. Keys are counters, and only the seed differs from trial to trial. So
+ * every run gives the same numbers, on any machine and with any number of threads.
  *
  * The papers draw k positions for each element independently and uniformly. The filters here are
  * the library's, and their positions come from its hash. That the tables come out the same is part
@@ -11,9 +10,10 @@
  * people install.
  */
 
-import { BloomFilter, CountingBloomFilter, type PackedKeys, StaticFilter } from 'bloomery';
+import { BloomFilter, CountingBloomFilter, HashList, type PackedKeys, StaticFilter } from 'bloomery';
 import { payloadOf } from 'bloomery/frames';
 import { encodeBits, encodePiece } from 'bloomery/wire';
+import { type TurnoverShape, turnoverTrial } from './turnover-trial.ts';
 
 interface Shape {
   /** A name, unique in a run: it is the key of the results. */
@@ -58,7 +58,17 @@ interface StaticJob extends Shape {
   readonly kind: 'static';
 }
 
-export type Job = FilterJob | CountersJob | PairJob | HalvingJob | StaticJob;
+/** A sorted list of hashes: a filter with one hash and `bits` possible values. */
+interface ListJob extends Shape {
+  readonly kind: 'list';
+}
+
+/** A counting filter whose set turns over. */
+interface TurnoverJob extends Shape, TurnoverShape {
+  readonly kind: 'turnover';
+}
+
+export type Job = FilterJob | CountersJob | PairJob | HalvingJob | StaticJob | ListJob | TurnoverJob;
 
 /** The numbers that a trial leaves, by kind, in this order. */
 export const COLUMNS = {
@@ -67,6 +77,8 @@ export const COLUMNS = {
   pair: ['ones1', 'ones2', 'onesAnd'],
   halving: ['same', 'positives', 'positivesOfHalf'],
   static: ['storedBits', 'positives'],
+  list: ['storedBits', 'positives'],
+  turnover: ['crossings', 'overflowStep', 'lossSteps', 'firstLoss', 'lost', 'denied', 'stuck'],
 } as const satisfies Record<Job['kind'], readonly string[]>;
 
 export type Column = (typeof COLUMNS)[Job['kind']][number];
@@ -93,6 +105,13 @@ export function runTrial(job: Job, seed: number): readonly number[] {
       const filter = StaticFilter.from(counters(job.keys, 0), { fingerprintBits: job.hashes, seed });
       return [8 * filter.byteLength, positives(filter, job)];
     }
+    case 'list': {
+      const list = new HashList({ bits: job.bits, hashes: job.hashes, seed });
+      list.addMany(counters(job.keys, 0));
+      return [8 * payloadOf(list.encode()).length, positives(list, job)];
+    }
+    case 'turnover':
+      return turnoverTrial(job, seed);
   }
 }
 
