@@ -4,9 +4,10 @@
  *
  *     npm --prefix bench run spelling [-- file …]      default: the fortunes of Debian's package `fortunes`
  *
- * Needs hunspell and hunspell-en-us. Both programs run as people run them: a process that reads the
- * text from a pipe and writes a list; the time is the best of three, with the start of the process,
- * which is shown apart. Speeds depend on the machine.
+ * Needs hunspell and hunspell-en-us, and codespell for a second list of misspellings. Both
+ * programs run as people run them: a process that reads the text from a pipe and writes a list.
+ * Times are processor times, the best of three, with the start of the process, which is shown
+ * apart. Speeds depend on the machine.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -21,11 +22,14 @@ import {
   wordsOf,
 } from '../../packages/stores/dist/dictionaries/spelling/index.js';
 import { kindsOf } from './disagreements.ts';
-import { compareSuggestions } from './suggestions.ts';
+import { COMMON, codespellSample } from './misspellings.ts';
+import { compareSlips, compareSuggestions } from './suggestions.ts';
 
 const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
 const DIC = '/usr/share/hunspell/en_US.dic';
 const AFF = '/usr/share/hunspell/en_US.aff';
+/** Number of copies of the text in the long one. */
+const LONG = 8;
 const FORTUNES = '/usr/share/games/fortunes';
 
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-spelling-'));
@@ -49,6 +53,12 @@ function main(): void {
   const theirs = timed('hunspell', theirArgs, text, 3);
   const ourStart = timed(process.execPath, ourArgs, 'a', 3).seconds;
   const theirStart = timed('hunspell', theirArgs, 'a', 3).seconds;
+  // The same text again and again: a long one, in which most words have come before.
+  const longText = `${text}\n`.repeat(LONG);
+  const long = {
+    ours: timed(process.execPath, ourArgs, longText, 3).seconds,
+    theirs: timed('hunspell', theirArgs, longText, 1).seconds,
+  };
 
   const size = statSync(dictionary).size;
   const files = statSync(DIC).size + statSync(AFF).size;
@@ -64,6 +74,8 @@ function main(): void {
     ['  of that, start', `${ourStart.toFixed(2)} s`, `${theirStart.toFixed(2)} s`],
     ['speed, whole run', speed(ours.seconds), speed(theirs.seconds)],
     ['speed, start left out', speed(ours.seconds - ourStart), speed(theirs.seconds - theirStart)],
+    [`${LONG} times the text, whole run`, speed(long.ours / LONG), speed(long.theirs / LONG)],
+    ['  ratio of processor times', `${(long.theirs / long.ours).toFixed(1)} times`, '1'],
     ['distinct misspelt words', count(ours.lines.size), count(theirs.lines.size)],
   ]);
 
@@ -85,7 +97,13 @@ function main(): void {
   console.log(
     `stated: at most ${(100 * speller.falsePositiveRate).toFixed(2)} % for each key asked, of which a word has 1 to 4\n`,
   );
-  table(compareSuggestions(speller, forms, words));
+  table(compareSlips(speller, forms, words));
+  console.log();
+  table(compareSuggestions('common misspellings', speller, forms, COMMON));
+  const sample = codespellSample(forms);
+  console.log();
+  if (sample === undefined) console.log('codespell is not installed; its misspellings are left out');
+  else table(compareSuggestions("misspellings of codespell's dictionary", speller, forms, sample));
 }
 
 function readText(paths: readonly string[]): string {
@@ -102,7 +120,7 @@ function readText(paths: readonly string[]): string {
     .replaceAll('\ufffd', ' ');
 }
 
-/** The best of some runs, and the lines it printed. */
+/** The processor time of the best of some runs, and the lines it printed. */
 function timed(
   command: string,
   args: readonly string[],
@@ -112,9 +130,9 @@ function timed(
   let seconds = Number.POSITIVE_INFINITY;
   let lines = new Set<string>();
   for (let run = 0; run < runs; run++) {
-    const started = performance.now();
     const env = { ...process.env, LC_ALL: 'C.UTF-8' };
-    const { stdout, stderr, status, error } = spawnSync(command, args, {
+    const script = '"$0" "$@"; code=$?; times >&2; exit $code';
+    const { stdout, stderr, status, error } = spawnSync('sh', ['-c', script, command, ...args], {
       input,
       encoding: 'utf8',
       maxBuffer: 2 ** 29,
@@ -122,10 +140,23 @@ function timed(
     });
     if (error !== undefined || status === null || status > 1)
       throw error ?? new Error(`${command} failed: ${stderr}`);
-    seconds = Math.min(seconds, (performance.now() - started) / 1000);
+    seconds = Math.min(seconds, processorSeconds(stderr));
     lines = new Set(stdout.split('\n').filter((line) => line !== ''));
   }
   return { seconds, lines };
+}
+
+/** User and system time of the children of a shell, from the last line of `times`. */
+function processorSeconds(report: string): number {
+  const parts = [
+    ...report
+      .trim()
+      .split('\n')
+      .at(-1)!
+      .matchAll(/(\d+)m([\d.]+)s/g),
+  ];
+  if (parts.length !== 2) throw new Error(`expected two times at the end, got ${report}`);
+  return parts.reduce((sum, [, minutes, seconds]) => sum + 60 * Number(minutes) + Number(seconds), 0);
 }
 
 function table(rows: readonly (readonly string[])[]): void {
