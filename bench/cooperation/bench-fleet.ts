@@ -3,7 +3,8 @@
 import { fileURLToPath } from 'node:url';
 import { Fleet, type FleetOptions } from '../../packages/testkit/src/fleet/fleet.ts';
 
-const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
+/** The command as it was built. */
+export const COMMAND = fileURLToPath(new URL('../../apps/cli/bin/bloomery.js', import.meta.url));
 
 export interface BenchFleetOptions extends Partial<Omit<FleetOptions, 'program'>> {
   /** The origin behind all nodes. */
