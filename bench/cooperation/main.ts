@@ -10,10 +10,15 @@ import { parseArgs } from 'node:util';
 import { needPrograms } from '../shared/need-programs.ts';
 import { agreementTable } from './agreement-row.ts';
 import { capturedTable } from './captured-stream.ts';
+import { churnTable } from './churn-row.ts';
 import { firstByteTable } from './first-byte-row.ts';
 import { freshTable } from './fresh-row.ts';
 import { herdTable } from './herd-row.ts';
+import { idleTable } from './idle-row.ts';
 import { localHitsTable } from './local-hits-row.ts';
+import { multicastTable } from './multicast-row.ts';
+import { networkFaultsTable } from './network-faults-row.ts';
+import { squidTable } from './squid-row.ts';
 import { stallTable } from './stall-row.ts';
 import { updatePage, updateTable } from './update-table.ts';
 
@@ -22,8 +27,8 @@ const DOCS = fileURLToPath(new URL('../../docs/notes/summary-bytes.md', import.m
 
 const HELP = `npm run bench:cooperation -- [options]
 
-  --only LIST        sections: bytes, stream, fresh, herd, first-byte, local-hits, stall, agreement
-                     (all of them)
+  --only LIST        sections: bytes, stream, multicast, fresh, herd, first-byte, network-faults,
+                     local-hits, stall, idle, agreement, churn, squid (all of them)
   --quick            smaller and fewer
   --write            put the sections into bench/results/cooperation.md; the others stay
   --docs             write the table of bytes into docs/notes/summary-bytes.md as well
@@ -62,12 +67,22 @@ const SECTIONS: readonly BenchSection[] = [
     title: 'Bytes on a captured TCP stream',
     run: () => capturedTable(options.quick),
   },
+  {
+    name: 'multicast',
+    title: 'Bytes by fleet size, streams and multicast',
+    run: () => multicastTable(options.quick),
+  },
   { name: 'fresh', title: 'Fresh', run: () => freshTable(options.quick) },
   { name: 'herd', title: 'Herd', run: () => herdTable(options.quick) },
   {
     name: 'first-byte',
     title: 'First byte under faults',
     run: () => firstByteTable(options.quick),
+  },
+  {
+    name: 'network-faults',
+    title: 'First byte under faults of the network',
+    run: () => networkFaultsTable(options.quick),
   },
   {
     name: 'local-hits',
@@ -79,9 +94,33 @@ const SECTIONS: readonly BenchSection[] = [
   },
   { name: 'stall', title: 'No stall', run: () => stallTable(options.quick) },
   {
+    name: 'idle',
+    title: 'An idle fleet',
+    async run() {
+      needPrograms(['unshare', 'ip', 'nats-server'], 'util-linux iproute2 nats-server');
+      return idleTable(options.quick);
+    },
+  },
+  {
     name: 'agreement',
     title: 'Agreement with the simulator',
     run: () => agreementTable(options.quick),
+  },
+  {
+    name: 'churn',
+    title: 'Nodes that come and go, beside the simulator',
+    async run() {
+      needPrograms(['nats-server'], 'nats-server');
+      return churnTable(options.quick);
+    },
+  },
+  {
+    name: 'squid',
+    title: 'Beside Squid',
+    async run() {
+      needPrograms(['squid'], 'squid');
+      return squidTable(options.quick);
+    },
   },
 ];
 
@@ -134,3 +173,5 @@ function read(): string[] {
 }
 
 await main();
+// Sockets whose namespace is gone are never told of their end, and would keep the process busy.
+process.exit();
