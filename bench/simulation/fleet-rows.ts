@@ -10,6 +10,8 @@
  */
 
 import {
+  BETWEEN_CHOICES,
+  type BetweenChoice,
   type FleetOptions,
   type FleetResult,
   type PolicyChoice,
@@ -19,7 +21,7 @@ import {
   zipfTrace,
 } from '@bloomery/cache/simulation';
 
-export const SECTIONS = ['fleet', 'messages', 'forms', 'thresholds', 'shock', 'growth'] as const;
+export const SECTIONS = ['fleet', 'messages', 'forms', 'thresholds', 'shock', 'growth', 'groups'] as const;
 export type Section = (typeof SECTIONS)[number];
 
 export interface FleetRow {
@@ -38,6 +40,8 @@ export interface FleetRow {
   readonly threshold: number | null;
   /** Share of the nodes that is replaced in the middle of the measured part, or 0. */
   readonly replaced: number;
+  /** Nodes of a group, if half of the requests follow the taste of the group; otherwise 0. */
+  readonly tasteGroup: number;
   readonly seeds: readonly number[];
 }
 
@@ -86,6 +90,7 @@ export function fleetRows(quick: boolean): FleetRow[] {
       rate: 100,
       threshold: 0.01,
       replaced: 0,
+      tasteGroup: 0,
       seeds: quick ? [1] : SEEDS,
       ...more,
       nodes,
@@ -99,6 +104,7 @@ export function fleetRows(quick: boolean): FleetRow[] {
     ...thresholdRows(row),
     ...shockRows(row),
     ...growthRows(row, scale),
+    ...groupRows(row, scale),
   ];
 }
 
@@ -198,6 +204,58 @@ function growthRows(row: NewRow, scale: number): FleetRow[] {
   );
 }
 
+/**
+ * The sizes of fleets in groups, the objects of each node, and the requests per object that the
+ * fleet holds. Large fleets have small nodes and fewer requests, so that a row takes minutes.
+ */
+const GROUPED_FLEETS = [
+  { nodes: 64, capacity: 100, perHeld: REQUESTS_PER_HELD, seeds: SEEDS },
+  { nodes: 256, capacity: 100, perHeld: REQUESTS_PER_HELD, seeds: [1] },
+  { nodes: 1024, capacity: 50, perHeld: 3, seeds: [1] },
+] as const;
+const GROUP_SIZES = [16, 32, 64] as const;
+/** The size of groups for which each fleet has all rows. */
+const USUAL_SIZE = 32;
+/** The largest mesh that runs. One of 1,024 nodes would take hours. */
+const LARGEST_MESH = 256;
+const QUIET_RATE = 10;
+const TASTE_SHARE = 0.5;
+
+const BETWEEN_NAMES: Record<BetweenChoice, string> = {
+  nothing: 'nothing between',
+  'leader-union': 'leader union',
+  'group-owner': 'group owner',
+};
+
+function groupRows(row: NewRow, scale: number): FleetRow[] {
+  return GROUPED_FLEETS.flatMap(({ nodes, capacity, perHeld, seeds }) => {
+    const requests = Math.round(nodes * capacity * scale * perHeld);
+    const fleet = { nodes, capacity: capacity * scale, requests, rate: QUIET_RATE, threshold: null };
+    const more = scale === 1 ? { ...fleet, seeds } : fleet;
+    const grouped = (words: string, size: number, tasteGroup = 0) =>
+      BETWEEN_CHOICES.filter((between) => between !== 'nothing' || size === USUAL_SIZE).map((between) =>
+        row(
+          'groups',
+          `${words}: groups of ${size}, ${BETWEEN_NAMES[between]}`,
+          { kind: 'groups', size, between },
+          { ...more, tasteGroup },
+        ),
+      );
+    const tasteGroup = USUAL_SIZE;
+    return [
+      row('groups', `${nodes} nodes: consistent hashing`, HASHING, more),
+      ...(nodes > LARGEST_MESH ? [] : [row('groups', `${nodes} nodes: one mesh`, DEFAULT, more)]),
+      ...GROUP_SIZES.filter((size) => size < nodes).flatMap((size) => grouped(`${nodes} nodes`, size)),
+      ...(nodes === LARGEST_MESH
+        ? [
+            row('groups', `${nodes} nodes, tastes: consistent hashing`, HASHING, { ...more, tasteGroup }),
+            ...grouped(`${nodes} nodes, tastes`, USUAL_SIZE, tasteGroup),
+          ]
+        : []),
+    ];
+  });
+}
+
 /** Runs a row with one seed. */
 export async function runRow(
   row: FleetRow,
@@ -205,13 +263,14 @@ export async function runRow(
   progress: (share: number) => void,
 ): Promise<RowFigures> {
   const { section, name, policy, nodes, capacity, objects, requests, rate, threshold, replaced } = row;
+  const tastes = row.tasteGroup === 0 ? undefined : { groups: nodes / row.tasteGroup, share: TASTE_SHARE };
   const warmUpRequests = Math.round(WARM_UP * requests);
   const middle = Math.round((warmUpRequests + requests) / 2);
   const options: FleetOptions = {
     policy,
     nodes,
     capacity: { objects: capacity },
-    trace: zipfTrace({ exponent: 0.8, objects, requests, nodes, ratePerNode: rate, seed }),
+    trace: zipfTrace({ exponent: 0.8, objects, requests, nodes, ratePerNode: rate, tastes, seed }),
     seed,
     warmUpRequests,
     progress: (played) => progress(played / requests),

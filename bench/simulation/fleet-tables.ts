@@ -77,13 +77,29 @@ const HEARTBEATS: Column = {
   of: perRequest(({ messages }) => messages.heartbeat),
 };
 
+const OTHER_GROUPS: Column = {
+  title: 'of it from other groups, %',
+  digits: 1,
+  of: perCent(({ betweenGroups }) => betweenGroups.hits),
+};
+const ROUND_TRIPS: Column = {
+  title: 'round trips',
+  digits: 2,
+  of: perRequest(({ roundTrips }) => roundTrips),
+};
+const BETWEEN_KB: Column = {
+  title: 'kB between groups/request',
+  digits: 2,
+  of: perRequest(({ betweenGroups }) => (betweenGroups.objectBytes + betweenGroups.messageBytes) / 1000),
+};
+
 const HEAD = `# Simulated fleets
 
 Written by \`npm run bench:simulation -- --write\` from bench/results/simulation.json. Zipf with exponent 0.8, objects of 30 kB
 on average, the caches of a fleet hold 64 % of all objects together. Three quarters of the requests are warm-up. A neighbour is
 1 ms away, the origin 50 ms. Messages are everything between nodes except the transfer of an object; heartbeats are counted
 apart. Updates are sent at a threshold of 1 % alone and without the owner's flight, except in rows with "default settings" or
-"owner". Intervals are 95 % by Student's t over the seeds; a row without one has a single seed.`;
+"owner" and in those of fleets in groups. Intervals are 95 % by Student's t over the seeds; a row without one has a single seed.`;
 
 /** The whole page, for the rows that have run. */
 export function fleetPage(rows: readonly FleetRow[], figures: readonly RowFigures[]): string {
@@ -101,12 +117,18 @@ export function fleetPage(rows: readonly FleetRow[], figures: readonly RowFigure
     ),
     section('A quarter of the nodes is replaced', shockTable(of('shock'), figures)),
     section('Growth with the number of nodes', growthSection(of('growth'), figures)),
+    section('Fleets in groups', plainTable(of('groups'), figures, GROUP_COLUMNS)),
     section('CPU time of the rows', costTable(rows, figures)),
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
 const THRESHOLD_COLUMNS = [LOST_HITS, FALSE_HITS, ORIGIN, UPDATES, MESSAGE_BYTES, STALENESS];
+
+const GROUP_COLUMNS = [
+  ...[LOCAL, NEIGHBOUR, OTHER_GROUPS, ORIGIN, ROUND_TRIPS, OBJECT_KB, BETWEEN_KB],
+  ...[MESSAGES, LOST_HITS, FALSE_HITS, SKEW],
+];
 
 function section(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `## ${title}\n\n${lines.join('\n')}`;
