@@ -1,20 +1,11 @@
 import type { FleetResult } from '@bloomery/cache/simulation';
 import { describe, expect, test } from 'vitest';
 import { besideSummaryCache } from './beside-summary-cache.ts';
+import { madeResult, NO_MESSAGES } from './made-result.ts';
 import { growthTable, messageTable } from './page-messages.ts';
 import { PLOTS } from './page-plots.ts';
 import { resultSections } from './page-tables.ts';
 import { type SimulatedRow, SimulatedRows } from './simulated-rows.ts';
-
-const NO_MESSAGES = {
-  update: 0,
-  query: 0,
-  reply: 0,
-  'owner-question': 0,
-  'owner-answer': 0,
-  'catch-up': 0,
-  heartbeat: 0,
-};
 
 interface Made {
   readonly seed?: number;
@@ -29,26 +20,13 @@ interface Made {
 
 function row(section: string, name: string, made: Made = {}): SimulatedRow {
   const { seed = 1, origin = 500, messages = 0, bytes = 0, skew = 1, lost = 0, series = [] } = made;
-  const result: FleetResult = {
-    requests: 1000,
-    localHits: 100,
-    joinedFetches: 0,
-    neighbourHits: 900 - origin,
-    originFetches: origin,
-    bytesBySource: { local: 0, neighbour: 0, origin: 0 },
-    falseHits: 0,
+  const result = madeResult(origin, {
     lostHits: lost,
     messages: { ...NO_MESSAGES, update: messages },
     messageBytes: { ...NO_MESSAGES, update: bytes },
-    objectBytes: 0,
-    latencyMs: { mean: 1, p50: 1, p99: 1 },
     skew,
-    distinctObjects: 1,
-    heldObjects: 1,
-    stalenessMs: null,
-    durationMs: 1,
     series,
-  };
+  });
   return { section, name, seed, result };
 }
 
