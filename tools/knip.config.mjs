@@ -64,10 +64,14 @@ export default {
     bench: {
       entry: [
         '{.,*}/main.ts',
+        'stores/*/main.ts',
+        'text/search.ts',
+        'stores/join/*.mjs',
         'lane-process.ts',
         'kernel/parts.ts',
         'engine/rows.ts',
         'cache/digests.mjs',
+        'stores/*.mjs',
         'cache/eviction.mjs',
         'cache/tick-shape.mjs',
       ],

@@ -40,7 +40,7 @@ function meshCosts(nodes: number) {
 export function fleetPlan(): string[] {
   const rows = MESHES.map(meshCosts).map(
     ({ nodes, falsePositiveRate, deltaBytes, messagesPerSecond, bytesPerSecond, memoryBytes }) =>
-      `| ${nodes.toLocaleString('en-US')} | ${falsePositiveRate.toExponential(1)} | ${(deltaBytes / 1000).toFixed(1)} kB | ${messagesPerSecond.toLocaleString('en-US')} | ${bytes(bytesPerSecond)}/s | ${bytes(memoryBytes)} |`,
+      `| ${nodes.toLocaleString('en-US')} | ${falsePositiveRate.toExponential(1)} | ${(deltaBytes / 1000).toFixed(1)} kB | ${messagesPerSecond.toLocaleString('en-US')} | ${byteText(bytesPerSecond)}/s | ${byteText(memoryBytes)} |`,
   );
   return [
     '| nodes in a mesh | rate of a summary | an update | updates in, and out, per second | bytes in, and out | memory for summaries |',
@@ -49,7 +49,9 @@ export function fleetPlan(): string[] {
   ];
 }
 
-function bytes(count: number): string {
+/** A number of bytes with three digits and a unit. */
+export function byteText(count: number): string {
+  if (count < 1e3) return `${count.toFixed(0)} B`;
   if (count < 1e6) return `${(count / 1e3).toPrecision(3)} kB`;
   return count < 1e9 ? `${(count / 1e6).toPrecision(3)} MB` : `${(count / 1e9).toPrecision(3)} GB`;
 }
