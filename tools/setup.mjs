@@ -43,10 +43,21 @@ export function setUp({ tests = false } = {}) {
  * @param {{ hint?: string }} [options]
  */
 export function step(what, command, args, { hint } = {}) {
+  if (!attempt(what, command, args))
+    fail([`Failed: ${command} ${args.join(' ')} (${what})`, hint].filter(Boolean).join('\n'));
+}
+
+/**
+ * Runs a command, and returns whether it succeeded.
+ * @param {string} what
+ * @param {string} command
+ * @param {string[]} args
+ */
+export function attempt(what, command, args) {
   console.log(`\n— ${what}`);
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
   if (error) fail(`Cannot run ${command}: ${error.message} (${what})`);
-  if (status !== 0) fail([`Failed: ${command} ${args.join(' ')} (${what})`, hint].filter(Boolean).join('\n'));
+  return status === 0;
 }
 
 /**

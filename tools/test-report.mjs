@@ -5,7 +5,7 @@ import { relative } from 'node:path';
 /**
  * The fields of Vitest's report that are read here.
  * @typedef {object} Report
- * @property {{ name: string, startTime: number, endTime: number }[]} testResults
+ * @property {{ name: string, startTime: number, endTime: number, status?: string }[]} testResults
  */
 
 /** @typedef {{ numPassedTests: number, numFailedTests: number, numPendingTests: number }} Counts */
@@ -15,6 +15,21 @@ import { relative } from 'node:path';
  * is not the fault of a change. docs/notes/tests.md says what to do about it.
  */
 export const BUDGETS = { quick: 3 * 60, whole: 35 * 60 };
+
+/** The most files that get a second run. More failures than that are not a busy machine. */
+const MOST_REPEATED = 3;
+
+/**
+ * The files with failed tests, if there are so few of them that the load of the machine may be the
+ * reason; otherwise an empty list. Such files run again, alone.
+ * @param {Report} report
+ * @param {string} root
+ */
+export function filesToRepeat(report, root) {
+  const failed = report.testResults.filter(({ status }) => status === 'failed');
+  const paths = [...new Set(failed.map(({ name }) => relative(root, name)))];
+  return paths.length > MOST_REPEATED ? [] : paths;
+}
 
 /**
  * One line for each of the ten files that took longest. A file that ran in Node and in Chromium

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BUDGETS, countLine, overBudget, slowestFiles } from './test-report.mjs';
+import { BUDGETS, countLine, filesToRepeat, overBudget, slowestFiles } from './test-report.mjs';
 
 const ran = (/** @type {string} */ name, /** @type {number} */ ms) => ({
   name: `/clone/${name}`,
@@ -32,4 +32,14 @@ test('countLine is the line that ends a run', () => {
   expect(countLine({ numPassedTests: 3, numFailedTests: 0, numPendingTests: 1 })).toBe(
     'tests: 3 passed, 0 failed, 1 skipped',
   );
+});
+
+test('filesToRepeat names each failed file once, and none if more than three failed', () => {
+  const failed = (/** @type {string} */ name) => ({ ...ran(name, 1), status: 'failed' });
+  const passed = { ...ran('p.test.ts', 1), status: 'passed' };
+  const two = [failed('a.test.ts'), passed, failed('a.test.ts'), failed('b.test.ts')];
+  expect(filesToRepeat({ testResults: two }, '/clone')).toEqual(['a.test.ts', 'b.test.ts']);
+  expect(filesToRepeat({ testResults: [passed] }, '/clone')).toEqual([]);
+  const four = ['a', 'b', 'c', 'd'].map((name) => failed(`${name}.test.ts`));
+  expect(filesToRepeat({ testResults: four }, '/clone')).toEqual([]);
 });
