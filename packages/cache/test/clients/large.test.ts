@@ -10,6 +10,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { until } from '@bloomery/testkit/eventually';
 import { startOrigin } from '@bloomery/testkit/origins/origin-lab';
 import { cleanEnvironment, need } from '@bloomery/testkit/programs/client-program';
 import { expect, it } from 'vitest';
@@ -40,11 +41,16 @@ it('passes 300 MB with little memory, then from the disk without the origin', as
   expect(await download().sum).toBe(expected);
   const asked = origin.count('/large');
   expect(asked).toBeLessThanOrEqual(2);
+  // A client has the last byte before the object is stored. Until then, a further client joins the
+  // fetch that is under way, which is not counted as a hit.
+  await until('it is on the disk', async () => {
+    const { stores } = await node.status();
+    return (stores.disk?.bytes ?? 0) >= BLOCK * BLOCKS;
+  });
+  const { hit } = (await node.status()).requests;
   expect(await download().sum).toBe(expected);
   expect(origin.count('/large')).toBe(asked);
-  const { stores, requests } = await node.status();
-  expect(requests.hit).toBe(3 - asked);
-  expect(stores.disk?.bytes).toBeGreaterThanOrEqual(BLOCK * BLOCKS);
+  await until('the last download is counted', async () => (await node.status()).requests.hit > hit);
   // 47 MB were measured, of which 32 MB are for responses.
   const peak = node.peakBytes();
   if (idle !== null && peak !== null) expect((peak - idle) / MB).toBeLessThan(120);
