@@ -25,14 +25,14 @@ const OTHERS = [
 const BYTES = '(?:bytes|frame|head|header|message|delta|golden|inner|outer|part\\(\\d\\)|copy)';
 
 const RULES = [
-  { what: 'the magic of a frame, a delta or a sync message', pattern: /['"`]BLM[YDS]['"`]/ },
+  { what: 'the magic of a frame, a delta, a sync message or a signature', pattern: /['"`]BLM[YDSG]['"`]/ },
   {
-    what: 'the magic of a frame, a delta or a sync message',
-    pattern: /0x42,\s*0x4c,\s*0x4d,\s*0x(?:59|44|53)\b/i,
+    what: 'the magic of a frame, a delta, a sync message or a signature',
+    pattern: /0x42,\s*0x4c,\s*0x4d,\s*0x(?:59|44|53|47)\b/i,
   },
   {
-    what: 'the magic of a frame, a delta or a sync message',
-    pattern: /0x424c4d(?:59|44|53)|0x(?:59|44|53)4d4c42/i,
+    what: 'the magic of a frame, a delta, a sync message or a signature',
+    pattern: /0x424c4d(?:59|44|53|47)|0x(?:59|44|53|47)4d4c42/i,
   },
   { what: 'a byte of a head by its number', pattern: new RegExp(`\\b${BYTES}(?:\\?\\.)?\\[[4-8]\\]`) },
   {

@@ -56,6 +56,7 @@ export const ROOMS = {
     'wire/sets',
     'wire/sync',
     'wire',
+    'signing',
     'formats',
   ],
   files: [

@@ -43,6 +43,7 @@ export {
   type Magic,
   PAGE,
   pageSum,
+  SIGNATURE_MAGIC,
   SYNC_MAGIC,
   VERSION,
   wholeSum,

@@ -28,6 +28,8 @@ export const FRAME_MAGIC: Magic = [0x42, 0x4c, 0x4d, 0x59];
 export const DELTA_MAGIC: Magic = [0x42, 0x4c, 0x4d, 0x44];
 /** 'BLMS' */
 export const SYNC_MAGIC: Magic = [0x42, 0x4c, 0x4d, 0x53];
+/** 'BLMG' */
+export const SIGNATURE_MAGIC: Magic = [0x42, 0x4c, 0x4d, 0x47];
 
 /**
  * The reason why bytes were refused, for callers that treat an unreadable filter as "maybe" and go

@@ -181,6 +181,16 @@ export function canBeCoded(structure: StructureName): boolean {
   return structure in NAMED;
 }
 
+/** @internal The name of the structure with this number, or undefined if there is none. */
+export function structureByCode(wanted: number): StructureName | undefined {
+  return KINDS.find(({ code }) => code === wanted)?.name as StructureName | undefined;
+}
+
+/** @internal The number of a structure, or undefined for another name. */
+export function codeOfStructure(wanted: string): number | undefined {
+  return KINDS.find(({ name }) => name === wanted)?.code;
+}
+
 /** @internal The kind of a frame, by its first bytes. */
 export function kindOfFrame(bytes: Uint8Array): FrameKind {
   checkEnvelope(FRAME_MAGIC, bytes, HEADER);

@@ -31,12 +31,32 @@ export interface ByteTransform {
   };
 }
 
+/** The functions of the Web Crypto API that verify signatures. None of them is random. */
+export interface SubtleCryptoLike {
+  digest(algorithm: string, bytes: Uint8Array): Promise<ArrayBuffer>;
+  importKey(
+    format: 'raw',
+    bytes: Uint8Array,
+    algorithm: { readonly name: string },
+    extractable: boolean,
+    usages: readonly string[],
+  ): Promise<object>;
+  verify(
+    algorithm: { readonly name: string },
+    key: object,
+    signature: Uint8Array,
+    message: Uint8Array,
+  ): Promise<boolean>;
+}
+
 interface Platform {
   TextEncoder: new () => TextEncoderLike;
   WebAssembly?: WebAssemblyLike;
   readonly CompressionStream: new (format: string) => ByteTransform;
   readonly DecompressionStream: new (format: string) => ByteTransform;
   atob(base64: string): string;
+  /** Browsers have `subtle` only in pages that came over HTTPS or from the machine itself. */
+  readonly crypto?: { readonly subtle?: SubtleCryptoLike };
   readonly console?: { warn(message: string): void };
 }
 
