@@ -86,6 +86,13 @@ const ENTRIES = [
   },
   { label: 'all of `bloomery/wire`', code: "export * from 'bloomery/wire'", budget: 49600 },
   {
+    label: "`{ verifySignature, verifyFrame } from 'bloomery/signing'`, JavaScript kernel",
+    code: "export { verifySignature, verifyFrame } from 'bloomery/signing'",
+    define: JS_ONLY,
+    budget: 13500,
+  },
+  { label: 'all of `bloomery/signing`', code: "export * from 'bloomery/signing'", budget: 27600 },
+  {
     label: '`bloomery/formats/guava`',
     code: "export * from 'bloomery/formats/guava'",
     budget: 5500,
