@@ -43,7 +43,7 @@ const PROGRAMS = [
   { file: '/usr/share/hyphen/hyph_en_US.dic', package: 'hyphen-en-us', for: 'the tests of hyphenation' },
   { command: 'pip', package: 'python3-pip', for: 'the tests of the cache with clients' },
   { command: 'curl', package: 'curl', for: 'the tests of the cache with clients' },
-  { command: 'openssl', package: 'openssl', for: 'the certificates in the tests of the cache' },
+  { command: 'openssl', package: 'openssl', for: 'certificates and signatures in tests' },
   { file: '/usr/sbin/squid', package: 'squid', for: 'the tests of the cache with Squid as a neighbour' },
   { command: 'git', package: 'git', for: 'the tests of the cache with clients' },
   { command: 'nats-server', package: 'nats-server', for: 'the tests of fleets over NATS' },

@@ -126,7 +126,7 @@ export const ROOMS = {
     'inspecting',
     'conversion',
     'in-place',
-    ['building', 'spelling', 'verifying', 'hashing', 'streaming', 'joining', 'sharing', 'text'],
+    ['building', 'spelling', 'verifying', 'signing', 'hashing', 'streaming', 'joining', 'sharing', 'text'],
     ['selftest', 'demo', 'fleet', 'simulating', 'layering'],
     'commands',
   ],

@@ -51,7 +51,7 @@ export interface Statement {
   /** The root of a tree over the contents (leaf-tree.ts), if the publisher made one. */
   readonly root?: Uint8Array | undefined;
   /**
-   * What the publisher calls the contents, so that one of its filters cannot be passed off as
+   * The publisher's name for the contents, so that one of its filters cannot be passed off as
    * another. At most 255 characters of printable ASCII; empty if there is no name.
    */
   readonly name: string;
