@@ -30,6 +30,7 @@ export const COMMANDS: readonly CommandModule[] = [
   { names: ['convert'], load: () => import('./convert.ts') },
   { names: ['encode', 'decode'], load: () => import('./encode.ts') },
   { names: ['delta', 'apply'], load: () => import('./delta.ts') },
+  { names: ['sign'], load: () => import('./sign.ts') },
   { names: ['verify'], load: () => import('./verify.ts') },
   { names: ['spell'], load: () => import('./spell.ts') },
   { names: ['password'], load: () => import('./password.ts') },

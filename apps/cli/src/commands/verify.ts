@@ -3,6 +3,9 @@
  * Keys that were not added may be "maybe" only as often as the filter says; otherwise its promise
  * is broken and the exit code is 1. filter-verdict.ts explains what is compared with what.
  *
+ * With `--signed-by`, the promise is the publisher's: the file is the one that it signed. The
+ * experiment is then made only if one of its options is given.
+ *
  * A million random keys take 0.5 s of processor time for filters of the library, 1 to 3 s for those
  * of other systems, which are asked key by key.
  */
@@ -17,6 +20,12 @@ import { type FilterFile, openFilter } from '../files/filter-file.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
 import { eachKey } from '../keys/each-key.ts';
 import { type KeyOptions, readKeys, withKeyOptions } from '../keys/key-source.ts';
+import {
+  checkPublication,
+  type PublicationOptions,
+  type PublicationReport,
+  publicationRows,
+} from '../signing/check-publication.ts';
 import { formatCount, formatRate } from '../terminal/format-values.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
@@ -26,7 +35,7 @@ import { UsageError } from '../usage-error.ts';
 import { type FilterVerdict, isKept, judge, type Subject, subjectOf } from '../verifying/filter-verdict.ts';
 import { randomKeys } from '../verifying/random-keys.ts';
 
-interface VerifyOptions extends KeyOptions {
+interface VerifyOptions extends KeyOptions, Partial<PublicationOptions> {
   readonly keys?: readonly string[];
   readonly absent?: readonly string[];
   readonly trials?: number;
@@ -40,8 +49,13 @@ interface VerifyOptions extends KeyOptions {
 export function register(program: Command): void {
   const command = program
     .command('verify')
-    .description('measure whether a filter keeps its promise; exit code 1 if it does not')
-    .argument('<filter>', 'a filter file of bloomery or of another system; - is standard input')
+    .description(
+      'measure whether a filter keeps its promise, or see whether a file is signed; exit code 1 if not',
+    )
+    .argument(
+      '<filter>',
+      'a filter file of bloomery or of another system; - is standard input. With --signed-by also a delta, or a folder with an index',
+    )
     .option('--keys <file...>', 'keys that were added: all of them must be found')
     .option('--absent <file...>', 'distinct keys that were not added, instead of random ones')
     .option('--trials <count>', 'how many random keys to ask for (default: 1M)', parseCount())
@@ -55,6 +69,12 @@ export function register(program: Command): void {
         'bytes',
       ]),
     )
+    .option('--signed-by <key...>', 'see whether the file is signed with one of these public keys')
+    .option('--signature <file>', 'the signature (default: FILE.sig)')
+    .option('--name <text>', 'the name that the signature must have (default: none)')
+    .option('--at-least-epoch <number>', 'refuse signatures with a lower epoch', parseCount(0))
+    .option('--state <file>', 'remember the last accepted signature here, and refuse older ones')
+    .option('--base <filter>', 'the filter that a signed delta starts from')
     .action(run);
   withExamples(withJson(withFormat(withKeyFile(withKeyOptions(command)))), [
     [
@@ -63,12 +83,21 @@ export function register(program: Command): void {
     ],
     ['bloomery verify seen.bloom --absent other-urls.txt', 'non-member keys that look like the keys'],
     ['bloomery verify words.blm --trials 100M && cp words.blm /srv/', 'only what holds is published'],
+    [
+      'bloomery verify words.blm --signed-by publisher.pub --name words --state words.seen',
+      'is it the file that the publisher signed, and not an older one',
+    ],
+    [
+      'bloomery verify today.delta --base yesterday.blm --signed-by publisher.pub --signature today.blm.sig',
+      'does the delta lead to the signed filter',
+    ],
   ]);
 }
 
 /** The JSON output. */
 interface Report extends FilterVerdict {
   readonly path: string;
+  readonly publication?: PublicationReport | undefined;
   readonly keys?: KeyReport | undefined;
   readonly strangers: StrangerReport;
   readonly kept: boolean;
@@ -97,8 +126,12 @@ async function run(path: string, options: VerifyOptions): Promise<void> {
     );
   }
   const key = options.keyFile === undefined ? undefined : readSecretKey(options.keyFile);
-  const inputs = [path, ...(options.keys ?? []), ...(absent ?? [])];
+  const inputs = [path, ...(options.keys ?? []), ...(absent ?? []), options.base];
   if (inputs.filter((input) => input === '-').length > 1) throw new UsageError('- can be given once only');
+  const publication = await checkSigned(path, options);
+  if (publication !== undefined && (!publication.signed || !asksForExperiment(options))) {
+    return reportPublication(path, publication, options);
+  }
   const funnel = funnelOfBytes(options.funnel ?? 'utf8');
   const file = await openFilter(path, { key, format: options.format, funnel });
   const subject = subjectOf(file);
@@ -107,13 +140,58 @@ async function run(path: string, options: VerifyOptions): Promise<void> {
     absent === undefined ? askRandom(file, subject, options) : await askAbsent(subject, absent, options);
   const verdict = judge(subject, strangers.trials, strangers.wrong);
   const kept = (keys === undefined || keys.missed === 0) && isKept(subject, verdict);
-  const report: Report = { path, keys, strangers, ...verdict, kept };
+  const report: Report = { path, publication, keys, strangers, ...verdict, kept };
   if (options.json) writeJson(report);
   else writeReport(report, subject, options);
   if (strangers.measuredRate > 0.5 && (subject.estimated?.rate ?? 0) > 0.5) {
     warn(`${path} says "maybe" to ${formatRate(strangers.measuredRate)} of all keys; build a larger one`);
   }
   if (!kept) process.exitCode = NOT_FOUND;
+}
+
+/** The check of the signature, or undefined if there is none to make. */
+async function checkSigned(path: string, options: VerifyOptions): Promise<PublicationReport | undefined> {
+  const { signedBy, signature, name, atLeastEpoch, state, base } = options;
+  if (signedBy !== undefined) {
+    if (path === '-' && signature === undefined) {
+      throw new UsageError('standard input has no signature of its own; --signature names the file');
+    }
+    if (path === '-' && asksForExperiment(options)) {
+      throw new UsageError('standard input can be read once: verify its signature, or make the experiment');
+    }
+    return checkPublication(path, { ...options, signedBy });
+  }
+  const given = { signature, name, atLeastEpoch, state, base };
+  if (Object.values(given).some((value) => value !== undefined)) {
+    throw new UsageError(
+      '--signature, --name, --at-least-epoch, --state and --base belong to --signed-by; name the public key',
+    );
+  }
+  return undefined;
+}
+
+function asksForExperiment({ keys, absent, trials, seed }: VerifyOptions): boolean {
+  return [keys, absent, trials, seed].some((option) => option !== undefined);
+}
+
+function reportPublication(path: string, report: PublicationReport, options: VerifyOptions): void {
+  if (!report.signed) process.exitCode = NOT_FOUND;
+  if (options.json) {
+    writeJson({ path, ...report });
+    return;
+  }
+  const paint = colors(1);
+  writeRows(signatureRows(report, options));
+  writeLine(report.signed ? `${path}: ${paint.green('signed')}` : `${path}: ${paint.red('not signed')}`);
+}
+
+function signatureRows(report: PublicationReport | undefined, { signedBy = [] }: VerifyOptions): Row[] {
+  if (report === undefined) return [];
+  return publicationRows(report, signedBy).map(([name, good, text]) => [
+    name,
+    good === undefined ? '' : mark(good),
+    text,
+  ]);
 }
 
 async function askKeys(
@@ -197,13 +275,12 @@ function withProgress(
 }
 
 function writeReport(
-  { path, keys, strangers, estimated, promised, kept }: Report,
+  { path, publication, keys, strangers, estimated, promised, kept }: Report,
   subject: Subject,
   options: VerifyOptions,
 ): void {
   const paint = colors(1);
-  const mark = (good: boolean) => (good ? paint.green('✓') : paint.red('✗'));
-  const rows: [string, string, string][] = [];
+  const rows: Row[] = signatureRows(publication, options);
   if (keys !== undefined) {
     rows.push([
       'keys',
@@ -239,12 +316,24 @@ function writeReport(
       `${formatRate(promised.rate)}${size}: at most ${formatCount(promised.most)} (5 sigma)`,
     ]);
   }
-  writeLine(formatPairs(rows.map(([name, sign, text]) => [name, `${sign === '' ? ' ' : sign} ${text}`])));
+  writeRows(rows);
   writeLine(
     kept
       ? `${path}: ${paint.green('kept')}`
       : `${path}: ${paint.red('broken')}${reason({ keys, estimated, promised }, options)}`,
   );
+}
+
+/** Name, mark and text of a line. */
+type Row = [name: string, mark: string, text: string];
+
+function writeRows(rows: readonly Row[]): void {
+  writeLine(formatPairs(rows.map(([name, sign, text]) => [name, `${sign === '' ? ' ' : sign} ${text}`])));
+}
+
+function mark(good: boolean): string {
+  const paint = colors(1);
+  return good ? paint.green('✓') : paint.red('✗');
 }
 
 function reason(
