@@ -19,7 +19,7 @@ const notQuick = [
   'packages/files/test/locks/**',
   'packages/cache/src/store/disk/disk-store-{crash,scale}.test.ts',
   'apps/cli/test/{in-place/kill.test.ts,inputs/**,packed/**,terminal/**,text/**}',
-  'apps/cli/test/commands/{add,build,cache,cache-demo,check,combine,convert,halve,join,layer,papers,plan,selftest,sign,similar,simulate,verify}.test.ts',
+  'apps/cli/test/commands/{add,build,cache,cache-demo,check,combine,convert,halve,join,layer,papers,plan,selftest,sign,similar,similar-text,simulate,verify}.test.ts',
   'packages/cache/src/node/log/access-log.test.ts',
   // A program, a browser or a word list that `npm ci` does not bring: openssl, Chromium,
   // dictionaries, another version of Node.
@@ -27,6 +27,7 @@ const notQuick = [
   'packages/cache/test/proxy/origin.test.ts',
   'packages/transport/test/http/tls.test.ts',
   'apps/cli/src/signing/key-files.test.ts',
+  'apps/cli/src/documents/document-pairs.test.ts',
   'packages/sim/test/meshes/node-versions.test.ts',
   'packages/bloomery/test/kernel/csp.node.test.ts',
   'packages/stores/src/dictionaries/{hyphenation,passwords}/**',

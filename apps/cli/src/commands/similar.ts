@@ -18,6 +18,8 @@
  * Filters of other systems can be compared if they can be united: the number of common ones is the
  * sum of both minus the ones of the union. A size that is known (`--size-a`) makes the intersection
  * more exact (math/estimates/join-size.ts).
+ *
+ * With `--text` the files are documents, and their words the keys (documents/).
  */
 
 import { formatTable } from '@bloomery/papers/drawing';
@@ -34,6 +36,7 @@ import {
 } from '../command-options.ts';
 import { comparableFiles } from '../conversion/comparable-files.ts';
 import { checkInputs } from '../conversion/made-file.ts';
+import { similarDocuments } from '../documents/similar-documents.ts';
 import { openFilter } from '../files/filter-file.ts';
 import { readSecretKey } from '../files/secret-key-file.ts';
 import { formatCount } from '../terminal/format-values.ts';
@@ -49,8 +52,11 @@ export function register(program: Command): void {
     )
     .argument(
       '<filters...>',
-      'two filters with the same parameters; more give a matrix of Jaccard similarities',
+      'two filters with the same parameters; more give a matrix of Jaccard similarities. With --text, files or folders',
     )
+    .option('--text', 'compare text files by their words; the most similar pairs come first')
+    .option('--top <n>', 'with --text: how many pairs to print (default: 20)', parseCount())
+    .option('--bits <n>', 'with --text: bits for each document (default: 131072)', parseCount(64))
     .option('--confidence <share>', 'how often the intervals hold the truth', parseRate, 0.95)
     .option('--size-a <n>', 'the number of keys of the first, if it is known', parseCount(0))
     .option('--size-b <n>', 'the number of keys of the second, if it is known', parseCount(0))
@@ -61,6 +67,7 @@ export function register(program: Command): void {
     ['bloomery similar ours.blm theirs.blm', 'how much two sets have in common'],
     ['bloomery similar orders.blm customers.blm --size-a 120000', 'how many rows a semi-join sends'],
     ['bloomery similar *.blm', 'which of many are alike'],
+    ['bloomery similar --text reports/ --top 5', 'the five pairs of documents with the most words in common'],
   ]);
 }
 
@@ -68,6 +75,9 @@ interface SimilarOptions {
   readonly confidence: number;
   readonly sizeA?: number;
   readonly sizeB?: number;
+  readonly text?: boolean;
+  readonly top?: number;
+  readonly bits?: number;
   readonly json?: boolean;
   readonly keyFile?: string;
   readonly format?: string;
@@ -76,6 +86,11 @@ interface SimilarOptions {
 type Compared = Comparable<unknown>;
 
 async function run(paths: string[], options: SimilarOptions): Promise<void> {
+  checkText(options);
+  if (options.text) {
+    similarDocuments(paths, options);
+    return;
+  }
   if (paths.length < 2) throw new UsageError(`expected two or more filters, got ${paths.length}`);
   checkInputs(paths);
   const key = options.keyFile === undefined ? undefined : readSecretKey(options.keyFile);
@@ -90,6 +105,19 @@ async function run(paths: string[], options: SimilarOptions): Promise<void> {
     const result = compare(a, b, options);
     if (options.json) writeJson({ a: paths[0], b: paths[1], confidence: options.confidence, ...result });
     else printPair(paths, result);
+  }
+}
+
+/** Refuses options of filters for documents, and options of documents for filters. */
+function checkText({ text, top, bits, sizeA, sizeB, keyFile, format }: SimilarOptions): void {
+  const given = (...values: unknown[]) => values.some((value) => value !== undefined);
+  if (!text && given(top, bits)) {
+    throw new UsageError('--top and --bits are for documents; --text compares text files');
+  }
+  if (text && given(sizeA, sizeB, keyFile, format)) {
+    throw new UsageError(
+      '--size-a, --size-b, --key-file and --format are for filters, and --text is for text files',
+    );
   }
 }
 
