@@ -69,7 +69,11 @@ export function register(program: Command): void {
         'bytes',
       ]),
     )
-    .option('--signed-by <key...>', 'see whether the file is signed with one of these public keys')
+    .option(
+      '--signed-by <key>',
+      'see whether the file is signed with this public key; with one of them, if it is given several times',
+      (key: string, former: string[] = []) => [...former, key],
+    )
     .option('--signature <file>', 'the signature (default: FILE.sig)')
     .option('--name <text>', 'the name that the signature must have (default: none)')
     .option('--at-least-epoch <number>', 'refuse signatures with a lower epoch', parseCount(0))

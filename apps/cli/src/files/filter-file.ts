@@ -31,6 +31,7 @@ import {
   FRAME_MAGIC,
   hasMagic,
   readFrameHead,
+  SIGNATURE_MAGIC,
   withoutKey,
 } from 'bloomery/frames';
 import { expandFrame } from 'bloomery/wire';
@@ -214,6 +215,11 @@ function formatOf(path: string, bytes: Uint8Array): string {
   if (hasMagic(DELTA_MAGIC, bytes)) {
     throw new UsageError(
       `${path} is a delta, not a filter; make the filter with: bloomery apply OLD ${path} -o NEW`,
+    );
+  }
+  if (hasMagic(SIGNATURE_MAGIC, bytes)) {
+    throw new UsageError(
+      `${path} is a signature, not a filter; verify a file with: bloomery verify FILE --signed-by KEY --signature ${path}`,
     );
   }
   const [guess] = sniffFormat(bytes);

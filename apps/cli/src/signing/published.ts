@@ -13,6 +13,7 @@ import {
   type Statement,
   signFrame,
   signStatement,
+  verifyContents,
   verifyDeltas,
   verifyFrame,
 } from 'bloomery/signing';
@@ -80,13 +81,7 @@ export async function compareIndex(folder: string, statement: Statement): Promis
       `Cannot trust the contents: expected a ${statement.structure}, got a text index`,
     );
   }
-  const list = await indexContents(folder);
-  if (!Buffer.from(sha256(list)).equals(statement.sha256)) {
-    throw new SignatureError(
-      'contents',
-      'Cannot trust the contents: expected the files that were signed, got others',
-    );
-  }
+  await verifyContents(statement, await indexContents(folder), { sha256 });
 }
 
 /** The frame to sign. A delta is applied to its base. */

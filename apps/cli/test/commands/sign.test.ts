@@ -97,7 +97,8 @@ test('an epoch that does not rise is refused, and so are contradictions', () => 
     [['sign', 'keys.blm', '--key', 'publisher', '--name', 'ü', '-o', 'x'], /printable ASCII/],
     [['sign', 'cwd', '--key', 'publisher'], /no such file or directory/],
     [['verify', 'keys.blm', '--name', 'keys'], /belong to --signed-by; name the public key/],
-    [['verify', '-', '--signed-by', 'publisher.pub'], /--signature names the file/],
+    [['verify', '--signed-by', 'publisher.pub', '-'], /--signature names the file/],
+    [['info', 'keys.blm.sig'], /is a signature, not a filter; verify a file with/],
   ];
   for (const [args, message] of messages) {
     expect(run(...args), args.join(' ')).toMatchObject({ code: 2, stderr: expect.stringMatching(message) });

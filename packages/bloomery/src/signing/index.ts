@@ -16,9 +16,15 @@
 export { fileList, type ListedFile } from './file-list.ts';
 export { LeafTree, type ProvenBytes, verifyLeaf } from './leaf-tree.ts';
 export { readPublicKey } from './public-key.ts';
-export type { HashOnlyOptions, Sha256, SignEd25519, VerifyEd25519 } from './signature-crypto.ts';
+export type { DigestOptions, Sha256, SignEd25519, VerifyEd25519 } from './signature-crypto.ts';
 export { SignatureError, type SignatureErrorCode } from './signature-error.ts';
-export { type SignFrameOptions, signFrame, verifyDeltas, verifyFrame } from './signed-frame.ts';
+export {
+  type SignFrameOptions,
+  signFrame,
+  verifyContents,
+  verifyDeltas,
+  verifyFrame,
+} from './signed-frame.ts';
 export {
   type DecodedSignature,
   encodeSignature,

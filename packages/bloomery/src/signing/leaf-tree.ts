@@ -21,7 +21,7 @@ import { decoding, refuse, viewOf } from '../frames/envelope.ts';
 import { throwIfAborted } from '../keys/abort.ts';
 import { checkOptions } from '../keys/check-options.ts';
 import { checkInteger } from '../math/checks.ts';
-import { type HashOnlyOptions, SHA256_BYTES, type Sha256, sameBytes, webSha256 } from './signature-crypto.ts';
+import { type DigestOptions, SHA256_BYTES, type Sha256, sameBytes, webSha256 } from './signature-crypto.ts';
 import { SignatureError } from './signature-error.ts';
 import type { Statement } from './statement.ts';
 
@@ -43,7 +43,7 @@ export class LeafTree {
   }
 
   /** Hashes the bytes of a frame, which must not change afterwards. */
-  static async of(bytes: Uint8Array, options: HashOnlyOptions = {}): Promise<LeafTree> {
+  static async of(bytes: Uint8Array, options: DigestOptions = {}): Promise<LeafTree> {
     checkOptions('LeafTree.of', options, ['sha256', 'signal']);
     if (!(bytes instanceof Uint8Array) || bytes.length === 0) {
       throw new TypeError(`Cannot make a tree: expected one or more bytes, got ${bytes?.length}`);
@@ -97,7 +97,7 @@ export class LeafTree {
 export async function verifyLeaf(
   statement: Statement,
   proof: Uint8Array,
-  options: HashOnlyOptions = {},
+  options: DigestOptions = {},
 ): Promise<ProvenBytes> {
   checkOptions('verifyLeaf', options, ['sha256', 'signal']);
   const { sha256 = webSha256, signal } = options;

@@ -23,13 +23,13 @@ export type VerifyEd25519 = (
 /** Signs a message by Ed25519. Returns the 64 bytes of the signature. */
 export type SignEd25519 = (message: Uint8Array) => Uint8Array | Promise<Uint8Array>;
 
-export interface HashOnlyOptions extends AbortOptions {
+export interface DigestOptions extends AbortOptions {
   /** SHA-256 in the place of the platform's. */
   readonly sha256?: Sha256 | undefined;
 }
 
 /** SHA-256 by the given function, or by the platform. */
-export async function digestOf(bytes: Uint8Array, options: HashOnlyOptions): Promise<Uint8Array> {
+export async function digestOf(bytes: Uint8Array, options: DigestOptions): Promise<Uint8Array> {
   throwIfAborted(options.signal);
   const digest = await (options.sha256 ?? webSha256)(bytes);
   throwIfAborted(options.signal);

@@ -5,8 +5,10 @@ import { PUBLISHER } from '../../test/signing-keys.ts';
 import { FrameError } from '../frames/envelope.ts';
 import { BloomFilter, CountingBloomFilter } from '../index.ts';
 import { compressFrame, makeDelta, OtherSnapshotError } from '../wire/index.ts';
+import { fileList } from './file-list.ts';
+import { webSha256 } from './signature-crypto.ts';
 import { SignatureError } from './signature-error.ts';
-import { signFrame, verifyDeltas, verifyFrame } from './signed-frame.ts';
+import { signFrame, verifyContents, verifyDeltas, verifyFrame } from './signed-frame.ts';
 import { readSignature, type Statement } from './statement.ts';
 
 async function statementOf(frame: Uint8Array, proofs = false): Promise<Statement> {
@@ -91,6 +93,21 @@ test('deltas that lead elsewhere are refused', async () => {
     const cut = verifyDeltas(statement, days[1], [second.subarray(0, length)]);
     await expect(cut).rejects.toThrow(FrameError);
   }
+});
+
+test('a list of files is compared by its length and its digest', async () => {
+  const list = fileList([{ name: 'a.text', sha256: new Uint8Array(32) }]);
+  const sha256 = await webSha256(list);
+  const statement: Statement = { structure: 'TextIndex', epoch: 1, length: list.length, sha256, name: '' };
+  await expect(verifyContents(statement, list)).resolves.toBeUndefined();
+  const changed = list.slice();
+  changed[0] ^= 1;
+  for (const other of [changed, list.subarray(1)]) {
+    await expect(verifyContents(statement, other)).rejects.toMatchObject({ code: 'contents' });
+  }
+  await expect(verifyFrame(statement, SAMPLES.BloomFilter().encode())).rejects.toMatchObject({
+    code: 'contents',
+  });
 });
 
 test('signFrame refuses a damaged frame, and an epoch that is no number', async () => {

@@ -19,12 +19,12 @@ import { checkInteger } from '../math/checks.ts';
 import { expandFrame } from '../wire/coding/compressed-frame.ts';
 import { applyDelta } from '../wire/coding/delta.ts';
 import { LeafTree } from './leaf-tree.ts';
-import { digestOf, type HashOnlyOptions, hexOf, type SignEd25519, sameBytes } from './signature-crypto.ts';
+import { type DigestOptions, digestOf, hexOf, type SignEd25519, sameBytes } from './signature-crypto.ts';
 import { SignatureError } from './signature-error.ts';
 import type { Statement } from './statement.ts';
 import { signStatement } from './verify-signature.ts';
 
-export interface SignFrameOptions extends HashOnlyOptions {
+export interface SignFrameOptions extends DigestOptions {
   /** Higher than that of every earlier publication under the same name. */
   readonly epoch: number;
   readonly name?: string | undefined;
@@ -63,32 +63,46 @@ export async function signFrame(frame: Uint8Array, options: SignFrameOptions): P
 export async function verifyFrame(
   statement: Statement,
   bytes: Uint8Array,
-  options: HashOnlyOptions = {},
+  options: DigestOptions = {},
 ): Promise<Uint8Array> {
   checkOptions('verifyFrame', options, ['sha256', 'signal']);
   const { structure } = readFrameHead(bytes);
   if (structure !== statement.structure) throw otherContents(`a ${statement.structure}`, `a ${structure}`);
   const frame = expandFrame(bytes, { maxBytes: statement.length });
-  if (frame.length !== statement.length) {
-    throw otherContents(`${statement.length} bytes`, `${frame.length}`);
+  await verifyContents(statement, frame, options);
+  return frame;
+}
+
+/**
+ * Throws a `SignatureError` unless a verified statement is about exactly these bytes: a plain
+ * frame, or the list of the files of an index (`fileList`).
+ */
+export async function verifyContents(
+  statement: Statement,
+  bytes: Uint8Array,
+  options: DigestOptions = {},
+): Promise<void> {
+  checkOptions('verifyContents', options, ['sha256', 'signal']);
+  if (bytes.length !== statement.length) {
+    throw otherContents(`${statement.length} bytes`, `${bytes.length}`);
   }
-  const digest = await digestOf(frame, options);
+  const digest = await digestOf(bytes, options);
   if (!sameBytes(digest, statement.sha256)) {
     throw otherContents(`SHA-256 ${hexOf(statement.sha256)}`, hexOf(digest));
   }
-  return frame;
 }
 
 /**
  * Applies deltas one after the other to a plain frame, and returns the result if a verified
  * statement is about it. The frame at hand need not be verified: a wrong one cannot lead to the
- * right result. The frames in between are never returned.
+ * right result. The frames in between are never returned. None of them may be longer than the
+ * longer of the first and the last.
  */
 export async function verifyDeltas(
   statement: Statement,
   frame: Uint8Array,
   deltas: Iterable<Uint8Array>,
-  options: HashOnlyOptions = {},
+  options: DigestOptions = {},
 ): Promise<Uint8Array> {
   checkOptions('verifyDeltas', options, ['sha256', 'signal']);
   let current = frame;
