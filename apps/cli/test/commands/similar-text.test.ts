@@ -48,14 +48,12 @@ test('similar --text prints JSON with the estimates and the number of words', ()
 
 test('similar refuses options that contradict, and fewer than two documents', () => {
   for (const [args, message] of [
-    [['--text', 'texts/a.txt'], /expected two or more documents with words in them, got 1/],
-    [['--text', 'texts/a.txt', 'texts/a.txt'], /got 1/],
+    [['--text', 'texts/a.txt', 'texts/a.txt'], /expected two or more documents with words in them, got 1/],
     [
       ['--text', 'texts/a.txt', 'texts/b.txt', '--size-a', '7'],
       /are for filters, and --text is for text files/,
     ],
     [['texts/a.txt', 'texts/b.txt', '--top', '3'], /--top and --bits are for documents/],
-    [['--text', 'texts', 'nowhere'], /nowhere: no such file or directory/],
   ] as const) {
     const { code, stderr } = bloomery(['similar', ...args], { cwd });
     expect([code, stderr], args.join(' ')).toEqual([2, expect.stringMatching(message)]);
