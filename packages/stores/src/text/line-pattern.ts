@@ -37,6 +37,8 @@ export interface LinePattern {
 /** Reads patterns of which any may match. Throws a `PatternSyntaxError`. */
 export function linePattern(patterns: readonly Uint8Array[], options: LinePatternOptions): LinePattern {
   const { syntax, ignoreCase = false, words = false, wholeLines = false } = options;
+  const isNeedle = syntax === 'fixed' && patterns.length === 1 && !ignoreCase && !words && !wholeLines;
+  if (isNeedle && patterns[0].length > 0 && !patterns[0].includes(10)) return new NeedlePattern(patterns[0]);
   const nodes = patterns.map((pattern) => parsePattern(pattern, { syntax, ignoreCase }));
   const choice = nodes.map(sourceOf).join('|');
   const source = wholeLines
@@ -44,19 +46,40 @@ export function linePattern(patterns: readonly Uint8Array[], options: LinePatter
     : words
       ? `(?<!\\w)(?:${choice})(?!\\w)`
       : choice;
-  const isNeedle =
-    syntax === 'fixed' &&
-    patterns.length === 1 &&
-    !ignoreCase &&
-    !words &&
-    !wholeLines &&
-    patterns[0].length > 0;
   return {
     lines: new LineAutomaton(nodes, { words, wholeLines }),
     regexp: new RegExp(source === '' ? '(?:)' : source, 'g'),
     required: { kind: 'any', of: nodes.map((node) => requiredOf(knownText(node))) },
-    needle: isNeedle ? patterns[0] : null,
+    needle: null,
   };
+}
+
+/**
+ * One text without further conditions. Making the automaton takes longer than a search by an index,
+ * so it is made if it is asked for.
+ */
+class NeedlePattern implements LinePattern {
+  readonly needle: Uint8Array;
+  readonly required: RequiredText;
+  #lines: LineAutomaton | null = null;
+
+  constructor(needle: Uint8Array) {
+    this.needle = needle;
+    const exact = String.fromCharCode(...needle.subarray(0, LONGEST_TEXT).map((byte) => FOLDED[byte]));
+    this.required = requiredOf({ exact: [exact] });
+  }
+
+  get lines(): LineAutomaton {
+    this.#lines ??= new LineAutomaton([parsePattern(this.needle, { syntax: 'fixed', ignoreCase: false })], {
+      words: false,
+      wholeLines: false,
+    });
+    return this.#lines;
+  }
+
+  get regexp(): RegExp {
+    return new RegExp(Array.from(this.needle, hex).join(''), 'g');
+  }
 }
 
 const LOOKS: Readonly<Record<Assertion, string>> = {
