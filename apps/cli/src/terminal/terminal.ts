@@ -4,16 +4,28 @@
  */
 
 import { fstatSync } from 'node:fs';
-import pc from 'picocolors';
+import { createRequire } from 'node:module';
+import type picocolors from 'picocolors';
 
-type Colors = ReturnType<typeof pc.createColors>;
+type Colors = ReturnType<typeof picocolors.createColors>;
 
 /** Colours for standard output (1) or standard error (2). */
 export function colors(descriptor: 1 | 2 = 1): Colors {
-  return pc.createColors(hasColors(isTerminal(descriptor)));
+  if (!hasColors(isTerminal(descriptor))) return NO_COLORS;
+  return (createRequire(import.meta.url)('picocolors') as typeof picocolors).createColors(true);
 }
 
+/**
+ * Every colour leaves the text as it is. picocolors opens standard output when it is loaded, and
+ * with a pipe that loads the modules of the network, so it is loaded for colours alone.
+ */
+const NO_COLORS = new Proxy({} as Colors, {
+  get: (_, name) => (name === 'isColorSupported' ? false : String),
+});
+
+/** A terminal is a device. Files and pipes are told from it without opening them as streams. */
 export function isTerminal(descriptor: 1 | 2): boolean {
+  if (!fstatSync(descriptor).isCharacterDevice()) return false;
   return (descriptor === 1 ? process.stdout : process.stderr).isTTY === true;
 }
 
