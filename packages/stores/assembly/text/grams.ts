@@ -1,9 +1,14 @@
 // Grams of text into the bits of a block: explained, and with its twin, in src/text/gram-scheme.ts
 // and src/text/gram-scanner.ts. The layout of the memory is in src/text/gram-wasm.ts.
+//
+// `scan` goes byte by byte for schemes of any kind. Lines that lie in the source as a whole go
+// through lines.ts, if the scheme is one of those that it knows.
+
+import { EXTRA_SEED, GRAM_SEED, gramBit, setBit } from './gram-bits';
+import { addLine, foldedLineEnd, isForLines } from './lines';
 
 const FOLDED: usize = 256;
 const CLASSES: usize = 512;
-const BITS: usize = 65536;
 
 // The state of the line, the counters, and the scheme.
 const LAST: usize = 0;
@@ -14,28 +19,6 @@ const ONES: usize = 16;
 const FULL: usize = 20;
 const LINES: usize = 24;
 const SCHEME: usize = 64;
-
-const GRAM_SEED: u32 = 1;
-const EXTRA_SEED: u32 = 0x5bd1e995;
-
-// @ts-ignore: decorator
-@inline
-function gramBit(last: u32, before: u32, seed: u32, shift: u32): u32 {
-  let h = last ^ ((before + seed) * 0x85ebca6b);
-  h = (h ^ (h >> 16)) * 0x9e3779b1;
-  h = (h ^ (h >> 15)) * 0xc2b2ae35;
-  return h >> shift;
-}
-
-// Sets a bit; returns 1 if it was not set before.
-// @ts-ignore: decorator
-@inline
-function setBit(bit: u32): u32 {
-  const p = BITS + <usize>(bit >> 5 << 2);
-  const old = load<u32>(p);
-  store<u32>(p, old | (<u32>1 << (bit & 31)));
-  return (old >> (bit & 31) & 1) ^ 1;
-}
 
 // Scans up to `length` bytes, and stops behind the newline with which the block is full. Returns
 // how many bytes were scanned.
@@ -49,6 +32,7 @@ export function scan(source: usize, length: u32, room: u32): u32 {
   const extraBeforeMask = load<u32>(SCHEME, 24);
   const ruleMask = load<u32>(SCHEME, 28);
   const limit = load<u32>(SCHEME, 32);
+  const byLines = isForLines(gram, extra, load<u32>(SCHEME, 8));
   let last = load<u32>(LAST);
   let before = load<u32>(BEFORE);
   let run = load<u32>(RUN);
@@ -57,6 +41,19 @@ export function scan(source: usize, length: u32, room: u32): u32 {
   let lines: u64 = load<u64>(LINES);
   let at: u32 = 0;
   while (at < length) {
+    if (byLines && run == 0) {
+      const end = foldedLineEnd(source + at, source + length);
+      if (end != 0) {
+        ones += addLine(source + at, end, extra, shift);
+        lines++;
+        at = <u32>(end + 1 - source);
+        if (ones >= limit || at >= room) {
+          store<u32>(FULL, 1);
+          break;
+        }
+        continue;
+      }
+    }
     const byte = <u32>load<u8>(source + at);
     at++;
     if (byte == 10) {

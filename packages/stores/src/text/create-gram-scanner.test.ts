@@ -26,11 +26,21 @@ function blocksOf(scheme: GramScheme, kernel: 'wasm' | 'javascript', text: Uint8
 }
 
 function randomScheme(random: Random): GramScheme {
+  if (random.below(3) === 0) return smallScheme(random);
   const gram = 3 + random.below(5);
   const extraRule = random.pick(EXTRA_RULES);
   const extra = extraRule === 'none' ? 0 : gram + 1 + random.below(8 - gram);
   const bitsLog2 = 10 + random.below(4);
   return { gram, extra, extraRule, bitsLog2, limit: 1 + random.below(2 ** (bitsLog2 - 1)) };
+}
+
+/** A scheme whose lines are scanned by sixteen bytes, with small blocks. */
+function smallScheme(random: Random): GramScheme {
+  const extras = random.pick([
+    { extra: 0, extraRule: 'none' },
+    { extra: 8, extraRule: 'run' },
+  ] as const);
+  return { gram: 5, bitsLog2: 10, limit: 1 + random.below(900), ...extras };
 }
 
 test('both kernels cut the same blocks with the same bits, by any scheme and in any pieces', () => {

@@ -5,7 +5,7 @@
  *     256       FOLDED    each byte in lower case
  *     512       CLASSES   whether a byte counts for the rule of the extra grams
  *     65536     BITS      the bits of the block, up to 128 KiB
- *     196608    SOURCE    a window of 256 KiB of text
+ *     196608    SOURCE    a window of 256 KiB of text, and a page behind it: lines are read by 16 bytes
  */
 
 import type { GramScanner } from './gram-scanner.ts';
@@ -57,7 +57,7 @@ export class WasmGramScanner implements GramScanner {
 
   constructor(scheme: GramScheme, module: object) {
     const { Instance, Memory } = webAssembly();
-    const memory = new Memory({ initial: (SOURCE_AT + WINDOW) / PAGE });
+    const memory = new Memory({ initial: (SOURCE_AT + WINDOW) / PAGE + 1 });
     this.#call = new Instance(module, { env: { memory } }).exports as GramExports;
     this.#state = new DataView(memory.buffer);
     this.#bits = new Uint8Array(memory.buffer, BITS_AT, 2 ** scheme.bitsLog2 / 8);
