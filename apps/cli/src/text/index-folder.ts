@@ -9,7 +9,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, rmSync, statSyn
 import { join, relative, sep } from 'node:path';
 import { FolderLock, syncDirectory, writeAll } from '@bloomery/files';
 import type { GramScheme } from '@bloomery/stores/text';
-import { BlockBuilder } from './block-builder.ts';
+import { BlockBuilder } from './scanning/block-builder.ts';
 import { GzipError, gzipParts } from './gzip-parts.ts';
 import {
   INDEX_FOLDER,
