@@ -17,7 +17,12 @@ const TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts'];
  * @type {Record<string, string[]>}
  */
 const STARTED = {
-  'apps/cli': ['src/main.ts', 'src/grep-main.ts', 'src/hashing/hash-worker.ts'],
+  'apps/cli': [
+    'src/main.ts',
+    'src/grep-main.ts',
+    'src/hashing/hash-worker.ts',
+    'src/text/scanning/scan-worker.ts',
+  ],
   'apps/papers': ['src/main.ts', 'src/trials/trial-worker.ts'],
   'packages/bloomery': ['test/fuzz-subjects.ts', 'test/fuzz-frames.ts'],
   'packages/cache': ['src/node/workers/worker-process.ts'],

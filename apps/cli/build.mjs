@@ -17,6 +17,7 @@ import { lateLoading } from './late-loading.mjs';
 const ENTRIES = {
   main: 'src/main.ts',
   'hash-worker': 'src/hashing/hash-worker.ts',
+  'scan-worker': 'src/text/scanning/scan-worker.ts',
   'papers-worker': '../papers/src/trials/trial-worker.ts',
   'worker-process': '../../packages/cache/dist/node/workers/worker-process.js',
 };

@@ -66,6 +66,7 @@ export async function buildSingleExecutable({ root, node, output, work }) {
 
 const THREADS = {
   'hash-worker': 'src/hashing/hash-worker.ts',
+  'scan-worker': 'src/text/scanning/scan-worker.ts',
   'papers-worker': '../papers/src/trials/trial-worker.ts',
 };
 

@@ -9,7 +9,7 @@ import type { getAsset } from 'node:sea';
 /** Set for the single executable. */
 declare const __BLOOMERY_SINGLE__: boolean | undefined;
 
-export function threadFile(name: 'hash-worker' | 'papers-worker'): URL {
+export function threadFile(name: 'hash-worker' | 'papers-worker' | 'scan-worker'): URL {
   if (typeof __BLOOMERY_SINGLE__ === 'undefined') return new URL(`./${name}.js`, import.meta.url);
   const sea = process.getBuiltinModule('node:sea') as { getAsset: typeof getAsset };
   const code = Buffer.from(sea.getAsset(`${name}.js`, 'utf8'));

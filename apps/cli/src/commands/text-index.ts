@@ -4,9 +4,10 @@
  */
 
 import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { DEFAULT_SCHEME, PRECISE_SCHEME } from '@bloomery/stores/text';
 import type { Command } from 'commander';
-import { withExamples, withJson } from '../command-options.ts';
+import { parseCount, withExamples, withJson } from '../command-options.ts';
 import { formatBytes, formatCount } from '../terminal/format-values.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { writeJson, writeLine } from '../terminal/standard-output.ts';
@@ -18,6 +19,7 @@ interface IndexCommandOptions {
   readonly precise?: boolean;
   readonly rebuild?: boolean;
   readonly repack?: boolean;
+  readonly threads?: number;
   readonly json?: boolean;
 }
 
@@ -29,6 +31,7 @@ export function register(program: Command): void {
     .option('--precise', 'a larger index that leaves out more, above all for numbers and short needles')
     .option('--repack', 'write gzip files of one piece again as many members: still gzip, and no larger')
     .option('--rebuild', 'index all files again, not only those that changed')
+    .option('--threads <count>', 'threads that read and scan (default: one for each core)', parseCount(1))
     .addHelpText('after', HELP)
     .action(run);
   withExamples(withJson(command), [
@@ -52,6 +55,7 @@ async function run(folders: readonly string[], options: IndexCommandOptions): Pr
         scheme: precise ? PRECISE_SCHEME : DEFAULT_SCHEME,
         rebuild,
         repack,
+        threads: options.threads ?? availableParallelism(),
         onProgress: (bytes) => progress.advance(bytes),
         onWarning: (message) => warn(message),
       });

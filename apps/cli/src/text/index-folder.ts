@@ -5,12 +5,11 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { FolderLock, syncDirectory, writeAll } from '@bloomery/files';
+import { FolderLock } from '@bloomery/files';
 import type { GramScheme } from '@bloomery/stores/text';
-import { BlockBuilder } from './scanning/block-builder.ts';
-import { GzipError, gzipParts } from './gzip-parts.ts';
+import { GzipError } from './gzip-parts.ts';
 import {
   INDEX_FOLDER,
   type IndexedFile,
@@ -20,9 +19,14 @@ import {
   readManifest,
   writeManifest,
 } from './index-manifest.ts';
+import { IndexOutput } from './index-output.ts';
 import { filesBelow } from './list-files.ts';
 import { repackGzip } from './repack-gzip.ts';
-import { changeOf, type FileKind, identify, kindOf, readSome, statOf } from './text-file.ts';
+import type { TextBlock } from './scanning/block-builder.ts';
+import { cutJobs, type FileJob } from './scanning/cut-jobs.ts';
+import { scanJobs } from './scanning/scan-workers.ts';
+import { ScannedFile, type ScannedText } from './scanning/scanned-file.ts';
+import { changeOf, type FileKind, identify, kindOf, statOf } from './text-file.ts';
 
 export interface IndexOptions {
   readonly scheme: GramScheme;
@@ -30,6 +34,8 @@ export interface IndexOptions {
   readonly rebuild?: boolean;
   /** Writes gzip files of one piece again as files of many members, before they are indexed. */
   readonly repack?: boolean;
+  /** Threads that scan; 1 without it. The index is the same with any number. */
+  readonly threads?: number;
   readonly onProgress?: (bytes: number) => void;
   readonly onWarning?: (message: string) => void;
 }
@@ -52,7 +58,6 @@ export interface IndexReport {
 
 /** Index files beyond this number are joined: the files in the smaller ones are indexed again. */
 const MOST_INDEXES = 8;
-const PART = 1 << 20;
 
 export async function indexFolder(folder: string, options: IndexOptions): Promise<IndexReport> {
   mkdirSync(join(folder, INDEX_FOLDER), { recursive: true });
@@ -69,6 +74,15 @@ type Plan =
   | { readonly action: 'extend'; readonly known: IndexedFile }
   | { readonly action: 'index' };
 
+/** A file that is being scanned, and what the list will say about it. */
+interface OpenEntry {
+  readonly path: string;
+  readonly name: string;
+  /** The former entry, if the file has grown. */
+  readonly known: IndexedFile | null;
+  readonly entry: Omit<IndexedFile, 'last' | 'parts'>;
+}
+
 class FolderIndexer {
   readonly #folder: string;
   readonly #options: IndexOptions;
@@ -77,6 +91,11 @@ class FolderIndexer {
   readonly #byInode = new Map<string, IndexedFile>();
   readonly #stale: ReadonlySet<string>;
   #nextId: number;
+  /** The new list, by path and in its order; null for a file that is not done, or is left out. */
+  readonly #files = new Map<string, IndexedFile | null>();
+  readonly #open = new Map<ScannedFile, OpenEntry>();
+  /** Numbers of the files that go on in this run. */
+  readonly #extended = new Set<number>();
   #renamed = 0;
   #grown = 0;
   #indexed = 0;
@@ -96,15 +115,13 @@ class FolderIndexer {
   }
 
   async run(): Promise<IndexReport> {
-    const files: IndexedFile[] = [];
     const name = `${Date.now().toString(36)}-${randomBytes(4).toString('hex')}.text`;
     const output = new IndexOutput(join(this.#folder, INDEX_FOLDER, name), this.#options.scheme);
     try {
-      for (const path of filesBelow(this.#folder)) {
-        const file = await this.#file(path, name, output);
-        if (file !== null) files.push(file);
-      }
+      if (this.#options.repack) await this.#repackAll();
+      await this.#scanAll(name, output);
       const made = output.finish(name);
+      const files = [...this.#files.values()].filter((file) => file !== null);
       const used = new Set(files.flatMap(({ parts }) => parts.map(({ index }) => index)));
       const indexes = [...(this.#former?.indexes ?? []), ...(made === null ? [] : [made])].filter((index) =>
         used.has(index.name),
@@ -139,6 +156,11 @@ class FolderIndexer {
     }
   }
 
+  /** Repacks the gzip files that are new or changed. */
+  async #repackAll(): Promise<void> {
+    for (const path of filesBelow(this.#folder)) if (!this.#isKept(path)) await this.#repack(path);
+  }
+
   /** Repacks a gzip file. A file that cannot be repacked is indexed as it is. */
   async #repack(path: string): Promise<void> {
     const { onWarning, scheme } = this.#options;
@@ -153,36 +175,91 @@ class FolderIndexer {
     }
   }
 
-  async #file(path: string, index: string, output: IndexOutput): Promise<IndexedFile | null> {
-    const { onWarning, repack } = this.#options;
-    if (repack && !this.#isKept(path)) await this.#repack(path);
-    let descriptor: number;
+  /** Scans all files that are new or changed, on all threads. */
+  async #scanAll(index: string, output: IndexOutput): Promise<void> {
+    const { scheme, threads = 1, onProgress } = this.#options;
+    const jobs = cutJobs(this.#filesToScan(), scheme);
     try {
-      descriptor = openSync(path, 'r');
-    } catch (error) {
-      onWarning?.(`${path} was left out: ${(error as Error).message}`);
-      return null;
+      for await (const { job, event } of scanJobs(jobs, threads)) {
+        if (event.kind === 'blocks') {
+          for (const block of event.blocks) output.add(placedBlock(job, block));
+          if (event.bytes > 0) onProgress?.(event.bytes);
+          continue;
+        }
+        event.pieces.forEach((piece, i) => {
+          const file = job.files[i];
+          const text = file.add(piece);
+          if (text !== null) this.#endFile(file, text, index);
+        });
+      }
+    } finally {
+      for (const file of this.#open.keys()) file.close();
     }
-    try {
+  }
+
+  /**
+   * Looks at all files, and opens those that are to be scanned. Descriptors stay open until a
+   * file is done, so the number of files that are open at a time is that of some jobs.
+   */
+  *#filesToScan(): Generator<ScannedFile> {
+    const { onWarning } = this.#options;
+    for (const path of filesBelow(this.#folder)) {
       const name = relative(this.#folder, path).split(sep).join('/');
+      let descriptor: number;
+      try {
+        descriptor = openSync(path, 'r');
+      } catch (error) {
+        onWarning?.(`${path} was left out: ${(error as Error).message}`);
+        continue;
+      }
       const plan = this.#plan(descriptor, name);
       if (plan.action === 'keep') {
+        closeSync(descriptor);
         if (plan.known.path !== name) this.#renamed++;
-        return { ...plan.known, path: name };
+        this.#files.set(name, { ...plan.known, path: name });
+        continue;
       }
-      return await this.#scan(descriptor, { name, plan, index, output });
-    } catch (error) {
-      if (!(error instanceof GzipError)) throw error;
-      onWarning?.(`${path} was left out, and is read whole by each search: ${error.message}`);
-      return null;
-    } finally {
-      closeSync(descriptor);
+      // Of two names of one file, the second is indexed as a file of its own.
+      const isFirst = plan.action === 'extend' && !this.#extended.has(plan.known.id);
+      const known = isFirst ? plan.known : null;
+      if (known !== null) this.#extended.add(known.id);
+      const identity = identify(descriptor);
+      const kind: FileKind = known === null ? kindOf(descriptor) : 'plain';
+      const id = known?.id ?? this.#nextId++;
+      const from = known?.last ?? { start: 0, lines: 0 };
+      const file = new ScannedFile({ descriptor, id, kind, identity, from });
+      this.#open.set(file, { path, name, known, entry: { ...identity, id, path: name, kind } });
+      // The place of the file in the list.
+      this.#files.set(name, null);
+      yield file;
     }
+  }
+
+  #endFile(file: ScannedFile, { at, last, problem }: ScannedText, index: string): void {
+    const { path, name, known, entry } = this.#open.get(file)!;
+    this.#open.delete(file);
+    if (problem !== null) {
+      this.#options.onWarning?.(`${path} was left out, and is read whole by each search: ${problem}`);
+      return;
+    }
+    const from = known?.last.start ?? 0;
+    this.#indexed++;
+    if (known !== null) this.#grown++;
+    this.#textBytes += at - from;
+    const kept = (known?.parts ?? []).map((part) => ({ ...part, to: Math.min(part.to, from) }));
+    const parts = [...kept, { index, from, to: at }].filter((part) => part.to > part.from);
+    this.#files.set(name, { ...entry, last, parts });
   }
 
   /** Whether the former index has the file as it is now. Such a file was looked at before. */
   #isKept(path: string): boolean {
-    const descriptor = openSync(path, 'r');
+    let descriptor: number;
+    try {
+      descriptor = openSync(path, 'r');
+    } catch {
+      // It is left out with a warning when it is to be scanned.
+      return true;
+    }
     try {
       const name = relative(this.#folder, path).split(sep).join('/');
       return this.#plan(descriptor, name).action === 'keep' && this.#former?.repacked === true;
@@ -203,66 +280,6 @@ class FolderIndexer {
     return { action: 'index' };
   }
 
-  async #scan(
-    descriptor: number,
-    work: { name: string; plan: Plan; index: string; output: IndexOutput },
-  ): Promise<IndexedFile> {
-    const { name, plan, index, output } = work;
-    const known = plan.action === 'extend' ? plan.known : null;
-    const identity = identify(descriptor);
-    const kind: FileKind = known === null ? kindOf(descriptor) : 'plain';
-    const id = known?.id ?? this.#nextId++;
-    const from = known?.last ?? { start: 0, lines: 0 };
-    const builder = output.builder();
-    builder.beginFile({ id, isGzip: kind === 'gzip', size: identity.size, ...from });
-    try {
-      for await (const bytes of this.#text(descriptor, {
-        kind,
-        from: from.start,
-        size: identity.size,
-        builder,
-      }))
-        builder.add(bytes);
-    } catch (error) {
-      // Blocks of a damaged file stay in the index, and no file of the list has their number.
-      builder.endFile();
-      throw error;
-    }
-    const { at, last } = builder.endFile();
-    this.#indexed++;
-    if (known !== null) this.#grown++;
-    this.#textBytes += at - from.start;
-    const kept = (known?.parts ?? []).map((part) => ({ ...part, to: Math.min(part.to, from.start) }));
-    const parts = [...kept, { index, from: from.start, to: at }].filter((part) => part.to > part.from);
-    return { ...identity, id, path: name, kind, last, parts };
-  }
-
-  async *#text(
-    descriptor: number,
-    { kind, from, size, builder }: { kind: FileKind; from: number; size: number; builder: BlockBuilder },
-  ): AsyncGenerator<Uint8Array> {
-    const { onProgress } = this.#options;
-    if (kind === 'plain') {
-      for (let at = from; at < size; ) {
-        const bytes = readSome(descriptor, at, Math.min(PART, size - at));
-        if (bytes.length === 0) return;
-        yield bytes;
-        at += bytes.length;
-        onProgress?.(bytes.length);
-      }
-      return;
-    }
-    let done = 0;
-    for await (const part of gzipParts(descriptor, 0, size)) {
-      if (part.kind === 'data') yield part.bytes;
-      else {
-        builder.endMember(part.end);
-        onProgress?.(part.end - done);
-        done = part.end;
-      }
-    }
-  }
-
   #report(files: readonly IndexedFile[], indexes: readonly IndexFile[]): IndexReport {
     const kept = new Set(files.map(({ id }) => id));
     return {
@@ -280,49 +297,10 @@ class FolderIndexer {
   }
 }
 
-/** The new index file. It is created with the first block. */
-class IndexOutput {
-  readonly #path: string;
-  readonly #scheme: GramScheme;
-  readonly #id = randomBytes(16);
-  #descriptor: number | null = null;
-  #builder: BlockBuilder | null = null;
-
-  constructor(path: string, scheme: GramScheme) {
-    this.#path = path;
-    this.#scheme = scheme;
-  }
-
-  builder(): BlockBuilder {
-    if (this.#builder === null) {
-      const descriptor = openSync(this.#path, 'wx');
-      this.#descriptor = descriptor;
-      this.#builder = new BlockBuilder({
-        scheme: this.#scheme,
-        id: this.#id,
-        write: (bytes) => writeAll(descriptor, bytes),
-      });
-    }
-    return this.#builder;
-  }
-
-  /** Flushes the file to the disk; null if there are no new blocks. */
-  finish(name: string): IndexFile | null {
-    if (this.#builder === null || this.#descriptor === null) return null;
-    const { blocks } = this.#builder;
-    const size = this.#builder.finish();
-    fsyncSync(this.#descriptor);
-    closeSync(this.#descriptor);
-    this.#descriptor = null;
-    syncDirectory(join(this.#path, '..'));
-    return { name, id: this.#id.toString('hex'), size, blocks };
-  }
-
-  discard(): void {
-    if (this.#descriptor !== null) closeSync(this.#descriptor);
-    this.#descriptor = null;
-    rmSync(this.#path, { force: true });
-  }
+/** The block with extents that count the newlines of whole files. */
+function placedBlock({ files }: FileJob, { bits, extents }: TextBlock): TextBlock {
+  // Only the pieces of a large file count from their own beginning, and such a job has one file.
+  return { bits, extents: files.length > 1 ? extents : extents.map((extent) => files[0].placed(extent)) };
 }
 
 /** The smaller index files, if there are too many. */

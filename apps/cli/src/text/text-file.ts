@@ -24,7 +24,15 @@ export interface FileIdentity {
 const EDGE = 65536;
 
 export function readSome(descriptor: number, position: number, length: number): Buffer<ArrayBuffer> {
-  const bytes = Buffer.alloc(Math.max(0, length));
+  return readInto(descriptor, Buffer.alloc(Math.max(0, length)), position);
+}
+
+/** Fills `bytes` from a place of the file. Returns the part of it that was filled. */
+export function readInto(
+  descriptor: number,
+  bytes: Buffer<ArrayBuffer>,
+  position: number,
+): Buffer<ArrayBuffer> {
   let at = 0;
   while (at < bytes.length) {
     const read = readSync(descriptor, bytes, at, bytes.length - at, position + at);

@@ -1,10 +1,10 @@
 /**
- * Cuts the text of files into blocks and gives them to the writer of an index. Small files share a
- * block. A block of a gzip file waits until the member in which it ends is complete, because only
- * then is it known how many packed bytes it takes.
+ * Cuts the text of files into blocks of an index. Small files share a block. A block of a gzip
+ * file waits until the member in which it ends is complete, because only then is it known how many
+ * packed bytes it takes.
  */
 
-import { createGramScanner, type Extent, type GramScheme, TextIndexWriter } from '@bloomery/stores/text';
+import { createGramScanner, type Extent, type GramScheme } from '@bloomery/stores/text';
 
 /** A block ends at the first newline after this many bytes, even if its filter is not full. */
 const MOST_BYTES = 4 << 20;
@@ -23,8 +23,14 @@ interface OpenExtent extends Extent {
   sourceLength: number;
 }
 
+/** A block: its filter, and the pieces of files that it covers. */
+export interface TextBlock {
+  readonly bits: Uint8Array<ArrayBuffer>;
+  readonly extents: readonly Extent[];
+}
+
 interface WaitingBlock {
-  readonly bits: Uint8Array;
+  readonly bits: Uint8Array<ArrayBuffer>;
   readonly extents: readonly OpenExtent[];
 }
 
@@ -42,31 +48,18 @@ interface OpenFile {
   extentLines: number;
 }
 
-export interface BuilderOptions {
-  readonly scheme: GramScheme;
-  readonly id: Uint8Array;
-  readonly write: (bytes: Uint8Array) => void;
-  /** Called with the unpacked bytes at which a block of the current file ends. */
-  readonly onBlockEnd?: (at: number) => void;
-}
-
 export class BlockBuilder {
-  readonly #writer: TextIndexWriter;
   readonly #scanner: ReturnType<typeof createGramScanner>;
-  readonly #onBlockEnd: ((at: number) => void) | undefined;
+  readonly #onBlock: (block: TextBlock) => void;
   #waiting: WaitingBlock[] = [];
   #extents: OpenExtent[] = [];
   #blockBytes = 0;
   #file: OpenFile | null = null;
 
-  constructor({ scheme, id, write, onBlockEnd }: BuilderOptions) {
-    this.#writer = new TextIndexWriter({ scheme, id, write });
+  /** `onBlock` gets the blocks in order. */
+  constructor(scheme: GramScheme, onBlock: (block: TextBlock) => void) {
     this.#scanner = createGramScanner(scheme);
-    this.#onBlockEnd = onBlockEnd;
-  }
-
-  get blocks(): number {
-    return this.#writer.blocks + this.#waiting.length + (this.#blockBytes > 0 ? 1 : 0);
+    this.#onBlock = onBlock;
   }
 
   /** Begins a file, or goes on with one from a place on. `lines` counts the newlines before it. */
@@ -96,7 +89,6 @@ export class BlockBuilder {
       if (this.#scanner.full) {
         this.#closeExtent(file);
         this.#closeBlock();
-        this.#onBlockEnd?.(file.at);
       }
     }
   }
@@ -111,8 +103,11 @@ export class BlockBuilder {
     this.#writeSettled();
   }
 
-  /** Ends the file. Returns where its last extent begins, and the newlines before that. */
-  endFile(): { at: number; last: { start: number; lines: number } } {
+  /**
+   * Ends the file. Returns the byte and the newlines at which it ends, and where its last extent
+   * begins.
+   */
+  endFile(): { at: number; lines: number; last: { start: number; lines: number } } {
     const file = this.#file!;
     this.#scanner.endLine();
     const last = { start: file.extentStart, lines: file.extentLines };
@@ -121,14 +116,13 @@ export class BlockBuilder {
     if (this.#extents.length >= MOST_EXTENTS) this.#closeBlock();
     this.#writeSettled();
     this.#file = null;
-    return { at: file.at, last };
+    return { at: file.at, lines: this.#scanner.lines - file.linesBefore, last };
   }
 
-  /** Writes the rest of the index. Returns its size. */
-  finish(): number {
+  /** Ends the last block. */
+  finish(): void {
     if (this.#extents.length > 0) this.#closeBlock();
     this.#writeSettled();
-    return this.#writer.finish();
   }
 
   #closeExtent(file: OpenFile): void {
@@ -171,7 +165,7 @@ export class BlockBuilder {
     let settled = 0;
     for (const { bits, extents } of this.#waiting) {
       if (extents.some(({ sourceLength }) => sourceLength < 0)) break;
-      this.#writer.addBlock(bits, extents);
+      this.#onBlock({ bits, extents });
       settled++;
     }
     this.#waiting = this.#waiting.slice(settled);
