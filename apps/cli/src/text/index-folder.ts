@@ -9,6 +9,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'n
 import { join, relative, sep } from 'node:path';
 import { FolderLock } from '@bloomery/files';
 import type { GramScheme } from '@bloomery/stores/text';
+import { letSignalsIn } from '../terminal/orderly-end.ts';
 import { GzipError } from './gzip-parts.ts';
 import {
   INDEX_FOLDER,
@@ -36,6 +37,8 @@ export interface IndexOptions {
   readonly repack?: boolean;
   /** Threads that scan; 1 without it. The index is the same with any number. */
   readonly threads?: number;
+  /** Ends the run: the former index stays. */
+  readonly signal?: AbortSignal;
   readonly onProgress?: (bytes: number) => void;
   readonly onWarning?: (message: string) => void;
 }
@@ -56,7 +59,7 @@ export interface IndexReport {
   readonly blocks: number;
 }
 
-/** Index files beyond this number are joined: the files in the smaller ones are indexed again. */
+/** At this number of index files the smaller ones are joined. */
 const MOST_INDEXES = 8;
 
 export async function indexFolder(folder: string, options: IndexOptions): Promise<IndexReport> {
@@ -71,7 +74,8 @@ export async function indexFolder(folder: string, options: IndexOptions): Promis
 
 type Plan =
   | { readonly action: 'keep'; readonly known: IndexedFile }
-  | { readonly action: 'extend'; readonly known: IndexedFile }
+  /** The text before `from` stays in its index files. */
+  | { readonly action: 'extend'; readonly known: IndexedFile; readonly from: IndexedFile['last'] }
   | { readonly action: 'index' };
 
 /** A file that is being scanned, and what the list will say about it. */
@@ -80,6 +84,7 @@ interface OpenEntry {
   readonly name: string;
   /** The former entry, if the file has grown. */
   readonly known: IndexedFile | null;
+  readonly from: IndexedFile['last'];
   readonly entry: Omit<IndexedFile, 'last' | 'parts'>;
 }
 
@@ -158,7 +163,11 @@ class FolderIndexer {
 
   /** Repacks the gzip files that are new or changed. */
   async #repackAll(): Promise<void> {
-    for (const path of filesBelow(this.#folder)) if (!this.#isKept(path)) await this.#repack(path);
+    for (const path of filesBelow(this.#folder)) {
+      await letSignalsIn();
+      this.#options.signal?.throwIfAborted();
+      if (!this.#isKept(path)) await this.#repack(path);
+    }
   }
 
   /** Repacks a gzip file. A file that cannot be repacked is indexed as it is. */
@@ -177,10 +186,12 @@ class FolderIndexer {
 
   /** Scans all files that are new or changed, on all threads. */
   async #scanAll(index: string, output: IndexOutput): Promise<void> {
-    const { scheme, threads = 1, onProgress } = this.#options;
+    const { scheme, threads = 1, signal, onProgress } = this.#options;
     const jobs = cutJobs(this.#filesToScan(), scheme);
     try {
       for await (const { job, event } of scanJobs(jobs, threads)) {
+        await letSignalsIn();
+        signal?.throwIfAborted();
         if (event.kind === 'blocks') {
           for (const block of event.blocks) output.add(placedBlock(job, block));
           if (event.bytes > 0) onProgress?.(event.bytes);
@@ -226,9 +237,9 @@ class FolderIndexer {
       const identity = identify(descriptor);
       const kind: FileKind = known === null ? kindOf(descriptor) : 'plain';
       const id = known?.id ?? this.#nextId++;
-      const from = known?.last ?? { start: 0, lines: 0 };
+      const from = isFirst ? plan.from : { start: 0, lines: 0 };
       const file = new ScannedFile({ descriptor, id, kind, identity, from });
-      this.#open.set(file, { path, name, known, entry: { ...identity, id, path: name, kind } });
+      this.#open.set(file, { path, name, known, from, entry: { ...identity, id, path: name, kind } });
       // The place of the file in the list.
       this.#files.set(name, null);
       yield file;
@@ -236,18 +247,18 @@ class FolderIndexer {
   }
 
   #endFile(file: ScannedFile, { at, last, problem }: ScannedText, index: string): void {
-    const { path, name, known, entry } = this.#open.get(file)!;
+    const { path, name, known, from, entry } = this.#open.get(file)!;
     this.#open.delete(file);
     if (problem !== null) {
       this.#options.onWarning?.(`${path} was left out, and is read whole by each search: ${problem}`);
       return;
     }
-    const from = known?.last.start ?? 0;
     this.#indexed++;
     if (known !== null) this.#grown++;
-    this.#textBytes += at - from;
-    const kept = (known?.parts ?? []).map((part) => ({ ...part, to: Math.min(part.to, from) }));
-    const parts = [...kept, { index, from, to: at }].filter((part) => part.to > part.from);
+    this.#textBytes += at - from.start;
+    const kept = (known?.parts ?? []).map((part) => ({ ...part, to: Math.min(part.to, from.start) }));
+    const made = { index, from: from.start, to: at, lines: from.lines };
+    const parts = [...kept, made].filter((part) => part.to > part.from);
     this.#files.set(name, { ...entry, last, parts });
   }
 
@@ -272,10 +283,14 @@ class FolderIndexer {
   #plan(descriptor: number, name: string): Plan {
     const { dev, ino } = statOf(descriptor);
     for (const known of [this.#byPath.get(name), this.#byInode.get(`${dev}:${ino}`)]) {
-      if (known === undefined || known.parts.some(({ index }) => this.#stale.has(index))) continue;
+      if (known === undefined) continue;
       const change = changeOf(descriptor, known);
-      if (change === 'same') return { action: 'keep', known };
-      if (change === 'grown' && known.kind === 'plain') return { action: 'extend', known };
+      if (change === 'changed' || (change === 'grown' && known.kind !== 'plain')) continue;
+      const stale = known.parts.find(({ index }) => this.#stale.has(index));
+      if (stale === undefined)
+        return change === 'same' ? { action: 'keep', known } : { action: 'extend', known, from: known.last };
+      if (known.kind === 'plain' && stale.lines !== undefined && stale.from > 0)
+        return { action: 'extend', known, from: { start: stale.from, lines: stale.lines } };
     }
     return { action: 'index' };
   }
@@ -303,11 +318,18 @@ function placedBlock({ files }: FileJob, { bits, extents }: TextBlock): TextBloc
   return { bits, extents: files.length > 1 ? extents : extents.map((extent) => files[0].placed(extent)) };
 }
 
-/** The smaller index files, if there are too many. */
+/**
+ * The smaller index files, if there are too many: their text is scanned again, into one. Those that
+ * are as large as all smaller ones together stay, so a log that grows is scanned some ten times in
+ * all, however often the index is renewed.
+ */
 function staleIndexes(indexes: readonly IndexFile[]): ReadonlySet<string> {
   if (indexes.length < MOST_INDEXES) return new Set();
   const bySize = [...indexes].sort((a, b) => b.size - a.size);
-  return new Set(bySize.slice(1).map(({ name }) => name));
+  let kept = MOST_INDEXES / 2;
+  const smaller = () => bySize.slice(kept).reduce((sum, { size }) => sum + size, 0);
+  while (kept > 1 && bySize[kept - 1].size < smaller()) kept--;
+  return new Set(bySize.slice(kept).map(({ name }) => name));
 }
 
 /** Removes index files that no list names: those of runs that were killed, and those replaced. */

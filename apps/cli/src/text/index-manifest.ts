@@ -16,6 +16,8 @@ interface IndexedPart {
   readonly index: string;
   readonly from: number;
   readonly to: number;
+  /** Newlines before `from`. Lists of earlier versions lack it. */
+  readonly lines?: number;
 }
 
 export interface IndexedFile extends FileIdentity {

@@ -97,7 +97,8 @@ export type FileChange = 'same' | 'grown' | 'changed';
 /**
  * Compares an open file with an identity. Same size, time, inode and time of the inode: the same.
  * A file with another inode (copied, moved, renamed) must have the same size, time, head and tail.
- * A larger file whose former head and tail are still there has grown.
+ * A larger file whose former head and tail are still there has grown, and so has one of the same
+ * size that was being written when it was indexed.
  */
 export function changeOf(descriptor: number, known: FileIdentity): FileChange {
   const stat = statOf(descriptor);
@@ -106,7 +107,8 @@ export function changeOf(descriptor: number, known: FileIdentity): FileChange {
     if (inodeOf(stat) === known.inode) return 'same';
     return hasEdges(descriptor, known) ? 'same' : 'changed';
   }
-  if (size <= known.size || known.size === 0) return 'changed';
+  if (size < known.size || (size === known.size && known.modified !== '')) return 'changed';
+  if (known.size === 0) return 'changed';
   return hasEdges(descriptor, known) ? 'grown' : 'changed';
 }
 
