@@ -118,6 +118,7 @@ export const ROOMS = {
     ['usage-error.ts', 'exit-codes.ts', 'thread-file.ts'],
     'terminal',
     'command-options.ts',
+    'unpacking',
     ['keys', 'planning', 'completion'],
     'in-place/file-words.ts',
     'in-place/recovered-file.ts',

@@ -2,18 +2,20 @@
  * Reads the bytes of an input, a file or standard input. gzip, zstd, xz and bzip2 are unpacked
  * whatever the file name is. Parts come in the order of the input, each in its own memory.
  *
- * Files are read in large parts, without a stream. zstd is unpacked by Node if its version can
- * (22.15), otherwise by fzstd, in JavaScript. Both take the long windows of `zstd --long`; only
- * that of 2 GiB (`--long=31`) is too much for fzstd. xz and bzip2 are unpacked by the programs of
- * these names.
+ * Files are read in large parts, without a stream. zstd is unpacked by `zstd-parts.ts`. xz,
+ * bzip2 and the longest windows of `zstd --long` are unpacked by the programs of these names.
  */
 
 import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import zlib from 'node:zlib';
-import { Decompress } from 'fzstd';
+import { UnpackError } from '../unpacking/packed-part.ts';
+import { HEAD, packingOf } from '../unpacking/packing-of.ts';
+import { throughStream } from '../unpacking/through-stream.ts';
+import { zstdHeader } from '../unpacking/zstd-header.ts';
+import { HAS_NODE_ZSTD, zstdParts } from '../unpacking/zstd-parts.ts';
 import { UsageError } from '../usage-error.ts';
-import { type PackingProgram, unpackByProgram } from './program-parts.ts';
+import { unpackByProgram } from './program-parts.ts';
 
 /** The number of bytes of a file that are read at once. */
 export const PART = 1 << 19;
@@ -194,8 +196,7 @@ async function* unpack(
     else if (packing !== 'none') yield* unpackByProgram(packing, all, path);
     else yield* all;
   } catch (error) {
-    // Codes of system errors begin with E, those of zlib begin with Z, and those of fzstd are
-    // numbers.
+    // Codes of system errors begin with E, those of zlib begin with Z.
     const { code } = error as { code?: unknown };
     if (
       error instanceof UsageError ||
@@ -209,89 +210,27 @@ async function* unpack(
   }
 }
 
-function packingOf(head: Uint8Array): 'none' | 'gzip' | 'zstd' | PackingProgram {
-  if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip';
-  if (head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd) return 'zstd';
-  if (head[0] === 0xfd && head[1] === 0x37 && head[2] === 0x7a && head[3] === 0x58) return 'xz';
-  if (isBzip2(head)) return 'bzip2';
-  // A skippable frame (RFC 8878, 3.1.2), which is the first frame in files of pzstd.
-  if ((head[0] & 0xf0) === 0x50 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18) return 'zstd';
-  return 'none';
-}
-
-/** Enough bytes to recognise each packing. */
-const HEAD = 10;
-
-/**
- * Whether the bytes begin as bzip2: "BZh", the size of the blocks, and the digits of pi, or of its
- * root if there is no block. Three letters alone could be a line of text.
- */
-function isBzip2(head: Uint8Array): boolean {
-  const [start, size, magic] = [head.subarray(0, 3), head[3], Buffer.from(head.subarray(4, 10))];
-  return (
-    Buffer.from(start).toString('latin1') === 'BZh' &&
-    size >= 0x31 &&
-    size <= 0x39 &&
-    ['314159265359', '177245385090'].includes(magic.toString('hex'))
-  );
-}
-
+/** Frames with a window of more than 128 MiB need Node's own decoder, or the program `zstd`. */
 async function* unpackZstd(
   parts: AsyncGenerator<Uint8Array<ArrayBuffer>>,
   path: string,
   head: Uint8Array,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const { createZstdDecompress, constants } = zlib as unknown as NodeZstd;
-  if (createZstdDecompress !== undefined) {
-    yield* throughStream(parts, createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 31 } }));
+  if (!HAS_NODE_ZSTD && head[0] === 0x28 && zstdHeader(head).window > MOST_WINDOW) {
+    yield* unpackByProgram('zstd', parts, path);
     return;
   }
-  if (windowLog(head) >= 31) {
-    throw new UsageError(
-      `${path} was packed with zstd --long=31, and its window of 2 GiB is too much here; unpack it with: ` +
-        `zstd -dc --long=31 ${path}, or use Node 22.15 or later`,
-    );
-  }
-  let ready: Uint8Array[] = [];
-  const stream = new Decompress((part) => ready.push(part));
-  for await (const part of parts) {
-    stream.push(part);
-    for (const unpacked of ready) yield Uint8Array.from(unpacked);
-    ready = [];
-  }
-  stream.push(new Uint8Array(0), true);
-  for (const unpacked of ready) yield Uint8Array.from(unpacked);
-}
-
-/** The part of zlib that Node has from 22.15 on, and the types of Node 20 lack. */
-interface NodeZstd {
-  readonly createZstdDecompress?: (options: object) => NodeJS.ReadWriteStream;
-  readonly constants: { readonly ZSTD_d_windowLogMax: number };
-}
-
-/**
- * Logarithm of the window that a zstd frame asks for, or 0 if the frame is its own window.
- * "Window_Log = 10 + Exponent" (RFC 8878, 3.1.1.1.2), and the exponent is the upper five bits.
- */
-function windowLog(zstd: Uint8Array): number {
-  const singleSegment = (zstd[4] & 0x20) !== 0;
-  return zstd[0] !== 0x28 || singleSegment ? 0 : 10 + (zstd[5] >> 3);
-}
-
-async function* throughStream(
-  parts: AsyncIterable<Uint8Array>,
-  stream: NodeJS.ReadWriteStream,
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const feeding = (async () => {
-    for await (const part of parts) {
-      if (!stream.write(part)) await new Promise((resolve) => stream.once('drain', resolve));
+  try {
+    for await (const part of zstdParts(parts, { mostWindow: MOST_WINDOW })) {
+      if (part.kind === 'data') yield part.bytes as Uint8Array<ArrayBuffer>;
     }
-    stream.end();
-  })();
-  feeding.catch((error) => (stream as unknown as { destroy(error: Error): void }).destroy(error as Error));
-  for await (const part of stream as AsyncIterable<Uint8Array>) yield Uint8Array.from(part);
-  await feeding;
+  } catch (error) {
+    if (!(error instanceof UnpackError) || error.code === 'zstd') throw error;
+    throw new UsageError(`${path}: ${error.message}`, { cause: error });
+  }
 }
+
+const MOST_WINDOW = HAS_NODE_ZSTD ? 2 ** 32 : 2 ** 27;
 
 async function* count<T extends Uint8Array>(parts: AsyncGenerator<T>, onRead: (bytes: number) => void) {
   for await (const part of parts) {

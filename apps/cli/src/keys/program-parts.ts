@@ -1,23 +1,25 @@
 /**
  * Unpacks xz and bzip2 through the programs of these names, because neither Node nor a small
- * package in JavaScript reads them. The programs are on most systems; where one is missing, the
- * message names its package.
+ * package in JavaScript reads them, and `zstd --long` with windows that a small package refuses.
+ * The programs are on most systems; where one is missing, the message names its package.
  */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { UsageError } from '../usage-error.ts';
 
-export type PackingProgram = 'xz' | 'bzip2';
+type PackingProgram = 'xz' | 'bzip2' | 'zstd';
 
-const PACKAGES: Record<PackingProgram, string> = { xz: 'xz-utils', bzip2: 'bzip2' };
+const PACKAGES: Record<PackingProgram, string> = { xz: 'xz-utils', bzip2: 'bzip2', zstd: 'zstd' };
 
 export async function* unpackByProgram(
   name: PackingProgram,
   parts: AsyncIterable<Uint8Array>,
   path: string,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const program = spawn(name, ['--decompress', '--stdout'], { stdio: 'pipe' });
+  const program = spawn(name, ['--decompress', '--stdout', ...(name === 'zstd' ? ['--long=31'] : [])], {
+    stdio: 'pipe',
+  });
   let complaint = '';
   program.stderr.on('data', (text) => {
     complaint += text;

@@ -1,0 +1,31 @@
+/**
+ * Sends parts through a stream of Node's zlib, and yields what comes out, each in its own memory.
+ */
+
+export async function* throughStream(
+  parts: AsyncIterable<Uint8Array>,
+  stream: NodeJS.ReadWriteStream,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const destroy = (error?: Error) => (stream as unknown as { destroy(error?: Error): void }).destroy(error);
+  let isOver = false;
+  const feeding = (async () => {
+    for await (const part of parts) {
+      if (isOver) return;
+      if (!stream.write(part))
+        await new Promise<void>((resolve) => {
+          stream.once('drain', resolve);
+          stream.once('close', resolve);
+        });
+    }
+    stream.end();
+  })();
+  feeding.catch((error) => destroy(error as Error));
+  try {
+    for await (const part of stream as AsyncIterable<Uint8Array>) yield Uint8Array.from(part);
+    await feeding;
+  } finally {
+    // A caller that stops early must not leave the feeder waiting for a drain that never comes.
+    isOver = true;
+    destroy();
+  }
+}
