@@ -15,6 +15,7 @@ import { type GrepReport, grepFiles } from '../text/grep-files.ts';
 import { LineFinder } from '../text/line-finder.ts';
 import { LinePrinter } from '../text/line-printer.ts';
 import { filesOf } from '../text/list-files.ts';
+import { localTargets } from '../text/local-targets.ts';
 import { UsageError } from '../usage-error.ts';
 
 interface GrepCommandOptions {
@@ -119,9 +120,11 @@ async function run(
     invert,
     write: (bytes) => write(bytes),
   });
-  const report = await grepFiles(files, {
-    required: invert ? NOTHING_REQUIRED : pattern.required,
+  const counts = { blocks: 0, candidates: 0, indexBytes: 0 };
+  const required = invert ? NOTHING_REQUIRED : pattern.required;
+  const report = await grepFiles(localTargets(files, { required, counts, onError: tell }), {
     printer,
+    counts,
     context: only === undefined && before + after > 0,
     quiet,
     onError: tell,

@@ -1,22 +1,17 @@
-/**
- * Searches files by their index. A file is opened once, compared with the index, and read through
- * the same descriptor, so that a file that is replaced meanwhile does not mix with the new one.
- */
+/** Searches files one after the other, and reads of each what its index left over. */
 
-import { closeSync, openSync } from 'node:fs';
-import type { RequiredText } from '@bloomery/stores/text';
 import { describeError } from '../terminal/error-text.ts';
 import { ClosedPipe } from '../terminal/standard-output.ts';
-import { type FileAnswer, FolderSearch, type WholeReason } from './folder-search.ts';
-import { GzipError } from './gzip-parts.ts';
+import { UnpackError } from '../unpacking/packed-part.ts';
 import type { LinePrinter } from './line-printer.ts';
-import { indexedFolderOf } from './list-files.ts';
 import { countNewlines, extentText, wholeText } from './read-text.ts';
-import { type FileKind, inodeOf, kindOf, statOf } from './text-file.ts';
+import type { FileAnswer, SearchCounts, WholeReason } from './search-indexes.ts';
+import type { OpenText, TextTarget } from './text-target.ts';
 
 export interface GrepOptions {
-  readonly required: RequiredText;
   readonly printer: LinePrinter;
+  /** Sums over the indexes; opening a file adds to them. */
+  readonly counts: SearchCounts;
   /** Lines around a match are wanted: a file with a match is read whole then. */
   readonly context: boolean;
   /** Stops at the first selected line of all files. */
@@ -24,7 +19,7 @@ export interface GrepOptions {
   readonly onError: (message: string) => void;
 }
 
-export interface GrepReport {
+export interface GrepReport extends SearchCounts {
   files: number;
   filesWithLines: number;
   lines: number;
@@ -40,8 +35,7 @@ export interface GrepReport {
   failed: boolean;
 }
 
-export async function grepFiles(paths: readonly string[], options: GrepOptions): Promise<GrepReport> {
-  const searches = new Map<string, FolderSearch>();
+export async function grepFiles(targets: Iterable<TextTarget>, options: GrepOptions): Promise<GrepReport> {
   const outcomes: BlockOutcomes = new Map();
   const report: GrepReport = {
     files: 0,
@@ -52,16 +46,21 @@ export async function grepFiles(paths: readonly string[], options: GrepOptions):
     falseBlocks: 0,
     indexBytes: 0,
     textBytes: 0,
-    whole: { 'not indexed': 0, changed: 0, 'damaged index': 0, 'every block': 0 },
+    whole: {
+      'not indexed': 0,
+      changed: 0,
+      'damaged index': 0,
+      'every block': 0,
+      'unknown age': 0,
+      'no ranges': 0,
+    },
     failed: false,
   };
-  const { printer, onError, quiet } = options;
-  for (const path of paths) {
+  const { printer, onError, quiet, counts } = options;
+  for (const target of targets) {
+    const { path } = target;
     try {
-      await grepFile(path, await searchFor(path, searches, report, options), report, {
-        ...options,
-        outcomes,
-      });
+      await grepFile(await target.open(), report, { ...options, outcomes });
     } catch (error) {
       if (error instanceof ClosedPipe) throw error;
       printer.flush();
@@ -72,27 +71,7 @@ export async function grepFiles(paths: readonly string[], options: GrepOptions):
     if (quiet && report.lines > 0) break;
   }
   report.falseBlocks = [...outcomes.values()].filter((found) => !found).length;
-  return report;
-}
-
-async function searchFor(
-  path: string,
-  searches: Map<string, FolderSearch>,
-  report: GrepReport,
-  { required, onError }: GrepOptions,
-): Promise<FolderSearch | null> {
-  const folder = indexedFolderOf(path);
-  if (folder === null) return null;
-  const known = searches.get(folder);
-  if (known !== undefined) return known;
-  const search = await FolderSearch.open(folder, required);
-  searches.set(folder, search);
-  report.blocks += search.counts.blocks;
-  report.candidates += search.counts.candidates;
-  report.indexBytes += search.counts.indexBytes;
-  if (search.problem !== null)
-    onError(`${search.problem}; its files are read whole; bloomery index --rebuild ${folder} repairs it`);
-  return search;
+  return Object.assign(report, counts);
 }
 
 /** Whether a line was found in a block, by index file and number. */
@@ -102,59 +81,37 @@ interface GrepRun extends GrepOptions {
   readonly outcomes: BlockOutcomes;
 }
 
-async function grepFile(
-  path: string,
-  search: FolderSearch | null,
-  report: GrepReport,
-  options: GrepRun,
-): Promise<void> {
+async function grepFile(file: OpenText, report: GrepReport, options: GrepRun): Promise<void> {
   const { printer } = options;
-  const descriptor = openSync(path, 'r');
+  const { path, answer } = file;
   try {
-    const stat = statOf(descriptor);
-    const file = { path, kind: kindOf(descriptor), size: Number(stat.size) };
-    const answer: FileAnswer = search?.answer(path, descriptor) ?? { read: 'all', why: 'not indexed' };
     printer.beginFile(path);
     report.files++;
     if (answer.read === 'all') {
       report.whole[answer.why]++;
-      await readWhole(descriptor, file, report, options);
-    } else await readExtents(descriptor, file, answer, report, options);
+      await readWhole(file, report, options);
+    } else await readExtents(file, answer, report, options);
     printer.endFile();
     report.lines += printer.count;
     if (printer.count > 0) report.filesWithLines++;
-    const later = statOf(descriptor);
-    // A log that grows is read as far as it was at the beginning.
-    if (
-      later.size < stat.size ||
-      (later.size === stat.size && inodeOf(later) !== inodeOf(stat) && later.mtimeNs !== stat.mtimeNs)
-    )
-      throw new Error('Cannot search the whole file: it was changed while it was read');
+    await file.check();
   } finally {
-    closeSync(descriptor);
+    file.close();
   }
 }
 
-interface OpenText {
-  readonly path: string;
-  readonly kind: FileKind;
-  readonly size: number;
-}
-
 async function readWhole(
-  descriptor: number,
   file: OpenText & { readonly start?: number; readonly lines?: number },
   report: GrepReport,
   { printer }: GrepRun,
 ): Promise<void> {
-  for await (const piece of wholeText(descriptor, file, (bytes) => (report.textBytes += bytes))) {
+  for await (const piece of wholeText(file.readAll, file, (bytes) => (report.textBytes += bytes))) {
     printer.add(piece);
     if (printer.isDecided) return;
   }
 }
 
 async function readExtents(
-  descriptor: number,
   file: OpenText,
   answer: FileAnswer & { read: 'extents' },
   report: GrepReport,
@@ -167,39 +124,39 @@ async function readExtents(
   let done = 0;
   let next = 0;
   try {
-    for await (const piece of extentText(descriptor, file.kind, answer.extents, onRead)) {
+    for await (const piece of extentText(file.read, file.kind, answer.extents, onRead)) {
       const found = context ? printer.finds(piece) : printer.add(piece);
       const { index, block } = answer.extents[next++];
       const key = `${index} ${block}`;
       outcomes.set(key, found > 0 || outcomes.get(key) === true);
       if (found > 0 && context) {
-        await readWhole(descriptor, file, report, options);
+        await readWhole(file, report, options);
         return;
       }
       done = piece.start + piece.bytes.length;
       if (printer.isDecided) return;
     }
   } catch (error) {
-    if (!(error instanceof GzipError)) throw error;
+    if (!(error instanceof UnpackError)) throw error;
+    report.whole.changed++;
     // With context, nothing was printed yet, and lines before this place may belong to a match.
-    await readAfter(descriptor, file, context ? 0 : done, report, options);
+    await readAfter(file, context ? 0 : done, report, options);
     return;
   }
   if (answer.rest === null) return;
   // With context, the lines before the unread rest are needed as well.
-  await readWhole(descriptor, { ...file, ...(context ? {} : answer.rest) }, report, options);
+  await readWhole({ ...file, ...(context ? {} : answer.rest) }, report, options);
 }
 
 /** Reads a file whole whose extents were not where the index says, behind the part that is done. */
 async function readAfter(
-  descriptor: number,
   file: OpenText,
   done: number,
   report: GrepReport,
   { printer }: GrepRun,
 ): Promise<void> {
   for await (const { start, lines, bytes } of wholeText(
-    descriptor,
+    file.readAll,
     file,
     (read) => (report.textBytes += read),
   )) {

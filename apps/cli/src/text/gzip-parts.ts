@@ -7,18 +7,8 @@
 
 import { constants, crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
 import { errorCode } from '@bloomery/files';
-import { readSome } from './text-file.ts';
-
-export type GzipPart =
-  | { readonly kind: 'data'; readonly bytes: Uint8Array }
-  /** A member ended before this byte of the file. */
-  | { readonly kind: 'member'; readonly end: number };
-
-/** A gzip file that cannot be unpacked to its end. */
-export class GzipError extends Error {
-  override readonly name = 'GzipError';
-  readonly code = 'gzip';
-}
+import { type PackedPart, UnpackError } from '../unpacking/packed-part.ts';
+import type { ReadBytes } from './text-file.ts';
 
 const WINDOW = 4 << 20;
 const MOST_OUTPUT = 64 << 20;
@@ -28,27 +18,27 @@ const TRAILER = 8;
  * Yields the unpacked parts and the ends of members, from the beginning of a member to the end of
  * the file or to `end`. Bytes behind the last member are left out, as `gzip -cdf` does.
  */
-export async function* gzipParts(descriptor: number, from: number, end: number): AsyncGenerator<GzipPart> {
+export async function* gzipParts(read: ReadBytes, from: number, end: number): AsyncGenerator<PackedPart> {
   let at = from;
-  let window = Buffer.alloc(0);
+  let window: Uint8Array = new Uint8Array(0);
   let windowAt = from;
   while (at < end) {
     // The rest of the window usually holds the next member.
     let rest = window.subarray(at - windowAt);
     if (at + rest.length < end && rest.length < WINDOW / 2) {
-      window = readSome(descriptor, at, Math.min(WINDOW, end - at));
+      window = await read(at, Math.min(WINDOW, end - at));
       windowAt = at;
       rest = window;
     }
     const header = headerBytes(rest);
     if (header === 0) {
       if (at === from)
-        throw new GzipError(`Cannot unpack: expected a gzip member at byte ${at}, got other bytes`);
+        throw new UnpackError('gzip', `Cannot unpack: expected a gzip member at byte ${at}, got other bytes`);
       return;
     }
     const whole = wholeMember(rest.subarray(header));
     if (whole === null) {
-      at = yield* streamedMember(descriptor, at + header, end);
+      at = yield* streamedMember(read, at + header, end);
     } else {
       yield { kind: 'data', bytes: whole.bytes };
       at += header + whole.packed + TRAILER;
@@ -78,17 +68,17 @@ function wholeMember(packed: Uint8Array): { bytes: Uint8Array; packed: number } 
 
 /** Unpacks one member piece by piece. Returns the byte behind it. */
 async function* streamedMember(
-  descriptor: number,
+  read: ReadBytes,
   from: number,
   end: number,
-): AsyncGenerator<GzipPart, number> {
+): AsyncGenerator<PackedPart, number> {
   const inflate = createInflateRaw({ chunkSize: 1 << 18, finishFlush: constants.Z_SYNC_FLUSH });
   let sum = 0;
   let length = 0;
   let ended = false;
   const feeding = (async () => {
     for (let at = from; at < end && !ended; ) {
-      const bytes = readSome(descriptor, at, Math.min(1 << 18, end - at));
+      const bytes = await read(at, Math.min(1 << 18, end - at));
       if (bytes.length === 0) break;
       at += bytes.length;
       await new Promise<void>((resolve) => {
@@ -110,7 +100,7 @@ async function* streamedMember(
     }
   } catch (error) {
     if (!errorCode(error)?.startsWith('Z_')) throw error;
-    throw new GzipError(`Cannot unpack: the gzip data are damaged (${(error as Error).message})`, {
+    throw new UnpackError('gzip', `Cannot unpack: the gzip data are damaged (${(error as Error).message})`, {
       cause: error,
     });
   } finally {
@@ -119,8 +109,9 @@ async function* streamedMember(
     await feeding.catch(() => {});
   }
   const at = from + inflate.bytesWritten;
-  if (!isTrailer(readSome(descriptor, at, TRAILER), sum, length))
-    throw new GzipError(
+  if (!isTrailer(await read(at, TRAILER), sum, length))
+    throw new UnpackError(
+      'gzip',
       `Cannot unpack: expected a gzip member with its checksum, got other bytes (before byte ${at})`,
     );
   return at + TRAILER;

@@ -10,7 +10,7 @@ import { join, relative, sep } from 'node:path';
 import { FolderLock } from '@bloomery/files';
 import type { GramScheme } from '@bloomery/stores/text';
 import { letSignalsIn } from '../terminal/orderly-end.ts';
-import { GzipError } from './gzip-parts.ts';
+import { UnpackError } from '../unpacking/packed-part.ts';
 import {
   INDEX_FOLDER,
   type IndexedFile,
@@ -22,7 +22,7 @@ import {
 } from './index-manifest.ts';
 import { IndexOutput } from './index-output.ts';
 import { filesBelow } from './list-files.ts';
-import { repackGzip } from './repack-gzip.ts';
+import { repackFile } from './repack-file.ts';
 import type { TextBlock } from './scanning/block-builder.ts';
 import { cutJobs, type FileJob } from './scanning/cut-jobs.ts';
 import { scanJobs } from './scanning/scan-workers.ts';
@@ -33,7 +33,7 @@ export interface IndexOptions {
   readonly scheme: GramScheme;
   /** Indexes all files again. */
   readonly rebuild?: boolean;
-  /** Writes gzip files of one piece again as files of many members, before they are indexed. */
+  /** Writes packed files of one piece again as files of many members, before they are indexed. */
   readonly repack?: boolean;
   /** Threads that scan; 1 without it. The index is the same with any number. */
   readonly threads?: number;
@@ -161,7 +161,7 @@ class FolderIndexer {
     }
   }
 
-  /** Repacks the gzip files that are new or changed. */
+  /** Repacks the packed files that are new or changed. */
   async #repackAll(): Promise<void> {
     for (const path of filesBelow(this.#folder)) {
       await letSignalsIn();
@@ -170,16 +170,16 @@ class FolderIndexer {
     }
   }
 
-  /** Repacks a gzip file. A file that cannot be repacked is indexed as it is. */
+  /** Repacks a packed file. A file that cannot be repacked is indexed as it is. */
   async #repack(path: string): Promise<void> {
     const { onWarning, scheme } = this.#options;
     try {
-      const result = await repackGzip(path, join(this.#folder, INDEX_FOLDER, 'gzip.repack'), scheme);
+      const result = await repackFile(path, join(this.#folder, INDEX_FOLDER, 'file.repack'), scheme);
       if (result.outcome === 'repacked') this.#repacked++;
       else if (result.outcome === 'larger')
         onWarning?.(`${path} stays in one piece: with members it would be larger (${result.after} bytes)`);
     } catch (error) {
-      if (!(error instanceof GzipError)) throw error;
+      if (!(error instanceof UnpackError)) throw error;
       onWarning?.(`${path} was not repacked: ${error.message}`);
     }
   }

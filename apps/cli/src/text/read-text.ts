@@ -3,9 +3,10 @@
  */
 
 import type { Extent } from '@bloomery/stores/text';
+import { UnpackError } from '../unpacking/packed-part.ts';
 import { UsageError } from '../usage-error.ts';
-import { GzipError, gzipParts } from './gzip-parts.ts';
-import { type FileKind, readSome } from './text-file.ts';
+import { packedParts } from './packed-parts.ts';
+import type { FileKind, ReadBytes } from './text-file.ts';
 
 /** Whole lines of a file. The last piece of a file may end without a newline. */
 export interface TextPiece {
@@ -22,14 +23,14 @@ const LONGEST_LINE = 256 << 20;
 
 /** All lines from a place on. `onRead` gets the unpacked bytes. */
 export async function* wholeText(
-  descriptor: number,
+  read: ReadBytes,
   file: { path: string; kind: FileKind; size: number; start?: number; lines?: number },
   onRead: (bytes: number) => void,
 ): AsyncGenerator<TextPiece> {
   let { start = 0, lines = 0 } = file;
   let held: Uint8Array[] = [];
   let heldBytes = 0;
-  for await (const bytes of unpacked(descriptor, file)) {
+  for await (const bytes of unpacked(read, file)) {
     onRead(bytes.length);
     const end = bytes.lastIndexOf(10) + 1;
     held.push(end > 0 ? bytes.subarray(0, end) : bytes);
@@ -48,15 +49,15 @@ export async function* wholeText(
 }
 
 async function* unpacked(
-  descriptor: number,
+  read: ReadBytes,
   { kind, size, start = 0 }: { kind: FileKind; size: number; start?: number },
 ): AsyncGenerator<Uint8Array> {
-  if (kind === 'gzip') {
-    for await (const part of gzipParts(descriptor, 0, size)) if (part.kind === 'data') yield part.bytes;
+  if (kind !== 'plain') {
+    for await (const part of packedParts(kind, read, 0, size)) if (part.kind === 'data') yield part.bytes;
     return;
   }
   for (let at = start; at < size; ) {
-    const bytes = readSome(descriptor, at, Math.min(PIECE, size - at));
+    const bytes = await read(at, Math.min(PIECE, size - at));
     if (bytes.length === 0) return;
     yield bytes;
     at += bytes.length;
@@ -65,34 +66,39 @@ async function* unpacked(
 
 /**
  * The text of extents, which are in the order of the file and do not overlap. Those that lie behind
- * each other in one member are unpacked in one pass. Throws a `GzipError` if the file does not hold
- * them any more.
+ * each other in one member are unpacked in one pass. Throws an `UnpackError` if the file does not
+ * hold them any more.
  */
 export async function* extentText(
-  descriptor: number,
+  read: ReadBytes,
   kind: FileKind,
   extents: readonly Extent[],
   onRead: (bytes: number) => void,
 ): AsyncGenerator<TextPiece> {
   for (let i = 0; i < extents.length; ) {
     let end = i + 1;
-    while (kind === 'gzip' && end < extents.length && extents[end].source === extents[i].source) end++;
+    while (kind !== 'plain' && end < extents.length && extents[end].source === extents[i].source) end++;
     const group = extents.slice(i, end);
-    if (kind === 'gzip') yield* memberText(descriptor, group, onRead);
+    if (kind !== 'plain') yield* memberText(read, kind, group, onRead);
     else {
       const { start, length, lines, source } = group[0];
-      const bytes = readSome(descriptor, source, length);
+      const bytes = asBuffer(await read(source, length));
       onRead(bytes.length);
       if (bytes.length < length)
-        throw new GzipError(`Cannot read: expected ${length} bytes at ${source}, got fewer`);
+        throw new UnpackError('short', `Cannot read: expected ${length} bytes at ${source}, got fewer`);
       yield { start, lines, bytes };
     }
     i = end;
   }
 }
 
+function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
+}
+
 async function* memberText(
-  descriptor: number,
+  read: ReadBytes,
+  kind: 'gzip' | 'zstd',
   extents: readonly Extent[],
   onRead: (bytes: number) => void,
 ): AsyncGenerator<TextPiece> {
@@ -101,7 +107,7 @@ async function* memberText(
   let next = 0;
   let at = 0;
   let held: Uint8Array[] = [];
-  for await (const part of gzipParts(descriptor, source, end)) {
+  for await (const part of packedParts(kind, read, source, end)) {
     if (part.kind !== 'data') continue;
     onRead(part.bytes.length);
     for (;;) {
@@ -116,7 +122,10 @@ async function* memberText(
     }
     at += part.bytes.length;
   }
-  throw new GzipError(`Cannot unpack: expected more text in the member at byte ${source}, got its end`);
+  throw new UnpackError(
+    kind,
+    `Cannot unpack: expected more text in the member at byte ${source}, got its end`,
+  );
 }
 
 export function countNewlines(bytes: Buffer): number {

@@ -1,63 +1,64 @@
 /**
- * Writes a gzip file of one piece again as one of many members, so that a search unpacks only the
- * members of its blocks. Every program still reads the result as a gzip file with the same text.
+ * Writes a gzip or zstd file of one piece again as one of many members (zstd: frames), so that a
+ * search unpacks only the members of its blocks. Every program still reads the result as a file of
+ * its kind with the same text.
  *
- * A member holds one block. If the file would become larger that way, members hold 4 and then 16
- * blocks, with more effort; if that does not help, the file stays as it is. The new file is
- * unpacked again and compared with the text before it replaces the old one, in one step.
+ * A member holds one block. If the file would become larger that way, members hold more blocks,
+ * with more effort; if that does not help, the file stays as it is. The new file is unpacked again
+ * and compared with the text before it replaces the old one, in one step.
  */
 
 import { closeSync, openSync, rmSync, utimesSync } from 'node:fs';
-import { crc32, deflateRawSync, constants as zlib } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import { writeAll, writeAtomically } from '@bloomery/files';
 import { createGramScanner, type GramScheme } from '@bloomery/stores/text';
-import { GzipError, gzipParts, headerBytes } from './gzip-parts.ts';
-import { changeOf, identify, readSome, statOf } from './text-file.ts';
+import { UnpackError } from '../unpacking/packed-part.ts';
+import { GzipPacker } from './gzip-packer.ts';
+import { packedParts } from './packed-parts.ts';
+import type { Packer } from './packer.ts';
+import { bytesAt, changeOf, identify, kindOf, readSome, statOf } from './text-file.ts';
+import { ZstdPacker } from './zstd-packer.ts';
 
 /** Smaller files are unpacked whole in a few milliseconds. */
 const LEAST_BYTES = 1 << 19;
-/** Members of this many blocks, with this effort of deflate, in the order of the attempts. */
-const ATTEMPTS = [
-  { blocks: 1, level: 6 },
-  { blocks: 4, level: 9 },
-  { blocks: 16, level: 9 },
-] as const;
 /** A block ends after this many bytes, as in block-builder.ts. */
 const MOST_BYTES = 4 << 20;
 const PART = 1 << 20;
-const PLAIN_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+/** Texts are packed together when they have this many bytes. */
+const BATCH = 16 << 20;
 
 export type RepackOutcome =
   | { readonly outcome: 'repacked'; readonly before: number; readonly after: number }
-  /** The file has many members already, is no gzip file, or is small. */
+  /** The file has many members already, is not packed, or is small. */
   | { readonly outcome: 'not needed' }
   /** Members would make it larger. */
   | { readonly outcome: 'larger'; readonly before: number; readonly after: number };
 
 /** Repacks a file if that helps. `scratch` is a path for the new file, on the same disk. */
-export async function repackGzip(path: string, scratch: string, scheme: GramScheme): Promise<RepackOutcome> {
+export async function repackFile(path: string, scratch: string, scheme: GramScheme): Promise<RepackOutcome> {
   const descriptor = openSync(path, 'r');
   try {
     const stat = statOf(descriptor);
     const before = Number(stat.size);
-    const head = readSome(descriptor, 0, Math.min(before, 1 << 17));
-    const header = headerBytes(head);
-    if (before < LEAST_BYTES || header === 0) return { outcome: 'not needed' };
+    const kind = kindOf(descriptor);
+    if (before < LEAST_BYTES || kind === 'plain') return { outcome: 'not needed' };
     const identity = identify(descriptor);
+    const packer = kind === 'gzip' ? new GzipPacker(descriptor) : new ZstdPacker(scratch);
     let after = 0;
-    for (const attempt of ATTEMPTS) {
+    for (const attempt of packer.attempts) {
       const made = await writeMembers(descriptor, scratch, {
         ...attempt,
+        kind,
+        packer,
         scheme,
         size: before,
-        header: head.subarray(0, header),
       });
       if (made === null) return { outcome: 'not needed' };
       after = made.size;
       if (after > before) continue;
-      await verify(scratch, made);
+      await verify(scratch, kind, made);
       if (changeOf(descriptor, identity) !== 'same')
-        throw new GzipError('Cannot repack: the file was changed meanwhile');
+        throw new UnpackError(kind, 'Cannot repack: the file was changed meanwhile');
       writeAtomically(path, fileParts(scratch, after));
       utimesSync(path, Number(stat.atimeMs) / 1000, Number(stat.mtimeMs) / 1000);
       return { outcome: 'repacked', before, after };
@@ -75,30 +76,35 @@ interface Made {
   readonly length: number;
 }
 
-/** Writes the members. Returns null if the old file has members of the right size already. */
-async function writeMembers(
-  descriptor: number,
-  scratch: string,
-  work: { blocks: number; level: number; scheme: GramScheme; size: number; header: Uint8Array },
-): Promise<Made | null> {
-  const scanner = createGramScanner(work.scheme);
+interface MemberWork {
+  readonly kind: 'gzip' | 'zstd';
+  readonly packer: Packer;
+  readonly blocks: number;
+  readonly level: number;
+  readonly scheme: GramScheme;
+  readonly size: number;
+}
+
+/**
+ * Writes the members, and stops when they are larger than the old file. Returns null if the old
+ * file has members of the right size already.
+ */
+async function writeMembers(descriptor: number, scratch: string, work: MemberWork): Promise<Made | null> {
+  const cutter = new MemberCutter(work.scheme, work.blocks);
   const target = openSync(scratch, 'w');
-  let held: Uint8Array[] = [];
-  let blocks = 0;
-  let blockBytes = 0;
   let size = 0;
   let sum = 0;
   let length = 0;
   let members = 0;
-  const close = () => {
-    const member = memberOf(Buffer.concat(held), work.level, size === 0 ? work.header : PLAIN_HEADER);
-    writeAll(target, member);
-    size += member.length;
-    held = [];
-    blocks = 0;
+  const write = async (texts: readonly Uint8Array[]) => {
+    for (const member of await work.packer.pack(texts, work.level)) {
+      writeAll(target, member);
+      size += member.length;
+    }
   };
+  work.packer.begin();
   try {
-    for await (const part of gzipParts(descriptor, 0, work.size)) {
+    for await (const part of packedParts(work.kind, bytesAt(descriptor), 0, work.size)) {
       if (part.kind === 'member') {
         // Members that end within the file, on average within some blocks, are small enough.
         if (part.end < work.size && ++members > 1 + length / (2 * MOST_BYTES)) return null;
@@ -106,46 +112,85 @@ async function writeMembers(
       }
       sum = crc32(part.bytes, sum);
       length += part.bytes.length;
-      for (let from = 0; from < part.bytes.length; ) {
-        const to = scanner.scan(part.bytes, from, MOST_BYTES - blockBytes);
-        // A copy, because the part is a window that is used again.
-        held.push(Buffer.from(part.bytes.subarray(from, to)));
-        blockBytes += to - from;
-        from = to;
-        if (!scanner.full) continue;
-        scanner.take();
-        blockBytes = 0;
-        if (++blocks === work.blocks) close();
-      }
+      cutter.add(part.bytes);
+      if (cutter.readyBytes >= BATCH) await write(cutter.take());
+      if (size > work.size) return { size, sum, length };
     }
-    if (held.length > 0 || size === 0) close();
-    return { size, sum, length };
+    cutter.end();
+    await write(cutter.take());
+    const end = work.packer.end();
+    writeAll(target, end);
+    return { size: size + end.length, sum, length };
   } finally {
     closeSync(target);
   }
 }
 
-function memberOf(text: Uint8Array, level: number, header: Uint8Array): Buffer {
-  const trailer = Buffer.alloc(8);
-  trailer.writeUInt32LE(crc32(text), 0);
-  trailer.writeUInt32LE(text.length % 2 ** 32, 4);
-  const packed = deflateRawSync(text, { level, memLevel: 9, strategy: zlib.Z_DEFAULT_STRATEGY });
-  return Buffer.concat([header, packed, trailer]);
+/** Cuts text into the texts of members, each of some blocks. */
+class MemberCutter {
+  readonly #scanner: ReturnType<typeof createGramScanner>;
+  readonly #blocksEach: number;
+  #held: Uint8Array[] = [];
+  #blocks = 0;
+  #blockBytes = 0;
+  #ready: Uint8Array[] = [];
+  #any = false;
+  readyBytes = 0;
+
+  constructor(scheme: GramScheme, blocksEach: number) {
+    this.#scanner = createGramScanner(scheme);
+    this.#blocksEach = blocksEach;
+  }
+
+  add(bytes: Uint8Array): void {
+    for (let from = 0; from < bytes.length; ) {
+      const to = this.#scanner.scan(bytes, from, MOST_BYTES - this.#blockBytes);
+      // A copy, because the part is a window that is used again.
+      this.#held.push(Buffer.from(bytes.subarray(from, to)));
+      this.#blockBytes += to - from;
+      from = to;
+      if (!this.#scanner.full) continue;
+      this.#scanner.take();
+      this.#blockBytes = 0;
+      if (++this.#blocks === this.#blocksEach) this.#close();
+    }
+  }
+
+  /** Closes the last member. A file without text has one empty member. */
+  end(): void {
+    if (this.#held.length > 0 || !this.#any) this.#close();
+  }
+
+  take(): Uint8Array[] {
+    const ready = this.#ready;
+    this.#ready = [];
+    this.readyBytes = 0;
+    return ready;
+  }
+
+  #close(): void {
+    const text = Buffer.concat(this.#held);
+    this.#ready.push(text);
+    this.readyBytes += text.length;
+    this.#any = true;
+    this.#held = [];
+    this.#blocks = 0;
+  }
 }
 
 /** Unpacks the new file and compares it with the text of the old one. */
-async function verify(scratch: string, { size, sum, length }: Made): Promise<void> {
+async function verify(scratch: string, kind: 'gzip' | 'zstd', { size, sum, length }: Made): Promise<void> {
   const descriptor = openSync(scratch, 'r');
   try {
     let found = 0;
     let unpacked = 0;
-    for await (const part of gzipParts(descriptor, 0, size)) {
+    for await (const part of packedParts(kind, bytesAt(descriptor), 0, size)) {
       if (part.kind !== 'data') continue;
       found = crc32(part.bytes, found);
       unpacked += part.bytes.length;
     }
     if (found !== sum || unpacked !== length)
-      throw new GzipError(`Cannot repack: expected ${length} bytes of text, got ${unpacked} others`);
+      throw new UnpackError(kind, `Cannot repack: expected ${length} bytes of text, got ${unpacked} others`);
   } finally {
     closeSync(descriptor);
   }

@@ -1,12 +1,17 @@
 /**
  * A file of text as it lies on the disk: what identifies its content, and how its bytes are read.
- * gzip is recognised by its first bytes, whatever the name is, as zgrep does it.
+ * gzip and zstd are recognised by their first bytes, whatever the name is, as zgrep and zstdgrep do
+ * it.
  */
 
 import { type BigIntStats, fstatSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { HEAD, packingOf } from '../unpacking/packing-of.ts';
 
-export type FileKind = 'plain' | 'gzip';
+export type FileKind = 'plain' | 'gzip' | 'zstd';
+
+/** Reads bytes at a place of a file: fewer than asked for only at its end. */
+export type ReadBytes = (position: number, length: number) => Uint8Array | Promise<Uint8Array>;
 
 /** Properties by which a file is recognised. Numbers of nanoseconds are texts. */
 export interface FileIdentity {
@@ -42,9 +47,19 @@ export function readInto(
   return bytes.subarray(0, at);
 }
 
+/** An open file as a port. */
+export function bytesAt(descriptor: number): ReadBytes {
+  return (position, length) => readSome(descriptor, position, length);
+}
+
+/** The kind of a file by its first bytes. xz and bzip2 are searched as they are, as by zgrep. */
+function kindOfHead(head: Uint8Array): FileKind {
+  const packing = packingOf(head);
+  return packing === 'gzip' || packing === 'zstd' ? packing : 'plain';
+}
+
 export function kindOf(descriptor: number): FileKind {
-  const head = readSome(descriptor, 0, 2);
-  return head[0] === 0x1f && head[1] === 0x8b ? 'gzip' : 'plain';
+  return kindOfHead(readSome(descriptor, 0, HEAD));
 }
 
 export function statOf(descriptor: number): BigIntStats {

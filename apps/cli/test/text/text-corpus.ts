@@ -1,5 +1,6 @@
 /** A small folder of logs for the tests of `index` and `grep`, from a seed. */
 
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -48,6 +49,26 @@ function bgzf(text: Uint8Array): Buffer {
   }
 }
 
+/** Packs texts with the program zstd, as one frame each. */
+function zstd(texts: readonly Uint8Array[], ...args: string[]): Buffer {
+  return Buffer.concat(
+    texts.map((input) => {
+      const { stdout, status } = spawnSync('zstd', ['-q', '-c', ...args], { input, maxBuffer: 1 << 28 });
+      if (status !== 0) throw new Error('Cannot make the corpus: the program zstd failed');
+      return stdout;
+    }),
+  );
+}
+
+function cut(text: Uint8Array, bytes: number): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < text.length; at += bytes) pieces.push(text.subarray(at, at + bytes));
+  return pieces;
+}
+
+/** A seek table as the seekable format has it; its numbers are not read. */
+const SEEK_TABLE = Buffer.from('5e2a4d1811000000aabbccdd1122334401000000 00b1ea928f'.replace(' ', ''), 'hex');
+
 /** Writes the folder; returns the unpacked text of each file. */
 export function writeCorpus(folder: string, seed: number, lines = 1500): Map<string, Buffer> {
   const random = new Random(seed);
@@ -70,5 +91,11 @@ export function writeCorpus(folder: string, seed: number, lines = 1500): Map<str
   for (let i = 0; i < 5; i++) put(`small/${i}.txt`, logText(random, 10));
   const long = Buffer.from(`${'abcdefghij'.repeat(300)} needle-in-a-long-line\n`);
   put('small/long', Buffer.concat([logText(random, 5), long, logText(random, 5)]));
+  const fifth = logText(random, lines);
+  put('zstd/one.zst', fifth, zstd([fifth]));
+  const sixth = logText(random, lines);
+  put('zstd/seekable.zst', sixth, Buffer.concat([zstd(cut(sixth, 9001)), SEEK_TABLE]));
+  const seventh = logText(random, lines / 4);
+  put('zstd/skipped-first', seventh, Buffer.concat([SEEK_TABLE, zstd([seventh], '--no-check')]));
   return texts;
 }

@@ -1,9 +1,9 @@
 /**
- * The lines of `bloomery grep` are those of the real zgrep: random substrings of the text and
- * random regular expressions, with random flags, on a folder of plain and gzip files. The search
- * runs in this process. zgrep runs over all needles in one shell; because each of its runs takes
- * several processes, one needle in 25 is given to zgrep, and the others to the grep that zgrep
- * would start, on the unpacked text.
+ * The lines of `bloomery grep` are those of the real zgrep and zstdgrep: random substrings of the
+ * text and random regular expressions, with random flags, on a folder of plain, gzip and zstd
+ * files. The search runs in this process. zgrep runs over all needles in one shell; because each of
+ * its runs takes several processes, one needle in 25 is given to it, and the others to the grep
+ * that it would start, on the unpacked text.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -19,6 +19,7 @@ import { type GrepReport, grepFiles } from '../../src/text/grep-files.ts';
 import { indexFolder } from '../../src/text/index-folder.ts';
 import { LineFinder } from '../../src/text/line-finder.ts';
 import { LinePrinter } from '../../src/text/line-printer.ts';
+import { localTargets } from '../../src/text/local-targets.ts';
 import { randomPattern } from './random-pattern.ts';
 import { writeCorpus } from './text-corpus.ts';
 
@@ -74,15 +75,21 @@ async function ask(
     invert,
     write: (bytes) => output.push(bytes),
   });
-  const report = await grepFiles(paths, {
-    required: invert ? NOTHING_REQUIRED : read.required,
+  const counts = { blocks: 0, candidates: 0, indexBytes: 0 };
+  const onError = (message: string) => output.push(Buffer.from(`error: ${message}\n`));
+  const required = invert ? NOTHING_REQUIRED : read.required;
+  const report = await grepFiles(localTargets(paths, { required, counts, onError }), {
     printer,
+    counts,
     context: before + after > 0 && !has('-c') && !has('-l') && !has('-L'),
     quiet: false,
-    onError: (message) => output.push(Buffer.from(`error: ${message}\n`)),
+    onError,
   });
   return { output: Buffer.concat(output).toString('latin1'), report };
 }
+
+/** zgrep does not unpack zstd; these files are the last ones of the corpus. */
+const isZstd = (name: string) => name.startsWith('zstd/');
 
 /** Runs all questions in one shell; returns the outputs. */
 function askGrep(questions: readonly Question[], names: readonly string[]): string[] {
@@ -93,9 +100,18 @@ function askGrep(questions: readonly Question[], names: readonly string[]): stri
     const letter = { fixed: '-F', basic: '-G', extended: '-E' }[syntax];
     // zgrep starts a grep for each file, and so prints no `--` between the contexts of two files.
     const context = flags.some((flag) => /^-[ABC]/.test(flag));
-    const [program, place] = i % 25 === 0 && !context ? ['zgrep', folder] : ['grep', plain];
     const all = ['-a', '-H', letter, ...flags].join(' ');
-    return `cd ${place} && ${program} ${all} -e "$(cat ${work}/${i}.pattern)" -- ${names.join(' ')} > ${work}/${i}.out 2> ${work}/${i}.err`;
+    const ask = (program: string, of: readonly string[]) =>
+      // zstdgrep takes `--` after -e for a file.
+      `${program} ${all} -e "$(cat ${work}/${i}.pattern)" ${program === 'zstdgrep' ? '' : '--'} ${of.join(' ')}`;
+    const line =
+      i % 25 === 0 && !context
+        ? `cd ${folder} && { ${ask(
+            'zgrep',
+            names.filter((name) => !isZstd(name)),
+          )}; ${ask('zstdgrep', names.filter(isZstd))}; }`
+        : `cd ${plain} && ${ask('grep', names)}`;
+    return `${line} > ${work}/${i}.out 2> ${work}/${i}.err`;
   });
   writeFileSync(join(scratch, 'ask.sh'), `${script.join('\n')}\ntrue\n`);
   const { status, stderr } = spawnSync('bash', [join(scratch, 'ask.sh')], {

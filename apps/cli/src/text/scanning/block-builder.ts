@@ -1,5 +1,5 @@
 /**
- * Cuts the text of files into blocks of an index. Small files share a block. A block of a gzip
+ * Cuts the text of files into blocks of an index. Small files share a block. A block of a packed
  * file waits until the member in which it ends is complete, because only then is it known how many
  * packed bytes it takes.
  */
@@ -8,7 +8,7 @@ import { createGramScanner, type Extent, type GramScheme } from '@bloomery/store
 
 /** A block ends at the first newline after this many bytes, even if its filter is not full. */
 const MOST_BYTES = 4 << 20;
-/** A gzip file of this size begins a block of its own, as the members of a repacked one do. */
+/** A packed file of this size begins a block of its own, as the members of a repacked one do. */
 const OWN_BLOCK_BYTES = 1 << 19;
 /** Files that share a block. */
 const MOST_EXTENTS = 256;
@@ -36,7 +36,7 @@ interface WaitingBlock {
 
 interface OpenFile {
   readonly id: number;
-  readonly isGzip: boolean;
+  readonly isPacked: boolean;
   readonly size: number;
   /** Members that have begun: the place in the file, and the unpacked bytes before it. */
   readonly members: { readonly source: number; readonly start: number }[];
@@ -63,12 +63,12 @@ export class BlockBuilder {
   }
 
   /** Begins a file, or goes on with one from a place on. `lines` counts the newlines before it. */
-  beginFile(file: { id: number; isGzip: boolean; size: number; start?: number; lines?: number }): void {
-    const { id, isGzip, size, start = 0, lines = 0 } = file;
-    if (isGzip && size >= OWN_BLOCK_BYTES && this.#extents.length > 0) this.#closeBlock();
+  beginFile(file: { id: number; isPacked: boolean; size: number; start?: number; lines?: number }): void {
+    const { id, isPacked, size, start = 0, lines = 0 } = file;
+    if (isPacked && size >= OWN_BLOCK_BYTES && this.#extents.length > 0) this.#closeBlock();
     this.#file = {
       id,
-      isGzip,
+      isPacked,
       size,
       members: [{ source: 0, start: 0 }],
       at: start,
@@ -128,8 +128,8 @@ export class BlockBuilder {
   #closeExtent(file: OpenFile): void {
     const start = file.extentStart;
     const length = file.at - start;
-    const found = file.isGzip ? memberOf(file.members, start) : { source: start, start };
-    const sourceLength = file.isGzip ? -1 : length;
+    const found = file.isPacked ? memberOf(file.members, start) : { source: start, start };
+    const sourceLength = file.isPacked ? -1 : length;
     const lines = file.extentLines;
     const { source } = found;
     this.#extents.push({

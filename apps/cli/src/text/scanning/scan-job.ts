@@ -5,8 +5,9 @@
  */
 
 import type { GramScheme } from '@bloomery/stores/text';
-import { GzipError, gzipParts } from '../gzip-parts.ts';
-import { type FileKind, readInto } from '../text-file.ts';
+import { UnpackError } from '../../unpacking/packed-part.ts';
+import { packedParts } from '../packed-parts.ts';
+import { bytesAt, type FileKind, readInto } from '../text-file.ts';
 import { BlockBuilder, type TextBlock } from './block-builder.ts';
 
 /** A piece of an open file. The descriptor is one of the process, so that threads share it. */
@@ -71,21 +72,21 @@ export async function* runScanJob({ scheme, pieces }: ScanJob): AsyncGenerator<S
     const { start, end } = boundsOf(piece);
     builder.beginFile({
       id: piece.id,
-      isGzip: piece.kind === 'gzip',
+      isPacked: piece.kind !== 'plain',
       size: piece.size,
       start,
       lines: piece.lines ?? 0,
     });
     let problem: string | null = null;
     try {
-      const text = piece.kind === 'plain' ? plainText(piece, start, end) : packedText(piece, builder);
+      const text = textOf(piece, { start, end, builder });
       for await (const part of text) {
         builder.add(part.text);
         bytes += part.bytes;
         if (blocks.length >= BLOCKS || bytes - told >= PROGRESS) yield event();
       }
     } catch (error) {
-      if (!(error instanceof GzipError)) throw error;
+      if (!(error instanceof UnpackError)) throw error;
       // Blocks of a damaged file stay in the index, and no file of the list has their number.
       problem = error.message;
     }
@@ -104,6 +105,14 @@ interface ReadText {
   readonly bytes: number;
 }
 
+function textOf(
+  piece: ScanPiece,
+  { start, end, builder }: { start: number; end: number; builder: BlockBuilder },
+): AsyncGenerator<ReadText> {
+  const { kind } = piece;
+  return kind === 'plain' ? plainText(piece, start, end) : packedText(piece, kind, builder);
+}
+
 async function* plainText({ descriptor }: ScanPiece, start: number, end: number): AsyncGenerator<ReadText> {
   const buffer = Buffer.allocUnsafe(Math.min(PART, Math.max(0, end - start)));
   for (let at = start; at < end; ) {
@@ -114,9 +123,13 @@ async function* plainText({ descriptor }: ScanPiece, start: number, end: number)
   }
 }
 
-async function* packedText({ descriptor, size }: ScanPiece, builder: BlockBuilder): AsyncGenerator<ReadText> {
+async function* packedText(
+  { descriptor, size }: ScanPiece,
+  kind: Exclude<FileKind, 'plain'>,
+  builder: BlockBuilder,
+): AsyncGenerator<ReadText> {
   let done = 0;
-  for await (const part of gzipParts(descriptor, 0, size)) {
+  for await (const part of packedParts(kind, bytesAt(descriptor), 0, size)) {
     if (part.kind === 'data') yield { text: part.bytes, bytes: 0 };
     else {
       builder.endMember(part.end);
