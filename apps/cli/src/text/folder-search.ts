@@ -55,7 +55,8 @@ export class FolderSearch {
       counts,
       open: ({ name }) => openIndex(join(folder, INDEX_FOLDER, name)),
     });
-    if (search.problem !== null) problem = join(folder, INDEX_FOLDER, search.problem);
+    if (search.problem !== null)
+      problem = `${join(folder, INDEX_FOLDER, search.problemName)}: ${search.problem.message}`;
     return new FolderSearch(folder, manifest, { search, problem });
   }
 

@@ -5,6 +5,7 @@ import { ClosedPipe } from '../terminal/standard-output.ts';
 import { UnpackError } from '../unpacking/packed-part.ts';
 import type { LinePrinter } from './line-printer.ts';
 import { countNewlines, extentText, wholeText } from './read-text.ts';
+import { RemoteError } from './remote/remote-error.ts';
 import type { FileAnswer, SearchCounts, WholeReason } from './search-indexes.ts';
 import type { OpenText, TextTarget } from './text-target.ts';
 
@@ -65,7 +66,7 @@ export async function grepFiles(targets: Iterable<TextTarget>, options: GrepOpti
       if (error instanceof ClosedPipe) throw error;
       printer.flush();
       const text = describeError(error);
-      onError(text.startsWith(path) ? text : `${path}: ${text}`);
+      onError(text.startsWith(path) || error instanceof RemoteError ? text : `${path}: ${text}`);
       report.failed = true;
     }
     if (quiet && report.lines > 0) break;
@@ -137,8 +138,9 @@ async function readExtents(
       if (printer.isDecided) return;
     }
   } catch (error) {
-    if (!(error instanceof UnpackError)) throw error;
-    report.whole.changed++;
+    const isWithoutRanges = error instanceof RemoteError && error.code === 'no-ranges';
+    if (!(error instanceof UnpackError) && !isWithoutRanges) throw error;
+    report.whole[isWithoutRanges ? 'no ranges' : 'changed']++;
     // With context, nothing was printed yet, and lines before this place may belong to a match.
     await readAfter(file, context ? 0 : done, report, options);
     return;

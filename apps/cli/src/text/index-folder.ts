@@ -127,13 +127,14 @@ class FolderIndexer {
       await this.#scanAll(name, output);
       const made = output.finish(name);
       const files = [...this.#files.values()].filter((file) => file !== null);
+      const unindexed = [...this.#files].filter(([, file]) => file === null).map(([path]) => path);
       const used = new Set(files.flatMap(({ parts }) => parts.map(({ index }) => index)));
       const indexes = [...(this.#former?.indexes ?? []), ...(made === null ? [] : [made])].filter((index) =>
         used.has(index.name),
       );
       const { scheme, repack: repacked = false } = this.#options;
-      if (!this.#isSame(files, indexes))
-        writeManifest(this.#folder, { scheme, nextId: this.#nextId, repacked, indexes, files });
+      if (!this.#isSame(files, indexes, unindexed))
+        writeManifest(this.#folder, { scheme, nextId: this.#nextId, repacked, indexes, files, unindexed });
       removeOthers(join(this.#folder, INDEX_FOLDER), new Set(indexes.map((index) => index.name)));
       return this.#report(files, indexes);
     } catch (error) {
@@ -142,11 +143,21 @@ class FolderIndexer {
     }
   }
 
-  #isSame(files: readonly IndexedFile[], indexes: readonly IndexFile[]): boolean {
-    const { files: before = [], indexes: indexesBefore = [] } = this.#former ?? {};
+  #isSame(
+    files: readonly IndexedFile[],
+    indexes: readonly IndexFile[],
+    unindexed: readonly string[],
+  ): boolean {
+    if (this.#former === null) return false;
+    const { files: before, indexes: indexesBefore, unindexed: unindexedBefore = [] } = this.#former;
     return (
-      JSON.stringify([files, indexes]) === JSON.stringify([before, indexesBefore]) && this.#former !== null
+      JSON.stringify([files, indexes, unindexed]) === JSON.stringify([before, indexesBefore, unindexedBefore])
     );
+  }
+
+  /** The path below the folder, with slashes. */
+  #nameOf(path: string): string {
+    return relative(this.#folder, path).split(sep).join('/');
   }
 
   #readFormer(): IndexManifest | null {
@@ -215,7 +226,9 @@ class FolderIndexer {
   *#filesToScan(): Generator<ScannedFile> {
     const { onWarning } = this.#options;
     for (const path of filesBelow(this.#folder)) {
-      const name = relative(this.#folder, path).split(sep).join('/');
+      const name = this.#nameOf(path);
+      // The place of the file in the list. One that cannot be read stays null.
+      this.#files.set(name, null);
       let descriptor: number;
       try {
         descriptor = openSync(path, 'r');
@@ -240,8 +253,6 @@ class FolderIndexer {
       const from = isFirst ? plan.from : { start: 0, lines: 0 };
       const file = new ScannedFile({ descriptor, id, kind, identity, from });
       this.#open.set(file, { path, name, known, from, entry: { ...identity, id, path: name, kind } });
-      // The place of the file in the list.
-      this.#files.set(name, null);
       yield file;
     }
   }
@@ -272,7 +283,7 @@ class FolderIndexer {
       return true;
     }
     try {
-      const name = relative(this.#folder, path).split(sep).join('/');
+      const name = this.#nameOf(path);
       return this.#plan(descriptor, name).action === 'keep' && this.#former?.repacked === true;
     } finally {
       closeSync(descriptor);

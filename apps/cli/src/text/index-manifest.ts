@@ -46,6 +46,8 @@ export interface IndexManifest {
   readonly repacked: boolean;
   readonly indexes: readonly IndexFile[];
   readonly files: readonly IndexedFile[];
+  /** Files that could not be indexed; a search without the folder at hand reads them whole. */
+  readonly unindexed?: readonly string[];
 }
 
 export const INDEX_FOLDER = '.bloomery';
@@ -72,6 +74,11 @@ export function readManifest(folder: string): IndexManifest | null {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return null;
     throw error;
   }
+  return parseManifest(text, path);
+}
+
+/** Reads the text of a list. Throws a `ManifestError` if its checksum is another one. */
+export function parseManifest(text: string, path: string): IndexManifest {
   const end = text.indexOf('\n');
   const json = text.slice(end + 1);
   if (text.slice(0, end) !== `${MAGIC} ${sumOf(json)}`)

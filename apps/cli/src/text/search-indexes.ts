@@ -56,17 +56,19 @@ export interface IndexSearchOptions {
   readonly counts: SearchCounts;
   /** Opens an index file. It is closed before the next one is opened. */
   readonly open: (index: IndexFile) => OpenIndex | Promise<OpenIndex>;
-  /** Whether an error of the source means that the index cannot be read. */
-  readonly isUnreadable?: (error: unknown) => boolean;
+  /** The reason to give for files whose index cannot be read, if it is not damage. */
+  readonly reasonOf?: (error: unknown) => WholeReason;
 }
 
 export class IndexSearch {
-  readonly #damaged = new Set<string>();
+  readonly #unreadable = new Map<string, WholeReason>();
   /** Index files that cannot rule out a block, because the text has no gram of their kind. */
   readonly #undecided = new Set<string>();
   readonly #extents = new Map<number, FoundExtent[]>();
   /** The fault of an index file, for one message; null if none has any. */
-  problem: string | null = null;
+  problem: Error | null = null;
+  /** The name of that index file. */
+  problemName = '';
 
   private constructor() {}
 
@@ -78,8 +80,8 @@ export class IndexSearch {
 
   /** Tells which parts of a file must be read that is the indexed one, or has grown since. */
   answer(file: IndexedFile, isGrown: boolean): FileAnswer {
-    if (file.parts.some(({ index }) => this.#damaged.has(index)))
-      return { read: 'all', why: 'damaged index' };
+    const unreadable = file.parts.map(({ index }) => this.#unreadable.get(index)).find((why) => why);
+    if (unreadable !== undefined) return { read: 'all', why: unreadable };
     if (file.parts.some(({ index }) => this.#undecided.has(index)))
       return { read: 'all', why: 'every block' };
     const end = isGrown ? file.last.start : Number.POSITIVE_INFINITY;
@@ -93,7 +95,7 @@ export class IndexSearch {
     return { read: 'extents', extents, rest: isGrown ? file.last : null };
   }
 
-  async #searchOne(file: IndexFile, { text, counts, open, isUnreadable }: IndexSearchOptions): Promise<void> {
+  async #searchOne(file: IndexFile, { text, counts, open, reasonOf }: IndexSearchOptions): Promise<void> {
     const { name, id, size } = file;
     let opened: OpenIndex | null = null;
     try {
@@ -117,10 +119,10 @@ export class IndexSearch {
       }
       counts.indexBytes += index.bytesRead;
     } catch (error) {
-      const isKnown = error instanceof TextIndexError || errorCode(error) !== undefined;
-      if (!isKnown && isUnreadable?.(error) !== true) throw error;
-      this.#damaged.add(name);
-      this.problem = `${name}: ${(error as Error).message}`;
+      if (!(error instanceof TextIndexError) && errorCode(error) === undefined) throw error;
+      this.#unreadable.set(name, reasonOf?.(error) ?? 'damaged index');
+      this.problem = error as Error;
+      this.problemName = name;
     } finally {
       opened?.close?.();
     }

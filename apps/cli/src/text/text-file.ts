@@ -6,7 +6,7 @@
 
 import { type BigIntStats, fstatSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { HEAD, packingOf } from '../unpacking/packing-of.ts';
+import { HEAD as HEAD_BYTES, packingOf } from '../unpacking/packing-of.ts';
 
 export type FileKind = 'plain' | 'gzip' | 'zstd';
 
@@ -25,6 +25,8 @@ export interface FileIdentity {
   /** CRC-32 of the last 64 KiB. */
   readonly tail: number;
 }
+
+export { HEAD_BYTES };
 
 const EDGE = 65536;
 
@@ -53,13 +55,13 @@ export function bytesAt(descriptor: number): ReadBytes {
 }
 
 /** The kind of a file by its first bytes. xz and bzip2 are searched as they are, as by zgrep. */
-function kindOfHead(head: Uint8Array): FileKind {
+export function kindOfHead(head: Uint8Array): FileKind {
   const packing = packingOf(head);
   return packing === 'gzip' || packing === 'zstd' ? packing : 'plain';
 }
 
 export function kindOf(descriptor: number): FileKind {
-  return kindOfHead(readSome(descriptor, 0, HEAD));
+  return kindOfHead(readSome(descriptor, 0, HEAD_BYTES));
 }
 
 export function statOf(descriptor: number): BigIntStats {
