@@ -18,12 +18,13 @@ export interface TargetOptions {
   readonly onError: (message: string) => void;
 }
 
-export function localTargets(paths: readonly string[], options: TargetOptions): TextTarget[] {
+/** Makes targets of paths. Those below one indexed folder share its search. */
+export function localTargets(options: TargetOptions): (path: string) => TextTarget {
   const searches = new Map<string, FolderSearch>();
-  return paths.map((path) => ({
+  return (path) => ({
     path,
     open: async () => openLocal(path, await searchFor(path, searches, options)),
-  }));
+  });
 }
 
 async function searchFor(

@@ -78,7 +78,7 @@ async function ask(
   const counts = { blocks: 0, candidates: 0, indexBytes: 0 };
   const onError = (message: string) => output.push(Buffer.from(`error: ${message}\n`));
   const required = invert ? NOTHING_REQUIRED : read.required;
-  const report = await grepFiles(localTargets(paths, { required, counts, onError }), {
+  const report = await grepFiles(paths.map(localTargets({ required, counts, onError })), {
     printer,
     counts,
     context: before + after > 0 && !has('-c') && !has('-l') && !has('-L'),
